@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The way in: argv → config → resources → chosen roles → wait for a signal → stop in reverse order.
-// It decides what runs and knows no protocol; what a command does is said in cli/.
+// The entry point: arguments → settings → resources → roles → wait for a signal → stop in reverse order. It decides
+// what runs and contains no protocol code; commands are in cli/.
 import { readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { CommandError, databaseOptionsOf, EXIT, type ServeOptions } from "./cli/command-context.ts";
@@ -34,10 +34,10 @@ import { openDatabase } from "./store/db.ts";
 
 const STOP_SIGNALS = ["SIGTERM", "SIGINT"] as const;
 
-/** After the last word is said, whatever still holds the process is cut off after this. */
+/** After the end, remaining handles may keep the process alive for this long. */
 const EXIT_GRACE_MS = 1_000;
 
-/** Shells report a process that a signal ended as this much plus the signal's number. */
+/** Shells report a process ended by a signal as this plus the signal number. */
 const SIGNAL_EXIT_BASE = 128;
 
 const VERSION = readVersion();
@@ -49,7 +49,7 @@ function readVersion(): string {
   return String(version);
 }
 
-/** What must never be written anywhere: the secrets among the settings, and whatever looks like a key. */
+/** Texts that must never be written: secret settings, and everything that looks like a key. */
 function knownSecrets(config: Config): KnownSecrets {
   return {
     secrets: secretsOf(config),
@@ -74,7 +74,7 @@ function openResources(config: Config, log: Log): Resources {
   };
 }
 
-/** Runs the chosen roles until a signal comes, and returns the exit code. */
+/** Runs the chosen roles until a signal arrives, and returns the exit code. */
 async function serve(given: Config, options: ServeOptions): Promise<number> {
   const { roles, onReady, isQuietUntilReady = false } = options;
   const names = choose(roles);
@@ -93,7 +93,7 @@ async function serve(given: Config, options: ServeOptions): Promise<number> {
   try {
     running = await run(names, resources, { signal: stop });
   } catch (error) {
-    // Told to stop while it was still starting: that is no failure.
+    // Stopped while starting: not a failure.
     if (stop.aborted) return EXIT.ok;
     throw listenTrouble(error, config) ?? error;
   }
@@ -123,7 +123,7 @@ function choose(names: readonly string[] | null): RoleName[] {
   }
 }
 
-/** Fires at the first SIGTERM or SIGINT; the second one ends the process at once. */
+/** Aborted at the first SIGTERM or SIGINT; the second one ends the process immediately. */
 function stopSignal(log: Log): AbortSignal {
   const controller = new AbortController();
   for (const signal of STOP_SIGNALS) {
@@ -144,7 +144,7 @@ const LISTEN_ADVICE: Readonly<Record<string, string>> = {
   EAI_AGAIN: "The host name could not be resolved.",
 };
 
-/** The address that cannot be listened on, in words; null for any other error. */
+/** The address that cannot be listened on, as a sentence; null for any other error. */
 function listenTrouble(error: unknown, config: Config): CommandError | null {
   if (!(error instanceof Error) || !("syscall" in error)) return null;
   const places = [
@@ -165,20 +165,20 @@ function listenTrouble(error: unknown, config: Config): CommandError | null {
   return new CommandError(`Cannot listen${place} ${why} Set ${setting} to another address.`);
 }
 
-/** Whatever goes to standard error is cleaned of secrets, as the log is. */
+/** Secrets are removed from standard error, as from the log. */
 function errorWriter(environment: Environment): (text: string) => void {
   let known: KnownSecrets = {};
   try {
     known = knownSecrets(loadConfig(environment).config);
   } catch (error) {
-    // Settings that cannot be used are reported by the command itself.
+    // Invalid settings are reported by the command itself.
     if (!(error instanceof ConfigError)) throw error;
   }
   const clean = secretRemover(known);
   return (text) => void process.stderr.write(clean(text));
 }
 
-/** The settings of the folder that this was started in. A file that cannot be read ends the process with a sentence. */
+/** The settings of the working directory. An unreadable file ends the process with a message. */
 function givenEnvironment(): Environment {
   try {
     return environmentIn(process.cwd());
@@ -189,9 +189,9 @@ function givenEnvironment(): Environment {
   }
 }
 
-// A reader that has seen enough, such as head, closes the pipe.
+// A reader such as head closes the pipe when it has enough.
 process.stdout.on("error", () => process.exit(EXIT.ok));
-// An error that is not read does not change the exit code.
+// A closed standard error does not change the exit code.
 process.stderr.on("error", () => {});
 const environment = givenEnvironment();
 process.exitCode = await runCommandLine(process.argv.slice(2), {

@@ -147,14 +147,14 @@ export function accountLinks(
   }
 }
 
-/** A mail of a few sentences and one link. */
+/** An email with a few sentences and one link. */
 export type Note = {
   subject: string;
   title: string;
   mood: Mood | null;
   sentences: readonly string[];
   link: Link;
-  /** Stands below the link. */
+  /** Shown below the link. */
   afterwards: readonly string[];
 };
 
@@ -162,7 +162,7 @@ export type AccountNoteOptions = {
   site: { name: string; url: string };
   /** The main link of the email. */
   action: string;
-  /** The digits of a code; empty where there is none. */
+  /** The digits of a code; empty if there is none. */
   code: string;
   now: Instant;
 };

@@ -1,4 +1,4 @@
-// Headers of webhooks as people write them.
+// Headers of webhooks as users write them.
 import { expect, test } from "vitest";
 import { readHeaders } from "./channel-config.ts";
 

@@ -1,4 +1,4 @@
-// Configurations as people send them: completed, refused with a sentence that helps, and shown without secrets.
+// Configurations as users send them: completed, rejected with a helpful sentence, and shown without secrets.
 import { describe, expect, test } from "vitest";
 import { type ChannelConfig, readConfig, secretsIn, shownConfig, withMadeSecrets } from "./channel-config.ts";
 import { kindNamed } from "./registry.ts";

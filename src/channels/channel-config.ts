@@ -10,7 +10,7 @@ import type { AnyKind, FieldMarks, MadeSecret } from "./channel-kind.ts";
 
 export type ChannelConfig = Readonly<Record<string, unknown>>;
 
-/** The part of JSON Schema that configurations are made of; see config-fields.ts. */
+/** The part of JSON Schema used by configurations; see channel-kind.ts. */
 export type Field = FieldMarks & {
   type?: "string" | "integer" | "boolean" | "array" | "object";
   enum?: readonly unknown[];
@@ -34,9 +34,8 @@ export function fieldsOf({ schema }: { schema: TObject }): [string, Field][] {
 }
 
 /**
- * What somebody has sent as a configuration, completed by its defaults, or a sentence that says what is wrong with
- * it. With `strict` false, fields that the kind does not know are left out instead: a newer release may have written
- * them.
+ * A submitted configuration completed with defaults, or a sentence that describes the problem. With `strict` false,
+ * unknown fields are ignored instead, because a newer release may have written them.
  */
 export function readConfig(
   kind: AnyKind,
@@ -66,7 +65,7 @@ export function readConfig(
   return text === null ? { ok: true, value: config } : { ok: false, text };
 }
 
-/** Either the value, or the end of a sentence that begins with the name of the field. */
+/** Either the value, or the end of a sentence that begins with the field name. */
 type Read = Checked<unknown>;
 
 function readField(field: Field, given: unknown): Read {
@@ -146,8 +145,8 @@ const MAKERS: Readonly<Record<MadeSecret, () => string>> = {
 };
 
 /**
- * A new channel's configuration with the secrets that its kind has made for it. `made` holds them by their fields:
- * nobody can read them again, so they are shown to whoever creates the channel.
+ * A new channel's configuration with generated secrets. `made` contains them by field: they cannot be read again, so
+ * they are shown to the user who creates the channel.
  */
 export function withMadeSecrets(
   kind: AnyKind,
@@ -161,7 +160,7 @@ export function withMadeSecrets(
   return { config: { ...config, ...made }, made };
 }
 
-/** What may be shown of a configuration: everything but its secrets, and of secret addresses where they lead. */
+/** The visible part of a configuration: everything but its secrets, and the host of secret URLs. */
 export function shownConfig(kind: AnyKind, config: ChannelConfig): ChannelConfig {
   return Object.fromEntries(
     fieldsOf(kind)
@@ -183,7 +182,7 @@ function masked(field: Field, value: unknown): unknown {
 
 const HAS_SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
 
-/** An http or https address; without a scheme it gets https. Otherwise the end of a sentence about it. */
+/** An http or https URL; without a scheme it gets https. Otherwise the end of a sentence about the problem. */
 export function readAddress(given: string): Checked<string> {
   const trimmed = given.trim();
   const text = HAS_SCHEME.test(trimmed) ? trimmed : `https://${trimmed}`;
@@ -194,7 +193,7 @@ export function readAddress(given: string): Checked<string> {
   return { ok: true, value: text };
 }
 
-/** The host of an address, for a summary: it says where a message went and gives nothing away. */
+/** The host of a URL, for a summary: it shows where a message went without revealing a secret. */
 export function hostOf(address: string): string {
   return URL.parse(address)?.host ?? "an invalid URL";
 }
@@ -202,7 +201,7 @@ export function hostOf(address: string): string {
 // Extra headers of a webhook: an object, or a text with one `Name: value` per line.
 
 const HEADER_LENGTH_MAX = 1_000;
-/** Of a header in a text: the colon, the end of the line, and blanks. */
+/** Length of the colon, the line ending and spaces of a header line. */
 const SEPARATORS_LENGTH_MAX = 10;
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
@@ -210,17 +209,17 @@ const SIGNATURE = /^webhook-(id|timestamp|signature)$/i;
 
 const PLAIN = /^(accept|content-type|user-agent)$/i;
 
-/** Whether a header says how to read a request; any other may hold a key. */
+/** Whether a header describes the format of a request; any other may contain a key. */
 function isPlainHeader(name: string): boolean {
   return PLAIN.test(name);
 }
 
-/** Headers by their names as they were given, or the end of a sentence that says what is wrong. */
+/** Headers by name, or the end of a sentence about the problem. */
 export function readHeaders(
   given: unknown,
   { countMax }: { countMax: number },
 ): Checked<Record<string, string>> {
-  // Longer texts hold more headers than there may be, or longer ones.
+  // Longer texts contain too many or too long headers.
   const lengthMax = countMax * (2 * HEADER_LENGTH_MAX + SEPARATORS_LENGTH_MAX);
   if (typeof given === "string" && given.length > lengthMax) {
     return invalid(`must be at most ${lengthMax} characters long`);
@@ -263,18 +262,18 @@ function problemOf(name: string, value: string): string | null {
   if (name.length > HEADER_LENGTH_MAX || value.length > HEADER_LENGTH_MAX) {
     return `is longer than ${HEADER_LENGTH_MAX} characters`;
   }
-  // A line break would begin another header.
+  // A line break would start another header.
   return /(?!\t)\p{Cc}/u.test(value) ? "contains a control character" : null;
 }
 
 // The secrets of a configuration, so that they can be removed from responses: some receivers echo what they get.
 
-/** Shorter parts of an address are words such as "services", and not what keeps it secret. */
+/** Shorter parts of a URL are words such as "services", not secrets. */
 const SECRET_PART_LENGTH_MIN = 9;
-/** What may be longer is a template that somebody has written, and no key. */
+/** Longer values are templates, not keys. */
 const KEY_LENGTH_MAX = 1_000;
 
-/** All texts that must not be seen, the longest first, so that no half of one is left. */
+/** All secret texts, the longest first, so that no part of one is left. */
 export function secretsIn(kind: AnyKind, config: ChannelConfig): string[] {
   const texts = fieldsOf(kind).flatMap(([name, field]) =>
     field.writeOnly === true ? textsOf(field, config[name]) : [],
@@ -292,7 +291,7 @@ function textsOf({ format, maxLength = 0 }: Field, value: unknown): string[] {
   return format === "uri" ? addressTexts(value) : [value];
 }
 
-/** "Bearer abc" is told apart from its key. */
+/** "Bearer abc": the key is treated separately. */
 function lastWord(header: string): string {
   return header.split(" ").at(-1) ?? "";
 }

@@ -1,5 +1,5 @@
-// The interface of a channel kind, what it receives to send with, and the schema fields of configurations. To add a kind,
-// write a file of this shape and add a line to registry.ts.
+// The interface of a channel kind, what it receives to send with, and the schema fields of configurations. To add a
+// kind, write a file with this interface and add a line to registry.ts.
 import { type TObject, type TSchema, Type } from "typebox";
 import type { Rate, SendResult, SubscribedEvent } from "../core/delivery.ts";
 import type { Instant } from "../core/instant.ts";
@@ -7,70 +7,70 @@ import type { AlertMessage, ChannelFacts, CheckFacts, TestMessage } from "../cor
 import type { Mail, MailResult } from "../lib/mail-sender.ts";
 import type { GuardedHttp } from "../lib/outgoing-http.ts";
 
-/** `Config` is what the schema describes: JSON as people send it, with its defaults filled in. */
+/** `Config` is what the schema describes: JSON as users send it, with its defaults filled in. */
 export type ChannelKind<Config> = {
-  /** The API's word for it. */
+  /** Its name in the API. */
   name: string;
-  /** The name that people know it by, and one sentence about what it does. */
+  /** Its name for users, and a sentence about what it does. */
   title: string;
   about: string;
-  /** One source for validation, the API and the docs; made of the fields in config-fields.ts. */
+  /** One source for validation, the API and the docs; built from the fields below. */
   schema: TObject;
   /** Checks that the schema cannot express: an error text for the user, or null. */
   validate?(config: Config): string | null;
   isSubscribed(config: Config, what: SubscribedEvent): boolean;
-  /** How much one channel takes; null: as much as there is. */
+  /** Rate limit of one channel; null: none. */
   rate: Rate | null;
-  /** Sends one message. What went wrong is a result; only a fault of ours is thrown. */
+  /** Sends one message. Errors are results; only bugs are thrown. */
   send(message: ChannelMessage, config: Config, out: Outgoing): Promise<SendResult>;
 };
 
 /** A kind of unknown configuration type; a configuration must be validated before it is passed. */
 export type AnyKind = ChannelKind<Readonly<Record<string, unknown>>>;
 
-/** What the installation has with providers. */
+/** The server's credentials at providers. */
 export type ProviderKeys = { telegramToken: string | null; ntfyShToken: string | null };
 
-/** Everything outside of a kind that it may need to send one message. */
+/** Everything that a kind may need to send one message. */
 export type Outgoing = {
-  /** The only way to other machines. */
+  /** The only way to send requests. */
   http: Pick<GuardedHttp, "send">;
-  /** Null: this installation sends no mail. */
+  /** Null: this server sends no email. */
   mail: MailPort | null;
   site: Site;
   keys: ProviderKeys;
   channel: ChannelFacts;
-  /** The time zone of the project, in which messages name times unless their reader has chosen another. */
+  /** The time zone of the project, used for times unless the recipient has chosen another. */
   zone: string;
   /** The check as version 3 of the API shows it to a read-write key. */
   checkJson(check: CheckFacts): Readonly<Record<string, unknown>>;
-  /** The same in every try of one message, and in no other; random, so it can stand for the message outside. */
+  /** The same in every attempt of one message, and unique; random, so it can identify the message externally. */
   dedupeKey: string;
   attempt: number;
   now: Instant;
 };
 
-/** A test has become a message about a check that does not exist: see example-check.ts. */
+/** A test has been converted to a message about a check that does not exist. */
 export type ChannelMessage = Exclude<AlertMessage, TestMessage> & { isTest?: true };
 
-/** What an installation calls itself, and its public address without a slash at the end. */
+/** The name of the server, and its public URL without a trailing slash. */
 export type Site = { name: string; url: string };
 
 /** The recipient of an email channel. */
 export type Recipient = {
-  /** The address is confirmed, or confirmation is switched off. */
+  /** The address is confirmed, or confirmation is disabled. */
   isVerified: boolean;
-  /** The time zone that the reader has chosen; null: none. */
+  /** The time zone that the recipient has chosen; null: none. */
   zone: string | null;
-  /** Ends the mails to this address; answers to one click of a mail program, too. */
+  /** The unsubscribe URL, also for one-click unsubscription. */
   unsubscribeUrl: string;
 };
 
-/** A mail whose bounce can be told apart from others: `bounceId` says what it was. */
+/** An email whose bounce can be identified: `bounceId` says which email it was. */
 export type BounceableMail = Omit<Mail, "returnPath"> & { bounceId: string };
 
 export type MailPort = {
-  /** What stands behind the @ of a Message-ID. */
+  /** The domain of a Message-ID. */
   idDomain: string;
   recipient(of: { channelUuid: string; address: string }): Promise<Recipient>;
   /** Notifies the owner of the channel, at a limited rate, that its address was never confirmed. */
@@ -80,16 +80,16 @@ export type MailPort = {
 
 // Fields of configurations: JSON Schema for the API and the docs, with marks for validation and masking.
 
-/** Marks of a field beside JSON Schema's own. */
+/** Attributes of a field in addition to JSON Schema. */
 export type FieldMarks = {
   description: string;
-  /** Secret: taken, and never shown again. */
+  /** Secret: can be written but not read. */
   writeOnly?: boolean;
-  /** A value is made when a channel is created without one, and shown once. */
+  /** A value is generated when a channel is created without one, and shown once. */
   "x-made"?: MadeSecret;
-  /** …unless this other field was given. */
+  /** …unless this other field is given. */
   "x-unless"?: string;
-  /** What a value must be, as the end of "… must be", where the type alone does not say it. */
+  /** What a value must be, as the end of "… must be", if the type alone does not say it. */
   "x-must"?: string;
 };
 
@@ -97,7 +97,7 @@ export type MadeSecret = "webhookSecret" | "setUpCode";
 
 type Given<Value> = {
   about: string;
-  /** What is stored when nothing was given. Without it the field has to be given. */
+  /** The default. Without it the field is required. */
   fallback?: Value;
   secret?: boolean;
   made?: MadeSecret;
@@ -116,7 +116,7 @@ function marksOf<Value>({ about, fallback, secret, made, unless, must }: Given<V
   };
 }
 
-/** A text of a bounded length; an empty one passes only where that is the fallback. */
+/** A text of limited length; an empty one is valid only if it is the default. */
 export function textField(given: Given<string> & { lengthMax: number; pattern?: string }) {
   const { lengthMax, pattern } = given;
   return Type.String({
@@ -129,7 +129,7 @@ export function textField(given: Given<string> & { lengthMax: number; pattern?: 
 
 const ADDRESS_LENGTH_MAX = 1_000;
 
-/** An http or https address. Secret where knowing it is enough to write to whom it belongs to. */
+/** An http or https URL. Secret if knowing it is enough to send messages. */
 export function addressField(given: Given<string>) {
   return Type.String({ ...marksOf(given), format: "uri", maxLength: ADDRESS_LENGTH_MAX });
 }
@@ -143,19 +143,19 @@ export function switchField(given: Given<boolean>) {
   return Type.Boolean(marksOf(given));
 }
 
-/** One of a few words. */
+/** One of several values. */
 export function choiceField<const Word extends string>(given: Given<Word> & { words: readonly Word[] }) {
   return Type.Enum([...given.words], marksOf(given));
 }
 
 const HEADERS_MAX = 30;
 
-/** Headers by their names. A text with one `Name: value` a line is taken, too. */
+/** Headers by name. A text with one `Name: value` per line is accepted, too. */
 export function headersField(given: Given<Record<string, string>>) {
   return Type.Record(Type.String(), Type.String(), { ...marksOf(given), maxProperties: HEADERS_MAX });
 }
 
-/** Some UUIDs, each once. */
+/** A list of distinct UUIDs. */
 export function uuidsField(given: Given<string[]> & { countMax: number }) {
   return Type.Array(Type.String({ format: "uuid" }), {
     ...marksOf(given),
@@ -165,7 +165,7 @@ export function uuidsField(given: Given<string[]> & { countMax: number }) {
   });
 }
 
-/** A configuration; nothing else may stand in it. */
+/** A configuration; no other fields are allowed. */
 export function configSchema<Fields extends Record<string, TSchema>>(fields: Fields) {
   return Type.Object(fields, { additionalProperties: false });
 }

@@ -1,4 +1,4 @@
-// Discord, by the address of a channel's webhook.
+// Discord, using the webhook URL of a channel.
 import type { Static } from "typebox";
 import type { OutgoingRequest } from "../lib/outgoing-http.ts";
 import {
@@ -23,16 +23,16 @@ type Config = Static<typeof schema>;
 const WEBHOOK = /^https:\/\/((ptb|canary)\.)?discord(app)?\.com\/api\/(v\d+\/)?webhooks\/\d+\/[\w-]+\/?$/;
 const COLOURS: Readonly<Record<Mood, number>> = { bad: 0xd9534f, good: 0x5cb85c, notice: 0xf0ad4e };
 
-/** What Discord takes; all texts of an embed together may have 6,000 characters. */
+/** Discord's limits; all texts of an embed together may have 6,000 characters. */
 const USERNAME_LENGTH_MAX = 80;
 const TITLE_LENGTH_MAX = 256;
 const DESCRIPTION_LENGTH_MAX = 2_000;
 const FIELD_LENGTH_MAX = 300;
 const OUTPUT_LENGTH_MAX = 900;
-/** Names that Discord reserves for itself. */
+/** Names that Discord reserves. */
 const RESERVED_NAMES = /discord|clyde/i;
 
-/** The request that a message becomes. */
+/** The request for a message. */
 function renderDiscord(
   message: ChannelMessage,
   config: Config,
@@ -41,13 +41,13 @@ function renderDiscord(
   const words = messageText(message, { site, zone });
   const url = new URL(config.url);
   url.host = "discord.com";
-  // Without it a message that could not be stored is answered as if it had been.
+  // Without it, a message that could not be stored gets a success response.
   url.searchParams.set("wait", "true");
   const username = clipStart(site.name, USERNAME_LENGTH_MAX);
   const payload = {
     ...(RESERVED_NAMES.test(username) ? {} : { username }),
     embeds: [embed(words)],
-    // Names and outputs are other people's texts: whatever stands in them, nobody is called.
+    // Names and outputs are untrusted: they must not mention anyone.
     allowed_mentions: { parse: [] },
   };
   return {
@@ -96,7 +96,7 @@ function factValue({ value, parts, isLiteral }: Fact): string {
   return clipStart(text, FIELD_LENGTH_MAX);
 }
 
-/** What Discord takes for markup, at the beginning of a line or anywhere, is preceded by a backslash. */
+/** Discord's markup characters, at the beginning of a line or anywhere, are escaped with a backslash. */
 function escaped(text: string): string {
   return text.replace(
     /^[^\S\n\r\u2028\u2029]*[-#+]|[\\*_~`|<>[\]]/gm,
@@ -118,7 +118,7 @@ export const discord: ChannelKind<Config> = {
       ? null
       : "url must be a Discord webhook URL: https://discord.com/api/webhooks/<id>/<token>. Copy it in Discord from Edit Channel > Integrations > Webhooks.",
   isSubscribed: () => true,
-  // Discord takes 30 messages a minute for each webhook, and five of them at once.
+  // Discord accepts 30 messages per minute for each webhook, in bursts of five.
   rate: { perMinute: 30, burst: 5 },
   send: (message, config, out) =>
     sendRequest(renderDiscord(message, config, out), out, {

@@ -7,17 +7,17 @@ export type MailPage = {
   site: Site;
   mood: Mood | null;
   title: string;
-  /** What a list of mails shows beside the subject. */
+  /** The preview text shown next to the subject. */
   preview: string;
   /** The rows of the card below its title. */
   rows: readonly Html[];
   footer: readonly FooterLine[];
 };
 
-/** A line of the small print; a link stands behind it. */
+/** A line of the footer, with an optional link. */
 export type FooterLine = { text: string; link?: Link };
 
-/** The whole mail as HTML. */
+/** The whole email as HTML. */
 export function mailPage({ site, mood, title, preview, rows, footer }: MailPage): string {
   const ground = grounded("ground");
   const surface = grounded("surface");
@@ -58,7 +58,7 @@ function brand(site: Site): Html {
   return html`<a href="${site.url}/" class="${name}" style="font:600 14px/20px ${FONT};${style}text-decoration:none;">${site.name}</a>`;
 }
 
-/** A bar in the colour of the mood. */
+/** A bar in the color of the mood. */
 function topOf(mood: Mood | null): string {
   return mood === null ? "" : `border-top:4px solid ${LIGHT[`${mood}Mark`]};`;
 }
@@ -99,14 +99,14 @@ export function subheading(text: string): Html {
   return html`<p class="${name}" style="margin:0 0 6px;font:600 13px/18px ${FONT};${style}">${text}</p>`;
 }
 
-/** What can be pressed. */
+/** A button. */
 export function button({ text, url }: Link): Html {
   const ground = grounded("accent");
   const ink = inked("onAccent");
   return html`<a href="${url}" class="press ${ground.name} ${ink.name}" style="display:inline-block;padding:10px 18px;border-radius:8px;font:600 14px/20px ${FONT};${ground.style}${ink.style}text-decoration:none;">${text}</a>`;
 }
 
-/** A text as it was printed, letter by letter. */
+/** Preformatted text. */
 export function literal(text: string): Html {
   const ground = grounded("raised");
   const ink = inked("ink");
@@ -119,7 +119,7 @@ export function inlineLink({ text, url }: Link): Html {
   return html`<a href="${url}" class="${name}" style="${style}text-decoration:none;">${text}</a>`;
 }
 
-/** The text part: title, blocks, and the small print below a line that mail programs know. */
+/** The text part: title, blocks, and the footer below a signature separator. */
 export function mailText({
   title,
   blocks,
@@ -136,10 +136,10 @@ export function mailText({
   return `${body.join("\n\n")}\n\n-- \n${end.join("\n")}\n`;
 }
 
-/** Signs that turn the direction of what follows could make a name look like something else. */
+/** Bidirectional control characters could disguise a name. */
 const TURNING = /[\u202a-\u202e\u2066-\u2069]/g;
 
-/** A text of somebody else's, without what could disguise it. */
+/** An untrusted text without characters that could disguise it. */
 export function undisguised(text: string): string {
   return printable(text).replace(TURNING, "");
 }
@@ -204,20 +204,20 @@ export const DARK: Palette = {
 export const FONT = "-apple-system, 'Segoe UI', Inter, Roboto, 'Helvetica Neue', Arial, sans-serif";
 export const MONO = "ui-monospace, 'SF Mono', 'Cascadia Code', Menlo, Consolas, monospace";
 
-/** Each state has a shape of its own, so that nobody has to tell colours apart. */
+/** Each status has its own shape, so that colors need not be distinguished. */
 const SHAPE: Readonly<Record<Mood, string>> = { bad: "◆", good: "✔", notice: "▲" };
 
-/** `color` and `class` for a text in one of the colours. */
+/** `color` and `class` for a text in one of the colors. */
 export function inked(colour: Colour): { style: string; name: string } {
   return { style: `color:${LIGHT[colour]};`, name: `c-${colour}` };
 }
 
-/** The same for a ground. */
+/** The same for a background. */
 export function grounded(colour: Colour): { style: string; name: string } {
   return { style: `background-color:${LIGHT[colour]};`, name: `g-${colour}` };
 }
 
-/** The style sheet: what is dark, and what is narrow. */
+/** The style sheet for dark mode and narrow screens. */
 const SHEET = [
   ":root{color-scheme:light dark;supported-color-schemes:light dark}",
   "body{-webkit-text-size-adjust:100%}",

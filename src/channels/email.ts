@@ -35,7 +35,9 @@ import {
 import { clipEnd, type Fact, type MessageText, messageText, oneLine, readingText } from "./message-text.ts";
 
 const ADDRESS_LENGTH_MAX = 100;
-/** One @, no spaces, and nothing that begins another address. Whether mail arrives there, only mail can tell. */
+/**
+ * One @, no spaces, and nothing that begins another address. Whether the address exists is only known after sending.
+ */
 const PART = `[^\\s@<>"',;:()\\[\\]\\\\]+`;
 
 const schema = configSchema({
@@ -52,7 +54,7 @@ const schema = configSchema({
 
 type Config = Static<typeof schema>;
 
-/** The mail that a message becomes. The same message always becomes the same mail, with the same id. */
+/** The email for a message. The same message always produces the same email, with the same ID. */
 export function renderEmail(
   message: ChannelMessage,
   { value }: Config,
@@ -73,7 +75,7 @@ export function renderEmail(
   };
 }
 
-/** An incident is one thread: its first mail has an id that the later ones can work out and refer to. */
+/** An incident is one thread: the ID of its first email can be derived, so that later ones can refer to it. */
 function threadOf(
   message: ChannelMessage,
   { channel, dedupeKey, idDomain }: Pick<Outgoing, "channel" | "dedupeKey"> & { idDomain: string },
@@ -123,7 +125,7 @@ export const email: ChannelKind<Config> = {
   schema,
   validate: ({ up, down }) => (up || down ? null : "At least one of up and down must be true."),
   isSubscribed: ({ up, down }, what) => (what === "notice" ? up || down : { up, down }[what]),
-  // Servers treat more than one a second as spam.
+  // Mail servers treat more than one per second as spam.
   rate: { perMinute: 60, burst: 60 },
   send,
 };
@@ -136,7 +138,7 @@ export type AlertMailOptions = { site: Site; zone: string; address: string; unsu
 
 export type RenderedMail = { subject: string; text: string; html: string };
 
-/** The mail that a message becomes for its reader. */
+/** The email for a message and its recipient. */
 function alertMail(message: ChannelMessage, options: AlertMailOptions): RenderedMail {
   const { site, zone } = options;
   const cleaned = cleanWords(messageText(message, { site, zone }));
@@ -162,7 +164,7 @@ function alertMail(message: ChannelMessage, options: AlertMailOptions): Rendered
   };
 }
 
-/** What somebody else has written may hold signs that disguise it. */
+/** Untrusted text may contain characters that disguise it. */
 function cleanWords(words: MessageText): MessageText {
   return {
     ...words,
@@ -185,7 +187,7 @@ function cleanWords(words: MessageText): MessageText {
   };
 }
 
-/** What only mails have room for. */
+/** Details that only emails have room for. */
 function furtherFacts(message: ChannelMessage, zone: string): Fact[] {
   if ((message.kind !== "down" && message.kind !== "up") || message.isTest === true) return [];
   const { check, lastPing } = message;
@@ -196,7 +198,7 @@ function furtherFacts(message: ChannelMessage, zone: string): Fact[] {
   ];
 }
 
-/** Brief output stands before the facts, since it says why; a long one would bury them. */
+/** Short output precedes the facts, because it gives the reason; long output would hide them. */
 type Output = { title: string; text: string; isBrief: boolean };
 
 const BRIEF_LENGTH_MAX = 1_200;

@@ -20,7 +20,7 @@ export const group: ChannelKind<Config> = {
   about:
     "Sends messages to several channels in the project, including members that are individually disabled.",
   schema,
-  // Each member is asked by itself.
+  // Each member is checked separately.
   isSubscribed: () => true,
   rate: null,
   send: async () => notTried("Messages to a group are sent through its members"),

@@ -9,15 +9,15 @@ import { clipStart, printable } from "./message-text.ts";
 
 const SUCCESS_STATUSES: ReadonlySet<number> = new Set([200, 201, 202, 204]);
 
-/** What a receiver has of its own. */
+/** Rules of a particular receiver. */
 export type ReceiverRules = {
-  /** Why an answer means that nothing sent there will ever be taken; null: it may be, another time. */
+  /** Why a response means that the receiver rejects messages permanently; null: it does not. */
   permanentReason?(answer: OutgoingResponse): string | null;
-  /** How long it asks to be left alone, where it does not say so in the usual header. */
+  /** The requested delay, if it is not in the standard header. */
   retryAfterMs?(answer: OutgoingResponse): number | null;
 };
 
-/** A request that is all that a message needs. */
+/** A single request that sends a message. */
 export async function sendRequest(
   request: OutgoingRequest,
   { http, now }: Pick<Outgoing, "http" | "now">,
@@ -31,12 +31,12 @@ export async function sendRequest(
   }
 }
 
-/** What was asked of whom. The path is left out: for many receivers it is the secret. */
+/** Method and host of a request. The path is omitted: for many receivers it is the secret. */
 function summaryOf({ method, url }: Pick<OutgoingRequest, "method" | "url">): string {
   return `${method} ${hostOf(url)}`;
 }
 
-/** What an answer means. */
+/** Interprets a response. */
 export function interpret(
   answer: OutgoingResponse,
   { summary, now, rules = {} }: { summary: string; now: Instant; rules?: ReceiverRules },
@@ -54,13 +54,13 @@ export function interpret(
   };
 }
 
-/** A request that got no answer. Anything but trouble on the way is a fault of ours, and thrown again. */
+/** A request without a response. Errors other than network errors are bugs and rethrown. */
 export function failedToSend(error: unknown, summary: string): FailedResult {
   if (!(error instanceof OutgoingError)) throw error;
   return { ...notTried(error.message, summary), inDoubt: error.mayHaveArrived };
 }
 
-/** A message that is not even tried. */
+/** A message that is not sent. */
 export function notTried(reason: string, summary = "not sent"): FailedResult {
   return {
     kind: "failed",
@@ -79,7 +79,7 @@ function excerptOf(text: string): string | null {
   return shown === "" ? null : clipStart(shown, RESPONSE_EXCERPT_LENGTH_MAX);
 }
 
-/** Retry-After, in either of its forms. */
+/** Retry-After, in either of its formats. */
 function retryAfterMs({ headers }: OutgoingResponse, now: Instant): number | null {
   const header = headers["retry-after"];
   if (typeof header !== "string") return null;
@@ -88,7 +88,7 @@ function retryAfterMs({ headers }: OutgoingResponse, now: Instant): number | nul
   return Number.isNaN(at) ? null : Math.max(0, at - now);
 }
 
-/** The body of an answer as an object; an empty one when it is none. */
+/** The body of a response as an object; empty if it is not one. */
 export function jsonOf(answer: OutgoingResponse): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(answer.text);

@@ -1,4 +1,4 @@
-// Cutting texts, and taking out of them what no screen shows.
+// Truncating texts, and removing invisible characters.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { clipEnd, clipStart, oneLine, printable } from "./message-text.ts";

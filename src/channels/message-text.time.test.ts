@@ -1,4 +1,4 @@
-// Instants by the clock of a zone.
+// Instants in a time zone.
 import { expect, test } from "vitest";
 import { instantText, isoText, readingText } from "./message-text.ts";
 

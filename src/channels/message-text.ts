@@ -10,7 +10,7 @@ import type { Flip } from "../core/state.ts";
 import { sha1Hex } from "../lib/secrets.ts";
 import type { ChannelMessage, Site } from "./channel-kind.ts";
 
-/** How a message is coloured. A notice is no alarm, and no all-clear either. */
+/** The color of a message. A notice is neither an alert nor a recovery. */
 export type Mood = "bad" | "good" | "notice";
 
 export type MessageText = {
@@ -20,25 +20,25 @@ export type MessageText = {
   subject: string;
   /** `nightly backup is DOWN`. */
   headline: string;
-  /** What was expected, what came, and since when. */
+  /** What was expected, what happened, and since when. */
   sentences: readonly string[];
-  /** Everything that happened since the last message, where that is more than one thing. */
+  /** All changes since the last message, if there is more than one. */
   history: readonly string[];
   facts: readonly Fact[];
-  /** The end of what the job said last, with more than any kind shows. */
+  /** The end of the last output of the job, longer than any kind shows. */
   output: string | null;
-  /** How the other checks of the project are. */
+  /** The state of the other checks of the project. */
   others: { text: string; down: readonly Link[] } | null;
-  /** Where to look. */
+  /** The link. */
   link: Link;
 };
 
 export type Link = { text: string; url: string };
 
-/** Every time of a message is in `zone`: the recipient's where it is known, otherwise the project's. */
+/** Every time in a message is in `zone`: the recipient's if known, otherwise the project's. */
 export type MessageTextOptions = { site: Site; zone: string };
 
-/** The words of a message. The same message always gets the same words, however often it is sent. */
+/** The text of a message. The same message always gets the same text. */
 export function messageText(message: ChannelMessage, options: MessageTextOptions): MessageText {
   switch (message.kind) {
     case "down":
@@ -73,7 +73,7 @@ export function messageText(message: ChannelMessage, options: MessageTextOptions
   }
 }
 
-/** What a message about no check in particular has. */
+/** The common fields of a message that concerns no single check. */
 function plainWords({
   site,
 }: MessageTextOptions): Pick<MessageText, "isTest" | "history" | "output" | "others" | "link"> {
@@ -120,7 +120,7 @@ export function checkLink(site: Site, uuid: string): string {
   return `${site.url}/cloaked/${uniqueKey(uuid, sha1Hex)}/`;
 }
 
-/** Bodies may have megabytes, and nobody reads more than their end. */
+/** Bodies may have megabytes; only the end is shown. */
 const OUTPUT_LENGTH_MAX = 20_000;
 
 function outputOf({ lastPing }: FlipMessage): string | null {
@@ -168,10 +168,10 @@ function noticeWords(message: NoticeMessage, options: MessageTextOptions): Messa
   };
 }
 
-/** Changes that are listed line by line; of older ones only the failures are named. */
+/** Changes that are listed individually; of older ones only failures are mentioned. */
 const HISTORY_LINES_MAX = 12;
 
-/** The sentences of a message about a flip, by the clock of `zone`. */
+/** The sentences of a message about a flip, with times in `zone`. */
 function sentencesOf(message: FlipMessage, zone: string): string[] {
   const corrected = message.corrections.map(
     ({ at }) =>
@@ -225,7 +225,7 @@ function silenceSentences({ since, check, lastPing }: FlipMessage, { time, readi
   const { settings, state } = check;
   const graceMs = settings.graceSeconds * SECOND_MS;
   const grace = periodText(settings.graceSeconds);
-  // What the check is now explains the silence only if it is still the same one.
+  // The current settings explain the missed deadline only if they have not changed since.
   const isCurrent = state.silence?.deadlineAt === since;
   if (isCurrent && state.lastStartAt !== null && state.lastStartAt + graceMs === since) {
     return [
@@ -265,9 +265,9 @@ function flipText({ to, reason }: Flip): string {
 export type Fact = {
   label: string;
   value: string;
-  /** Two short ones fit beside each other. */
+  /** Two short ones fit next to each other. */
   isShort: boolean;
-  /** Tags and schedules: to be shown letter by letter. */
+  /** Tags and schedules: shown in a monospace font. */
   isLiteral?: true;
   /** The parts of a value that has several. */
   parts?: readonly string[];
@@ -275,17 +275,17 @@ export type Fact = {
 
 const UNNAMED = "unnamed check";
 
-/** What a check is called. Never its UUID, which is what pings it. */
+/** The name of a check. Never its UUID, which can be used to send pings. */
 export function shownName({ name, slug = "" }: { name: string; slug?: string }): string {
   return oneLine(name) || slug || UNNAMED;
 }
 
-/** Whose check it is. */
+/** The name of the project. */
 function projectFact(projectName: string): Fact {
   return { label: "Project", value: oneLine(projectName) || "unnamed project", isShort: true };
 }
 
-/** In the order in which they are read; what there is nothing to say about is left out. */
+/** In the order of display; empty facts are omitted. */
 function factsOf(message: FlipMessage): Fact[] {
   const { check } = message;
   const { settings, state } = check;
@@ -325,12 +325,12 @@ function lastPingText({ lastPing, at }: FlipMessage): string {
 
 const UTC = "UTC";
 
-/** `2026-11-15 05:00 Europe/Riga`. A zone that nobody knows is read as UTC, and called so. */
+/** `2026-11-15 05:00 Europe/Riga`. An unknown zone is shown as UTC. */
 export function instantText(at: Instant, zoneName: string): string {
   return `${readingText(at, zoneName)} ${zoneOf(zoneName)?.name ?? UTC}`;
 }
 
-/** `2026-11-15 05:00`, where the zone has been named before. */
+/** `2026-11-15 05:00`, if the zone was named before. */
 export function readingText(at: Instant, zoneName: string): string {
   const zone = zoneOf(zoneName);
   const seconds = Math.floor(at / SECOND_MS);
@@ -339,20 +339,20 @@ export function readingText(at: Instant, zoneName: string): string {
   return `${reading.slice(0, 10)} ${reading.slice(11, 16)}`;
 }
 
-/** `2026-11-15T03:00:00+00:00`: for machines, in UTC and without fractions. */
+/** `2026-11-15T03:00:00+00:00`: for programs, in UTC and without fractions. */
 export function isoText(at: Instant): string {
   return `${new Date(at).toISOString().slice(0, 19)}+00:00`;
 }
 
 const LEFT_OUT = "…";
 
-/** The beginning of a text of at most so many characters, with a sign when something was left out. */
+/** The beginning of a text, at most this many characters, with an ellipsis if it was truncated. */
 export function clipStart(text: string, lengthMax: number): string {
   if (text.length <= lengthMax) return text;
   return `${text.slice(0, Math.max(0, lengthMax - LEFT_OUT.length)).replace(HALF_AT_END, "")}${LEFT_OUT}`;
 }
 
-/** The end of a text: what a job printed last says why it failed. Begins with a whole line where that costs little. */
+/** The end of a text, because the last output of a job shows why it failed. Begins with a whole line if possible. */
 export function clipEnd(text: string, lengthMax: number): string {
   if (text.length <= lengthMax) return text;
   const end = text
@@ -369,15 +369,15 @@ const HALF_AT_START = /^[\udc00-\udfff]/;
 const [ESC, BELL] = [27, 7].map((code) => String.fromCharCode(code));
 
 /**
- * What a program writes to colour its output, to move about on a screen (also when the text ends within it), to name
- * the window or link a word, and to choose a set of characters.
+ * Escape sequences for colors, cursor movement (also if the text ends within one), window titles, links and character
+ * sets.
  */
 const COLOURS = new RegExp(
   `${ESC}(?:\\[[0-?]*[ -/]*(?:[@-~]|$)|\\][^${BELL}${ESC}\n]*(?:${BELL}|${ESC}\\\\)|[ -/]+[0-~]|[=>78cDEM])`,
   "g",
 );
 
-/** Without what no screen shows: control characters other than line breaks and tabs, and halves of characters. */
+/** Removes invisible characters: control characters other than line breaks and tabs, and unpaired surrogates. */
 export function printable(text: string): string {
   return text
     .toWellFormed()
@@ -386,7 +386,7 @@ export function printable(text: string): string {
     .replace(/(?![\n\t])\p{Cc}/gu, "");
 }
 
-/** A text in one line: breaks and unusual spaces become single spaces. */
+/** A text in one line: line breaks and unusual spaces become single spaces. */
 export function oneLine(text: string): string {
   return printable(text).replace(/\s+/g, " ").trim();
 }

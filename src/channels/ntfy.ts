@@ -1,4 +1,4 @@
-// ntfy, on ntfy.sh or on a server of one's own: push messages to phones.
+// ntfy, on ntfy.sh or a self-hosted server: push messages to phones.
 import type { Static } from "typebox";
 import type { OutgoingRequest } from "../lib/outgoing-http.ts";
 import {
@@ -54,7 +54,7 @@ function priorityField(about: string, fallback: number) {
 
 type Config = Static<typeof schema>;
 
-/** The server turns a longer message into a file to download. */
+/** The server turns a longer message into an attachment. */
 const MESSAGE_BYTES_MAX = 4_000;
 const OUTPUT_LENGTH_MAX = 1_000;
 const TITLE_LENGTH_MAX = 250;
@@ -65,7 +65,7 @@ const TAGS: Readonly<Record<Mood, string>> = {
   notice: "yellow_circle",
 };
 
-/** The request that a message becomes. */
+/** The request for a message. */
 function renderNtfy(message: ChannelMessage, config: Config, out: Pick<Outgoing, "site" | "zone" | "keys">) {
   const words = messageText(message, out);
   const token = config.token || (new URL(config.url).origin === PUBLIC_SERVER ? out.keys.ntfyShToken : null);
@@ -97,7 +97,7 @@ function priorityOf({ kind }: ChannelMessage, config: Config): number {
 
 function messageOf({ sentences, history, facts, others, output }: MessageText): string {
   const lines = [
-    // Two spaces at its end keep a line from running into the next.
+    // Two trailing spaces prevent a line from being joined with the next.
     ...sentences.map((sentence) => `${escaped(sentence)}  `),
     ...(history.length === 0
       ? []
@@ -115,7 +115,7 @@ function messageOf({ sentences, history, facts, others, output }: MessageText): 
 function codeOf(output: string): string {
   const end = clipEnd(output, OUTPUT_LENGTH_MAX).replaceAll("```", "'''");
   const room = MESSAGE_BYTES_MAX / 2;
-  // Letters of other scripts take up to three times the room.
+  // Characters of other scripts take up to three times the space.
   return Buffer.byteLength(end) <= room ? end : clipEnd(end, OUTPUT_LENGTH_MAX / 3);
 }
 
@@ -143,7 +143,7 @@ export const ntfy: ChannelKind<Config> = {
     if (what === "down") return config.priority > 0;
     return what === "up" ? config.priority_up > 0 : config.priority_notice > 0;
   },
-  // ntfy.sh gives back one message every five seconds, and has a reserve of sixty.
+  // ntfy.sh allows one message every five seconds, in bursts of sixty.
   rate: { perMinute: 12, burst: 30 },
   send: (message, config, out) => sendRequest(renderNtfy(message, config, out), out),
 };

@@ -1,4 +1,4 @@
-// PagerDuty, by its Events API v2: a check that goes down opens an incident, and coming up resolves it.
+// PagerDuty, using its Events API v2: a check that goes down opens an incident, and coming up resolves it.
 import type { Static } from "typebox";
 import { uniqueKey } from "../core/identity.ts";
 import type { OutgoingRequest } from "../lib/outgoing-http.ts";
@@ -39,7 +39,7 @@ const ADDRESS: Readonly<Record<Config["region"], string>> = {
 const SUMMARY_LENGTH_MAX = 1_024;
 const OUTPUT_LENGTH_MAX = 10_000;
 
-/** The request that a message becomes. */
+/** The request for a message. */
 function renderPd(
   message: ChannelMessage,
   config: Config,
@@ -78,7 +78,7 @@ function eventOf(
   };
 }
 
-/** What opens an incident and what resolves it must name it alike: by the check, or by the trouble. */
+/** The events that open and resolve an incident must have the same key: the check, or the health problem. */
 function incidentKey(message: ChannelMessage, { dedupeKey }: Pick<Outgoing, "dedupeKey">): string {
   switch (message.kind) {
     case "down":
@@ -88,7 +88,7 @@ function incidentKey(message: ChannelMessage, { dedupeKey }: Pick<Outgoing, "ded
       return `overdue-${message.trouble}`;
     case "notice":
     case "disabled":
-      // Nothing resolves a notice; only its own repetition may be the same.
+      // Nothing resolves a notice; only repetitions have the same key.
       return dedupeKey;
   }
 }
@@ -120,7 +120,7 @@ export const pd: ChannelKind<Config> = {
     "Opens an incident when a check goes down and resolves it when the check comes back up. Notices have severity warning.",
   schema,
   isSubscribed: () => true,
-  // PagerDuty takes 120 events a minute for each integration.
+  // PagerDuty accepts 120 events per minute for each integration.
   rate: { perMinute: 120, burst: 60 },
   send: (message, config, out) =>
     sendRequest(renderPd(message, config, out), out, {

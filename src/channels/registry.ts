@@ -13,10 +13,10 @@ import { slack } from "./slack.ts";
 import { telegram } from "./telegram.ts";
 import { webhook } from "./webhook.ts";
 
-/** In the order in which the docs list them. */
+/** In the order of the docs. */
 export const KINDS: readonly AnyKind[] = [email, webhook, slack, discord, telegram, ntfy, pd, group];
 
-/** The kind that the API calls so, or null. */
+/** The kind with this name in the API, or null. */
 export function kindNamed(name: string, kinds: readonly AnyKind[] = KINDS): AnyKind | null {
   return kinds.find((kind) => kind.name === name) ?? null;
 }
@@ -41,19 +41,19 @@ export const CONFIG_RULES: ConfigRules = {
   },
 };
 
-// Warnings about URLs in a configuration. No name is resolved and nothing is refused: a channel may be created before the
-// network is ready.
+// Warnings about URLs in a configuration. No name is resolved and nothing is rejected: a channel may be created
+// before the network is ready.
 
-/** The kind that needs no request to go out, and the field with its address. */
+/** The kind that sends no HTTP requests, and the field with its address. */
 const EMAIL = "email";
 const EMAIL_ADDRESS = "value";
 
 type Typed = { kind: string; config: Readonly<Record<string, unknown>> };
 
-/** How far messages of this installation get: where requests may go, and whether mail leaves at all. */
+/** Where this server can send: allowed requests, and whether it sends email. */
 export type Reach = DestinationPolicy & { sendsMail: boolean };
 
-/** As the settings have it. */
+/** According to the settings. */
 export function reachOf(set: { allowPrivateAddresses: boolean; smtpHost: string | null }): Reach {
   return { allowPrivate: set.allowPrivateAddresses, sendsMail: set.smtpHost !== null };
 }
@@ -70,7 +70,7 @@ const TEXTS: Readonly<Record<NonNullable<ReturnType<typeof foreseenRefusal>>, (h
     `${host} uses a port that is reserved for a protocol other than HTTP. Requests to it are blocked, so messages will fail.`,
 };
 
-/** A sentence for each address that nothing will reach, by its field. What is not yet an address is passed over. */
+/** A sentence for each unreachable URL, by field. Invalid URLs are skipped. */
 export function addressWarnings(
   { kind: name, config }: Typed,
   reach: Reach,

@@ -1,4 +1,4 @@
-// Addresses that will be refused are told of when they are typed, and no name is looked up for that.
+// Warnings about URLs that will be rejected, without name lookups.
 import { describe, expect, test } from "vitest";
 import { addressWarnings } from "./registry.ts";
 

@@ -29,7 +29,7 @@ export type PersonalMailOptions = { site: Site; address: string; unsubscribeUrl:
 
 const TITLES = { daily: "Daily report", weekly: "Weekly report", monthly: "Monthly report" } as const;
 
-/** A shape and a colour for each status, beside its word. */
+/** A shape and a color for each status, next to its name. */
 const STATUS: Readonly<Record<ShownStatus, { shape: string; colour: "bad" | "good" | "notice" | "ink3" }>> = {
   down: { shape: "◆", colour: "bad" },
   grace: { shape: "◐", colour: "notice" },
@@ -38,7 +38,7 @@ const STATUS: Readonly<Record<ShownStatus, { shape: string; colour: "bad" | "goo
   new: { shape: "◌", colour: "ink3" },
 };
 
-/** What a report becomes. */
+/** The email for a report. */
 export function reportMail(report: ReportFacts, options: PersonalMailOptions): RenderedMail {
   const { site } = options;
   const subject = TITLES[report.length];
@@ -81,7 +81,7 @@ const REPORT_TIMES = {
   monthly: "on the first of the month",
 } as const;
 
-/** The title says what matters. */
+/** The title summarizes the report. */
 function reportTitle({ downCount, last, checkCount }: ReportFacts, period: string): string {
   if (downCount > 0)
     return downCount === 1 ? "1 check needs attention" : `${downCount} checks need attention`;
@@ -94,7 +94,7 @@ function hadTrouble({ last }: ReportFacts): boolean {
   return last.count + last.uncountedCount > 0;
 }
 
-/** Which checks the figures leave out. */
+/** Which checks the figures omit. */
 function uncounted({ last: { uncountedCount } }: ReportFacts): string {
   if (uncountedCount === 0) return "";
   return `${counted(uncountedCount, "check")} had too many status changes to count. `;
@@ -181,7 +181,7 @@ function downtimeCell(downtime: ReportedDowntime): Html {
   return html`<span class="${ink.name}" style="${ink.style}">${durationOf(downtime)}</span><br>${small(counted(downtime.count, "downtime"))}`;
 }
 
-/** What a reminder becomes. */
+/** The email for a reminder. */
 export function reminderMail(
   { down, downCount, zone }: ReminderFacts,
   options: PersonalMailOptions,
@@ -270,11 +270,11 @@ function footerOf({ site, address, unsubscribeUrl }: PersonalMailOptions, when: 
 
 export type Naming = {
   length: PeriodLength;
-  zone: string /** Where there is little room. */;
+  zone: string /** Used for narrow columns. */;
   isBrief?: boolean;
 };
 
-/** What a period is called, by the clock of a zone. */
+/** The name of a period, in a time zone. */
 function periodName({ from, to }: Period, { length, zone, isBrief = false }: Naming): string {
   const monthOf = ({ month }: LocalDay) =>
     (MONTHS[month - 1] ?? "").slice(0, isBrief ? BRIEF_LENGTH : undefined);

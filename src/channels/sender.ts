@@ -1,5 +1,5 @@
-// Sends a message through a channel: finds its kind, reads its configuration, and removes secrets from the result. Stores
-// nothing and does not retry.
+// Sends a message through a channel: finds its kind, validates its configuration, and removes secrets from the
+// result. Stores nothing and does not retry.
 import { DEFAULT_SETTINGS } from "../core/check.ts";
 import type { Rate, SendResult, SubscribedEvent } from "../core/delivery.ts";
 import { DAY_MS, type Instant } from "../core/instant.ts";
@@ -12,7 +12,7 @@ import type { AnyKind, ChannelMessage, MailPort, ProviderKeys, Site } from "./ch
 import { notTried } from "./http-request.ts";
 import { kindNamed, KINDS } from "./registry.ts";
 
-/** What has to be known of a channel to send through it. */
+/** The fields of a channel needed to send through it. */
 export type SendingChannel = {
   uuid: string;
   kind: string;
@@ -34,7 +34,7 @@ export type SenderOptions = {
 export type Sending = { dedupeKey: string; attempt: number; now: Instant };
 
 export type Sender = {
-  /** Sends one message. Whatever goes wrong outside is a result; a fault of ours is thrown. */
+  /** Sends one message. External errors are results; bugs are thrown. */
   send(
     channel: SendingChannel & { projectZone: string },
     message: AlertMessage,
@@ -111,7 +111,7 @@ function testDirection(channel: SendingChannel, isSubscribed: Sender["isSubscrib
 
 type Clean = (text: string) => string;
 
-/** Secrets are removed before a response is shortened: half of one would not be recognized any more. */
+/** Secrets are removed before a response is truncated: part of one would not be recognized any more. */
 function cleanAnswers(http: SenderOptions["http"], clean: Clean): SenderOptions["http"] {
   return {
     send: async (request) => {
@@ -136,8 +136,8 @@ function cleanResult(result: SendResult, clean: Clean): SendResult {
 const PING_COUNT = 42;
 
 /**
- * The message that a test sends. `uuid` names the check that it makes up; `direction` is "up" for channels that do
- * not want to hear of anything going down.
+ * The message of a test. `uuid` is the UUID of its imaginary check; `direction` is "up" for channels that do not
+ * notify when a check goes down.
  */
 export function exampleMessage(
   { at, projectName }: TestMessage,

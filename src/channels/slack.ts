@@ -1,4 +1,4 @@
-// Slack, by the address of an incoming webhook.
+// Slack, using the URL of an incoming webhook.
 import type { Static } from "typebox";
 import type { OutgoingRequest } from "../lib/outgoing-http.ts";
 import {
@@ -21,7 +21,7 @@ const schema = configSchema({
 
 type Config = Static<typeof schema>;
 
-/** The request that a message becomes. */
+/** The request for a message. */
 function renderSlack(
   message: ChannelMessage,
   { url }: Config,
@@ -41,7 +41,7 @@ export const slack: ChannelKind<Config> = {
   about: "Sends messages to a Slack channel, or to any chat service that accepts Slack-compatible webhooks.",
   schema,
   isSubscribed: () => true,
-  // Slack takes one message a second for each webhook, and short bursts of more.
+  // Slack accepts one message per second for each webhook, with short bursts.
   rate: { perMinute: 60, burst: 10 },
   send: (message, config, out) =>
     sendRequest(renderSlack(message, config, out), out, {
@@ -71,7 +71,7 @@ export type SlackPayload = {
   }[];
 };
 
-/** The payload of an incoming webhook. Nothing in it can mention anybody or pass for markup. */
+/** The payload of an incoming webhook. Nothing in it can mention anyone or act as markup. */
 function slackPayload(words: MessageText, site: Site): SlackPayload {
   const fields = words.facts.map((fact) => ({
     title: fact.label,
@@ -114,12 +114,14 @@ function factValue({ value, parts, isLiteral }: Fact): string {
   return (parts ?? [value]).map(code).join(" ");
 }
 
-/** Slack's own rule: these three, and nothing else. */
+/** Slack's own rule: exactly these three characters. */
 function escaped(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
-/** An invisible joiner keeps a sign at the edge of a word from being taken for markup; inside of one it never is. */
+/**
+ * An invisible joiner prevents a character at the edge of a word from acting as markup; inside a word it never does.
+ */
 function plain(text: string): string {
   return escaped(text).replace(/(?<![\p{L}\p{N}])[*_~`]|[*_~`](?![\p{L}\p{N}])/gu, (sign) => `${sign}\u2060`);
 }

@@ -22,7 +22,7 @@ function telegramSummary(method: string): string {
   return `POST ${new URL(API).host} ${method}`;
 }
 
-/** A call of a method. */
+/** A call of an API method. */
 function telegramRequest(
   token: string,
   { method, params, timeoutMs }: { method: string; params: object; timeoutMs: number },
@@ -40,12 +40,12 @@ export type TelegramAnswer = {
   ok: boolean;
   result: unknown;
   description: string;
-  /** The group became another kind of group and has this id now. */
+  /** The group was converted to a supergroup and has this ID now. */
   migratedTo: string | null;
   retryAfterSeconds: number | null;
 };
 
-/** An answer of the API, whatever its status. Fields that are not there, or not as they should be, are empty. */
+/** A response of the API, whatever its status. Missing or invalid fields are empty. */
 export function telegramAnswer(answer: OutgoingResponse): TelegramAnswer {
   const { ok, result, description, parameters } = jsonOf(answer);
   const { migrate_to_chat_id, retry_after } = recordOf(parameters);
@@ -58,12 +58,12 @@ export function telegramAnswer(answer: OutgoingResponse): TelegramAnswer {
   };
 }
 
-/** A value as an object; an empty one when it is none. */
+/** A value as an object; empty if it is not one. */
 function recordOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
-/** The objects of a list; none when it is no list. */
+/** The objects of a list; none if it is not a list. */
 function objectsIn(value: unknown): Readonly<Record<string, unknown>>[] {
   return Array.isArray(value) ? value.map(recordOf) : [];
 }
@@ -110,18 +110,18 @@ export type TelegramConfig = Static<typeof schema>;
 
 const METHOD = "sendMessage";
 const SUMMARY = telegramSummary(METHOD);
-/** A message may have to be sent twice, to the old and to the new id of a chat. */
+/** A message may have to be sent twice, to the old and to the new ID of a chat. */
 const TIMEOUT_MS = 14_000;
 
-/** Telegram counts what is shown, without the markup. */
+/** Telegram counts the visible text, without markup. */
 const TEXT_LENGTH_MAX = 4_096;
 const OUTPUT_LENGTH_MAX = 1_000;
 const VALUE_LENGTH_MAX = 300;
-/** What markup and the ends of cut texts may add. */
+/** What markup and the ends of truncated texts may add. */
 const RESERVE = 100;
 const SIGNS: Readonly<Record<Mood, string>> = { bad: "🔴", good: "🟢", notice: "🟡" };
 
-/** The parameters of the call that a message becomes. */
+/** The parameters of the call for a message. */
 function renderTelegram(
   message: ChannelMessage,
   { chat_id, thread_id }: Pick<TelegramConfig, "chat_id" | "thread_id">,
@@ -171,7 +171,7 @@ function escaped(text: string): string {
     .replaceAll('"', "&quot;");
 }
 
-/** Descriptions after which nothing sent to the chat will arrive again. */
+/** Errors after which no message to the chat will arrive. */
 const PERMANENT: readonly string[] = [
   "Forbidden: the group chat was deleted",
   "Forbidden: bot was blocked by the user",
@@ -226,7 +226,7 @@ export const telegram: ChannelKind<TelegramConfig> = {
   about: "Sends messages to a Telegram chat, group, or channel through the server's bot.",
   schema,
   isSubscribed: () => true,
-  // Telegram takes 20 messages a minute in a group.
+  // Telegram accepts 20 messages per minute in a group.
   rate: { perMinute: 20, burst: 6 },
   send,
 };
@@ -239,7 +239,7 @@ export type ChatCode = {
   chat: { id: string; type: string; name: string; threadId: number };
 };
 
-/** What was written to the bot, and from where to ask on. */
+/** The messages to the bot, and the next offset. */
 export type SetUpCodes =
   | { ok: true; codes: readonly ChatCode[]; nextOffset: number; isMore: boolean }
   | { ok: false; text: string };
@@ -251,8 +251,8 @@ const SET_UP_TIMEOUT_MS = 10_000;
 const START = /^\/start(?:@\w+)?\s+([A-Za-z0-9_-]{16,64})\s*$/;
 
 /**
- * Asks for what was written to the bot from `offset` on. Telegram forgets everything before an offset that it is
- * asked from, so that one may be given only after the codes before it have been dealt with.
+ * Reads the messages to the bot from `offset` on. Telegram deletes everything before the requested offset, so it may
+ * be advanced only after the earlier codes have been processed.
  */
 export async function readSetUpCodes({ http, token }: Bot, offset: number): Promise<SetUpCodes> {
   const params = {
@@ -295,7 +295,7 @@ function codeIn(update: Readonly<Record<string, unknown>>): ChatCode[] {
   ];
 }
 
-/** Tells a chat that it is connected. Whether that arrives changes nothing but what is logged. */
+/** Notifies a chat that it is connected. The result is only logged. */
 export async function greetChat(
   { http, token }: Bot,
   { chat, projectName, siteName }: { chat: ChatCode["chat"]; projectName: string; siteName: string },

@@ -1,4 +1,4 @@
-// The signature of webhooks against the example that the libraries of the specification are tested with.
+// The signature of webhooks, compared with the example used by the libraries of the specification.
 import { expect, test } from "vitest";
 import { isWebhookSecret, signatureHeaders } from "./webhook.ts";
 

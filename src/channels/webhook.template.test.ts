@@ -1,4 +1,4 @@
-// Placeholders: one pass, first match, and the letters that addresses and headers can hold.
+// Placeholders: one pass, first match, and the characters allowed in URLs and headers.
 import { describe, expect, test } from "vitest";
 import type { FlipMessage } from "../core/message.ts";
 import { exampleMessage } from "./sender.ts";

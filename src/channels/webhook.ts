@@ -84,7 +84,7 @@ const schema = configSchema({
 
 type Config = Static<typeof schema>;
 
-/** The request that a message becomes; null: its owner has written none for it. */
+/** The request for a message; null: its owner has configured none for it. */
 function renderWebhook(message: ChannelMessage, config: Config, out: Outgoing): OutgoingRequest | null {
   const { url, method, headers, body } = templateFor(message, config);
   if (url === "") return null;
@@ -134,7 +134,7 @@ function templateFor({ kind }: ChannelMessage, config: Config) {
   }
 }
 
-/** A notice has no check; its title takes the place of the name, and its text that of the last output. */
+/** A notice has no check; its title replaces the name, and its text the last output. */
 function valuesOf(message: ChannelMessage, { out, isBody }: { out: Outgoing; isBody: boolean }): Values {
   if (message.kind === "down" || message.kind === "up") {
     return placeholderValues(message, { checkJson: (check) => out.checkJson(check), isBody });
@@ -183,7 +183,7 @@ export const webhook: ChannelKind<Config> = {
       return await sendRequest(request, out);
     } catch (error) {
       if (!(error instanceof TooMuchError)) throw error;
-      // The next message may be a shorter one.
+      // The next message may be shorter.
       const tooMuch = notTried("The request is too large after filling in its placeholders");
       return { ...tooMuch, permanent: true, keepsChannel: true };
     }
@@ -234,7 +234,7 @@ function defaultBody(
   }
 }
 
-/** What kind of message it is, by the names of the documentation. */
+/** The event type, with the names in the documentation. */
 function eventOf(message: ChannelMessage): string {
   if (message.isTest === true) return "test";
   switch (message.kind) {
@@ -276,12 +276,12 @@ function checkOf(
   };
 }
 
-// Placeholders: what each stands for, and how they are inserted into a URL, a header, and a body.
+// Placeholders: their values, and how they are inserted into a URL, a header, and a body.
 
-/** Placeholders in the order in which they are tried, and what makes their values: most are asked for by nobody. */
+/** Placeholders in the order in which they are tried, with functions for their values, because most are not used. */
 export type Values = readonly (readonly [placeholder: string, value: () => string])[];
 
-/** The values of a message about a check. `$BODY` has a meaning in bodies only. */
+/** The values of a message about a check. `$BODY` is replaced in bodies only. */
 export function placeholderValues(
   { check, kind, since, lastPing }: FlipMessage,
   { checkJson, isBody }: { checkJson: (check: CheckFacts) => unknown; isBody: boolean },
@@ -292,7 +292,7 @@ export function placeholderValues(
     ["$CODE", () => check.uuid],
     ["$STATUS", () => kind],
     ["$NOW", () => isoText(since)],
-    // Longer names first: what begins with $NAME_JSON begins with $NAME, too.
+    // Longer names first: $NAME_JSON also begins with $NAME.
     ["$NAME_JSON", () => asciiJson(name)],
     ["$NAME", () => name],
     ["$SLUG", () => slug],
@@ -300,12 +300,12 @@ export function placeholderValues(
     ["$JSON", () => asciiJson(checkJson(check))],
     ...(isBody ? bodyValues(body) : []),
     ["$EXITSTATUS", () => String(lastPing?.exitStatus ?? -1)],
-    // With one tag or more, $TAG10 is the first of them and a zero.
+    // With at least one tag, $TAG10 is the first tag and a zero.
     ...splitTags(tags).map((tag, index) => [`$TAG${index + 1}`, () => tag] as const),
   ];
 }
 
-/** What stands for the last output. */
+/** The replacement for the last output. */
 function bodyValues(body: string): Values {
   return [
     ["$BODY_JSON", () => asciiJson(body)],
@@ -313,7 +313,7 @@ function bodyValues(body: string): Values {
   ];
 }
 
-/** JSON that may stand in a header, too: letters beyond ASCII are written as escapes. */
+/** JSON that is valid in a header, too: non-ASCII characters are escaped. */
 export function asciiJson(value: unknown): string {
   return JSON.stringify(value).replace(
     /[\u007f-\uffff]/g,
@@ -321,7 +321,7 @@ export function asciiJson(value: unknown): string {
   );
 }
 
-/** A few placeholders of a short template can stand for more than any receiver takes. */
+/** A few placeholders in a short template can produce more than any receiver accepts. */
 export class TooMuchError extends Error {
   override readonly name = "TooMuchError";
 }
@@ -331,8 +331,8 @@ const HEADER_LENGTH_MAX = 32_000;
 const FILLED_LENGTH_MAX = 2_000_000;
 
 /**
- * The template with its placeholders replaced, in one pass: what stands in a value is never looked at. Each piece
- * that begins with a dollar is one placeholder and what follows it, or stays as it is. Throws TooMuchError.
+ * The template with its placeholders replaced, in one pass: placeholders in values are not replaced. Each part that
+ * begins with a dollar sign is one placeholder and what follows it, or is left unchanged. Throws TooMuchError.
  */
 export function fill(template: string, values: Values, lengthMax = FILLED_LENGTH_MAX): string {
   const [head = "", ...pieces] = template.split("$");
@@ -353,7 +353,7 @@ function fillPiece(piece: string, values: Values): string {
   return found === undefined ? piece : found[1]() + piece.slice(found[0].length);
 }
 
-/** Values are percent-encoded, but for their slashes; the template is not. */
+/** Values are percent-encoded, except for slashes; the template is not. */
 export function fillAddress(template: string, values: Values): string {
   const encoded = values.map(([placeholder, value]) => [placeholder, () => percentEncoded(value())] as const);
   return fill(template, encoded, ADDRESS_LENGTH_MAX);
@@ -365,7 +365,7 @@ function percentEncoded(text: string): string {
     .replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-/** A header holds one line of Latin-1: letters beyond it become references, and line breaks spaces. */
+/** A header contains one line of Latin-1: other characters become references, and line breaks become spaces. */
 export function fillHeader(template: string, values: Values): string {
   return fill(template, values, HEADER_LENGTH_MAX)
     .replace(/\p{Cc}+/gu, " ")
@@ -373,10 +373,11 @@ export function fillHeader(template: string, values: Values): string {
     .trim();
 }
 
-// Signs requests by the Standard Webhooks specification, so that receivers can verify them with its libraries.
+// Signs requests according to the Standard Webhooks specification, so that receivers can verify them with its
+// libraries.
 
 const PREFIX = "whsec_";
-/** Bytes of a secret, as the specification has them. */
+/** Length of a secret in bytes, according to the specification. */
 const SECRET_BYTES_MIN = 24;
 const SECRET_BYTES_MAX = 64;
 
@@ -392,7 +393,7 @@ function bytesOf(secret: string): Buffer {
   return Buffer.from(secret.slice(PREFIX.length), "base64");
 }
 
-/** The headers that sign a body. `id` is the same in every try of one message. */
+/** The headers that sign a body. `id` is the same in every attempt of one message. */
 export function signatureHeaders(given: {
   secret: string;
   id: string;

@@ -168,7 +168,7 @@ function parseChecks(given: string): ChosenChecks {
   return given === "none" ? [] : given.split(",").map((uuid) => parseUuid(uuid.trim()));
 }
 
-/** A configuration file is small; whatever is larger is another file. */
+/** A configuration file is small; a larger one is the wrong file. */
 const CONFIG_LENGTH_MAX = 1_000_000;
 
 async function fromFile(path: string | undefined): Promise<Record<string, unknown>> {
@@ -178,7 +178,7 @@ async function fromFile(path: string | undefined): Promise<Record<string, unknow
     const value: unknown = JSON.parse(content.slice(0, CONFIG_LENGTH_MAX));
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
   } catch {
-    // What the parser says would quote the file, in which there are secrets.
+    // The error of the parser would quote the file, which contains secrets.
   }
   throw new CommandError("The configuration is not a valid JSON object.", EXIT.usage);
 }
@@ -187,7 +187,7 @@ function unreadable(error: Error): never {
   throw new CommandError(`Cannot read the configuration: ${error.message}`, EXIT.usage);
 }
 
-/** Values as the fields of the kind want them; what they may be is judged later. */
+/** Values converted to the types of the fields; they are validated later. */
 function fromOptions(kindName: string, settings: readonly string[]): Record<string, unknown> {
   const kind = kindNamed(kindName);
   const types = new Map(kind === null ? [] : fieldsOf(kind).map(([name, { type }]) => [name, type]));
@@ -260,7 +260,7 @@ function numberUpTo(max: number): (given: string) => number {
   };
 }
 
-/** The deliveries once each was tried, or when the time is over. */
+/** The deliveries after each was attempted, or when the time is over. */
 async function outcomes(
   database: Database,
   given: { projectId: number; planned: readonly LoggedDelivery[]; waitMs: number },
@@ -337,7 +337,7 @@ function renderDeliveries(deliveries: readonly LoggedDelivery[]): string {
   );
 }
 
-/** Whoever has the command line is neither a person nor a key. */
+/** The command line is neither an account nor an API key. */
 const COMMAND_LINE = { accountId: null, keyId: null };
 
 /** A UUID, in either letter case. */
@@ -347,7 +347,7 @@ function parseUuid(given: string): string {
   throw new InvalidArgumentError("Expected a UUID.");
 }
 
-/** The channel with this UUID, in whatever project. */
+/** The channel with this UUID, in any project. */
 async function channelOf(
   database: Database,
   uuid: string,

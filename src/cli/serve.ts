@@ -7,7 +7,7 @@ import { isDatabaseAway } from "../store/errors.ts";
 import { readDatabaseClock } from "../store/instance.ts";
 import { type CommandContext, type Ready, withDatabase } from "./command-context.ts";
 
-/** The role that has the page of the link. */
+/** The role that serves the page of the link. */
 const WEB_ROLE = "web";
 const LINK_TRIES_MAX = 5;
 const LINK_PAUSE_MS = 1_000;
@@ -31,8 +31,8 @@ export function registerServe(
 }
 
 /**
- * On an installation that nobody runs yet, the log has the link that makes the first account. Not where a proxy says who
- * people are: no link lets anybody in there.
+ * On a server without an admin account, logs the link that creates the first one. Not behind an authenticating proxy,
+ * where no link is accepted.
  */
 function announcer(config: Config): (ready: Ready) => Promise<void> {
   return async ({ log, roles }) => {
@@ -49,7 +49,7 @@ function announcer(config: Config): (ready: Ready) => Promise<void> {
   };
 }
 
-/** The page on which the first account is made; null once somebody runs this installation. A busy server is asked again. */
+/** The page that creates the first account; null if there is an admin. Retries if the server is busy. */
 export async function ownerLink(config: Config): Promise<string | null> {
   for (let tries = 1; ; tries += 1) {
     try {

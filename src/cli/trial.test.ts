@@ -1,4 +1,4 @@
-// What a person is told when a trial cannot start.
+// Error messages if a trial cannot start.
 import { mkdtempSync, rmdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

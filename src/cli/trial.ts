@@ -20,7 +20,7 @@ import { ownerLink } from "./serve.ts";
 const DATABASE = "overdue";
 const PORT_MAX = 65_535;
 
-/** The database of a person who looks around, on a machine that does other things. */
+/** Settings for a database of a single user, on a machine that does other things. */
 const SERVER_SETTINGS = { max_connections: "60", shared_buffers: "64MB", max_wal_size: "256MB" };
 
 const AFTER_HELP = `
@@ -65,7 +65,7 @@ async function runTrial(context: CommandContext, options: Options): Promise<numb
   const programs = findPrograms(folder);
   if (isFirst) context.out(`Creating a trial database in ${folder} …\n`);
   const server = await startDatabase(folder, programs);
-  // Under npx a signal ends npx and the shell between it and us, and we would never hear of it.
+  // Under npx, a signal ends npx and its shell and does not reach this process.
   onOrphaned(() => process.kill(process.pid, "SIGTERM"));
   const leave = keepRunning(server, { say: (text) => context.err(`overdue: ${text}\n`) });
   try {
@@ -74,7 +74,7 @@ async function runTrial(context: CommandContext, options: Options): Promise<numb
     noteRunning(folder, { databaseUrl, siteUrl: config.siteUrl });
     return await context.serve(config, {
       roles: null,
-      // What is logged while it starts would stand above the link; a level that was asked for is kept.
+      // Log lines during the start would appear above the link; a configured level is kept.
       isQuietUntilReady: !context.environment["OVERDUE_LOG_LEVEL"]?.trim(),
       onReady: async () => {
         const welcome = { version: context.version, siteUrl: config.siteUrl, folder, isFirst };
@@ -82,14 +82,14 @@ async function runTrial(context: CommandContext, options: Options): Promise<numb
       },
     });
   } finally {
-    // First: what is being started while the server is told to stop would stay behind.
+    // First: a server that is being started during the stop would stay behind.
     await leave();
     forgetRunning(folder);
     await server.stop();
   }
 }
 
-/** Asked before anything is made: where there is no PostgreSQL, nothing stays behind. */
+/** Checked before anything is created: without PostgreSQL, nothing is left behind. */
 function findPrograms(folder: string): string {
   try {
     return packagedPrograms();
@@ -112,7 +112,7 @@ async function startDatabase(folder: string, programs: string): Promise<PrivateP
   }
 }
 
-/** What was set stays; what was not set is chosen for one person on one machine. */
+/** Configured settings are kept; the others are chosen for one user on one machine. */
 function trialConfig(
   { environment }: CommandContext,
   { folder, port, url }: { folder: string; port: number; url: string },
@@ -130,7 +130,7 @@ function trialConfig(
   }).config;
 }
 
-/** An empty variable counts as not set, and must not hide what is chosen here. */
+/** An empty variable counts as not set, and must not hide the values chosen here. */
 function withoutEmpty(environment: CommandContext["environment"]): CommandContext["environment"] {
   return Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim()));
 }
@@ -144,10 +144,10 @@ function parsePort(text: string): number {
 // Explains why a trial cannot start. Changes nothing.
 
 const MEGABYTE = 1024 * 1024;
-/** A fresh database with its log takes 70 MB; an old one needs room to go on. */
+/** A new database with its log takes 70 MB; an existing one needs some free space. */
 const FREE_MEGABYTES_MIN = { first: 300, later: 50 };
 
-/** Nobody lets us write there, or something is there that is no folder. */
+/** No permission to write there, or part of the path is not a folder. */
 const NO_FOLDER_CODES = new Set(["EACCES", "EPERM", "EROFS", "EEXIST", "ENOTDIR"]);
 
 const INSTEAD =
@@ -155,7 +155,7 @@ const INSTEAD =
   "  export OVERDUE_DATABASE_URL=postgres://overdue@127.0.0.1:5432/overdue\n" +
   "  overdue serve";
 
-/** Throws CommandError when the address cannot be listened on. */
+/** Throws CommandError if the address cannot be listened on. */
 async function refuseTakenPort(address: ListenAddress): Promise<void> {
   const problem = await new Promise<NodeJS.ErrnoException | null>((done) => {
     const probe = createServer();
@@ -175,7 +175,7 @@ function nextPort(port: number): number {
   return port < 1_024 ? 8_000 : port + 1;
 }
 
-/** Throws CommandError when the disk is too full to begin. */
+/** Throws CommandError if there is not enough disk space. */
 export function refuseFullDisk(folder: string, { isFirst }: { isFirst: boolean }): void {
   let existing = folder;
   while (!existsSync(existing) && dirname(existing) !== existing) existing = dirname(existing);
@@ -189,7 +189,7 @@ export function refuseFullDisk(folder: string, { isFirst }: { isFirst: boolean }
   );
 }
 
-/** What a failed start means; null when nothing better can be said than the error itself says. */
+/** An explanation of a failed start; null if the error itself is the best one. */
 export function explainStart(error: unknown, folder: string): CommandError | null {
   if (!(error instanceof Error)) return null;
   if (error instanceof DataInUseError) {
@@ -200,7 +200,7 @@ export function explainStart(error: unknown, folder: string): CommandError | nul
   }
   if (error instanceof NoProgramsError) return new CommandError(`${error.message}\n${INSTEAD}`);
   const code = "code" in error ? error.code : undefined;
-  // The program is there, and still "not found": what is not found is the library that loads programs.
+  // The program exists and is still "not found": what is missing is the dynamic loader.
   if (code === "ENOENT") {
     return new CommandError(
       `The trial database cannot run on this system: it requires glibc, which Alpine Linux does not have.\n${INSTEAD}`,
@@ -222,15 +222,15 @@ export function explainStart(error: unknown, folder: string): CommandError | nul
 
 // Restarts the database of a trial when it ends unexpectedly, for example on a full disk or when memory is short.
 
-/** Time for what is left of the old server to end, and for somebody to make room. */
+/** Time for the old server to end, and for the user to free some space. */
 const PAUSE_MS = 3_000;
 const REASON_LENGTH_MAX = 500;
 
 export type Watched = Pick<PrivatePostgres, "postmaster" | "relaunch">;
 
 /**
- * Watches until it is told to stop; that is done when no server is being started any more. `say` gets sentences for the
- * terminal: when it ended, why it does not come, when it is back.
+ * Runs until it is stopped; resolves when no server is being started any more. `say` gets sentences for the terminal:
+ * that the database ended, why a restart failed, that it is running again.
  */
 function keepRunning(
   server: Watched,
@@ -240,7 +240,7 @@ function keepRunning(
   let bringing = Promise.resolve();
   const watch = () => {
     const again = () => {
-      // Whoever is told to stop breaks it off, which is no trouble.
+      // Aborted by the stop, which is not an error.
       bringing = bringBack().catch(() => {});
     };
     const { exitCode, signalCode } = server.postmaster();
@@ -273,9 +273,9 @@ function keepRunning(
   };
 }
 
-// A file beside the data lets other commands find a running trial. Only its owner can read it.
+// A file next to the data lets other commands find a running trial. Only its owner can read it.
 
-/** Where a trial keeps its data, below the folder that it is started in. */
+/** Where a trial keeps its data, below the working directory. */
 export const DEFAULT_FOLDER = "overdue-data";
 
 const FILE = "running.json";
@@ -283,20 +283,20 @@ const FILE_MODE = 0o600;
 
 export type RunningTrial = { databaseUrl: string; siteUrl: string };
 
-/** Says that a trial runs on the data in a folder, and how it is reached. */
+/** Records that a trial is running on the data in a folder, and how to connect to it. */
 function noteRunning(folder: string, running: RunningTrial): void {
   const path = join(folder, FILE);
-  // A file of an earlier start keeps its mode, whatever it is.
+  // An existing file would keep its mode.
   rmSync(path, { force: true });
   writeFileSync(path, JSON.stringify(running), { mode: FILE_MODE });
 }
 
-/** Takes it back. */
+/** Deletes the record. */
 function forgetRunning(folder: string): void {
   rmSync(join(folder, FILE), { force: true });
 }
 
-/** The trial that runs on the data in a folder; null when none does, also when one was killed. */
+/** The trial running on the data in a folder; null if there is none, or it was killed. */
 export function findRunning(folder: string): RunningTrial | null {
   if (!existsSync(join(folder, "postgres", "postmaster.pid"))) return null;
   try {
@@ -318,7 +318,7 @@ export type Welcome = {
   siteUrl: string;
   folder: string;
   isFirst: boolean;
-  /** Null when the installation has somebody who runs it. */
+  /** Null if there is an admin account. */
   ownerLink: string | null;
 };
 

@@ -1,47 +1,47 @@
-// The typed client of the Management API, version 3, and of ping URLs: global fetch and nothing else. It knows what
-// any outsider knows; from the contract it takes types only, so nothing of the server comes along.
+// The typed client of the Management API, version 3, and of ping URLs. It uses only global fetch and imports only
+// types from the contract, so it contains no server code.
 import type { BadgeUrls } from "../contract/badges.ts";
 import type { ListedChannel } from "../contract/channels.ts";
 import type { Check, CheckBody, ReadOnlyCheck } from "../contract/check.ts";
 import type { FlipJson, FullPing } from "../contract/pings.ts";
 import type { ApiEndpoint } from "../contract/versions.ts";
 
-/** What a key may do; the answers depend on it. */
+/** What a key may do; responses depend on it. */
 export type ClientKeyKind = "readWrite" | "readOnly";
 export type ShownCheck<Kind extends ClientKeyKind> = Kind extends "readWrite" ? Check : ReadOnlyCheck;
 
 export type ClientOptions = {
-  /** The address of the installation, such as `https://overdue.example.org`. */
+  /** The URL of the server, such as `https://overdue.example.org`. */
   siteUrl: string;
   apiKey?: string;
-  /** Where version 3 begins, if that is not `/api/v3` on the site. */
+  /** The base URL of version 3, if it is not `/api/v3` on the site. */
   apiUrl?: string;
-  /** What stands in front of the UUID in ping URLs, if that is not `/ping` on the site. */
+  /** The base URL of pings, if it is not `/ping` on the site. */
   pingUrl?: string;
-  /** How long a request may take. */
+  /** Time limit of a request. */
   timeoutMs?: number;
   fetch?: typeof globalThis.fetch;
 };
 
-/** What a signal says besides that it came. */
+/** Details of a ping. */
 export type Signal = {
-  /** A success when nothing is said. A number is an exit status. */
+  /** Success by default. A number is an exit status. */
   action?: "start" | "fail" | "log" | number;
-  /** The run that it belongs to. */
+  /** The ID of its run. */
   rid?: string;
   body?: string | Uint8Array;
 };
 
-/** A check by its UUID, or by ping key and slug; the latter can make the check that is missing. */
+/** A check by its UUID, or by ping key and slug; the latter can create a missing check. */
 export type PingTarget = string | { pingKey: string; slug: string; create?: boolean };
 
 export type FlipFilter = { seconds?: number; start?: number; end?: number };
 
 const TIMEOUT_MS = 10_000;
-/** Of an answer that is no JSON, such as one of a proxy, an error repeats no more than this. */
+/** Maximum length of a response that is not JSON, such as one of a proxy, in an error. */
 const ERROR_TEXT_LENGTH_MAX = 200;
 
-/** A request that was refused, or that the server could not answer: the status and the server's own words. */
+/** A rejected or failed request, with the status and the server's error text. */
 export class OverdueError extends Error {
   override readonly name = "OverdueError";
   readonly status: number;
@@ -57,12 +57,12 @@ export class OverdueError extends Error {
 type Query = Readonly<Record<string, string | number | readonly string[] | undefined>>;
 type Call = { method: "GET" | "POST" | "DELETE"; path: string; query?: Query; body?: unknown };
 
-/** Nothing that version 3 can do may be missing here. */
+/** Every operation of version 3 must be present here. */
 type Operations = Readonly<Record<ApiEndpoint, (...given: never[]) => Promise<unknown>>>;
 
 /**
- * One method for each operation of version 3, by its operation id, and `ping`. A refusal is thrown as OverdueError;
- * what keeps a request from being answered at all is thrown as fetch throws it. Nothing is tried twice.
+ * One method for each operation of version 3, by its operation ID, and `ping`. Error responses are thrown as
+ * OverdueError; network errors are thrown as fetch throws them. Nothing is retried.
  */
 export class OverdueClient<Kind extends ClientKeyKind = "readWrite"> implements Operations {
   readonly #api: string;
@@ -80,7 +80,7 @@ export class OverdueClient<Kind extends ClientKeyKind = "readWrite"> implements 
     this.#fetch = options.fetch ?? globalThis.fetch;
   }
 
-  /** All checks, or those with a slug, or with all of some tags. */
+  /** All checks, or those with a slug, or with all of the given tags. */
   async listChecks(filter: { slug?: string; tags?: readonly string[] } = {}): Promise<ShownCheck<Kind>[]> {
     const query = { slug: filter.slug, tag: filter.tags };
     const { checks } = await this.#json<{ checks: ShownCheck<Kind>[] }>({
@@ -96,13 +96,13 @@ export class OverdueClient<Kind extends ClientKeyKind = "readWrite"> implements 
     return this.#json({ method: "GET", path: `/checks/${segment(id)}` });
   }
 
-  /** The check, and whether it was made; with `unique` an existing one may have been updated instead. */
+  /** The check, and whether it was created; with `unique` an existing one may have been updated instead. */
   async createCheck(body: CheckBody): Promise<{ check: Check; isNew: boolean }> {
     const response = await this.#send({ method: "POST", path: "/checks/", body });
     return { check: (await response.json()) as Check, isNew: response.status === 201 };
   }
 
-  /** Changes what is given, and nothing else. */
+  /** Changes only the given fields. */
   updateCheck(uuid: string, body: Omit<CheckBody, "unique">): Promise<Check> {
     return this.#json({ method: "POST", path: `/checks/${segment(uuid)}`, body });
   }
@@ -115,7 +115,7 @@ export class OverdueClient<Kind extends ClientKeyKind = "readWrite"> implements 
     return this.#json({ method: "POST", path: `/checks/${segment(uuid)}/resume`, body: {} });
   }
 
-  /** Deletes a check for good; the answer is the check as it was. */
+  /** Deletes a check permanently; returns the check as it was. */
   deleteCheck(uuid: string): Promise<Check> {
     return this.#json({ method: "DELETE", path: `/checks/${segment(uuid)}` });
   }
@@ -133,7 +133,7 @@ export class OverdueClient<Kind extends ClientKeyKind = "readWrite"> implements 
     return new Uint8Array(await response.arrayBuffer());
   }
 
-  /** The changes of a check to up and to down, newest first, in either dialect of the server. */
+  /** The flips of a check, newest first, in either dialect of the server. */
   async listFlips(id: string, filter: FlipFilter = {}): Promise<FlipJson[]> {
     const path = `/checks/${segment(id)}/flips/`;
     const answer = await this.#json<FlipJson[] | { flips: FlipJson[] }>({
@@ -148,19 +148,19 @@ export class OverdueClient<Kind extends ClientKeyKind = "readWrite"> implements 
     return (await this.#json<{ channels: ListedChannel[] }>({ method: "GET", path: "/channels/" })).channels;
   }
 
-  /** Badge addresses by tag; `*` stands for all checks. */
+  /** Badge URLs by tag; `*` means all checks. */
   async listBadges(): Promise<Record<string, BadgeUrls>> {
     return (await this.#json<{ badges: Record<string, BadgeUrls> }>({ method: "GET", path: "/badges/" }))
       .badges;
   }
 
-  /** Resolves when the service is well. */
+  /** Resolves if the service is available. */
   async getStatus(): Promise<void> {
     const response = await this.#send({ method: "GET", path: "/status/" });
     await response.arrayBuffer();
   }
 
-  /** Sends a signal; "created" when it made its check. */
+  /** Sends a ping; "created" if it created its check. */
   async ping(target: PingTarget, { action, rid, body }: Signal = {}): Promise<"recorded" | "created"> {
     const by = typeof target === "string" ? [target] : [target.pingKey, target.slug];
     const create = typeof target !== "string" && target.create === true ? 1 : undefined;
@@ -200,7 +200,7 @@ function withoutSlash(url: string): string {
   return url.replace(/(?<!\/)\/+$/, "");
 }
 
-/** One segment of a path, whatever characters somebody passes as a UUID. */
+/** One segment of a path, with any characters in the UUID escaped. */
 function segment(text: string): string {
   return encodeURIComponent(text);
 }
@@ -214,13 +214,13 @@ function queryText(query: Query): string {
   return parameters.size === 0 ? "" : `?${parameters.toString()}`;
 }
 
-/** The server's own words: the API says them in JSON, ping URLs and proxies plainly. */
+/** The server's error text: JSON in the API, plain text from ping URLs and proxies. */
 function errorText(body: string): string {
   try {
     const { error } = JSON.parse(body) as { error?: unknown };
     if (typeof error === "string") return error;
   } catch {
-    // It is no JSON: the text itself is all there is.
+    // Not JSON: use the text itself.
   }
   return body.trim().slice(0, ERROR_TEXT_LENGTH_MAX);
 }

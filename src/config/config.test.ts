@@ -1,4 +1,4 @@
-// The settings table and its loader: sources, aliases, secrets from files, refusals, and what is shown.
+// The settings and their loader: sources, aliases, secrets from files, errors, and what is shown.
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

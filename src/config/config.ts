@@ -1,4 +1,4 @@
-// Reads the environment, once, into a validated and typed object. All problems are reported together.
+// Reads the environment once into a validated, typed object. All problems are reported together.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
@@ -8,7 +8,7 @@ import { type Composition, type Setting, SETTINGS } from "./settings.ts";
 
 export type SettingName = keyof typeof SETTINGS;
 
-/** The effective settings: a plain object that is handed on, never imported. */
+/** The effective settings: a plain object that is passed on, never imported. */
 export type Config = {
   readonly [Name in SettingName]: (typeof SETTINGS)[Name] extends Setting<infer T, infer Fallback>
     ? T | Extract<Fallback, null>
@@ -17,10 +17,10 @@ export type Config = {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Where a value came from: `from` is the variable that was read, null for a default. */
+/** The source of a value: `from` is the variable that was read, null for a default. */
 export type Source = { kind: "default" | "environment" | "file" | "alias"; from: string | null };
 
-/** One setting as it took effect, safe to be shown. */
+/** One effective setting, safe to show. */
 export type EffectiveSetting = {
   name: SettingName;
   key: string;
@@ -34,12 +34,12 @@ export type LoadedConfig = { config: Config; effective: EffectiveSetting[] };
 const PREFIX = "OVERDUE_";
 const FILE_SUFFIX = "_FILE";
 const ENV_FILE = ".env";
-/** A secret is a line of text; whatever is larger is the wrong file. */
+/** A secret is a line of text; a larger file is the wrong one. */
 const SECRET_FILE_BYTES_MAX = 64 * 1024;
-/** How much of a refused value a message repeats. */
+/** How much of an invalid value a message repeats. */
 const SHOWN_TEXT_LENGTH_MAX = 60;
 
-/** The settings cannot be used. `problems` holds one sentence or two for each thing to mend. */
+/** The settings are invalid. `problems` has one or two sentences for each problem. */
 export class ConfigError extends Error {
   readonly problems: readonly string[];
 
@@ -53,7 +53,7 @@ export class ConfigError extends Error {
 type AnySetting = Setting<unknown, unknown>;
 type Found = { text: string; source: Source };
 
-/** Reads and checks all settings. Throws ConfigError with every problem at once. */
+/** Reads and validates all settings. Throws ConfigError with all problems. */
 export function loadConfig(environment: Environment = process.env): LoadedConfig {
   const problems = unknownNames(environment);
   const values: Partial<Record<SettingName, unknown>> = {};
@@ -71,13 +71,13 @@ export function loadConfig(environment: Environment = process.env): LoadedConfig
   }
   problems.push(...missingBeside(values));
   if (problems.length > 0) throw new ConfigError(problems);
-  // Every name of the table was visited and no problem was found, so the object is complete.
+  // Every setting was visited without a problem, so the object is complete.
   return { config: values as Config, effective };
 }
 
 type AnyEntry = [SettingName, AnySetting];
 
-/** The texts of all secret settings that no log may contain. */
+/** The values of all secret settings, which must not be logged. */
 export function secretsOf(config: Config): string[] {
   return (Object.entries(SETTINGS) as AnyEntry[]).flatMap(([name, { kind, secret }]) => {
     const value: unknown = config[name];
@@ -86,25 +86,25 @@ export function secretsOf(config: Config): string[] {
   });
 }
 
-/** The names under which an object of settings would hold a secret. */
+/** The names of secret settings in a settings object. */
 export const SECRET_NAMES: readonly SettingName[] = (Object.entries(SETTINGS) as AnyEntry[])
   .filter(([, { secret }]) => secret)
   .map(([name]) => name);
 
-/** The whole environment with some changes, for a process that is started from here. */
+/** The whole environment with some changes, for a child process. */
 export function environmentWith(changes: Environment): Environment {
   return { ...process.env, ...changes };
 }
 
 /**
- * The environment, and below it our lines of the file `.env` in a folder, if there is one: for whoever starts the
- * program by hand. Throws ConfigError when the file is there and cannot be read.
+ * The environment and, with lower priority, the OVERDUE_* lines of the `.env` file in a folder. Throws ConfigError if
+ * the file exists and cannot be read.
  */
 export function environmentIn(folder: string): Environment {
   const path = join(folder, ENV_FILE);
   try {
     const lines = Object.entries(parseEnv(readFileSync(path, "utf8")));
-    // The file may be another program's: other names mean something else there.
+    // The file may belong to another program, in which other names have a different meaning.
     return environmentAbove(lines.filter(([name]) => name.startsWith(PREFIX)));
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "unreadable";
@@ -113,16 +113,16 @@ export function environmentIn(folder: string): Environment {
   }
 }
 
-/** An empty variable counts as not set, and hides nothing. */
+/** An empty variable counts as not set. */
 function environmentAbove(lines: readonly (readonly [string, string | undefined])[]): Environment {
   const isFree = (name: string) => !process.env[name]?.trim();
   return { ...process.env, ...Object.fromEntries(lines.filter(([name]) => isFree(name))) };
 }
 
-/** What is wrong with one setting; collected, never shown alone. */
+/** The problem of one setting. */
 class SettingProblem extends Error {}
 
-/** The text of a setting and where it was found; our own names win over aliases, files over plain values. */
+/** The text of a setting and its source; our own names take precedence over aliases, files over plain values. */
 function find(given: AnySetting, environment: Environment): Found | null {
   const own = readOne(given.key, { secret: given.secret, environment });
   if (own !== null) return own;
@@ -133,7 +133,7 @@ function find(given: AnySetting, environment: Environment): Found | null {
   return given.composedOf === undefined ? null : compose(given, { parts: given.composedOf, environment });
 }
 
-/** An address with the query parameters that it lacks and the environment has. */
+/** A URL completed with query parameters from the environment. */
 function withParameters(
   found: Found | null,
   { given, environment }: { given: AnySetting; environment: Environment },
@@ -212,7 +212,7 @@ function parse(given: AnySetting, found: Found): unknown {
   throw new SettingProblem(`${found.source.from}${alias} ${parsed.problem}${said}.`);
 }
 
-/** A refused address may hold a password although its setting takes none. An email address has no colon. */
+/** An invalid URL may contain a password although its setting allows none. An email address has no colon. */
 function withoutLogin(text: string): string {
   const end = text.lastIndexOf("@");
   if (!text.slice(0, end + 1).includes(":")) return text;
@@ -220,7 +220,7 @@ function withoutLogin(text: string): string {
   return `${scheme}${MASK}${text.slice(end)}`;
 }
 
-/** What a setting cannot do without. One that has a problem of its own is not in `values`, and was told. */
+/** Settings that require each other. One with its own problem is not in `values` and has already been reported. */
 function missingBeside(values: Readonly<Partial<Record<SettingName, unknown>>>): string[] {
   return (Object.entries(NEEDS) as [SettingName, readonly SettingName[]][])
     .filter(([name]) => (values[name] ?? null) !== null)
@@ -245,7 +245,7 @@ const NEEDS: Readonly<Partial<Record<SettingName, readonly SettingName[]>>> = {
   oidcClientSecret: ["oidcIssuer"],
 };
 
-/** Misspelt settings would silently have no effect, so names with our prefix must be known ones. */
+/** Misspelled settings would have no effect without a warning, so names with our prefix must be known. */
 function unknownNames(environment: Environment): string[] {
   const settings: readonly AnySetting[] = Object.values(SETTINGS);
   const known = settings.flatMap(({ key, secret, aliases = [] }) =>

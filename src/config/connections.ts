@@ -6,7 +6,7 @@ import { type ObjectStore, openObjectStore } from "../lib/object-store.ts";
 import { type GuardedHttp, guardedHttp } from "../lib/outgoing-http.ts";
 import type { Config } from "./config.ts";
 
-/** Null when none is configured. When the signal fires, all its calls end. */
+/** Null if none is configured. When the signal is aborted, all its calls end. */
 export function objectStoreOf(config: Config, { signal }: { signal: AbortSignal }): ObjectStore | null {
   const bucket = config.s3Bucket;
   const endpoint = config.s3Endpoint;
@@ -27,7 +27,7 @@ export function objectStoreOf(config: Config, { signal }: { signal: AbortSignal 
 
 const USER_AGENT = "Overdue";
 
-/** Opens a client. Close it at the end; what is under way then fails. */
+/** Opens a client. Close it at the end; running requests then fail. */
 export function openOutgoing(config: Pick<Config, "allowPrivateAddresses" | "outgoingProxy">): GuardedHttp {
   return guardedHttp({
     userAgent: USER_AGENT,
@@ -36,7 +36,7 @@ export function openOutgoing(config: Pick<Config, "allowPrivateAddresses" | "out
   });
 }
 
-/** The mail server of the settings and how it is spoken to, or null where they name none. */
+/** The configured mail server and its options, or null if there is none. */
 export function mailServerOf(config: Config): MailSenderOptions | null {
   const host = config.smtpHost;
   if (host === null) return null;

@@ -1,4 +1,4 @@
-// The settings table as text: .env.example, and what `overdue config` prints. Shows secrets only masked.
+// The settings as text: .env.example, and the output of `overdue config`. Secrets are masked.
 import type { EffectiveSetting } from "./config.ts";
 import { type Setting, SETTINGS } from "./settings.ts";
 
@@ -6,7 +6,7 @@ type AnySetting = Setting<unknown, unknown>;
 
 const COMMENT_COLUMNS = 100;
 
-/** The whole of .env.example: every setting, commented out, with kind, default, meaning and example. */
+/** The contents of .env.example: every setting, commented out, with kind, default, meaning and example. */
 export function renderEnvExample(): string {
   const settings: readonly AnySetting[] = Object.values(SETTINGS);
   const lines = [
@@ -47,7 +47,7 @@ function wrapComment(text: string): string[] {
   return [...lines, line];
 }
 
-/** One line for each setting: key, value in effect, and where it came from. */
+/** One line for each setting: name, value in effect, and source. */
 export function renderEffective(effective: readonly EffectiveSetting[]): string {
   const rows = effective.map(({ key, shown, source }) => {
     const origin = source.from === null ? "default" : `${source.kind} ${source.from}`;
@@ -60,7 +60,7 @@ export function renderEffective(effective: readonly EffectiveSetting[]): string 
     .join("");
 }
 
-/** The same for programs: an object keyed by setting; a value that is not set is null. */
+/** The same for scripts: an object keyed by setting; a value that is not set is null. */
 export function effectiveAsJson(
   effective: readonly EffectiveSetting[],
 ): Record<string, { value: string | null; source: string; from: string | null }> {

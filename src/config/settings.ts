@@ -39,7 +39,7 @@ import {
   wordKind,
 } from "../lib/setting-value.ts";
 
-/** Builds one value from several names of the reference; null when none of them is set. */
+/** Builds one value from several settings of the reference server; null if none of them is set. */
 export type Composition = {
   names: readonly string[];
   secretNames: readonly string[];
@@ -62,16 +62,16 @@ export type Setting<T, Fallback extends T | null> = {
     | "Keys and limits";
   kind: ValueKind<T>;
   fallback: Fallback;
-  /** What the fallback means, where printing it would not say so. */
+  /** What the default means, if its value does not show it. */
   fallbackMeans?: string;
-  /** Masked wherever it is shown, and readable from the file that KEY_FILE names. */
+  /** Masked wherever it is shown, and readable from the file in KEY_FILE. */
   secret: boolean;
   meaning: string;
   example: string;
-  /** Names that the reference server uses for the same thing. */
+  /** Names of the same setting on the reference server. */
   aliases?: readonly string[];
   composedOf?: Composition;
-  /** Query parameters of an address, and the variables that are used for those it lacks. */
+  /** Query parameters of a URL, and the variables that supply missing ones. */
   parameters?: Readonly<Record<string, string>>;
 };
 
@@ -80,7 +80,7 @@ function setting<T>(given: Setting<T, NoInfer<T>>): Setting<T, T> {
   return given;
 }
 
-/** A setting that may be left out: its value can be null. */
+/** An optional setting: its value can be null. */
 function optionalSetting<T>(given: Omit<Setting<T, null>, "fallback">): Setting<T, null> {
   return { ...given, fallback: null };
 }
@@ -101,7 +101,7 @@ const STORE_TIMEOUT_SECONDS_MAX = 600;
 
 const DEFAULT_LISTEN: ListenAddress = { host: "127.0.0.1", port: 8000 };
 
-/** The reference names a host, and says beside it whether to speak TLS. */
+/** The reference server has a host name and a separate switch for TLS. */
 const storeAddress: Composition = {
   names: ["S3_ENDPOINT", "S3_SECURE"],
   secretNames: [],
@@ -304,7 +304,7 @@ const PING_MAIL_CONNECTIONS_MIN = 1;
 const PING_MAIL_CONNECTIONS_MAX = 100_000;
 const MESSAGES_PER_MINUTE_MAX = 10_000_000;
 
-/** What stands behind the @ of an address. */
+/** The domain of an address. */
 const domainKind: ValueKind<string> = {
   describe: "domain",
   parse: (text) =>
@@ -314,7 +314,7 @@ const domainKind: ValueKind<string> = {
   print: (value) => value,
 };
 
-/** The reference names a port, and listens everywhere. */
+/** The reference server has a port, and listens on all interfaces. */
 const everywhere: Composition = {
   names: ["SMTPD_PORT"],
   secretNames: [],
@@ -426,7 +426,7 @@ const PING_MAIL_SETTINGS = {
 
 // Accounts and sign-in.
 
-/** A header by its own name, or as CGI programs call it: HTTP_X_USER is X-User. */
+/** A header by its own name, or by its CGI name: HTTP_X_USER is X-User. */
 const headerKind: ValueKind<string> = {
   describe: "header",
   parse: (text) => {
@@ -514,10 +514,10 @@ const ACCOUNT_SETTINGS = {
 
 const SMTP_PORT_DEFAULT = 587;
 const SMTP_CONNECTIONS_MAX = 50;
-/** A message has half a minute in all; a mail must end before it. */
+/** Sending a message may take half a minute; an email must end before that. */
 const SMTP_TIMEOUT_SECONDS_MAX = 25;
 
-/** The reference has two switches, of which at most one may be on. */
+/** The reference server has two switches, of which at most one may be on. */
 const security: Composition = {
   names: ["EMAIL_USE_TLS", "EMAIL_USE_SSL"],
   secretNames: [],
@@ -719,7 +719,7 @@ const POOL_SIZE_MAX = 200;
 /** Longer than any supervisor waits. */
 const WAIT_SECONDS_MAX = 600;
 
-/** The reference's DB_* names, put together into one address. */
+/** The DB_* settings of the reference server, combined into one URL. */
 const databaseParts: Composition = {
   names: ["DB_HOST", "DB_PORT", "DB_NAME", "DB_USER", "DB_PASSWORD", "DB_SSLMODE"],
   secretNames: ["DB_PASSWORD"],
@@ -727,7 +727,7 @@ const databaseParts: Composition = {
     const host = part("DB_HOST");
     const name = part("DB_NAME");
     if (host === null && name === null) return null;
-    // Guessing the reference's own default here could lead us into its database.
+    // Using the reference server's default here could open its database by mistake.
     if (name === null) return { problem: "is derived from DB_*, but DB_NAME is not set" };
     const sslMode = part("DB_SSLMODE");
     if (sslMode !== null && !SSL_MODES.some((mode) => mode === sslMode)) {
@@ -878,7 +878,7 @@ export const SETTINGS = {
     secret: true,
     meaning:
       "The secret used to hash API keys. The first migration generates one and stores it in the database; set this to store it elsewhere. Changing it invalidates all API keys, badge URLs, links in emails, and authenticator apps. Generate one with `openssl rand -hex 32`.",
-    // Too short on purpose: an example that worked would be in use somewhere.
+    // Too short on purpose: a working example would be used as it is.
     example: "output-of-openssl-rand",
     aliases: ["SECRET_KEY"],
   }),

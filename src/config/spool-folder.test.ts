@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { ConfigError } from "./config.ts";
 import { chooseSpoolFolder } from "./spool-folder.ts";
 
-/** A folder, and paths in it that nobody can write to, not even root: they lead through a file. */
+/** A folder, and paths in it that are not writable even for root, because they lead through a file. */
 function places() {
   const folder = mkdtempSync(join(tmpdir(), "overdue-spool-folder-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));

@@ -1,5 +1,5 @@
-// Which folder the spool uses. It is on unless it is switched off, because only the spool keeps pings while the
-// database is away, and a busy disk alone can stall a database for seconds.
+// Chooses the folder of the spool. It is on by default, because only the spool keeps pings while the database is
+// unavailable, and a busy disk alone can stall a database for seconds.
 import { accessSync, constants } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -10,8 +10,8 @@ import { type Config, ConfigError, type Environment } from "./config.ts";
 const SYSTEM_FOLDER = "/var/lib/overdue";
 
 /**
- * The configured folder, else the first of `$STATE_DIRECTORY`, /var/lib/overdue and `$XDG_STATE_HOME/overdue` that
- * this user may write to; it is made if need be. Null: the spool is off. Throws ConfigError when there is no folder.
+ * The configured folder, or the first of `$STATE_DIRECTORY`, /var/lib/overdue and `$XDG_STATE_HOME/overdue` that this
+ * user can write to; created if necessary. Null: the spool is off. Throws ConfigError if there is no folder.
  */
 export function chooseSpoolFolder(
   configured: string | null,
@@ -27,14 +27,14 @@ export function chooseSpoolFolder(
   ]);
 }
 
-/** The configured folder; null when there is none, or the spool is switched off. */
+/** The configured folder; null if there is none, or the spool is off. */
 export function givenSpoolFolder({ spoolFolder }: Pick<Config, "spoolFolder">): string | null {
   return spoolFolder === OFF ? null : spoolFolder;
 }
 
 function candidates(environment: Environment, systemFolder: string): string[] {
   const { STATE_DIRECTORY, XDG_STATE_HOME, HOME } = environment;
-  // systemd separates several by colons.
+  // systemd separates several folders with colons.
   const [stateDirectory = ""] = (STATE_DIRECTORY ?? "").split(":");
   const stateHome = XDG_STATE_HOME || join(HOME || homedir(), ".local", "state");
   return [stateDirectory, systemFolder, join(stateHome, "overdue")].filter((folder) => folder !== "");

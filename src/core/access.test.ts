@@ -1,4 +1,4 @@
-// Which key opens which endpoint, in which words a request is refused, and what each role may do.
+// Which key is accepted by which endpoint, the texts of rejections, and what each role may do.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {

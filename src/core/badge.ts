@@ -2,7 +2,7 @@
 // done elsewhere.
 import { BADGE_SIGNATURE_LENGTH } from "./limits.ts";
 
-/** What one check shows. `started` is what version 1 says of a check while it runs. */
+/** The status that one check contributes. `started` is the status of a check with a run in progress in version 1. */
 export type ShownStatus = "new" | "started" | "up" | "grace" | "down" | "paused";
 
 export type BadgeStatus = "up" | "late" | "down";
@@ -10,10 +10,10 @@ export type BadgeStatus = "up" | "late" | "down";
 /** With two states a check in grace still counts as up; with three it makes the badge late. */
 export type BadgeStates = 2 | 3;
 
-/** What a badge says, and of how many checks: in total, in grace, and down. */
+/** The status of a badge, and the number of its checks: in total, in grace, and down. */
 export type BadgeSummary = { status: BadgeStatus; total: number; grace: number; down: number };
 
-/** One word for any number of checks. None at all, like new or paused ones, are no reason to worry: up. */
+/** The combined status of any number of checks. Without checks, or with only new or paused ones, it is up. */
 export function rollUp(statuses: Iterable<ShownStatus>, states: BadgeStates): BadgeSummary {
   const summary: BadgeSummary = { status: "up", total: 0, grace: 0, down: 0 };
   for (const status of statuses) {
@@ -26,7 +26,7 @@ export function rollUp(statuses: Iterable<ShownStatus>, states: BadgeStates): Ba
   return summary;
 }
 
-/** The colour of the drawn badge, and the word that the badge service shields knows it by. */
+/** The color of the badge, and the name that the badge service Shields has for it. */
 export const BADGE_LOOK: Readonly<Record<BadgeStatus, { fill: string; shieldsColor: string }>> = {
   up: { fill: "#4c1", shieldsColor: "success" },
   late: { fill: "#fe7d37", shieldsColor: "important" },
@@ -39,7 +39,7 @@ export type BadgeSubject =
   | { of: "tag"; tag: string }
   | { of: "check"; name: string };
 
-/** The left half of a badge. A check without a name is "check": its UUID is a secret. */
+/** The left half of a badge. A check without a name is labeled "check", because its UUID is a secret. */
 export function badgeLabel(subject: BadgeSubject): string {
   switch (subject.of) {
     case "project":
@@ -51,7 +51,7 @@ export function badgeLabel(subject: BadgeSubject): string {
   }
 }
 
-/** The tag that stands for all checks of a project. */
+/** The tag that means all checks of a project. */
 export const OVERALL_TAG = "*";
 
 /** Hash functions for signatures, over UTF-8, passed in because core has no library. */
@@ -89,18 +89,18 @@ export function signatureSegment(signature: string, states: BadgeStates): string
   return states === 2 ? signature + TWO_STATES_SUFFIX : signature;
 }
 
-/** What a signature segment says. Only its beginning is compared; any odd end means three states. */
+/** Parses a signature segment. Only its beginning is compared; any odd end means three states. */
 export function parseSignatureSegment(segment: string): { signature: string; states: BadgeStates } {
   const signature = segment.slice(0, BADGE_SIGNATURE_LENGTH);
   return { signature, states: segment === signatureSegment(signature, 2) ? 2 : 3 };
 }
 
-/** The states of a single check's badge, from the number in its address. */
+/** The number of states of a single check's badge, from its URL. */
 export function statesOfNumber(number: number): BadgeStates {
   return number === 3 ? 3 : 2;
 }
 
-/** A tag as a segment of a badge address: percent-encoded twice, as proxies undo one layer of it. */
+/** A tag as a segment of a badge URL: percent-encoded twice, because proxies undo one layer. */
 export function encodeTagSegment(tag: string): string {
   return percentEncode(percentEncode(tag));
 }
@@ -111,8 +111,8 @@ function percentEncode(text: string): string {
 }
 
 /**
- * The tags that a segment of a requested address, still encoded, can mean: the one that our own addresses
- * would mean first, then the one of an address that was encoded only once. The signature tells which.
+ * The tags that a requested, still encoded segment can mean: first as in our own URLs, then as in a URL that was
+ * encoded only once. The signature determines which one applies.
  */
 export function tagsOfSegment(segment: string): string[] {
   const once = percentDecode(segment);

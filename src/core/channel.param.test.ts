@@ -1,4 +1,4 @@
-// The channels parameter: every way to name an integration, and every way to get it wrong.
+// The channels parameter: every way to name an integration, and every invalid value.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type ChannelIdentity, resolveChannels } from "./channel.ts";

@@ -1,4 +1,4 @@
-// What a request may say about a channel, and what follows from a change.
+// Which fields a channel request may have, and what a change causes.
 import { describe, expect, test } from "vitest";
 import {
   CHANNEL_FIELDS,

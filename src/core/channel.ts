@@ -213,8 +213,9 @@ export function usableChannels<C extends Channel>(
 export type ChannelIdentity = { uuid: string; name: string };
 
 /**
- * The UUIDs that `param` assigns, each once, in the order given: all for "*", none for "", else a comma
- * list of UUIDs and names, compared exactly. The first item that is not exactly one integration is told.
+ * The UUIDs that `param` assigns, each once, in the order given: all for "*", none for "", otherwise a
+ * comma-separated list of UUIDs and names, compared exactly. Reports the first item that does not match exactly one
+ * integration.
  */
 export function resolveChannels(param: string, channels: readonly ChannelIdentity[]): Checked<string[]> {
   if (param === "*") return { ok: true, value: channels.map((channel) => channel.uuid) };

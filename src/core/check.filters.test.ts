@@ -1,4 +1,4 @@
-// Query filters of flips and of the list of checks: what they let through and what is refused.
+// Query filters of flips and of the list of checks: what they match and what is rejected.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isCheckWanted, readFlipFilter, readListFilter } from "./check.ts";

@@ -1,4 +1,4 @@
-// Upsert: which stored check a request with unique means.
+// Upsert: which stored check a request with `unique` selects.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {

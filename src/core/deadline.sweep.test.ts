@@ -1,4 +1,4 @@
-// What the sweeper makes of a check, and where it has to look again.
+// What the sweeper does with a check, and when it has to evaluate it again.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DEFAULT_SETTINGS } from "./check.ts";
@@ -88,7 +88,7 @@ test("whatever the sweeper leaves lies beyond what it has seen, so that no sweep
       const swept = sweep(state, { watermarkAt, blind });
       if (swept.lookAt !== null) expect(swept.lookAt).toBeGreaterThanOrEqual(watermarkAt);
       expect(swept.downAt).toBe(downAtOf({ timing, state: swept.state }));
-      // In two looks as in one.
+      // The result is the same in two sweeps as in one.
       const early = sweep(state, { watermarkAt: watermarkAt - 47 * MINUTE_MS, blind });
       const late = sweep(early.state, { watermarkAt, blind });
       expect(late.state).toEqual(swept.state);

@@ -1,4 +1,4 @@
-// When silence becomes down, and when our own blindness excuses the job.
+// When a missing ping takes a check down, and when a monitoring gap excuses it.
 import { describe, expect, test } from "vitest";
 import { applyDeadline, type BlindTime, extendedDeadline, passDeadlines, visibilityOf } from "./deadline.ts";
 import { type Interval, MINUTE_MS } from "./instant.ts";

@@ -59,7 +59,7 @@ type ExtendedDeadline = {
   firesAt: Instant;
   /** The blind interval that excuses the job; null if there is none. */
   excuse: Interval | null;
-  /** No pings can be received right now, so silence means nothing. */
+  /** No pings can be received right now, so a missing ping means nothing. */
   isBlindNow: boolean;
 };
 
@@ -103,7 +103,7 @@ function fireDeadline({ state }: WatchedCheck, deadline: Deadline): DeadlineOutc
   };
 }
 
-/** The silence may be caused by our outage: expectation starts again at the end of the blind interval. */
+/** The missing ping may be caused by our outage: expectation starts again at the end of the blind interval. */
 function excuseDeadline({ state }: WatchedCheck, notice: Notice): DeadlineOutcome {
   // A run whose end may have been missed is dropped; one that began after the expected time keeps its
   // deadline.

@@ -96,7 +96,7 @@ test("whoever is back is told after at most as long again as was waited, and wit
   );
 });
 
-// The bucket of a channel: so many messages at once, so many a minute in the long run, whatever the clock does.
+// The token bucket of a channel: a burst, and a sustained rate per minute, whatever the clock does.
 
 const RATE = { perMinute: 6, burst: 3 };
 

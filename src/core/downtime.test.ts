@@ -1,4 +1,4 @@
-// Downtime by hand-made histories, and against a naive count of minutes.
+// Downtime of hand-written histories, compared with a simple count of minutes.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {

@@ -4,7 +4,7 @@ import type { Instant, Interval } from "./instant.ts";
 import { UNMONITORED_DAY_MS_MIN, UP_SHARE_MS_MIN } from "./limits.ts";
 import type { StoredStatus } from "./state.ts";
 
-/** A stretch of time that statistics are made of: from its first instant up to, but without, its end. */
+/** A period for statistics: from its first instant up to, but without, its end. */
 export type Period = { from: Instant; to: Instant };
 
 /** A change of the stored status: a flip, a pause or a resume. */
@@ -58,7 +58,7 @@ export function unseenMs(blind: readonly Interval[], { from, to }: Period): numb
   return sum;
 }
 
-/** The share of the observed time in which a check was not down; null: there is not enough history to tell one. */
+/** The share of the monitored time in which a check was not down; null: there is not enough history. */
 export function upShare({ from, to }: Period, lost: Record<"downMs" | "unseenMs", number>): number | null {
   const seenMs = to - from - lost.unseenMs;
   return seenMs < UP_SHARE_MS_MIN ? null : Math.max(0, 1 - lost.downMs / seenMs);
@@ -81,7 +81,7 @@ export function downtimesOf(
   });
 }
 
-/** The stretches of being down, in their order; one that began before the first change has no beginning. */
+/** The periods in which the check was down, in order; one that began before the first change has no start. */
 function downSpells({ changes, status }: CheckHistory, now: Instant): Period[] {
   const spells: Period[] = [];
   let downSince: Instant | null = (changes[0]?.from ?? status) === "down" ? -Infinity : null;

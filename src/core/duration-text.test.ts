@@ -1,4 +1,4 @@
-// Lengths of time in words, in each of the four forms.
+// Durations as text, in each of the four formats.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { downtimeText, periodText, runText, sentenceText } from "./duration-text.ts";

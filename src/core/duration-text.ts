@@ -1,5 +1,5 @@
-// Lengths of time in words, as screens, messages and badges show them. Four forms, because a setting, a
-// run, a table cell and a sentence each leave out something else.
+// Durations as text for pages, messages and badges. There are four formats, because a setting, a run, a table cell
+// and a sentence each omit something else.
 import { SECOND_MS } from "./instant.ts";
 
 const MINUTE = 60;
@@ -49,12 +49,12 @@ export function downtimeText(seconds: number): string {
   return twoLargest(seconds, ABBREVIATIONS).join(" ");
 }
 
-/** A length of time inside a sentence: `0 seconds`, `12 minutes, 1 second`, `3 days, 6 hours`. */
+/** A duration inside a sentence: `0 seconds`, `12 minutes, 1 second`, `3 days, 6 hours`. */
 export function sentenceText(seconds: number): string {
   return twoLargest(seconds, WORDS).join(", ");
 }
 
-// The largest unit that fits and the one below it: days beside minutes would feign precision.
+// The largest unit that fits and the next smaller one: days with minutes would suggest false precision.
 function twoLargest(seconds: number, units: readonly Unit[]): string[] {
   const largest = units.findIndex((unit) => seconds >= unit.seconds);
   return largest === -1

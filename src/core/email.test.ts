@@ -1,4 +1,4 @@
-// Tokens of mails: only what we have made is read back, and only for what it was made for.
+// Tokens in emails: only our own are accepted, and only for their purpose.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
@@ -15,7 +15,7 @@ import {
 } from "./email.ts";
 import { HOUR_MS } from "./instant.ts";
 
-/** Stands for a hash: what is signed cannot be told from the signature's beginning alone. */
+/** Replaces a hash: the signed text cannot be derived from the beginning of the signature. */
 function signingWith(key: string): Signing {
   const sign = (message: string) => {
     let state = 0x811c9dc5;

@@ -112,7 +112,7 @@ export type Bounce = { kind: "n" | "l"; uuid: string; id: BounceId; seconds: str
 
 /** Later bounces are ignored. */
 const BOUNCE_HOURS_MAX = 48;
-/** Clocks of ours may differ by so much. */
+/** Tolerated difference between the clocks of our processes. */
 const EARLY_MS_MAX = MINUTE_MS;
 const BOUNCE_SIGNATURE_LENGTH = 16;
 const BOUNCE =

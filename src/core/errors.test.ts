@@ -1,4 +1,4 @@
-// Codes, texts and statuses of refusals, and that a fault of ours tells nothing.
+// Codes, texts and statuses of errors. Internal errors reveal no details.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {

@@ -15,7 +15,7 @@ export type ErrorCode =
   | "unavailable"
   | "internal";
 
-/** The HTTP status that stands for each code. */
+/** The HTTP status of each code. */
 export const HTTP_STATUS: Readonly<Record<ErrorCode, number>> = {
   invalid: 400,
   unauthenticated: 401,
@@ -47,7 +47,7 @@ export const ERROR_TEXT = {
   tooManyRequests: "too many requests",
   internal: "internal server error",
   unavailable: "service unavailable",
-  /** Ping addresses answer these as plain text. */
+  /** Ping URLs return these as plain text. */
   invalidUrl: "invalid url format",
   invalidRunId: "invalid uuid format",
   ambiguousSlug: "ambiguous slug",
@@ -72,7 +72,7 @@ export const FIELD_PROBLEM = {
 
 export type FieldProblem = (typeof FIELD_PROBLEM)[keyof typeof FIELD_PROBLEM];
 
-/** Either a value that may be used, or the text that says what is wrong with the request. */
+/** Either a valid value, or the text that describes what is wrong with the request. */
 export type Checked<T> = { ok: true; value: T } | { ok: false; text: string };
 
 /** The text for a field of a JSON body; `field` is its name on the wire. */
@@ -94,7 +94,7 @@ export function channelText(problem: "invalid" | "non-unique", identifier: strin
 export class AppError extends Error {
   override readonly name = "AppError";
   readonly code: ErrorCode;
-  /** The field of a form that it is about, where that is known. */
+  /** The form field it concerns, if known. */
   readonly field: string | null;
 
   constructor(code: ErrorCode, text: string, field: string | null = null) {

@@ -1,4 +1,4 @@
-// Syntax and making of UUIDs, slugs, tags and keys, against known examples and arbitrary texts.
+// Syntax and creation of UUIDs, slugs, tags and keys, with known examples and arbitrary texts.
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";

@@ -25,12 +25,12 @@ export function isSlug(text: string): boolean {
   return text.length <= SLUG_LENGTH_MAX && SLUG.test(text);
 }
 
-/** Only the characters of a slug, of any length: length has an answer of its own. */
+/** Only the characters of a slug, of any length: length has its own error. */
 export function hasSlugCharacters(text: string): boolean {
   return SLUG.test(text);
 }
 
-/** The slug that version 1 and 2 derive from a name; empty when nothing of the name is left. */
+/** The slug that versions 1 and 2 derive from a name; empty if no character of the name remains. */
 export function slugify(name: string): string {
   const hyphenated = name
     .normalize("NFKD")
@@ -46,27 +46,27 @@ function strip(slug: string): string {
   return slug.replace(/^[-_]+/, "").replace(/(?<![-_])[-_]+$/, "");
 }
 
-/** The tags of a check. Only spaces part them: a comma or a tab belongs to its tag. */
+/** The tags of a check. Only spaces separate them: a comma or a tab is part of its tag. */
 export function splitTags(tags: string): string[] {
   return tags.split(" ").filter((tag) => tag !== "");
 }
 
-/** The tags with one more or one less; the same text when it is so already. */
+/** The tags with one added or removed; the same text if nothing changes. */
 export function withTag(tags: string, { tag, isOn }: { tag: string; isOn: boolean }): string {
   const before = splitTags(tags);
   if (before.includes(tag) === isOn) return tags;
   return (isOn ? [...before, tag] : before.filter((one) => one !== tag)).join(" ");
 }
 
-/** Hexadecimal SHA-1 of an ASCII text, lower case. Handed in, because the rules have no library. */
+/** Hexadecimal SHA-1 of an ASCII text, lower case. Passed in, because core has no library. */
 export type Sha1Hex = (text: string) => string;
 
-/** The identifier that a read-only key sees instead of the UUID, from which it cannot be pinged. */
+/** The identifier that a read-only key sees instead of the UUID. It cannot be used to send pings. */
 export function uniqueKey(uuid: string, sha1Hex: Sha1Hex): string {
   return sha1Hex(uuid.replaceAll("-", "").slice(0, UNIQUE_KEY_SOURCE_DIGITS));
 }
 
-/** Whether a path segment can only be meant as a unique key. */
+/** Whether a path segment can only be a unique key. */
 export function isUniqueKey(text: string): boolean {
   return UNIQUE_KEY.test(text);
 }
@@ -74,15 +74,15 @@ export function isUniqueKey(text: string): boolean {
 /** What an API key may do; a project has one of each at most. */
 export type KeyKind = "readWrite" | "readOnly";
 
-/** The first characters of a key tell its kind, to people and to secret scanners. */
+/** The first characters of a key show its kind, to users and to secret scanners. */
 export const KEY_PREFIX: Readonly<Record<KeyKind, string>> = { readWrite: "odw_", readOnly: "odr_" };
 
-/** Whether a text can be an API key at all. Anything else counts as no key, not as a wrong one. */
+/** Whether a text has the form of an API key. Anything else counts as no key, not as a wrong one. */
 export function isKeyShaped(text: string): boolean {
   return text.length === API_KEY_LENGTH;
 }
 
-/** Secret random characters, each drawn evenly from the alphabet. Handed in: the rules draw no lots. */
+/** Secret random characters, each drawn evenly from the alphabet. Passed in, because core uses no randomness. */
 export type RandomText = (options: { alphabet: string; length: number }) => string;
 
 const DIGITS = "0123456789";
@@ -95,7 +95,7 @@ export function newApiKey(kind: KeyKind, random: RandomText): string {
   return prefix + random({ alphabet, length: API_KEY_LENGTH - prefix.length });
 }
 
-/** A new ping key. It is stored as it is, because ping addresses show it. */
+/** A new ping key. It is stored in plain text, because ping URLs contain it. */
 export function newPingKey(random: RandomText): string {
   return random({ alphabet: DIGITS + LOWER, length: PING_KEY_LENGTH });
 }

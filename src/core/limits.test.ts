@@ -1,4 +1,4 @@
-// A changed limit is a changed promise to clients, so each one has to be changed here as well.
+// Clients depend on limits, so each change of one must be repeated here.
 import { expect, test } from "vitest";
 import * as limits from "./limits.ts";
 

@@ -1,4 +1,4 @@
-// Days, weeks and months in zones: by hand where clocks change, and as properties everywhere.
+// Days, weeks and months in time zones: examples at clock changes, and properties everywhere.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DAY_MS, HOUR_MS } from "./instant.ts";
@@ -30,7 +30,7 @@ describe("Periods", () => {
       ["2026-10-26T00:00:00.000Z", "2026-11-02T00:00:00.000Z"],
       ["2026-11-02T00:00:00.000Z", "2026-11-09T00:00:00.000Z"],
     ]);
-    // It is Monday there already.
+    // It is already Monday there.
     expect(periods("2026-11-15T23:30:00Z", "weekly", "Asia/Tokyo").at(-1)).toEqual([
       "2026-11-08T15:00:00.000Z",
       "2026-11-15T15:00:00.000Z",
@@ -72,7 +72,7 @@ describe("Periods", () => {
           }
           const end = found.at(-1)?.to ?? Infinity;
           expect(end).toBeLessThanOrEqual(now);
-          // Today is not in it, and the next period would not be complete.
+          // Today is not part of it, and the next period would not be complete.
           expect(now - end).toBeLessThan((longest + 1) * DAY_MS);
           expect(localDay(end, zone)).not.toEqual(localDay(end - 1, zone));
         },

@@ -1,5 +1,5 @@
-// Days, weeks and months as the clocks of a time zone show them. A time that a clock change skips is taken to be the
-// first one after it; of one that comes twice, the first.
+// Days, weeks and months as the clocks of a time zone show them. A time that a clock change skips becomes the first
+// one after it; of a time that occurs twice, the first one counts.
 import type { Period } from "./downtime.ts";
 import { type Instant, SECOND_MS } from "./instant.ts";
 import { DEFAULT_TZ } from "./limits.ts";
@@ -10,18 +10,18 @@ export type PeriodLength = "daily" | "weekly" | "monthly";
 /** A day of the calendar; months count from 1. */
 export type LocalDay = { year: number; month: number; day: number };
 
-/** The zone that mails to somebody tell their times in, who has chosen this one, or none. */
+/** The time zone of emails to a user who has chosen this one, or none. */
 export function zoneOfMails(chosen: string | null): string {
   return chosen ?? DEFAULT_TZ;
 }
 
-/** The day that the clocks of a zone show. Zones that nobody knows are UTC. */
+/** The day that the clocks of a zone show. Unknown zones count as UTC. */
 export function localDay(now: Instant, zone: string): LocalDay {
   const date = new Date(readingAt(now, zone));
   return { year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, day: date.getUTCDate() };
 }
 
-/** The instant at which clocks show so many minutes after the beginning of a day; days may run over their month. */
+/** The instant at which clocks show this many minutes after the start of a day; days may exceed their month. */
 export function instantOfLocal(
   { year, month, day }: LocalDay,
   at: { minutes: number; zone: string },
@@ -33,7 +33,7 @@ export function instantOfLocal(
   return second * SECOND_MS;
 }
 
-/** The first day of the day, week or month that a day lies in, or of one that is so many before or after it. */
+/** The first day of the day, week or month that contains a day, or of the one this many before or after it. */
 export function firstDayOf(
   length: PeriodLength,
   { year, month, day }: LocalDay,
@@ -44,7 +44,7 @@ export function firstDayOf(
   return normal({ year, month, day: day - weekdayOf({ year, month, day }) + offset * DAYS_OF_WEEK });
 }
 
-/** The last complete days, weeks or months before the one that `now` lies in, oldest first. */
+/** The last complete days, weeks or months before the one that contains `now`, oldest first. */
 export function periodsBefore(
   now: Instant,
   { length, zone, count }: { length: PeriodLength; zone: string; count: number },
@@ -63,13 +63,13 @@ function weekdayOf({ year, month, day }: LocalDay): number {
   return (new Date(Date.UTC(year, month - 1, day)).getUTCDay() + DAYS_OF_WEEK - 1) % DAYS_OF_WEEK;
 }
 
-/** Days and months that have run over become those that are meant. */
+/** Normalizes days and months that exceed their range. */
 function normal({ year, month, day }: LocalDay): LocalDay {
   const date = new Date(Date.UTC(year, month - 1, day));
   return { year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, day: date.getUTCDate() };
 }
 
-/** What clocks show, as if it were UTC. */
+/** The local time, as if it were UTC. */
 function readingAt(now: Instant, zone: string): number {
   return now + stretchAt(zoneNamed(zone), Math.floor(now / SECOND_MS)).offset * SECOND_MS;
 }

@@ -1,4 +1,4 @@
-// What one message says: single cases as a table, and what holds for every history.
+// The contents of a message: single cases as a table, and properties of every history.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { MINUTE_MS } from "./instant.ts";
@@ -8,7 +8,10 @@ import type { Flip } from "./state.ts";
 const NOON = Date.UTC(2026, 10, 16, 12);
 const BOTH = () => true;
 
-/** Each letter is a piece of news, a minute apart: d silence, f failure, u up, x silence that was taken back, c its correction. */
+/**
+ * Each letter is a change, a minute apart: d missed deadline, f failure, u up, x retracted missed deadline, c its
+ * correction.
+ */
 function newsOf(letters: string): PendingChange[] {
   let status: "up" | "down" = letters.startsWith("u") ? "down" : "up";
   let takenBack: PendingChange["flip"] | null = null;
@@ -16,7 +19,7 @@ function newsOf(letters: string): PendingChange[] {
     const at = NOON + index * MINUTE_MS;
     const id = index + 1;
     if (letter === "c") {
-      // Of the last one that was taken back, or of one that was told long ago.
+      // Of the last one that was retracted, or of one that was sent long ago.
       const old = { id: 100 + id, at: NOON - MINUTE_MS, from: "up", to: "down", reason: "timeout" } as const;
       const flip = takenBack ?? { ...old, takenBackAt: NOON - 2 * MINUTE_MS };
       return { deliveryId: id, kind: "correction", flip };

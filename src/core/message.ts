@@ -131,8 +131,8 @@ export type Composition = {
 };
 
 /**
- * Composes one message about a check from all pending changes, oldest first. `before` is the last flip before
- * them that was not retracted; it tells when a downtime began.
+ * Composes one message about a check from all pending changes, oldest first. `before` is the last flip before them
+ * that was not retracted; it determines when a downtime began.
  */
 export function composeChanges(
   changes: readonly PendingChange[],

@@ -1,10 +1,10 @@
-// Buckets: what they allow, what they tell, and that nobody gets more than his share over any stretch of time.
+// Token buckets: what they allow, what they report, and that no client exceeds its rate over any period.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { MINUTE_MS } from "./instant.ts";
 import { type Bucket, isExhausted, takeRequest } from "./rate-limit.ts";
 
-/** Asks at these times, one after the other, and returns the verdicts. */
+/** Makes requests at these times and returns the results. */
 function ask(times: readonly number[], perMinute: number) {
   let bucket: Bucket | null = null;
   return times.map((nowMs) => {

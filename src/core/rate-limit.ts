@@ -15,11 +15,11 @@ export type RateVerdict = {
   isAllowed: boolean;
   bucket: Bucket;
   limit: number;
-  /** Whole requests that are left. */
+  /** Whole requests that remain. */
   remaining: number;
-  /** Until everything is there again. */
+  /** Until the bucket is full again. */
   resetSeconds: number;
-  /** Until there is room for one more request; 0 while there is. */
+  /** Until one more request is allowed; 0 if it already is. */
   retryAfterSeconds: number;
 };
 
@@ -40,7 +40,7 @@ export function takeRequest(before: Bucket | null, { perMinute, nowMs }: RateRul
   };
 }
 
-/** Whether nothing would be left to count. Asking takes nothing. */
+/** Whether no request is left. Does not count one. */
 export function isExhausted(bucket: Bucket | null, rule: RateRule): boolean {
   return refill(bucket, rule) < 1;
 }

@@ -1,4 +1,4 @@
-// Histories that are easy to count by hand, and what other settings would have made of them.
+// Histories that are easy to count by hand, evaluated with other settings.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DEFAULT_SETTINGS } from "./check.ts";
@@ -15,7 +15,7 @@ const DAILY: Timing = {
   graceSeconds: 600,
 };
 
-/** One run a day, late by so many minutes each; null: it never came. */
+/** One run per day, each late by this many minutes; null: the run is missing. */
 function days(...late: (number | null)[]): HistoricRun[] {
   return late.flatMap((minutes, day) =>
     minutes === null

@@ -42,7 +42,7 @@ export function graceToPropose(
 /** No rate limit. */
 const NO_RATE = { ratePerMinute: Number.POSITIVE_INFINITY };
 
-/** The alarms that the history would have raised under the given settings. */
+/** The alerts that the history would have raised with the given settings. */
 export function replayHistory(timing: Timing, history: History): ReplayedAlert[] {
   const visibility: Visibility = { watermarkAt: history.toAt, blind: history.blind };
   let state: CheckState = NEW_STATE;
@@ -75,7 +75,7 @@ export function compareSettings(
   };
 }
 
-/** Each run has an id of its own here, so that overlapping ones stay apart as they were. */
+/** Each run has its own ID here, so that overlapping runs stay separate. */
 function signalsOf(runs: readonly HistoricRun[]): Signal[] {
   const signals = runs.flatMap(({ startAt, endAt, outcome }, index): Signal[] => {
     const rid = String(index);
@@ -97,9 +97,9 @@ function alertsOf(flips: readonly Flip[]): ReplayedAlert[] {
 }
 
 /**
- * A failure is one. Silence is one when a run was left out: what came at last was nearer to the next run than to the
- * missing one, and came after another run was due or more than a further grace time after the alert. Without the second
- * part, every late run would count wherever the grace is longer than half the period.
+ * A failure is one. A missing ping is one if a run was skipped: the ping that finally arrived was closer to the next
+ * run than to the missing one, and arrived after another run was due or more than another grace period after the
+ * alert. Without the second condition, every late run would count if the grace period is longer than half the period.
  */
 function isReal(timing: Timing, { at, reason, untilAt }: ReplayedAlert): boolean {
   if (reason !== "timeout" || untilAt === null) return true;
@@ -111,7 +111,7 @@ function isReal(timing: Timing, { at, reason, untilAt }: ReplayedAlert): boolean
   return laterDueAt !== null && laterDueAt <= untilAt;
 }
 
-/** The first time after an alert at which a run was due, had the runs kept to their schedule. */
+/** The first time after an alert at which a run was due, if the runs had followed their schedule. */
 function dueAfterAlert(
   timing: Timing,
   { at, dueAt, periodMs }: { at: Instant; dueAt: Instant; periodMs: number },
@@ -121,8 +121,8 @@ function dueAfterAlert(
 }
 
 /**
- * Tells of an alarm whether the check would have been down at some moment of it. Searched by halving: two weeks of a
- * job that fails every minute, each alarm compared with each, would hold up the whole process for seconds.
+ * Returns whether the check would have been down at some time during an alert. Uses binary search: for two weeks of a
+ * job that fails every minute, comparing all pairs would block the process for seconds.
  */
 function coverOf(alerts: readonly ReplayedAlert[]): (alert: ReplayedAlert) => boolean {
   const latestEnds: number[] = [];
@@ -141,7 +141,7 @@ function coverOf(alerts: readonly ReplayedAlert[]): (alert: ReplayedAlert) => bo
   };
 }
 
-/** With the shortest grace every late run shows by how much it was late; what lasts longer was no late run. */
+/** With the shortest grace period, every late run shows how late it was; longer ones are not late runs. */
 function quietGrace(
   timing: Timing,
   { history, real }: { history: History; real: readonly ReplayedAlert[] },

@@ -1,4 +1,4 @@
-// When reports are due, across clock changes, and what stands in one.
+// When reports are due, across clock changes, and their contents.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DAY_MS, HOUR_MS } from "./instant.ts";
@@ -29,7 +29,7 @@ describe("The next report", () => {
     expect(next("2026-03-28T12:00:00Z", "daily", "Europe/Riga")).toBe("2026-03-29T06:00:00.000Z");
     expect(next("2026-03-27T12:00:00Z", "daily", "Europe/Riga")).toBe("2026-03-28T07:00:00.000Z");
     expect(next("2026-10-24T12:00:00Z", "daily", "Europe/Riga")).toBe("2026-10-25T07:00:00.000Z");
-    // It is the sixteenth there already.
+    // It is already the sixteenth there.
     expect(next("2026-11-15T23:00:00Z", "daily", "Asia/Tokyo")).toBe("2026-11-17T00:00:00.000Z");
   });
 
@@ -119,7 +119,7 @@ describe("A report", () => {
   });
 });
 
-// Reminders: when the clock starts, when it strikes and when it stops.
+// Reminders: when the timer starts, when it fires and when it stops.
 
 const NOW = Date.UTC(2026, 10, 15, 12);
 const plan = (

@@ -10,7 +10,7 @@ export const REPORTS = ["off", "daily", "weekly", "monthly"] as const;
 export type Reports = (typeof REPORTS)[number];
 export const DEFAULT_REPORTS: Reports = "monthly";
 
-/** Reports come from nine in the morning on, at a minute of their own within two hours. */
+/** Reports are sent from nine in the morning on, each at its own minute within two hours. */
 const FIRST_MINUTE = 9 * 60;
 export const REPORT_MINUTES = 120;
 /** Complete periods in a report. */
@@ -20,7 +20,10 @@ export const ALIVE_DAYS = 180;
 /** Checks listed in one email, worst first; the others are counted. */
 export const REPORT_CHECKS_LISTED_MAX = 100;
 
-/** The next report: on the morning of the next day, Monday or first of a month, in the person's zone; never today. */
+/**
+ * The next report: on the morning of the next day, Monday or first of a month, in the account's time zone; never
+ * today.
+ */
 export function nextReportAt(
   now: Instant,
   { length, zone, minute }: { length: PeriodLength; zone: string; minute: number },
@@ -89,7 +92,7 @@ function lastDowntime({ downtimes }: ReportedCheck): Downtime | "uncounted" {
   return downtimes.at(-1) ?? NONE;
 }
 
-/** By the last period's downtime, then by name. What changed too often to be counted is worst. */
+/** By the downtime of the last period, then by name. Checks with too many changes to count come first. */
 function worstFirst(one: ReportedCheck, other: ReportedCheck): number {
   const [mine, theirs] = [badness(one), badness(other)];
   return mine === theirs ? NAMES.compare(one.name, other.name) : theirs - mine;
@@ -117,7 +120,7 @@ export const REMINDER_CHECKS_LISTED_MAX = 100;
 export type ReminderPlan = {
   /** Null: nothing is planned. */
   nextAt: Instant | null;
-  /** Whether one is to be sent now. */
+  /** Whether to send one now. */
   isDue: boolean;
 };
 
@@ -138,7 +141,7 @@ export function planReminder({
 }): ReminderPlan {
   if (reminders === "off" || !hasDown) return { nextAt: null, isDue: false };
   const everyMs = EVERY_MS[reminders];
-  // Further ahead than one step can only be left from another setting, or from before the clock was set back.
+  // A time further ahead than one interval is left over from another setting, or from before the clock was set back.
   if (nextAt === null || nextAt > now + everyMs) return { nextAt: now + everyMs, isDue: false };
   if (nextAt > now) return { nextAt, isDue: false };
   const missed = Math.floor((now - nextAt) / everyMs);

@@ -1,4 +1,4 @@
-// What may be forgotten: pings by number, other records by age.
+// What may be deleted: pings by number, other records by age.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DAY_MS } from "./instant.ts";

@@ -31,12 +31,12 @@ export function pingsListed(rowsMax: number): number {
   return Math.min(rowsMax, PINGS_LISTED_MAX);
 }
 
-/** Whether a log is to be trimmed now that its count has grown: once for every hundred pings. */
+/** Whether to trim a log whose count has grown: once per hundred pings. */
 export function isTrimDue(count: { before: number; after: number }): boolean {
   return Math.floor(count.after / PING_TRIM_EVERY) > Math.floor(count.before / PING_TRIM_EVERY);
 }
 
-/** Records that are kept for a number of days from their own time on. */
+/** Records that are kept for a number of days after their own time. */
 export const DAYS_KEPT = {
   /** A check in the trash. */
   deletedCheck: DELETED_CHECK_DAYS,

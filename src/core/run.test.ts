@@ -1,4 +1,4 @@
-// Which pings of a list show a duration, and which one.
+// Which pings of a list have a duration, and which one.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DEFAULT_SETTINGS } from "./check.ts";
@@ -20,7 +20,7 @@ import type { SignalKind } from "./signal.ts";
 
 const AN_HOUR_MS = 3_600_000;
 
-/** In the order in which they came, a second apart; `start:a` is a start of the run `a`. */
+/** In the order of arrival, a second apart; `start:a` is a start of the run `a`. */
 function durationsOf(...texts: string[]): [number, number][] {
   const pings = texts.map((text, index): PairedPing => {
     const [kind = "", rid = null] = text.split(":");
@@ -94,7 +94,7 @@ describe("a duration", () => {
     const end = { n: 7, at: 90_000, kind: "success", rid: null, durationMs: 60_000 } as const;
     expect(runDurations([end]).get(7)).toBe(60_000);
     expect(runDurations([{ ...end, durationMs: 72 * AN_HOUR_MS + 1 }]).get(7)).toBeUndefined();
-    // A start in the list knows better than what was measured.
+    // A start in the list takes precedence over the measured duration.
     const start = { n: 6, at: 80_000, kind: "start", rid: null, durationMs: null } as const;
     expect(runDurations([end, start]).get(7)).toBe(10_000);
   });
@@ -119,7 +119,7 @@ test("whatever the list, a duration is never negative nor longer than 72 hours, 
   );
 });
 
-// What is usual, by hand and by properties.
+// The usual range, by examples and by properties.
 
 test("a hundred runs have their tenths where one would look for them", () => {
   const durations = Array.from({ length: 100 }, (_, index) => 100 - index);
@@ -141,7 +141,7 @@ test("its figures are durations that occurred, in order", () => {
   );
 });
 
-// Which runs are drawn as late, by hand: those that came after more than half of their grace.
+// Which runs are shown as late: those that used more than half of their grace period.
 
 const T = Date.UTC(2026, 5, 1, 3);
 const DAILY = { ...DEFAULT_SETTINGS, kind: "cron" as const, schedule: "0 3 * * *", graceSeconds: 3_600 };
@@ -168,7 +168,7 @@ test("what never fires again makes nobody late", () => {
   expect(latenessMs(once, { previousEndAt: T, startAt: null, endAt: T + DAY_MS })).toBe(0);
 });
 
-// Daily roll-ups: what a day counts, when it ends, and that the order of runs does not matter.
+// Daily totals: what a day counts, when it ends, and that the order of runs does not matter.
 
 const MIDNIGHT = Date.UTC(2026, 10, 16);
 const success = (endAt: number, durationMs: number | null = null) =>

@@ -14,10 +14,10 @@ export type PairedPing = {
 };
 
 /**
- * The durations of the pings of a list, by their number; one that is not known has none. A success or failure is
- * paired with the nearest earlier start, success or failure of its run id, where no id is an id as well; only a
- * start gives a duration. Log lines, ignored signals and other runs in between do not matter. Where the list ends
- * before anything of the run, what was measured at the time is told.
+ * The durations of the pings of a list, by number; unknown ones are missing. A success or failure is paired with the
+ * nearest earlier start, success or failure with the same run ID (no ID counts as an ID); only a start gives a
+ * duration. Log entries, ignored pings and other runs in between do not matter. If the list contains nothing earlier
+ * of the run, the duration measured when the ping was recorded is used.
  */
 export function runDurations(newestFirst: readonly PairedPing[]): Map<number, number> {
   const durations = new Map<number, number>();
@@ -78,7 +78,9 @@ export function latenessMs(timing: Timing, { previousEndAt, startAt, endAt }: Pl
   return expected === null ? 0 : Math.max(0, (startAt ?? endAt) - expected);
 }
 
-/** Late is what has used more than half of its grace: a job that takes a moment is not late every time. */
+/**
+ * A run is late if it has used more than half of its grace period: a job that takes a moment is not late every time.
+ */
 export function isLateRun(timing: Timing, run: PlacedRun): boolean {
   return latenessMs(timing, run) > graceMs(timing) / 2;
 }
@@ -94,7 +96,7 @@ export type DayTotals = {
   day: string;
   successCount: number;
   failCount: number;
-  /** Runs whose duration is known; the two values below speak of these. */
+  /** Runs with a known duration; the two values below refer to these. */
   timedCount: number;
   durationSumMs: number;
   durationMaxMs: number;
@@ -102,7 +104,7 @@ export type DayTotals = {
 
 type EndedRun = { endAt: Instant; outcome: "success" | "fail"; durationMs: number | null };
 
-/** The day that was asked for last: under load it is the same for every signal. */
+/** The last requested day: under load it is the same for every signal. */
 let lastDay = { from: 0, to: 0, text: "" };
 
 /** The UTC day that an instant lies in. */

@@ -1,4 +1,4 @@
-// What whoever runs the installation is told: at which thresholds, once when it begins and once when it is over.
+// Which health problems admins are notified of: at which thresholds, once when they begin and once when they end.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {

@@ -250,7 +250,7 @@ const PART_OF: Readonly<Record<HealthProblemKind, Part>> = {
   adminChannelUnusable: "telling",
 };
 
-/** Further facts about the parts, besides health problems. */
+/** Facts about the parts in addition to health problems. */
 export type Backlog = {
   now: Instant;
   /** Open intakes, and how many of them are past their lease but not yet declared lost. */

@@ -1,5 +1,5 @@
-// The rules of accounts as tables and properties: lifetimes, tries, codes, next pages, who may do what to whom, and
-// what is kept in the record.
+// The rules of accounts as tables and properties: lifetimes, attempts, codes, redirects, permissions, and what is
+// stored in the audit log.
 import fc from "fast-check";
 import { createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
@@ -290,7 +290,7 @@ describe("The record", () => {
   });
 });
 
-// What counts as a way into an account.
+// Which sign-in methods count.
 
 const NOTHING = { proxy: false, mail: false, passkeys: false, issuer: null };
 const NONE = { hasPassword: false, passkeyCount: 0, issuers: [] };
@@ -321,7 +321,7 @@ describe("a way in is left", () => {
   });
 });
 
-// Browsers that are known again: what is taken for one, and whom tries are counted by.
+// Known browsers: which ones are recognized, and how attempts are counted.
 
 const ID = "a-browser-that-was-here";
 const signing = {

@@ -19,8 +19,8 @@ export type OfferedSignInMethods = {
 export type AccountSignInMethods = { hasPassword: boolean; passkeyCount: number; issuers: readonly string[] };
 
 /**
- * Whether a sign-in method is left. A proxy and mailed links work for every account; passkeys and providers
- * count only if they can be used.
+ * Whether a sign-in method is left. A proxy and email links work for every account; passkeys and providers count only
+ * if they can be used.
  */
 export function hasSignInMethod(
   { proxy, mail, passkeys, issuer }: OfferedSignInMethods,
@@ -74,8 +74,8 @@ export function isRecentlyAuthenticated(
 const PROVIDER_CLOCK_MS = MINUTE_MS;
 
 /**
- * When a user of an identity provider authenticated, as the provider says; without that, never, because the
- * provider may not have asked them now.
+ * When a user of an identity provider authenticated, according to the provider; without that information never,
+ * because the provider may not have asked them now.
  */
 export function authenticatedByProvider(authenticatedAt: Instant | null, now: Instant): Instant {
   return authenticatedAt === null ? now - REAUTHENTICATE_AFTER_MS : Math.min(authenticatedAt, now);
@@ -119,7 +119,7 @@ export const RECOVERY_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789";
 export const RECOVERY_LENGTH = 10;
 const RECOVERY_CODE = new RegExp(`^[${RECOVERY_ALPHABET}]+$`);
 
-/** Whether the code of a step may be used: no step is taken twice, nor one before it. */
+/** Whether the code of a time step may be used: each step only once, and none before the last one used. */
 export function isStepFresh(step: number, lastStep: number | null): boolean {
   return lastStep === null || step > lastStep;
 }
@@ -140,12 +140,12 @@ export function shownRecoveryCode(code: string): string {
 /** Factors that an account has set up. */
 export type SetUpFactors = { password: boolean; app: boolean };
 
-/** Verified inputs. A recovery code replaces one of the app. */
+/** Verified inputs. A recovery code replaces the code of the app. */
 export type ShownFactors = { password: boolean; mailedCode: boolean; appCode: boolean };
 
 /**
- * Whether a re-authentication is complete. If an app is set up, its code is required, plus the password or a
- * mailed code. Without a password, the code is enough.
+ * Whether a re-authentication is complete. If an app is set up, its code is required, plus the password or an emailed
+ * code. Without a password, the app's code is enough.
  */
 export function isReauthenticationComplete(
   factors: SetUpFactors,
@@ -176,8 +176,8 @@ const CODE_DIGITS = 6;
 const CODE_SOURCE_DIGITS = 12;
 
 /**
- * Token of a mailed link, derived from the stored row and the instance's secret, so that the database
- * contains no links.
+ * Token of an emailed link, derived from the stored row and the instance's secret, so that the database contains no
+ * links.
  */
 export function linkToken(
   signing: Signing,
@@ -186,7 +186,7 @@ export function linkToken(
   return signing.sign(["token", purpose, uuid].join("\n"));
 }
 
-/** The digits of a mailed code. */
+/** The digits of an emailed code. */
 export function confirmCode(signing: Signing, uuid: string): string {
   const source = signing.sign(["code", uuid].join("\n")).slice(0, CODE_SOURCE_DIGITS);
   return String(Number.parseInt(source, 16) % 10 ** CODE_DIGITS).padStart(CODE_DIGITS, "0");
@@ -212,7 +212,7 @@ export function safeNext(next: string | null | undefined): string | null {
 
 /** Limits of attempts by what is counted. */
 export const ATTEMPTS = {
-  /** Links asked for, and accounts asked for, from one network. */
+  /** Requested links and accounts from one network. */
   linkByNetwork: { count: 20, spanMs: HOUR_MS },
   linkByAddress: { count: 10, spanMs: HOUR_MS },
   /** From a known browser: see passwordAttempts below. */
@@ -231,7 +231,7 @@ export const ATTEMPTS = {
   secondFactor: { count: 96, spanMs: DAY_MS },
   secondFactorByDevice: { count: 20, spanMs: DAY_MS },
   secondFactorByDevices: { count: 100, spanMs: DAY_MS },
-  /** Mailed codes for re-authentication. */
+  /** Emailed codes for re-authentication. */
   confirm: { count: 10, spanMs: DAY_MS },
   confirmMail: { count: 10, spanMs: DAY_MS },
   changeEmail: { count: 10, spanMs: DAY_MS },
@@ -338,7 +338,7 @@ export function passwordAttempts({ email, network, deviceId }: SignInAttempt): C
   ];
 }
 
-/** What asking for a mailed link is counted by. */
+/** What a request for an email link is counted by. */
 export function linkAttempts({ email, network, deviceId }: SignInAttempt): CountedAttempt[] {
   if (deviceId !== null) {
     return [

@@ -1,4 +1,4 @@
-// Which mail addresses name a check, and which can name none.
+// Which email addresses name a check, and which cannot.
 import { describe, expect, test } from "vitest";
 import { mailboxTarget } from "./signal.ts";
 

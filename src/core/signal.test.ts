@@ -1,4 +1,4 @@
-// How a request or a message becomes a kind of signal: paths, methods, keywords and filters.
+// How the kind of a signal is determined from a request or an email: paths, methods, keywords and filters.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type CheckSettings, DEFAULT_SETTINGS } from "./check.ts";

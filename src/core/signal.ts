@@ -70,8 +70,8 @@ export function matchKeywords(text: string, keywords: Keywords): "fail" | "succe
 export type HttpAction = "success" | "start" | "fail" | "log" | { exitStatus: number };
 
 /**
- * The kind of an HTTP signal. `body` is the kept part of the body, decoded leniently, empty when there
- * was none. With a body filter the keywords replace whatever the path said.
+ * The kind of an HTTP signal. `body` is the stored part of the body, decoded leniently, or empty. With a body filter,
+ * the keywords replace the action in the path.
  */
 export function classifyHttp(
   request: { action: HttpAction; method: string; body: string },
@@ -88,9 +88,9 @@ function kindOfAction(action: HttpAction): SignalKind {
 }
 
 /**
- * The kind of an email signal. `subject` and `body` are decoded; `body` holds the plain and the HTML part
- * as text. Where nothing matches and no success keyword is set, a message counts as success: whoever only
- * named failures means that everything else is fine.
+ * The kind of an email signal. `subject` and `body` are decoded; `body` contains the plain and the HTML part as text.
+ * If nothing matches and there are no success keywords, a message counts as success: with only failure keywords,
+ * everything else is assumed to be fine.
  */
 export function classifyEmail(
   message: { subject: string; body: string },
@@ -145,7 +145,7 @@ export type Batch = {
  */
 export type SignalResult = "recorded" | "unknown" | "ambiguous" | "rejected" | "failed";
 
-/** Where the version of a UUID stands. */
+/** The position of the version digit in a UUID. */
 const VERSION_AT = 14;
 const PING_KEY = /^[-A-Za-z0-9_]+$/;
 

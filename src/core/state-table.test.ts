@@ -1,4 +1,4 @@
-// Runs every cell of the state table through the rules, so that docs/state-machine.md stays true.
+// Runs every cell of the state table through the rules, so that docs/state-machine.md stays correct.
 import { describe, expect, test } from "vitest";
 import { applyDeadline, type Visibility } from "./deadline.ts";
 import { type Instant, MINUTE_MS } from "./instant.ts";
@@ -32,7 +32,7 @@ const TIMING: Timing = {
 const RULES = { ratePerMinute: 60 };
 const CLEAR: Visibility = { watermarkAt: FAR_AT, blind: [] };
 
-/** A check in the situation, with its last success, failure or command at PING_AT. */
+/** A check in this situation, with its last success, failure or command at PING_AT. */
 function checkIn(situation: Situation, running: boolean): WatchedCheck {
   const run = running ? { lastStartAt: RUN_AT, newestAt: RUN_AT } : {};
   const known = { ...NEW_STATE, lastPingAt: PING_AT, newestAt: PING_AT };
@@ -60,7 +60,7 @@ function checkIn(situation: Situation, running: boolean): WatchedCheck {
   }
 }
 
-/** Receive time and sight for a signal with the given timing; null where there is no deadline to pass. */
+/** Receive time and visibility for a signal with the given timing; null if there is no deadline to pass. */
 function momentOf(check: WatchedCheck, timing: SignalTiming): { at: Instant; visibility: Visibility } | null {
   const deadlineAt = deadlineOf(check)?.at ?? null;
   const silenceAt = check.state.silence?.deadlineAt ?? null;

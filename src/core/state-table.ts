@@ -1,7 +1,7 @@
-// The state machine as data: every stored state, with and without a run in progress, against everything
-// that can happen to it. state-table.test.ts runs each cell through the rules; docs/state-machine.md prints it.
+// The state machine as data: every stored state, with and without a run in progress, and everything that can happen
+// to it. state-table.test.ts runs each cell through the rules; docs/state-machine.md prints it.
 
-/** What a check is before something happens. "down" has two rows: only silence can be taken back. */
+/** The state of a check before an event. "down" has two rows, because only a missed deadline can be retracted. */
 export const SITUATIONS = [
   "new",
   "up",
@@ -14,7 +14,7 @@ export type Situation = (typeof SITUATIONS)[number];
 
 export const SIGNALS = ["success", "fail", "start", "log", "ign"] as const;
 
-/** When a signal arrives, seen from the deadline of the check. */
+/** When a signal arrives relative to the deadline of the check. */
 export const SIGNAL_TIMINGS = {
   "in time": "at or before the deadline",
   "past, seen": "after the deadline, and everything before it has been applied",
@@ -23,7 +23,7 @@ export const SIGNAL_TIMINGS = {
 } as const;
 export type SignalTiming = keyof typeof SIGNAL_TIMINGS;
 
-/** What happens without a signal. */
+/** Events other than signals. */
 export const OTHER_EVENTS = {
   deadline: "the deadline passes without a ping",
   "blind deadline": "the same, but pings could not be received for part of the time",
@@ -33,10 +33,10 @@ export const OTHER_EVENTS = {
 export type OtherEvent = keyof typeof OTHER_EVENTS;
 
 /**
- * What a cell says: the stored status afterwards; `*` if a run is in progress afterwards; then the flips, in
- * order: `↑` up, `↓` down, with `!` if channels are notified. `⤺` retracts the flip of a missed deadline, `?`
- * adds "not observed" to the history, `✉` sends a notice instead of an alert, `✗` is rejected, `=` changes
- * nothing but the log, and `–` cannot happen: there is no deadline to be past.
+ * The notation of a cell: the stored status afterwards; `*` if a run is in progress afterwards; then the flips, in
+ * order: `↑` up, `↓` down, with `!` if channels are notified. `⤺` retracts the flip of a missed deadline, `?` adds
+ * "not observed" to the history, `✉` sends a notice instead of an alert, `✗` is rejected, `=` changes nothing but the
+ * log, and `–` cannot happen because there is no deadline.
  */
 export type Cell = string;
 
@@ -192,7 +192,7 @@ export function isCell(text: Cell): boolean {
   return CELL.test(text);
 }
 
-/** The table as Markdown: one part for each timing of a signal, one for everything else. */
+/** The table as Markdown: one part for each timing of a signal, one for all other events. */
 export function renderStateTable(): string {
   const parts = Object.entries(SIGNAL_TIMINGS).map(([timing, meaning]) => {
     const rows = everyRow((row) => row[timing as SignalTiming]);

@@ -1,4 +1,4 @@
-// What a check shows at an instant.
+// The status of a check at an instant.
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { MINUTE_MS } from "./instant.ts";
@@ -147,7 +147,7 @@ test("the sweeper's mark moves only when the deadline comes before it", () => {
   expect(sweepAt({ current: null, deadline: null })).toBeNull();
 });
 
-// The short way to a status must never say anything else than the long one.
+// The optimized status must always equal the computed one.
 
 const NOON = Date.UTC(2026, 10, 16, 12);
 /** Within three days around noon, so that periods, graces and instants meet. */
@@ -182,7 +182,7 @@ test("with the stored deadline at hand the status is the same", () => {
     }),
     { numRuns: 5_000 },
   );
-  // Otherwise nothing was compared.
+  // Otherwise the test compares nothing.
   expect([...seen].toSorted()).toEqual(["down", "grace", "new", "paused", "up"]);
 });
 

@@ -120,8 +120,8 @@ export function downAtOf(check: WatchedCheck): Instant | null {
 }
 
 /**
- * When the sweeper has to look next. It stays at or before the deadline and is moved only if necessary, so
- * that a ping that postpones the deadline does not touch the index.
+ * When the sweeper has to evaluate the check next. It stays at or before the deadline and is moved only if necessary,
+ * so that a ping that postpones the deadline does not touch the index.
  */
 export function sweepAt({ current, deadline }: { current: Instant | null; deadline: Instant | null }) {
   if (deadline === null) return current;
@@ -164,7 +164,7 @@ export function nextPingAt(check: WatchedCheck): Instant | null {
 }
 
 /**
- * Whether a check may show a status other than the stored one: nothing is late before grace begins, and grace
+ * Whether a check may have a status other than the stored one: nothing is late before the expected time, and grace
  * ends with the deadline. The store has the same condition in SQL.
  */
 export function mayBeLate(

@@ -1,4 +1,4 @@
-// Laws of the state machine that hold for any history, however it is cut up, shuffled or asked about.
+// Properties of the state machine that hold for any history, however it is split or shuffled.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { applyDeadline, passDeadlines, type Visibility } from "./deadline.ts";
@@ -53,7 +53,7 @@ const sights: fc.Arbitrary<Visibility> = fc.record({
     ),
 });
 
-/** What outsiders can tell a state by. */
+/** The visible part of a state. */
 function essence({ status, lastPingAt, lastStartAt }: CheckState) {
   return { status, lastPingAt, lastStartAt };
 }
@@ -82,7 +82,7 @@ describe("signals", () => {
   });
 
   test("in any order of replay end as if they had come in order of time", () => {
-    // Distinct times: two signals of the same millisecond have no order to restore.
+    // Distinct times: two signals in the same millisecond have no order to restore.
     const history = fc.uniqueArray(anonymousSignals, { maxLength: 12, selector: ({ at }) => at });
     fc.assert(
       fc.property(timings, history, fc.infiniteStream(fc.nat()), (timing, sorted, keys) => {
@@ -205,7 +205,7 @@ describe("signals", () => {
   });
 });
 
-/** One thing that happens to a check, in order of time. */
+/** One event of a check, in order of time. */
 const happenings = fc.oneof(
   { weight: 8, arbitrary: signals.map((signal) => ({ what: "signal" as const, signal })) },
   { weight: 2, arbitrary: fc.constant({ what: "sweep" as const }) },
@@ -244,7 +244,7 @@ function live(timing: Timing, history: readonly Happening[], blind: Visibility["
   return life;
 }
 
-/** One look of the sweeper, which finds one deadline at a time. */
+/** One pass of the sweeper, which finds one deadline at a time. */
 function sweepOnce(check: WatchedCheck, visibility: Visibility) {
   const outcome = applyDeadline(check, visibility);
   const state = outcome.kind === "fired" || outcome.kind === "excused" ? outcome.state : check.state;
@@ -278,7 +278,7 @@ describe("a life of signals, sweeps, pauses and resumes", () => {
     fc.assert(
       fc.property(timings, histories, sights, (timing, history, { blind }) => {
         const unswept = history.map((one) =>
-          // A log line takes the sweep's place, so that time passes alike.
+          // A log entry replaces the sweep, so that the same time passes.
           one.what === "sweep"
             ? { what: "signal" as const, signal: { kind: "log" as const, at: 0, rid: null, replayed: false } }
             : one,

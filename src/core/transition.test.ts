@@ -1,5 +1,5 @@
-// Single rules of the state machine that the state table cannot show: run ids, durations, take-backs,
-// coalescing, and what each outcome carries.
+// Rules of the state machine that the state table cannot show: run IDs, durations, retracted flips, coalescing, and
+// the parts of each outcome.
 import { describe, expect, test } from "vitest";
 import { applyDeadline, type Visibility } from "./deadline.ts";
 import { MINUTE_MS } from "./instant.ts";

@@ -1,4 +1,5 @@
-// How far an intake may vouch, which gaps are blind, who is lost, and when silence may be believed again.
+// How far an intake can confirm, which gaps are blind, which intakes are lost, and when missing pings raise alerts
+// again.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
@@ -157,14 +158,14 @@ describe("settling", () => {
   type Beats = { newestBeatAt: number | null; gapEndedAt: number | null };
   type Given = Partial<{ lookedAt: number; isBehind: boolean }>;
 
-  /** What the database has after a beat of anybody. */
+  /** The state of the database after a heartbeat of any intake. */
   function beat(before: Beats, now: number, given: Given = {}): Beats {
     const { newestBeatAt } = before;
     const isGap = endsGap({ now, newestBeatAt, lookedAt: null, isBehind: false, ...given });
     return { newestBeatAt: now, gapEndedAt: isGap ? now : before.gapEndedAt };
   }
 
-  /** Beats so far apart, from NOW on; returns what the database has and when the last one was. */
+  /** Heartbeats this far apart, starting at NOW; returns the state of the database and the time of the last one. */
   function beatAfter(pausesMs: readonly number[]): Beats & { now: number } {
     let now = NOW;
     let beats = beat({ newestBeatAt: null, gapEndedAt: null }, now);

@@ -1,14 +1,14 @@
-// Accepted signals as bytes, and back. Texts travel as JSON, which keeps NUL and broken surrogates; bodies
-// travel as they are. Whatever cannot be read gives a reason, never an exception: the bytes come from a disk.
+// Encodes accepted signals as bytes. Texts are stored as JSON, which keeps NUL and broken surrogates; bodies are
+// stored unchanged. Decoding errors are returned as a reason, never thrown, because the bytes come from a disk.
 import type { AcceptedSignal, HttpAction, SignalSource, SignalTarget } from "../core/signal.ts";
 
 export type Decoded<T> = { ok: true; value: T } | { ok: false; reason: string };
 
-/** A signal of a batch that could not be read, with the bytes that were found in its place. */
+/** A signal of a batch that could not be decoded, with its bytes. */
 export type UnreadableSignal = { ok: false; reason: string; bytes: Uint8Array };
 
 const VERSION = 1;
-/** Version, length of the header, length of the body plus one; zero stands for no body. */
+/** Version, length of the header, length of the body plus one; zero means no body. */
 const PREFIX_BYTES = 1 + 4 + 4;
 const LENGTH_BYTES = 4;
 
@@ -39,7 +39,7 @@ function partsOf({ body, ...header }: AcceptedSignal): Uint8Array[] {
   return body === null ? [prefix, text] : [prefix, text, body];
 }
 
-/** The signal that `encodeSignal` was given, or why these bytes are none. The body is a view of the bytes. */
+/** The decoded signal, or the reason if it cannot be decoded. The body is a view of the bytes. */
 export function decodeSignal(bytes: Uint8Array): Decoded<AcceptedSignal> {
   if (bytes.length < PREFIX_BYTES) return refused("too short");
   const view = viewOf(bytes);
@@ -54,8 +54,8 @@ export function decodeSignal(bytes: Uint8Array): Decoded<AcceptedSignal> {
 }
 
 /**
- * The signals of a batch, each read or refused by itself. Where the lengths make no sense, the rest of the
- * bytes is one refused signal, so that nothing disappears.
+ * The signals of a batch, each decoded or rejected separately. If the lengths are invalid, the rest of the bytes is
+ * one rejected signal, so that nothing disappears.
  */
 export function decodeSignals(bytes: Uint8Array): ({ ok: true; value: AcceptedSignal } | UnreadableSignal)[] {
   const signals: ({ ok: true; value: AcceptedSignal } | UnreadableSignal)[] = [];
@@ -153,7 +153,7 @@ function concatenate(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** A quarantined signal; null when it cannot be read. */
+/** A quarantined signal; null if it cannot be decoded. */
 export function decodeQuarantined(bytes: Uint8Array): AcceptedSignal | null {
   const decoded = decodeSignal(bytes);
   return decoded.ok ? decoded.value : null;

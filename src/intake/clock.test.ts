@@ -1,4 +1,4 @@
-// The carried clock: as exact as the looks at the database's clock allow, and never backwards.
+// The extrapolated clock: as exact as the readings of the database's clock allow, and never backwards.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DatabaseClock } from "./clock.ts";

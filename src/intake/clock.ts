@@ -1,9 +1,9 @@
-// The database's time, carried between two looks at it by this process's monotonic clock. One clock for all
-// intakes, so that signals which arrive through different ones can be put in order.
+// The database's time, extrapolated between readings with this process's monotonic clock. All intakes use one clock,
+// so that signals that arrive through different intakes can be ordered.
 import type { Instant } from "../core/instant.ts";
 import type { ClockReading } from "../core/watermark.ts";
 
-/** Milliseconds that only ever grow, from an arbitrary beginning: `performance.now`. */
+/** Monotonic milliseconds from an arbitrary start: `performance.now`. */
 export type MonotonicMs = () => number;
 
 export class DatabaseClock {
@@ -17,28 +17,28 @@ export class DatabaseClock {
     this.#lastAt = Math.floor(monotonic() + this.#offsetMs);
   }
 
-  /** Never goes backwards: where the database's clock did, time stands still until it has caught up. */
+  /** Never goes backwards: if the database's clock did, the time stays constant until it has caught up. */
   now(): Instant {
     const at = Math.floor(this.#monotonic() + this.#offsetMs);
     if (at > this.#lastAt) this.#lastAt = at;
     return this.#lastAt;
   }
 
-  /** By how much the database's clock is ahead of this one, in the middle of the look. */
+  /** By how much the database's clock is ahead of this one, at the middle of the reading. */
   aheadMs(look: ClockReading): number {
     return middleOf(look) - this.#offsetMs;
   }
 
   /**
-   * Takes a fresh look into account. The database read its clock somewhere between the question and the answer;
-   * as long as the carried time fits in there it is kept, because a slow answer says less than earlier looks.
+   * Applies a new reading. The database read its clock at some time between request and response; as long as the
+   * extrapolated time is in that range it is kept, because a slow response is less precise than earlier readings.
    */
   adjust({ databaseAt, sentAtMs, receivedAtMs }: ClockReading): void {
     this.#offsetMs = Math.min(Math.max(this.#offsetMs, databaseAt - receivedAtMs), databaseAt - sentAtMs);
   }
 }
 
-/** The difference of the two clocks, if the answer took as long as the question. */
+/** The difference of the two clocks, if request and response took equally long. */
 function middleOf({ databaseAt, sentAtMs, receivedAtMs }: ClockReading): number {
   return databaseAt - (sentAtMs + receivedAtMs) / 2;
 }

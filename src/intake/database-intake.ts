@@ -1,5 +1,5 @@
-// The intake that records signals in the database. It decides whether a signal is accepted directly, through the spool, or
-// refused. Batches are made and numbered in batches/batch-queue.ts.
+// The intake that records signals in the database. It decides whether a signal is accepted directly, accepted through
+// the spool, or rejected. Batches are created and numbered in batches/batch-queue.ts.
 import type { Instant, Interval } from "../core/instant.ts";
 import type { AcceptedSignal, SignalTarget } from "../core/signal.ts";
 import type { AttributedRefusals } from "../core/watermark.ts";
@@ -11,52 +11,54 @@ import { AttributedRefusalSet, Refusals } from "./batches/refusals.ts";
 import type { Settled } from "./batches/waiting-queue.ts";
 import type { Acceptance, AcceptOptions, CreateOption, Refusal, Resolution, SignalIntake } from "./intake.ts";
 
-/** Unknown targets that are looked up at a time while signals take the detour. */
+/** Concurrent lookups of unknown targets while signals go to the spool. */
 const LOOKUPS_MAX = 50;
-/** Checks that are created at a time; one connection is left for lookups, and one key leaves room for the others. */
+/** Concurrent creations of checks; one connection is left for lookups, and one key leaves room for the others. */
 const CREATES_MAX = 3;
 const CREATES_PER_KEY_MAX = 2;
-/** Beyond this number of one key, and after this time, the sender is asked to retry. */
+/** Beyond this number per key, and after this time, the sender is asked to retry. */
 const CREATES_WAITING_PER_KEY_MAX = 1_000;
 const CREATE_WAIT_MS_MAX = 1_000;
-/** Ping keys that are remembered as valid. All other keys share one turn, so that made-up keys gain nothing. */
+/** Ping keys that are remembered as valid. All other keys share one quota, so that made-up keys gain nothing. */
 const VALID_KEYS_MAX = 10_000;
-/** The key of that shared turn. No ping key is empty. */
+/** The key of that shared quota. No ping key is empty. */
 const UNVERIFIED = "";
-/** Where nothing could be promised for this long, senders are refused at once instead of being kept waiting. */
+/** If no signal could be acknowledged for this long, senders are rejected immediately. */
 const BLOCKED_MS_MAX = 1_000;
 const RETRY_AFTER_SECONDS = 5;
 
-/** How the intake stands, for heartbeats, metrics and the operator. */
+/** The state of the intake, for heartbeats, metrics and the admin. */
 export type IntakeState = {
-  /** Receive time of the oldest signal that was accepted and is not applied; null when there is none. */
+  /** Receive time of the oldest signal that was accepted but not applied; null if there is none. */
   oldestUnappliedAt: Instant | null;
-  /** Since when nothing could be promised to anybody; null while pings are taken. */
+  /** Since when no ping could be accepted; null while pings are accepted. */
   refusingSinceAt: Instant | null;
-  /** Stretches of that which are over. */
+  /** Finished intervals of that kind. */
   refused: readonly Interval[];
-  /** Refusals that concern only some checks, and are not stored yet: as many as one heartbeat stores. */
+  /** Rejections that concern only some checks and are not stored yet: as many as one heartbeat stores. */
   attributed: AttributedRefusals;
   /** Since when there are more of them; null: there are not. */
   unstoredSinceAt: Instant | null;
   refusedCount: number;
-  /** Signals whose senders were told that they are on disk. */
+  /** Acknowledged signals. */
   takenCount: number;
-  /** Signals that were promised, spooled, and could not be recorded any more, by reason. */
+  /** Signals that were acknowledged and spooled but could not be recorded, by reason. */
   dropped: Readonly<Record<DropReason, number>>;
-  /** Signals that the database refused as they are, or that could not be read: put aside with the reason. */
+  /** Signals that the database rejected, or that could not be decoded: quarantined with the reason. */
   rejectedCount: number;
-  /** Signals that were refused because of an error of our own. */
+  /** Signals that were rejected because of an error in our code. */
   failedCount: number;
-  /** Signals that were recorded after a detour. */
+  /** Signals that were recorded from the spool. */
   replayedCount: number;
   isSpooling: boolean;
-  /** On the detour: whether the database took the last thing it was given, so that unknown checks can be looked up. */
+  /**
+   * During the fallback: whether the last write to the database succeeded, so that unknown checks can be looked up.
+   */
   isAnswering: boolean;
-  /** Nothing can be promised to anybody. */
+  /** No ping can be accepted. */
   isBlocked: boolean;
   queued: number;
-  /** The newest batch under the present id that the database has confirmed. */
+  /** The newest batch under the current ID that the database has confirmed. */
   confirmed: { intakeId: string; seq: number };
 };
 
@@ -65,7 +67,7 @@ export class DatabaseIntake implements SignalIntake {
   readonly #refusals = new Refusals();
   readonly #attributed = new AttributedRefusalSet();
   readonly #creates: ConcurrencyByKey;
-  /** Ping keys that belong to a project, as far as this process has seen. The most recently used is last. */
+  /** Ping keys that this process has seen to be valid. The most recently used is last. */
   readonly #validKeys = new Set<string>();
   readonly #line: BatchQueue;
   #lookups = 0;
@@ -102,7 +104,7 @@ export class DatabaseIntake implements SignalIntake {
     const made = await this.#create(signal.target);
     if (made === "busy") this.#noteRefused({ ...signal, at: this.now() }, network);
     if (made === "unknown" || made === "busy") return acceptanceOf(made);
-    // The watermark may have passed meanwhile.
+    // The watermark may have passed it in the meantime.
     const again = await this.#take({ ...signal, at: this.now() }, network);
     return again === "recorded" && made === "created" ? { kind: "created" } : acceptanceOf(again);
   }
@@ -149,7 +151,7 @@ export class DatabaseIntake implements SignalIntake {
     };
   }
 
-  /** The first so many stretches of refusals have been told. */
+  /** The first `count` intervals of rejections have been reported. */
   forgetRefused(count: number): void {
     this.#refusals.forget(count);
   }
@@ -159,22 +161,25 @@ export class DatabaseIntake implements SignalIntake {
     this.#attributed.forget(stored);
   }
 
-  /** Looks for what intakes that are gone have left in the spool. To be called before the first signal, too. */
+  /** Searches for spools of intakes that are gone. Must also be called before the first signal. */
   adopt(): Promise<void> {
     return this.#line.fallback.adopt();
   }
 
-  /** The database does not have what it had confirmed: it is given once more, before anything else. */
+  /** The database is missing batches that it had confirmed: they are sent again before anything else. */
   resend(): void {
     this.#line.fallback.resend();
   }
 
-  /** Numbers batches under another id when none of the old one is under way; resolves with what is out of use. */
+  /**
+   * Numbers batches under another ID once none of the old ID is in progress; resolves with the identity that is out
+   * of use.
+   */
   renew(renewal: Renewal): Promise<Identity> {
     return this.#line.renew(renewal);
   }
 
-  /** Takes nothing more, and settles what was taken; true when the database has everything. */
+  /** Accepts nothing more, and settles accepted signals; true if the database has everything. */
   stop({ withinMs }: { withinMs: number }): Promise<boolean> {
     this.#isStopped = true;
     return this.#line.stop(this.#parts.monotonic() + withinMs);
@@ -184,7 +189,7 @@ export class DatabaseIntake implements SignalIntake {
     const { fallback } = this.#line;
     if (this.#isStopped) return this.#refuse(signal, network);
     if (!fallback.isOn) return this.#line.enqueue(signal, network);
-    // A short trouble is waited out.
+    // Short problems are waited out.
     if (fallback.isBlocked) {
       return fallback.blockedMs() > BLOCKED_MS_MAX
         ? this.#refuse(signal, network)
@@ -195,13 +200,15 @@ export class DatabaseIntake implements SignalIntake {
     return isKnown ? this.#line.enqueue(signal, network) : this.#lookUp(signal, network);
   }
 
-  /** Nothing can be promised to anybody, whatever its ping is for. */
+  /** No ping can be accepted, whatever its target. */
   #isBlocked(): boolean {
     const { fallback } = this.#line;
     return fallback.isBlocked || (fallback.isOn && !this.#parts.mayPromise());
   }
 
-  /** On the detour, a target that was never seen is promised nothing unless the database can be asked. */
+  /**
+   * During the fallback, a target that was never seen is not acknowledged unless it can be looked up in the database.
+   */
   async #lookUp(signal: AcceptedSignal, network: string | null): Promise<Settled> {
     if (!this.#line.fallback.isAnswering || this.#lookups >= LOOKUPS_MAX)
       return this.#refuse(signal, network);
@@ -261,7 +268,7 @@ export class DatabaseIntake implements SignalIntake {
 function acceptanceOf(result: Settled): Acceptance {
   switch (result) {
     case "recorded":
-    // The database refused to log it as it is, and it was quarantined with the reason: on disk all the same.
+    // The database rejected the signal, and it was quarantined with the reason: it is on disk anyway.
     case "rejected":
       return { kind: "recorded" };
     case "unknown":

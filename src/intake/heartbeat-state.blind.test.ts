@@ -1,4 +1,4 @@
-// Blind times learned beat by beat: none is missed, and what is known is not read again and again.
+// Blind intervals learned heartbeat by heartbeat: none is missed, and known ones are not read repeatedly.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DAY_MS } from "../core/instant.ts";
@@ -14,7 +14,7 @@ const blind = (id: number, changes: Partial<NumberedBlind> = {}): NumberedBlind 
   ...changes,
 });
 
-/** What a database with these rows answers. */
+/** The answer of a database with these rows. */
 const after = (rows: readonly NumberedBlind[], id: number) => rows.filter((row) => row.id > id);
 
 describe("blind times", () => {
@@ -71,7 +71,7 @@ describe("blind times", () => {
       fc.property(commits, fc.integer({ min: 1_000, max: 5_000 }), (given, beatMs) => {
         const times = new BlindIntervals();
         let at = NOW;
-        // Numbers are given in this order; each can be seen some time later.
+        // IDs are assigned in this order; each becomes visible some time later.
         const rows = given.map(({ gapMs, delayMs }, index) => {
           at += gapMs;
           return { row: blind(index + 1, { from: at, to: at }), seenFromAt: at + delayMs };

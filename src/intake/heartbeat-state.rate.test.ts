@@ -1,4 +1,4 @@
-// What is told of the last minute, beat by beat, and after beats that did not come.
+// The reported rate of the last minute, heartbeat by heartbeat, and after missing heartbeats.
 import { expect, test } from "vitest";
 import { PerMinute } from "./heartbeat-state.ts";
 

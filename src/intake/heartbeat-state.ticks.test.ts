@@ -1,4 +1,4 @@
-// Ticks as a proof: whoever is stopped or suspended leaves a gap, and a clock that is set back does not.
+// Ticks as evidence: a stopped or suspended process leaves a gap, and a clock that is set back does not.
 import { describe, expect, test } from "vitest";
 import { Ticks } from "./heartbeat-state.ts";
 

@@ -1,4 +1,4 @@
-// What an intake remembers of heartbeats, its own and those of its peers. Time is an argument.
+// What an intake remembers about heartbeats, its own and those of other intakes. Time is an argument.
 import type { Visibility } from "../core/deadline.ts";
 import { type Instant, type Interval, MINUTE_MS } from "../core/instant.ts";
 import { keptFrom } from "../core/retention.ts";
@@ -11,13 +11,13 @@ import {
   TICK_GAP_MS_MAX,
 } from "../core/watermark.ts";
 
-/** Whoever holds the watermark back, and for how long. */
+/** The intake that holds the watermark, and for how long. */
 type Hold = { intakeId: string; name: string; behindMs: number };
 
 const NOTHING_SEEN: Visibility = { watermarkAt: null, blind: [] };
 
 export class PeerHeartbeats {
-  /** Of an instant on the database's clock: see BeatRequest. */
+  /** On the database's clock: see BeatRequest. */
   watchingSinceAt: Instant | null = null;
   #lastAt: Instant | null = null;
   #visibility = NOTHING_SEEN;
@@ -25,17 +25,17 @@ export class PeerHeartbeats {
   readonly #blind = new BlindIntervals();
   readonly #signs = new Map<string, { lastSeq: number; at: Instant }>();
 
-  /** `isAlone`: as far as is known before the first heartbeat. */
+  /** `isAlone`: as far as known before the first heartbeat. */
   constructor({ isAlone }: { isAlone: boolean }) {
     this.#isAlone = isAlone;
   }
 
-  /** Whether nobody else was there at the last heartbeat. */
+  /** Whether no other intake was open at the last heartbeat. */
   get isAlone(): boolean {
     return this.#isAlone;
   }
 
-  /** The number of the blind time after which the next heartbeat has to ask. */
+  /** The ID of the blind interval after which the next heartbeat reads. */
   get blindAfterId(): number {
     return this.#blind.afterId;
   }
@@ -45,12 +45,12 @@ export class PeerHeartbeats {
     return this.#visibility;
   }
 
-  /** When others were last seen to record something. */
+  /** When other intakes were last seen to record something. */
   signs(): Map<string, Instant> {
     return new Map([...this.#signs].map(([id, { at }]) => [id, at]));
   }
 
-  /** The database is not the one it was, or has forgotten something: silence is not believed for a while. */
+  /** The database is a different one, or has lost data: missing pings raise no alerts for a while. */
   startOver(): void {
     this.watchingSinceAt = null;
     this.#lastAt = null;
@@ -58,11 +58,11 @@ export class PeerHeartbeats {
     this.#blind.forgetAll();
   }
 
-  /** Takes a heartbeat into account. */
+  /** Applies the result of a heartbeat. */
   note({ look, others, visibility, freshSinceAt }: HeartbeatAccepted): void {
     const now = look.databaseAt;
     const isComplete = this.#blind.note(visibility.blind, now);
-    // The database has forgotten something: everything is asked for again.
+    // The database has lost data: everything is read again.
     if (!isComplete) this.startOver();
     const isUnbroken = this.#lastAt !== null && now - this.#lastAt <= HEARTBEAT_GAP_MS_MAX;
     if (!isUnbroken) this.watchingSinceAt = now;
@@ -81,7 +81,7 @@ export class PeerHeartbeats {
   }
 }
 
-/** Who has been holding back the watermark for so long that the operator should know; null when nobody. */
+/** The intake that has held the watermark for so long that the admin should be notified; null if none. */
 export function holdOf(
   { look, others, visibility }: HeartbeatAccepted,
   own: { id: string; name: string },
@@ -95,22 +95,22 @@ export function holdOf(
 // The blind intervals of all intakes, learned heartbeat by heartbeat, so that each heartbeat reads only new ones.
 
 /**
- * Numbers are given in order, but a transaction that has one may commit after another with a higher one. By this
- * time after a number was seen, all lower ones are there or will never be: no transaction may take that long.
+ * IDs are assigned in order, but a transaction may commit after another one with a higher ID. This long after an ID
+ * was seen, all lower ones are visible or will never be: no transaction may take that long.
  */
 const COMMITTED_AFTER_MS = 60_000;
 
 type Seen = NumberedBlind & { seenAt: Instant };
 
 export class BlindIntervals {
-  /** By number. */
+  /** By ID. */
   readonly #seen = new Map<number, Seen>();
-  /** All numbers up to this one have been seen, if they were ever used. */
+  /** All IDs up to this one have been seen, if they were ever used. */
   #completeToId = 0;
 
   /**
-   * The number after which to ask. What has no end yet is asked for again, and so is the newest: if the database
-   * does not have that any more, it is not the one it was.
+   * The ID after which to read. Intervals without an end are read again, and so is the newest: if the database does
+   * not have it any more, it is a different database.
    */
   get afterId(): number {
     let afterId = Math.min(this.#completeToId, this.#newestId() - 1);
@@ -118,7 +118,7 @@ export class BlindIntervals {
     return Math.max(0, afterId);
   }
 
-  /** Oldest beginning first. */
+  /** Ordered by start. */
   all(): Interval[] {
     return [...this.#seen.values()]
       .map(({ from, to }) => ({ from, to }))
@@ -130,7 +130,7 @@ export class BlindIntervals {
     this.#completeToId = 0;
   }
 
-  /** Takes in what was asked for. False: the newest one is gone, so that everything has to be asked for again. */
+  /** Adds the rows that were read. False: the newest one is gone, so everything has to be read again. */
   note(added: readonly NumberedBlind[], now: Instant): boolean {
     const keptFromAt = keptFrom("blindInterval", now);
     for (const { id, to } of this.#seen.values()) if (to !== null && to < keptFromAt) this.#seen.delete(id);
@@ -149,18 +149,18 @@ export class BlindIntervals {
   }
 }
 
-// The intake's own ticks: as long as they follow on each other it was there and took what came. A process that
-// is stopped, suspended or busy for too long leaves a gap in them.
+// The intake's own ticks: while they are regular, it was running and accepted pings. A process that is stopped,
+// suspended or busy for too long leaves a gap.
 
 const TICK_EVERY_MS = 200;
-/** Gaps that wait to be told; beyond it the newest ones are joined, and the time between them with them. */
+/** Unreported gaps; beyond this number, the newest ones are merged, including the time between them. */
 const GAPS_MAX = 100;
 
 export type TickClocks = {
   monotonic: () => number;
-  /** It goes on while the machine is suspended; the monotonic one may not. */
+  /** It continues while the machine is suspended; the monotonic one may not. */
   wall: () => number;
-  /** The database's time as it is carried here. */
+  /** The database's time as extrapolated here. */
   now: () => Instant;
 };
 
@@ -188,7 +188,7 @@ export class Ticks {
     this.#timer = undefined;
   }
 
-  /** A sign that the process is there; notes a gap if the last one is too long ago. */
+  /** Records a tick, and a gap if the previous one is too long ago. */
   tick(): void {
     const tick = this.#read();
     const last = this.#last;
@@ -201,19 +201,19 @@ export class Ticks {
     else this.#gaps.push({ from: last.at, to: tick.at });
   }
 
-  /** Whether there was a gap since this was asked the last time. */
+  /** Whether there was a gap since the last call. */
   takeHadGap(): boolean {
     const hadGap = this.#hadGap;
     this.#hadGap = false;
     return hadGap;
   }
 
-  /** The gaps that have not been forgotten, oldest first. */
+  /** The unreported gaps, oldest first. */
   gaps(): readonly Interval[] {
     return this.#gaps.map((gap) => ({ ...gap }));
   }
 
-  /** The first so many gaps have been told. */
+  /** The first `count` gaps have been reported. */
   forget(count: number): void {
     this.#gaps.splice(0, count);
   }
@@ -228,14 +228,14 @@ export class Ticks {
 type Look = { ms: number; total: number };
 
 export class PerMinute {
-  /** The first one is the newest that is a minute old, if any is: what came since then is counted. */
+  /** The first entry is the newest one that is a minute old, if any: signals since then are counted. */
   #looks: Look[];
 
   constructor(start: Look) {
     this.#looks = [start];
   }
 
-  /** How many came in the minute before this look; after a longer time without one, as many as came in a minute of it. */
+  /** Number of signals in the minute before this reading; after a longer time without one, the average per minute. */
   look(now: Look): number {
     while ((this.#looks[1]?.ms ?? Infinity) <= now.ms - MINUTE_MS) this.#looks.shift();
     const [first = now] = this.#looks;

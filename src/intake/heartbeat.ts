@@ -1,5 +1,5 @@
-// The heartbeat of an intake: sent every second from when the intake listens until after it has stopped. The intake is
-// registered again when its peers have declared it lost or its spool cannot be used any more.
+// The heartbeat of an intake: sent every second from when the intake listens until after it has stopped. The intake
+// is registered again if other intakes have declared it lost or its spool failed.
 import { randomUUID } from "node:crypto";
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import type { Visibility } from "../core/deadline.ts";
@@ -31,7 +31,7 @@ import type { LastHeartbeat } from "./last-heartbeat.ts";
 /** A heartbeat that takes longer is given up. */
 const BEAT_MS_MAX = 2_000;
 const ORPHANS_EVERY_MS = 10_000;
-/** More than it takes to store what an intake remembers. */
+/** More than enough to store what an intake remembers. */
 const LAST_HEARTBEATS_MAX = 15;
 
 /** For metrics and readiness. */
@@ -47,7 +47,7 @@ const SPOOL_FULL =
 export class Heartbeat {
   readonly #parts: HeartbeatDeps;
   readonly #exchange: HeartbeatExchange;
-  /** The newest one; batches may still be numbered under one before it. */
+  /** The newest one; batches may still be numbered under an earlier one. */
   #identity: Identity;
   #failures = 0;
   #isFailing = false;
@@ -65,7 +65,7 @@ export class Heartbeat {
     this.#exchange = new HeartbeatExchange(parts);
   }
 
-  /** How far can be seen; nothing fires while heartbeats do not follow on each other. */
+  /** The visibility; no deadline fires while heartbeats have gaps. */
   visibility(): Visibility {
     const { visibility } = this.#exchange.watch;
     return this.#sinceHeartbeatMs() > HEARTBEAT_GAP_MS_MAX
@@ -73,12 +73,12 @@ export class Heartbeat {
       : visibility;
   }
 
-  /** Whether the database has heard of the intake; before, nothing can be recorded under its id. */
+  /** Whether the intake is registered; before that, nothing can be recorded under its ID. */
   hasEntered(): boolean {
     return this.#exchange.hasEntered;
   }
 
-  /** Whether a signal may be promised that is only spooled. */
+  /** Whether a signal that is only spooled may be acknowledged. */
   mayPromise(): boolean {
     const { leaseMs } = this.#parts;
     return mayConfirm({
@@ -103,20 +103,20 @@ export class Heartbeat {
     this.#running = this.#run();
   }
 
-  /** The intake listens no more; heartbeats go on, but vouch for nothing that comes later. */
+  /** The intake no longer listens; heartbeats continue, but confirm nothing that arrives later. */
   stopAccepting(): void {
     this.#exchange.acceptedUntilAt ??= this.#parts.clock.now();
   }
 
   /**
-   * Ends the heartbeats. If nothing is left it says goodbye, and returns whether that was heard; otherwise that is for
-   * whoever finds the rest.
+   * Ends the heartbeats. If no signals are left, unregisters the intake and returns whether that succeeded; otherwise
+   * the process that finds its spool does.
    */
   async stop({ isEmpty }: { isEmpty: boolean }): Promise<boolean> {
     this.stopAccepting();
     this.#stopping.abort();
     await this.#running;
-    // Whoever never listened, or was never heard of, has nothing to vouch for.
+    // An intake that never listened, or was never registered, has nothing to confirm.
     if (this.#running !== null && this.#exchange.hasEntered) await this.#sendLastHeartbeats();
     this.#exchange.ticks.stop();
     return isEmpty && this.#leave();
@@ -141,7 +141,8 @@ export class Heartbeat {
       log.warn({ err: error }, "could not unregister this process; the next start on this machine does it");
       return false;
     }
-    // From now on the others go on without us: as one of several, a start may not count on this heartbeat.
+    // From now on, other intakes continue without this one: unless it was alone, a start must not rely on this
+    // heartbeat.
     const { isAlone } = this.#exchange.watch;
     noteHeartbeat({ wallAt: 0, databaseAheadMs: clock.now() - wall(), isAlone });
     return true;
@@ -172,14 +173,14 @@ export class Heartbeat {
       if (this.#isFailing) log.info("heartbeats succeed again");
       this.#isFailing = false;
     } catch (error) {
-      // While the database is away every heartbeat fails: one line says it.
+      // While the database is unavailable every heartbeat fails: one line is logged.
       if (!this.#isFailing) log.warn({ err: error }, "heartbeats fail");
       this.#isFailing = true;
       this.#failures += 1;
     }
   }
 
-  /** Here and not after a heartbeat: it fills while the database is away. */
+  /** Here and not after a heartbeat: the spool fills while the database is unavailable. */
   #noteSpool(): void {
     const { spoolFill, log } = this.#parts;
     const fill = spoolFill();
@@ -193,7 +194,7 @@ export class Heartbeat {
     this.#isFull = isFull;
   }
 
-  /** Beside the heartbeats: a disk that hangs must not stop them. */
+  /** Concurrently with the heartbeats: a disk that hangs must not stop them. */
   #startSearch(): void {
     const { monotonic, log } = this.#parts;
     if (this.#isSearching || monotonic() - this.#searchedMs < ORPHANS_EVERY_MS) return;
@@ -209,24 +210,26 @@ export class Heartbeat {
   async #findOrphans(): Promise<void> {
     const { findOrphans, intake } = this.#parts;
     const { gone, broken } = await findOrphans();
-    // First: whoever is gone may have held the watermark for what was found just now.
+    // First: an intake that is gone may have held the watermark for what was just found.
     await intake.adopt();
     for (const id of gone) this.#exchange.gone.add(id);
     for (const id of broken) this.#exchange.broken.add(id);
   }
 
-  /** Their files go only now that the database does not count on them: if we die, the next start finds them. */
+  /**
+   * Their files are deleted only after the database has closed them: if this process dies, the next start finds them.
+   */
   #releaseIntakes(intakeIds: readonly string[]): void {
     if (intakeIds.length === 0) return;
     const { releaseIntakes, log } = this.#parts;
     releaseIntakes(intakeIds).catch((error: unknown) =>
       log.warn({ err: error }, "could not remove an empty spool"),
     );
-    // There may be more than are found at a time.
+    // There may be more than one search finds.
     this.#searchedMs = Number.NEGATIVE_INFINITY;
   }
 
-  /** The database was away at the start. What was taken since then holds the watermark from this moment on. */
+  /** The database was unavailable at the start. Signals accepted since then hold the watermark from now on. */
   async #enterLate(limit: Limit): Promise<void> {
     const { name, leaseMs, enter, clock, intake, log } = this.#parts;
     const { intakeId } = this.#identity;
@@ -237,7 +240,7 @@ export class Heartbeat {
     log.info({ intakeId }, "connected to the database and registered");
   }
 
-  /** The others have declared this intake lost, or the database has never heard of it. */
+  /** The other intakes have declared this one lost, or the database does not have it. */
   async #enterAnew(limit: Limit): Promise<void> {
     const { name, leaseMs, enter, clock, log } = this.#parts;
     const intakeId = randomUUID();
@@ -251,13 +254,13 @@ export class Heartbeat {
     await this.#renew(intakeId, { isAbandoning: false });
   }
 
-  /** What the old spool holds is taken over by a new one, under a new id. */
+  /** A new spool takes over the contents of the old one, under a new ID. */
   async #leaveSpool(trouble: string, limit: Limit): Promise<void> {
     const { name, leaseMs, enter, closeSpool, log } = this.#parts;
     const { spool } = this.#identity;
     const intakeId = randomUUID();
     const entered = await enter({ intakeId, name, leaseMs }, limit);
-    // Not before: while the database is away this is tried each second.
+    // Not before: while the database is unavailable this is tried each second.
     log.error({ trouble }, "the spool failed; replacing it with a new one");
     this.#exchange.enter(intakeId, entered);
     const isRemoved = spool !== null && (await closeSpool(spool)).isRemoved;
@@ -282,7 +285,7 @@ export class Heartbeat {
     void this.#discard(renewed, { isClosed: isAbandoning, removed });
   }
 
-  /** It may take as long as the detour does until the old spool is out of use. */
+  /** It may take until the end of the fallback before the old spool is out of use. */
   async #discard(
     renewed: Promise<Identity>,
     { isClosed, removed }: { isClosed: boolean; removed: BatchSpool | null },
@@ -291,7 +294,7 @@ export class Heartbeat {
     try {
       const { intakeId, spool } = await renewed;
       if (spool !== null && !isClosed) await closeSpool(spool);
-      // Not before: until now, batches could be under way under the old id.
+      // Not before: until now, batches could be in progress under the old ID.
       if (spool !== null && spool === removed) this.#exchange.gone.add(intakeId);
     } catch (error) {
       log.error({ err: error }, "could not close an old spool");
@@ -303,31 +306,34 @@ export class Heartbeat {
   }
 }
 
-// The dependencies of the heartbeat. They are made in src/roles/ping.ts.
+// The dependencies of the heartbeat. They are created in src/roles/ping.ts.
 
-/** What was found out about intakes of this machine that are gone. */
+/** Intakes of this machine that are gone. */
 export type Orphans = {
-  /** They have left nothing. */
+  /** They left no signals. */
   gone: readonly string[];
-  /** What they have left cannot be read. */
+  /** Their spools cannot be read. */
   broken: readonly string[];
 };
 
-/** `isRemoved`: the file was removed when nothing was left in it, so that no other process finds it. */
+/** `isRemoved`: the file was deleted when it was empty, so that no other process finds it. */
 export type ClosedSpool = { isRemoved: boolean };
 
-/** On the monotonic clock: what is not done by then fails. */
+/** On the monotonic clock: fails if it is not done by then. */
 export type Limit = { giveUpAtMs: number };
 
 export type HeartbeatDeps = {
-  /** Where the intake runs, for the operator. */
+  /** Where the intake runs, for the admin. */
   name: string;
   leaseMs: number;
-  /** As the intake was made, under its first id. */
+  /** As the intake was created, under its first ID. */
   identity: Identity;
-  /** Null: the database was away, and the intake has to enter later. */
+  /** Null: the database was unavailable, and the intake has to register later. */
   entered: IntakeEntered | null;
-  /** The last good heartbeat before the start, on the monotonic clock, and whether nobody else was there then. */
+  /**
+   * The last successful heartbeat before the start, on the monotonic clock, and whether no other intake was open
+   * then.
+   */
   lastHeartbeat: { ms: number; isAlone: boolean };
   intake: DatabaseIntake;
   clock: DatabaseClock;
@@ -337,39 +343,42 @@ export type HeartbeatDeps = {
     going: { intakeId: string; refused: readonly Interval[]; attributed: AttributedRefusals },
     limit: Limit,
   ) => Promise<boolean>;
-  /** For whoever starts here while the database is away. */
+  /** For processes that start on this machine while the database is unavailable. */
   noteHeartbeat: (heartbeat: LastHeartbeat) => void;
-  /** A spool for a new id, which takes over what the old ones have left; null when there is none. */
+  /** A spool for a new ID, which takes over the contents of the old ones; null if there is none. */
   openSpool: (intakeId: string) => Promise<BatchSpool | null>;
-  /** The spool of an id that is no longer in use. */
+  /** The spool of an ID that is no longer in use. */
   closeSpool: (spool: BatchSpool) => Promise<ClosedSpool>;
-  /** Why a spool can be used no more, or null. */
+  /** Why a spool can no longer be used, or null. */
   spoolTrouble: (spool: BatchSpool) => string | null;
-  /** How much of what the spool in use may hold is taken, from 0 to 1; 0 when there is none. */
+  /** Fill level of the spool in use, from 0 to 1; 0 without a spool. */
   spoolFill: () => number;
   findOrphans: () => Promise<Orphans>;
-  /** Nobody counts any more on these, which have left nothing. */
+  /** These intakes left no signals and have been closed. */
   releaseIntakes: (intakeIds: readonly string[]) => Promise<void>;
   log: Log;
   monotonic: () => number;
   wall: () => number;
 };
 
-// One heartbeat at a time: what an intake reports, and what it learns from the result. Reports are repeated until a
-// heartbeat has succeeded, and then never again.
+// Sends one heartbeat at a time: what an intake reports, and what it learns from the result. Reports are repeated
+// until a heartbeat has succeeded, and then never again.
 
-/** After a gap, what lies in the sockets is read first: connections are taken in one turn, read in the next. */
+/**
+ * After a gap, pending data of the sockets is read first: connections are accepted in one turn of the event loop,
+ * read in the next.
+ */
 const TURNS_AFTER_GAP = 3;
-/** The database's clock may go back by this much without a word. */
+/** The database's clock may go back by this much without a log entry. */
 const CLOCK_BACK_MS_MAX = 1_000;
 
 export type HeartbeatCounts = {
   count: number;
   /** Other intakes that were declared lost. */
   lost: number;
-  /** Blind times that were written. */
+  /** Blind intervals that were written. */
   blind: number;
-  /** How far the watermark of everybody is behind; null before the first heartbeat. */
+  /** Lag of the watermark of all intakes; null before the first heartbeat. */
   watermarkLagMs: number | null;
 };
 
@@ -379,9 +388,9 @@ export class HeartbeatExchange {
   readonly gone = new Set<string>();
   readonly broken = new Set<string>();
   readonly counts: HeartbeatCounts = { count: 0, lost: 0, blind: 0, watermarkLagMs: null };
-  /** Set when the intake has stopped listening: it vouches for nothing that comes later. */
+  /** Set when the intake has stopped listening: it confirms nothing that arrives later. */
   acceptedUntilAt: Instant | null = null;
-  /** When the last heartbeat that succeeded began, on the monotonic clock. */
+  /** When the last successful heartbeat began, on the monotonic clock. */
   lastHeartbeatMs: number;
   readonly #parts: HeartbeatDeps;
   #intakeId: string;
@@ -390,7 +399,7 @@ export class HeartbeatExchange {
   #beatAt: Instant | null = null;
   /** The database's clock at the last heartbeat. */
   #lookedAt: Instant | null = null;
-  /** Before this intake listened, back to the last sign of anybody's life. */
+  /** Before this intake listened, back to the last heartbeat of any intake. */
   #before: Interval[] = [];
   #isHoldReported = false;
   readonly #taken: PerMinute;
@@ -412,39 +421,40 @@ export class HeartbeatExchange {
     return this.#intakeId;
   }
 
-  /** Whether the database has heard of the intake. */
+  /** Whether the intake is registered. */
   get hasEntered(): boolean {
     return this.#hasEntered;
   }
 
-  /** The intake listens from now on, entered or not. */
+  /** The intake listens from now on, registered or not. */
   listen(): void {
     this.#listensSinceAt = this.#parts.clock.now();
   }
 
-  /** The intake, which listens, has entered under an id. */
+  /** The listening intake has been registered under an ID. */
   enter(intakeId: string, { look, lastBeatAt }: IntakeEntered): void {
     this.#intakeId = intakeId;
     this.#beatAt = lastBeatAt;
     this.lastHeartbeatMs = look.sentAtMs;
     this.watch.startOver();
-    // One that listened before it could enter has taken what came; one that enters anew was given up meanwhile.
+    // An intake that listened before it could register has accepted pings; one that registers again was declared lost
+    // in the meantime.
     const now = this.#parts.clock.now();
     const until = this.#hasEntered ? now : (this.#listensSinceAt ?? now);
     if (lastBeatAt !== null && lastBeatAt < until) this.#before.push({ from: lastBeatAt, to: until });
     this.#hasEntered = true;
   }
 
-  /** Those who are gone, and of whom the database has heard so since this was asked the last time. */
+  /** Intakes that are gone and that the database has closed since the last call. */
   takeClosedGone(): string[] {
     return this.#closedGone.splice(0);
   }
 
-  /** Beats once. False: the database does not have this intake any more. */
+  /** Sends one heartbeat. False: the database does not have this intake any more. */
   async sendHeartbeat(limit: Limit): Promise<boolean> {
     const begunMs = this.#parts.monotonic();
     const { confirmed: confirmedBefore, takenCount: total } = this.#parts.intake.state();
-    // Looked at before the database is asked: while it is away, signals come in all the same.
+    // Read before the request to the database: signals arrive even while it is unavailable.
     this.#signalsPerMinute = this.#taken.look({ ms: begunMs, total });
     const said = { gone: [...this.gone], broken: [...this.broken], before: 0, gaps: 0, refused: 0 };
     let attributed: AttributedRefusals = { targets: [], networks: [] };
@@ -475,7 +485,7 @@ export class HeartbeatExchange {
     return true;
   }
 
-  /** Whoever is still open could not be closed just now, and is said again. */
+  /** Intakes that are still open could not be closed just now, and are reported again. */
   #noteClosed(
     { gone, broken }: Record<"gone" | "broken", readonly string[]>,
     open: readonly OpenIntake[],
@@ -488,7 +498,7 @@ export class HeartbeatExchange {
     }
   }
 
-  /** What came while nobody was there is in the queue before the watermark may pass it. */
+  /** Signals that arrived during the gap are in the queue before the watermark may pass them. */
   async #readWhatCame(): Promise<void> {
     this.ticks.tick();
     if (!this.ticks.takeHadGap()) return;
@@ -545,7 +555,7 @@ export class HeartbeatExchange {
     this.#isHoldReported = hold !== null;
   }
 
-  /** A standby that took over, or a backup, may not have what was confirmed: then it is given again. */
+  /** A standby that took over, or a backup, may lack confirmed batches: then they are sent again. */
   #compare(lastSeq: number, confirmedSeq: number): void {
     if (lastSeq >= confirmedSeq) return;
     this.#parts.log.error({ lastSeq, confirmedSeq }, "the database lost confirmed pings; sending them again");

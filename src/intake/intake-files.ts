@@ -1,5 +1,5 @@
-// Everything of an intake that lies in the spool's folder: the spool in use and those before it, the known
-// checks, and the traces of intakes that are gone. Without a folder there is none of it, except in memory.
+// All files of an intake in the spool folder: the spool in use and earlier ones, the known checks, and the files of
+// intakes that are gone. Without a folder, known checks are kept in memory only.
 import type { Instant } from "../core/instant.ts";
 import type { BatchSpool, KnownTargets } from "./batches/dependencies.ts";
 import type { ClosedSpool, Orphans } from "./heartbeat.ts";
@@ -9,40 +9,40 @@ import { claimFolder, filesSetAside, makeFolder } from "./spool/folder.ts";
 import type { SpoolState } from "./spool/messages.ts";
 import { openSpool, type Spool } from "./spool/spool.ts";
 
-/** Other programs on the machine need some room, too. */
+/** Leaves some space for other programs on the machine. */
 const FREE_DISK_BYTES_MIN = 64 * 1024 * 1024;
 
 export type IntakeFiles = {
   /**
-   * A spool for an id, which from then on is the one in use; null when there is no folder. Its file tells the
-   * others of this machine that the id is in use, so it has to be open before anybody counts on that id.
+   * Opens a spool for an ID, which is then the one in use; null if there is no folder. Its file shows other processes
+   * on this machine that the ID is in use, so it has to be open before the ID is registered.
    */
   open(intakeId: string): Promise<BatchSpool | null>;
-  /** Keeps the file, also when it is empty: others may still wait for the id of the spool. */
+  /** Keeps the file, even if it is empty: the ID of the spool may still be registered. */
   closeOne(spool: BatchSpool): Promise<ClosedSpool>;
-  /** Why a spool can be used no more, or null. */
+  /** Why a spool can no longer be used, or null. */
   trouble(spool: BatchSpool): string | null;
-  /** Makes the folder that of one server. False: it holds signals of another server. */
+  /** Assigns the folder to one server. False: it contains signals of another server. */
   claim(owner: string): Promise<boolean>;
-  /** To be asked once, before the first signal. */
+  /** Must be called once, before the first signal. */
   openKnown(now: Instant): Promise<KnownTargets>;
-  /** Takes over what intakes of this machine have left, and says which of them are gone. */
+  /** Takes over the spools of intakes of this machine that are gone, and returns which ones are. */
   findOrphans(): Promise<Orphans>;
-  /** Nobody counts any more on these, which have left nothing. */
+  /** These intakes left no signals and have been closed. */
   releaseIntakes(intakeIds: readonly string[]): Promise<void>;
-  /** What the last good heartbeat on this machine said; null when nobody can tell. */
+  /** What the last successful heartbeat on this machine stored; null if unknown. */
   lastHeartbeat(): Promise<LastHeartbeat | null>;
   noteHeartbeat(heartbeat: LastHeartbeat): void;
   /** Of the spool in use. */
   state(): SpoolState | null;
-  /** How full the spool in use is, from 0 to 1. One without room on its disk, or without its folder, is full. */
+  /** Fill level of the spool in use, from 0 to 1. Without space on its disk, or without its folder, it is full. */
   fill(): number;
   knownCount(): number;
-  /** `hasLeft`: nobody counts on this intake any more, so that an empty spool need not stay. */
+  /** `hasLeft`: the intake has been closed, so that an empty spool need not be kept. */
   close(how: { hasLeft: boolean }): Promise<void>;
 };
 
-/** Opens nothing by itself. */
+/** Opens nothing yet. */
 export function openIntakeFiles(options: { folder: string | null; bytesMax: number }): IntakeFiles {
   const { folder, bytesMax } = options;
   return folder === null ? noIntakeFiles() : new FolderIntakeFiles({ folder, bytesMax });
@@ -53,7 +53,7 @@ class FolderIntakeFiles implements IntakeFiles {
   readonly #bytesMax: number;
   readonly #spools = new Map<BatchSpool, { spool: Spool; intakeId: string }>();
   readonly #lastHeartbeat: LastHeartbeatFile;
-  /** Intakes whose files cannot be read, once that was told. */
+  /** Intakes whose files cannot be read and which have been reported. */
   readonly #reportedBroken = new Set<string>();
   #inUse: Spool | null = null;
   #owner: string | null = null;
@@ -91,7 +91,7 @@ class FolderIntakeFiles implements IntakeFiles {
   }
 
   async claim(owner: string): Promise<boolean> {
-    // Asked of the disk once: a disk that hangs later must not keep the intake from entering anew.
+    // Read from the disk once: a disk that hangs later must not keep the intake from registering again.
     if (this.#owner === owner) return true;
     const ownIds = [...this.#spools.values()].map(({ intakeId }) => intakeId);
     const isOurs = await claimFolder(this.#folder, { owner, ownIds });
@@ -149,7 +149,7 @@ class FolderIntakeFiles implements IntakeFiles {
 
   #newlyBroken(): string[] {
     const all = new Set(filesSetAside(this.#folder).map(({ intakeId }) => intakeId));
-    // One of our own is told when it is out of use.
+    // Our own spools are reported when they are out of use.
     for (const { intakeId } of this.#spools.values()) all.delete(intakeId);
     const unreported = [...all].filter((intakeId) => !this.#reportedBroken.has(intakeId));
     for (const intakeId of unreported) this.#reportedBroken.add(intakeId);

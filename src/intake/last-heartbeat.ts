@@ -1,5 +1,5 @@
-// The last successful heartbeat on this machine, in a small file beside the spool. A process that starts while the database
-// is unavailable reads the lease and the time from it. Errors of the file are tolerated.
+// The last successful heartbeat on this machine, in a small file next to the spool. A process that starts while the
+// database is unavailable reads the lease and the time from it. Errors of the file are tolerated.
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Instant } from "../core/instant.ts";
@@ -9,15 +9,15 @@ export type LastHeartbeat = {
   wallAt: Instant;
   /** By how much the database's clock was ahead of this machine's. */
   databaseAheadMs: number;
-  /** Whether no other intake was open: then nobody goes on without this machine. */
+  /** Whether no other intake was open: then no other process continues without this machine. */
   isAlone: boolean;
 };
 
 const FILE_NAME = "last-beat.json";
-/** Beats come each second; leases last for minutes. */
+/** Heartbeats are sent every second; leases last for minutes. */
 const WRITE_EVERY_MS = 10_000;
 
-/** The last heartbeat of anybody in the folder; null when there was none, or nobody can tell. */
+/** The last heartbeat of any intake in the folder; null if there was none, or it is unknown. */
 export async function readLastHeartbeat(folder: string): Promise<LastHeartbeat | null> {
   try {
     return lastHeartbeatOf(JSON.parse(await readFile(join(folder, FILE_NAME), "utf8")));
@@ -33,7 +33,7 @@ function lastHeartbeatOf(value: unknown): LastHeartbeat | null {
   return { wallAt: Number(wallAt), databaseAheadMs: Number(databaseAheadMs), isAlone: isAlone === true };
 }
 
-/** Keeps the file up to date, but does not write more often than it has to. */
+/** Keeps the file up to date, but writes no more often than necessary. */
 export class LastHeartbeatFile {
   readonly #path: string;
   #written: LastHeartbeat | null = null;
@@ -51,12 +51,12 @@ export class LastHeartbeatFile {
     this.#writing = this.#writing.then(() => this.#write(heartbeat));
   }
 
-  /** Resolves when everything that was noted is written, as far as it can be. */
+  /** Resolves when everything is written, as far as possible. */
   close(): Promise<void> {
     return this.#writing;
   }
 
-  /** Replaced as a whole: half a file would be none. */
+  /** Replaced atomically: half a file would be unreadable. */
   async #write(heartbeat: LastHeartbeat): Promise<void> {
     const draft = `${this.#path}.${process.pid}`;
     try {

@@ -1,11 +1,11 @@
-// What every local file of an intake asks of SQLite: a version without known holes, settings that were read
-// back, and errors sorted by what they mean for the file. Knows no table.
+// Requirements of local files: a SQLite version without known bugs, verified pragmas, and errors classified by what
+// they mean for the file.
 import type { DatabaseSync } from "node:sqlite";
 
 /** Older versions can lose a commit when the write-ahead log starts over. */
 const VERSION_MIN = "3.51.3";
 
-/** SQLite, or the file system beneath it, does not do what a promise rests on. */
+/** SQLite, or the file system below it, does not meet the requirements of durability. */
 export class UnfitError extends Error {
   override readonly name = "UnfitError";
 }
@@ -30,8 +30,8 @@ export function requireVersion(db: DatabaseSync): string {
 }
 
 /**
- * Sets each pragma and reads it back; throws UnfitError when one did not take. SQLite ignores what it does
- * not know or cannot do, so a setting that nobody read back is a hope.
+ * Sets each pragma and verifies it; throws UnfitError if one was not applied. SQLite ignores unknown and unsupported
+ * pragmas.
  */
 export function setPragmas(db: DatabaseSync, wanted: Readonly<Record<string, PragmaValue>>): void {
   for (const [name, value] of Object.entries(wanted)) {
@@ -50,8 +50,8 @@ export function firstValue(db: DatabaseSync, sql: string): unknown {
 }
 
 /**
- * What went wrong: no room, the lock is with somebody else, the content is damaged or not SQLite's, or the
- * disk did not do as told. What has no name of its own counts as the last, on the safe side.
+ * The kind of error: no space, the lock is held by another process, the content is damaged or not SQLite, or the disk
+ * failed. Unknown errors count as the last, to be safe.
  */
 export type SqliteFault = "full" | "locked" | "corrupt" | "io";
 
@@ -63,27 +63,27 @@ const FAULT_OF_CODE: Readonly<Record<number, SqliteFault>> = {
   26: "corrupt",
 };
 
-/** Sorts an error that node:sqlite threw. */
+/** Classifies an error of node:sqlite. */
 export function faultOf(error: unknown): SqliteFault {
   if (!(error instanceof Error && "errcode" in error && typeof error.errcode === "number")) return "io";
-  // The upper bits of an extended code only say more about the same thing.
+  // The upper bits of an extended code only add detail.
   return FAULT_OF_CODE[error.errcode & 0xff] ?? "io";
 }
 
-/** An error's text with SQLite's number, for logs. */
+/** The text of an error with SQLite's error code, for logs. */
 export function describeFault(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return "errcode" in error ? `${error.message} (SQLite ${String(error.errcode)})` : error.message;
 }
 
-/** Runs the steps in one transaction; when one throws, nothing of it stays, and the error is passed on. */
+/** Runs the steps in one transaction; if one throws, it is rolled back and the error is rethrown. */
 export function inTransaction(db: DatabaseSync, steps: () => void): void {
   db.exec("begin immediate");
   try {
     steps();
     db.exec("commit");
   } catch (error) {
-    // After an I/O error SQLite has already rolled back by itself.
+    // After an I/O error SQLite has already rolled back.
     if (db.isTransaction) db.exec("rollback");
     throw error;
   }

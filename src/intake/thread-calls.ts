@@ -1,34 +1,35 @@
-// Questions to a worker thread and its answers. A thread that ends, for whatever reason, refuses everything
-// that still waits for it and everything asked afterwards. Knows nothing of what is asked.
+// Calls to a worker thread. When a thread ends, for whatever reason, all pending and later calls are rejected.
 import { extname } from "node:path";
 import type { Transferable, Worker } from "node:worker_threads";
 
-/** What goes to the thread. */
+/** A request to the thread. */
 export type ThreadCall<Request> = { id: number; request: Request };
 
-/** What comes back, once for every call. */
+/** The response, once for every call. */
 export type ThreadReply<Answer> = { id: number; answer: Answer };
 
-/** The thread is gone; what it was doing may or may not have been done. */
+/** The thread has ended; its last operation may or may not have been completed. */
 export class ThreadEnded extends Error {
   override readonly name = "ThreadEnded";
 }
 
 export type ThreadCalls<Request, Answer> = {
-  /** Rejects with ThreadEnded only; a refusal by the thread is an answer. */
+  /** Rejects only with ThreadEnded; an error of the thread is a response. */
   call(request: Request, transfer?: readonly Transferable[]): Promise<Answer>;
-  /** Why the thread is gone, or null. */
+  /** Why the thread has ended, or null. */
   ended(): string | null;
-  /** Resolves when the thread is gone by itself, or was stopped because it took too long. */
+  /** Resolves when the thread has ended, or was terminated because it took too long. */
   waitForEnd(timeoutMs: number): Promise<void>;
 };
 
-/** The file of a thread beside the module at `from`: it ends as that does, in .ts in a checkout and in .js once built. */
+/**
+ * The file of a thread next to the module at `from`, with the same extension: .ts in a checkout and .js once built.
+ */
 export function threadFile(path: string, from: string): URL {
   return new URL(path.replace(/\.ts$/, extname(from)), from);
 }
 
-/** Takes over the messages of a worker that answers every call, in whichever order. */
+/** Handles the messages of a worker that responds to every call, in any order. */
 export function callsTo<Request, Answer>(worker: Worker): ThreadCalls<Request, Answer> {
   type Waiting = { resolve: (answer: Answer) => void; reject: (error: Error) => void };
   const waiting = new Map<number, Waiting>();

@@ -1,4 +1,4 @@
-// Which texts are addresses and which only look like one.
+// Which texts are addresses and which only resemble one.
 import { describe, expect, test } from "vitest";
 import { formatListenAddress, isAddressRange, parseListenAddress } from "./address.ts";
 

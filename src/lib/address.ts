@@ -1,5 +1,4 @@
-// Network addresses written as text: where to listen, and which ranges of addresses are meant.
-// Resolves no names and opens no socket.
+// Network addresses as text: listen addresses and address ranges. Resolves no names and opens no socket.
 import { isIP } from "node:net";
 import { domainToASCII } from "node:url";
 
@@ -18,11 +17,11 @@ export function parseListenAddress(text: string): ListenAddress | null {
   const six = parts.groups?.["six"];
   if (six !== undefined) return isIP(six) === 6 ? { host: six, port } : null;
   const host = parts.groups?.["host"] ?? "";
-  // "::" takes IPv4 connections too wherever the system has both.
+  // "::" accepts IPv4 connections, too, if the system supports both.
   return { host: host === "" ? "::" : host, port };
 }
 
-/** The address as it is written in a URL or a setting. */
+/** The address as written in a URL or a setting. */
 export function formatListenAddress({ host, port }: ListenAddress): string {
   return isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
 }

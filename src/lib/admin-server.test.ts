@@ -1,4 +1,4 @@
-// The admin server on a free port, asked over real HTTP.
+// The admin server on a free port, tested over real HTTP.
 import { once } from "node:events";
 import { connect } from "node:net";
 import { afterEach, expect, test } from "vitest";

@@ -6,13 +6,13 @@ import { httpListener } from "./http/listener.ts";
 import type { Log } from "./log.ts";
 import type { Service } from "./service.ts";
 
-/** One condition of readiness: null when it holds, otherwise what is the matter. */
+/** One condition of readiness: null if it holds, otherwise the problem. */
 export type ReadyCheck = { name: string; trouble(): Promise<string | null> };
 
 export type AdminServerOptions = {
   listen: ListenAddress;
   registry: Registry;
-  /** Asked anew for each request: roles come and go while the server stays. */
+  /** Called for each request, because roles start and stop while the server runs. */
   readyChecks(): readonly ReadyCheck[];
   /** A check that takes longer counts as failed. */
   readyTimeoutMs?: number;
@@ -26,13 +26,13 @@ export type AdminServer = Service & {
 
 type Answer = { status: number; type: string; body: string };
 
-/** A prober's patience is of this order. */
+/** Typical timeout of a probe. */
 const READY_TIMEOUT_MS = 2_000;
 const CONNECTIONS_MAX = 100;
 const REQUEST_TIMEOUT_MS = 5_000;
-/** Readiness and figures have shorter limits of their own. */
+/** Readiness and metrics have their own, shorter limits. */
 const ANSWER_TIMEOUT_MS = 10_000;
-/** It is stopped last, and what asks it expects it to go. */
+/** It is stopped last, and its clients expect it to stop. */
 const STOP_GRACE_MS = 200;
 const JSON_TYPE = "application/json; charset=utf-8";
 
@@ -108,7 +108,7 @@ function json(status: number, body: unknown): Answer {
   return { status, type: JSON_TYPE, body: `${JSON.stringify(body)}\n` };
 }
 
-/** 200 when every check holds, else 503; the body says which ones do not, and why. */
+/** 200 if every check passes, otherwise 503 with the failed checks and reasons. */
 async function readiness({
   readyChecks,
   readyTimeoutMs = READY_TIMEOUT_MS,
@@ -137,7 +137,7 @@ async function troubleWithin(check: ReadyCheck, timeoutMs: number): Promise<stri
   }
 }
 
-/** Calls that come while one is under way get its result, so that probes cannot pile up on the database. */
+/** Calls made while one is in progress share its result, so that probes cannot accumulate on the database. */
 function shared<T>(work: () => Promise<T>): () => Promise<T> {
   let underWay: Promise<T> | null = null;
   return () => {

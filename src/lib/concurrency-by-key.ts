@@ -1,22 +1,22 @@
 // Bounded concurrency that is shared fairly between keys: each key has few calls running at a time, and keys take turns,
 // so that many calls of one key delay only each other.
 
-/** To be called once, when the call has ended. */
+/** Must be called once, when the call has ended. */
 type End = () => void;
 type Waiting = { start: () => void };
 
 export type ConcurrencyLimits = {
-  /** Calls of all keys that run at a time. */
+  /** Concurrent calls of all keys. */
   runningMax: number;
-  /** Calls of one key that run at a time. */
+  /** Concurrent calls of one key. */
   perKeyMax: number;
-  /** Calls of one key that wait; those beyond are refused. */
+  /** Waiting calls of one key; further ones are rejected. */
   waitingPerKeyMax: number;
 };
 
 export class ConcurrencyByKey {
   readonly #limits: ConcurrencyLimits;
-  /** Calls that wait, by key; the key that has waited longest for its turn comes first. A key may be running. */
+  /** Waiting calls by key; the key that has waited longest comes first. A key may also have running calls. */
   readonly #waiting = new Map<string, Waiting[]>();
   readonly #running = new Map<string, number>();
   #runningCount = 0;
@@ -25,7 +25,7 @@ export class ConcurrencyByKey {
     this.#limits = limits;
   }
 
-  /** Resolves when the call may begin. Null: too many of the key wait already, or its turn did not come in time. */
+  /** Resolves when the call may begin. Null: too many calls of the key are waiting, or the wait timed out. */
   begin(key: string, { withinMs }: { withinMs: number }): Promise<End | null> {
     const queue = this.#waiting.get(key) ?? [];
     if (queue.length >= this.#limits.waitingPerKeyMax) return Promise.resolve(null);
@@ -52,7 +52,7 @@ export class ConcurrencyByKey {
       const ofKey = this.#running.get(key) ?? 0;
       if (ofKey >= this.#limits.perKeyMax) continue;
       const next = queue.shift();
-      // To the end of the line: the other keys come first.
+      // Moves the key to the end of the queue: the other keys come first.
       this.#waiting.delete(key);
       if (queue.length > 0) this.#waiting.set(key, queue);
       if (next === undefined) continue;

@@ -1,4 +1,4 @@
-// What a line looks like, and that no way of logging a secret gets it into one.
+// The format of a log line, and that no way of logging a secret reveals it.
 import { expect, test } from "vitest";
 import { createLog, limitedWarning, type LogOptions, secretRemover } from "./log.ts";
 

@@ -6,13 +6,13 @@ import { MASK } from "./setting-value.ts";
 export type Log = Logger;
 export type LogLevel = "fatal" | "error" | "warn" | "info" | "debug" | "trace";
 
-/** What must never appear in a line, wherever it stands. */
+/** Texts that must never appear in a line. */
 export type KnownSecrets = {
   /** Exact texts. */
   secrets?: readonly string[];
-  /** Shapes of texts; each needs the g flag. */
+  /** Patterns; each needs the g flag. */
   secretPatterns?: readonly RegExp[];
-  /** Names of fields that hold a secret, beyond those that always do. */
+  /** Names of fields that contain a secret, in addition to the built-in ones. */
   secretFields?: readonly string[];
 };
 
@@ -22,7 +22,7 @@ export type LogOptions = KnownSecrets & {
   destination?: DestinationStream;
 };
 
-/** Fields that hold secrets by their name, at the top and up to two levels down. */
+/** Names of fields that contain secrets, at the top level and up to two levels down. */
 const SECRET_FIELDS = [
   "password",
   "secret",
@@ -43,14 +43,14 @@ const SECRET_FIELDS = [
  * word without an at sign costs quadratic time.
  */
 const WORD_AT = /(?<![^\s@"\\])[^\s@"\\]+@/g;
-/** The part of such a word in front of the password of an address, `scheme://user:password@`. */
+/** The part of such a word before the password of a URL, `scheme://user:password@`. */
 const USER_OF_ADDRESS = /:\/\/[^:/]*:(?!@)/;
-/** Texts shorter than this are words, not secrets; masking them would blacken half of every line. */
+/** Shorter texts are words, not secrets; masking them would make most lines unreadable. */
 const SECRET_LENGTH_MIN = 6;
-/** Passwords that are words of our own messages: masking them there would only show what the password is. */
+/** Passwords that are words of our own messages: masking them would only reveal the password. */
 const OWN_WORDS = ["overdue", "password", "postgres", "secret"];
 
-/** A log of one JSON object a line. Children made with `.child()` are cleaned in the same way. */
+/** A log with one JSON object per line. Children created with `.child()` are redacted in the same way. */
 export function createLog(options: LogOptions): Log {
   const settings = {
     level: options.level,
@@ -75,7 +75,7 @@ function withoutPassword(word: string): string {
   return user === null ? word : `${word.slice(0, user.index + user[0].length)}${MASK}@`;
 }
 
-/** A function that takes every known secret out of a text, also in the form that JSON writes it in. */
+/** Returns a function that removes every known secret from a text, also in its JSON encoding. */
 export function secretRemover({ secrets = [], secretPatterns = [] }: KnownSecrets): (line: string) => string {
   const texts = secrets
     .filter((secret) => secret.length >= SECRET_LENGTH_MIN && !OWN_WORDS.includes(secret))
@@ -88,7 +88,7 @@ export function secretRemover({ secrets = [], secretPatterns = [] }: KnownSecret
   };
 }
 
-/** A warning that every request of an outage would cause is logged no more often than this. */
+/** Minimum interval of a warning that every request during an outage would cause. */
 const WARNING_PAUSE_MS = 1_000;
 
 export type LimitedWarning = (fields: object, text: string) => void;

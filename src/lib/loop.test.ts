@@ -1,5 +1,5 @@
-// A loop's pace, its errors and its end. Pauses here are a few milliseconds long and never slept through
-// blindly: each test waits for the tick it is about.
+// Interval, errors and end of a loop. Pauses are a few milliseconds long; each test waits for the tick it concerns
+// instead of sleeping.
 import { expect, test, vi } from "vitest";
 import { createLog } from "./log.ts";
 import { type LoopOptions, loopService, type TickResult } from "./loop.ts";
@@ -15,7 +15,7 @@ function started(options: Partial<LoopOptions> & Pick<LoopOptions, "tick">) {
   return { loop, lines, metrics };
 }
 
-/** A tick that answers from a list, and promises for "the nth tick has begun". */
+/** A tick that returns values from a list, and promises for "the nth tick has begun". */
 function scripted(results: (TickResult | Error)[]) {
   const begun = results.map(() => Promise.withResolvers<void>());
   let count = 0;
@@ -39,7 +39,7 @@ test("'again' ticks at once and 'idle' waits", async () => {
 });
 
 test("a loop that always has more to do still lets the rest of the process run", async () => {
-  // Without its limit, a loop that lets nobody else run would hang this test instead of failing it.
+  // Without its limit, a loop that never yields would hang this test instead of failing it.
   const tickCountMax = 100_000;
   let tickCount = 0;
   const { loop } = started({
@@ -49,7 +49,7 @@ test("a loop that always has more to do still lets the rest of the process run",
     },
   });
   await loop.start();
-  // However busy the machine is: by the time that two timers have run, the loop has had its turns.
+  // However busy the machine is: after two timers have run, the loop has had its turns.
   await new Promise((resolve) => setTimeout(() => setTimeout(resolve, 1), 1));
   await loop.stop();
   expect(tickCount).toBeGreaterThan(0);

@@ -1,11 +1,12 @@
-// A service that does a bounded piece of work again and again. The tick decides; tests call the tick, not the
-// timer. A tick that throws is logged, counted and followed by a growing pause; it never ends the process.
+// A service that repeats a bounded piece of work. The tick decides whether to continue immediately; tests call the
+// tick, not the timer. A tick that throws is logged, counted and followed by a growing pause; it never ends the
+// process.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Log } from "./log.ts";
 import type { LoopMetrics } from "./metrics.ts";
 import type { Service } from "./service.ts";
 
-/** "again": there is more to do at once. "idle": nothing for now. */
+/** "again": continue immediately. "idle": nothing to do for now. */
 export type TickResult = "again" | "idle";
 
 export type LoopOptions = {
@@ -14,14 +15,14 @@ export type LoopOptions = {
   tick(signal: AbortSignal): Promise<TickResult>;
   log: Log;
   metrics: LoopMetrics;
-  /** How old the last good tick may be before the loop counts as stuck. */
+  /** Maximum age of the last successful tick before the loop counts as stuck. */
   staleMs?: number;
   errorPauseMinMs?: number;
   errorPauseMaxMs?: number;
 };
 
 export type Loop = Service & {
-  /** Null while ticks end well and often enough, otherwise what is the matter. */
+  /** Null while ticks succeed often enough, otherwise the problem. */
   trouble(): string | null;
 };
 
@@ -32,7 +33,7 @@ const ERROR_PAUSE_MAX_MS = 10_000;
 const STALE_IDLE_COUNT = 10;
 const STALE_MIN_MS = 60_000;
 
-/** A service that ticks until it is stopped; stopping waits for the tick that is under way. */
+/** A service that ticks until it is stopped; stopping waits for the running tick. */
 export function loopService(name: string, options: LoopOptions): Loop {
   const { idleMs, staleMs = Math.max(STALE_MIN_MS, idleMs * STALE_IDLE_COUNT) } = options;
   const log = options.log.child({ loop: name });
@@ -90,7 +91,7 @@ function errorPause(earlierErrors: number, options: LoopOptions): number {
   return Math.min(max, min * 2 ** Math.min(earlierErrors, 30));
 }
 
-/** Waits, but not beyond the signal. */
+/** Waits, at most until the signal is aborted. */
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();

@@ -1,4 +1,4 @@
-// Mails that are made to keep their reader busy: each is read, or refused, in a moment.
+// Emails made to keep the parser busy: each is parsed, or rejected, quickly.
 import { describe, expect, test } from "vitest";
 import { type MailBounds, readMail } from "./mail-reader.ts";
 
@@ -14,7 +14,7 @@ const inParts = (part: string, count: number) =>
   `Content-Type: multipart/mixed; boundary=b\r\n\r\n${part.repeat(count)}`;
 const inside = (count: number) => "Content-Type: message/rfc822\r\n\r\n".repeat(count);
 
-/** Without bounds each of these takes from two seconds to a minute; a busy machine gets some patience. */
+/** Without limits, each of these takes from two seconds to a minute; the deadline allows for a busy machine. */
 const MOMENT_MS = 1_500;
 
 describe("a mail that is made to be hard to read", () => {
@@ -25,7 +25,7 @@ describe("a mail that is made to be hard to read", () => {
     ["very many lines of HTML", `Content-Type: text/html\r\n\r\n${"x\r\n".repeat(170_000)}`],
     ["a header with very many groups", `From: ${"a:".repeat(120_000)}\r\n\r\nx`],
   ])("%s: is done with at once", async (_name, mail) => {
-    // Of the processor, since other processes may hold this one up.
+    // CPU time, because other processes may delay this one.
     const before = process.cpuUsage();
     await readMail(bytesOf(mail), BOUNDS);
     expect(process.cpuUsage(before).user / 1_000).toBeLessThan(MOMENT_MS);

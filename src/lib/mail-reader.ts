@@ -3,24 +3,24 @@
 import PostalMime, { type Email } from "postal-mime";
 
 export type MailBounds = {
-  /** What stands behind these is not read. Most of the work is done by the line. */
+  /** Text after these limits is not parsed. Most of the work is per line. */
   bytesMax: number;
   linesMax: number;
-  /** A mail with larger headers, or with deeper parts, is not read at all. */
+  /** An email with larger headers, or with deeper nesting, is not parsed. */
   headerBytesMax: number;
   nestingMax: number;
 };
 
 const LINE_FEED = 10;
-/** Runs of base64 that end with padding. Each is decoded by itself; mailers write one for each part, or each line. */
+/** Runs of base64 that end with padding. Each is decoded separately; mailers write one per part, or one per line. */
 const BASE64_RUNS_MAX = 3_000;
 const PADDING_RUN = /=+/g;
 const OTHER_ENCODING = /content-transfer-encoding(?!\s*:[ \t]*quoted-printable[ \t]*\r?$)/gim;
 
 /**
- * The mail as it may be taken apart. A quarter of a megabyte of `a=a=a=` in base64 takes half a second to decode, so a
- * mail with that many runs is read as if nothing in it were base64. Comments in a header can hide the word, so every
- * encoding but quoted-printable is ignored then.
+ * The email as it is passed to the parser. A quarter of a megabyte of `a=a=a=` in base64 takes half a second to
+ * decode, so an email with that many runs is parsed as if it contained no base64. Comments in a header can hide the
+ * word, so every encoding except quoted-printable is ignored then.
  */
 export function withBoundedBase64(mail: Uint8Array): Uint8Array {
   const text = Buffer.from(mail.buffer, mail.byteOffset, mail.byteLength).toString("latin1");
@@ -28,7 +28,7 @@ export function withBoundedBase64(mail: Uint8Array): Uint8Array {
   return isBounded ? mail : Buffer.from(text.replace(OTHER_ENCODING, "x-encoding"), "latin1");
 }
 
-/** The beginning of a mail, taken apart; a message inside is an attachment like others. Null: it cannot be read as one. */
+/** The parsed beginning of an email; a nested message is an attachment. Null if it cannot be parsed. */
 export async function readMail(raw: Uint8Array, bounds: MailBounds): Promise<Email | null> {
   try {
     return await PostalMime.parse(withBoundedBase64(beginningOf(raw, bounds)), {
@@ -38,7 +38,7 @@ export async function readMail(raw: Uint8Array, bounds: MailBounds): Promise<Ema
       maxHeadersSize: bounds.headerBytesMax,
     });
   } catch {
-    // Too deep, too much of something, or no mail at all.
+    // Too deep, too large, or not an email.
     return null;
   }
 }
@@ -54,16 +54,16 @@ function beginningOf(raw: Uint8Array, { bytesMax, linesMax }: MailBounds): Uint8
 }
 
 export type DeliveryStatus = {
-  /** The part before the @ of the address that the report came to; empty when it has none. */
+  /** The local part of the address that the report was sent to; empty if there is none. */
   localPart: string;
-  /** For instance 5.1.1; empty when the mail is no report. */
+  /** For example 5.1.1; empty if the email is not a report. */
   status: string;
-  /** What the other server said, in one line. */
+  /** The response of the other server, in one line. */
   diagnostic: string;
 };
 
 const REPORT_TYPE = "message/delivery-status";
-/** Anybody may post a report. What it says stands before the mail that it quotes, and no report is nested deeper. */
+/** Anyone can post a report. Its fields precede the email that it quotes, and no report is nested deeper. */
 const BOUNDS: MailBounds = {
   bytesMax: 256 * 1024,
   linesMax: 2_000,
@@ -71,7 +71,7 @@ const BOUNDS: MailBounds = {
   nestingMax: 10,
 };
 
-/** Reads a mail as it came over the wire. Null when it cannot be read as one. */
+/** Parses a raw email. Null if it cannot be parsed. */
 export async function readDeliveryStatus(raw: Uint8Array): Promise<DeliveryStatus | null> {
   const mail = await readMail(raw, BOUNDS);
   if (mail === null) return null;
@@ -85,7 +85,7 @@ export async function readDeliveryStatus(raw: Uint8Array): Promise<DeliveryStatu
   };
 }
 
-/** The fields of a report by their names in lower case, the first of each; folded lines are put together. */
+/** The fields of a report by lower-case name, the first of each; folded lines are joined. */
 function fieldsOf(report: string): Map<string, string> {
   const fields = new Map<string, string>();
   for (const line of report

@@ -1,4 +1,4 @@
-// The reason that is given for a connection that failed.
+// The reason given for a failed connection.
 import { expect, test } from "vitest";
 import { smtpFailureOf } from "./mail-sender.ts";
 

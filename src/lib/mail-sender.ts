@@ -5,18 +5,18 @@ import { MASK } from "./setting-value.ts";
 // Sends emails to an SMTP server over a few persistent connections, with a time limit each, and classifies
 // errors, including whether the email may have arrived.
 
-/** One mail to one address, finished: nothing is added to it but the date and the address of the sender. */
+/** One complete email to one address; only the date and the sender address are added. */
 export type Mail = {
   to: string;
   subject: string;
   text: string;
   html: string;
-  /** With its angle brackets. The same mail sent again has the same one. */
+  /** With its angle brackets. The same email sent again has the same ID. */
   messageId: string;
-  /** The mails that this one goes on from, oldest first. */
+  /** The emails that this one refers to, oldest first. */
   references?: readonly string[];
   headers?: Readonly<Record<string, string>>;
-  /** Where a mail that cannot be delivered goes back to; without it, to the sender. */
+  /** Where bounces go; without it, to the sender. */
   returnPath?: string;
 };
 
@@ -26,28 +26,30 @@ export type SentMail = { kind: "sent"; code: number | null; response: string };
 
 export type UnsentMail = {
   kind: "failed";
-  /** The server refuses this address for good. Whatever else is wrong may be mended. */
+  /** The server permanently rejects this address. All other errors may be temporary. */
   permanent: boolean;
-  /** A sentence for people. */
+  /** A sentence for users. */
   reason: string;
-  /** What the server answered; null when it did not. */
+  /** The response of the server; null if there was none. */
   code: number | null;
   response: string | null;
-  /** Whether the server may have taken it all the same. */
+  /** Whether the server may have accepted it anyway. */
   inDoubt: boolean;
 };
 
-/** Sends mails, so many at a time. */
+/** Sends emails, a limited number at a time. */
 export type MailSender = {
-  /** Never throws: whatever goes wrong is a result. */
+  /** Never throws: errors are results. */
   send(mail: Mail): Promise<MailResult>;
-  /** Asks the server whether it would take mails; null when it would, otherwise what is the matter. */
+  /** Checks whether the server accepts emails; null if it does, otherwise the problem. */
   trouble(): Promise<string | null>;
-  /** Nothing is sent any more; what has begun gets a moment to end. */
+  /** No more emails are sent; running ones get a short time to finish. */
   close(): Promise<void>;
 };
 
-/** starttls and tls are encrypted or fail; opportunistic takes what it can get; none is for a relay next door. */
+/**
+ * starttls and tls require encryption; opportunistic uses it if available; none is for a relay on the same machine.
+ */
 export type SmtpSecurity = "starttls" | "tls" | "opportunistic" | "none";
 
 export type MailSenderOptions = {
@@ -56,34 +58,34 @@ export type MailSenderOptions = {
   security: SmtpSecurity;
   user: string | null;
   password: string | null;
-  /** How we greet the server; without it, the name of this machine. */
+  /** The name in the SMTP greeting; without it, the name of this machine. */
   clientName?: string;
-  /** What stands in From. */
+  /** The From header. */
   from: string;
-  /** Mails that are sent at the same time, each over its own connection. */
+  /** Concurrent emails, each over its own connection. */
   connectionsMax: number;
-  /** For one mail, with the wait for its turn. */
+  /** For one email, including the wait for a connection. */
   timeoutMs: number;
   /** Certificates to trust instead of the well-known ones. */
   ca?: string;
 };
 
-/** A connection is renewed after so many mails, and closed when it was idle for so long. */
+/** A connection is renewed after this many emails, and closed after this idle time. */
 const MAILS_PER_CONNECTION = 100;
 const IDLE_MS = 30_000;
-/** How long a closing sender waits for what has begun. */
+/** How long a closing sender waits for running operations. */
 const CLOSE_MS = 5_000;
-/** Some servers look the caller up before they greet; the rest of the time is for the mail itself. */
+/** Some servers look up the client before they greet; the rest of the time is for the email itself. */
 const CONNECT_SHARE = 0.5;
 
-/** So that no answering machine writes back. */
+/** Prevents automatic replies. */
 const MACHINE_WRITTEN = { "Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "All" };
 
 type Transport = ReturnType<typeof openTransport>;
-/** Set when all of a mail has been given to the connection: from then on it may have arrived. */
+/** Set when the entire email has been written to the connection: from then on it may have arrived. */
 type HandedOver = { isWhole: boolean };
 
-/** Opens nothing: the first mail is the first connection. */
+/** Opens nothing: the first email opens the first connection. */
 export function openMailSender(options: MailSenderOptions): MailSender {
   const turns = new SendSlots(options.connectionsMax);
   let transport = openTransport(options);
@@ -95,7 +97,7 @@ export function openMailSender(options: MailSenderOptions): MailSender {
     const handedOver: HandedOver = { isWhole: false };
     const outcome = await orLate(hand(used, { mail, handedOver, options }), leftMs);
     if (outcome !== "late") return read(outcome, { handedOver, secrets });
-    // Some connection hangs, however alive it looks: all are given up, rather than one lost for ever.
+    // Some connection hangs: all are closed, because a single one cannot be.
     if (transport === used && !isClosed) transport = openTransport(options);
     used.close({ force: true });
     return late(handedOver.isWhole);
@@ -145,7 +147,7 @@ function openTransport(options: MailSenderOptions) {
     },
     maxConnections: options.connectionsMax,
     maxMessages: MAILS_PER_CONNECTION,
-    // A connection that was closed while it was idle is the only thing that is tried again here.
+    // Only a connection that was closed while idle is retried here.
     maxRequeues: 1,
     idleTimeout: IDLE_MS,
     connectionTimeout: connectMs,
@@ -164,7 +166,7 @@ function openTransport(options: MailSenderOptions) {
   return transport;
 }
 
-/** Passes everything on, and notes when it was all. */
+/** Passes everything through, and records the end. */
 function watched(handedOver: unknown): PassThrough {
   return new PassThrough({
     flush: (done) => {
@@ -188,7 +190,7 @@ async function hand(
   const answered = references.at(-1);
   const given: SendMailOptions & { handedOver: HandedOver } = {
     from: options.from,
-    // As an object, so that nothing in it is taken for a second address.
+    // As an object, so that nothing in it is parsed as a second address.
     to: { name: "", address: to },
     ...(returnPath !== undefined && { envelope: { from: returnPath, to } }),
     subject,
@@ -233,7 +235,7 @@ async function asked(transport: Transport): Promise<SmtpError | null> {
   }
 }
 
-/** The result, unless it takes longer; the operation itself is not cancelled. */
+/** The result, unless it takes longer; the operation itself is not canceled. */
 async function orLate<T>(work: Promise<T>, ms: number): Promise<T | "late"> {
   const { promise: over, resolve } = Promise.withResolvers<"late">();
   const timer = setTimeout(() => resolve("late"), Math.max(0, ms));
@@ -256,7 +258,7 @@ class SendSlots {
     this.#size = size;
   }
 
-  /** False when the wait was in vain. */
+  /** False if the wait timed out. */
   take(waitMs: number): Promise<boolean> {
     if (this.#free > 0) {
       this.#free -= 1;
@@ -293,7 +295,7 @@ class SendSlots {
   }
 }
 
-/** The errors of the mail library, as far as they are looked at. */
+/** The errors of the mail library, as far as they are used. */
 export type SmtpError = {
   code?: unknown;
   originalCode?: unknown;
@@ -303,13 +305,13 @@ export type SmtpError = {
   message?: unknown;
 };
 
-/** What is shown of an answer. */
+/** Maximum length of a shown response. */
 const RESPONSE_LENGTH_MAX = 300;
 
-/** Class, subject and detail of an enhanced status, which most servers put behind the three digits. */
+/** Class, subject and detail of an enhanced status code, which most servers send after the three digits. */
 const ENHANCED = /^\d{3}[ -](?<class>[245])\.(?<subject>\d{1,3})\.(?<detail>\d{1,3})\b/;
 
-/** Reads an error. `isHandedOver`: all of the mail had been given to the server. */
+/** Interprets an error. `isHandedOver`: the entire email had been given to the server. */
 export function smtpFailureOf(
   error: SmtpError,
   { isHandedOver, secrets }: { isHandedOver: boolean; secrets: readonly string[] },
@@ -327,8 +329,8 @@ export function smtpFailureOf(
 }
 
 /**
- * Whether a refused recipient will be refused tomorrow. A refusal of us (relaying, blocked, not signed in) and a full
- * mailbox are no fault of the address: taking them for one would silence every address at once.
+ * Whether a rejected recipient is permanent. A rejection of us (relaying, blocked, not authenticated) and a full
+ * mailbox are not: treating them as such would disable every address at once.
  */
 function isForGood(code: number, response: string): boolean {
   if (code < 550 || code > 559 || code === 552) return false;
@@ -370,7 +372,7 @@ function reasonOf(
 function socketReason(code: unknown): string {
   if (code === "ECONNREFUSED") return "The mail server refused the connection";
   if (typeof code !== "string") return "The connection to the mail server failed";
-  // Codes of the handshake may have CERTIFICATE in them: then the server refuses ours.
+  // Codes of the handshake may contain CERTIFICATE: then the server rejects ours.
   const isHandshake = /^ERR_SSL_|^EPROTO$/.test(code);
   if (!isHandshake && /CERT|SELF_SIGNED|UNABLE_TO/.test(code)) {
     return `The mail server's certificate is not trusted (${code})`;

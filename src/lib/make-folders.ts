@@ -1,9 +1,11 @@
-// Makes a folder and those above it. Not by mkdir with `recursive`: Node repeats that without end where a file system
-// answers ENOENT although the folder above exists, as /proc and mount points of autofs do.
+// Creates a folder and its parents. Does not use mkdir with `recursive`: Node repeats it endlessly if a file system
+// returns ENOENT although the parent exists, as /proc and autofs mount points do.
 import { mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** Makes what is missing, for this user alone; returns the first folder that was made, null when none was missing. */
+/**
+ * Creates missing folders, for this user only; returns the first folder that was created, null if none was missing.
+ */
 export function makeFolders(folder: string): string | null {
   try {
     mkdirSync(folder, { mode: 0o700 });

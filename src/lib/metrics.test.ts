@@ -1,4 +1,4 @@
-// Figures that are read when somebody asks: what is not known is left out, and not told as zero.
+// Metrics that are read on request: unknown values are omitted, not reported as zero.
 import { expect, test } from "vitest";
 import { addFigures, createMetrics } from "./metrics.ts";
 

@@ -10,7 +10,7 @@ export type LoopMetrics = {
 
 export type Metrics = { registry: Registry; loops: LoopMetrics; version: string };
 
-/** A registry with the process's own figures, the build, and the loops. */
+/** A registry with the metrics of the process, the build, and the loops. */
 export function createMetrics({ version }: { version: string }): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -55,7 +55,7 @@ export type Figure = { name: string; help: string; kind: "gauge" | "counter" } &
   | { label: string; readEach: () => Readonly<Record<string, number>> }
 );
 
-/** Adds figures to the registry. One that is null is left out of the answer. */
+/** Adds metrics to the registry. A value of null is omitted. */
 export function addFigures({ registry }: Metrics, figures: readonly Figure[]): void {
   for (const figure of figures) {
     const { name, help, kind } = figure;
@@ -69,7 +69,7 @@ export function addFigures({ registry }: Metrics, figures: readonly Figure[]): v
         for (const [word, value] of Object.entries(figure.readEach())) set({ [figure.label]: word }, value);
         return;
       }
-      // Without a label, a reset leaves a zero behind, which would be a statement.
+      // Without a label, a reset leaves a zero, which would be a value.
       metric.remove({});
       const value = figure.read();
       if (value !== null) set({}, value);
@@ -89,7 +89,7 @@ export function addFigures({ registry }: Metrics, figures: readonly Figure[]): v
   }
 }
 
-/** Adds a histogram of durations in seconds and returns what counts one. */
+/** Adds a histogram of durations in seconds and returns the function that records one. */
 export function addHistogram(
   { registry }: Metrics,
   given: { name: string; help: string; bucketsSeconds: readonly number[] },

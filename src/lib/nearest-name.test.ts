@@ -1,4 +1,4 @@
-// The names that people really mistype, and those for which a suggestion would only be noise.
+// Common typos, and names for which a suggestion would not help.
 import { expect, test } from "vitest";
 import { didYouMean, nearestName } from "./nearest-name.ts";
 

@@ -1,11 +1,11 @@
-// Which known name a mistyped one was probably meant to be. Serves settings, roles and commands alike.
+// Finds the known name that a mistyped one was probably meant to be, for settings, roles and commands.
 
 /** Longer names are not compared: the table below is quadratic. */
 const NAME_LENGTH_MAX = 64;
 /** Maximum distance of a suggestion, as a share of the name. */
 const DISTANCE_SHARE_MAX = 0.4;
 
-/** The known name closest to the given one, or null when none is near enough to be what was meant. */
+/** The known name closest to the given one, or null if none is close enough. */
 export function nearestName(given: string, known: readonly string[]): string | null {
   if (given.length > NAME_LENGTH_MAX) return null;
   let best: string | null = null;
@@ -20,7 +20,7 @@ export function nearestName(given: string, known: readonly string[]): string | n
   return bestDistance <= Math.max(1, Math.floor(given.length * DISTANCE_SHARE_MAX)) ? best : null;
 }
 
-/** " Did you mean x?", ready to be appended to a message, or nothing. */
+/** " Did you mean x?", to append to a message, or nothing. */
 export function didYouMean(given: string, known: readonly string[]): string {
   const name = nearestName(given, known);
   return name === null ? "" : ` Did you mean ${name}?`;

@@ -4,7 +4,7 @@ import { AwsClient } from "aws4fetch";
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** missing: there is no such object. refused: it answered no, and will again. unavailable: it may work later. */
+/** missing: the object does not exist. refused: a permanent error. unavailable: it may work later. */
 export type ObjectErrorKind = "missing" | "refused" | "unavailable";
 
 export class ObjectStoreError extends Error {
@@ -18,34 +18,34 @@ export class ObjectStoreError extends Error {
 }
 
 export type ObjectStoreOptions = {
-  /** Where it is, http or https, without the bucket. */
+  /** The URL, http or https, without the bucket. */
   endpoint: string;
   bucket: string;
   region: string;
   accessKey: string;
   secretKey: string;
-  /** For one call, with all its attempts. */
+  /** For one call, including all its attempts. */
   timeoutMs: number;
   objectBytesMax: number;
-  /** When it fires, every call ends as if the store were away. */
+  /** When it is aborted, every call ends as if the store were unavailable. */
   signal?: AbortSignal;
 };
 
 export type ObjectStore = {
-  /** Resolves when the store has confirmed that it holds exactly these bytes. Putting them twice is no harm. */
+  /** Resolves when the store has confirmed exactly these bytes. Idempotent. */
   put(key: string, bytes: Uint8Array): Promise<void>;
-  /** Throws "missing" when there is no such object. */
+  /** Throws "missing" if the object does not exist. */
   get(key: string): Promise<Buffer>;
-  /** Resolves when there is no such object any more, or never was. */
+  /** Resolves when the object does not exist any more. */
   delete(key: string): Promise<void>;
-  /** The first keys with this beginning, in their order, at most `limit` and never more than a thousand. */
+  /** The first keys with this prefix, in order, at most `limit` and never more than a thousand. */
   list(prefix: string, options: { limit: number }): Promise<string[]>;
 };
 
 const ATTEMPTS_MAX = 3;
 const RETRY_PAUSE_MS = 100;
 const RETRY_PAUSE_FACTOR = 4;
-/** An answer that says why, or a list of a thousand keys of the longest kind. */
+/** An error response, or a list of a thousand keys of maximum length. */
 const TEXT_BYTES_MAX = 4 * 1024 * 1024;
 const LIST_KEYS_MAX = 1_000;
 
@@ -54,7 +54,7 @@ type Call = { method: Method; url: string; body?: Uint8Array };
 /** `bytes` is empty if not needed. */
 type Answer = { headers: Headers; bytes: Buffer };
 
-/** Opens nothing: the first call is the first connection. */
+/** Opens nothing: the first call opens the first connection. */
 export function openObjectStore(options: ObjectStoreOptions): ObjectStore {
   const { accessKey, secretKey, region } = options;
   const signer = new AwsClient({
@@ -74,7 +74,7 @@ export function openObjectStore(options: ObjectStoreOptions): ObjectStore {
       }
       await call({ method: "PUT", url: urlOf(key), body: bytes });
       const { headers } = await call({ method: "HEAD", url: urlOf(key) });
-      // The digest was checked on arrival; this asks whether it is there to stay, and whole.
+      // The digest was checked on arrival; this checks that the object is stored completely.
       if (headers.get("content-length") === String(bytes.length)) return;
       throw new ObjectStoreError("unavailable", "the store confirmed an object but reports a different size");
     },
@@ -106,7 +106,7 @@ async function withRetries<T>(signal: AbortSignal, work: (signal: AbortSignal) =
       if (!(error instanceof ObjectStoreError) || error.trouble !== "unavailable") throw error;
       if (attempt === ATTEMPTS_MAX || signal.aborted) throw error;
       const pauseMs = RETRY_PAUSE_MS * RETRY_PAUSE_FACTOR ** (attempt - 1);
-      // When the time is over during the pause, the last answer is the one to tell.
+      // If the time limit is reached during the pause, the last response is reported.
       await sleep(pauseMs, undefined, { signal }).catch(() => Promise.reject(error));
     }
   }
@@ -136,7 +136,7 @@ async function callOnce({ signer, asked, signal, bytesMax }: Attempt): Promise<A
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;
-  // What fetch says itself is "fetch failed"; the reason is one below.
+  // The message of fetch is only "fetch failed"; the reason is its cause.
   return cause instanceof Error && cause.message !== "" ? cause.message : error.message;
 }
 
@@ -147,7 +147,7 @@ const NOT_FOUND = 404;
 function troubleOf(method: Method, status: number, text: string): ObjectStoreError {
   const code = /<Code>([A-Za-z]{1,60})<\/Code>/.exec(text)?.[1] ?? "";
   const message = `${method}: HTTP ${status}${code === "" ? "" : ` ${code}`}`;
-  // A bucket that is not there answers 404, too, and says nothing about its objects.
+  // A missing bucket also returns 404, which says nothing about its objects.
   if (status === NOT_FOUND && code === "NoSuchKey") return new ObjectStoreError("missing", message);
   const mayWork = status >= 500 || status === TOO_MANY_REQUESTS || status === REQUEST_TIMEOUT;
   return new ObjectStoreError(mayWork ? "unavailable" : "refused", message);

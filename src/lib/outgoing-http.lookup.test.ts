@@ -9,7 +9,7 @@ const notFound = () => Object.assign(new Error("not found"), { code: "ENOTFOUND"
 
 const unanswered = (code: string) => Object.assign(new Error("no answer"), { code });
 
-/** DNS knows `known.example`; the system knows the others, once it is let. */
+/** DNS resolves `known.example`; the system resolves the others. */
 function setUp({ isListed = () => false }: { isListed?: (hostname: string) => boolean } = {}) {
   const atSystem: { hostname: string; answer: () => void }[] = [];
   let mostAtOnce = 0;

@@ -1,4 +1,4 @@
-// Which addresses may be gone to, by the ranges that the registries have set aside.
+// Which addresses may be connected to, by the ranges that the registries have reserved.
 import { describe, expect, test } from "vitest";
 import { isAllowedAddress, refusalOfUrl } from "./outgoing-http.ts";
 
@@ -55,7 +55,7 @@ describe("an address", () => {
       expect(isAllowedAddress(`64:ff9b::${inside}`, CLOSED)).toBe(false);
       expect(isAllowedAddress(`64:ff9b::${inside}`, OPEN)).toBe(false);
     }
-    // A prefix of somebody's own says nothing about what stands behind it.
+    // A site-specific prefix says nothing about the target behind it.
     expect(isAllowedAddress("64:ff9b:1::93.184.216.34", OPEN)).toBe(false);
   });
 });

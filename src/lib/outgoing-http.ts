@@ -7,7 +7,7 @@ import { Agent, buildConnector, type Dispatcher, ProxyAgent, request } from "und
 // proxy and client.
 
 export type OutgoingErrorKind =
-  /** Not attempted, and a retry would not be either. */
+  /** Not attempted; a retry would not help. */
   "refused" | "timeout" | "unresolved" | "unconnected" | "tls" | "redirects" | "broken";
 
 const TEXT: Readonly<Record<OutgoingErrorKind, string>> = {
@@ -44,7 +44,7 @@ type Diagnosis = { trouble: OutgoingErrorKind; mayHaveArrived?: boolean };
 const UNRESOLVED: Diagnosis = { trouble: "unresolved" };
 const UNCONNECTED: Diagnosis = { trouble: "unconnected" };
 const TIMEOUT: Diagnosis = { trouble: "timeout" };
-/** What cannot be written down as a request was not sent. */
+/** A request that cannot be serialized was not sent. */
 const UNSENDABLE: Diagnosis = { trouble: "broken", mayHaveArrived: false };
 
 const CODES: ReadonlyMap<string, Diagnosis> = new Map([
@@ -125,8 +125,7 @@ const METADATA_ADDRESSES = new Set([
 
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR("2000::/3");
 /**
- * An obsolete form that resolvers still print. The parser takes it for a mapped address, which is a different
- * one.
+ * An obsolete form that resolvers still print. The parser treats it as a mapped address, which is a different one.
  */
 const COMPATIBLE = /^[0:]*::(0:)*[0-9]+\./;
 const NAT64 = ipaddr.IPv6.parseCIDR("64:ff9b::/96");
@@ -148,12 +147,12 @@ function isGlobal(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
   return address instanceof ipaddr.IPv4 || address.match(GLOBAL_UNICAST);
 }
 
-/** What a translator between the families would connect to: machines without IPv4 reach all of it in this way. */
+/** The target of an address translator: machines without IPv4 reach all of it in this way. */
 function embedded(address: ipaddr.IPv6): ipaddr.IPv4 {
   return new ipaddr.IPv4(address.toByteArray().slice(-4));
 }
 
-/** Whether a host, as a URL has it, is an address and no name. */
+/** Whether a host of a URL is an address, not a name. */
 export function isLiteralAddress(hostname: string): boolean {
   return ipaddr.isValid(hostname.replace(/^\[|\]$/g, ""));
 }
@@ -167,7 +166,7 @@ const OWN_NAME = /^(.+\.)?localhost\.?$/i;
  */
 export function foreseenRefusal(url: URL, policy: DestinationPolicy): "private" | "never" | "port" | null {
   const bare = new URL(url);
-  // Taken out before the address is called, too: see takeLogin in guarded-http.ts.
+  // Also removed before the request; see takeLogin.
   bare.username = "";
   bare.password = "";
   if (OWN_NAME.test(bare.hostname)) bare.hostname = "127.0.0.1";
@@ -294,7 +293,7 @@ function passing(message: string): NodeJS.ErrnoException {
 }
 
 const HOSTS_FILE = "/etc/hosts";
-/** A longer list is not read, because it is read in the event loop; its names are asked of DNS first. */
+/** A longer file is not read, because it is read in the event loop; its names are looked up in DNS first. */
 const HOSTS_BYTES_MAX = 1024 * 1024;
 
 /** Reads a hosts file when it has changed. */
@@ -323,7 +322,7 @@ function namesIn(path: string): Set<string> {
 
 const resolver = new Resolver({ timeout: DNS_TIMEOUT_MS, tries: DNS_TRIES });
 
-/** The one of this process. */
+/** The hosts file of this machine. */
 const guardedNameLookup = nameLookup({
   resolve4: (hostname, done) => resolver.resolve4(hostname, done),
   resolve6: (hostname, done) => resolver.resolve6(hostname, done),
@@ -504,7 +503,7 @@ export type OutgoingResponse = {
 };
 
 export type GuardedHttp = {
-  /** The final answer, whatever its status. Throws OutgoingError. */
+  /** The final response, whatever its status. Throws OutgoingError. */
   send(what: OutgoingRequest): Promise<OutgoingResponse>;
   close(): Promise<void>;
 };
@@ -519,7 +518,7 @@ const TIMEOUT_MS_MAX = 30_000;
 const REDIRECTS_MAX = 3;
 const ANSWER_BYTES_MAX = 64 * 1024;
 const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-/** Headers that stay with the body, or with whom they were meant for. */
+/** Headers that belong to the body, or to the original server. */
 const BODY_HEADERS: ReadonlySet<string> = new Set(["content-type", "content-encoding", "content-language"]);
 
 /** Headers of routing and framing. A proxy might use `host` instead of the checked URL. */
@@ -594,7 +593,7 @@ function decodedLogin(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // A bare %, which means itself.
+    // A literal %.
     return text;
   }
 }

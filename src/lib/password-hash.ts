@@ -1,15 +1,15 @@
-// Passwords, hashed with Argon2id and kept as the usual text with salt and costs, so that costs can be raised later.
-// A hash takes tens of megabytes for a moment, so only a few are made at once; the others wait, and not without end.
+// Passwords, hashed with Argon2id and stored in the standard format with salt and costs, so that costs can be raised
+// later. A hash takes tens of megabytes, so only a few are computed at once; the others wait for a limited time.
 import { argon2, randomBytes, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
 
-/** What OWASP asks for at least, doubled in memory. */
+/** The minimum that OWASP recommends, with twice the memory. */
 const COSTS = { memory: 38_912, passes: 2, parallelism: 1 };
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 const AT_ONCE_MAX = 2;
 const WAITING_MAX = 50;
-/** What a stored text may ask for at most: a row must not be able to stop the process. */
+/** Maximum costs accepted from a stored hash: a row must not be able to block the process. */
 const MEMORY_MAX = 262_144;
 const PASSES_MAX = 10;
 const PARALLELISM_MAX = 8;
@@ -59,7 +59,7 @@ function derive(
   );
 }
 
-/** The text to be stored for a password. TooBusyError when too many wait. */
+/** The hash to store for a password. Throws TooBusyError if too many are waiting. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
   const hash = await derive(password, { ...COSTS, salt, length: HASH_BYTES });
@@ -74,7 +74,7 @@ function base64(bytes: Buffer): string {
 /** Compared with if there is no stored hash, so that it takes as long. */
 const UNKNOWN_ACCOUNT_HASH = `$argon2id$v=19$m=${COSTS.memory},t=${COSTS.passes},p=${COSTS.parallelism}$${base64(Buffer.alloc(SALT_BYTES, 7))}$${base64(Buffer.alloc(HASH_BYTES))}`;
 
-/** Whether a password is the one that was stored; null stands for none, and takes as long. */
+/** Whether a password matches the stored hash; null means none, and takes as long. */
 export async function isPassword(password: string, stored: string | null): Promise<boolean> {
   const parts = SHAPE.exec(stored ?? UNKNOWN_ACCOUNT_HASH)?.groups;
   const [memory, passes, parallelism] = [parts?.["memory"], parts?.["passes"], parts?.["parallelism"]].map(

@@ -1,4 +1,4 @@
-// Which errors of a connection are worth waiting for, and what the reader is told about each.
+// Which connection errors are worth waiting for, and the advice for each.
 import { expect, test } from "vitest";
 import { explainConnection, isTlsError, isUnreachable } from "./postgres-error.ts";
 

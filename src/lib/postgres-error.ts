@@ -1,7 +1,7 @@
-// What is wrong with a connection to PostgreSQL, in a sentence that says what to do next, and whether waiting can help.
-// Looks only at the codes and texts of the driver, the system and the server.
+// Explains PostgreSQL connection errors in a sentence with advice, and decides whether waiting can help. Uses only
+// the codes and texts of the driver, the system and the server.
 
-/** The server cannot be reached or is not ready yet: it may answer if asked again. */
+/** The server cannot be reached or is not ready yet: a retry may succeed. */
 const UNREACHABLE_CODES = new Set([
   "EADDRNOTAVAIL",
   "ECONNREFUSED",
@@ -21,15 +21,15 @@ const UNREACHABLE_CODES = new Set([
   "57P02",
   "57P03",
 ]);
-/** The driver gives these no code: a server that is too slow when it is connected to, by the pool and without one. */
+/** The driver gives these no code: connection timeouts, with and without the pool. */
 const TOO_SLOW_TEXT =
   /timeout exceeded when trying to connect|connection timeout|^timeout expired$|query read timeout/i;
-/** Nor these: a connection that broke, or had broken between two statements. */
+/** Nor these: a connection that broke, also between two statements. */
 const BROKEN_TEXT = /connection terminated|is not queryable/i;
-/** Nor these: what answers is not PostgreSQL, or a PostgreSQL that cannot start a session. */
+/** Nor these: the server is not PostgreSQL, or cannot start a session. */
 const STRANGE_TEXT = /^There was an error establishing an SSL connection$/;
 const NO_TLS_TEXT = /^The server does not support SSL connections$/;
-/** The server asks for a password, and the settings have none. */
+/** The server requires a password, and the settings have none. */
 const NO_PASSWORD_TEXT = /client password must be a (non-empty )?string/;
 
 /** OpenSSL's codes of untrusted certificates. */
@@ -87,7 +87,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   ...Object.fromEntries(UNTRUSTED_CODES.map((code) => [code, UNTRUSTED_ADVICE])),
 };
 const TLS_CODE = /^(CERT_|ERR_SSL_|ERR_TLS_|ERR_OSSL_|EPROTO$|HOSTNAME_MISMATCH$)/;
-/** Classes of SQLSTATE that are about the server, and not about a statement of ours. */
+/** Classes of SQLSTATE that concern the server, not a statement of ours. */
 const SERVER_STATE = /^(08|28|53|57P|58|F0|XX00[12])[0-9A-Z]*$/;
 
 const TOO_SLOW_ADVICE =
@@ -104,21 +104,21 @@ const TLS_ADVICE =
   "The encrypted connection failed. Check sslmode, sslrootcert, sslcert, and sslkey in OVERDUE_DATABASE_URL.";
 const SERVER_ADVICE = "For details, check the log of the database server.";
 
-/** True when asking again later may succeed. */
+/** True if a retry later may succeed. */
 export function isUnreachable(error: unknown): boolean {
   const code = codeOf(error);
   if (code !== null) return UNREACHABLE_CODES.has(code) || isTlsError(error);
   return isTooSlow(error) || hasText(error, BROKEN_TEXT) || hasText(error, STRANGE_TEXT) || isTlsError(error);
 }
 
-/** True when encryption failed. At a start that is a matter of the settings, and nothing to wait for. */
+/** True if encryption failed. At startup that is an error in the settings, so waiting does not help. */
 export function isTlsError(error: unknown): boolean {
   const code = codeOf(error);
   if (code === null) return hasText(error, NO_TLS_TEXT);
   return UNTRUSTED_CODES.includes(code) || TLS_CODE.test(code);
 }
 
-/** The problem as a sentence, with advice; null for errors without advice here. */
+/** The problem as a sentence with advice; null if there is no advice. */
 export function explainConnection(error: unknown): string | null {
   const advice = adviceOn(error);
   if (advice === undefined && !isUnreachable(error)) return null;

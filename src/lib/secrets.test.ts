@@ -1,4 +1,4 @@
-// Passwords, seals, tokens and codes of apps: each against what it promises, and against known answers where there are.
+// Passwords, seals, tokens and authenticator codes: their guarantees, and published test vectors if there are any.
 import { describe, expect, test } from "vitest";
 import { hashPassword, isPassword } from "./password-hash.ts";
 import {
@@ -22,7 +22,7 @@ describe("A password", () => {
     expect(one).not.toBe(other);
     expect(await isPassword("correct horse", one)).toBe(true);
     expect(await isPassword("correct horsf", one)).toBe(false);
-    // The same letters, put together in another way by another keyboard.
+    // The same characters, composed differently by another keyboard.
     expect(await isPassword("caf\u0065\u0301 latte", await hashPassword("caf\u00e9 latte"))).toBe(true);
   });
 
@@ -99,7 +99,7 @@ describe("Codes of apps", () => {
   });
 });
 
-// Hashes against values that others have published, and against what the rules make of them.
+// Hashes compared with published values, and with the values that the rules derive.
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
 
@@ -132,7 +132,7 @@ test("texts are the same or not, whatever their lengths", () => {
   expect(isSameText("", "")).toBe(true);
 });
 
-// Random text cannot be compared with an expectation, but its shape and its spread can.
+// Random text cannot be compared with an expected value, but its form and distribution can.
 
 test("it has the length asked for and nothing but the alphabet's characters", () => {
   expect(randomText({ alphabet: "ab", length: 50 })).toMatch(/^[ab]{50}$/);

@@ -10,7 +10,7 @@ import {
   timingSafeEqual,
 } from "node:crypto";
 
-/** SHA-1 as bytes. For signatures that clients know; nothing secret rests on it alone. */
+/** SHA-1 as bytes. For signatures that clients expect; nothing secret depends on it alone. */
 export function sha1(text: string): Uint8Array {
   return createHash("sha1").update(text, "utf8").digest();
 }
@@ -30,7 +30,7 @@ export function hmacSha256Hex({ key, message }: { key: string; message: string }
   return createHmac("sha256", key).update(message, "utf8").digest("hex");
 }
 
-/** Whether two texts are the same; how long it takes tells nothing of where they differ. */
+/** Compares two texts in constant time. */
 export function isSameText(one: string, other: string): boolean {
   const [a, b] = [one, other].map((text) => createHash("sha256").update(text, "utf8").digest());
   return a !== undefined && b !== undefined && timingSafeEqual(a, b);
@@ -43,12 +43,12 @@ export function randomText({ alphabet, length }: { alphabet: string; length: num
 
 const TOKEN_BYTES = 32;
 
-/** A new secret of 256 bits, in letters that a cookie and an address can hold. */
+/** A new secret of 256 bits, in characters that are valid in cookies and URLs. */
 export function newToken(): string {
   return randomBytes(TOKEN_BYTES).toString("base64url");
 }
 
-/** What is stored of a secret. Plain SHA-256 is enough: nobody can try all the texts that it may have come from. */
+/** The stored form of a secret. Plain SHA-256 is enough, because random secrets cannot be guessed. */
 export function digestOfToken(token: string): Buffer {
   return createHash("sha256").update(token, "utf8").digest();
 }
@@ -59,10 +59,10 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_BYTES = 32;
 
-/** What a seal is for and whose it is: one that was moved to another row does not open. */
+/** Purpose and owner of a seal: one that was copied to another row cannot be opened. */
 export type SealOf = { secretKey: string; purpose: string; owner: string };
 
-/** The secret, sealed. */
+/** Seals a secret. */
 export function seal(text: string, of: SealOf): Buffer {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv("aes-256-gcm", keyOf(of), nonce).setAAD(Buffer.from(of.owner));
@@ -70,7 +70,7 @@ export function seal(text: string, of: SealOf): Buffer {
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
 }
 
-/** The secret again; null when it was sealed with another key, for another owner, or was changed. */
+/** Opens a seal; null if it was made with another key or for another owner, or was changed. */
 export function unseal(sealed: Buffer, of: SealOf): string | null {
   try {
     const nonce = sealed.subarray(0, NONCE_BYTES);

@@ -1,4 +1,4 @@
-// The order of starting and stopping, and what happens when a part of it goes wrong.
+// The order of starting and stopping, and what happens if a part fails.
 import { expect, test } from "vitest";
 import { createLog } from "./log.ts";
 import { type Service, startServices } from "./service.ts";
@@ -6,7 +6,7 @@ import { type Service, startServices } from "./service.ts";
 const log = createLog({ level: "fatal" });
 const options = { log, stopTimeoutMs: 1_000 };
 
-/** A service that writes down what is done to it, and can be told to misbehave. */
+/** A service that records its calls, and can be made to fail. */
 function recorded(name: string, events: string[], faults: Partial<Service> = {}): Service {
   return {
     name,

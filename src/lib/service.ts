@@ -1,29 +1,29 @@
-// Parts of a process that start and stop: in order, and backwards, each within a bounded time.
-// The binary and the tests start everything through here. Knows no particular part.
+// Starts the parts of a process in order and stops them in reverse order, each with a time limit. The binary and the
+// tests start everything through here.
 import type { Log } from "./log.ts";
 
 export type Service = {
   name: string;
-  /** Resolves when the service does its work; when it throws, it must have cleaned up after itself. */
+  /** Resolves when the service is running; if it throws, it must have cleaned up. */
   start(): Promise<void>;
-  /** Resolves when nothing of it runs any more. Called at most once, and only after start resolved. */
+  /** Resolves when the service has stopped. Called at most once, and only after start resolved. */
   stop(): Promise<void>;
 };
 
 export type RunningServices = {
-  /** Stops all in reverse order; returns the names of those that failed or took too long. Callable twice. */
+  /** Stops all in reverse order; returns the names of those that failed or took too long. Can be called twice. */
   stop(): Promise<string[]>;
 };
 
 export type StartOptions = {
   log: Log;
-  /** For all services together; when it is over, the rest is told to stop without being waited for. */
+  /** For all services together; after that, the rest is stopped without waiting. */
   stopTimeoutMs: number;
 };
 
 /**
- * Starts the services one after the other; each is asked for when the one before it has started. If one fails,
- * those already started are stopped again.
+ * Starts the services one after the other; each is created when the previous one has started. If one fails, those
+ * already started are stopped.
  */
 export async function startServices(
   services: Iterable<Service>,
@@ -68,7 +68,7 @@ async function stopServices(
   return failed;
 }
 
-/** Rejects when the work is not done in time; the work itself is not cancelled. */
+/** Rejects if the work is not done in time; the work itself is not canceled. */
 export async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_, reject) => {

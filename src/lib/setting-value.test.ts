@@ -1,4 +1,4 @@
-// Each kind of value: what it takes, what it refuses, and that refusals repeat nothing of the text.
+// Each kind of value: what it accepts, what it rejects, and that errors do not repeat the text.
 import { describe, expect, test } from "vitest";
 import {
   addressRangeKind,

@@ -1,5 +1,5 @@
-// The kinds of value a setting can have: how its text is read, checked, printed and masked.
-// Knows no particular setting; a problem never repeats the text, because the text may be a secret.
+// The kinds of setting values: how their text is parsed, validated, printed and masked. An error never repeats the
+// text, because it may be a secret.
 import { isIP } from "node:net";
 import { isAbsolute } from "node:path";
 import {
@@ -10,24 +10,24 @@ import {
   parseListenAddress,
 } from "./address.ts";
 
-/** What came of reading a text: a value, or the end of a sentence that starts with the setting's name. */
+/** The result of parsing: a value, or the end of a sentence that starts with the setting's name. */
 export type Parsed<T> = { value: T } | { problem: string };
 
 export type ValueKind<T> = {
-  /** For the reader of the table: "whole number, 1 to 10". */
+  /** For documentation: "whole number, 1 to 10". */
   describe: string;
   parse(text: string): Parsed<T>;
   print(value: T): string;
-  /** What may be shown of a secret; without it nothing is. */
+  /** The visible part of a secret; without it nothing is shown. */
   mask?(value: T): string;
-  /** The texts in a secret value that no log may contain; without it the value as it is printed. */
+  /** The parts of a secret value that must not be logged; without it, the printed value. */
   secretsIn?(value: T): string[];
 };
 
-/** What stands in the place of a secret wherever one is shown. */
+/** Shown in place of a secret. */
 export const MASK = "********";
 
-/** Query parameters of a database address that hold a secret. */
+/** Query parameters of a database URL that contain a secret. */
 const SECRET_PARAMETERS = ["password", "sslpassword"];
 const TRUE_WORDS = ["true", "1", "yes", "on"];
 const FALSE_WORDS = ["false", "0", "no", "off"];
@@ -44,7 +44,7 @@ export function textKind({ lengthMin }: { lengthMin: number }): ValueKind<string
   };
 }
 
-/** A name that is shown to people or sent in a message. */
+/** A name that is shown to users or sent in a message. */
 export function nameKind({ lengthMax }: { lengthMax: number }): ValueKind<string> {
   return {
     describe: `text on one line, at most ${lengthMax} characters`,
@@ -59,7 +59,7 @@ export function nameKind({ lengthMax }: { lengthMax: number }): ValueKind<string
 const TOKEN_LENGTH_MIN = 10;
 const TOKEN_LENGTH_MAX = 200;
 
-/** A token that is sent in a URL or a header of a request. */
+/** A token that is sent in a URL or a request header. */
 export const tokenKind: ValueKind<string> = {
   describe: `token of ${TOKEN_LENGTH_MIN} to ${TOKEN_LENGTH_MAX} characters`,
   parse: (text) => {
@@ -72,7 +72,7 @@ export const tokenKind: ValueKind<string> = {
   print: (value) => value,
 };
 
-/** A server by its name or IP address. */
+/** A server by host name or IP address. */
 export const hostKind: ValueKind<string> = {
   describe: "host name or IP address",
   parse: (text) =>
@@ -82,10 +82,10 @@ export const hostKind: ValueKind<string> = {
   print: (value) => value,
 };
 
-/** The word that switches off what a folder is for. */
+/** Disables the feature that needs the folder. */
 export const OFF = "off";
 
-/** A folder by its full path, whatever folder the program is started in, or "off". */
+/** A folder by absolute path, independent of the working directory, or "off". */
 export const folderOrOffKind: ValueKind<string> = {
   describe: "absolute path, or off",
   parse: (text) => {
@@ -96,7 +96,7 @@ export const folderOrOffKind: ValueKind<string> = {
   print: (value) => value,
 };
 
-/** A whole number of `unit` within a range; both ends are allowed. */
+/** A whole number of `unit` in an inclusive range. */
 export function integerKind({
   min,
   max,
@@ -135,7 +135,7 @@ export function secondsKind({ min, max }: { min: number; max: number }): ValueKi
   return integerKind({ min, max, unit: "seconds" });
 }
 
-/** "true" or "false"; also 1, yes, on and their opposites, in any case, so that True and False pass. */
+/** "true" or "false"; also 1, yes, on and their opposites, case-insensitive. */
 export const booleanKind: ValueKind<boolean> = {
   describe: "true or false",
   parse: (text) => {
@@ -159,7 +159,7 @@ export function choiceKind<const Word extends string>(words: readonly Word[]): V
   };
 }
 
-/** An http or https address without a query; a path is kept, a slash at the end is not. */
+/** An http or https URL without a query; a path is kept, a trailing slash is removed. */
 export const webAddressKind: ValueKind<string> = {
   describe: "http or https URL",
   parse: (text) => {
@@ -174,7 +174,7 @@ export const webAddressKind: ValueKind<string> = {
   print: (value) => value,
 };
 
-/** An http or https address that is called as it is, with everything in it; it may be a secret. */
+/** An http or https URL that is requested unchanged; it may be a secret. */
 export const calledAddressKind: ValueKind<string> = {
   describe: "http or https URL",
   parse: (text) => {
@@ -186,7 +186,7 @@ export const calledAddressKind: ValueKind<string> = {
     return { value: url.href };
   },
   print: (value) => value,
-  // The path alone is the secret of most addresses of this kind.
+  // In most URLs of this kind, only the path is secret.
   secretsIn: (value) => {
     const { pathname, search } = new URL(value);
     return [value, pathname + search, pathname].filter((text) => text !== "/");
@@ -204,7 +204,7 @@ export const uuidKind: ValueKind<string> = {
   print: (value) => value,
 };
 
-/** The address of an HTTP proxy; it may hold a user name and a password, of which nothing is shown. */
+/** The URL of an HTTP proxy; it may contain a user name and password, which are never shown. */
 export const proxyUrlKind: ValueKind<string> = {
   describe: "http or https URL of a proxy",
   parse: (text) => {
@@ -226,7 +226,7 @@ export const proxyUrlKind: ValueKind<string> = {
   },
 };
 
-/** As it was before it was percent-encoded; as it is when it cannot be decoded. */
+/** The percent-decoded text; unchanged if it cannot be decoded. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -235,7 +235,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Where to listen: "host:port". */
+/** A listen address: "host:port". */
 export const listenKind: ValueKind<ListenAddress> = {
   describe: "host:port; port 0 selects a free port",
   parse: (text) => {
@@ -246,7 +246,7 @@ export const listenKind: ValueKind<ListenAddress> = {
   print: formatListenAddress,
 };
 
-/** One address or a range of them. */
+/** One address or an address range. */
 export const addressRangeKind: ValueKind<string> = {
   describe: "IP address or range such as 10.0.0.0/8",
   parse: (text) =>
@@ -256,7 +256,7 @@ export const addressRangeKind: ValueKind<string> = {
   print: (value) => value,
 };
 
-/** A short lower-case word, such as the name of a part of the program. */
+/** A short lower-case word, such as the name of a role. */
 export const wordKind: ValueKind<string> = {
   describe: "word",
   parse: (text) =>
@@ -286,16 +286,16 @@ export function listKind<T>(item: ValueKind<T>, { countMax }: { countMax: number
 /** How much a connection to PostgreSQL is protected, in libpq's words. */
 export const SSL_MODES = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] as const;
 export type SslMode = (typeof SSL_MODES)[number];
-/** What libpq does when it is not told. */
+/** The default of libpq. */
 const DEFAULT_SSL_MODE: SslMode = "prefer";
 
-/** The mode that the query of a database address asks for. `ssl=true` is an older way to say `require`. */
+/** The mode in the query of a database URL. `ssl=true` is an older form of `require`. */
 export function sslModeOf(query: URLSearchParams): SslMode {
   const given = query.get("sslmode") ?? (query.get("ssl") === "true" ? "require" : null);
   return SSL_MODES.find((mode) => mode === given) ?? DEFAULT_SSL_MODE;
 }
 
-/** Why the query of a database address cannot be used; null when it can. */
+/** Why the query of a database URL is invalid; null if it is valid. */
 function sslProblem(query: URLSearchParams): string | null {
   const mode = query.get("sslmode");
   if (mode !== null && !SSL_MODES.some((known) => known === mode)) {
@@ -309,13 +309,13 @@ function sslProblem(query: URLSearchParams): string | null {
   return null;
 }
 
-/** The host of a database address; a path is the folder of a Unix socket. */
+/** The host of a database URL; a path is the folder of a Unix socket. */
 export function databaseHostOf(text: string): string | null {
   const url = parseDatabaseUrl(text);
   return url === null ? null : (url.searchParams.get("host") ?? decodeURIComponent(url.hostname));
 }
 
-/** The address of a PostgreSQL database; what is shown of it has its password masked. */
+/** The URL of a PostgreSQL database; its password is masked. */
 export const databaseUrlKind: ValueKind<string> = {
   describe: "postgres URL",
   parse: (text) => {
@@ -339,7 +339,7 @@ export const databaseUrlKind: ValueKind<string> = {
     for (const name of SECRET_PARAMETERS) if (url.searchParams.has(name)) url.searchParams.set(name, MASK);
     return value.includes("@/") ? url.href.replace("@localhost/", "@/") : url.href;
   },
-  // As written and decoded.
+  // As written, and decoded.
   secretsIn: (value) => {
     const url = parseDatabaseUrl(value);
     if (url === null) return [value];
@@ -356,7 +356,7 @@ function parseDatabaseUrl(text: string): URL | null {
     decodeURIComponent(url.username + url.password);
     return url;
   } catch {
-    // A bare % in a password: the driver could not read it either.
+    // A literal % in a password: the driver could not parse it either.
     return null;
   }
 }
@@ -365,10 +365,10 @@ function parseDatabaseUrl(text: string): URL | null {
 const ADDRESS = /^[^\s@<>"',;:()[\]\\]+@[^\s@<>"',;:()[\]\\]+$/;
 const NAMED = /^[^<>"\r\n]*<(?<address>[^<>\s]+)>$/;
 
-/** Where a signature goes in the address that mails come back to. */
+/** The placeholder for a signature in the return path. */
 const PLACE = "%s";
 
-/** A sender: an address, with a name before it if there is one. */
+/** A sender: an address, optionally with a name. */
 export const senderKind: ValueKind<string> = {
   describe: "email address, optionally as Name <address>",
   parse: (text) =>
@@ -378,7 +378,7 @@ export const senderKind: ValueKind<string> = {
   print: (value) => value,
 };
 
-/** An address with a place in it for what a bounce is recognised by. */
+/** A return path with a placeholder for the signature of the email. */
 export const returnPathKind: ValueKind<string> = {
   describe: `email address with ${PLACE} before the @`,
   parse: (text) => {
@@ -391,7 +391,7 @@ export const returnPathKind: ValueKind<string> = {
   print: (value) => value,
 };
 
-/** The address that mails come back to, with its place filled in. */
+/** The return path with its placeholder filled in. */
 export function returnPathFor(template: string, localPart: string): string {
   return template.replace(PLACE, () => localPart);
 }

@@ -1,5 +1,5 @@
-// Codes of authenticator apps (RFC 6238): a new secret, the address that an app takes in, its picture, and whether a
-// code is right. Which of the right ones may be used is not decided here.
+// Codes of authenticator apps (RFC 6238): a new secret, its URI and QR code, and whether a code is valid. Whether a
+// valid code may be used is decided elsewhere.
 import { Secret, TOTP } from "otpauth";
 import { encode } from "uqr";
 
@@ -12,7 +12,7 @@ export function newTotpSecret(): string {
   return new Secret({ size: SECRET_BYTES }).base32;
 }
 
-/** What an app is told: `otpauth://…`. */
+/** The URI for the app: `otpauth://…`. */
 export function totpUri(
   secret: string,
   { issuer, label, digits, stepSeconds }: TotpShape & { issuer: string; label: string },
@@ -26,7 +26,7 @@ export function totpUri(
   }).toString();
 }
 
-/** The step of time whose code this is, within some steps of an instant; null: none. */
+/** The time step of this code, within some steps of an instant; null: none. */
 export function totpStep(
   code: string,
   { secret, now, window, digits, stepSeconds }: TotpShape & { secret: string; now: number; window: number },
@@ -36,7 +36,7 @@ export function totpStep(
   return delta === null ? null : totp.counter({ timestamp: now }) + delta;
 }
 
-/** A text as a picture to be scanned: rows of dark (true) and light fields, with its quiet border. */
+/** A text as a QR code: rows of dark (true) and light modules, with its quiet zone. */
 export function qrFields(text: string): boolean[][] {
   return encode(text, { ecc: "M", border: 4 }).data;
 }

@@ -1,5 +1,5 @@
-// The body of the watchdog's thread. It must not depend on the main thread: what it writes goes straight to the file
-// descriptor, because the streams of a worker are served by the main thread.
+// The watchdog thread. It must not depend on the main thread: it writes directly to the file descriptor, because the
+// streams of a worker are served by the main thread.
 import { readFileSync, writeSync } from "node:fs";
 import { type Debugger, Session } from "node:inspector";
 import { workerData } from "node:worker_threads";
@@ -20,7 +20,7 @@ const STIME_FIELD = 12;
 const STACK_MS_MAX = 10_000;
 const PAUSE_AGAIN_MS = 20;
 const STACK_FRAMES_MAX = 20;
-/** Between two promises the stack names only Node itself; then it is looked at again. */
+/** Between two promises the stack names only Node itself; then it is read again. */
 const LOOKS_MAX = 20;
 
 const { ticks, blockedCpuMsMax } = workerData as WatchdogData;
@@ -40,7 +40,7 @@ setInterval(() => {
   }
 }, CHECK_MS);
 
-/** CPU time of the main thread, whose id is that of the process. */
+/** CPU time of the main thread, whose ID is that of the process. */
 function mainThreadCpuMs(): number {
   const stat = readFileSync(`/proc/self/task/${process.pid}/stat`, "utf8");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
@@ -48,8 +48,8 @@ function mainThreadCpuMs(): number {
 }
 
 /**
- * Interrupts the main thread where it is, reports its stack, and kills the process. The main thread is not asked to exit:
- * that stops this thread first, and a main thread that then waits for its debugger would never end.
+ * Interrupts the main thread, reports its stack, and kills the process. The main thread is not asked to exit: that
+ * would stop this thread first, and a main thread that waits for its debugger would never end.
  */
 function endProcess(blockedCpuMs: number): void {
   const session = new Session();
@@ -79,7 +79,7 @@ function stackOf(frames: readonly Debugger.CallFrame[], urls: ReadonlyMap<string
   });
 }
 
-/** Writes one line in the form of the log. */
+/** Writes one line in the format of the log. */
 function kill(blockedCpuMs: number, stack: readonly string[]): void {
   const line = { level: "fatal", time: new Date().toISOString(), blockedCpuMs, stack };
   const msg = "the event loop is blocked; terminating the process so that it can be restarted";

@@ -1,5 +1,5 @@
-// Ends the process when its event loop is blocked, so that a supervisor restarts it. A blocked loop answers nothing,
-// not even SIGTERM, and timers cannot detect it: a thread of its own does.
+// Kills the process if its event loop is blocked, so that a supervisor restarts it. A blocked loop answers nothing,
+// not even SIGTERM, and timers cannot detect it, so a separate thread does.
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Log } from "./log.ts";
@@ -8,15 +8,15 @@ import type { WatchdogData } from "./watchdog-thread.ts";
 /** CPU time that the main thread may use without a turn of its event loop. */
 const BLOCKED_CPU_MS_MAX = 10_000;
 const TICK_MS = 500;
-/** What the thread's heap may hold: little, but the list of all loaded scripts while it ends the process. */
+/** Heap limit of the thread: small, but it must hold the list of all loaded scripts while it ends the process. */
 const THREAD_HEAP_MB_MAX = 64;
 
 export type WatchdogOptions = { log: Log; blockedCpuMsMax?: number };
 
 /**
- * Watches the event loop of the main thread, which must be the one that calls this, until the process ends. Only time
- * on a CPU counts: a process that is stopped, suspended, swapped out or starved is not blocked. Reads the CPU time of
- * the thread from /proc, so it works on Linux only.
+ * Monitors the event loop of the calling main thread until the process ends. Only CPU time counts: a process that is
+ * stopped, suspended, swapped out or starved is not blocked. Reads the CPU time of the thread from /proc, so it works
+ * on Linux only.
  */
 export function startWatchdog({ log, blockedCpuMsMax = BLOCKED_CPU_MS_MAX }: WatchdogOptions): void {
   if (process.platform !== "linux") {

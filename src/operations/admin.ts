@@ -34,7 +34,8 @@ export type AccountChange = {
 export async function changeAccount(database: Database, change: AccountChange): Promise<void> {
   const { actorId, accountUuid, now } = change;
   await inRetriedTransaction(database, async (tx) => {
-    // Before anything is read, so that two admins who step down at once are handled one after the other.
+    // Before anything is read, so that two admins who revoke their own rights at once are handled one after the
+    // other.
     const operatorIds = await lockAdmins(tx);
     if (!operatorIds.includes(actorId)) {
       throw new AppError("forbidden", "You are no longer a server admin.");
@@ -56,10 +57,7 @@ export async function changeAccount(database: Database, change: AccountChange): 
   });
 }
 
-/**
- * Withdraws invitations sent as an admin, also to projects: without email, their links passed through the
- * admin's hands.
- */
+/** Withdraws invitations sent as an admin, also to projects: without email, the admin has seen their links. */
 async function endInvitationsOf(
   tx: Tx,
   by: { inviterId: number; actorId: number; now: Instant },

@@ -409,7 +409,7 @@ export async function listChecksOfChannel(
   return pageOf(await listAssignedChecks(db, { channelId, afterId: from ?? 0, limit: limit + 1 }), limit);
 }
 
-/** The address of a mail channel; null of any other. */
+/** The address of an email channel; null for any other. */
 export function mailAddressOf({ kind, config }: Pick<Channel, "kind" | "config">): string | null {
   const value: unknown = config["value"];
   return kind === "email" && typeof value === "string" ? value : null;

@@ -104,7 +104,7 @@ async function lockCheck(tx: Tx, name: CheckName): Promise<LockedCheck | Absent>
   const checkId = "checkId" in name ? name.checkId : (await findCheckByUuid(tx, name.uuid))?.id;
   if (checkId === undefined) return { kind: "not found" };
   const [stored] = await lockStates(tx, [checkId]);
-  // Read after the lock: whoever held it may have changed the settings, or deleted the check.
+  // Read after the lock: the previous holder may have changed the settings, or deleted the check.
   const [check] = stored === undefined ? [] : await findChecksByIds(tx, [checkId]);
   if (stored === undefined || check === undefined) return { kind: "not found" };
   return check.projectId === name.projectId ? { check, stored } : { kind: "other project" };
@@ -336,7 +336,7 @@ export type Command = CheckName & {
   at: Instant;
   accountId: number | null;
   keyId?: number | null;
-  /** How far we have seen, for a deadline that passed before the command. */
+  /** The visibility, for a deadline that passed before the command. */
   visibility: Visibility;
 };
 
@@ -422,7 +422,7 @@ export type Edit = {
   accountId: number | null;
   keyId?: number | null;
   at: Instant;
-  /** How far we have seen, for a deadline that passed before the edit. */
+  /** The visibility, for a deadline that passed before the edit. */
   visibility: Visibility;
 };
 
@@ -721,7 +721,7 @@ async function editsAfter(
 
 async function lockChecks(tx: Tx, { wanted, projectId }: RescheduleRequest): Promise<LockedCheck[]> {
   const states = await lockStates(tx, [...wanted.keys()]);
-  // Read after the lock: whoever held it may have changed the settings, or deleted the check.
+  // Read after the lock: the previous holder may have changed the settings, or deleted the check.
   const found = await findChecksByIds(
     tx,
     states.map(({ checkId }) => checkId),

@@ -205,7 +205,7 @@ export function confirmRestore(
     if (stored === null || stored.state === "normal") {
       throw new AppError("conflict", "The server is not in safe mode.");
     }
-    // The next look of a process that listens stores the URL that is in use now.
+    // The next check of a listening process stores the URL that is in use now.
     await resume(tx, { stored, now });
     await audit(tx, {
       accountId,
@@ -251,7 +251,7 @@ async function notifyAdmin(
 
 type Tick = (signal: AbortSignal) => Promise<TickResult>;
 
-/** The tick of a loop, left out while the database is a restored copy that is not in service. */
+/** The tick of a loop, skipped while the database is a restored copy that is not in service. */
 export function whileInService(database: Database, tick: Tick): Tick {
   return async (signal) => ((await readService(database)).isInService ? tick(signal) : "idle");
 }

@@ -72,12 +72,12 @@ export type ClaimedEmail = QueuedEmail & { claimedBy: string };
 /** A composed email. */
 export type ComposedEmail = {
   to: string;
-  /** The account that it is for, where it can be unsubscribed from. */
+  /** The account it is for, if it can be unsubscribed from. */
   accountUuid: string | null;
   facts: EmailFacts;
 };
 
-/** How sending went. */
+/** The result of sending. */
 export type EmailResult = { kind: "sent" } | { kind: "failed"; permanent: boolean; reason: string };
 
 /** Claims due emails, oldest first. */
@@ -305,7 +305,9 @@ async function readReminder(
   return { zone, ...(await listDownChecks(db, { accountId, limit: REMINDER_CHECKS_LISTED_MAX })) };
 }
 
-/** Changes what is given and returns what is wanted now. AppError `not_found`, or `invalid` for an unknown zone. */
+/**
+ * Changes the given preferences and returns the current ones. AppError `not_found`, or `invalid` for an unknown zone.
+ */
 export async function setPreferences(
   database: Database,
   { email, change }: { email: string; change: Partial<Preferences> },
@@ -352,9 +354,9 @@ async function stopMails(tx: Tx, accountId: number): Promise<void> {
 }
 
 export type DeliveryReport = {
-  /** The part before the @ of the address that it came to. */
+  /** The local part of the address that it was sent to. */
   localPart: string;
-  /** For instance 5.1.1; empty when the mail has none. */
+  /** For example 5.1.1; empty if the email has none. */
   status: string;
   /** The remote server's message; may be empty. */
   diagnostic: string;

@@ -229,7 +229,7 @@ async function storeAttributed(
   if (intervals.length > 0) await insertRefusedIntervals(tx, { intakeId, intervals });
 }
 
-/** Closes an intake that has no signals left. False: it had been closed before. */
+/** Closes an intake that has no signals left. False: it was already closed. */
 export function leaveIntake(
   database: Database,
   {

@@ -236,7 +236,7 @@ async function endMembership(
 ): Promise<void> {
   const { accountId, email, role } = member;
   await deleteMember(tx, { projectId: project.id, accountId });
-  // Only members take projects over.
+  // Only members can take over projects.
   if ((await findTransfer(tx, project.id))?.toAccountId === accountId) await deleteTransfer(tx, project.id);
   const by = { projectId: project.id, accountId: actorId, keyId: null };
   await audit(tx, { ...by, what, subject: email, before: { role }, after: null, at: now });

@@ -1,4 +1,4 @@
-// The guard in front of an object store that keeps failing. Reading itself is tested with a database and a real
+// The circuit breaker in front of an object store that keeps failing. Reading is tested with a database and a real
 // store in test/storage.
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -12,7 +12,7 @@ import {
   objectKeyOf,
 } from "./ping-bodies.ts";
 
-/** A store whose answer and whose clock the test sets. */
+/** A store whose responses and clock the test controls. */
 function scripted() {
   const script = { trouble: null as ObjectErrorKind | null, nowMs: 0, calls: 0 };
   const objects = {
@@ -53,7 +53,7 @@ test("objects that are missing are no failures of the store", async () => {
   expect(script.calls).toBe(5);
 });
 
-// Three failures within a minute, and no more questions until the first of them is a minute old.
+// Three failures within a minute, and no more requests until the first of them is a minute old.
 
 const after = (...failures: number[]): Breaker => failures.reduce(noteFailure, CLOSED_BREAKER);
 
@@ -90,7 +90,7 @@ test("it is open exactly while three failures lie within the minute, and remembe
   );
 });
 
-// Keys of objects: readable, unique, and in the order in which bodies are looked for.
+// Keys of objects: readable, unique, and in the order in which bodies are searched.
 
 const UUID = "5bf66975-d4c7-4bf5-bcc8-b8d8a82ea278";
 const AT = Date.UTC(2026, 10, 16, 12);

@@ -21,7 +21,7 @@ export type ReadBody =
 
 type Source = Pick<ObjectStore, "get">;
 
-/** No transaction is open while the object store is asked. `objects` is null where none is configured. */
+/** No transaction is open during requests to the object store. `objects` is null if none is configured. */
 export async function readBody(
   db: Db,
   { objects, ...which }: { objects: Source | null; checkId: number; n: number },
@@ -67,7 +67,7 @@ export function guardedObjects(objects: Source, { now }: { now: () => Instant })
 const FAILURES_MAX = 3;
 const WITHIN_MS = MINUTE_MS;
 
-/** The instants of the newest failures, oldest first; never more than the rule looks at. */
+/** The times of the newest failures, oldest first; never more than the rule uses. */
 export type Breaker = readonly Instant[];
 
 export const CLOSED_BREAKER: Breaker = [];
@@ -77,7 +77,7 @@ export function noteFailure(breaker: Breaker, at: Instant): Breaker {
   return [...breaker, at].slice(-FAILURES_MAX);
 }
 
-/** Whether the store is not to be asked now: its newest failures all lie within the last minute. */
+/** Whether requests to the store are suspended: its newest failures are all within the last minute. */
 export function isOpen(breaker: Breaker, now: Instant): boolean {
   const [oldest] = breaker;
   return breaker.length === FAILURES_MAX && oldest !== undefined && now - oldest < WITHIN_MS;
@@ -99,7 +99,7 @@ export type MoveOptions = {
   now: Instant;
   /** Smaller bodies stay where they are. */
   bytesMin: number;
-  /** How long one call of the store may take at the most. */
+  /** Time limit of one call of the store. */
   callMsMax: number;
   bodiesMax?: number;
   removalsMax?: number;
@@ -122,7 +122,7 @@ export async function moveBodies(database: Database, options: MoveOptions): Prom
   const moved =
     sent.done.length === 0 ? 0 : await inTransaction(database, (tx) => markBodiesMoved(tx, sent.done));
   if (sent.left.length > 0) {
-    // Others need not wait for the end of the claim.
+    // Other movers need not wait for the end of the claim.
     await inTransaction(database, (tx) => claimBodies(tx, { bodies: sent.left, until: options.now }));
   }
   // A store that just failed gets no more requests.
@@ -136,7 +136,7 @@ export type RemoveOptions = Pick<MoveOptions, "now" | "removalsMax"> & {
   objects: Pick<ObjectStore, "delete">;
 };
 
-/** Removes a piece of the objects whose bodies are gone, with their checks or by themselves. */
+/** Deletes a batch of objects whose bodies were deleted, with their checks or individually. */
 export async function removeObjects(
   database: Database,
   { objects, now, removalsMax = REMOVALS_MAX }: RemoveOptions,
@@ -154,7 +154,7 @@ async function claim(
   database: Database,
   { now, bytesMin, callMsMax, bodiesMax = BODIES_MAX }: MoveOptions,
 ): Promise<ClaimedBody[]> {
-  // The last put may begin as late as that, and is two calls.
+  // The last put may begin this late, and consists of two calls.
   const until = now + PIECE_MS_MAX + 2 * callMsMax + CLAIM_MARGIN_MS;
   return inTransaction(database, async (tx) => {
     const movable = await findMovableBodies(tx, { bytesMin, now, limit: bodiesMax });
@@ -172,14 +172,16 @@ async function send(
   { checkId, n, objectKey }: ClaimedBody,
 ): Promise<void> {
   const kept = await findBody(database, { checkId, n });
-  // Trimmed since it was claimed, and its object is noted for removal already.
+  // Trimmed since it was claimed; its object is already queued for deletion.
   if (kept === null || kept.body === null) return;
   await objects.put(objectKey, kept.body);
 }
 
 type Work<T> = { done: T[]; left: T[]; trouble: string | null };
 
-/** Works through the items, a few at a time, and begins no more of them when the store is away or the time over. */
+/**
+ * Processes the items, a few at a time, and starts no more of them if the store is unavailable or the time is over.
+ */
 async function eachUntilError<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<Work<T>> {
   const result: Work<T> = { done: [], left: [], trouble: null };
   const beginUntilMs = performance.now() + PIECE_MS_MAX;
@@ -214,8 +216,8 @@ const NINE = "9".charCodeAt(0);
 const BASE = 36;
 
 /**
- * The key of one body. Keys sort descending by number: a letter for the count of digits, then a letter for each
- * digit, both counted backwards. The time makes sure that a number that is given anew never meets an old object.
+ * The key of one body. Keys sort descending by number: a letter for the number of digits, then a letter for each
+ * digit, both in reverse. The time ensures that a reused number never matches an old object.
  */
 export function objectKeyOf({ checkUuid, n, at }: { checkUuid: string; n: number; at: Instant }): string {
   const digits = String(n);

@@ -12,7 +12,7 @@ export type PrepareOptions = {
   migrate: boolean;
   /** How long to wait for the database. */
   waitMs: number;
-  /** How long a migration may wait for locked tables; left out: as long as `overdue migrate` does. */
+  /** How long a migration may wait for locked tables; absent: as long as in `overdue migrate`. */
   lockWaitMs?: number;
   /** Called once if the database is unreachable at first. */
   onWaiting(error: unknown): void;
@@ -23,12 +23,14 @@ export type PrepareOptions = {
   signal: AbortSignal;
 };
 
-/** Whether a process that can do without the database may start: it is unreachable, or a migration waits for a lock. */
+/**
+ * Whether a process that can run without the database may start: it is unreachable, or a migration waits for a lock.
+ */
 export function isNotReadyYet(error: unknown): boolean {
   return (isUnreachable(error) && !isTlsError(error)) || error instanceof LockedTableError;
 }
 
-/** Returns the names of the migrations it applied. Throws what the last try threw, or the signal's reason. */
+/** Returns the names of the migrations it applied. Throws the error of the last attempt, or the signal's reason. */
 export async function prepareDatabase(options: PrepareOptions): Promise<string[]> {
   const deadline = performance.now() + options.waitMs;
   for (let attempt = 1; ; attempt++) {

@@ -106,7 +106,7 @@ export async function changeProfile(
 export type EmailRequest = { account: Account; email: string; signing: Signing; now: Instant };
 
 /**
- * Sends a link to the new address; nothing changes before it is used. The answer does not reveal whether the
+ * Sends a link to the new address; nothing changes before it is used. The response does not reveal whether the
  * address is taken.
  */
 export async function askForEmailChange(database: Database, request: EmailRequest): Promise<void> {
@@ -133,7 +133,7 @@ export async function readEmailChange(
   return (await readToken(database, { token, purposes: ["changeEmail"], now }))?.email ?? null;
 }
 
-/** Changes the address of an account by the mailed link; the old address is notified. */
+/** Changes the address of an account by the emailed link; the old address is notified. */
 export async function useEmailChange(
   database: Database,
   { token, now }: { token: string; now: Instant },

@@ -32,7 +32,7 @@ type Prune = (tx: Tx, rows: { before: Instant; limit: number }) => Promise<numbe
 
 /** All data with a retention period. */
 const PRUNED: Readonly<Record<string, { prune: Prune; keptFrom: (now: Instant) => Instant }>> = {
-  // Deliveries before flips: what was sent is explained by its flip, so the flip goes last.
+  // Deliveries before flips: a delivery refers to its flip, so the flip is deleted last.
   deliveries: { prune: pruneDeliveries, keptFrom: (now) => keptFrom("delivery", now) },
   letters: { prune: pruneEmails, keptFrom: (now) => keptFrom("delivery", now) },
   flips: { prune: pruneFlips, keptFrom: (now) => keptFrom("flip", now) },
@@ -58,19 +58,21 @@ export type PruneOptions = {
   now: Instant;
   rowsMax?: number;
   checksMax?: number;
-  /** The check after which old runs are looked for; 0 is the beginning, then what the round before has answered. */
+  /**
+   * The check after which old runs are searched; 0 is the beginning, then the value that the previous round returned.
+   */
   runsAfter?: number;
 };
 export type Pruned = {
   removed: Record<string, number>;
   isComplete: boolean;
-  /** The check through which old runs have been looked for; 0 when there is none beyond. */
+  /** The check up to which old runs have been searched; 0 if there are no more. */
   runsThrough: number;
 };
 
 /**
- * Removes at most so many rows of each kind; `isComplete` says that nothing was left to remove. A kind that
- * looks at its oldest rows may skip some of them, so only a round without any finding is the last one.
+ * Deletes at most this many rows of each kind; `isComplete` means that nothing was left to delete. A kind that
+ * considers only its oldest rows may skip some of them, so only a round without deletions is the last one.
  */
 export async function pruneHistory(database: Database, options: PruneOptions): Promise<Pruned> {
   const { now, rowsMax = PRUNE_ROWS_MAX, checksMax = PRUNE_CHECKS_MAX } = options;
@@ -81,7 +83,7 @@ export async function pruneHistory(database: Database, options: PruneOptions): P
   const runs = await pruneRuns(database, options);
   removed["runHistory"] = runs.removed;
   removed["deletedChecks"] = await removeDeletedChecks(database, { now, limit: checksMax });
-  // A project that was removed waits for its checks. All projects are looked at, so not in every round.
+  // A deleted project waits for its checks. All projects are searched, so not in every round.
   if (runs.through === 0) {
     removed["projects"] = await inTransaction(database, (tx) => pruneRemovedProjects(tx, { limit: rowsMax }));
   }
@@ -89,7 +91,9 @@ export async function pruneHistory(database: Database, options: PruneOptions): P
   return { removed, isComplete, runsThrough: runs.through };
 }
 
-/** Checks that nobody pings any more keep their last runs: those go here, a portion of the checks at a time. */
+/**
+ * Checks that are no longer pinged keep their last runs: these are deleted here, for some of the checks at a time.
+ */
 async function pruneRuns(
   database: Database,
   { now, runsAfter = 0 }: PruneOptions,

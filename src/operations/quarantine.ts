@@ -1,5 +1,5 @@
-// Retries quarantined pings: each is recorded again in a transaction of its own, as a replayed one with the time at which
-// it was received, and leaves the quarantine when that succeeds.
+// Retries quarantined pings: each is recorded in its own transaction, as a replayed one with its original receive
+// time, and leaves the quarantine on success.
 import type { AcceptedSignal } from "../core/signal.ts";
 import type { Database } from "../store/db.ts";
 import { isOwnFault, isRefusedValue } from "../store/errors.ts";
@@ -8,9 +8,9 @@ import { inTransaction } from "../store/transaction.ts";
 import { applyBatch, lockTargetsOf, type RecordOptions } from "./record-signals.ts";
 
 export type RetryOptions = Pick<RecordOptions, "visibility" | "rules" | "pingLogRows"> & {
-  /** Null: it cannot be read, and stays. */
+  /** Null: it cannot be decoded, and stays. */
   decode: (bytes: Uint8Array) => AcceptedSignal | null;
-  /** What is left after this waits for the next call. */
+  /** Pings that remain after this time wait for the next call. */
   withinMs: number;
 };
 
@@ -22,7 +22,7 @@ export type Retried = {
   failed: number;
 };
 
-/** Retries every quarantined ping once, the oldest first, as far as there is time. */
+/** Retries every quarantined ping once, oldest first, within the time limit. */
 export async function retryQuarantined(database: Database, options: RetryOptions): Promise<Retried> {
   const retried: Retried = { recorded: 0, dropped: 0, failed: 0 };
   const endMs = performance.now() + options.withinMs;

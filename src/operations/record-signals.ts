@@ -67,8 +67,8 @@ export type RecordOptions = FoldContext &
   };
 
 /**
- * "applied before": the sequence number was used, so the batch is on disk already. "out of sequence": earlier
- * batches are missing, or the intake is unknown; nothing was done.
+ * "applied before": the sequence number was used, so the batch is already on disk. "out of sequence": earlier batches
+ * are missing, or the intake is unknown; nothing was done.
  */
 export type RecordResult = readonly SignalResult[] | "applied before" | "out of sequence";
 

@@ -91,7 +91,7 @@ export async function endSession(
   if (!ended) throw new AppError("not_found", "This session has already ended.");
 }
 
-/** Ends all sessions of an account except one, and forgets its known browsers; returns how many ended. */
+/** Ends all sessions of an account except one, and invalidates its known browsers; returns how many ended. */
 export function endOtherSessions(
   database: Database,
   { accountId, keepId, now }: { accountId: number; keepId: number | null; now: Instant },

@@ -77,8 +77,8 @@ export type VerifiedSignIn = {
   visitor: Visitor;
   nextPath: string | null;
   /**
-   * An identity of the provider that signs in for the first time and will be linked to this account. So far
-   * only its address matches, as with a mailed link: it must not bypass the second factor.
+   * An identity of the provider that signs in for the first time and will be linked to this account. So far only its
+   * address matches, as with an email link: it must not bypass the second factor.
    */
   newIdentity?: IdentityName;
 };
@@ -123,7 +123,7 @@ export async function findPendingSignIn(
 ): Promise<PendingSignIn | null> {
   const step = await findStep(database, { digest: digestOfToken(token), kind: "secondFactor" });
   if (step === null || step.accountId === null || now >= step.expiresAt) return null;
-  // Written above, in this shape, or by the release before, which knew no identities there.
+  // Written above in this form, or by the previous release, which stored no identities there.
   const { method, nextPath, newIdentity = null } = step.about as About;
   return { accountId: step.accountId, method, nextPath, newIdentity };
 }
@@ -176,8 +176,8 @@ export type LinkRequest = Known & {
 const NO_ACCOUNT = 0;
 
 /**
- * Sends a sign-in link if the address has an account or may create one. The answer does not reveal which.
- * AppError `invalid` for an invalid address, `rate_limited` for too many.
+ * Sends a sign-in link if the address has an account or may create one. The response does not reveal which. AppError
+ * `invalid` for an invalid address, `rate_limited` for too many.
  */
 export async function requestLink(database: Database, request: LinkRequest): Promise<void> {
   const { registrationOpen, signing, visitor } = request;
@@ -200,7 +200,7 @@ export async function requestLink(database: Database, request: LinkRequest): Pro
   });
 }
 
-/** The purpose and account of a mailed link, before it is used. Null if it is invalid. */
+/** The purpose and account of an emailed link, before it is used. Null if it is invalid. */
 export async function readLink(
   database: Database,
   { token, visitor }: { token: string; visitor: Visitor },
@@ -455,7 +455,7 @@ export type ReauthSession = { accountId: number; sessionId: number; now: Instant
 
 export type ReauthMethods = { password: boolean; app: boolean; passkey: boolean; provider: boolean };
 
-/** Re-authentication methods of an account, besides email. */
+/** Re-authentication methods of an account other than email. */
 export async function reauthMethods(database: Database, accountId: number): Promise<ReauthMethods> {
   return {
     password: (await findPassword(database, accountId)) !== null,
@@ -468,7 +468,7 @@ export async function reauthMethods(database: Database, accountId: number): Prom
 const WRONG = "The password or code is incorrect, or the code was already used.";
 
 export type ReauthRequest = ReauthSession & {
-  /** What was typed; empty: nothing. */
+  /** The typed text; empty: nothing. */
   password: string;
   mailed: string;
   code: string;
@@ -477,8 +477,8 @@ export type ReauthRequest = ReauthSession & {
 };
 
 /**
- * Re-authenticates a session by password or mailed code, plus an app or recovery code if an app is set up.
- * AppError `invalid` does not reveal which is wrong, and uses up no code.
+ * Re-authenticates a session by password or emailed code, plus an app or recovery code if an app is set up. AppError
+ * `invalid` does not reveal which is wrong, and uses up no code.
  */
 export async function reauthenticate(database: Database, proof: ReauthRequest): Promise<void> {
   const { accountId, sessionId, now, secretKey } = proof;
@@ -507,7 +507,7 @@ async function useMailedCode(tx: Tx, { accountId, mailed, signing, now }: Reauth
   return useToken(tx, { tokenId: token.id, at: now });
 }
 
-/** Mails a code. AppError `rate_limited`. */
+/** Emails a code. AppError `rate_limited`. */
 export async function mailConfirmCode(
   database: Database,
   { accountId, now, signing }: { accountId: number; now: Instant; signing: Signing },

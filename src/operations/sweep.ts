@@ -104,7 +104,7 @@ async function sweepLane(sweep: Sweep, from: Instant): Promise<void> {
     let next: Instant | null = from;
     while (next !== null && sweep.batchesLeft > 0) next = await sweepOn(sweep, next);
   } catch (error) {
-    // The other lane ends with its batch.
+    // The other lane ends after its batch.
     sweep.batchesLeft = 0;
     throw error;
   }
@@ -272,7 +272,7 @@ async function write(tx: Tx, writes: DueWrites, at: Instant): Promise<void> {
   await planNotices(tx, notices, at);
 }
 
-/** How often a check in the trash is looked at; nothing else happens to it. */
+/** How often a check in the trash is visited; nothing else happens to it. */
 const DELETED_LOOK_MS = 10 * MINUTE_MS;
 
 export type SweepMoment = { now: Instant; visibility: Visibility };

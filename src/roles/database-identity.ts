@@ -1,5 +1,5 @@
-// Finds out after a restore whether this server is the one in service: it stores a random value in its database and asks
-// its own public URL for it. Only a server on the same database can answer.
+// Determines after a restore whether this server is the one in service: it stores a random value in its database and
+// requests it from its own public URL. Only a server on the same database can answer.
 import type { ServerResponse } from "node:http";
 import { hostname } from "node:os";
 import type { Config } from "../config/config.ts";
@@ -34,18 +34,18 @@ export type IdentityResources = {
   database: Database;
   log: Log;
   metrics: Metrics;
-  /** How long the public URL is asked. Tests shorten it. */
+  /** How long the public URL is requested. Tests shorten it. */
   askMsMax?: number;
 };
 
 export type IdentityWatch = {
-  /** Looks once, before anything of the process judges silence or sends. */
+  /** Checks once, before any part of the process evaluates deadlines or sends something. */
   look(): Promise<void>;
-  /** Looks again and again, and asks. The public port has to be open. */
+  /** Checks repeatedly, and requests the public URL. The public port must be open. */
   loop: Loop;
   /** Answers at the public URL. */
   part: ServerRole;
-  /** As of the last look. */
+  /** The state as of the last check. */
   state(): ServiceState;
 };
 
@@ -81,7 +81,7 @@ export function identityWatch(
   };
   const isReachedByPublicUrl = async (): Promise<boolean> => {
     askingSinceMs ??= performance.now();
-    // The operator has chosen the URL, and it may well lie in a private network.
+    // The operator has chosen the URL, and it may be in a private network.
     http ??= guardedHttp({ allowPrivate: true, userAgent: "Overdue", proxyUrl: config.outgoingProxy });
     return isAnsweredByUs(http, { siteUrl: config.siteUrl, challenge: await createChallenge(database) });
   };
@@ -127,7 +127,7 @@ export function identityWatch(
     part: {
       name: "identity",
       needsDatabase: true,
-      // Strangers cannot make the database work: there is nothing to find except during a check.
+      // Outsiders cannot cause database queries: the path returns 404 except during a check.
       open: async () => [challengeHandler({ ...resources, isChecking: () => state === "checking" })],
       close: async () => {},
       trouble: () => null,
@@ -135,7 +135,7 @@ export function identityWatch(
   };
 }
 
-/** Whether a server on our database answers at the public URL. No answer is no. */
+/** Whether a server on our database answers at the public URL. No response means no. */
 async function isAnsweredByUs(
   http: GuardedHttp,
   { siteUrl, challenge }: { siteUrl: string; challenge: { id: string; answer: string } },

@@ -13,9 +13,9 @@ import type { Database } from "../store/db.ts";
 import { readDatabaseClock } from "../store/instance.ts";
 
 const IDLE_MS = 3 * SECOND_MS;
-/** While a store is away, every piece fails alike: one line in this time. */
+/** While a store is unavailable, every operation fails: log one line in this time. */
 const TROUBLE_LOG_PAUSE_MS = 5 * MINUTE_MS;
-/** A piece is a minute of beginning, two calls after it, and as much again for removals. */
+/** A tick takes up to a minute to begin, two calls after it, and as much again for deletions. */
 const PIECE_CALLS_MAX = 4;
 const PIECE_MINUTES_MAX = 5;
 
@@ -23,7 +23,7 @@ export type MoverResources = { config: Config; database: Database; log: Log; met
 
 type Counts = { moved: number; removed: number; troubles: number; isTroubled: boolean };
 
-/** The role as a part of a process. Without a store in the settings it does nothing, and is well. */
+/** The role as a part of a process. Without a configured store it does nothing and reports no problem. */
 export function moverRole(resources: MoverResources): Loop {
   const stopping = new AbortController();
   const objects = objectStoreOf(resources.config, { signal: stopping.signal });
@@ -50,7 +50,7 @@ function movingLoop({ config, database, log, metrics }: MoverResources, objects:
     staleMs: PIECE_MINUTES_MAX * MINUTE_MS + PIECE_CALLS_MAX * callMsMax,
     log,
     metrics: metrics.loops,
-    // A copy shares its bucket with the server in service, and must not remove objects there.
+    // A copy shares its bucket with the server in service, and must not delete objects there.
     tick: whileInService(database, async (signal) => {
       const now = await readDatabaseClock(database);
       const done = await moveBodies(database, { objects, now, bytesMin: config.s3BodyBytesMin, callMsMax });

@@ -51,7 +51,7 @@ export function pingRole(resources: SignalRoleResources): ServerRole {
   ]);
   return {
     name: "ping",
-    // With a spool it goes on receiving while the database is away.
+    // With a spool, it keeps receiving while the database is unavailable.
     needsDatabase: config.spoolFolder === null,
     open: async () => {
       handler = handlerFor(await receiving.join(), resources);
@@ -83,16 +83,16 @@ function handlerFor({ intake }: StartedIntake, { config, log, misses }: SignalRo
 export type SharedIntake = {
   /** Registers the intake for the first role; each role that joined has to leave. */
   join(): Promise<StartedIntake>;
-  /** Those that joined listen. From the first heartbeat on others rely on that. */
+  /** The joined roles listen. From the first heartbeat on, other processes rely on that. */
   opened(): Promise<void>;
-  /** They are about to stop listening. */
+  /** The joined roles are about to stop listening. */
   closing(): void;
-  /** One that joined hands over nothing any more. The last one stops the intake. */
+  /** A joined role passes on no more pings. The last one stops the intake. */
   leave(): Promise<void>;
-  /** The problem of the intake; null when there is none, or no role has joined. */
+  /** The problem of the intake; null if there is none, or no role has joined. */
   trouble(): string | null;
   current(): StartedIntake | null;
-  /** Adds the intake's figures to the process's, once. */
+  /** Adds the metrics of the intake to those of the process, once. */
   addFigures(): void;
 };
 
@@ -137,7 +137,7 @@ export function sharedIntake(resources: IntakeResources & { metrics: Metrics }):
   };
 }
 
-/** Why every ping is refused; null when pings of known checks are taken. */
+/** Why every ping is rejected; null if pings of known checks are accepted. */
 function troubleOf({ intake, heartbeat, spooling }: StartedIntake): string | null {
   const { isBlocked, isSpooling, isAnswering } = intake.state();
   if (isBlocked) return "pings are rejected: the database is unavailable or read-only, and there is no spool";
@@ -209,24 +209,25 @@ function figures(receiving: () => StartedIntake | null): Figure[] {
   ];
 }
 
-// Makes an intake: its database connections, the spool, the known checks, the operations it calls, and its heartbeat.
+// Creates an intake: its database connections, the spool, the known checks, the operations it calls, and its
+// heartbeat.
 
-/** One for the batch, one for the heartbeat, and one while a broken one is still being let go of. */
+/** One for the batch, one for the heartbeat, and one while a broken one is being released. */
 export const INTAKE_CONNECTIONS_MAX = 3;
-/** For finding and making checks that nobody here knows yet: the API's requests must not keep signals waiting. */
+/** For looking up and creating unknown checks: API requests must not delay pings. */
 export const LOOKUP_CONNECTIONS_MAX = 4;
 const CONNECT_TIMEOUT_MS = 2_000;
 const STATEMENT_TIMEOUT_MS = 10_000;
-/** Entering is part of starting, and may take its time. */
+/** Registering is part of starting, and may take longer. */
 const ENTER_MS_MAX = 10_000;
-/** While something goes wrong it does so for every batch: one line for each kind of trouble in this time. */
+/** Errors repeat with every batch: log one line for each kind of error in this time. */
 const TROUBLE_LOG_PAUSE_MS = 10_000;
 
 export type IntakeResources = {
   config: Config;
   databaseOptions: DatabaseOptions;
   log: Log;
-  /** False while nobody knows whether the database has the schema of this code. */
+  /** False until the schema of the database has been verified. */
   isPrepared?: () => boolean;
 };
 
@@ -234,13 +235,16 @@ export type StartedIntake = {
   intake: DatabaseIntake;
   heartbeat: Heartbeat;
   spooling: IntakeFiles;
-  /** Takes nothing more, gives the database what it can, says goodbye if nothing is left, lets go of everything. */
+  /**
+   * Accepts no more pings, writes what it can to the database, unregisters if nothing is left, and releases
+   * everything.
+   */
   stop(): Promise<void>;
 };
 
 /**
- * Enters, and is ready to take signals. The heartbeat has to be started once a role listens. With a spool it is
- * ready, too, while the database is away, and enters later.
+ * Registers, and is then ready to accept pings. The heartbeat has to be started once a role listens. With a spool, it
+ * is also ready while the database is unavailable, and registers later.
  */
 export async function startIntake(resources: IntakeResources): Promise<StartedIntake> {
   const { config, databaseOptions, log } = resources;
@@ -282,7 +286,7 @@ export async function startIntake(resources: IntakeResources): Promise<StartedIn
   }
 }
 
-/** A folder that cannot be made or written to is a matter of the settings, and the message says which. */
+/** A folder that cannot be created or written to is an error in the settings, and the message names the setting. */
 function refuseFolder(folder: string | null): (error: unknown) => never {
   return (error) => {
     const isOfSystem = error instanceof Error && "syscall" in error && "path" in error;
@@ -294,7 +298,7 @@ function refuseFolder(folder: string | null): (error: unknown) => never {
   };
 }
 
-/** SQLite says only that it cannot open a file. */
+/** The error of SQLite says only that it cannot open a file. */
 function isWritable(folder: string): boolean {
   try {
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -316,7 +320,7 @@ async function join(
   const leaseMs = leaseMsOf({ hasSpool: config.spoolFolder !== null, lostAfterMs });
   const intakeId = randomUUID();
   const monotonic = () => performance.now();
-  // The file comes before the row: a row without a file would hold up everybody if this process died now.
+  // The file is created before the row: a row without a file would delay all alerts if this process died now.
   const spool = await spooling.open(intakeId).catch(refuseFolder(config.spoolFolder));
   const known = await spooling.openKnown(Date.now());
   const enter = entrance(resources, { database, spooling });
@@ -386,12 +390,13 @@ function entrance(
   };
 }
 
-/** What the owner of a folder is known by there is no secret. */
+/** The digest that identifies the owner of a folder is not secret. */
 const OWNER_MESSAGE = "spool folder";
 
 /**
- * Whoever finds signals in the folder gives them to its database. Those of another server would be dropped there, because
- * it has no such checks. So nothing is replayed before the folder is known to be that of this server.
+ * A process records the pings it finds in the folder in its own database. Pings of another server would be dropped
+ * there, because their checks do not exist. So nothing is replayed before the folder is known to belong to this
+ * server.
  */
 async function claimSpool(
   database: Database,
@@ -416,7 +421,7 @@ type Arrival = {
   lastHeartbeat: HeartbeatDeps["lastHeartbeat"];
 };
 
-/** Enters, or, with a spool and without the database, goes by what the last heartbeat on this machine said. */
+/** Registers or, with a spool and without the database, uses what the last heartbeat on this machine stored. */
 async function arrive(
   enter: (limit: Limit) => Promise<IntakeEntered>,
   { spooling, hasSpool, log }: { spooling: IntakeFiles; hasSpool: boolean; log: Log },
@@ -480,7 +485,7 @@ function skipper(database: Database, { name, log }: { name: string; log: Log }):
   };
 }
 
-/** These go by the connections of the whole process: they must not hold up a batch. */
+/** These use the shared connection pool of the process: they must not delay a batch. */
 function lookups(
   database: Database,
   { checkLimitDefault, now }: { checkLimitDefault: number | null; now: () => Instant },

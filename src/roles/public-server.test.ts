@@ -1,4 +1,5 @@
-// The public port and its parts: who is told what, in which order, and that nothing is left open when one fails.
+// The public port and its parts: which part is notified when, in which order, and that nothing stays open if one
+// fails.
 import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import { loadConfig } from "../config/config.ts";
@@ -15,7 +16,7 @@ function resources(listen = "127.0.0.1:0") {
   };
 }
 
-/** Answers its own path, and writes down what it is told. */
+/** Answers its own path, and records its calls. */
 function part(name: string, calls: string[], failing: "open" | "opened" | null = null): ServerRole {
   const handler: HttpHandler = {
     handles: ({ url }) => url === `/${name}`,

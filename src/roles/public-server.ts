@@ -20,29 +20,29 @@ import { nothingHere } from "../services/web/respond.ts";
 /** A role that is served on the public port, or opens and closes with it. */
 export type ServerRole = {
   name: string;
-  /** False: its work begins, and goes on, while the database is away. */
+  /** False: it starts, and keeps running, while the database is unavailable. */
   needsDatabase: boolean;
-  /** Makes it ready to answer; the port is not open yet. When it throws, it must have cleaned up after itself. */
+  /** Prepares the part; the port is not open yet. If it throws, it must have cleaned up. */
   open(): Promise<readonly HttpHandler[]>;
   /** The port is open. */
   opened?(): Promise<void>;
-  /** A connection was refused, or closed in the middle of a request, because there were too many. */
+  /** A connection was rejected, or closed during a request, because there were too many. */
   connectionRefused?(refused: RefusedConnection): void;
-  /** The port closes now; what has begun is still answered. */
+  /** The port is about to close; running requests are still answered. */
   closing?(): void;
   /** No more requests. Called once, after `open`. */
   close(): Promise<void>;
   trouble(): string | null;
-  /** Where it listens by itself; it needs no public port then. */
+  /** Its own listen address; it then needs no public port. */
   ownAddress?: () => ListenAddress | null;
 };
 
 export type PublicServer = Service & {
-  /** Where it listens, the real port instead of 0; null before it has started. */
+  /** The listen address with the actual port instead of 0; null before the start. */
   address(): ListenAddress | null;
-  /** Null while it listens, otherwise what is the matter. */
+  /** Null while it listens, otherwise the problem. */
   trouble(): string | null;
-  /** The parts that were left out because the database was away: to be started once it is there. */
+  /** The parts that were not opened because the database was unavailable: to be started once it is available. */
   rest: Service;
 };
 
@@ -62,7 +62,9 @@ const NOT_YET: HttpHandler = {
 };
 const UNAVAILABLE = 503;
 
-/** The port as a part of a process. A request goes to the first handler that wants it, in the order of the parts. */
+/**
+ * The port as a part of a process. A request goes to the first handler that accepts it, in the order of the parts.
+ */
 export function publicServer(parts: readonly ServerRole[], resources: PublicServerResources): PublicServer {
   const { isPrepared = () => true } = resources;
   let listener: HttpListener | null = null;
@@ -120,7 +122,9 @@ export function publicServer(parts: readonly ServerRole[], resources: PublicServ
   };
 }
 
-/** Opens one after the other and notes each that is open, so that all of them are closed if a later one fails. */
+/**
+ * Opens the parts one after the other and records each open one, so that all of them are closed if a later one fails.
+ */
 async function openInOrder(parts: readonly ServerRole[], openParts: ServerRole[]): Promise<HttpHandler[]> {
   const brought: HttpHandler[] = [];
   for (const part of parts) {

@@ -29,52 +29,54 @@ import { missesOf, webRole } from "./web.ts";
 const READ_ONLY =
   "The database is read-only, such as a standby. Set OVERDUE_DATABASE_URL to the primary server, or promote this one.";
 
-/** Everything a role may be made of. */
+/** What roles are created from. */
 export type Resources = {
   config: Config;
   database: Database;
-  /** How the database was opened, for what needs a connection of its own. */
+  /** How the database was opened, for parts that need their own connection. */
   databaseOptions: DatabaseOptions;
   log: Log;
   metrics: Metrics;
-  /** False while nobody knows whether the database has the schema of this code. */
+  /** False until the schema of the database has been verified. */
   isPrepared?: () => boolean;
   /** The one intake of the process. */
   receiving?: SharedIntake;
-  /** Requests to this process that found nothing. */
+  /** Requests to this process that matched no route. */
   misses?: UnmatchedRequests;
   /** Whether this database is in service, or a restored copy. */
   serviceState?: () => ServiceState;
-  /** How long the public URL is asked after a restore who answers. Tests shorten it. */
+  /** How long the public URL is requested after a restore. Tests shorten it. */
   askMsMax?: number;
 };
 
-/** A part of the process that needs no port: it can be started, stopped, and asked whether its work goes on. */
+/** A part of the process without a public port: it can be started, stopped, and checked. */
 type InnerRole = Service & { trouble(): string | null };
 
-/** Roles that answer outsiders share the public port; the others are parts of the process by themselves. */
+/** Roles that serve HTTP share the public port; the others run separately. */
 type Role = InnerRole | ServerRole;
 
 const HOUSEKEEPER_IDLE_MS = HOUR_MS;
-/** A database that has not been reached or migrated by then is away, for roles that can do without it. */
+/** If the database has not been reached or migrated by then, roles that can run without it start. */
 const EARLY_AFTER_MS = SECOND_MS;
 
 const ROLES = {
-  /** Receives signals by HTTP. Several may run, also on one machine. */
+  /** Receives pings by HTTP. Several may run, also on one machine. */
   ping: pingRole,
-  /** Receives signals by mail, if the settings say where. Several may run. */
+  /** Receives pings by email, if configured. Several may run. */
   smtp: smtpRole,
-  /** Answers about checks: the Management API, badges, scrapers. Several may run. */
+  /** Serves the Management API, badges and metrics. Several may run. */
   api: apiRole,
-  /** Shows people their checks: the dashboard. Several may run. */
+  /** Serves the dashboard. Several may run. */
   web: webRole,
-  /** Lets deadlines fire, and watches over the installation. Several may run: each takes what others do not hold. */
+  /**
+   * Processes deadlines and monitors the server. Several may run: each takes checks that the others have not locked.
+   */
   sweeper: sweeperRole,
   /** Sends pending notifications. Several may run: each sends what others have not claimed. */
   notifier: notifierRole,
-  /** Moves large bodies to the object store, if there is one. Several may run: each moves what others do not. */
+  /** Moves large bodies to the object store, if there is one. Several may run: each moves what the others do not. */
   mover: moverRole,
-  /** Forgets what is older than it needs to be. Several may run: each removes what it finds. */
+  /** Deletes data past its retention period. Several may run: each deletes what it finds. */
   housekeeper: ({ database, log, metrics }) => {
     let runsAfter = 0;
     return loopService("housekeeper", {
@@ -96,12 +98,12 @@ export type RoleName = keyof typeof ROLES;
 
 export const ROLE_NAMES: readonly RoleName[] = Object.keys(ROLES) as RoleName[];
 
-/** Someone asked for a role that does not exist; the message lists those that do. */
+/** An unknown role was requested; the message lists the valid ones. */
 export class UnknownRoleError extends Error {
   override readonly name = "UnknownRoleError";
 }
 
-/** The named roles in the order of the list; null and "all" mean every one. Throws UnknownRoleError. */
+/** The named roles in the order of the list; null and "all" mean all of them. Throws UnknownRoleError. */
 export function chooseRoles(names: readonly string[] | null): RoleName[] {
   if (names === null || names.includes("all")) return [...ROLE_NAMES];
   const known: readonly string[] = ROLE_NAMES;
@@ -116,18 +118,18 @@ export function chooseRoles(names: readonly string[] | null): RoleName[] {
 }
 
 export type RunningProcess = {
-  /** Where the admin server listens, the real port instead of 0. */
+  /** The address of the admin server with the actual port instead of 0. */
   adminAddress: ListenAddress | null;
-  /** Where the roles listen, those that do. */
+  /** The addresses of the roles that listen. */
   addresses: Readonly<Partial<Record<RoleName, ListenAddress>>>;
-  /** Stops everything in reverse order; returns the names of what did not stop well. */
+  /** Stops everything in reverse order; returns the names of parts that did not stop cleanly. */
   stop(): Promise<string[]>;
 };
 
 /**
- * Starts the admin server, makes the database ready, and starts the roles. The admin server comes first, so
- * that a process that waits can be seen waiting. While the database is away, roles that can do without it do not
- * wait. Takes over the pool: it is closed last, or when this fails.
+ * Starts the admin server, prepares the database, and starts the roles. The admin server comes first, so that a
+ * waiting process can be observed. While the database is unavailable, roles that can run without it do not wait.
+ * Takes over the pool: it is closed last, or if this fails.
  */
 export async function run(
   roles: readonly RoleName[],
@@ -153,7 +155,7 @@ export async function run(
   const site = siteParts.length === 0 ? null : publicServer(allParts, known);
   const inner = built.filter((role): role is InnerRole => !isSitePart(role));
   const needsDatabase = built.length === 0 || built.some((role) => !isSitePart(role) || role.needsDatabase);
-  // A sweeper watches over everything but itself: when none runs, another process has to say so.
+  // A sweeper does not detect its own absence: if none runs, another process has to report it.
   const watchOfSweeper = roles.includes("sweeper") || !needsDatabase ? [] : [healthLoop(known)];
   let phase: "starting" | "running" | "stopping" = "starting";
   const admin = adminServer({
@@ -180,7 +182,7 @@ export async function run(
         ...limits,
         signal,
         onReady: async () => {
-          // Before any part judges silence or sends: the data may have been restored.
+          // Before any part evaluates deadlines or sends something: the data may have been restored.
           if (roles.length > 0) await identity.look();
           isPrepared = true;
         },
@@ -214,15 +216,15 @@ type StartPlan = {
   schema: (limits: SchemaLimits) => Service;
   waitMs: number;
   isPrepared: () => boolean;
-  /** Whether anything can begin while the database is away. */
+  /** Whether any role can start while the database is unavailable. */
   hasEarly: boolean;
-  /** Whatever can has begun, and the database is waited for. */
+  /** All roles that can start have started, and the process waits for the database. */
   onEarly: () => void;
   site: PublicServer | null;
   inner: readonly Service[];
 };
 
-/** Each is asked for when the one before it has started, so that the order may depend on what was found. */
+/** Each is created when the previous one has started, because the order may depend on what was found. */
 function* inOrder(plan: StartPlan): Generator<Service> {
   const { schema, site, hasEarly } = plan;
   yield* plan.first;
@@ -256,7 +258,7 @@ function addressesOf(parts: readonly ServerRole[], site: PublicServer | null): R
 type SchemaLimits = Pick<PrepareOptions, "waitMs" | "lockWaitMs">;
 type SchemaOptions = SchemaLimits & { signal: AbortSignal; onReady: () => Promise<void> };
 
-/** Started means that the schema is the one this code knows; it then needs no further care. */
+/** Started means that the schema matches this code. */
 function schemaService(
   { config, databaseOptions, log }: Resources,
   { signal, onReady, ...limits }: SchemaOptions,
@@ -285,7 +287,10 @@ function schemaService(
   };
 }
 
-/** As the service, except that a database that is unreachable, or waits for a lock to be migrated, is no reason to stop. */
+/**
+ * The same service, except that an unreachable database, or one that waits for a lock to be migrated, does not make
+ * it fail.
+ */
 function ifThere(service: Service): Service {
   return {
     name: `${service.name}, if available`,

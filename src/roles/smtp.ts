@@ -8,7 +8,7 @@ import { type MailServer, mailServer } from "../services/smtp/server.ts";
 import { sharedIntake, type SignalRoleResources } from "./ping.ts";
 import type { ServerRole } from "./public-server.ts";
 
-/** The role as a part that opens before the public port and closes after it, at an address of its own. */
+/** The role as a part with its own port, which opens before the public port and closes after it. */
 export function smtpRole(resources: SignalRoleResources): ServerRole {
   const { config, metrics, log, receiving = sharedIntake(resources) } = resources;
   const listen = config.pingMailListen;

@@ -1,5 +1,5 @@
-// The sweeper role: every second it reads the watermark and processes due deadlines. Beside it run the health watch and
-// the external heartbeat.
+// The sweeper role: every second it reads the watermark and processes due deadlines. The health monitor and the
+// external heartbeat run next to it.
 import type { Config } from "../config/config.ts";
 import { type Instant, MINUTE_MS, SECOND_MS } from "../core/instant.ts";
 import { type HealthProblem, healthProblemsOf, isMoving, stillHeld } from "../core/server-health.ts";
@@ -15,9 +15,9 @@ import { type Database, type DatabaseOptions, openDatabase } from "../store/db.t
 import { readDatabaseClock } from "../store/instance.ts";
 
 const SWEEP_EVERY_MS = SECOND_MS;
-/** One for each half of a sweep, and one for the watch. */
+/** One for each half of a sweep, and one for the health monitor. */
 export const SWEEPER_CONNECTIONS_MAX = 3;
-/** After so many batches the watermark is looked at again. */
+/** After this many batches the watermark is read again. */
 const BATCHES_MAX = 50;
 
 export type SweeperResources = {
@@ -136,12 +136,12 @@ function figures(state: SweeperState): Figure[] {
   ];
 }
 
-/** What the sweeper has seen and done, for those who watch it. */
+/** What the sweeper has observed, for the health monitor. */
 export type SweeperState = {
   look: IntakesView | null;
-  /** When everything that was due had been looked at; null: not yet. */
+  /** When all due checks had been processed; null: not yet. */
   sweptAt: Instant | null;
-  /** Since when silence has not been believed; null: it is. */
+  /** Since when missing pings have raised no alerts; null: they do. */
   unsettledSinceAt: Instant | null;
   /** Since when due checks have been locked by another process. */
   locked: ReadonlyMap<number, Instant>;
@@ -157,17 +157,17 @@ export type SweeperDeps = {
   state: SweeperState;
 };
 
-// The health watch, with a sweeper or without one: health problems are logged, counted, and reported to the admin channel
-// when they begin and when they end.
+// The health monitor, with or without a sweeper in the process: health problems are logged, counted, and reported to
+// the admin channel when they begin and when they end.
 
 const OBSERVE_EVERY_MS = 5 * SECOND_MS;
 
 export type HealthLoop = Loop & {
-  /** What is the matter, as of the last look; null: there was none yet. */
+  /** The current health problems, as of the last check; null before the first check. */
   troubles(): readonly HealthProblem[] | null;
 };
 
-/** What the watch of a process without a sweeper knows of its work. */
+/** What a process without a sweeper knows about sweeps. */
 const NO_SWEEPER: WatchedState = { unsettledSinceAt: null, locked: new Map() };
 
 type WatchedState = Pick<SweeperDeps["state"], "unsettledSinceAt" | "locked">;
@@ -194,7 +194,7 @@ export function healthLoop({
     idleMs: OBSERVE_EVERY_MS,
     log,
     metrics: metrics.loops,
-    // A copy tells its admin once that it is one, and nothing else.
+    // A copy notifies its admin once, and sends nothing else.
     tick: whileInService(database, async () => {
       const { unsettledSinceAt, locked } = state;
       const look = await readIntakes(database);
@@ -223,7 +223,7 @@ function countByKind(troubles: readonly HealthProblem[]): Record<string, number>
 // so that the external monitor alerts when this server stops working.
 
 const CALL_EVERY_MS = MINUTE_MS;
-/** How often it is asked whether a call is due, and whether there is a reason to withhold it. */
+/** How often to check whether a request is due, and whether it must be withheld. */
 const ASK_EVERY_MS = SECOND_MS;
 const CALL_MS_MAX = 10 * SECOND_MS;
 const OK_FROM = 200;
@@ -231,18 +231,18 @@ const OK_BELOW = 300;
 
 export type HeartbeatDeps = SweeperDeps & { troubles: () => readonly HealthProblem[] | null };
 
-/** The loop that calls; none without an address. */
+/** The loop that sends the request; none without a URL. */
 function heartbeatLoop({ config, database, log, metrics, state, troubles }: HeartbeatDeps): Loop[] {
   const url = config.heartbeatUrl;
   if (url === null) return [];
   const beats = { sent: 0, failed: 0, isWithheld: false, lastAt: null as Instant | null };
   addHeartbeatFigures(metrics, beats);
-  // The operator has chosen the address, and may well have a second installation in the same network.
+  // The operator has chosen the URL, and it may be a second server in the same network.
   const http = guardedHttp({ allowPrivate: true, userAgent: "Overdue", proxyUrl: config.outgoingProxy });
   const tick = async () => {
     const now = await readDatabaseClock(database);
     const known = troubles();
-    // Before the first look there is nothing to say, and nothing to withhold.
+    // Before the first check nothing is known, so no request is sent or withheld.
     if (known === null || (beats.lastAt !== null && Math.abs(now - beats.lastAt) < CALL_EVERY_MS)) return;
     const isWithheld = !isMoving(known, { sweptAt: state.sweptAt, now });
     if (isWithheld && !beats.isWithheld) {
@@ -265,7 +265,7 @@ function heartbeatLoop({ config, database, log, metrics, state, troubles }: Hear
     idleMs: ASK_EVERY_MS,
     log,
     metrics: metrics.loops,
-    // The one who expects the call must notice when only a copy is left.
+    // The external monitor must notice if only a copy is left.
     tick: whileInService(database, async () => {
       await tick();
       return "idle";
@@ -303,7 +303,7 @@ function addHeartbeatFigures(
   ]);
 }
 
-/** Why the call did not arrive, or null. Nothing of the address is in it. */
+/** Why the request failed, or null. Contains nothing of the URL. */
 async function call(http: GuardedHttp, url: string): Promise<string | null> {
   try {
     const { status } = await http.send({ method: "GET", url, timeoutMs: CALL_MS_MAX });

@@ -90,7 +90,7 @@ export function webRole(resources: WebResources): ServerRole {
       for (const loop of loops) await loop.start();
       return [handler];
     },
-    // Streams never end by themselves; the browsers reconnect to another process.
+    // Streams never end on their own; the browsers reconnect to another process.
     closing: () => live.close(),
     close: async () => {
       ending.abort();
@@ -134,7 +134,7 @@ async function makeWebContext(
   };
 }
 
-/** Where the build leaves the browser's part: the same place for the sources and for the built program. */
+/** Where the browser build is: the same place for the sources and for the built program. */
 function builtFolder(): string {
   return fileURLToPath(new URL("../../dist/web", import.meta.url));
 }
@@ -151,7 +151,7 @@ export function fontPath(): string | null {
   }
 }
 
-/** What the settings say about ways in. */
+/** The configured sign-in methods. */
 function signInOf(config: Config): SignInContext {
   const issuer = config.oidcIssuer;
   const clientId = config.oidcClientId;
@@ -173,7 +173,7 @@ function signInOf(config: Config): SignInContext {
   };
 }
 
-/** Finds out who asks, by a cookie or as a proxy says. */
+/** Authenticates a request, by cookie or by proxy header. */
 function resolverOf(
   config: Config,
   { database, secretKey }: { database: Database; secretKey: string },
@@ -187,7 +187,7 @@ function resolverOf(
   });
 }
 
-/** A memory for the whole process: the services that answer fill it, the dashboard reads it. */
+/** One list for the whole process: the services fill it, the dashboard reads it. */
 export function missesOf({ trustedProxies }: Config): UnmatchedRequests {
   const clientOf = clientAddressReader(trustedProxies, { schemeLengthMax: SCHEME_LENGTH_MAX });
   const remoteAddrOf = ({ socket, headers }: IncomingMessage) =>
@@ -199,7 +199,7 @@ export function missesOf({ trustedProxies }: Config): UnmatchedRequests {
   return unmatchedRequests({ remoteAddrOf });
 }
 
-/** The parts for the dashboard. */
+/** The dependencies of the dashboard. */
 function makeSetupContext(config: Config, misses: UnmatchedRequests): SetupContext {
   const server = mailServerOf(config);
   return {
@@ -209,7 +209,7 @@ function makeSetupContext(config: Config, misses: UnmatchedRequests): SetupConte
       host: `${server.host}:${server.port}`,
       from: server.from,
       send: async (mail) => {
-        // A connection of its own: what is tried is what the settings say now.
+        // A separate connection: the test uses the current settings.
         const sender = openMailSender(server);
         try {
           const domain = addressIn(server.from).split("@").at(-1) ?? "localhost";

@@ -8,9 +8,9 @@ export type Account = {
   uuid: string;
   email: string;
   name: string;
-  /** Is an admin of the server. */
+  /** Whether it is a server admin. */
   isOperator: boolean;
-  /** Null: the instance's own limit applies. */
+  /** Null: the limit of the server applies. */
   checkLimit: number | null;
   pingLogLimit: number | null;
   createdAt: Instant;
@@ -31,7 +31,7 @@ export type AccountRow = {
 export const ACCOUNT_COLUMNS =
   "a.id, a.uuid, a.email, a.name, a.is_operator, a.check_limit, a.ping_log_limit, a.created_at";
 
-/** The account of a row with those columns. */
+/** The account of a row with these columns. */
 export function toAccount(row: AccountRow): Account {
   return {
     id: row.id,
@@ -51,7 +51,7 @@ const INSERT_ACCOUNT = statement<{ id: number }>({
     values ($1, $2, $3, $4, $5, $6, $7) returning id`,
 });
 
-/** Adds an account and returns its id. An address that is taken already is a unique_violation. */
+/** Inserts an account and returns its ID. An address that is already in use is a unique_violation. */
 export async function insertAccount(tx: Tx, account: Omit<Account, "id">): Promise<number> {
   const { rows } = await tx.query(INSERT_ACCOUNT, [
     account.uuid,
@@ -81,7 +81,7 @@ const FIND_ACCOUNT_BY_ID = statement<AccountRow>({
   text: `select ${ACCOUNT_COLUMNS} from accounts a where a.id = $1`,
 });
 
-/** The account of a row that refers to one. */
+/** The account with this ID. */
 export async function findAccountById(db: Db, accountId: number): Promise<Account | null> {
   const { rows } = await db.query(FIND_ACCOUNT_BY_ID, [accountId]);
   return rows[0] === undefined ? null : toAccount(rows[0]);
@@ -92,7 +92,7 @@ const FIND_ACCOUNT_BY_UUID = statement<AccountRow>({
   text: `select ${ACCOUNT_COLUMNS} from accounts a where a.uuid = $1`,
 });
 
-/** The account that a link names. */
+/** The account with this UUID. */
 export async function findAccountByUuid(db: Db, uuid: string): Promise<Account | null> {
   const { rows } = await db.query(FIND_ACCOUNT_BY_UUID, [uuid]);
   return rows[0] === undefined ? null : toAccount(rows[0]);
@@ -106,7 +106,7 @@ const LIST_ACCOUNTS = statement<AccountRow & { check_count: number }>({
     from accounts a where a.id > $1 order by a.id limit $2`,
 });
 
-/** Accounts after `afterId`, oldest first, at most `limit`, each with the number of checks that it owns. */
+/** Accounts after `afterId`, oldest first, at most `limit`, each with the number of checks it owns. */
 export async function listAccounts(
   db: Db,
   { afterId, limit }: { afterId: number; limit: number },
@@ -120,7 +120,9 @@ const UPDATE_CHECK_LIMIT = statement({
   text: "update accounts set check_limit = $2 where id = $1",
 });
 
-/** Sets how many checks an account may own; null returns to the instance's limit. False: no such account. */
+/**
+ * Sets how many checks an account may own; null restores the limit of the server. False: the account does not exist.
+ */
 export async function updateCheckLimit(
   tx: Tx,
   { accountId, checkLimit }: { accountId: number; checkLimit: number | null },
@@ -162,7 +164,7 @@ const WRITE_KNOWN_FROM = statement({
   text: "update accounts set browsers_known_from_at = $2 where id = $1",
 });
 
-/** Forgets all known browsers of an account. */
+/** Invalidates all known browsers of an account. */
 export async function writeKnownFrom(
   tx: Tx,
   { accountId, at }: { accountId: number; at: Instant },
@@ -175,7 +177,7 @@ const FIND_EMAILS = statement<{ id: number; email: string }>({
   text: "select id, email from accounts where id = any ($1::bigint[])",
 });
 
-/** The addresses of accounts by their ids; those that were closed are left out. */
+/** The addresses of accounts by ID; closed accounts are left out. */
 export async function findEmails(db: Db, accountIds: readonly number[]): Promise<Map<number, string>> {
   const { rows } = await db.query(FIND_EMAILS, [toNumberArray(accountIds)]);
   return new Map(rows.map(({ id, email }) => [id, email]));
@@ -213,7 +215,7 @@ const WRITE_PROFILE = statement({
 
 type Profile = { name: string | null; theme: Theme | null; density: Density | null };
 
-/** Changes how a person is called, and in which colours and how densely the pages are shown; null leaves it. */
+/** Changes the name, theme and density of an account; null leaves a value unchanged. */
 export async function writeProfile(
   tx: Tx,
   { accountId, name, theme, density }: { accountId: number } & Profile,
@@ -226,7 +228,7 @@ const WRITE_EMAIL = statement({
   text: "update accounts set email = $2 where id = $1",
 });
 
-/** Moves an account to another address. One that is taken already is a unique_violation. */
+/** Changes the address of an account. An address that is already in use is a unique_violation. */
 export async function writeEmail(
   tx: Tx,
   { accountId, email }: { accountId: number; email: string },
@@ -259,7 +261,7 @@ export async function lockAccount(tx: Tx, accountId: number): Promise<boolean> {
 
 const DELETE_ACCOUNT = statement({ name: "accounts.delete", text: "delete from accounts where id = $1" });
 
-/** Removes an account and everything that belongs to nobody else. It must be a member of nothing by then. */
+/** Deletes an account and everything that belongs only to it. It must have left all projects before. */
 export async function deleteAccount(tx: Tx, accountId: number): Promise<boolean> {
   return (await tx.query(DELETE_ACCOUNT, [accountId])).count === 1;
 }
@@ -273,7 +275,7 @@ const LIST_ACCOUNT_FACTS = statement<{ id: number; signed_in_at: Instant | null;
     from accounts a where a.id = any ($1::bigint[])`,
 });
 
-/** When these accounts came in last, and whether they have an authenticator app. */
+/** The last sign-in of these accounts, and whether they have an authenticator app. */
 export async function listAccountFacts(db: Db, accountIds: readonly number[]): Promise<AdminAccountFacts[]> {
   const { rows } = await db.query(LIST_ACCOUNT_FACTS, [accountIds]);
   return rows.map((row) => ({ accountId: row.id, signedInAt: row.signed_in_at, hasTotp: row.has_totp }));
@@ -281,5 +283,5 @@ export async function listAccountFacts(db: Db, accountIds: readonly number[]): P
 
 export type Theme = "system" | "light" | "dark";
 
-/** How much room the rows of a list take. */
+/** Density of list rows. */
 export type Density = "comfortable" | "compact";

@@ -10,7 +10,7 @@ export type ApiKey = {
   projectId: number;
   kind: KeyKind;
   name: string;
-  /** The beginning of the key, to recognise it by. */
+  /** The prefix of the key, shown in lists. */
   prefix: string;
   createdAt: Instant;
   lastUsedAt: Instant | null;
@@ -53,7 +53,7 @@ export type NewApiKey = Pick<ApiKey, "projectId" | "kind" | "name" | "prefix" | 
   digest: Buffer;
 };
 
-/** Adds a key; a project may have several of each kind. */
+/** Inserts a key; a project may have several of each kind. */
 export async function insertApiKey(tx: Tx, key: NewApiKey): Promise<ApiKey> {
   const { rows } = await tx.query(INSERT, [
     key.projectId,
@@ -87,8 +87,8 @@ export type KeyWithProject = {
 };
 
 /**
- * The key with this digest, unless it was revoked, with its project and the time, for whoever answers a request.
- * Looking up a keyed digest leaks nothing by its timing: who cannot compute it cannot steer it.
+ * The key with this digest, unless it was revoked, with its project and the time. Looking up a keyed digest leaks
+ * nothing through timing: clients cannot compute it, so they cannot control it.
  */
 export async function findKeyWithProject(db: Db, digest: Buffer): Promise<KeyWithProject | null> {
   const { rows } = await db.query(FIND_WITH_PROJECT, [digest]);
@@ -103,7 +103,7 @@ const LIST = statement<KeyRow>({
   text: `select ${COLUMNS} from api_keys where project_id = $1 order by id`,
 });
 
-/** All keys of a project, the revoked ones too. */
+/** All keys of a project, including revoked ones. */
 export async function listApiKeys(db: Db, projectId: number): Promise<ApiKey[]> {
   return (await db.query(LIST, [projectId])).rows.map(toKey);
 }

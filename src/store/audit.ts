@@ -74,7 +74,7 @@ const LIST_OF_INSTANCE = statement<Row>({
   text: `${SELECT} where e.project_id is null and e.id < $1 order by e.id desc limit $2`,
 });
 
-/** Entries of a project, or (null) of no project, before one of them, the newest first. */
+/** Entries of a project, or (null) of no project, before one of them, newest first. */
 export async function listAuditEntries(
   db: Db,
   { projectId, beforeId, limit }: { projectId: number | null; beforeId: number; limit: number },
@@ -108,7 +108,7 @@ const FIND_MENTIONS = statement<{ id: number }>({
   text: `select id from audit_entries where ${MENTIONED}`,
 });
 
-/** Entries with an address in them, and the number of the newest one before they were looked for. */
+/** Entries that contain an address, and the ID of the newest entry before the search. */
 export type AuditMentions = { ids: readonly number[]; head: number };
 
 /** Searches the whole audit log for an address, which takes a while: do this before locking anything. */
@@ -119,8 +119,8 @@ export async function findAuditMentions(db: Db, email: string): Promise<AuditMen
 }
 
 /**
- * Whoever writes an entry gets its number first: so many before the newest one may not have been there to be seen. One
- * change of many checks writes a thousand.
+ * IDs are assigned before commit, so this many before the newest one may not have been visible. One bulk change
+ * writes a thousand.
  */
 const IN_FLIGHT_MAX = 10_000;
 
@@ -166,12 +166,12 @@ const FORMER = statement<{ email: string }>({
       and not exists (select from accounts a where a.email = e.before ->> 'email')`,
 });
 
-/** Addresses that an account had before, as far as the record goes back; those that somebody has now are left out. */
+/** Former addresses of an account, as far as the log goes back; addresses now used by other accounts are left out. */
 export async function listFormerAddresses(db: Db, accountId: number): Promise<string[]> {
   return (await db.query(FORMER, [accountId])).rows.map(({ email }) => email);
 }
 
-/** A pattern for an address with no letter or sign in front of it or behind it that would make it another one. */
+/** A pattern for an address that is not part of a longer one. */
 function wholeAddress(text: string): string {
   const literal = text.replaceAll(/[\\^$.|?*+()[\]{}]/g, String.raw`\$&`);
   return String.raw`(?<![\w.!#$%&*+/=?^~-])${literal}(?![\w.-]*\w)`;

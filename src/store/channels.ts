@@ -11,7 +11,7 @@ export type Channel = {
   projectId: number;
   kind: string;
   name: string;
-  /** The configuration of the kind. Contains secrets: never logged, never shown. */
+  /** The configuration of the kind. Contains secrets: never logged or shown. */
   config: Readonly<Record<string, unknown>>;
   createdAt: Instant;
   disabledAt: Instant | null;
@@ -185,7 +185,7 @@ const LOCK_CHANNELS = statement<ChannelRow>({
   text: `select ${CHANNEL_COLUMNS} from channels ch where ch.id = any ($1::bigint[]) order by ch.id for no key update`,
 });
 
-/** Locks channels, in the order of their ids, whose messages are settled in this transaction. */
+/** Locks the channels whose messages are settled in this transaction, in ID order. */
 export async function lockChannels(tx: Tx, channelIds: readonly number[]): Promise<Channel[]> {
   return (await tx.query(LOCK_CHANNELS, [channelIds])).rows.map(toChannel);
 }
@@ -199,7 +199,7 @@ const NOTE_SENDINGS = statement({
     where ch.id = n.id`,
 });
 
-/** How the last message to a channel went; `error` is null when it went well. */
+/** The result of the last message to a channel; `error` is null on success. */
 export type Sending = {
   channelId: number;
   durationMs: number;
@@ -270,7 +270,7 @@ const FIND_MANAGED_CHANNEL = statement<ManagedRow>({
 
 export type ChannelName = { projectId: number; uuid: string };
 
-/** The channel of a project with this UUID; null when there is none, or it is another project's. */
+/** The channel of a project with this UUID; null if there is none, or it belongs to another project. */
 export async function findManagedChannel(
   db: Db,
   { projectId, uuid }: ChannelName,
@@ -284,7 +284,7 @@ const LIST_MANAGED_CHANNELS = statement<ManagedRow>({
   text: `select ${MANAGED_COLUMNS} from channels ch where ch.project_id = $1 and ch.id > $2 order by ch.id limit $3`,
 });
 
-/** Channels of a project, oldest first, after the one with the id `afterId`. */
+/** Channels of a project, oldest first, after the ID `afterId`. */
 export async function listManagedChannels(
   db: Db,
   { projectId, afterId, limit }: { projectId: number; afterId: number; limit: number },
@@ -365,7 +365,7 @@ const LIST_ASSIGNMENTS_OF_CHECKS = statement<AssignmentRow>({
     order by cc.check_id, cc.channel_id`,
 });
 
-/** The channels of these checks: for one check's answer, and for the deliveries of a batch of flips. */
+/** The channels of these checks, for the response about one check and for the deliveries of a batch of flips. */
 export async function listAssignmentsOfChecks(db: Db, checkIds: readonly number[]): Promise<Assignment[]> {
   return (await db.query(LIST_ASSIGNMENTS_OF_CHECKS, [checkIds])).rows.map(toAssignment);
 }
@@ -400,7 +400,7 @@ const FIND_ASSIGNABLE_CHECKS = statement<AssignedCheck>({
     where c.project_id = $1 and c.deleted_at is null and c.uuid = any ($2::uuid[])`,
 });
 
-/** Those of the named checks that a project has. */
+/** Those of the named checks that belong to the project. */
 export async function findAssignableChecks(
   db: Db,
   { projectId, uuids }: { projectId: number; uuids: readonly string[] },

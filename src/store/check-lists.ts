@@ -1,5 +1,5 @@
-// Lists of checks for badges, scrapers, counts and the dashboard, with the snapshots that they are from.
-// Changes are found by the number of the transaction that wrote them.
+// Lists of checks for badges, metrics, counts and the dashboard, with the snapshots they were read from. Changes are
+// found by the ID of the transaction that wrote them.
 import type { Instant } from "../core/instant.ts";
 import {
   type FlipReason,
@@ -11,12 +11,14 @@ import {
 import { type Db, statement } from "./db.ts";
 import { toNumberArray, toTextArray, toTimestamp } from "./values.ts";
 
-/** Transactions below `xmin` have ended, none from `xmax` on has begun, and `running` of those between have not ended. */
+/**
+ * Transactions below `xmin` have ended, none from `xmax` on has begun, and `running` of those between have not ended.
+ */
 export type Snapshot = { xmin: number; xmax: number; running: number };
 
 export type SnapshotRow = { seen: string };
 
-/** The snapshot of the statement that this is part of, as text: `xmin:xmax:` and the numbers of those that run. */
+/** The snapshot of the statement that contains this, as text: `xmin:xmax:` and the IDs of running transactions. */
 const SEEN = "pg_current_snapshot()::text as seen";
 
 function toSnapshot({ seen }: SnapshotRow): Snapshot {
@@ -28,25 +30,25 @@ function toSnapshot({ seen }: SnapshotRow): Snapshot {
   };
 }
 
-/** More transactions at once are counted as these. */
+/** With more concurrent transactions, this number is used. */
 const RUNNING_MAX = 1_023;
 
 /**
- * A number for the order of readings: a later snapshot has a larger one, because the next number has grown or one that
- * ran has ended. The numbers of the writers have no such order: who began first may write last.
+ * A number that orders readings: a later snapshot has a larger one, because the next ID has grown or a running
+ * transaction has ended. Transaction IDs alone have no such order: the first to begin may be the last to commit.
  */
 function readingOrder({ xmax, running }: Snapshot): number {
   return xmax * (RUNNING_MAX + 1) + RUNNING_MAX - Math.min(running, RUNNING_MAX);
 }
 
-/** Rows know the lower half of the number of the transaction that wrote them. */
+/** Rows contain the lower half of the ID of the transaction that wrote them. */
 const XIDS = 2 ** 32;
 
 export function lowerHalf(xid: number): number {
   return xid % XIDS;
 }
 
-/** The whole number, given one that is not smaller. */
+/** The full ID, given one that is not smaller. */
 function wholeXid(lower: number, xmax: number): number {
   const behind = (lowerHalf(xmax) - lower + XIDS) % XIDS;
   return Math.max(0, xmax - behind);
@@ -54,7 +56,7 @@ function wholeXid(lower: number, xmax: number): number {
 
 const READ_SNAPSHOT = statement<SnapshotRow>({ name: "snapshot.read", text: `select ${SEEN}` });
 
-/** What a statement would see now. */
+/** The snapshot of a statement executed now. */
 export async function readSnapshot(db: Db): Promise<Snapshot> {
   const [row] = (await db.query(READ_SNAPSHOT, [])).rows;
   return toSnapshot(row ?? { seen: "0:0:" });
@@ -77,7 +79,7 @@ export type WatchedRow = {
 const WATCHED_COLUMNS = `c.kind, c.timeout_seconds, c.grace_seconds, c.schedule, c.tz, c.manual_resume,
   s.status, s.last_ping_at, s.last_start_at, s.expect_from_at`;
 
-/** What core asks, of a row that has these columns. */
+/** The input of core's status rules, from a row with these columns. */
 function toWatched(row: WatchedRow): WatchedCheck {
   return {
     timing: {
@@ -98,7 +100,7 @@ function toWatched(row: WatchedRow): WatchedCheck {
   };
 }
 
-/** The checks of a project in numbers. */
+/** Counts of a project's checks. */
 export type StatusTally = {
   total: number;
   /** Stored as down, which is final. */
@@ -109,8 +111,8 @@ export type StatusTally = {
 
 type StatusTallyRow = { total: number; down: number; uncertain: number[] | null };
 
-// Checks are counted where they lie: of thousands of them, nearly none has to be looked at one by one. A project
-// without checks gives a row of zeros; one that does not exist, none.
+// Counted in SQL: of thousands of checks, very few have to be evaluated individually. A project without checks has a
+// row of zeros; one that does not exist has none.
 function tallyStatement(name: string, condition: string) {
   return statement<StatusTallyRow>({
     name,
@@ -125,16 +127,16 @@ function tallyStatement(name: string, condition: string) {
 }
 
 const TALLY_ALL = tallyStatement("check_statuses.tally_all", "");
-// An index on the tags would be half as large as the table, and what it saves is less than reading the states of
-// those that match: looking through the tags of ten thousand checks takes a few milliseconds.
+// An index on the tags would be half as large as the table and save less than reading the matching states costs:
+// scanning the tags of ten thousand checks takes a few milliseconds.
 const TALLY_TAGGED = tallyStatement(
   "check_statuses.tally_tagged",
   "and strpos(' ' || c.tags || ' ', ' ' || $3::text || ' ') > 0",
 );
 
 /**
- * Counts the checks of a project, all of them or those that carry a tag; null when no project has this badge key.
- * `now` is the instant at which they will be asked for their status.
+ * Counts the checks of a project, all of them or those with a tag; null if no project has this badge key. `now` is
+ * the instant for their status.
  */
 export async function tallyStatuses(
   db: Db,
@@ -155,7 +157,7 @@ const FIND_WATCHED_CHECKS = statement<WatchedRow & { id: number }>({
     where c.id = any ($1::bigint[]) and c.deleted_at is null`,
 });
 
-/** What decides about the status of these checks; deleted ones are left out. In no particular order. */
+/** The columns that determine the status of these checks, without deleted ones. In no particular order. */
 export async function findWatchedChecks(
   db: Db,
   checkIds: readonly number[],
@@ -164,7 +166,7 @@ export async function findWatchedChecks(
   return rows.map((row) => ({ id: row.id, ...toWatched(row) }));
 }
 
-/** A check as a scraper sees it. */
+/** A check on the metrics page. */
 export type ScrapedCheck = WatchedCheck & {
   id: number;
   uuid: string;
@@ -199,8 +201,8 @@ const GRACE = "c.grace_seconds * interval '1 second'";
 const IS_OVERRUN = `(s.last_start_at is not null and s.down_at = s.last_start_at + ${GRACE})`;
 
 /**
- * SQL for `status.ts` saying grace, and `$now` the parameter of the instant. Of a run in progress on a schedule it
- * cannot be told here before its deadline: those are IS_UNCERTAIN, and core is asked.
+ * SQL for status `grace`, where `$now` is the parameter of the instant. For a run in progress on a schedule, SQL
+ * cannot decide before its deadline: those are IS_UNCERTAIN and decided by core.
  */
 const isLate = (now: string) => `(s.down_at is not null and (${now} > s.down_at or (s.status = 'up' and case
     when not ${IS_OVERRUN} then ${now} >= s.down_at - ${GRACE}
@@ -219,11 +221,11 @@ const rank = (now: string) =>
 export type Tally = {
   projectId: number;
   total: number;
-  /** In the order of the ranks: down, late, up, new, paused. */
+  /** In rank order: down, late, up, new, paused. */
   byRank: readonly number[];
   /** How many of them have a run in progress. */
   runningByRank: readonly number[];
-  /** Counted as up, though core may say that they are late. */
+  /** Counted as up, but core may evaluate them as late. */
   uncertain: readonly number[];
 };
 
@@ -235,7 +237,7 @@ type TallyRow = {
   uncertain: number[] | null;
 };
 
-// The rank is worked out once for each check: `offset 0` keeps it from being written out wherever it is used.
+// The rank is computed once per check: `offset 0` prevents the planner from inlining it.
 const TALLY_CHECKS = statement<TallyRow>({
   name: "check_tallies.count",
   text: `select project_id, rank, count(*)::int as count, count(*) filter (where is_running)::int as running,
@@ -247,7 +249,7 @@ const TALLY_CHECKS = statement<TallyRow>({
     group by project_id, rank`,
 });
 
-/** Counts the checks of projects; one without checks is left out. */
+/** Counts the checks of projects; projects without checks are left out. */
 export async function tallyChecks(
   db: Db,
   { projectIds, now }: { projectIds: readonly number[]; now: Instant },
@@ -277,7 +279,7 @@ const TALLY_TAGS = statement<{ tag: string; count: number; rank: number }>({
     group by t.tag order by 2 desc, t.tag limit $3`,
 });
 
-/** The tags of a project that are used most, each with its number of checks and the rank of the worst of them. */
+/** The most used tags of a project, each with its number of checks and the rank of the worst one. */
 export async function tallyTags(
   db: Db,
   { projectId, now, limit }: { projectId: number; now: Instant; limit: number },
@@ -295,18 +297,18 @@ export type LeanCheck = WatchedCheck & {
   lastDurationMs: number | null;
   /** The stored deadline. */
   downAt: Instant | null;
-  /** The flip that made it down; null while it is not, or the flip is forgotten. */
+  /** The flip that took it down; null if it is not down, or the flip was deleted. */
   down: { since: Instant; reason: FlipReason; exitStatus: number | null } | null;
   channelCount: number;
-  /** The larger of the numbers of the transactions that wrote its settings and its state. */
+  /** The larger of the IDs of the transactions that wrote its settings and its state. */
   lastXid: number;
-  /** The sum of both: another number after every change, also where the one who wrote last had begun first. */
+  /** The sum of both: changes with every write, even if the last writer had begun first. */
   change: number;
-  /** When it was read: of two readings the one with the larger number is the later. */
+  /** When it was read: of two readings, the one with the larger number is newer. */
   readingOrder: number;
 };
 
-/** Rows, and up to where changes are in them: whoever asks for changes since the cursor misses nothing. */
+/** Rows, and a cursor: reading changes since the cursor misses nothing. */
 export type LeanPage = { checks: LeanCheck[]; cursor: number };
 
 type LeanRow = WatchedRow & {
@@ -331,7 +333,7 @@ const LEAN_COLUMNS = `c.id, c.uuid, c.project_id, c.name, c.slug, c.tags, ${WATC
   d.at as down_since, d.reason as down_reason, e.exit_status,
   c.xmin::text::bigint as check_xmin, s.xmin::text::bigint as state_xmin`;
 
-/** Only for those that are down: of the others nothing is looked up. */
+/** Only for checks that are down; nothing is looked up for others. */
 const DOWN_BECAUSE = `left join lateral (
       select f.at, f.reason from flips f
       where s.status = 'down' and f.check_id = c.id and f.to_status = 'down' and f.taken_back_at is null
@@ -342,7 +344,7 @@ const DOWN_BECAUSE = `left join lateral (
       where d.reason = 'fail' and p.check_id = c.id and p.kind = 'f' and p.at = d.at limit 1
     ) as e on true`;
 
-/** The rows of a selection of ids, in its order, with the snapshot that they are of. Without a row there is none. */
+/** The rows for a list of IDs, in its order, with their snapshot. Null if there are no rows. */
 function leanStatement(name: string, { chosen, order }: { chosen: string; order: string }) {
   return statement<LeanRow & SnapshotRow>({
     name,
@@ -372,7 +374,7 @@ export async function listLeanChecks(
 }
 
 const LIST_URGENT_CHECKS = leanStatement("check_rows.list_urgent", {
-  // Numbered after the limit: only the first hundred are sorted through.
+  // Numbered after the limit: only the first hundred are sorted.
   chosen: `select id, row_number() over () as place from (
       select c.id ${WITH_STATE} and c.project_id = $1
       order by ${rank("$2::timestamptz")},
@@ -383,7 +385,7 @@ const LIST_URGENT_CHECKS = leanStatement("check_rows.list_urgent", {
   order: "chosen.place",
 });
 
-/** The checks of a project that need somebody first: down, late, and then by name. */
+/** The checks of a project by urgency: down, late, and then by name. */
 export async function listUrgentChecks(
   db: Db,
   { projectId, now, limit }: { projectId: number; now: Instant; limit: number },
@@ -397,14 +399,14 @@ const FIND_LEAN_CHECKS = leanStatement("check_rows.find", {
   order: "c.id",
 });
 
-/** The checks with these UUIDs, in whatever project; deleted ones are left out. */
+/** The checks with these UUIDs in any project, without deleted ones. */
 export async function findLeanChecks(db: Db, uuids: readonly string[]): Promise<LeanCheck[]> {
   return toPage((await db.query(FIND_LEAN_CHECKS, [toTextArray(uuids)])).rows).checks;
 }
 
 const LIST_CHANGED_CHECKS = leanStatement("check_rows.list_changed", {
-  // Project by project, and ordered afterwards: nearly nothing has changed, and whoever looks for the first of it in the
-  // order of ids goes through the checks of everybody. Of 400,000 that took 390 ms, this way 50.
+  // Project by project, and sorted afterwards: very few rows have changed, and searching for the first of them in ID
+  // order reads the checks of all projects. With 400,000 checks that took 390 ms, this way 50 ms.
   chosen: `select changed.id from unnest($1::bigint[]) as p (id) cross join lateral (
       select c.id ${WITH_STATE} and c.project_id = p.id
         and (age(c.xmin) <= age($2::text::xid) or age(s.xmin) <= age($2::text::xid)) offset 0
@@ -413,7 +415,7 @@ const LIST_CHANGED_CHECKS = leanStatement("check_rows.list_changed", {
   order: "c.id",
 });
 
-/** The checks of these projects that were written since a cursor, at most `limit`. Some may have been told before. */
+/** The checks of these projects written since a cursor, at most `limit`. Some may have been returned before. */
 export async function listChangedChecks(
   db: Db,
   { projectIds, since, limit }: { projectIds: readonly number[]; since: number; limit: number },
@@ -461,7 +463,7 @@ const COUNT_CHECKS = statement<{ project_id: number; count: number }>({
     where project_id = any ($1::bigint[]) and deleted_at is null group by project_id`,
 });
 
-/** How many checks each of these projects has; one without checks is left out. */
+/** Number of checks of these projects; projects without checks are left out. */
 export async function countChecks(db: Db, projectIds: readonly number[]): Promise<Map<number, number>> {
   const { rows } = await db.query(COUNT_CHECKS, [toNumberArray(projectIds)]);
   return new Map(rows.map(({ project_id, count }) => [project_id, count]));
@@ -473,7 +475,7 @@ const COUNT_DOWN = statement<{ project_id: number; count: number }>({
     where c.project_id = any ($1::bigint[]) and c.deleted_at is null and s.status = 'down' group by c.project_id`,
 });
 
-/** How many checks of each of these projects are down; one with none is left out. */
+/** Number of down checks of these projects; projects without one are left out. */
 export async function countDown(db: Db, projectIds: readonly number[]): Promise<Map<number, number>> {
   const { rows } = await db.query(COUNT_DOWN, [toNumberArray(projectIds)]);
   return new Map(rows.map(({ project_id, count }) => [project_id, count]));
@@ -493,7 +495,7 @@ export async function listCheckNames(
   return rows.map(({ project_id, uuid }) => ({ projectId: project_id, uuid }));
 }
 
-/** What has to be known of a check to change it together with others. */
+/** The fields needed to change a check together with others. */
 export type BulkCheck = { id: number; uuid: string; status: StoredStatus };
 
 const FIND_BULK_CHECKS = statement<BulkCheck>({
@@ -502,7 +504,7 @@ const FIND_BULK_CHECKS = statement<BulkCheck>({
     where c.uuid = any ($1::uuid[]) and c.project_id = $2`,
 });
 
-/** The checks of a project with these UUIDs, those that are marked as deleted, too. */
+/** The checks of a project with these UUIDs, including those marked as deleted. */
 export async function findBulkChecks(
   db: Db,
   { uuids, projectId }: { uuids: readonly string[]; projectId: number },
@@ -511,7 +513,7 @@ export async function findBulkChecks(
   return rows;
 }
 
-// Of ten thousand checks few are down, and they are found by the project's own index.
+// Of ten thousand checks few are down, and they are found by an index on the project.
 const LIST_SILENT_CHECKS = statement<{ uuid: string; total: number }>({
   name: "silent_checks.list",
   text: `select c.uuid, (count(*) over ())::int as total
@@ -521,7 +523,7 @@ const LIST_SILENT_CHECKS = statement<{ uuid: string; total: number }>({
     order by c.id limit $3`,
 });
 
-/** The UUIDs of checks that are down and have none of these channels, at most `limit`, and how many there are. */
+/** The UUIDs of down checks that have none of these channels, at most `limit`, and their total number. */
 export async function listSilentChecks(
   db: Db,
   { projectId, channelIds, limit }: { projectId: number; channelIds: readonly number[]; limit: number },
@@ -533,12 +535,12 @@ export async function listSilentChecks(
 export type RecentMark = {
   checkId: number;
   at: Instant;
-  /** A run that ended, a deadline that passed in silence, time that was not observed, a pause. */
+  /** A finished run, a missed deadline, a monitoring gap, a pause. */
   kind: "success" | "fail" | "missed" | "unseen" | "paused";
   durationMs: number | null;
 };
 
-// A check's pings are found by the check alone and are as many as its owner's log holds.
+// The pings of a check are found by the check alone; their number is bounded by the log limit.
 const LIST_RECENT_MARKS = statement<{
   check_id: number;
   at: Instant;
@@ -563,7 +565,7 @@ const LIST_RECENT_MARKS = statement<{
     order by c.id, m.at`,
 });
 
-/** For each of these checks the newest of each sort, at most `limit`, all in the order of time. */
+/** For each of these checks the newest of each kind, at most `limit`, all ordered by time. */
 export async function listRecentMarks(
   db: Db,
   { checkIds, limit }: { checkIds: readonly number[]; limit: number },

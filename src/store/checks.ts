@@ -16,7 +16,7 @@ export type StoredState = {
   state: CheckState;
   /** The deadline; null if there is none. */
   downAt: Instant | null;
-  /** When the sweeper looks next; never after downAt. */
+  /** When the sweeper evaluates it next; never after downAt. */
   sweepAt: Instant | null;
   /** Number of the newest logged success, whose body is kept when the log is trimmed. */
   lastSuccessN: number | null;

@@ -10,7 +10,7 @@ const FIND_PASSWORD = statement<{ hash: string }>({
   text: "select hash from passwords where account_id = $1",
 });
 
-/** The hash of an account's password; null: it has none. */
+/** The password hash of an account; null: it has none. */
 export async function findPassword(db: Db, accountId: number): Promise<string | null> {
   return (await db.query(FIND_PASSWORD, [accountId])).rows[0]?.hash ?? null;
 }
@@ -44,7 +44,7 @@ export type Passkey = {
   uuid: string;
   accountId: number;
   name: string;
-  /** In base64url, as browsers say it. */
+  /** In base64url, as browsers send it. */
   credentialId: string;
   publicKey: Buffer;
   useCount: number;
@@ -91,7 +91,7 @@ const INSERT_PASSKEY = statement({
     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
 });
 
-/** Adds a passkey. One that is known already is a unique_violation. */
+/** Inserts a passkey. One that is already registered is a unique_violation. */
 export async function insertPasskey(tx: Tx, passkey: Omit<Passkey, "id" | "lastUsedAt">): Promise<void> {
   await tx.query(INSERT_PASSKEY, [
     passkey.uuid,
@@ -110,7 +110,7 @@ const FIND_PASSKEY = statement<PasskeyRow>({
   text: `select ${PASSKEY_COLUMNS} from passkeys where credential_id = $1`,
 });
 
-/** The passkey that a browser names. */
+/** The passkey with this credential ID. */
 export async function findPasskey(db: Db, credentialId: string): Promise<Passkey | null> {
   const [row] = (await db.query(FIND_PASSKEY, [credentialId])).rows;
   return row === undefined ? null : toPasskey(row);
@@ -121,7 +121,7 @@ const LIST_PASSKEYS = statement<PasskeyRow>({
   text: `select ${PASSKEY_COLUMNS} from passkeys where account_id = $1 order by id`,
 });
 
-/** The passkeys of an account, the oldest first. */
+/** The passkeys of an account, oldest first. */
 export async function listPasskeys(db: Db, accountId: number): Promise<Passkey[]> {
   return (await db.query(LIST_PASSKEYS, [accountId])).rows.map(toPasskey);
 }
@@ -133,8 +133,8 @@ const WRITE_PASSKEY_USE = statement({
 });
 
 /**
- * Writes down that a passkey was used, and what it has counted; many never count. False: it is gone, or has counted as
- * far before, so that two have the same one.
+ * Records the use of a passkey and its signature counter, which many passkeys never increase. False: it was deleted,
+ * or the counter did not increase, so the passkey may have been cloned.
  */
 export async function writePasskeyUse(
   tx: Tx,
@@ -148,7 +148,7 @@ const DELETE_PASSKEY = statement<{ name: string }>({
   text: "delete from passkeys where account_id = $1 and uuid = $2 returning name",
 });
 
-/** Removes a passkey and returns its name; null: the account has no such passkey. */
+/** Deletes a passkey and returns its name; null: the account has no such passkey. */
 export async function deletePasskey(
   tx: Tx,
   { accountId, uuid }: { accountId: number; uuid: string },
@@ -181,7 +181,7 @@ const WRITE_AUTHENTICATOR = statement({
     where t.confirmed_at is null`,
 });
 
-/** Begins to set an app up. False: there is one that works, and it stays. */
+/** Starts the setup of an app. False: a confirmed one exists and is kept. */
 export async function writeAuthenticator(
   tx: Tx,
   { accountId, sealed, at }: { accountId: number; sealed: Buffer; at: Instant },
@@ -195,7 +195,7 @@ const CONFIRM_AUTHENTICATOR = statement({
     where account_id = $1 and confirmed_at is null`,
 });
 
-/** From now on the app is asked for. False: there is none to be confirmed. */
+/** Confirms the app, which is required from now on. False: there is none to confirm. */
 export async function confirmAuthenticator(
   tx: Tx,
   { accountId, at, step }: { accountId: number; at: Instant; step: number },
@@ -209,7 +209,7 @@ const USE_AUTHENTICATOR_STEP = statement({
     where account_id = $1 and confirmed_at is not null and (last_step is null or last_step < $2)`,
 });
 
-/** Uses the code of a step. False: somebody else has used it, or a later one. */
+/** Uses the code of a time step. False: this or a later one was already used. */
 export async function useAuthenticatorStep(
   tx: Tx,
   { accountId, step }: { accountId: number; step: number },
@@ -236,7 +236,7 @@ const INSERT_CODES = statement({
   text: "insert into recovery_codes (account_id, digest) select $1, unnest($2::bytea[])",
 });
 
-/** Gives an account these recovery codes and no others. */
+/** Replaces the recovery codes of an account. */
 export async function writeRecoveryCodes(
   tx: Tx,
   { accountId, digests }: { accountId: number; digests: readonly Buffer[] },
@@ -250,7 +250,7 @@ const USE_RECOVERY_CODE = statement({
   text: "update recovery_codes set used_at = $3 where account_id = $1 and digest = $2 and used_at is null",
 });
 
-/** Uses a recovery code. False: the account has no such code, or it was used. */
+/** Uses a recovery code. False: the account has no such code, or it was already used. */
 export async function useRecoveryCode(
   tx: Tx,
   { accountId, digest, at }: { accountId: number; digest: Buffer; at: Instant },
@@ -263,7 +263,7 @@ const COUNT_RECOVERY_CODES = statement<{ count: number }>({
   text: "select count(*) as count from recovery_codes where account_id = $1 and used_at is null",
 });
 
-/** How many recovery codes an account has left. */
+/** How many recovery codes are left. */
 export async function countRecoveryCodes(db: Db, accountId: number): Promise<number> {
   return (await db.query(COUNT_RECOVERY_CODES, [accountId])).rows[0]?.count ?? 0;
 }
@@ -278,7 +278,7 @@ const USE_IDENTITY = statement<{ account_id: number }>({
   text: `update oidc_identities set last_used_at = $3 where issuer = $1 and subject = $2 returning account_id`,
 });
 
-/** The account that somebody of the provider is, and that they came now; null: nobody yet. */
+/** The account linked to an identity, and records its use; null: none is linked. */
 export async function useIdentity(
   tx: Tx,
   { issuer, subject, at }: IdentityName & { at: Instant },
@@ -292,7 +292,7 @@ const INSERT_IDENTITY = statement({
     values ($1, $2, $3, $4, $4) on conflict do nothing`,
 });
 
-/** From now on somebody of the provider is this account. False: they are one already. */
+/** Links an identity to an account. False: it is already linked. */
 export async function insertIdentity(
   tx: Tx,
   { issuer, subject, accountId, at }: IdentityName & { accountId: number; at: Instant },
@@ -305,7 +305,7 @@ const DELETE_IDENTITY = statement({
   text: "delete from oidc_identities where account_id = $1 and issuer = $2 and subject = $3",
 });
 
-/** Somebody of the provider is this account no more. False: they were not. */
+/** Unlinks an identity from an account. False: it was not linked. */
 export async function deleteIdentity(
   tx: Tx,
   { issuer, subject, accountId }: IdentityName & { accountId: number },
@@ -324,7 +324,7 @@ const LIST_IDENTITIES = statement<{
     where account_id = $1 order by created_at, issuer, subject`,
 });
 
-/** The providers by which an account may come in. */
+/** The identities linked to an account. */
 export async function listIdentities(db: Db, accountId: number): Promise<Identity[]> {
   const { rows } = await db.query(LIST_IDENTITIES, [accountId]);
   return rows.map(({ issuer, subject, created_at: createdAt, last_used_at: lastUsedAt }) => ({

@@ -825,8 +825,8 @@ type NoticedRow = { uuid: string; name: string; count: number };
 // notice is sent. Checks moved to another project are left out.
 const FIND_NOTICED_CHECKS = statement<NoticedRow>({
   name: "message_facts.list_noticed",
-  // The checks are found first and asked for their project afterwards (`offset 0`): the other way round the planner
-  // goes through all checks of the project for each of them.
+  // The checks are found first and their project is checked afterwards (`offset 0`): otherwise the planner reads all
+  // checks of the project for each of them.
   text: `with told as materialized (
       select check_id from notice_checks where delivery_id = $1
       union

@@ -172,7 +172,7 @@ export async function pruneEmails(
   return (await tx.query(PRUNE_EMAILS, [toTimestamp(before), limit])).count;
 }
 
-/** No zone: none was chosen; pages use the browser's zone, emails see `zoneOfMails`. */
+/** Time zone null: none was chosen; pages use the browser's time zone, emails see `zoneOfMails`. */
 export type Preferences = { tz: string | null; reports: Reports; reminders: Reminders };
 
 const DEFAULT_PREFERENCES: Preferences = { tz: null, reports: DEFAULT_REPORTS, reminders: DEFAULT_REMINDERS };
@@ -297,7 +297,7 @@ export type Reminded = {
   accountId: number;
   reminders: Reminders;
   nextAt: Instant | null;
-  /** Whether any check that they may see is down. */
+  /** Whether any check visible to the account is down. */
   hasDown: boolean;
   isAlive: boolean;
 };
@@ -325,7 +325,7 @@ const WRITE_REPORT_DATES = statement({
     from unnest($1::bigint[], $2::bigint[]) as n (account_id, next_ms) where p.account_id = n.account_id`,
 });
 
-/** When the next reports come, of accounts that this transaction has locked. */
+/** Stores the times of the next reports, for accounts that this transaction has locked. */
 export async function writeReportDates(tx: Tx, next: readonly NextMail[]): Promise<void> {
   await tx.query(WRITE_REPORT_DATES, dateColumnsOf(next));
 }
@@ -336,7 +336,7 @@ const WRITE_REMINDER_DATES = statement({
     from unnest($1::bigint[], $2::bigint[]) as n (account_id, next_ms) where p.account_id = n.account_id`,
 });
 
-/** When the next reminders come, likewise; null: none does. */
+/** Stores the times of the next reminders, likewise; null: none. */
 export async function writeReminderDates(tx: Tx, next: readonly NextMail[]): Promise<void> {
   await tx.query(WRITE_REMINDER_DATES, dateColumnsOf(next));
 }
@@ -373,8 +373,8 @@ type ChangeRow = {
   is_taken_back: boolean;
 };
 
-// An alert comes before a pause at the same instant: commands apply deadlines first. Both parts are read from
-// the end of their index, so that a check that changes often costs no more than the limit.
+// An alert precedes a pause at the same instant, because commands apply deadlines first. Both parts are read from the
+// end of their index, so that a check that changes often costs no more than the limit.
 const LIST_STATUS_CHANGES = statement<ChangeRow>({
   name: "report_facts.list_changes",
   text: `select wanted.check_id, newest.at, newest.from_status, newest.to_status, newest.is_taken_back
@@ -400,8 +400,8 @@ const LIST_STATUS_CHANGES = statement<ChangeRow>({
 export type ReadChanges = { changes: StatusChange[]; isCut: boolean };
 
 /**
- * The changes of checks since an instant, oldest first, by check; of each at most `limitEach`, the newest. Those that
- * never changed are left out.
+ * The changes of checks since an instant, oldest first, by check; at most the newest `limitEach` of each. Checks
+ * without changes are left out.
  */
 export async function listStatusChanges(
   db: Db,
@@ -459,7 +459,7 @@ export type DownCheck = {
   downSinceAt: Instant | null;
 };
 
-/** Checks that are down, of all projects that an account may enter: the first by name, and how many there are. */
+/** Down checks of all projects of an account: the first by name, and their number. */
 export async function listDownChecks(
   db: Db,
   { accountId, limit }: { accountId: number; limit: number },

@@ -14,13 +14,13 @@ const NAMES_BY_CODE = {
 
 export type PostgresErrorName = (typeof NAMES_BY_CODE)[keyof typeof NAMES_BY_CODE];
 
-/** The five-character SQLSTATE of an error that the server sent, or null for any other error. */
+/** The five-character SQLSTATE of a server error, or null for any other error. */
 export function sqlStateOf(error: unknown): string | null {
   if (!(error instanceof Error) || !("code" in error) || !("severity" in error)) return null;
   return typeof error.code === "string" && /^[0-9A-Z]{5}$/.test(error.code) ? error.code : null;
 }
 
-/** The name of an error that the server sent, or null when it is none of those we tell apart. */
+/** The name of a server error, or null if it is not one of those listed. */
 export function postgresErrorName(error: unknown): PostgresErrorName | null {
   const code = sqlStateOf(error);
   return code !== null && code in NAMES_BY_CODE ? NAMES_BY_CODE[code as keyof typeof NAMES_BY_CODE] : null;
@@ -31,7 +31,7 @@ export function isRefusedValue(error: unknown): boolean {
   return /^2[23]/.test(sqlStateOf(error) ?? "");
 }
 
-/** The database cannot be used as it is set up; the message says what to change. */
+/** The database cannot be used with its current configuration; the message says what to change. */
 export class UnusableDatabaseError extends Error {
   override readonly name = "UnusableDatabaseError";
 }
@@ -41,7 +41,7 @@ export class CommitInDoubtError extends Error {
   override readonly name = "CommitInDoubtError";
 }
 
-/** The time limit of a transaction was over before the commit: nothing was done. */
+/** The time limit of a transaction was reached before the commit: nothing was changed. */
 export class OutOfTimeError extends Error {
   override readonly name = "OutOfTimeError";
 }
@@ -62,7 +62,7 @@ const PASSING: readonly PostgresErrorName[] = [
   "out_of_memory",
 ];
 
-/** True if a retry may succeed; it also shows whether a commit in doubt was done. */
+/** True if a retry may succeed; it also reveals whether a commit in doubt was done. */
 export function isDatabaseAway(error: unknown): boolean {
   if (error instanceof CommitInDoubtError || isUnreachable(error)) return true;
   const name = postgresErrorName(error);

@@ -102,7 +102,7 @@ const FIND_FLIPS_BEFORE = statement<FlipRow>({
     ) as before`,
 });
 
-/** For each of these flips the one before it in its check that still counts, if there is one. */
+/** For each of these flips, the previous one of its check that was not retracted, if any. */
 export async function findFlipsBefore(
   db: Db,
   flips: readonly { checkId: number; flipId: number }[],
@@ -127,7 +127,7 @@ export type FlipRange = {
   from?: Instant;
   before?: Instant;
   limit?: number;
-  /** The last flip of the page before. */
+  /** The last flip of the previous page. */
   after?: { at: Instant; id: number };
 };
 
@@ -212,9 +212,9 @@ function toNamed(row: NamedRow): NamedFlip {
 /** Newest flips of all checks that are searched first. */
 const LOOKED_THROUGH_FIRST = 2_000;
 
-// Most projects have one among the newest of all, which are read at once. Of the others each check is asked for its
-// last one by its index: with 3 million flips and a project of 10,000 checks that took 390 ms, the first way 25. Within
-// a project the first goes by the order of writing and the second by time, which differ for replayed signals alone.
+// Most projects have a flip among the newest of all, which are read at once. For other projects, each check is
+// searched by its index: with 3 million flips and a project of 10,000 checks that took 390 ms, the first way 25 ms.
+// Within a project, the first is ordered by insertion and the second by time, which differ only for replayed signals.
 const LIST_NEWEST_FLIPS = statement<NamedRow>({
   name: "newest_flips.of_projects",
   text: `with recent as (
@@ -270,7 +270,7 @@ const LIST_NEWEST_FLIP_IDS = statement<{ id: number }>({
     join checks c on c.id = f.check_id where c.project_id = $1 order by f.id desc limit $3`,
 });
 
-/** The ids of a project's newest flips, at most `limit`, of the `lookedAt` newest of all. */
+/** The IDs of a project's newest flips, at most `limit`, among the `lookedAt` newest of all. */
 export async function listNewestFlipIds(
   db: Db,
   { projectId, lookedAt, limit }: { projectId: number; lookedAt: number; limit: number },
@@ -288,7 +288,10 @@ const LIST_DOWN_SINCE = statement<{ uuid: string; name: string; is_down: boolean
     order by s.status <> 'down', c.name, c.id limit $3`,
 });
 
-/** The checks of a project that went down after an instant, and whether they are down now; those that are, first. */
+/**
+ * The checks of a project that went down after an instant, and whether they are still down; those that are come
+ * first.
+ */
 export async function listDownSince(
   db: Db,
   { projectId, since, limit }: { projectId: number; since: Instant; limit: number },
@@ -298,8 +301,8 @@ export async function listDownSince(
 }
 
 /**
- * In [from, before); an absent end is open. With `beforeId`, what happened at `before` itself is in it as far as its id
- * is smaller: thousands can be dated alike.
+ * In [from, before); an absent bound is open. With `beforeId`, entries at `before` with a smaller ID are included:
+ * thousands can have the same time.
  */
 export type ProjectPage = {
   projectId: number;
@@ -309,7 +312,7 @@ export type ProjectPage = {
   limit: number;
 };
 
-/** SQL for such a page; the table is called `one`. Its parameters: `projectPage`. */
+/** SQL for such a page; the table has the alias `one`. Its parameters: `projectPage`. */
 export function newestOfProject({ table, columns }: { table: string; columns: string }): string {
   return `select newest.* from checks c
     cross join lateral (

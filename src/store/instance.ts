@@ -12,12 +12,12 @@ const FIND_SETTING = statement<{ value: string }>({
   text: "select value from instance_settings where name = $1",
 });
 
-/** A random text created by the first migration: kept by a restored database, different in any other. */
+/** A random text created by the first migration: a restored database keeps it, any other has a different one. */
 export async function findStoredSecret(db: Db): Promise<string | null> {
   return (await db.query(FIND_SETTING, ["secret_key"])).rows[0]?.value ?? null;
 }
 
-/** The secret that digests and signatures are made with, unless the configuration names another. */
+/** The secret for digests and signatures, unless the configuration sets another. */
 export async function findSecretKey(db: Db): Promise<string> {
   const secret = await findStoredSecret(db);
   if (secret === null)
@@ -119,7 +119,7 @@ const TABLES_OF = {
 
 export type StoredName = keyof typeof TABLES_OF | "other";
 
-/** With indexes and what waits to be vacuumed; the rows are an estimate of the first table's, as the planner has it. */
+/** Includes indexes and dead rows; the row count is the planner's estimate for the first table. */
 export type StoredSize = { bytes: number; rowCount: number };
 
 const READ_SIZES = statement<{ name: string; bytes: number; row_count: number }>({
@@ -139,7 +139,7 @@ export async function readSizes(db: Db): Promise<Record<StoredName, StoredSize>>
   };
   const named = Object.entries(TABLES_OF).map(([name, tables]) => [name, take(tables)] as const);
   const { bytes } = take([...left.keys()]);
-  // Rows of many sorts have no number that says something.
+  // For tables with mixed rows, a count means nothing.
   return {
     ...(Object.fromEntries(named) as Record<keyof typeof TABLES_OF, StoredSize>),
     other: { bytes, rowCount: 0 },
@@ -179,7 +179,7 @@ const LOCK_STORED_IDENTITY = statement<IdentityRow>({
   text: `select ${IDENTITY_COLUMNS} from database_identity for update`,
 });
 
-/** What was stored; null before the first start of a server. */
+/** The stored identity; null before the first start of a server. */
 export async function findStoredIdentity(db: Db): Promise<StoredIdentity | null> {
   return toStoredIdentity((await db.query(FIND_STORED_IDENTITY, [])).rows[0]);
 }
@@ -219,9 +219,11 @@ const READ_OID = statement<{ oid: number }>({
   text: "select oid::bigint as oid from pg_database where datname = current_database()",
 });
 
-/** The database that this connection is to. Without the right to read the cluster's identifier, that is null. */
+/**
+ * The identity of the database of this connection. The cluster identifier is null without the permission to read it.
+ */
 export async function readActualIdentity(db: Db): Promise<DatabaseIdentity> {
-  // Asked first: a statement with a function that may not be called fails as a whole.
+  // Checked first: a statement with a function that may not be called fails.
   const mayReadControl = (await db.query(MAY_READ_CONTROL, [])).rows[0]?.may ?? false;
   const [row] = (
     await db.query<{ oid: number; system_identifier?: string }>(
@@ -239,7 +241,7 @@ const INSERT_IDENTITY = statement({
     values ($1, $2, $3, 'normal', $4) on conflict do nothing`,
 });
 
-/** Stores where the data is, unless another process has. */
+/** Stores the identity of the database, unless another process already has. */
 export async function insertIdentity(
   tx: Tx,
   { identity, siteUrl, now }: { identity: DatabaseIdentity; siteUrl: string | null; now: Instant },
@@ -254,7 +256,7 @@ const WRITE_IDENTITY = statement({
     state_since_at = $5, gap_from_at = $6, reason = $7, notice_id = $8`,
 });
 
-/** Replaces what is stored. The caller has locked it. */
+/** Replaces the stored identity. The caller has locked it. */
 export async function writeIdentity(tx: Tx, identity: StoredIdentity): Promise<void> {
   await tx.query(WRITE_IDENTITY, [
     identity.systemIdentifier,
@@ -291,7 +293,7 @@ const FIND_CHALLENGE_ANSWER = statement<{ answer: string }>({
   text: "select answer from identity_challenges where id = $1",
 });
 
-/** The value that was stored under an id; null: none was, in this database. */
+/** The value stored under an ID in this database; null if there is none. */
 export async function findChallengeAnswer(db: Db, id: string): Promise<string | null> {
   return (await db.query(FIND_CHALLENGE_ANSWER, [id])).rows[0]?.answer ?? null;
 }
@@ -326,7 +328,7 @@ const BEGIN_INCIDENT = statement({
     on conflict do nothing`,
 });
 
-/** Inserts an incident. False: another process has, and reports it. */
+/** Inserts an incident. False: another process already has, and reports it. */
 export async function beginIncident(tx: Tx, trouble: HealthProblem & { seenAt: Instant }): Promise<boolean> {
   const { kind, subject, since, seenAt, text } = trouble;
   const { count } = await tx.query(BEGIN_INCIDENT, [
@@ -357,7 +359,7 @@ const END_INCIDENT = statement({
   text: "delete from operator_incidents where trouble = $1 and subject = $2 and seen_at <= $3",
 });
 
-/** Deletes an incident that was not observed since. False: it was, or another process reports its end. */
+/** Deletes an incident that has not been observed since. False: it has, or another process reports its end. */
 export async function endIncident(
   tx: Tx,
   { kind, subject, seenAt }: Pick<Incident, "kind" | "subject" | "seenAt">,
@@ -365,8 +367,7 @@ export async function endIncident(
   return (await tx.query(END_INCIDENT, [kind, subject, toTimestamp(seenAt)])).count === 1;
 }
 
-// Channels that fail, wait at the receiver's request, are at their rate limit or were used recently do not
-// count.
+// Excludes channels that fail, wait at the receiver's request, are at their rate limit or were used recently.
 const FIND_DUE_DELIVERY = statement<{ due_at: Instant | null }>({
   name: "incidents.find_due_delivery",
   text: `select min(greatest(d.created_at, d.next_try_at)) as due_at

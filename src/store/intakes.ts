@@ -68,8 +68,8 @@ export type NewIntake = Omit<Intake, "lastSeq" | "beatAt" | "spoolFill" | "signa
 };
 
 /**
- * Registers an intake: from now on no deadline after its watermark fires. Ids are random, so an existing one
- * is the same intake, which missed the answer.
+ * Registers an intake: from now on no deadline after its watermark fires. IDs are random, so an existing one is the
+ * same intake, which missed the response.
  */
 export async function registerIntake(tx: Tx, intake: NewIntake): Promise<void> {
   await tx.query(REGISTER_INTAKE, [
@@ -88,7 +88,7 @@ const ADVANCE_SEQUENCE = statement({
   text: "update intakes set last_seq = $2 where id = $1 and last_seq = $2 - 1",
 });
 
-/** Claims a batch number at the start of its transaction. False: the batch was applied before. */
+/** Claims a batch number at the start of its transaction. False: the batch was already applied. */
 export async function advanceSequence(
   tx: Tx,
   { intakeId, seq }: { intakeId: string; seq: number },
@@ -206,7 +206,7 @@ export async function listLostIntakes(
 export type Heartbeats = {
   /** The last heartbeat of any intake, open or not; null before the first start. */
   newestBeatAt: Instant | null;
-  /** When a beat last ended a gap in the beats of everybody; null: nobody knows. */
+  /** When a heartbeat last ended a gap of all intakes; null if unknown. */
   gapEndedAt: Instant | null;
 };
 
@@ -252,8 +252,8 @@ const CLOSE_INTAKE_IF_FREE = statement({
 });
 
 /**
- * Closes another intake, unless its row is locked: that is a sign of life, and must not be waited for. False:
- * it is still open, or was closed before.
+ * Closes another intake, unless its row is locked: a lock means that it is alive, so do not wait for it. False: it is
+ * still open, or was already closed.
  */
 export async function closeIntakeIfFree(
   tx: Tx,
@@ -516,7 +516,7 @@ export type StoredVisibility = {
   newestBeatAt: Instant | null;
   /** The newest heartbeat of all intakes; null before the first start. */
   lastBeatAt: Instant | null;
-  /** When a beat last ended a gap in the beats of everybody; null: nobody knows. */
+  /** When a heartbeat last ended a gap of all intakes; null if unknown. */
   gapEndedAt: Instant | null;
   /** The intake with the earliest watermark; null if none is open. */
   holder: { id: string; name: string } | null;

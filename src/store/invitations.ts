@@ -15,7 +15,7 @@ export type Invitation = {
   role: GivenRole | null;
   /** The inviter's address; null: the command line, or a closed account. */
   invitedBy: string | null;
-  /** Who that is now; null likewise. */
+  /** The current account of the inviter; null likewise. */
   inviter: Inviter | null;
   createdAt: Instant;
   expiresAt: Instant;
@@ -72,7 +72,7 @@ export type NewInvitation = Pick<
   inviterId: number | null;
 };
 
-/** Adds an invitation. A second one of the same address into the same project is a unique_violation. */
+/** Inserts an invitation. A second one for the same address and project is a unique_violation. */
 export async function insertInvitation(tx: Tx, invitation: NewInvitation): Promise<void> {
   await tx.query(INSERT, [
     invitation.uuid,
@@ -110,14 +110,14 @@ const LIST = statement<Row>({
   text: `${SELECT} where i.project_id = $1 order by i.email`,
 });
 
-/** The invitations into a project, by their addresses. */
+/** The invitations to a project, by address. */
 export async function listInvitations(db: Db, projectId: number): Promise<Invitation[]> {
   return (await db.query(LIST, [projectId])).rows.map(toInvitation);
 }
 
 const DELETE = statement({ name: "invitations.delete", text: "delete from invitations where id = $1" });
 
-/** Ends an invitation. False: it has ended before. */
+/** Deletes an invitation. False: it does not exist any more. */
 export async function deleteInvitation(tx: Tx, invitationId: number): Promise<boolean> {
   return (await tx.query(DELETE, [invitationId])).count === 1;
 }
@@ -127,7 +127,7 @@ const DELETE_OF_EMAIL = statement({
   text: "delete from invitations where project_id is not distinct from $1 and email = $2",
 });
 
-/** Ends the invitations of an address to a project, or (null) the server. */
+/** Deletes the invitations of an address to a project, or (null) the server. */
 export async function deleteInvitationsOfEmail(
   tx: Tx,
   { projectId, email }: { projectId: number | null; email: string },
@@ -140,7 +140,7 @@ const DELETE_BY = statement<{ email: string; role: GivenRole | null }>({
   text: "delete from invitations where invited_by = $2 and project_id is not distinct from $1 returning email, role",
 });
 
-/** Ends the invitations to a project, or (null) the server, from one inviter; returns their addresses. */
+/** Deletes the invitations to a project, or (null) the server, from one inviter; returns their addresses. */
 export async function deleteInvitationsBy(
   tx: Tx,
   { projectId, inviterId }: { projectId: number | null; inviterId: number },
@@ -150,7 +150,7 @@ export async function deleteInvitationsBy(
 
 const FORGET = statement({ name: "invitations.forget", text: "delete from invitations where email = $1" });
 
-/** Ends every invitation of an address: its account is closed. */
+/** Deletes every invitation of an address, because its account is closed. */
 export async function deleteInvitationsTo(tx: Tx, email: string): Promise<void> {
   await tx.query(FORGET, [email]);
 }

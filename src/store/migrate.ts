@@ -16,37 +16,40 @@ const MIGRATION_FILE = /^(\d{4})_[a-z0-9_]+\.sql$/;
 const MIGRATIONS_TABLE = "schema_migrations";
 /** The schema of the first release, which every upgrade starts from. */
 export const BASELINE = "0001_initial";
-/** What development versions recorded for a step of that name. Their 19 steps were merged into the baseline. */
+/**
+ * The checksum that development versions recorded for the migration of that name. Their 19 migrations were merged
+ * into the baseline.
+ */
 const DEVELOPMENT_CHECKSUM = "375d46da6b144d26f8ed26a1a90094b60449a3614b8fb91cd491f0bda720430c";
-/** Any number will do, as long as nothing else in the database takes the same advisory lock. */
+/** An arbitrary number that no other advisory lock in the database uses. */
 const ADVISORY_LOCK_KEY = 7_064_531_920;
 /**
  * How long one attempt waits for a table. Every statement that needs the table queues behind a waiting ALTER, so this
  * is well below the 500 ms that recording waits for a lock.
  */
 const ATTEMPT_LOCK_TIMEOUT_MS = 200;
-/** The pause before the next attempt, doubled each time up to the maximum. Recording catches up in it. */
+/** The pause before the next attempt, doubled each time up to the maximum. Recording catches up during the pause. */
 const RETRY_PAUSE_MS_MIN = 500;
 const RETRY_PAUSE_MS_MAX = 5_000;
-/** After this a table counts as locked for good: the migration fails, and nothing of its file is kept. */
+/** After this time the migration fails, and nothing of its file is kept. */
 const LOCK_WAIT_MS_MAX = 10 * 60_000;
 /** Sessions that are named as possible holders of a lock. */
 const HOLDERS_NAMED_MAX = 3;
-/** SQLSTATE of a statement that a read-only server refuses. */
+/** SQLSTATE of a statement that a read-only server rejects. */
 const READ_ONLY_CODE = "25006";
-/** How often it is asked whether the other process is done. */
+/** How often to check whether the other process has finished. */
 const TURN_POLL_MS = 200;
 
 export type MigrateOptions = DatabaseOptions & {
-  /** Another folder of steps, for tests. */
+  /** Another folder of migrations, for tests. */
   directory?: string;
   /** Called once if another process is migrating. */
   onTurn?: () => void;
   /** Called after each attempt that could not lock a table. */
   onLocked?: (wait: LockWait) => void;
-  /** How long locked tables are tried again, and another process is waited for. Throws LockedTableError after that. */
+  /** How long to retry locked tables and to wait for another process. Throws LockedTableError after that. */
   lockWaitMs?: number;
-  /** Ends either wait. A step that has begun is finished. */
+  /** Ends either wait. A migration that has begun is finished. */
   signal?: AbortSignal;
 };
 
@@ -56,16 +59,16 @@ export type LockWait = { step: string; holders: string[] };
 /** A table stayed locked by another session for longer than the caller waits. */
 export class LockedTableError extends UnusableDatabaseError {}
 
-/** Names of the steps that the database has, and of those it lacks, in order. */
+/** Names of the applied and of the pending migrations, in order. */
 export type MigrationPlan = { applied: string[]; pending: string[] };
 
 type LoaderStrategy = NonNullable<RunnerOption["migrationLoaderStrategies"]>[number];
 type Step = { name: string; path: string; text: string; checksum: string };
 
 /**
- * Applies every missing step and returns their names. Several processes may call it at once: one works, the
- * others wait and find nothing left. Throws UnusableDatabaseError on a newer, altered or unreleased schema, LockedTableError
- * where a table stays locked, and the reason of the signal.
+ * Applies pending migrations and returns their names. Several processes may call it at once: one applies them, the
+ * others wait. Throws UnusableDatabaseError on a newer, altered or unreleased schema, LockedTableError if a table
+ * stays locked, and the reason of the signal.
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
   await refuseTransactionPooling(options);
@@ -82,12 +85,12 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
     }
     return pending;
   } finally {
-    // Ends the session, and with it the lock and any transaction that a failed step left open.
+    // Ends the session, and with it the lock and any transaction that a failed migration left open.
     await client.end();
   }
 }
 
-/** Runs the missing steps. An attempt that cannot lock a table is rolled back, and made again after a pause. */
+/** Runs the pending migrations. An attempt that cannot lock a table is rolled back, and repeated after a pause. */
 async function runUntilUnlocked(client: pg.Client, steps: Step[], options: MigrateOptions): Promise<void> {
   const { lockWaitMs = LOCK_WAIT_MS_MAX, onLocked, signal } = options;
   const deadline = performance.now() + lockWaitMs;
@@ -113,7 +116,10 @@ async function runUntilUnlocked(client: pg.Client, steps: Step[], options: Migra
   }
 }
 
-/** Which sessions have held table locks for longest. Names of applications are theirs to choose, so they are cut. */
+/**
+ * The sessions that have held table locks for longest. Application names are chosen by clients, so they are
+ * truncated.
+ */
 async function listLockHolders(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ name: string; pid: number; seconds: number }>(
     `select left(coalesce(nullif(a.application_name, ''), a.backend_type), 64) as name, a.pid,
@@ -128,7 +134,7 @@ async function listLockHolders(client: pg.Client): Promise<string[]> {
   return rows.map(({ name, pid, seconds }) => `${name} (pid ${pid}, open for ${seconds} s)`);
 }
 
-/** Asked again and again instead of waited for in the server: a process that is told to stop must not hang there. */
+/** Polls instead of waiting in the server: a process that is asked to stop must not hang there. */
 async function takeTurn(client: pg.Client, { onTurn, lockWaitMs, signal }: MigrateOptions): Promise<void> {
   const deadline = performance.now() + (lockWaitMs ?? Number.POSITIVE_INFINITY);
   for (let isFirst = true; ; isFirst = false) {
@@ -143,7 +149,7 @@ async function takeTurn(client: pg.Client, { onTurn, lockWaitMs, signal }: Migra
   }
 }
 
-/** Throws UnusableDatabaseError when the server takes no changes. It may do so later: the error counts as unreachable. */
+/** Throws UnusableDatabaseError if the server is read-only. That may change, so the error counts as unreachable. */
 async function refuseReadOnly(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ is_read_only: boolean }>(
     "select current_setting('transaction_read_only')::bool as is_read_only",
@@ -156,7 +162,10 @@ async function refuseReadOnly(client: pg.Client): Promise<void> {
   throw Object.assign(error, { code: READ_ONLY_CODE });
 }
 
-/** Throws UnusableDatabaseError when tables cannot be made. Asked first, because the runner's own error hides the code. */
+/**
+ * Throws UnusableDatabaseError if tables cannot be created. Checked first, because the runner's own error hides the
+ * code.
+ */
 async function refuseUnprivileged(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{
     user: string;
@@ -177,7 +186,7 @@ async function refuseUnprivileged(client: pg.Client): Promise<void> {
   );
 }
 
-/** What `migrate` would do, without doing it. Throws UnusableDatabaseError as `migrate` does. */
+/** The pending migrations, without applying them. Throws UnusableDatabaseError as `migrate` does. */
 export async function planMigrations(options: MigrateOptions): Promise<MigrationPlan> {
   const client = await connectAlone(options);
   try {
@@ -187,7 +196,7 @@ export async function planMigrations(options: MigrateOptions): Promise<Migration
   }
 }
 
-/** Whether some process is migrating the database at this moment. */
+/** Whether a process is migrating the database right now. */
 export async function isBeingMigrated(options: DatabaseOptions): Promise<boolean> {
   const client = await connectAlone(options);
   try {
@@ -203,7 +212,7 @@ export async function isBeingMigrated(options: DatabaseOptions): Promise<boolean
   }
 }
 
-/** Throws UnusableDatabaseError, saying what to do, unless a process can work on the database as it is. */
+/** Throws UnusableDatabaseError with advice, unless the database can be used. */
 export async function verifyUsable(options: MigrateOptions): Promise<void> {
   await refuseTransactionPooling(options);
   await verifySchema(options);
@@ -215,7 +224,7 @@ export async function verifyUsable(options: MigrateOptions): Promise<void> {
   }
 }
 
-/** Throws UnusableDatabaseError, saying what to do, unless the schema is exactly the one this code knows. */
+/** Throws UnusableDatabaseError with advice, unless the schema exactly matches this code. */
 export async function verifySchema(options: MigrateOptions): Promise<void> {
   const { applied, pending } = await planMigrations(options);
   if (pending.length === 0) return;
@@ -235,7 +244,7 @@ function readSteps(directory: string): Step[] {
     }
     const path = join(directory, file);
     const text = readFileSync(path, "utf8");
-    // Line ends are left out: a checkout on Windows may have changed them.
+    // Line endings are ignored: a checkout on Windows may have changed them.
     const checksum = createHash("sha256").update(text.replaceAll("\r\n", "\n")).digest("hex");
     return { name: basename(file, ".sql"), path, text, checksum };
   });
@@ -285,7 +294,7 @@ async function readRecordedChecksums(client: pg.Client): Promise<Map<string, str
 
 async function runSteps(client: pg.Client, steps: Step[], directory: string): Promise<void> {
   const byPath = new Map(steps.map((step) => [step.path, step]));
-  // The checksum is written by the step's own transaction: there is never one without the other.
+  // The checksum is written in the transaction of the migration: neither exists without the other.
   const withChecksum: LoaderStrategy = {
     extensions: [".sql"],
     loader: async (paths) =>
@@ -314,7 +323,7 @@ async function runSteps(client: pg.Client, steps: Step[], directory: string): Pr
     migrationsTable: MIGRATIONS_TABLE,
     migrationLoaderStrategies: [withChecksum],
     singleTransaction: false,
-    // The advisory lock is held already; it also covers the comparison above.
+    // The advisory lock is already held; it also covers the comparison above.
     noLock: true,
     log: () => {},
   });
@@ -323,7 +332,9 @@ async function runSteps(client: pg.Client, steps: Step[], directory: string): Pr
 // Detects a connection pooler that changes the server under an open connection; see
 // docs/decisions/0007-pgbouncer.md.
 
-/** A pool with one server connection makes the second question wait for the first; that is an answer, too. */
+/**
+ * With a single server connection in the pool, the second query waits for the first, which also reveals the pooler.
+ */
 const PROBE_TIMEOUT_MS = 2_000;
 
 const ADVICE =
@@ -331,11 +342,11 @@ const ADVICE =
   "Overdue uses prepared statements, timeouts, and advisory locks, which this mode " +
   "does not support. Connect to PostgreSQL directly, or to a pool with pool_mode = session.";
 
-/** Throws UnusableDatabaseError when connections do not keep their server. Costs one connection if they do. */
+/** Throws UnusableDatabaseError if connections do not keep their server. Costs one connection if they do. */
 export async function refuseTransactionPooling(options: DatabaseOptions): Promise<void> {
   const first = await connect(options);
   try {
-    // PostgreSQL tells its process id when a connection starts; a pooler tells a number of its own.
+    // PostgreSQL sends its process ID when a connection starts; a pooler sends its own number.
     const ours = (first as unknown as { processID: number | null }).processID;
     if ((await backendPid(first)) === ours) return;
     if (!(await keepsItsServer(first, options))) throw new UnusableDatabaseError(ADVICE);
@@ -353,12 +364,12 @@ async function backendPid(client: pg.Client): Promise<number> {
   return rows[0]?.pid ?? 0;
 }
 
-/** A second connection takes a server and holds it in a transaction; in transaction mode it is the first one's. */
+/** A second connection holds a server in a transaction; in transaction mode it is the first one's. */
 async function keepsItsServer(first: pg.Client, options: DatabaseOptions): Promise<boolean> {
   const second = await connect(options);
   try {
     const before = await backendPid(first);
-    // A pooler that takes its servers in turn shows itself here, one that reuses the last one below.
+    // A pooler that rotates its servers is detected here, one that reuses the last one below.
     if ((await backendPid(first)) !== before) return false;
     await second.query("begin");
     const held = await backendPid(second);

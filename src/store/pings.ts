@@ -1,5 +1,5 @@
-// The ping log, bodies of pings, and moving bodies to an object store. A row is found by its check alone,
-// since only the newest few hundred of a check are kept; see docs/decisions.
+// The ping log, bodies of pings, and moving bodies to an object store. A row is found by its check alone, because
+// only the newest few hundred of a check are kept; see docs/decisions.
 import type { Instant } from "../core/instant.ts";
 import { MOVABLE_BODY_BYTES_MIN } from "../core/limits.ts";
 import type { SignalKind } from "../core/signal.ts";
@@ -121,11 +121,7 @@ const FIND_PING = statement<PingRow>({
   text: `select ${PING_COLUMNS} from pings where check_id = $1 and n = $2`,
 });
 
-/**
- * One ping by its number; null when it was never there or has been trimmed.
- *
- * @internal Only tests use it.
- */
+/** One ping by its number; null if it does not exist or has been trimmed. @internal Only tests use it. */
 export async function findPing(db: Db, { checkId, n }: { checkId: number; n: number }): Promise<Ping | null> {
   const { rows } = await db.query(FIND_PING, [checkId, n]);
   return rows[0] === undefined ? null : toPing(rows[0]);
@@ -140,7 +136,7 @@ const FIND_LAST_PINGS = statement<PingRow>({
     ) as last`,
 });
 
-/** For each of these checks, given once, the newest logged ping at an instant; without one it is left out. */
+/** For each of these checks, given once, the newest logged ping at an instant; checks without one are left out. */
 export async function findLastPings(
   db: Db,
   moments: readonly { checkId: number; at: Instant }[],
@@ -188,7 +184,7 @@ const TRIM_PINGS = statement<RunRow>({
     returning p.check_id, p.n, p.at, p.kind, p.duration_ms`,
 });
 
-/** Removes the pings up to a number, for several checks, and returns the runs that leave the log with them. */
+/** Deletes the pings up to a number, for several checks, and returns the runs that leave the log with them. */
 export async function trimPings(
   tx: Tx,
   trims: readonly { checkId: number; through: number }[],
@@ -255,7 +251,7 @@ const FIND_BODY = statement<BodyRow>({
   text: "select check_id, n, at, body, object_key from ping_bodies where check_id = $1 and n = $2",
 });
 
-/** The body of one ping or where it is, or null when it had none or has been trimmed. */
+/** The body of one ping or its object key; null if it had none or has been trimmed. */
 export async function findBody(
   db: Db,
   { checkId, n }: { checkId: number; n: number },

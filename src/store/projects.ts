@@ -126,7 +126,7 @@ const RENAME_PROJECT = statement({
   text: "update projects set name = $2 where id = $1",
 });
 
-/** Gives a project another name. */
+/** Renames a project. */
 export async function renameProject(
   tx: Tx,
   { projectId, name }: { projectId: number; name: string },
@@ -139,7 +139,7 @@ const WRITE_PROJECT_ZONE = statement({
   text: "update projects set tz = $2 where id = $1",
 });
 
-/** In which zone messages to the chats of a project name times. */
+/** Sets the time zone of messages to the chats of a project. */
 export async function writeProjectZone(
   tx: Tx,
   { projectId, zone }: { projectId: number; zone: string },
@@ -152,7 +152,7 @@ const WRITE_PING_KEY = statement({
   text: "update projects set ping_key = $2 where id = $1",
 });
 
-/** Gives a project another ping key, or (null) none. */
+/** Replaces the ping key of a project, or (null) removes it. */
 export async function writePingKey(
   tx: Tx,
   { projectId, pingKey }: { projectId: number; pingKey: string | null },
@@ -165,7 +165,7 @@ const HIDE_PROJECT = statement({
   text: "update projects set ping_key = null, badge_key = $2 where id = $1",
 });
 
-/** Removes the keys of a project. */
+/** Deletes the keys of a project. */
 export async function hideProject(
   tx: Tx,
   { projectId, badgeKey }: { projectId: number; badgeKey: string },
@@ -275,7 +275,7 @@ const LOCK_PROJECT = statement<{ id: number }>({
   text: "select id from projects where id = $1 for update",
 });
 
-/** Locks a project, and with it who is a member of it. False: it is gone. */
+/** Locks a project, and with it its members. False: it does not exist any more. */
 export async function lockProject(tx: Tx, projectId: number): Promise<boolean> {
   return (await tx.query(LOCK_PROJECT, [projectId])).count === 1;
 }
@@ -296,7 +296,7 @@ const INSERT_MEMBER = statement({
     on conflict do nothing`,
 });
 
-/** Adds a member. False: it was one before, with its role unchanged. */
+/** Adds a member. False: it already was one, and its role is unchanged. */
 export async function insertMember(
   tx: Tx,
   { projectId, accountId, role, at }: { projectId: number; accountId: number; role: Role; at: Instant },
@@ -421,7 +421,7 @@ const COUNT_CHECKS_MADE_SINCE = statement<{ count: number }>({
     where project_id = $1 and deleted_at is null and created_at > $2`,
 });
 
-/** How many checks were made in a project since an instant. */
+/** Number of checks created in a project since an instant. */
 export async function countChecksMadeSince(
   db: Db,
   { projectId, since }: { projectId: number; since: Instant },

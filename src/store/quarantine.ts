@@ -72,7 +72,7 @@ export type QuarantinedPing = {
   id: number;
   at: Instant;
   reason: string;
-  /** Null: the check is not known, or deleted. */
+  /** Null: the check is unknown or deleted. */
   check: { uuid: string; name: string } | null;
 };
 
@@ -89,7 +89,7 @@ const LIST_TOLD = statement<{
     order by r.id desc limit $1`,
 });
 
-/** The newest quarantined signals, without what they hold. */
+/** The newest quarantined signals, without their contents. */
 export async function listQuarantinedPings(db: Db, limit: number): Promise<QuarantinedPing[]> {
   const { rows } = await db.query(LIST_TOLD, [limit]);
   return rows.map(({ id, at, reason, uuid, name }) => {
@@ -102,7 +102,7 @@ const COUNT = statement<{ count: number; oldest_at: Instant | null }>({
   text: "select count(*)::int as count, min(at) as oldest_at from rejected_signals",
 });
 
-// By itself: a condition that may be left out would keep the plan from using the index.
+// A separate statement: an optional condition would keep the plan from using the index.
 const COUNT_OF_CHECK = statement<{ count: number; oldest_at: Instant | null }>({
   name: "rejected_signals.count_of_check",
   text: "select count(*)::int as count, min(at) as oldest_at from rejected_signals where check_id = $1",
@@ -123,7 +123,7 @@ const LOCK_AFTER = statement<RejectedRow>({
   text: `select ${COLUMNS} from rejected_signals where id > $1 order by id limit 1 for update skip locked`,
 });
 
-/** Locks the first signal after a number that nobody else is retrying; null: there is none. */
+/** Locks the first signal after an ID that no other process is retrying; null: there is none. */
 export async function lockRejectedSignalAfter(tx: Tx, id: number): Promise<RejectedSignal | null> {
   const [row] = (await tx.query(LOCK_AFTER, [id])).rows;
   return row === undefined ? null : toRejectedSignal(row);

@@ -1,4 +1,4 @@
-// Packed runs come back as they were, and are small.
+// Packing runs is lossless and compact.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type EndedRun, packRuns, unpackRuns } from "./runs.ts";

@@ -35,8 +35,8 @@ const LIST_PACKED_RUNS = statement<{ runs: Buffer }>({
 });
 
 /**
- * The newest runs of a check that ended since an instant and have left the log, at most `limit`, oldest first. A check
- * that is pinged every second has millions of them, of which no more are unpacked than are asked for.
+ * The newest runs of a check that ended since an instant and have left the log, at most `limit`, oldest first. A
+ * check that is pinged every second has millions of them; only the requested ones are unpacked.
  */
 export async function listPackedRuns(
   db: Db,
@@ -87,7 +87,7 @@ export async function deleteRunChunksOfCheck(tx: Tx, checkId: number): Promise<v
   await tx.query(DELETE_RUN_CHUNKS_OF_CHECK, [checkId]);
 }
 
-/** A run that has ended. Its start is its end less its duration, where that is known. */
+/** A finished run. Its start is its end minus its duration, if known. */
 export type EndedRun = { endAt: Instant; outcome: "success" | "fail"; durationMs: number | null };
 
 const FAILED = 1;
@@ -95,15 +95,15 @@ const TIMED = 2;
 const FLAG_COUNT = 4;
 
 /**
- * Packs runs in their order. Each is a number made of the outcome, whether a duration follows, and the
- * distance to the end of the run before it (back and forth by turns); then the duration.
+ * Packs runs in order. Each is a number made of the outcome, whether a duration follows, and the (zigzag-encoded)
+ * distance to the end of the previous run; then the duration.
  */
 export function packRuns(runs: readonly EndedRun[]): Buffer {
   const bytes: number[] = [];
   let before = 0;
   for (const { endAt, outcome, durationMs } of runs) {
     const distance = endAt - before;
-    // Two runs may end in either order when one of them was replayed, so the sign is folded into the number.
+    // A replayed run may end before the previous one, so the sign is folded into the number.
     const folded = distance >= 0 ? distance * 2 : -distance * 2 - 1;
     const flags = (outcome === "fail" ? FAILED : 0) + (durationMs === null ? 0 : TIMED);
     writeNumber(bytes, folded * FLAG_COUNT + flags);
@@ -113,7 +113,7 @@ export function packRuns(runs: readonly EndedRun[]): Buffer {
   return Buffer.from(bytes);
 }
 
-/** The runs that were packed, in the same order. Throws when the bytes are not what `packRuns` makes. */
+/** Unpacks runs, in the same order. Throws if the bytes were not made by `packRuns`. */
 export function unpackRuns(bytes: Uint8Array): EndedRun[] {
   const runs: EndedRun[] = [];
   const from = { offset: 0 };
@@ -132,7 +132,10 @@ export function unpackRuns(bytes: Uint8Array): EndedRun[] {
   return runs;
 }
 
-/** Seven bits a byte, lowest first; the eighth says that more follow. By division: numbers exceed 32 bits. */
+/**
+ * Seven bits per byte, lowest first; the eighth bit means that more follow. Uses division, because numbers exceed 32
+ * bits.
+ */
 function writeNumber(bytes: number[], value: number): void {
   let rest = value;
   while (rest >= 128) {
@@ -178,7 +181,7 @@ const ADD_DAY_TOTALS = statement({
       duration_max_ms = greatest(d.duration_max_ms, excluded.duration_max_ms)`,
 });
 
-/** Adds totals to the stored days of checks; a day that was not there begins with them. */
+/** Adds totals to the stored days of checks; missing days are created. */
 export async function addDayTotals(
   tx: Tx,
   days: readonly { checkId: number; totals: DayTotals }[],
@@ -200,7 +203,7 @@ const LIST_DAYS = statement<DayRow>({
     from check_days where check_id = $1 and day >= $2 order by day`,
 });
 
-/** The stored days of a check from a day on, oldest first. Days without a run are not there. */
+/** The stored days of a check from a day on, oldest first. Days without a run are missing. */
 export async function listDays(
   db: Db,
   { checkId, fromDay }: { checkId: number; fromDay: string },

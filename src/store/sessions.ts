@@ -24,7 +24,7 @@ export type Session = {
   remoteAddr: string | null;
 };
 
-/** An account with what its owner sees the pages in; no zone: that of the browser. */
+/** An account with its display preferences; time zone null: that of the browser. */
 export type Person = Account & { theme: Theme; density: Density; zone: string | null };
 
 type SessionRow = {
@@ -68,7 +68,7 @@ export type NewSession = {
   remoteAddr: string | null;
 };
 
-/** Adds a session, and returns its id. */
+/** Inserts a session, and returns its ID. */
 export async function insertSession(tx: Tx, session: NewSession): Promise<number> {
   const { digest, accountId, method, createdAt, provenAt, ua, remoteAddr } = session;
   const { rows } = await tx.query(INSERT, [
@@ -90,7 +90,7 @@ const TRIM = statement({
     )`,
 });
 
-/** Deletes all but the last used sessions of an account. */
+/** Deletes all but the most recently used sessions of an account. */
 export async function trimSessions(
   tx: Tx,
   { accountId, keep }: { accountId: number; keep: number },
@@ -107,7 +107,7 @@ const FIND = statement<FoundRow>({
     where s.digest = $1`,
 });
 
-/** The session with this digest and whose it is. */
+/** The session with this digest, and its account. */
 export async function findSessionByDigest(
   db: Db,
   digest: Buffer,
@@ -124,7 +124,7 @@ const LIST = statement<SessionRow>({
   text: `select ${COLUMNS} from sessions s where s.account_id = $1 order by s.seen_at desc, s.id desc`,
 });
 
-/** The sessions of an account, those used last first. */
+/** The sessions of an account, most recently used first. */
 export async function listSessionsOfAccount(db: Db, accountId: number): Promise<Session[]> {
   return (await db.query(LIST, [accountId])).rows.map(toSession);
 }
@@ -140,7 +140,7 @@ const LIST_LIVE_VIEWERS = statement<{ session_id: number; project_id: number }>(
       join members m on m.project_id = w.project_id and m.account_id = s.account_id`,
 });
 
-/** Those of them that are still signed in and members. */
+/** Those connections whose users are still signed in and members. */
 export async function listLiveViewers(db: Db, watching: readonly LiveViewer[]): Promise<LiveViewer[]> {
   const { rows } = await db.query(LIST_LIVE_VIEWERS, [
     toNumberArray(watching.map(({ sessionId }) => sessionId)),

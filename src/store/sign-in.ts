@@ -51,7 +51,7 @@ const INSERT_TOKEN = statement({
 
 export type NewToken = Omit<Token, "id" | "usedAt"> & { digest: Buffer; createdAt: Instant };
 
-/** Adds a token. */
+/** Inserts a token. */
 export async function insertToken(tx: Tx, token: NewToken): Promise<void> {
   await tx.query(INSERT_TOKEN, [
     token.uuid,
@@ -92,7 +92,7 @@ const FIND_NEWEST_TOKEN = statement<TokenRow>({
   text: `select ${TOKEN_COLUMNS} from sign_in_tokens where account_id = $1 and purpose = $2 order by id desc limit 1`,
 });
 
-/** The last token of a purpose that an account was given. */
+/** The last token of a purpose that was created for an account. */
 export async function findNewestToken(
   db: Db,
   { accountId, purpose }: { accountId: number; purpose: TokenPurpose },
@@ -106,7 +106,7 @@ const USE_TOKEN = statement({
   text: "update sign_in_tokens set used_at = $2 where id = $1 and used_at is null",
 });
 
-/** Uses a token. False: it was used before. */
+/** Uses a token. False: it was already used. */
 export async function useToken(tx: Tx, { tokenId, at }: { tokenId: number; at: Instant }): Promise<boolean> {
   return (await tx.query(USE_TOKEN, [tokenId, toTimestamp(at)])).count === 1;
 }
@@ -251,7 +251,7 @@ const LOCK_ATTEMPTS = statement<{ full_at: Instant }>({
     on conflict (kind, digest) do update set full_at = a.full_at returning full_at`,
 });
 
-/** When the bucket of somebody will be full; a new one is full at `now`. Locks it for the transaction. */
+/** When a bucket will be full; a new one is full at `now`. Locks it for the transaction. */
 export async function lockAttempts(
   tx: Tx,
   { kind, digest, now }: { kind: AttemptKind; digest: Buffer; now: Instant },
@@ -264,7 +264,7 @@ const WRITE_ATTEMPTS = statement({
   text: "update attempts set full_at = $3 where kind = $1 and digest = $2",
 });
 
-/** When the bucket will be full from now on. */
+/** Stores when the bucket will be full. */
 export async function writeAttempts(
   tx: Tx,
   { kind, digest, fullAt }: { kind: AttemptKind; digest: Buffer; fullAt: Instant },
@@ -286,13 +286,13 @@ export async function pruneAttempts(
   return (await tx.query(PRUNE_ATTEMPTS, [toTimestamp(before), limit])).count;
 }
 
-/** Somebody came in; no more of it is kept than its owner needs to tell who it was. */
+/** A sign-in, with only the details its owner needs to recognize it. */
 export type SignIn = {
   at: Instant;
   method: SignInMethod;
   ua: string;
   remoteAddr: string | null;
-  /** Wrong passwords and codes since the one before. */
+  /** Wrong passwords and codes since the previous one. */
   failedCount: number;
 };
 
@@ -303,7 +303,7 @@ const INSERT_SIGN_IN = statement({
     values ($1, $2, $3, $4, $5, coalesce((select count from failed), 0))`,
 });
 
-/** Adds a sign-in to the record of an account; what failed before it is told by it from now on. */
+/** Records a sign-in of an account, with the number of failed attempts before it. */
 export async function insertSignIn(
   tx: Tx,
   signIn: Omit<SignIn, "failedCount"> & { accountId: number },
@@ -370,7 +370,7 @@ export async function pruneSignIns(
 
 const COUNT_FAILURE = statement({
   name: "sign_in_failures.add",
-  // Somebody may be closing the account just now: it is waited for, and then nobody's.
+  // The account may be being closed: waits for that, and then counts for no account.
   text: `insert into sign_in_failures as f (account_id, count, last_at)
     values ((select id from accounts where id = $1 for key share), 1, $2)
     on conflict (account_id) do update set count = f.count + 1, last_at = $2`,
@@ -381,8 +381,8 @@ const DELETE_WITHOUT_ACCOUNT = statement({
 });
 
 /**
- * Counts a wrong password or code; null: for an address that has no account. Nothing is left of such a one, but it takes
- * as long: the same statements, and a commit of something written.
+ * Counts a wrong password or code; null: for an address without an account. Nothing is stored for those, but it takes
+ * as long: the same statements, and a commit of a written row.
  */
 export async function addSignInFailure(
   tx: Tx,
@@ -397,7 +397,7 @@ const FIND_SIGN_IN_FAILURES = statement<{ count: number; last_at: Instant }>({
   text: "select count, last_at from sign_in_failures where account_id = $1",
 });
 
-/** How often somebody failed to come into an account since its last sign-in, and when last; null: nobody did. */
+/** Number and time of failed sign-ins to an account since its last sign-in; null: none. */
 export async function findSignInFailures(
   db: Db,
   accountId: number,

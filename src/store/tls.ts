@@ -1,5 +1,5 @@
-// How a connection to PostgreSQL is encrypted: sslmode, sslrootcert, sslcert and sslkey, as libpq defines them. The
-// driver gives some modes another meaning and has no fallback, so it gets finished options from here.
+// Encryption of PostgreSQL connections: sslmode, sslrootcert, sslcert and sslkey, as libpq defines them. The driver
+// gives some modes another meaning and has no fallback, so it gets complete options from here.
 import { readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -19,14 +19,14 @@ export type TlsOptions = {
 type Encryption = TlsOptions | false;
 
 export type TlsPlan = {
-  /** The database address without what is said here. */
+  /** The database URL without the parameters handled here. */
   url: string;
   first: Encryption;
-  /** What is tried when the server refuses the first; null for nothing. */
+  /** Tried if the server rejects the first; null for nothing. */
   fallback: Encryption | null;
 };
 
-/** Parameters that are read here. The driver must not see them, or it would overrule the options. */
+/** Parameters that are handled here. The driver must not see them, because they would override the options. */
 const OWN_PARAMETERS = [
   "sslmode",
   "ssl",
@@ -38,7 +38,7 @@ const OWN_PARAMETERS = [
 ];
 const SYSTEM_ROOTS = "system";
 
-/** Reads the files that the address names. Throws UnusableDatabaseError, saying what to change. */
+/** Reads the files named in the URL. Throws UnusableDatabaseError with advice. */
 export function tlsPlanOf(url: string): TlsPlan {
   const [place = "", query = ""] = url.split(/\?(.*)/s);
   const given = new URLSearchParams(query);
@@ -66,14 +66,14 @@ function trustOf(mode: Exclude<SslMode, "disable">, root: string | null): TlsOpt
   const ca = rootCertificate(root);
   if (ca !== null) return { ca, ...(isAnyName && { checkServerIdentity: () => undefined }) };
   if (mode === "require") return { rejectUnauthorized: false };
-  // libpq would refuse this, too; with the name checked, the public authorities are a sound choice.
+  // libpq would reject this, too; because the host name is checked, public certificate authorities are safe here.
   if (mode === "verify-full") return {};
   throw new UnusableDatabaseError(
     "sslmode=verify-ca requires a root certificate. Set sslrootcert in the database URL to its file, or use sslmode=verify-full.",
   );
 }
 
-/** The file that was named, or libpq's own place if there is one. */
+/** The configured file, or libpq's default location if it exists. */
 function rootCertificate(named: string | null): string | null {
   if (named !== null) return readNamed("sslrootcert", named);
   const usual = join(homedir(), ".postgresql", "root.crt");
@@ -100,7 +100,7 @@ function readNamed(parameter: string, path: string): string {
   }
 }
 
-/** What of the driver's connection is used here and not in its types. */
+/** The parts of the driver's connection that are used here and missing in its types. */
 type Driver = {
   stream: NodeJS.EventEmitter & { destroy(): void };
   ssl: Encryption;
@@ -109,14 +109,14 @@ type Driver = {
 };
 const DriverConnection = pg.Connection as unknown as new (config: object) => Driver & NodeJS.EventEmitter;
 
-/** The error of a server that answers a wish for TLS with no. */
+/** The error of a server without TLS support. */
 const NOT_OFFERED_TEXT = "The server does not support SSL connections";
-/** No line of pg_hba.conf admits this kind of connection. */
+/** No line of pg_hba.conf allows this kind of connection. */
 const NOT_ADMITTED_CODE = "28000";
 
 /**
- * The connection of `allow` and `prefer`: what the server refuses before it asks for a password is tried once more with
- * the other encryption.
+ * The connection of `allow` and `prefer`: if the server rejects it before asking for a password, it is retried once
+ * with the other encryption.
  */
 class FallbackConnection extends DriverConnection {
   #fallback: Encryption | null;
@@ -135,7 +135,7 @@ class FallbackConnection extends DriverConnection {
     super.connect(...place);
   }
 
-  /** The client asks for TLS here in both cases; without it, the next step is the same as after it. */
+  /** The client requests TLS here in both cases; without it, the next step is the same as after it. */
   override requestSsl(): void {
     if (this.ssl === false) this.emit("sslconnect");
     else super.requestSsl();
@@ -157,7 +157,7 @@ class FallbackConnection extends DriverConnection {
   }
 
   #startOver(encryption: Encryption): void {
-    // The socket and, once there is one, the encrypted stream around it: neither may be heard of again.
+    // The socket and the encrypted stream around it, if any: events of both must be ignored from now on.
     for (const stream of new Set([this.stream, this.#socket])) {
       stream.removeAllListeners();
       stream.on("error", () => {});
@@ -165,13 +165,13 @@ class FallbackConnection extends DriverConnection {
     }
     this.#fallback = null;
     this.ssl = encryption;
-    // The way to an unused socket without knowing the network.
+    // Creates an unused socket without importing the network module.
     this.stream = new DriverConnection({}).stream;
     this.connect(...this.#place);
   }
 }
 
-/** A driver's client that connects as planned. */
+/** A client of the driver that connects as planned. */
 export function clientClassOf({ first, fallback }: TlsPlan): typeof pg.Client {
   if (fallback === null) return pg.Client;
   return class extends pg.Client {
@@ -183,7 +183,7 @@ export function clientClassOf({ first, fallback }: TlsPlan): typeof pg.Client {
   };
 }
 
-/** What the client itself is told: of both kinds it must take the way through `requestSsl`. */
+/** The options of the client itself: both kinds must pass through `requestSsl`. */
 export function clientSslOf({ first, fallback }: TlsPlan): Encryption {
   return first !== false ? first : (fallback ?? false);
 }

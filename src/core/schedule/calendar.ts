@@ -1,5 +1,4 @@
-// A set of small whole numbers kept in two integers, the form in which every field of a schedule is
-// stored and searched. Knows nothing about what the numbers mean.
+// A set of small whole numbers in two integers: the form in which every field of a schedule is stored and searched.
 
 /** Members 0 to 29 are bits of `low`, members 30 to 59 bits of `high`. */
 export type NumberSet = { low: number; high: number };
@@ -7,7 +6,7 @@ export type NumberSet = { low: number; high: number };
 /** From `from` in strides of `step`, as far as `to`. */
 export type Span = { from: number; to: number; step: number };
 
-/** What `nextIn` answers when no member is left. */
+/** Returned by `nextIn` if no member is left. */
 const NO_MEMBER = 60;
 
 const HALF = 30;
@@ -59,8 +58,8 @@ function lowestBit(bits: number): number {
   return 31 - Math.clz32(bits & -bits);
 }
 
-// Which days of a month a schedule means. Everything about a month that matters here is the weekday of
-// its first day and its length, so a rule is turned into 28 bit masks once and never asked again.
+// Which days of a month a schedule matches. This depends only on the weekday of the first day and the length of the
+// month, so a rule is converted to 28 bit masks once.
 
 /** The day part of a schedule; weekdays count from Sunday = 0. */
 export type DayRule = {
@@ -68,12 +67,12 @@ export type DayRule = {
   dates: NumberSet;
   /** Days counted from its end: 1 is the last day. */
   lastDates: NumberSet;
-  /** The last day of the month that is no Saturday or Sunday. */
+  /** The last day of the month that is not a Saturday or Sunday. */
   lastWorkday: boolean;
   weekdays: NumberSet;
   nthWeekdays: readonly { weekday: number; nth: number }[];
   lastWeekdays: NumberSet;
-  /** Whether a day has to satisfy the dates and the weekdays, or one of the two. */
+  /** Whether a day has to match both the dates and the weekdays, or one of them. */
   join: "and" | "or";
 };
 
@@ -148,10 +147,10 @@ function lastWorkday({ first, length }: Month): number {
   return last === 0 ? length - 3 : length - 1;
 }
 
-// Finds the next reading of a wall clock that a schedule names: plain calendar arithmetic on readings,
-// which are seconds counted as if the clock showed UTC. Knows nothing of zones or of clock changes.
+// Finds the next wall-clock time that a schedule matches: plain calendar arithmetic on readings, which are seconds
+// counted as if the clock showed UTC. Zones and clock changes are handled elsewhere.
 
-/** What an expression of either language says, field by field. */
+/** The fields of an expression of either language. */
 export type CalendarRule = {
   /** Null: every year. */
   years: readonly number[] | null;
@@ -162,7 +161,7 @@ export type CalendarRule = {
   seconds: NumberSet;
 };
 
-/** A rule made ready for searching. */
+/** A rule prepared for searching. */
 export type Calendar = {
   rule: CalendarRule;
   years: ReadonlySet<number> | null;
@@ -179,7 +178,7 @@ export type Calendar = {
   firstInDay: number;
 };
 
-/** What `nextReading` answers when no reading is left. */
+/** Returned by `nextReading` if no reading is left. */
 export const NO_READING = Number.POSITIVE_INFINITY;
 
 const DAY_SECONDS = 86_400;

@@ -135,7 +135,7 @@ function parseWeekdays(text: string): Weekdays | ScheduleProblem {
   return { weekdays: { low: plain.low & 0x7f, high: 0 }, nthWeekdays, lastWeekdays };
 }
 
-/** Adds what the term names; what is wrong with it when it is no term of this field. */
+/** Adds the values of the term; returns the problem if it is not a term of this field. */
 function addPlainTerm(set: NumberSet, term: string, field: Field): ScheduleProblem | null {
   const [match, fromText, toText, stepText] = PLAIN_TERM.exec(term) ?? [];
   if (match === undefined) return unreadTerm(term, field);
@@ -171,7 +171,7 @@ function valueOf(text: string, { name: field, min, max, names }: Field): number 
   return names.length === 0 ? { reason: "term", field, text } : { reason: "name", field, text, names };
 }
 
-/** Whether no listed month is long enough for the first listed date; weekdays cannot save it. */
+/** Whether no listed month is long enough for the first listed date. Weekdays do not change that. */
 function isImpossible(dates: Dates, months: NumberSet): boolean {
   if (dates.lastWorkday || hasMember(dates.lastDates, 1)) return false;
   const earliest = nextMember(dates.dates, 0);
@@ -192,7 +192,7 @@ const MACROS: ReadonlyMap<string, string> = new Map([
 
 export const MACRO_NAMES: readonly string[] = [...MACROS.keys()];
 
-/** The expression that a macro stands for; null when the text is none. */
+/** The expression that a macro stands for; null if the text is not a macro. */
 export function expandMacro(text: string): string | null {
   return MACROS.get(text.trim().toLowerCase()) ?? null;
 }

@@ -1,4 +1,4 @@
-// What is found in a crontab, what it is called, and how its lines report; by tables and by properties.
+// Which jobs are found in a crontab, how they are named, and how their lines report; by tables and properties.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CRONTAB_JOBS_MAX, CRONTAB_LENGTH_MAX, NAME_LENGTH_MAX } from "../limits.ts";
@@ -246,7 +246,7 @@ describe("whatever is pasted", () => {
       `0 1 * * * a | ${fill('"$("')}`,
     ];
     for (const text of worst) {
-      // Of the processor, since other processes may hold this one up.
+      // CPU time, because other processes may delay this one.
       const before = process.cpuUsage();
       const { jobs } = readCrontab(text.slice(0, CRONTAB_LENGTH_MAX));
       withReports(text, new Map(jobs.map(({ line, command }) => [line, { command, report: "x" }])));

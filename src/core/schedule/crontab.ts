@@ -221,7 +221,7 @@ function readPipelines(text: string): PipelineReading {
   const commands = commandsOf(text);
   if (commands === null) return { kind: "unsafe" };
   const pipelines = pipelinesOf(commands);
-  // What stands before the last semicolon does not decide how the line ends.
+  // Commands before the last semicolon do not determine the exit code of the line.
   const first = pipelines.findLastIndex(({ operator }, index) => {
     return (operator === ";" || operator === "&") && index < pipelines.length - 1;
   });
@@ -241,7 +241,7 @@ function readPipelines(text: string): PipelineReading {
   };
 }
 
-/** Where a failure is handled, and where the last command is the test itself, the shell's rule is what is meant. */
+/** If a failure is handled, or the last command is the test itself, the shell's rule is intended. */
 function isCounted({ commands, operator }: Pipeline): boolean {
   const last = commands.at(-1);
   if (commands.length < 2 || last === undefined || operator === "||") return false;
@@ -267,9 +267,9 @@ function baseName(path: string): string {
 }
 
 /**
- * Descriptor 3 leads to the variable, 4 to where the output goes anyway. Each job writes its exit code to 3 if it
- * fails; the first that was written, or else how all of it ended, is the exit code. Jobs do not inherit either
- * descriptor: one that leaves a process behind would keep the line from ending.
+ * Descriptor 3 leads to the variable, 4 to the original output. Each job writes its exit code to 3 if it fails; the
+ * exit code is the first one written, or else that of the whole line. Jobs inherit neither descriptor: a process left
+ * behind would keep the line from ending.
  */
 function reporting(pipelines: readonly Pipeline[], counted: ReadonlySet<Pipeline>): string {
   const body = pipelines
@@ -315,14 +315,14 @@ function pipelinesOf(commands: readonly Command[]): Pipeline[] {
   return together.length === 0 ? pipelines : [...pipelines, { commands: together, operator: "" }];
 }
 
-/** The commands outside of every group; null when the line cannot be read for certain. */
+/** The commands outside of every group; null if the line cannot be parsed with certainty. */
 function commandsOf(text: string): Command[] | null {
   const commands: Command[] = [];
   let start = 0;
   let depth = 0;
   let isPipedWithin = false;
   let isNegated = false;
-  // Only where a command begins do words such as `if` mean something.
+  // Words such as `if` are special only at the beginning of a command.
   let isAtCommand = true;
   const end = (to: number, operator: Operator) => {
     const own = text.slice(start, to);
@@ -336,7 +336,7 @@ function commandsOf(text: string): Command[] | null {
     const redirection =
       operator === null || text.startsWith("&>", at) ? matchAt(REDIRECTION, text, at) : null;
     if (redirection !== null) {
-      // Lines that follow would be a part of it, and a crontab has none.
+      // Following lines would be part of it, and a crontab has none.
       if (redirection.endsWith("<<")) return null;
       at += redirection.length;
     } else if (operator !== null) {
@@ -392,7 +392,10 @@ function matchAt(pattern: RegExp, text: string, at: number): string | null {
   return pattern.exec(text)?.[0] ?? null;
 }
 
-/** Where the word that begins here ends, with all that is quoted or substituted in it; null when that never ends. */
+/**
+ * The end of the word that begins here, including everything quoted or substituted in it; null if a quote is not
+ * closed.
+ */
 function endOfWord(text: string, from: number): number | null {
   let at = from;
   while (at < text.length) {
@@ -411,11 +414,14 @@ function endOfWord(text: string, from: number): number | null {
       at = to;
     } else break;
   }
-  // A sign that no rule above takes is a word of its own, so that reading always goes on.
+  // A character that no rule above accepts is a word by itself, so that parsing always advances.
   return Math.max(at, from + 1);
 }
 
-/** Behind the quotes or the substitution that begins here. Without recursion: texts may nest as deep as they are long. */
+/**
+ * The position after the quotes or the substitution that begins here. Not recursive: nesting may be as deep as the
+ * text is long.
+ */
 function endOfQuoted(text: string, from: number): number | null {
   const open: string[] = [];
   let at = from;
@@ -471,9 +477,9 @@ const WRAPPERS: ReadonlyMap<string, string> = new Map([
   ["run-one", ""],
   ["stdbuf", "ioe"],
 ]);
-/** Those that want a word of their own before the other program: a file, a span of time. */
+/** Those that take an argument before the other program: a file, a duration. */
 const TAKES_A_WORD = new Set(["flock", "timeout"]);
-/** What stands before the job proper, in the same line. */
+/** What precedes the actual job in the same line. */
 const PREPARES = new Set([
   "cd",
   "test",

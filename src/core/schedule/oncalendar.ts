@@ -1,5 +1,5 @@
-// Reads OnCalendar expressions, the calendar language of systemd timers, one line at a time. Says only
-// what a line means; when it fires is in firing.ts.
+// Parses OnCalendar expressions, the calendar language of systemd timers, one line at a time. When they fire is in
+// schedule.ts.
 
 import { addMember, addSpan, type CalendarRule, type NumberSet, setOf, type Span } from "./calendar.ts";
 import { type FieldName, isProblem, type ScheduleProblem, splitWords } from "./problem.ts";
@@ -46,7 +46,7 @@ const COMPONENT = /^([0-9]+)(?:\.\.([0-9]+))?(?:\/([0-9]+))?$/;
 const STAR_STEP = /^\*\/[0-9]+$/;
 const WEEKDAY_ITEM = /^([A-Z]+)(?:(?:\.\.|-)([A-Z]+))?$/;
 
-/** The meaning of one line, a plain text (words.ts), or why it is not an expression. */
+/** The parsed line, or why it is invalid. */
 export function parseOnCalendarLine(line: string): OnCalendarRule | ScheduleProblem {
   const found = splitWords(line);
   const zone = found.length > 1 ? (found.at(-1) ?? "") : "";

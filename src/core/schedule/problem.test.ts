@@ -1,4 +1,4 @@
-// What is said about a text that is no schedule, and about steps that do less than they seem to.
+// Error texts for invalid schedules, and notes about misleading steps.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { expandMacro } from "./cron.ts";

@@ -20,7 +20,7 @@ export type ScheduleProblem =
   /** A word of an OnCalendar expression that is none of weekdays, date, time and zone, or stands in the wrong place. */
   | { reason: "word"; text: string }
   | { reason: "macro"; text: string; macros: readonly string[] }
-  /** It can be read, and no instant fits it. */
+  /** It can be parsed, but never matches. */
   | { reason: "never" };
 
 /** A problem and the line that has it, counted from 1; 0 where there is one line only. */

@@ -1,5 +1,5 @@
-// Truths about schedules that hold for any expression, zone and start, and a second, slow evaluator to
-// hold the fast one against.
+// Properties of schedules for any expression, zone and start, and a slow second evaluator to compare the fast one
+// with.
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -122,7 +122,7 @@ describe("any schedule", () => {
   });
 });
 
-/** What clocks in the zone show, asked of the runtime in another way than zone.ts does. */
+/** The local time in the zone, obtained from the runtime in a different way than in zone.ts. */
 function wallClock(tz: string): (at: number) => number {
   const formatter = new Intl.DateTimeFormat("en-US", {
     timeZone: tz,
@@ -242,7 +242,7 @@ describe("no input does harm", () => {
         if (schedule === null) return;
         nextAfter(schedule, at);
         if (performance.now() - begin < CAP_MS) return;
-        // Too slow may mean that the machine was busy: the quickest of a few more tries counts.
+        // A slow result may mean that the machine was busy: the fastest of a few more attempts counts.
         const tries = Array.from({ length: 5 }, () => {
           const again = performance.now();
           nextAfter(schedule, at);
@@ -264,8 +264,8 @@ describe("no input does harm", () => {
   ])("%j, which never fires, is given up in time even in a zone not asked for before", (text, tz) => {
     const schedule = read(text, tz);
     if (schedule === null) throw new Error("refused");
-    // Processor time, since other processes may hold this one up; three times the cap, since the first
-    // question about a zone also loads its data.
+    // CPU time, because other processes may delay this one; three times the limit, because the first use of a zone
+    // also loads its data.
     const before = process.cpuUsage();
     expect(nextAfter(schedule, Date.UTC(2024, 0))).toBeNull();
     const { user, system } = process.cpuUsage(before);

@@ -1,5 +1,5 @@
-// The schedule rules one by one: what is accepted, what fires when, and what happens at clock changes and
-// at the ends of time.
+// The schedule rules one by one: what is accepted, when it fires, and what happens at clock changes and at the limits
+// of the range.
 
 import { describe, expect, test } from "vitest";
 import { detectKind, isValidSchedule, MAX_SCHEDULE_LENGTH, nextAfter, parseSchedule } from "./schedule.ts";

@@ -9,7 +9,7 @@ import { instantOf, type Stretch, stretchAfterGap, stretchAt, type Zone, zoneOf 
 
 export type ScheduleKind = "cron" | "oncalendar";
 
-/** A text that could be read, in the zone of its check. Made by `parseSchedule` alone. */
+/** A parsed text in the zone of its check. Only `parseSchedule` creates it. */
 export type ParsedSchedule = {
   readonly kind: ScheduleKind;
   readonly text: string;
@@ -29,7 +29,7 @@ const MAX_RECENT = 4_096;
 
 const CRON_WORDS = 5;
 
-/** Instants that can be asked about: 1970 up to 2199, the last year OnCalendar knows, and a day for zones. */
+/** The supported range: 1970 to 2199, the last year of OnCalendar, plus a day for time zones. */
 const FIRST_SECOND = 0;
 const LAST_SECOND = 7_258_204_799;
 
@@ -44,11 +44,11 @@ export function detectKind(text: string): ScheduleKind {
   return splitWords(text).length === CRON_WORDS && !text.trim().includes("\n") ? "cron" : "oncalendar";
 }
 
-/** The schedule, or null when the text is none or the zone is unknown. Cheap for texts seen lately. */
+/** The schedule, or null if the text or the zone is invalid. Cheap for recently used texts. */
 export function parseSchedule({ text, tz }: { text: string; tz: string }): ParsedSchedule | null {
   const zone = zoneOf(tz);
   if (zone === null || text.length > MAX_SCHEDULE_LENGTH) return null;
-  // No zone name has a space in it, so that the two parts of the key cannot run into each other.
+  // No zone name contains a space, so the two parts of the key cannot be confused.
   const key = `${tz} ${text}`;
   const known = recent.get(key);
   if (known !== undefined) return known;
@@ -65,8 +65,8 @@ export function parseSchedule({ text, tz }: { text: string; tz: string }): Parse
 }
 
 /**
- * Whether the text is accepted from a user: it can be read and fires at least once from 2000 on. With
- * `oncalendar` false only cron is. The zone of the check plays no part, so that this is asked in UTC.
+ * Whether the text is accepted from a user: it can be parsed and fires at least once after 1 January 2000. With
+ * `oncalendar` false, only cron is accepted. The zone of the check does not matter, so UTC is used.
  */
 export function isValidSchedule(text: string, { oncalendar }: { oncalendar: boolean }): boolean {
   if (!oncalendar && detectKind(text) === "oncalendar") return false;
@@ -75,12 +75,12 @@ export function isValidSchedule(text: string, { oncalendar }: { oncalendar: bool
 }
 
 /**
- * The first firing strictly after `at`, or null when there is none any more. Instants before 1970 are
- * treated as its beginning; after 2199 there is no answer.
+ * The first firing strictly after `at`, or null if there is none. Instants before 1970 count as 1970; after 2199
+ * there is no result.
  */
 export function nextAfter(schedule: ParsedSchedule, at: Instant): Instant | null {
   const start = Math.max(Math.floor(at / SECOND_MS), FIRST_SECOND - 1);
-  // Written so that NaN ends here as well.
+  // Written so that NaN is covered, too.
   if (!(start <= LAST_SECOND)) return null;
   const second = earliestFiring(schedule.lines, start);
   return second === null ? null : second * SECOND_MS;
@@ -121,12 +121,12 @@ function readOnCalendar(text: string, zone: Zone): Line[] | LocatedProblem {
   return lines;
 }
 
-/** What tells an OnCalendar expression from a cron expression, whatever is wrong with either. */
+/** Distinguishes an OnCalendar expression from a cron expression, even if it is invalid. */
 const LIKE_ON_CALENDAR = /[:~\n]|\.\.|\*-|-\*|\d-\d+-\d|^[A-Za-z]/;
 
 /**
- * Why the text is not accepted from a user, or null when it is. `kind` is the language that the user says it is in;
- * without one, a text that cannot be read is explained in the language that it looks like.
+ * Why the text is not accepted from a user; null if it is. `kind` is the language chosen by the user; without it, an
+ * invalid text is explained in the language that it resembles.
  */
 export function findScheduleProblem(text: string, kind: ScheduleKind | null): LocatedProblem | null {
   const whole = (problem: ScheduleProblem): LocatedProblem => ({ problem, line: 0 });
@@ -160,7 +160,7 @@ export type Line = { calendar: Calendar; zone: Zone; mode: FiringMode };
 
 /** How far a cron search looks: every date that exists comes round within 40 years. */
 const CRON_SEARCH_YEARS = 50;
-/** OnCalendar knows no later year. */
+/** OnCalendar supports no later year. */
 const LAST_ONCALENDAR_YEAR = 2199;
 /** A line whose every reading falls into a clock change, this many times running, never fires. */
 const MAX_SKIPPED_GAPS = 50;
@@ -219,7 +219,7 @@ function nextByCalendar({ calendar, zone }: Line, start: number, { offset }: Str
   for (let gaps = 0; reading !== NO_READING && gaps < MAX_SKIPPED_GAPS; gaps += 1) {
     const second = instantOf(zone, { reading, after: start });
     if (second !== null) return second;
-    // Skipped: go on with the first reading behind the gap, over all others that lie in it.
+    // Skipped: continue with the first reading after the gap.
     const behind = stretchAfterGap(zone, reading);
     const skipped = behind === null ? reading : behind.from + behind.offset - 1;
     reading = nextReading(calendar, { after: skipped, lastYear: LAST_ONCALENDAR_YEAR });

@@ -1,5 +1,5 @@
-// Every line of the recorded schedule vectors, against our evaluator. Prints how many lines of each file
-// hold, so that a run shows at a glance that the files were read and not skipped.
+// Compares our evaluator with every line of the recorded schedule vectors. Prints the number of matching lines per
+// file, to show that the files were read.
 
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
@@ -11,7 +11,7 @@ type Firings = { expr: string; tz: string; from: string; next: string[] | null; 
 
 const FIRINGS_ASKED = 5;
 
-/** What our evaluator answers, in the form of the list that a line expects. */
+/** The result of our evaluator, in the format of the expected list. */
 function firings({ expr, tz, from }: Firings): (string | null)[] {
   const schedule = parseSchedule({ text: expr, tz });
   const found: (string | null)[] = [];
@@ -38,7 +38,7 @@ function cronVerdictHolds({ expr, ok, api = ok }: Verdict): boolean {
   );
 }
 
-/** Lines that mean to be OnCalendar and happen to have five words are refused as cron, which is right too. */
+/** Lines that are meant as OnCalendar and happen to have five words are rejected as cron, which is correct, too. */
 function onCalendarVerdictHolds({ expr, ok }: Verdict): boolean {
   return isValidSchedule(expr, { oncalendar: true }) === ok;
 }
@@ -80,7 +80,7 @@ const CHECKS: Check[] = [
   },
 ];
 
-/** The same question asked from the answer before: every firing moves up by one. */
+/** The same search starting from the previous answer: every firing moves up by one. */
 function laterStart(line: string): string {
   const parsed = JSON.parse(line) as Firings;
   return JSON.stringify({ ...parsed, from: (parsed.ideal ?? parsed.next ?? [])[0] });

@@ -1,4 +1,4 @@
-// What people read beside a schedule, row by row, in both languages.
+// Descriptions of schedules, row by row, in both languages.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseSchedule } from "./schedule.ts";
@@ -200,7 +200,7 @@ describe("sentences", () => {
   });
 });
 
-// A few words for a list: true, short, and the expression where words are many.
+// Short descriptions for lists: correct, short, and the expression itself if the description would be long.
 
 const simple = (timeoutSeconds: number) =>
   shortScheduleText({ kind: "simple", timeoutSeconds, schedule: "* * * * *", tz: "UTC" });

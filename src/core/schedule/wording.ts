@@ -5,8 +5,8 @@ import { type FieldName, splitWords } from "./problem.ts";
 import { detectKind, type Line, type ParsedSchedule, parseSchedule } from "./schedule.ts";
 
 /**
- * One sentence that says when the schedule fires and by which clock. More times of a day than `listedMax` are told by
- * their stride, where they have one.
+ * A sentence that describes when the schedule fires and in which time zone. More than `listedMax` times per day are
+ * described by their interval, if they have one.
  */
 export function describeSchedule(schedule: ParsedSchedule, listedMax = MAX_LISTED_TIMES): string {
   const zones = new Set(schedule.lines.map((line) => line.zone.name));
@@ -50,7 +50,7 @@ export type TimePhrase = {
 
 const HOURS = 24;
 const SIXTY = 60;
-/** Up to this many times of day are told one by one. */
+/** Up to this many times of day are listed individually. */
 const MAX_LISTED_TIMES = 6;
 
 type Times = { hours: readonly number[]; minutes: readonly number[]; seconds: readonly number[] };
@@ -94,7 +94,7 @@ function hourlyText(times: Times, minute: number): string {
   return `every ${step === 1 ? "hour" : `${step} hours`} from ${clock({ hour: first, minute })} to ${clock({ hour: last, minute })}`;
 }
 
-/** Minutes that follow each other evenly over hours that do too, told by the first and the last time. */
+/** Evenly spaced minutes in evenly spaced hours, described by the first and last time. */
 function clockSpan({ hours, minutes }: Times): string | null {
   const strides = stridesOf(minutes);
   const [hour = 0] = hours;
@@ -133,7 +133,7 @@ function secondsText({ hours, minutes, seconds }: Times): string {
   return hours.length === HOURS ? all : `${all} during ${hoursNoun(hours)}`;
 }
 
-/** Minutes of an hour or seconds of a minute; `complete` when it need not be said of what. */
+/** Minutes of an hour or seconds of a minute; `complete` if the unit they belong to can be omitted. */
 function withinText(
   unit: "minute" | "second",
   values: readonly number[],
@@ -171,10 +171,10 @@ function hoursNoun(hours: readonly number[]): string {
 }
 
 const LAST_YEAR = 2199;
-/** Up to this many dates are told one by one rather than by their strides. */
+/** Up to this many dates are listed individually rather than by their interval. */
 const MAX_LISTED_DATES = 4;
 
-/** The days a schedule names, or "" when it names no day, month or year at all. */
+/** The days a schedule names, or "" if it names no day, month or year. */
 function dayPhrase({ days, months, years }: CalendarRule): { text: string; everyDay: boolean } {
   const listedMonths = setMembers(months);
   const span = { months: listedMonths.length === 12 ? null : listedMonths, years };
@@ -291,7 +291,7 @@ function inYears(years: readonly number[] | null): string {
   return ` every ${step} years starting in ${first}${until}`;
 }
 
-/** Monday first, as people count the days of a week. */
+/** Monday first. */
 const WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
 export const MONTHS = [
@@ -311,7 +311,7 @@ export const MONTHS = [
 
 const NTH = ["first", "second", "third", "fourth", "fifth"];
 
-/** From this many on, neighbours are told as a range. */
+/** From this many on, consecutive values are shown as a range. */
 const MIN_RUN = 3;
 
 /** January is 1. */
@@ -354,7 +354,7 @@ function progressionOf(values: readonly number[]): Progression | null {
   return values.length >= MIN_RUN && even ? { first, step, last } : null;
 }
 
-/** Ascending values one by one, neighbours drawn together: "1, 4 to 7 and 12". */
+/** Ascending values, consecutive ones combined: "1, 4 to 7 and 12". */
 function listedRuns(values: readonly number[], name: (value: number) => string = String): string {
   const items: string[] = [];
   for (let index = 0; index < values.length; ) {
@@ -368,7 +368,7 @@ function listedRuns(values: readonly number[], name: (value: number) => string =
   return listed(items);
 }
 
-/** Whether the values follow each other without a hole. */
+/** Whether the values are consecutive. */
 function isRun(values: readonly number[]): boolean {
   return (values.at(-1) ?? 0) - (values[0] ?? 0) === values.length - 1;
 }
@@ -378,12 +378,12 @@ function isRun(values: readonly number[]): boolean {
 
 /** A column of a list holds no more. */
 const WORDS_LENGTH_MAX = 60;
-/** Where the times of a day fill the column, only so few of them are told one by one. */
+/** If the times of a day fill the column, at most this many are listed individually. */
 const TIMES_LISTED = 2;
 
 type Expected = Pick<CheckSettings, "kind" | "timeoutSeconds" | "schedule" | "tz">;
 
-/** A few words without a full stop. */
+/** A short description without a period. */
 export function shortScheduleText({ kind, timeoutSeconds, schedule, tz }: Expected): string {
   if (kind === "simple") return `every ${periodInWords(timeoutSeconds)}`;
   const parsed = parseSchedule({ text: schedule, tz });
@@ -444,7 +444,7 @@ export type ScheduleNote = {
   /** The part of the expression, as it was written. */
   text: string;
   first: number;
-  /** The last value before the field starts anew. */
+  /** The last value before the field restarts. */
   last: number;
   step: number;
 };
@@ -473,7 +473,7 @@ const STARTS_ANEW: Readonly<Record<FieldName, string>> = {
   year: "century",
 };
 
-/** For an expression that is accepted; none for one that is not. */
+/** For valid expressions; invalid ones have none. */
 export function scheduleNotes(text: string): ScheduleNote[] {
   if (detectKind(text) === "cron") {
     return splitWords(text).flatMap((word, index) => notesOf(word, CRON_FIELDS[index], CRON_STEP));

@@ -1,5 +1,4 @@
-// The time zone names that are accepted, exactly as they are spelled: the names of tz database release
-// 2026f without Factory. Data only; what a zone's clock shows is asked of the runtime in zone.ts.
+// The accepted time zone names, exactly as spelled: the names of tz database release 2026f without Factory.
 
 /** Every accepted name, current and old ones alike, in alphabetical order. */
 export const ZONE_NAMES: readonly string[] = `
@@ -160,7 +159,7 @@ Etc/GMT-8 Etc/GMT-9 Etc/GMT0 Etc/Greenwich GMT GMT+0 GMT-0 GMT0 Greenwich HST ME
     .split(/\s+/),
 );
 
-/** The names to choose from: current ones of places, and UTC. */
+/** The names offered for selection: current ones of places, and UTC. */
 export const OFFERED_ZONE_NAMES: readonly string[] = ZONE_NAMES.filter(
   (name) => !CURRENT_ZONE_NAMES.has(name) && !WITHOUT_PLACE.has(name),
 );
@@ -178,7 +177,7 @@ export type Zone = {
   fixed: Stretch | null;
 };
 
-/** A piece of a zone's time line; `second` begins with the clock change, when there is one in it. */
+/** A part of a zone's timeline; `second` begins with the clock change, if it contains one. */
 type Slot = { first: Stretch; second: Stretch | null };
 
 /**
@@ -210,7 +209,7 @@ const zones = new Map<string, Zone>();
 const slots = new Map<number, Slot>();
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
-/** Whether the name is on the list, letter case included. */
+/** Whether the name is on the list; case-sensitive. */
 export function isZone(name: string): boolean {
   return zoneIndex.has(name);
 }
@@ -226,7 +225,7 @@ export function zoneOf(name: string): Zone | null {
   return zone;
 }
 
-/** The stretch that holds the instant (in seconds); it may end before the offset really changes. */
+/** The interval that contains the instant (in seconds); it may end before the offset really changes. */
 export function stretchAt(zone: Zone, second: number): Stretch {
   if (zone.fixed !== null) return zone.fixed;
   const number = Math.floor(second / SLOT_SECONDS);
@@ -246,7 +245,7 @@ export function instantOf(zone: Zone, { reading, after }: { reading: number; aft
   }
 }
 
-/** The stretch whose beginning skipped the reading, or null when no clock change did. */
+/** The interval whose beginning skipped the reading, or null if no clock change did. */
 export function stretchAfterGap(zone: Zone, reading: number): Stretch | null {
   let before = stretchAt(zone, reading - MAX_OFFSET_SECONDS);
   while (before.to <= reading + MAX_OFFSET_SECONDS) {
@@ -295,7 +294,7 @@ function findChange(
   while (high - low > 1) {
     const half = Math.floor((low + high) / 2);
     let probe = Math.floor(half / USUAL_GRID_SECONDS) * USUAL_GRID_SECONDS;
-    // One grid step is left: most changes lie right on its end, which the second before it proves.
+    // One grid step is left: most changes lie exactly at its end, which the second before it confirms.
     if (probe <= low) probe = high % USUAL_GRID_SECONDS === 0 ? high - 1 : half;
     if (offsetAt(formatter, probe) === bounds.offset) low = probe;
     else high = probe;

@@ -1,5 +1,5 @@
-// The batch queue: waiting signals are numbered and sent to the database one batch at a time, or to the spool when that
-// fails. A number is given once and stays with its batch until the database has it.
+// The batch queue: waiting signals are numbered and sent to the database one batch at a time, or to the spool if that
+// fails. A number is assigned once and stays with its batch until the database has it.
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import type { Instant } from "../../core/instant.ts";
 import type { AcceptedSignal, Batch } from "../../core/signal.ts";
@@ -9,26 +9,26 @@ import type { Recorded } from "./replay.ts";
 import { type Applied, oldestOf, SpoolFallback } from "./spool-fallback.ts";
 import { BATCH_SIGNALS_MAX, type Settled, type Waiting, WaitingQueue } from "./waiting-queue.ts";
 
-/** No confirmation within this time: the batch is in doubt. */
+/** Without a confirmation within this time, the batch is in doubt. */
 const RECORD_MS_MAX = 1_000;
-/** A signal that has waited this long is not left to the database any more, so that the spool has time, too. */
+/** A signal that has waited this long no longer waits for the database, so that there is time left for the spool. */
 const RECORD_UNTIL_MS = 1_500;
 /** With less time than this left, the database is not tried if there is a spool. */
 const RECORD_MS_MIN = 200;
-/** A signal that has waited this long is refused: the answer has to leave within two seconds. */
+/** A signal that has waited this long is rejected: the response must be sent within two seconds. */
 const WAIT_MS_MAX = 1_800;
 const WAIT_CHECK_MS = 50;
-/** While nothing can be promised, this is how often the queue checks whether that is over. */
+/** While no signal can be acknowledged, the queue checks this often whether that has changed. */
 const BLOCKED_CHECK_MS = 5;
 
 export type BatchQueueDeps = IntakeDeps & {
-  /** A signal is not promised, and its sender is told so. */
+  /** A signal is not acknowledged, and its sender gets 503. */
   onRefused: (refused: Pick<Waiting, "signal" | "network">) => void;
 };
 
 export type Renewal = {
   identity: Identity;
-  /** The old spool answers no more: the new one has taken over its batches, and none is waited for. */
+  /** The old spool does not respond any more: the new one has taken over its batches, and none is waited for. */
   isAbandoning: boolean;
 };
 
@@ -41,7 +41,7 @@ export class BatchQueue {
   #renewal: (Renewal & { done: (discarded: Identity) => void }) | null = null;
   #seq = 0;
   #confirmedSeq = 0;
-  /** The batch that is being recorded or spooled, and what settles when that is over. */
+  /** The batch that is being recorded or spooled, and a promise that settles with it. */
   #inFlight: (Numbered & { landing: Promise<void> }) | null = null;
   #working: Promise<void> | null = null;
   #waitCheck: NodeJS.Timeout | null = null;
@@ -69,14 +69,14 @@ export class BatchQueue {
     return { intakeId: this.#identity.intakeId, seq: this.#confirmedSeq };
   }
 
-  /** Receive time of the oldest signal that was accepted and is not applied; null when there is none. */
+  /** Receive time of the oldest signal that was accepted but not applied; null if there is none. */
   get oldestAt(): Instant | null {
     const pending = [this.#inFlight?.oldestAt, this.#queue.oldestAt, this.fallback.oldestAt];
     const oldest = Math.min(...pending.map((at) => at ?? Infinity));
     return oldest === Infinity ? null : oldest;
   }
 
-  /** Resolves when it is known what became of the signal, within two seconds. */
+  /** Resolves with the outcome of the signal within two seconds. */
   enqueue(signal: AcceptedSignal, network: string | null): Promise<Settled> {
     const { known, monotonic } = this.#parts;
     const queued = this.#queue.push({ signal, network, sinceMs: monotonic() }, () =>
@@ -92,8 +92,8 @@ export class BatchQueue {
   }
 
   /**
-   * Numbers batches under another id as soon as none of the old one is under way. Resolves with the identity that
-   * is out of use then: the old one, or the new one if yet another has come meanwhile.
+   * Numbers batches under another ID as soon as none of the old ID is in progress. Resolves with the identity that is
+   * then out of use: the old one, or the new one if another has replaced it in the meantime.
    */
   renew(renewal: Renewal): Promise<Identity> {
     this.#renewal?.done(this.#renewal.identity);
@@ -103,7 +103,7 @@ export class BatchQueue {
     });
   }
 
-  /** Settles what was taken; true when the database has everything. Nothing may be enqueued afterwards. */
+  /** Settles accepted signals; true if the database has everything. Nothing may be enqueued afterwards. */
   async stop(byMs: number): Promise<boolean> {
     while (this.#working !== null) await this.#working;
     return this.fallback.stop(byMs);
@@ -111,12 +111,12 @@ export class BatchQueue {
 
   async #work(): Promise<void> {
     do {
-      // Every pass gives the event loop one turn: timers and sockets run whatever the awaits below resolve to, and
-      // what arrived together is recorded together.
+      // Every pass yields to the event loop: timers and sockets run whatever the awaits below resolve to, and signals
+      // that arrived together are recorded together.
       await nextTurn();
       if (this.fallback.isOn) await this.fallback.collect(() => this.#queue.length >= BATCH_SIGNALS_MAX);
       this.#renewIfIdle();
-      // Where nothing can be promised now, signals wait: it may be over before they have waited too long.
+      // If no signal can be acknowledged now, signals wait: this may end before they have waited too long.
       if (this.fallback.isBlocked) {
         await pause(BLOCKED_CHECK_MS);
         continue;
@@ -132,7 +132,7 @@ export class BatchQueue {
     this.#working = null;
   }
 
-  /** The first of those that wait, numbered; null when none of them may be promised anything. */
+  /** The first waiting signals as a numbered batch; null if none of them can be acknowledged. */
   #nextBatch(): Numbered | null {
     let waiting = this.#queue.takeBatch();
     if (this.fallback.isOn) {
@@ -190,7 +190,7 @@ export class BatchQueue {
     this.#refuse(strangers);
   }
 
-  /** Nobody has given this batch before, so somebody else uses the number, and it is not recorded. */
+  /** This batch was not sent before, so another process uses the number, and the batch is not recorded. */
   #giveUp({ batch, waiting }: Numbered): void {
     const error = new Error(`batch ${batch.seq} of intake ${batch.intakeId} was applied by another process`);
     this.#parts.onTrouble(error, "recording pings");
@@ -226,11 +226,11 @@ export class BatchQueue {
     }
   }
 
-  /** Whoever has waited for too long gets an answer, whatever happens to the batch. */
+  /** A sender that has waited too long gets a response, whatever happens to the batch. */
   #checkWaiting(): void {
     const thanMs = this.#parts.monotonic() - WAIT_MS_MAX;
     this.#refuse(this.#queue.takeOlder(thanMs));
-    // These may still be recorded; if they are not, that is when they count as refused.
+    // These may still be recorded; if they are not, they count as rejected then.
     for (const { sinceMs, settle } of this.#inFlight?.waiting ?? []) if (sinceMs <= thanMs) settle("busy");
     if (this.#working !== null || this.#waitCheck === null) return;
     clearInterval(this.#waitCheck);

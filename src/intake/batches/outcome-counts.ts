@@ -1,14 +1,14 @@
 // Counts signals that were recorded late or differently than accepted, because nothing else reports them.
 import type { Batch, SignalResult } from "../../core/signal.ts";
 
-/** Why a promised signal was dropped: there is no such check any more, or several share its slug by now. */
+/** Why an acknowledged signal was dropped: its check no longer exists, or several now share its slug. */
 export type DropReason = Extract<SignalResult, "unknown" | "ambiguous">;
 
 type BatchName = Pick<Batch, "intakeId" | "seq">;
 
 export class OutcomeCounts {
   readonly #dropped: Record<DropReason, number> = { unknown: 0, ambiguous: 0 };
-  /** How many of a spooled batch were refused all the same; only of batches that were in doubt. */
+  /** How many signals of a spooled batch were rejected anyway; only for batches that were in doubt. */
   readonly #refused = new Map<string, number>();
   #rejected = 0;
   #failed = 0;
@@ -23,28 +23,28 @@ export class OutcomeCounts {
     return this.#rejected;
   }
 
-  /** Refused because of an error of our own. */
+  /** Rejected because of an error in our code. */
   get failed(): number {
     return this.#failed;
   }
 
-  /** Recorded after a detour, under the time at which they were received. */
+  /** Recorded from the spool, with their receive time. */
   get replayed(): number {
     return this.#replayed;
   }
 
-  /** So many of a batch were spooled without being promised: their check was not known. */
+  /** Number of signals of a batch that were spooled without being acknowledged, because their check was unknown. */
   noteRefused(batch: BatchName, count: number): void {
     if (count > 0) this.#refused.set(nameOf(batch), count);
   }
 
-  /** What became of a batch that was recorded directly: whoever sent a signal of it hears the same. */
+  /** The outcomes of a batch that was recorded directly; its senders get the same. */
   noteDirect(results: readonly SignalResult[]): void {
     this.#rejected += countOf(results, "rejected");
     this.#failed += countOf(results, "failed");
   }
 
-  /** What became of a batch whose senders have had their answers. */
+  /** The outcomes of a batch whose senders already have their responses. */
   noteReplayed(batch: BatchName, results: readonly SignalResult[], unreadableCount: number): void {
     this.#replayed += countOf(results, "recorded");
     this.#rejected += countOf(results, "rejected") + unreadableCount;

@@ -1,30 +1,30 @@
-// When pings were refused, as stretches of time, because a job that could not deliver its ping must not be reported as
-// silent. Two kinds: the intake could promise nothing to anybody, or only some pings were refused, which excuses only
-// the checks that they may have been for. Refusals that follow closely on each other are one stretch.
+// When pings were rejected, as intervals, because a job that could not send its ping must not be reported as down.
+// There are two kinds: the intake could not accept any ping, or only some pings were rejected, which excuses only the
+// checks they may have been for. Rejections in close succession form one interval.
 import type { Instant, Interval } from "../../core/instant.ts";
 import type { SignalTarget } from "../../core/signal.ts";
 import type { AttributedRefusals } from "../../core/watermark.ts";
 import { wideNetworkOf } from "../../lib/http/client-address.ts";
 import type { Refusal } from "../intake.ts";
 
-/** Without a refusal for this long, a stretch is over. */
+/** An interval ends after this long without a rejection. */
 const REFUSAL_PAUSE_MS = 5_000;
-/** Stretches that wait to be told; beyond it the newest ones are joined, and the time between them with them. */
+/** Unreported intervals; beyond this number, the newest ones are merged, including the time between them. */
 const ENDED_MAX = 100;
 
-/** Times in which nothing could be promised to anybody. */
+/** Intervals in which no ping could be accepted. */
 export class Refusals {
   #sinceAt: Instant | null = null;
   #lastAt: Instant = 0;
   #ended: { from: Instant; to: Instant }[] = [];
   #count = 0;
 
-  /** How many there were, for the operator. */
+  /** Number of rejections, for the admin. */
   get count(): number {
     return this.#count;
   }
 
-  /** A signal that was received at this instant is not promised. */
+  /** Records that a signal received at this instant was rejected. */
   note(at: Instant): void {
     this.#count += 1;
     this.#end(at);
@@ -32,19 +32,19 @@ export class Refusals {
     this.#lastAt = Math.max(this.#lastAt, at);
   }
 
-  /** Since when senders are refused; null when the last refusal lies long enough back. */
+  /** Since when pings have been rejected; null if the last rejection is long enough ago. */
   sinceAt(now: Instant): Instant | null {
     this.#end(now);
     return this.#sinceAt;
   }
 
-  /** The stretches that are over and have not been forgotten, oldest first. */
+  /** The finished intervals that have not been reported, oldest first. */
   ended(now: Instant): readonly Interval[] {
     this.#end(now);
     return [...this.#ended];
   }
 
-  /** The first so many stretches have been told. */
+  /** The first `count` intervals have been reported. */
   forget(count: number): void {
     this.#ended.splice(0, count);
   }
@@ -60,24 +60,27 @@ export class Refusals {
   }
 }
 
-/** Checks whose pings were refused between two heartbeats; beyond it the network of the sender is noted instead. */
+/**
+ * Checks whose pings were rejected between two heartbeats; beyond this number, the network of the sender is recorded
+ * instead.
+ */
 const TARGETS_MAX = 20_000;
-/** The same for targets that may not exist: strangers can name as many as they like. */
+/** The same for targets that may not exist: anyone can name any number of them. */
 const UNKNOWN_TARGETS_MAX = 5_000;
 const UNKNOWN_TARGETS_PER_NETWORK_MAX = 100;
 /**
- * Targets that one heartbeat stores. It has 2 s on a database that is busy at such times, and one that fails is made
- * again with the same targets: stored all at once, they could keep an intake from ever beating again.
+ * Targets that one heartbeat stores. It has 2 s on a database that is busy at such times, and a failed heartbeat is
+ * repeated with the same targets: storing all at once could make every heartbeat of an intake fail.
  */
 const TARGETS_PER_BEAT_MAX = 2_000;
-/** Networks beyond this number are noted by the block that they are part of. */
+/** Networks beyond this number are recorded by the block that contains them. */
 const NETWORKS_MAX = 1_000;
-/** Blocks beyond this number cannot be told apart any more. */
+/** Blocks beyond this number are no longer distinguished. */
 const BLOCKS_MAX = 500;
 
 type Stretch = { from: Instant; to: Instant };
 
-/** Refusals that excuse only one check or one network, collected until the next heartbeat stores them. */
+/** Rejections that excuse only one check or one network, collected until the next heartbeat stores them. */
 export class AttributedRefusalSet {
   readonly #targets = new Map<string, Stretch & { target: SignalTarget }>();
   readonly #networks = new Map<string, Stretch & { network: string }>();
@@ -86,26 +89,27 @@ export class AttributedRefusalSet {
   #blockCount = 0;
   #count = 0;
 
-  /** How many refusals were noted, for metrics. */
+  /** Number of recorded rejections, for metrics. */
   get count(): number {
     return this.#count;
   }
 
   /**
-   * Notes a refusal by what it may have been for. False: neither is known, or there is no room, so that it may have been
+   * Records a rejection by its target or network. False: neither is known, or there is no room, so it may have been
    * for any check.
    */
   note({ at, target, network, isKnown }: Refusal & { isKnown: boolean }): boolean {
     const isNoted =
       (target !== null && this.#noteTarget({ at, target, network, isKnown })) ||
       (hasName(network) && this.#noteNetwork(network, at)) ||
-      // A sender that hides its address can make up targets without end, and must not excuse every check by that.
+      // A sender with an unknown address can make up any number of targets, and must not excuse every check in this
+      // way.
       (target !== null && !isKnown && !hasName(network));
     if (isNoted) this.#count += 1;
     return isNoted;
   }
 
-  /** What one heartbeat stores: of the targets so many, those that were noted first. */
+  /** What one heartbeat stores: a limited number of targets, those recorded first. */
   pending(): AttributedRefusals {
     const targets = [...this.#targets.values()].slice(0, TARGETS_PER_BEAT_MAX);
     return {
@@ -114,14 +118,14 @@ export class AttributedRefusalSet {
     };
   }
 
-  /** Since when there are refusals that do not fit into one heartbeat; null: all do. */
+  /** Since when there are rejections that do not fit into one heartbeat; null: all fit. */
   restSinceAt(): Instant | null {
     if (this.#targets.size <= TARGETS_PER_BEAT_MAX) return null;
     const rest = [...this.#targets.values()].slice(TARGETS_PER_BEAT_MAX);
     return rest.reduce((sinceAt, { from }) => Math.min(sinceAt, from), Infinity);
   }
 
-  /** These are stored; what was extended since then is kept. */
+  /** These are stored; intervals extended since then are kept. */
   forget({ targets, networks }: AttributedRefusals): void {
     for (const { target, to } of targets) {
       const key = targetKey(target);

@@ -1,4 +1,4 @@
-// What is kept of the last minute: in order, for a minute, and never more than so many bytes.
+// The batches of the last minute are kept in order, for a minute, and up to a number of bytes.
 import { expect, test } from "vitest";
 import type { Batch } from "../../core/signal.ts";
 import { RecentBatches } from "./replay.ts";

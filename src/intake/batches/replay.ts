@@ -1,16 +1,18 @@
-// Gives the database batches that it has missed: spooled ones, ones in doubt, and confirmed ones that it has lost
-// again. A batch is applied in the order of its number and once, whatever has been lost before it.
+// Sends the database batches that it is missing: spooled ones, ones in doubt, and confirmed ones that it has lost. A
+// batch is applied once and in the order of its number, whatever was lost before it.
 import type { Batch, SignalResult } from "../../core/signal.ts";
 
-/** What became of a batch. "out of sequence": batches that belong before it are not in the database. */
+/** The outcome of a batch. "out of sequence": earlier batches are missing from the database. */
 export type Recorded = readonly SignalResult[] | "applied before" | "out of sequence";
 
-/** Bytes of a spooled batch that are no signal any more. */
+/** Bytes of a spooled batch that cannot be decoded. */
 export type Unreadable = { reason: string; bytes: Uint8Array };
 
 export type ReplayDeps = {
   record: (batch: Batch, unreadable: readonly Unreadable[]) => Promise<Recorded>;
-  /** Lets the database go on after a number, although batches up to it are lost; told, and counted as blind. */
+  /**
+   * Lets the intake continue after a number although batches up to it are lost; this is reported and counts as blind.
+   */
   skipTo: (batch: { intakeId: string; seq: number }) => Promise<void>;
   monotonic: () => number;
 };
@@ -24,17 +26,17 @@ export class Replay {
     this.#recent = recent;
   }
 
-  /** The database has confirmed the batch. */
+  /** Records that the database has confirmed the batch. */
   confirm(batch: Batch): void {
     this.#recent.add(batch, this.#parts.monotonic());
   }
 
-  /** Forgets what was confirmed too long ago. */
+  /** Drops batches that were confirmed too long ago. */
   tidy(): void {
     this.#recent.drop(this.#parts.monotonic());
   }
 
-  /** Resolves when the batch is in the database, now or since before. Throws when that cannot be had now. */
+  /** Resolves when the batch is in the database, now or already before. Throws if that is not possible now. */
   async apply(batch: Batch, unreadable: readonly Unreadable[] = []): Promise<Recorded> {
     let result = await this.#parts.record(batch, unreadable);
     if (result === "out of sequence") {
@@ -45,7 +47,7 @@ export class Replay {
     return result;
   }
 
-  /** Everything that was confirmed in the last minute once more, and then on from the newest number. */
+  /** Sends all batches of the last minute again, and then continues with the newest number. */
   async resend(newest: { intakeId: string; seq: number }): Promise<void> {
     for (const batch of this.#recent.all()) await this.#applyAgain(batch);
     if (newest.seq > 0) await this.#parts.skipTo(newest);
@@ -63,13 +65,13 @@ export class Replay {
   }
 }
 
-// What the database confirmed in the last minute, kept in memory: a standby that takes over may have lost the
-// newest commits, and then they are given again. Bounded in time and in bytes.
+// The batches confirmed in the last minute, kept in memory: a standby that takes over may lack the newest commits,
+// and then they are sent again. Limited in time and bytes.
 
-/** A standby further behind than this is not one that anybody should promote. */
+/** A standby that is further behind should not be promoted. */
 const KEPT_MS = 60_000;
 const KEPT_BYTES_MAX = 32 * 1024 * 1024;
-/** What a signal takes besides its body, roughly. */
+/** Approximate size of a signal without its body. */
 const SIGNAL_BYTES = 400;
 
 type Kept = { batch: Batch; bytes: number; atMs: number };
@@ -87,7 +89,7 @@ export class RecentBatches {
     return this.#bytes;
   }
 
-  /** The database has confirmed the batch at this moment of the monotonic clock. */
+  /** Records that the database confirmed the batch at this time on the monotonic clock. */
   add(batch: Batch, nowMs: number): void {
     const bytes = sizeOf(batch);
     this.#kept.push({ batch, bytes, atMs: nowMs });
@@ -95,7 +97,7 @@ export class RecentBatches {
     this.drop(nowMs);
   }
 
-  /** Forgets what is too old or too much. */
+  /** Drops batches that are too old or exceed the size limit. */
   drop(nowMs: number): void {
     let count = 0;
     for (const { bytes, atMs } of this.#kept) {
@@ -106,7 +108,7 @@ export class RecentBatches {
     if (count > 0) this.#kept.splice(0, count);
   }
 
-  /** All that are kept, in the order in which they were confirmed. */
+  /** All kept batches, in the order of confirmation. */
   all(): Batch[] {
     return this.#kept.map(({ batch }) => batch);
   }

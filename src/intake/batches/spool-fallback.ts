@@ -1,33 +1,39 @@
-// The fallback to the spool: batches that the database did not confirm are kept on disk under their numbers and replayed
-// later, oldest first. It ends when the database has everything.
+// The fallback to the spool: batches that the database did not confirm are kept on disk under their numbers and
+// replayed later, oldest first. The fallback ends when the database has everything.
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import type { Instant } from "../../core/instant.ts";
 import type { AcceptedSignal, Batch } from "../../core/signal.ts";
 import type { BatchSpool, Identity, IntakeDeps, Numbered, SpooledBatch } from "./dependencies.ts";
 import { type Recorded, Replay } from "./replay.ts";
 
-/** Nobody waits for a replayed batch, and one with a poisonous signal is recorded one by one. */
+/** No sender waits for a replayed batch, and the signals of a failing batch are recorded one by one. */
 const REPLAY_MS_MAX = 10_000;
-/** Pause between two tries of a batch that the database did not take. */
+/** Pause between two attempts to record a batch. */
 const RETRY_MS = 250;
-/** After so many tries of a batch, what our own code fails on is quarantined, so that those behind it go on. */
+/**
+ * After this many attempts of a batch, signals that our own code fails on are quarantined, so that later batches can
+ * proceed.
+ */
 const TRIES_MAX = 5;
-/** Signals are collected at least this long, and until the database has taken so many batches meanwhile: */
+/**
+ * Signals are collected for at least this long, and until the database has accepted this many batches: otherwise
+ * small batches would be added faster than they are replayed.
+ */
 const COLLECT_MS_MIN = 50;
 const COLLECT_REPLAYS = 2;
-/** otherwise small batches would be added faster than they are replayed. Nobody waits longer for it than this. */
+/** Maximum wait of a sender for this. */
 const COLLECT_MS_MAX = 1_000;
 const COLLECT_CHECK_MS = 5;
 
-/** What became of a batch, and how many signals of it could not be read any more. */
+/** The outcome of a batch, and how many of its signals could not be decoded. */
 export type Applied = { result: Recorded; unreadableCount: number };
 
-/** What the detour asks of the line of batches that it is part of. */
+/** What the fallback needs of the batch queue that it is part of. */
 export type BatchQueueView = {
   identity(): Identity;
-  /** The newest batch of the present identity that the database has confirmed. */
+  /** The newest batch of the current identity that the database has confirmed. */
   confirmed(): { intakeId: string; seq: number };
-  /** Settles when the batch in flight has landed; null when none is. */
+  /** Settles when the batch in flight has ended; null if there is none. */
   landing(): Promise<void> | null;
   /** The database has the batch. */
   onApplied(batch: Batch, applied: Applied): void;
@@ -47,7 +53,7 @@ export class SpoolFallback {
   #isAnswering = false;
   #spooledAt: Instant | null = null;
   #beganAtMs = 0;
-  /** Confirmed by nobody, and its senders have been told so. */
+  /** Not confirmed, and its senders have been notified of that. */
   #stuck: Numbered | null = null;
   #stuckAtMs = 0;
   #mustResend = false;
@@ -55,7 +61,7 @@ export class SpoolFallback {
   #replayCount = 0;
   #draining: Promise<void> | null = null;
   #stopByMs: number | null = null;
-  /** The batch that was tried last, and how often. */
+  /** The batch that was tried last, and the number of attempts. */
   #tried = { name: "", count: 0 };
 
   constructor(parts: SpoolFallbackDeps) {
@@ -77,22 +83,25 @@ export class SpoolFallback {
     });
   }
 
-  /** While it is on, nothing goes to the database but through here. */
+  /** While it is active, batches reach the database only through here. */
   get isOn(): boolean {
     return this.#isOn;
   }
 
-  /** Whether the database took the last thing it was given. */
+  /** Whether the last write to the database succeeded. */
   get isAnswering(): boolean {
     return this.#isAnswering;
   }
 
-  /** Nothing can be promised: there is no spool, or it did not take a batch, and nothing can overtake that. */
+  /**
+   * No signal can be acknowledged: there is no spool, or it did not accept a batch, which later ones must not
+   * overtake.
+   */
   get isBlocked(): boolean {
     return this.#isOn && (this.#stuck !== null || this.#parts.line.identity().spool === null);
   }
 
-  /** For how long nothing could be promised. */
+  /** How long no signal could be acknowledged. */
   blockedMs(): number {
     if (!this.isBlocked) return 0;
     return this.#parts.monotonic() - (this.#stuck === null ? this.#beganAtMs : this.#stuckAtMs);
@@ -105,17 +114,17 @@ export class SpoolFallback {
     return Math.min(stuckAt, this.#spooledAt);
   }
 
-  /** The database has confirmed a batch that was recorded directly. */
+  /** Records that the database has confirmed a batch that was recorded directly. */
   confirm(batch: Batch): void {
     this.#replay.confirm(batch);
   }
 
-  /** Forgets what was confirmed long ago. */
+  /** Drops batches that were confirmed long ago. */
   tidy(): void {
     this.#replay.tidy();
   }
 
-  /** Looks for what intakes that are gone have left. An intake that has not entered knows no other way either. */
+  /** Searches for spools of intakes that are gone. An unregistered intake can also only record through here. */
   async adopt(): Promise<void> {
     const left = (await this.#parts.line.identity().spool?.oldest()) ?? null;
     if (left !== null) {
@@ -125,7 +134,7 @@ export class SpoolFallback {
     if (left !== null || !this.#parts.hasEntered()) this.#begin();
   }
 
-  /** The database does not have what it had confirmed: it is given once more, before anything else. */
+  /** The database is missing batches that it had confirmed: they are sent again before anything else. */
   resend(): void {
     this.#mustResend = true;
     this.#begin();
@@ -141,7 +150,7 @@ export class SpoolFallback {
     this.#isOn = true;
   }
 
-  /** Keeps a batch on disk; false when that failed, and then nothing may follow until it is settled. */
+  /** Stores a batch on disk; false if that failed, and then nothing may follow until it is settled. */
   async append(numbered: Numbered, { mustResend = false } = {}): Promise<boolean> {
     this.#turnOn();
     this.#mustResend ||= mustResend;
@@ -154,7 +163,7 @@ export class SpoolFallback {
     return isKept;
   }
 
-  /** Resolves when the next batch may be made: after some collecting, or when the detour is over. */
+  /** Resolves when the next batch may be created: after collecting for a while, or when the fallback has ended. */
   async collect(isFull: () => boolean): Promise<void> {
     const sinceMs = this.#parts.monotonic();
     const replaysBefore = this.#replayCount;
@@ -168,18 +177,18 @@ export class SpoolFallback {
   }
 
   /**
-   * Gives up the batch that nobody confirmed, together with the id it was numbered under. What lies in the old
-   * spool has to be in the new one by now.
+   * Gives up the unconfirmed batch, together with the ID it was numbered under. The contents of the old spool must be
+   * in the new one by now.
    */
   abandon(): void {
     this.#stuck = null;
     this.#begin();
   }
 
-  /** Gives the database what it can until then; true when it has everything. */
+  /** Records as much as possible in the database until then; true if it has everything. */
   async stop(byMs: number): Promise<boolean> {
     this.#stopByMs = byMs;
-    // What is under way may take longer; whether it ends well is then for the next start to find out.
+    // A running attempt may take longer; its outcome is determined by the next start.
     if (this.#draining !== null) await Promise.race([this.#draining, pause(byMs - this.#parts.monotonic())]);
     return !this.#isOn;
   }
@@ -200,10 +209,10 @@ export class SpoolFallback {
 
   async #drain(): Promise<void> {
     this.#isAnswering = false;
-    // One that is recorded directly was begun before the detour, and comes first.
+    // A batch that is recorded directly began before the fallback, and comes first.
     await this.#parts.line.landing();
     for (;;) {
-      // One turn of the event loop per pass, in case the database and the spool both fail at once.
+      // Yields to the event loop in each pass, in case the database and the spool both fail immediately.
       await nextTurn();
       try {
         if (!this.#parts.hasEntered()) await pause(RETRY_MS);
@@ -220,7 +229,7 @@ export class SpoolFallback {
     this.#draining = null;
   }
 
-  /** Gives the database one more batch, oldest first; true when there is none, and the detour has ended. */
+  /** Records one more batch, oldest first; true if there is none, and the fallback has ended. */
   async #isOver(): Promise<boolean> {
     const { line } = this.#parts;
     if (this.#mustResend) await this.#resendAll();
@@ -280,7 +289,7 @@ export class SpoolFallback {
   }
 }
 
-/** When the first of these signals was received; null when there are none. */
+/** When the first of these signals was received; null if there are none. */
 export function oldestOf(signals: readonly AcceptedSignal[]): Instant | null {
   return signals.reduce<Instant | null>((oldest, { at }) => Math.min(oldest ?? at, at), null);
 }

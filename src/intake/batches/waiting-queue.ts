@@ -1,20 +1,21 @@
-// Signals that wait to become part of a batch, in the order in which they came: bounded in number, in bytes and
-// in time. It decides nothing about where a batch goes.
+// Signals that wait to become part of a batch, in order of arrival: limited in number, bytes and time.
 import type { Instant } from "../../core/instant.ts";
 import type { AcceptedSignal, SignalResult } from "../../core/signal.ts";
 
 /** A batch with more signals would keep its checks locked for too long. */
 export const BATCH_SIGNALS_MAX = 500;
-/** Bodies of a batch together; a single larger one travels alone. */
+/** Total size of the bodies of a batch; a single larger one gets its own batch. */
 const BATCH_BYTES_MAX = 8 * 1024 * 1024;
-/** What waits for the next batches; beyond it senders are told to come back. */
+/** Signals waiting for the next batches; beyond this number, senders get 503. */
 const QUEUE_SIGNALS_MAX = 20_000;
 const QUEUE_BYTES_MAX = 128 * 1024 * 1024;
-/** Targets that were never seen get this part of the queue: a flood of made-up UUIDs leaves the rest to checks. */
+/**
+ * Targets that were never seen get this share of the queue: a flood of made-up UUIDs leaves the rest to real checks.
+ */
 const UNKNOWN_SIGNALS_MAX = 5_000;
 const UNKNOWN_BYTES_MAX = 32 * 1024 * 1024;
 
-/** "busy": not promised. */
+/** "busy": not acknowledged. */
 export type Settled = SignalResult | "busy";
 
 export type Waiting = {
@@ -35,12 +36,12 @@ export class WaitingQueue {
     return this.#waiting.length;
   }
 
-  /** Receive time of the first one; those behind it came later. */
+  /** Receive time of the first one; later ones follow in order. */
   get oldestAt(): Instant | null {
     return this.#waiting[0]?.signal.at ?? null;
   }
 
-  /** Null when there is no room. `isKnown` is asked only where the part for unknown targets is used up. */
+  /** Null if there is no room. `isKnown` is called only if the share for unknown targets is used up. */
   push(waiting: Omit<Waiting, "settle">, isKnown: () => boolean): Promise<Settled> | null {
     const bytes = bytesOf(waiting.signal);
     const { length } = this.#waiting;
@@ -53,7 +54,7 @@ export class WaitingQueue {
     });
   }
 
-  /** The first ones, as many as one batch may hold. */
+  /** The first ones, as many as fit into one batch. */
   takeBatch(): Waiting[] {
     let count = 0;
     let bytes = 0;
@@ -65,7 +66,7 @@ export class WaitingQueue {
     return this.#take(count);
   }
 
-  /** Those that have waited since before a moment. */
+  /** Those that have waited since before a time. */
   takeOlder(thanMs: number): Waiting[] {
     const first = this.#waiting.findIndex(({ sinceMs }) => sinceMs > thanMs);
     return this.#take(first === -1 ? this.#waiting.length : first);
@@ -83,7 +84,7 @@ export class WaitingQueue {
   }
 }
 
-/** What keywords are looked for in travels beside the body. */
+/** The text that is searched for keywords is stored in addition to the body. */
 function bytesOf({ body, source }: AcceptedSignal): number {
   return (body?.length ?? 0) + (source.by === "email" ? source.text.length : 0);
 }

@@ -1,6 +1,6 @@
-// The file behind the known checks: fingerprints and days, shared by all intakes of a machine, so that what is
-// known survives a restart while the database is away. It is a memory, not a record: when it is damaged, it
-// begins anew. Runs in the thread of the known checks only.
+// The file behind the known checks: fingerprints and days, shared by all intakes of a machine, so that known checks
+// survive a restart while the database is unavailable. It is a cache: if it is damaged, it is recreated. Runs only in
+// the thread of the known checks.
 import { randomBytes } from "node:crypto";
 import { chmodSync, existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { faultOf, firstValue, inTransaction, requireVersion, setPragmas } from "
 import type { Fingerprint, FingerprintSecret } from "./fingerprint.ts";
 import { type Day, KNOWN_DAYS } from "./table.ts";
 
-/** Fingerprint and day in turn; day zero says that it was forgotten. */
+/** Alternating fingerprints and days; day zero means that the entry was removed. */
 export type KnownList = Float64Array<ArrayBuffer>;
 
 export const FORGOTTEN: Day = 0;
@@ -20,10 +20,10 @@ const APPLICATION_ID = 0x4f644b63;
 const FORMAT_VERSION = 1;
 /** How long to wait for another intake of this machine. */
 const BUSY_MS = 5_000;
-/** Rows in one piece of work, so that neither a transaction nor a message becomes large. */
+/** Rows per operation, so that neither a transaction nor a message becomes large. */
 const ROWS_MAX = 20_000;
 
-/** Ids only grow, also when a row is replaced: whoever remembers the newest one sees what came after it. */
+/** IDs only grow, also when a row is replaced: rows after the newest known ID are new. */
 const SCHEMA = `
   create table if not exists secret (low integer not null, high integer not null) strict;
   create table if not exists known (
@@ -41,7 +41,7 @@ export class KnownFile {
   #nextToLoad: number;
   #purgedOn: Day | null = null;
 
-  /** Opens or makes the file; one that is not ours is set aside. Throws what SQLite or the disk threw. */
+  /** Opens or creates the file; a foreign one is set aside. Throws the errors of SQLite or the disk. */
   constructor({ folder, countMax }: { folder: string; countMax: number }) {
     makeFolders(folder);
     this.#countMax = countMax;
@@ -53,7 +53,7 @@ export class KnownFile {
     this.#nextToLoad = newestId;
   }
 
-  /** The next piece of what was known when the file was opened, newest first; null after the last. */
+  /** The next rows of what was known when the file was opened, newest first; null after the last. */
   load(): KnownList | null {
     const sql = "select id, fingerprint, day from known where id <= ? order by id desc limit ?";
     const rows = rowsOf(this.#db, sql, this.#nextToLoad, ROWS_MAX);
@@ -61,7 +61,7 @@ export class KnownFile {
     return rows.length === 0 ? null : listOf(rows);
   }
 
-  /** Writes what changed here, and gives what others have written since the last time. */
+  /** Writes local changes, and returns what others have written since the last call. */
   save(changes: KnownList, today: Day): KnownList {
     let rows: number[][] = [];
     inTransaction(this.#db, () => {
@@ -70,14 +70,14 @@ export class KnownFile {
       const insert = this.#db.prepare("insert or replace into known (fingerprint, day) values (?, ?)");
       for (let at = 0; at < changes.length; at += 2) insert.run(changes[at] ?? 0, changes[at + 1] ?? 0);
     });
-    // The own rows need not be read back, unless there is more news before them than fits one piece.
+    // Our own rows need not be read back, unless there are more new rows before them than fit one operation.
     const isAll = rows.length < ROWS_MAX;
     this.#newestId = isAll ? newestIdIn(this.#db) : (rows.at(-1)?.[0] ?? this.#newestId);
     if (this.#purgedOn !== today && this.#purge(today)) this.#purgedOn = today;
     return listOf(rows);
   }
 
-  /** Begins anew, under the same secret, after damage was found in the middle of the file. */
+  /** Recreates the file, with the same secret, after damage was found in it. */
   replace(): void {
     this.#db.close();
     setAside(this.#path);
@@ -90,7 +90,7 @@ export class KnownFile {
     this.#db.close();
   }
 
-  /** Deletes a piece of what is too old or too much; true when nothing is left to delete. */
+  /** Deletes some of the rows that are too old or too many; true if nothing is left to delete. */
   #purge(today: Day): boolean {
     const beyond = "select coalesce((select id from known order by id desc limit 1 offset ?), 0)";
     const lastBeyond = rowsOf(this.#db, beyond, this.#countMax)[0]?.[0] ?? 0;
@@ -117,7 +117,7 @@ function setAside(path: string): void {
   for (const suffix of ["-wal", "-shm"]) rmSync(path + suffix, { force: true });
 }
 
-/** Counts as damaged, as what is not a database at all does. */
+/** Counts as damaged, like a file that is not a database. */
 class ForeignFile extends Error {
   override readonly name = "ForeignFile";
   readonly errcode = 26;
@@ -128,7 +128,7 @@ function openKnown(path: string, secretIfNew: FingerprintSecret = newSecret()): 
   try {
     requireVersion(db);
     if (isNew(db)) chmodSync(path, 0o600);
-    // 1 is "normal": after a loss of power the last seconds may be missing, which only means to ask again.
+    // 1 is "normal": after a power failure the last seconds may be missing, which only means new lookups.
     setPragmas(db, { journal_mode: "wal", synchronous: 1 });
     inTransaction(db, () => {
       db.exec(`pragma application_id = ${APPLICATION_ID}; pragma user_version = ${FORMAT_VERSION}`);
@@ -143,7 +143,7 @@ function openKnown(path: string, secretIfNew: FingerprintSecret = newSecret()): 
   }
 }
 
-/** Throws ForeignFile when there is something in it that is not ours. */
+/** Throws ForeignFile if it contains something that is not ours. */
 function isNew(db: DatabaseSync): boolean {
   if (Number(firstValue(db, "select count(*) from sqlite_schema")) === 0) return true;
   const applicationId = Number(firstValue(db, "pragma application_id"));

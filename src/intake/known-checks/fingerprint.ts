@@ -1,18 +1,21 @@
-// A number that stands for what a signal's address names. Half SipHash under a secret of this machine: short
-// enough to keep millions of them in memory, and nobody can make two addresses that share one on purpose.
-// Ping addresses are secrets; neither memory nor disk holds them because of this.
+// A number that identifies the target of a signal. HalfSipHash with a secret of this machine: short enough to keep
+// millions of them in memory, and collisions cannot be created on purpose. Ping URLs are secrets; with this, neither
+// memory nor disk contains them.
 import type { SignalTarget } from "../../core/signal.ts";
 
 /** Two random words of 32 bits. */
 export type FingerprintSecret = { low: number; high: number };
 
-/** A whole number from 1 to 2^53 - 1. At two million known ones, a stranger is taken for one in 2 · 10^-10. */
+/**
+ * A whole number from 1 to 2^53 - 1. With two million known ones, the probability that an unknown target matches is 2
+ * · 10^-10.
+ */
 export type Fingerprint = number;
 
 const HIGH_BITS = 21;
 const TWO_TO_32 = 2 ** 32;
 
-/** The fingerprint function under a secret. */
+/** The fingerprint function for a secret. */
 export function fingerprintWith({ low, high }: FingerprintSecret): (target: SignalTarget) => Fingerprint {
   const hash = new HalfSipHash(low, high);
   return (target) => {
@@ -23,12 +26,12 @@ export function fingerprintWith({ low, high }: FingerprintSecret): (target: Sign
       hash.addText(target.slug);
     }
     hash.finish();
-    // Zero is kept for "nothing".
+    // Zero means "nothing".
     return (hash.high >>> (32 - HIGH_BITS)) * TWO_TO_32 + (hash.low >>> 0) || 1;
   };
 }
 
-/** Half SipHash 2-4 with 64 bits of result, over words of 32 bits. One object, so that nothing is allocated. */
+/** HalfSipHash 2-4 with a 64-bit result, over words of 32 bits. One object, so that nothing is allocated. */
 export class HalfSipHash {
   low = 0;
   high = 0;
@@ -53,7 +56,7 @@ export class HalfSipHash {
     this.#words = 0;
   }
 
-  /** Adds the length and then the code units, two to a word, so that two texts in a row cannot be confused. */
+  /** Adds the length and then the code units, two per word, so that two consecutive texts cannot be confused. */
   addText(text: string): void {
     const { length } = text;
     this.addWord(length);
@@ -72,7 +75,7 @@ export class HalfSipHash {
 
   /** Leaves the result in `low` and `high`, as signed words. */
   finish(): void {
-    // The last word holds the number of bytes, of which only the lowest eight bits count.
+    // The last word contains the number of bytes, of which only the lowest eight bits count.
     const last = (this.#words * 4) << 24;
     this.#v3 ^= last;
     this.#rounds(2);

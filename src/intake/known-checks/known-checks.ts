@@ -1,6 +1,6 @@
-// The checks that the intakes of this machine resolved in the last 30 days: while PostgreSQL is away, only their
-// signals are taken. Asked on the path of every ping, so it answers from memory; a thread keeps the file. Trouble
-// with the file never reaches a ping: then the memory is all there is.
+// The checks that the intakes of this machine resolved in the last 30 days: while PostgreSQL is unavailable, only
+// their signals are accepted. Used for every ping, so lookups are in memory; a thread maintains the file. Errors of
+// the file never affect a ping: then only the memory is used.
 import { Worker } from "node:worker_threads";
 import { DAY_MS, type Instant } from "../../core/instant.ts";
 import type { SignalTarget } from "../../core/signal.ts";
@@ -13,9 +13,9 @@ import { type Day, KnownTable } from "./table.ts";
 /** About 21 bytes of memory and 40 bytes of disk each. */
 const KNOWN_CHECKS_MAX = 2_000_000;
 const SAVE_EVERY_MS = 3_000;
-/** What may wait to be written; beyond it a check is known until the restart only. */
+/** Unwritten changes; beyond this number, a check is known only until the restart. */
 const UNSAVED_MAX = 200_000;
-/** What is written in one transaction, so that the other intakes of the machine need not wait long for it. */
+/** Changes written in one transaction, so that other intakes of the machine do not wait long for it. */
 const SAVED_AT_ONCE_MAX = 20_000;
 const CLOSE_TIMEOUT_MS = 10_000;
 
@@ -29,29 +29,29 @@ export type KnownChecksOptions = {
 
 export type KnownChecksState = {
   count: number;
-  /** What the table takes in memory. */
+  /** Memory used by the table. */
   bytes: number;
-  /** How many changes wait to be written. */
+  /** Number of unwritten changes. */
   unsaved: number;
-  /** Why the file could not be read or written the last time, or null. */
+  /** Why the file could not be read or written last time, or null. */
   failed: string | null;
 };
 
 export type KnownChecks = {
-  /** Notes that PostgreSQL knows the target. */
+  /** Records that PostgreSQL has the target. */
   remember(target: SignalTarget, now: Instant): void;
-  /** Whether the target was remembered within the last 30 days, by any intake of this machine. */
+  /** Whether the target was seen within the last 30 days by any intake of this machine. */
   knows(target: SignalTarget, now: Instant): boolean;
-  /** Notes that PostgreSQL does not know the target. */
+  /** Records that PostgreSQL does not have the target. */
   forget(target: SignalTarget): void;
-  /** Writes what changed and reads what the other intakes wrote. Happens by itself every few seconds. */
+  /** Writes changes and reads those of other intakes. Runs automatically every few seconds. */
   save(): Promise<void>;
   state(): KnownChecksState;
-  /** Saves and lets go of the file; what is in memory can still be asked. Callable twice. */
+  /** Saves and closes the file; lookups in memory still work. Can be called twice. */
   close(): Promise<void>;
 };
 
-/** Resolves when everything that was known before is in memory; also when the file cannot be used. */
+/** Resolves when everything that was known before is in memory; also if the file cannot be used. */
 export async function openKnownChecks(options: KnownChecksOptions): Promise<KnownChecks> {
   const { folder, now, countMax = KNOWN_CHECKS_MAX, saveEveryMs = SAVE_EVERY_MS } = options;
   const body = threadFile("./thread.ts", import.meta.url);
@@ -65,7 +65,7 @@ export async function openKnownChecks(options: KnownChecksOptions): Promise<Know
   return checks;
 }
 
-/** Known until the restart only, for an intake without a folder. */
+/** Known only until the restart, for an intake without a folder. */
 export function knownUntilRestart(): Pick<KnownChecks, "remember" | "knows" | "forget"> {
   const table = new KnownTable({ countMax: KNOWN_CHECKS_MAX });
   const fingerprintOf = fingerprintWith(randomSecret());
@@ -147,7 +147,7 @@ class KnownChecksInMemory implements KnownChecks {
   }
 
   async #saveAll(): Promise<void> {
-    // What is noted meanwhile waits for the next time, so that this ends.
+    // Changes made in the meantime wait for the next time, so that this ends.
     let pieces = Math.ceil(this.#unsaved.size / SAVED_AT_ONCE_MAX);
     do {
       await this.#savePiece();
@@ -168,13 +168,13 @@ class KnownChecksInMemory implements KnownChecks {
     this.#failed = failed;
     if (list !== null) this.#takeOver(list);
     if (failed === null) return;
-    // To be tried again, unless something newer has been noted meanwhile.
+    // To be retried, unless a newer change has been made in the meantime.
     for (const [fingerprint, day] of piece) {
       if (!this.#unsaved.has(fingerprint)) this.#note(fingerprint, day);
     }
   }
 
-  /** False when the table is as full as it may be, so that older entries need not be offered. */
+  /** False if the table is full, so that older entries need not be added. */
   #takeOver(list: KnownList): boolean {
     for (let at = 0; at < list.length; at += 2) {
       const [fingerprint = 0, day = FORGOTTEN] = [list[at], list[at + 1]];
@@ -197,7 +197,7 @@ class KnownChecksInMemory implements KnownChecks {
   }
 }
 
-/** A thread that is gone is one more reason why the file cannot be used. */
+/** A thread that has ended also means that the file cannot be used. */
 async function ask(
   calls: ThreadCalls<KnownRequest, KnownAnswer>,
   request: KnownRequest,

@@ -14,6 +14,6 @@ export type KnownAnswer = {
   secret: FingerprintSecret | null;
   /** The answer to `load` and `save`. */
   list: KnownList | null;
-  /** Why it could not be done, or null. */
+  /** The error, or null. */
   failed: string | null;
 };

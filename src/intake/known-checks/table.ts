@@ -1,18 +1,18 @@
-// Which fingerprints are known, and on which day each was last seen: an open hash table in typed arrays, ten
-// bytes a slot. It is cut into shards so that growing or clearing one never holds up the pings behind it.
+// The known fingerprints, and the day on which each was last seen: an open-addressing hash table in typed arrays, ten
+// bytes per slot. It is split into shards, so that growing or clearing one never delays pings for long.
 import type { Fingerprint } from "./fingerprint.ts";
 
 /** Whole days since 1970; it fits 16 bits until the year 2149. */
 export type Day = number;
 
-/** How many days after it was last seen a fingerprint is still known. */
+/** For how many days after it was last seen a fingerprint is known. */
 export const KNOWN_DAYS = 30;
 
 const SHARDS = 256;
 const SLOTS_MIN = 16;
-/** A shard grows beyond this share, so that a search stays short. */
+/** A shard grows beyond this load factor, so that searches stay short. */
 const LOAD_MAX = 0.7;
-/** When there are too many, this share of a shard goes at once: clearing is paid for by many additions. */
+/** If the table is full, this share of a shard is dropped at once, so that the cost is spread over many additions. */
 const CLEARED_SHARE = 1 / 16;
 
 export class KnownTable {
@@ -32,7 +32,7 @@ export class KnownTable {
     return this.#count >= this.#countMax;
   }
 
-  /** What the slots take in memory. */
+  /** Memory used by the slots. */
   get bytes(): number {
     return this.#shards.reduce((sum, shard) => sum + shard.bytes, 0);
   }
@@ -43,7 +43,7 @@ export class KnownTable {
     return day !== null && day >= today - KNOWN_DAYS;
   }
 
-  /** Notes that it was seen. True when that is news: it was not known, or not yet on this day. */
+  /** Records that it was seen. True if that is new: it was unknown, or not yet seen on this day. */
   set(fingerprint: Fingerprint, day: Day): boolean {
     const shard = this.#shardOf(fingerprint);
     const before = shard.dayOf(fingerprint);
@@ -56,14 +56,14 @@ export class KnownTable {
     return true;
   }
 
-  /** True when it was there. */
+  /** True if it was present. */
   delete(fingerprint: Fingerprint): boolean {
     const wasThere = this.#shardOf(fingerprint).delete(fingerprint);
     if (wasThere) this.#count -= 1;
     return wasThere;
   }
 
-  /** Drops the ones that were seen longest ago, from one shard only; which one does not matter, they are alike. */
+  /** Drops the least recently seen entries, from one shard only; all shards are alike. */
   #makeRoom(wanted: Shard): void {
     const shard = wanted.count > 0 ? wanted : this.#shards.find(({ count }) => count > 0);
     if (shard === undefined) return;
@@ -124,7 +124,7 @@ class Shard {
     const mask = fingerprints.length - 1;
     let hole = this.#slotOf(fingerprint);
     if (fingerprints[hole] !== fingerprint) return false;
-    // What follows moves up where the hole would cut it off from the slot where a search for it begins.
+    // Moves following entries up if the hole would separate them from the slot where their search begins.
     for (let at = (hole + 1) & mask; fingerprints[at] !== 0; at = (at + 1) & mask) {
       const home = this.#homeOf(fingerprints[at] ?? 0);
       if (((at - home) & mask) < ((at - hole) & mask)) continue;
@@ -137,7 +137,7 @@ class Shard {
     return true;
   }
 
-  /** The days of all that are in it. */
+  /** The days of all entries. */
   days(): Uint16Array {
     return this.#days.filter((_day, slot) => this.#fingerprints[slot] !== 0);
   }
@@ -155,7 +155,7 @@ class Shard {
     return slot;
   }
 
-  /** Another part of the number than the one that chose the shard. */
+  /** Uses other bits of the number than the choice of the shard. */
   #homeOf(fingerprint: Fingerprint): number {
     return Math.floor(fingerprint / SHARDS) & (this.#fingerprints.length - 1);
   }

@@ -1,4 +1,4 @@
-// The thread of the known checks: it alone touches their file, so that no ping waits for it.
+// The thread of the known checks: only this thread uses their file, so that no ping waits for it.
 import { parentPort, workerData } from "node:worker_threads";
 import { describeFault, faultOf } from "../sqlite.ts";
 import type { ThreadCall, ThreadReply } from "../thread-calls.ts";

@@ -1,6 +1,6 @@
-// One spool file: numbered batches of one intake, in SQLite, under a lock that is kept while the file is open.
-// Nobody may open such a file by other means than SQLite in a process that holds it: closing that other
-// descriptor would drop the lock. Runs in the spool's thread only, because every call waits for the disk.
+// One spool file: numbered batches of one intake, in SQLite, under a lock that is held while the file is open. A
+// process that holds such a file must not open it by other means than SQLite: closing that other descriptor would
+// release the lock. Runs only in the spool's thread, because every call waits for the disk.
 import { rmSync, statSync } from "node:fs";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { crc32 } from "node:zlib";
@@ -16,17 +16,17 @@ export type SpoolRow = {
   payload: Uint8Array;
 };
 
-/** The content is not what was written. */
+/** The content differs from what was written. */
 export class SpoolDamage extends Error {
   override readonly name = "SpoolDamage";
 }
 
 export const PAGE_BYTES = 4_096;
-/** How much may be written before it is moved from the write-ahead log into the main file. */
+/** How much may be written before it is moved from the write-ahead log to the main file. */
 const CHECKPOINT_BYTES = 4 * 1024 * 1024;
-/** What a transaction writes besides its payload, roughly: pages of the tree, of the free list, the header. */
+/** Approximate overhead of a transaction: pages of the tree, the free list, the header. */
 const TRANSACTION_BYTES = 4 * PAGE_BYTES;
-/** An emptied file above this size gives its room back to the disk, where the floor of free space counts it. */
+/** An empty file above this size is truncated, so that the disk regains the space. */
 const SHRINK_ABOVE_BYTES = 1024 * 1024;
 
 export const SPOOL_SCHEMA = `
@@ -48,7 +48,7 @@ export class SpoolFile {
   batches: number;
   signals: number;
   newestSeq: number;
-  /** What its pages in use take; pages that are free again do not count. */
+  /** Size of its pages in use; free pages do not count. */
   bytes: number;
   /** Why nothing is written to the file any more, or null. */
   writingEnded: string | null = null;
@@ -63,7 +63,7 @@ export class SpoolFile {
 
   readonly #inode: number | undefined;
 
-  /** Throws SpoolDamage when the batches are not what was written. */
+  /** Throws SpoolDamage if the batches differ from what was written. */
   constructor({ db, path }: { db: DatabaseSync; path: string }) {
     this.path = path;
     this.#inode = inodeAt(path);
@@ -75,17 +75,17 @@ export class SpoolFile {
     this.newestSeq = counted.newestSeq;
     this.bytes = bytesInUse(db);
     this.#insert = db.prepare("insert into batch values (?, ?, ?, ?, ?)");
-    // Also those before it whose removal was only remembered.
+    // Also those before it whose removal is only in memory.
     this.#remove = db.prepare("delete from batch where seq <= ?");
     this.#head = this.#headAfter(0);
   }
 
-  /** When the oldest signal that is left was received. */
+  /** When the oldest remaining signal was received. */
   get oldestAt(): Instant | null {
     return this.#head?.receivedAt ?? null;
   }
 
-  /** By how much the main file will grow when what is in the write-ahead log is moved into it. */
+  /** By how much the main file will grow when the write-ahead log is moved into it. */
   unmovedGrowthBytes(): number {
     return Math.max(
       0,
@@ -93,11 +93,11 @@ export class SpoolFile {
     );
   }
 
-  /** Writes the rows in one transaction and syncs it. Throws what SQLite threw; nothing is acknowledged then. */
+  /** Writes the rows in one transaction and syncs it. Throws the error of SQLite; then nothing is acknowledged. */
   append(rows: readonly SpoolRow[]): void {
     this.#write(() =>
       inTransaction(this.#db, () => {
-        // What is added may not follow on the rows that should be gone, and a gap would look like damage.
+        // New rows may not follow the rows that should be gone, and a gap would look like damage.
         if (this.#owesRemoval) this.#remove.run(this.#removedSeq);
         for (const row of rows) {
           this.#insert.run(row.seq, row.signalCount, row.receivedAt, this.#checksum(row), row.payload);
@@ -112,7 +112,7 @@ export class SpoolFile {
     this.#count(rows.reduce((sum, row) => sum + row.payload.length, 0));
   }
 
-  /** The first row that is left. Throws SpoolDamage when it is not what was written. */
+  /** The first remaining row. Throws SpoolDamage if it differs from what was written. */
   oldest(): SpoolRow | null {
     const head = this.#head;
     if (head === null) return null;
@@ -124,14 +124,14 @@ export class SpoolFile {
     return row;
   }
 
-  /** The number of the first row that is left. */
+  /** The number of the first remaining row. */
   get oldestSeq(): number | null {
     return this.#head?.seq ?? null;
   }
 
   /**
-   * Removes the first row that is left. Where the disk refuses, the removal is only remembered here: should
-   * the row come up again after a restart, its number tells that it was applied.
+   * Removes the first remaining row. If the disk fails, the removal is only kept in memory: if the row reappears
+   * after a restart, its number shows that it was applied.
    */
   removeOldest(): void {
     const head = this.#head;
@@ -156,9 +156,9 @@ export class SpoolFile {
   }
 
   /**
-   * Moves what was written from the write-ahead log into the main file once there is enough of it, and gives
-   * the room of an emptied file back. Left to itself SQLite does the former inside a commit and keeps quiet
-   * about an error, so that a later sync could seem to have succeeded.
+   * Moves data from the write-ahead log to the main file once there is enough of it, and truncates an empty file.
+   * SQLite would do the former inside a commit and ignore an error, so that a later sync could seem to have
+   * succeeded.
    */
   tidy(): void {
     if (this.writingEnded !== null) return;
@@ -168,17 +168,17 @@ export class SpoolFile {
       this.#unmovedBytes = 0;
       this.#checkpoint("passive");
     } catch (error) {
-      // Without room it stays where it is, which is safe. After any other fault writing has ended.
+      // Without space it stays where it is, which is safe. After any other error, nothing more is written.
       if (faultOf(error) === "corrupt") throw error;
     }
   }
 
-  /** False when the file was removed or replaced while it is open. */
+  /** False if the file was removed or replaced while it is open. */
   isInPlace(): boolean {
     return inodeAt(this.path) === this.#inode;
   }
 
-  /** Lets go of the file and leaves it to whoever comes next. */
+  /** Closes the file and leaves it to the next process. */
   close(): void {
     this.#db.close();
   }
@@ -188,7 +188,7 @@ export class SpoolFile {
     discardFile({ db: this.#db, path: this.path });
   }
 
-  /** A disk that failed once may have dropped what it was given before: from then on nothing is promised. */
+  /** A disk that failed once may have lost earlier writes: from then on nothing is acknowledged. */
   #write(step: () => void): void {
     if (this.writingEnded !== null) throw new Error(this.writingEnded);
     try {
@@ -210,7 +210,7 @@ export class SpoolFile {
   #shrink(): void {
     if (this.#owesRemoval) this.#write(() => this.#remove.run(this.#removedSeq));
     this.#owesRemoval = false;
-    // Before anything is moved: what the log holds of an emptied file need not be moved any more.
+    // Before anything is moved: the log of an empty file need not be moved any more.
     this.#write(() => this.#db.exec("vacuum"));
     this.#checkpoint("truncate");
     this.#unmovedBytes = 0;
@@ -237,13 +237,13 @@ export class SpoolFile {
     };
   }
 
-  /** SQLite has no checksum on its pages; a changed bit in a payload would go unnoticed. */
+  /** SQLite pages have no checksum; a flipped bit in a payload would go unnoticed. */
   #checksum(row: SpoolRow): number {
     return crc32(row.payload, crc32(`${this.intakeId} ${row.seq} ${row.signalCount} ${row.receivedAt}`));
   }
 }
 
-/** Unlinks while the lock is still held, so that nobody adopts what is going away. */
+/** Unlinks while the lock is still held, so that no process takes over a file that is being deleted. */
 export function discardFile({ db, path }: { db: DatabaseSync; path: string }): void {
   for (const suffix of ["", "-wal", "-journal"]) rmSync(path + suffix, { force: true });
   db.close();

@@ -1,5 +1,5 @@
-// The folder of the spool files: their names, how one is made, taken over from an owner that is gone, or set
-// aside. The lock that SQLite holds on a file is the only sign of a living owner; no process id is trusted.
+// The folder of the spool files: their names, and how a file is created, taken over from an owner that is gone, or
+// set aside. The lock that SQLite holds on a file is the only evidence of a running owner; process IDs are not used.
 import {
   chmodSync,
   closeSync,
@@ -31,65 +31,65 @@ import { discardFile, PAGE_BYTES, SPOOL_SCHEMA, SpoolDamage, SpoolFile } from ".
 /** Marks a file as ours; the bytes spell "OdSp". */
 const APPLICATION_ID = 0x4f645370;
 const FORMAT_VERSION = 1;
-/** How long a new file waits for somebody who looks at it by chance. */
+/** How long a new file waits for a process that happens to inspect it. */
 const CREATE_WAIT_MS = 500;
 const CREATE_ATTEMPTS_MAX = 20;
 const SET_ASIDE_NAMES_MAX = 1_000;
 
-/** An empty file that is younger may be about to be locked by its maker. */
+/** An empty file that is younger may be about to be locked by its creator. */
 const UNFINISHED_AGE_MS = 60_000;
 
 const SPOOL_NAME = /^spool-([0-9a-z][0-9a-z-]{0,63})(?:\.\d+)?\.sqlite$/;
 const SET_ASIDE_NAME = /^spool-([0-9a-z][0-9a-z-]{0,63})(?:\.\d+)?\.sqlite(?:\.\d+)?\.set-aside$/;
 
-/** In force before the first byte of a batch is written, and read back. */
+/** Set before the first batch is written, and verified. */
 const SPOOL_PRAGMAS: Readonly<Record<string, PragmaValue>> = {
   locking_mode: "exclusive",
   journal_mode: "wal",
   // 2 is "full": every commit is synced.
   synchronous: 2,
-  // For systems whose plain sync leaves the data in the disk's own memory.
+  // For systems where a plain sync leaves the data in the disk's cache.
   fullfsync: 1,
   checkpoint_fullfsync: 1,
   wal_autocheckpoint: 0,
-  // 2 is "memory": giving back the room of an emptied file needs no second file.
+  // 2 is "memory": truncating an empty file needs no second file.
   temp_store: 2,
 };
 
-/** A file that nobody will drain: its batches are lost unless somebody repairs it by hand. */
+/** A file that is not drained: its batches are lost unless it is repaired by hand. */
 export type LostFile = { name: string; intakeId: string; reason: string };
 
-/** What became of a file of somebody else. */
+/** The result of inspecting a file of another intake. */
 export type Adoption =
   | { kind: "adopted"; file: SpoolFile }
-  /** Its owner lives, or it held nothing and is gone. */
+  /** Its owner is running, or it was empty and has been deleted. */
   | { kind: "none" }
   | { kind: "lost"; lost: LostFile };
 
-/** Whether a text can stand in a file's name as the id of an intake. */
+/** Whether a text can be the intake ID in a file name. */
 export function isIntakeId(text: string): boolean {
   return intakeIdOf(`spool-${text}.sqlite`) === text;
 }
 
-/** Where an intake's file lies, unless its maker had to begin again. */
+/** The path of an intake's file, unless its creator had to use another name. */
 export function spoolPath({ folder, intakeId }: { folder: string; intakeId: string }): string {
   return join(folder, `spool-${intakeId}.sqlite`);
 }
 
-/** Makes the folder, for this user alone: bodies are nobody else's business. */
+/** Creates the folder, readable only by this user, because it contains ping bodies. */
 export function makeFolder(folder: string): void {
   const made = makeFolders(folder);
   if (made === null) return;
   for (let upper = folder; upper.length >= made.length; upper = dirname(upper)) syncFolder(dirname(upper));
 }
 
-/** Says whose folder it is, by a text that differs from server to server. */
+/** Identifies the server that owns the folder; differs between servers. */
 const OWNER_NAME = "server";
 
 /**
- * Makes the folder that of one server, with one database. False: it has files of another server, whose signals must
- * not get into this database. A folder in which no other process has left a file can be taken over. Where it cannot be
- * written down, such as on a full disk, the folder is used all the same.
+ * Assigns the folder to one server, with one database. False: it contains files of another server, whose signals must
+ * not be recorded in this database. A folder without files of other processes can be taken over. If the owner cannot
+ * be written, as on a full disk, the folder is used anyway.
  */
 export async function claimFolder(
   folder: string,
@@ -108,14 +108,14 @@ export async function claimFolder(
   return true;
 }
 
-/** The names of all spool files, whoever owns them. */
+/** The names of all spool files, of any owner. */
 export function spoolNames(folder: string): string[] {
   return readdirSync(folder)
     .filter((name) => SPOOL_NAME.test(name))
     .toSorted();
 }
 
-/** What was set aside at any time and still lies there. */
+/** All files that were set aside and still exist. */
 export function filesSetAside(folder: string): LostFile[] {
   return readdirSync(folder)
     .toSorted()
@@ -126,9 +126,9 @@ export function filesSetAside(folder: string): LostFile[] {
 }
 
 /**
- * A new file under the lock; there must be none of its name. Throws UnfitError or what SQLite threw.
- * Before the lock is taken, somebody who looks for orphans may hold the file or remove it as unfinished. Then
- * another name is used: whoever still has the old file open could delete the log of a new one of the same name.
+ * A new file under the lock; there must be none with its name. Throws UnfitError or the error of SQLite. Before the
+ * lock is taken, a process that searches for orphans may hold the file or delete it as incomplete. Then another name
+ * is used: a process that still has the old file open could delete the log of a new one with the same name.
  */
 export function createSpoolFile({ folder, intakeId }: { folder: string; intakeId: string }): SpoolFile {
   for (let attempt = 1; attempt <= CREATE_ATTEMPTS_MAX; attempt += 1) {
@@ -138,7 +138,7 @@ export function createSpoolFile({ folder, intakeId }: { folder: string; intakeId
     try {
       requireVersion(db);
       setPragmas(db, { page_size: PAGE_BYTES, ...SPOOL_PRAGMAS });
-      // From here on the lock is ours, and nobody but its maker makes a file of this name.
+      // From here on the lock is ours, and only its creator creates a file with this name.
       if (existsSync(path)) {
         chmodSync(path, 0o600);
         writeSchema(db, intakeId);
@@ -157,7 +157,7 @@ export function createSpoolFile({ folder, intakeId }: { folder: string; intakeId
   throw new UnfitError(`another process keeps locking or removing the file of intake ${intakeId}`);
 }
 
-/** SQLite's word for a file that lost its name after it was opened. */
+/** SQLite's error for a file that was renamed or deleted after it was opened. */
 function isRemoved(error: unknown): boolean {
   return error instanceof Error && "errcode" in error && error.errcode === 1032;
 }
@@ -170,7 +170,7 @@ function writeSchema(db: DatabaseSync, intakeId: string): void {
   });
 }
 
-/** Takes over a file whose owner is gone. One that is damaged or not ours is set aside, unchanged. */
+/** Takes over a file whose owner is gone. A damaged or foreign file is set aside unchanged. */
 export function adoptSpoolFile(options: { folder: string; name: string; now: Instant }): Adoption {
   const { folder, name, now } = options;
   const path = join(folder, name);
@@ -183,11 +183,11 @@ export function adoptSpoolFile(options: { folder: string; name: string; now: Ins
     if (db === null) return { kind: "none" };
     setPragmas(db, { locking_mode: "exclusive" });
     const refusal = refusalOf(db, name);
-    // The lock before anything is done to the name: its maker may be about to write into it.
+    // The lock comes before anything is done to the name: its creator may be about to write to it.
     if (refusal === "unfinished") db.exec("begin exclusive; commit");
     if (inodeOf(path) !== inode) {
-      // Somebody was faster, and under the name there may be a new file by now. From here on the name is safe:
-      // whoever would change it needs the lock.
+      // Another process was faster, and a new file may have the name by now. From here on the name is safe: changing
+      // it requires the lock.
       db.close();
       return { kind: "none" };
     }
@@ -206,12 +206,12 @@ export function adoptSpoolFile(options: { folder: string; name: string; now: Ins
     db?.close();
     if (error instanceof UnfitError) throw error;
     if (isDamaged || faultOf(error) === "locked") return { kind: "none" };
-    // It may be readable another day, so it keeps its name.
+    // It may become readable later, so it keeps its name.
     return { kind: "lost", lost: { name, intakeId: intakeIdOf(name), reason: describeFault(error) } };
   }
 }
 
-/** Opens without making: a file that appeared behind its maker's back would take the place of the real one. */
+/** Opens without creating: a file that appeared in the meantime would replace the real one. */
 function openExisting(path: string): DatabaseSync | null {
   const address = pathToFileURL(path);
   address.searchParams.set("mode", "rw");
@@ -223,12 +223,12 @@ function openExisting(path: string): DatabaseSync | null {
   }
 }
 
-/** Why a readable file is not one to drain, or null. Throws when it cannot be read or is somebody's. */
+/** Why a readable file must not be drained, or null. Throws if it cannot be read or is locked. */
 function refusalOf(db: DatabaseSync, name: string): string | null {
   const tables = Number(firstValue(db, "select count(*) from sqlite_schema"));
   const applicationId = Number(firstValue(db, "pragma application_id"));
   const pages = Number(firstValue(db, "pragma page_count"));
-  // Its maker died before the first transaction: nothing was ever promised from it.
+  // Its creator died before the first transaction: nothing was ever acknowledged from it.
   if (tables === 0 && applicationId === 0 && pages <= 1) return "unfinished";
   if (applicationId !== APPLICATION_ID) return "is a database of another program";
   const version = Number(firstValue(db, "pragma user_version"));
@@ -239,8 +239,8 @@ function refusalOf(db: DatabaseSync, name: string): string | null {
 }
 
 /**
- * Renames a file and its log out of the way, so that a person can look at both. The names change before the
- * connection closes, because closing would delete the log.
+ * Renames a file and its log, so that both can be inspected by hand. The names change before the connection closes,
+ * because closing would delete the log.
  */
 export function setAside(options: {
   folder: string;
@@ -253,7 +253,7 @@ export function setAside(options: {
   const wasThere = renameIfThere(join(folder, name), join(folder, target));
   renameIfThere(join(folder, `${name}-wal`), join(folder, `${target}-wal`));
   db?.close();
-  // Somebody else who looked at the same moment has set it aside already, and will say so.
+  // Another process has set it aside at the same time, and will report it.
   if (!wasThere) return { kind: "none" };
   syncFolder(folder);
   return { kind: "lost", lost: { name: target, intakeId: intakeIdOf(name), reason } };
@@ -274,8 +274,8 @@ function isBeingMade(path: string, now: Instant): boolean {
 }
 
 /**
- * SQLite deletes the log beside an empty main file, and with it every batch that was only there. The log is
- * looked at first: where there is one, the main file of a living owner has had its first page since before.
+ * SQLite deletes the log of an empty main file, and with it every batch that was only there. The log is checked
+ * first: if there is one, the main file of a running owner already had its first page.
  */
 function isBeheaded(path: string): boolean {
   return sizeOf(`${path}-wal`) > 0 && sizeOf(path) === 0;
@@ -285,12 +285,12 @@ function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** While a file is open its number is not given to another one, so it tells whether a name still means it. */
+/** While a file is open its inode number is not reused, so it shows whether a name still refers to it. */
 function inodeOf(path: string): bigint | null {
   return statSync(path, { throwIfNoEntry: false, bigint: true })?.ino ?? null;
 }
 
-/** The intake that a file belongs to by its name. */
+/** The intake that a file belongs to, according to its name. */
 function intakeIdOf(name: string): string {
   return SPOOL_NAME.exec(name)?.[1] ?? name;
 }

@@ -1,15 +1,15 @@
-// The messages between the spool and its thread, and the state that comes with every answer.
+// The messages between the spool and its thread, and the state that is part of every response.
 import type { Instant } from "../../core/instant.ts";
 import type { LostFile } from "./folder.ts";
 
 export type SpoolOptions = {
   /** On a local disk that survives a restart. */
   folder: string;
-  /** The start of the intake that writes; also the name of its file. */
+  /** The ID of the intake that writes; also the name of its file. */
   intakeId: string;
-  /** For the files of this spool together, own and adopted; the write-ahead logs come on top. */
+  /** For the files of this spool together, its own and adopted ones; the write-ahead logs are extra. */
   bytesMax: number;
-  /** Nothing is written that would leave less than this on the disk. */
+  /** Nothing is written that would leave less than this free on the disk. */
   freeDiskBytesMin: number;
 };
 
@@ -19,28 +19,28 @@ export type SpoolFileState = {
   batches: number;
   signals: number;
   bytes: number;
-  /** When the oldest signal in it was received; null when it is empty. */
+  /** When the oldest signal in it was received; null if it is empty. */
   oldestAt: Instant | null;
 };
 
 export type SpoolState = {
-  /** The sums over all files. */
+  /** Totals of all files. */
   batches: number;
   signals: number;
   bytes: number;
-  /** Whether the limit and the disk leave room, as of now; a folder that is gone leaves none. */
+  /** Whether the limit and the disk leave room right now; a missing folder has none. */
   hasRoom: boolean;
-  /** Whether the next batch would be refused for want of room. */
+  /** Whether the next batch would be rejected for lack of space. */
   full: boolean;
   /** Why nothing can be written any more, or null. */
   failed: string | null;
-  /** The own file was removed from the folder, and holds nothing. */
+  /** Our own file was removed from the folder, and contains nothing. */
   isRemoved: boolean;
-  /** The own file, if there is one, and those of intakes that are gone. */
+  /** Our own file, if there is one, and those of intakes that are gone. */
   files: readonly SpoolFileState[];
-  /** Intakes that are gone and whose files hold nothing: they can be let go of. */
+  /** Intakes that are gone and whose files are empty: they can be closed. */
   emptyOrphans: readonly string[];
-  /** What lies in the folder and will not be drained. */
+  /** Files in the folder that will not be drained. */
   lostFiles: readonly LostFile[];
 };
 
@@ -64,27 +64,27 @@ export type StoredBatch = { intakeId: string; seq: number; payload: Uint8Array; 
 
 export type SpoolAnswer = {
   refusal: Refusal | null;
-  /** The answer to `oldest`. */
+  /** The response to `oldest`. */
   batch?: StoredBatch | null;
-  /** The answer to `remove`. */
+  /** The response to `remove`. */
   removed?: boolean;
   state: SpoolState;
 };
 
-// Why the spool does not do what it is asked to: a closed list, on both sides of its thread.
+// Why the spool rejects a request: the same list on both sides of its thread.
 
 /**
- * `full`: no room within the bounds. `busy`: too much waits for the disk already. `failed`: the disk, the
- * file or the thread failed, and nothing more will be written. `closed`: the spool was closed. `order`: the
- * number does not follow, or is not the oldest. `invalid`: no batch of this intake, or too large for any
- * spool. `in_use`: the file of this intake cannot be taken. `unfit`: SQLite does not do what is needed.
+ * `full`: no space within the limits. `busy`: too much is waiting for the disk. `failed`: the disk, the file or the
+ * thread failed, and nothing more will be written. `closed`: the spool was closed. `order`: the number does not
+ * follow, or is not the oldest. `invalid`: not a batch of this intake, or too large for any spool. `in_use`: the file
+ * of this intake is locked. `unfit`: SQLite does not meet the requirements.
  */
 export type SpoolReason = "full" | "busy" | "failed" | "closed" | "order" | "invalid" | "in_use" | "unfit";
 
-/** A refusal as it travels between the threads. */
+/** A rejection as it is sent between the threads. */
 export type Refusal = { reason: SpoolReason; text: string };
 
-/** Why the spool did not do what it was asked to. An append that fails with it is not promised. */
+/** Why the spool rejected a request. An append that fails with it is not acknowledged. */
 export class SpoolError extends Error {
   override readonly name = "SpoolError";
   readonly reason: SpoolReason;

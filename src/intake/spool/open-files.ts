@@ -1,5 +1,5 @@
-// All files that one spool has open: its own, which it appends to, and those of intakes that are gone, which
-// it only drains. Decides about room and order. Runs in the spool's thread; every call waits for the disk.
+// All open files of one spool: its own, which it appends to, and those of intakes that are gone, which it only
+// drains. Decides about space and order. Runs in the spool's thread; every call waits for the disk.
 import { existsSync, statfsSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { describeFault, faultOf, UnfitError } from "../sqlite.ts";
@@ -22,10 +22,10 @@ import {
 } from "./messages.ts";
 import { OrphanFiles } from "./orphan-files.ts";
 
-/** Pages that a batch may need besides those of its payload: the row, a split of the tree, the free list. */
+/** Pages that a batch may need in addition to its payload: the row, a split of the tree, the free list. */
 const EXTRA_PAGES = 3;
 
-/** Every file that one spool has open. */
+/** All open files of one spool. */
 export class SpoolFiles {
   readonly #options: SpoolOptions;
   #own: SpoolFile | null = null;
@@ -34,7 +34,7 @@ export class SpoolFiles {
   #failed: string | null = null;
   #wasRefusedRoom = false;
 
-  /** Opens or makes the own file and adopts what others left. Throws SpoolError or UnfitError. */
+  /** Opens or creates our own file and takes over files of others. Throws SpoolError or UnfitError. */
   constructor(options: SpoolOptions) {
     this.#options = { ...options, folder: resolve(options.folder) };
     makeFolder(this.#options.folder);
@@ -53,12 +53,12 @@ export class SpoolFiles {
     for (const name of this.#orphans.adopt({ ownName })) this.#lost.delete(name);
   }
 
-  /** Deletes the empty files of intakes on which nobody counts any more. */
+  /** Deletes the empty files of intakes that have been closed. */
   releaseIntakes(intakeIds: readonly string[]): void {
     this.#orphans.releaseIntakes(intakeIds);
   }
 
-  /** Writes the batches in one transaction. Gives for each of them null once it is on disk, or the refusal. */
+  /** Writes the batches in one transaction. Returns for each of them null once it is on disk, or the rejection. */
   append(rows: readonly SpoolRow[]): (Refusal | null)[] {
     this.#makeOwnIfMissing();
     const own = this.#own;
@@ -80,7 +80,7 @@ export class SpoolFiles {
     }
   }
 
-  /** The batch that was received first, of all files; what turns out damaged is set aside on the way. */
+  /** The oldest batch of all files; damaged files are set aside on the way. */
   oldest(): StoredBatch | null {
     for (let file = this.#oldestFile(); file !== null; file = this.#oldestFile()) {
       const found = this.#guard(file, () => file.oldest());
@@ -91,7 +91,7 @@ export class SpoolFiles {
     return null;
   }
 
-  /** Removes the oldest batch of a file; false when it was removed before. Throws SpoolError. */
+  /** Removes the oldest batch of a file; false if it was already removed. Throws SpoolError. */
   remove({ intakeId, seq }: { intakeId: string; seq: number }): boolean {
     const file = this.#files().find((candidate) => candidate.intakeId === intakeId);
     const oldestSeq = file?.oldestSeq ?? null;
@@ -110,7 +110,7 @@ export class SpoolFiles {
     return true;
   }
 
-  /** Work on the files that nobody waits for. */
+  /** Maintenance of the files, which no request waits for. */
   tidy(): void {
     for (const file of this.#files()) this.#guard(file, () => file.tidy());
   }
@@ -141,7 +141,7 @@ export class SpoolFiles {
     };
   }
 
-  /** Lets go of all files. The own one disappears if it is empty, unless it is to be kept; the others wait. */
+  /** Closes all files. Our own is deleted if it is empty, unless it is to be kept; the others stay. */
   close({ keepsEmpty }: { keepsEmpty: boolean }): void {
     if (this.#own?.batches === 0 && !keepsEmpty) this.#own.discard();
     else this.#own?.close();
@@ -170,7 +170,7 @@ export class SpoolFiles {
     this.#makeOwnIfMissing();
   }
 
-  /** On a full disk there is no own file at first, and the rest goes on: draining is what makes room. */
+  /** On a full disk there is no own file at first, and everything else continues: draining frees space. */
   #makeOwnIfMissing(): void {
     if (this.#own !== null || this.#failed !== null || !this.#room().fits(PAGE_BYTES)) return;
     try {
@@ -180,12 +180,12 @@ export class SpoolFiles {
     }
   }
 
-  /** What is written to a file that has no name any more is gone with the process: nothing is promised on it. */
+  /** Data written to a deleted file is lost with the process, so nothing is acknowledged. */
   #removal(): string | null {
     return this.#own === null || this.#own.isInPlace() ? null : `${this.#own.path} was removed`;
   }
 
-  /** Once a batch found no room, those after it are refused as well: they would leave a gap. */
+  /** Once a batch found no space, those after it are rejected as well: they would leave a gap. */
   #choose(own: SpoolFile, rows: readonly SpoolRow[]): { refusals: (Refusal | null)[]; accepted: SpoolRow[] } {
     const room = this.#room();
     const accepted: SpoolRow[] = [];
@@ -203,14 +203,14 @@ export class SpoolFiles {
       accepted.push(row);
       return null;
     });
-    // Only what was taken proves that there is room again; a group of misfits proves nothing.
+    // Only an accepted batch proves that there is space again; a group of invalid ones proves nothing.
     this.#wasRefusedRoom = isFull || (this.#wasRefusedRoom && accepted.length === 0);
     return { refusals, accepted };
   }
 
   /**
-   * What may still be written, counted in pages. On disk it lies twice for a while: in the log, and moved;
-   * room for what is still to be moved is spoken for.
+   * How much may still be written, in pages. Data is on disk twice for a while: in the log, and in the main file;
+   * space for data still to be moved is reserved.
    */
   #room(): { fits(payloadBytes: number): boolean; take(payloadBytes: number): void } {
     const { folder, bytesMax, freeDiskBytesMin } = this.#options;
@@ -231,7 +231,7 @@ export class SpoolFiles {
     return this.#failed ?? this.#own?.writingEnded ?? this.#drainedRemoval();
   }
 
-  /** A removed file is given up when it is drained: only this process can still read what is in it. */
+  /** A deleted file is closed when it is drained: only this process can still read it. */
   #drainedRemoval(): string | null {
     return this.#own?.batches === 0 ? this.#removal() : null;
   }
@@ -247,7 +247,7 @@ export class SpoolFiles {
     return oldest === undefined || oldest.batches === 0 ? null : oldest;
   }
 
-  /** Gives the file up when it is damaged, or cannot be read; null then. */
+  /** Closes the file if it is damaged or cannot be read, and returns null. */
   #guard<T>(file: SpoolFile, step: () => T): T | null {
     try {
       return step();
@@ -279,14 +279,14 @@ export class SpoolFiles {
   }
 }
 
-/** Whether an error of opening says that this machine cannot have a spool. */
+/** Whether an error on opening means that this machine cannot have a spool. */
 export function refusalOf(error: unknown): Refusal {
   if (error instanceof SpoolError) return { reason: error.reason, text: error.message };
   if (error instanceof UnfitError) return { reason: "unfit", text: error.message };
   return { reason: "failed", text: describeFault(error) };
 }
 
-/** A folder that cannot be asked has no room: it may have been unmounted. */
+/** A folder that cannot be read has no space: it may have been unmounted. */
 function freeDiskBytes(folder: string): number {
   try {
     const { bavail, bsize } = statfsSync(folder);

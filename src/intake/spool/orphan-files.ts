@@ -1,17 +1,17 @@
-// The files of intakes that are gone: those with batches are drained, and empty ones wait until nobody counts on
-// their intakes any more. The lock on a file is what proves that its owner is gone. Runs in the spool's thread.
+// The files of intakes that are gone: those with batches are drained, and empty ones wait until their intakes have
+// been closed. The lock on a file shows whether its owner is gone. Runs in the spool's thread.
 import { basename } from "node:path";
 import type { SpoolFile } from "./file.ts";
 import { adoptSpoolFile, type LostFile, spoolNames } from "./folder.ts";
 
-/** Each open file costs descriptors and memory; what is beyond is adopted when another one has been drained. */
+/** Each open file costs descriptors and memory; further ones are taken over when another one has been drained. */
 const ADOPTED_FILES_MAX = 16;
-/** Empty files that are held at a time; what is beyond is found again later. */
+/** Empty files that are held at a time; further ones are found later. */
 const EMPTY_FILES_MAX = 64;
 
 type EmptyFile = {
   file: SpoolFile;
-  /** A whole search has ended since it was found, so that whatever else its owner held has been found, too. */
+  /** A complete search has ended since it was found, so that all other files of its owner have been found, too. */
   mayGo: boolean;
 };
 
@@ -27,17 +27,17 @@ export class OrphanFiles {
     this.#onLost = onLost;
   }
 
-  /** Those that have something to drain. */
+  /** Files that have something to drain. */
   get withBatches(): readonly SpoolFile[] {
     return this.#withBatches;
   }
 
-  /** The intakes that have left nothing, and can be let go of. */
+  /** The intakes that left no signals, and can be closed. */
   get emptyIntakeIds(): string[] {
     return this.#empty.filter(({ mayGo }) => mayGo).map(({ file }) => file.intakeId);
   }
 
-  /** Takes over what it finds, as much as may be open at a time; returns the names of what it took. */
+  /** Takes over the files it finds, as many as may be open at a time; returns their names. */
   adopt({ ownName }: { ownName: string | null }): string[] {
     const foundBefore = [...this.#empty];
     const open = new Set(this.#files().map(({ path }) => basename(path)));
@@ -59,17 +59,17 @@ export class OrphanFiles {
     return taken;
   }
 
-  /** Whether files were left where they are, because too many were open. */
+  /** Whether files were left because too many were open. */
   get hasMore(): boolean {
     return this.#hasMore;
   }
 
-  /** Gives up a file that was adopted, drained or not; it is the caller's from then on. */
+  /** Releases a file that was taken over, drained or not; the caller owns it from then on. */
   release(file: SpoolFile): void {
     this.#withBatches.splice(this.#withBatches.indexOf(file), 1);
   }
 
-  /** Deletes the empty files of intakes on which nobody counts any more. */
+  /** Deletes the empty files of intakes that have been closed. */
   releaseIntakes(intakeIds: readonly string[]): void {
     const isGoing = ({ file }: EmptyFile) => intakeIds.includes(file.intakeId);
     const going = this.#empty.filter(isGoing);
@@ -77,7 +77,7 @@ export class OrphanFiles {
     for (const { file } of going) file.discard();
   }
 
-  /** Leaves all of them to whoever comes next. */
+  /** Leaves all of them to the next process. */
   close(): void {
     for (const file of this.#files()) file.close();
     this.#withBatches.length = 0;

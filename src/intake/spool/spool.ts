@@ -1,6 +1,6 @@
-// The spool: a local log that takes batches while PostgreSQL is away. What it acknowledged is on disk, in the
-// order of its numbers, until it is removed. It stores and gives back; when to use it, and whether a batch was
-// applied before, is for others to say.
+// The spool: a local log that stores batches while PostgreSQL is unavailable. Acknowledged batches are on disk, in
+// the order of their numbers, until they are removed. When to use it, and whether a batch was already applied, is
+// decided elsewhere.
 import { Worker } from "node:worker_threads";
 import type { AcceptedSignal, Batch } from "../../core/signal.ts";
 import { decodeSignals, encodeSignals } from "../accepted-codec.ts";
@@ -16,44 +16,44 @@ import {
 } from "./messages.ts";
 
 export type SpooledBatch = Batch & {
-  /** Signals of the batch that cannot be read: to be kept as rejected. The others go on without them. */
+  /** Signals of the batch that cannot be decoded: they are quarantined. The others are recorded without them. */
   unreadable: readonly { position: number; reason: string; bytes: Uint8Array }[];
-  /** Nothing comes after it from its intake, which is gone: that intake can be closed together with it. */
+  /** The last batch of an intake that is gone: that intake can be closed together with it. */
   isLast: boolean;
 };
 
 export type Spool = {
-  /** Resolves when the batch is synced to disk. Rejects with SpoolError; then nothing is promised. */
+  /** Resolves when the batch is synced to disk. Rejects with SpoolError; then nothing is acknowledged. */
   append(batch: Batch): Promise<void>;
-  /** The batch that was received first and is not removed yet, of this intake or of one that is gone. */
+  /** The oldest batch that is not removed yet, of this intake or of one that is gone. */
   oldest(): Promise<SpooledBatch | null>;
-  /** Forgets a batch that was applied; false when it was forgotten before. Only the oldest of its intake. */
+  /** Removes a batch that was applied; false if it was already removed. Only the oldest of its intake. */
   remove(batch: { intakeId: string; seq: number }): Promise<boolean>;
-  /** Looks again for files of intakes on this machine that are gone. Opening has done it once. */
+  /** Searches again for files of intakes on this machine that are gone. Opening has done it once. */
   adoptOrphans(): Promise<void>;
-  /** Deletes the empty files of intakes that are gone, once nobody counts on those any more. */
+  /** Deletes the empty files of intakes that are gone, once they have been closed. */
   releaseIntakes(intakeIds: readonly string[]): Promise<void>;
-  /** As of the last answer. */
+  /** As of the last response. */
   state(): SpoolState;
   /**
-   * Finishes what was asked before; what is not drained stays on disk for the next start. An empty file stays as
-   * well if it is to tell the next start that its intake is gone. Callable twice.
+   * Finishes earlier requests; batches that are not drained stay on disk for the next start. An empty file stays as
+   * well if it is to show the next start that its intake is gone. Can be called twice.
    */
   close(options?: { keepsEmpty?: boolean }): Promise<void>;
 };
 
-/** How much may wait for the disk at a time, and so also the largest batch. */
+/** How much may wait for the disk at a time, which is also the size limit of a batch. */
 const WAITING_BYTES_MAX = 64 * 1024 * 1024;
 const WAITING_BATCHES_MAX = 10_000;
 const CLOSE_TIMEOUT_MS = 10_000;
 
-/** Opens the spool in a thread of its own. Rejects with SpoolError when this machine cannot have one. */
+/** Opens the spool in its own thread. Rejects with SpoolError if this machine cannot have one. */
 export function openSpool(options: SpoolOptions): Promise<Spool> {
   const body = threadFile("./thread.ts", import.meta.url);
   return startSpool(new Worker(body, { workerData: options, name: "spool" }), options);
 }
 
-/** As openSpool, on a worker that the caller made. */
+/** Same as openSpool, with a worker created by the caller. */
 export async function startSpool(worker: Worker, { intakeId }: SpoolOptions): Promise<Spool> {
   const calls = callsTo<SpoolRequest, SpoolAnswer>(worker);
   const client = new SpoolClient(calls, intakeId);
@@ -154,7 +154,7 @@ class SpoolClient implements Spool {
   }
 
   async #end(keepsEmpty: boolean): Promise<void> {
-    // A thread that is gone has let go of its files already.
+    // A thread that has ended has already closed its files.
     if (this.#calls.ended() === null) {
       await this.#send({ kind: "close", keepsEmpty }, []).catch(() => undefined);
     }

@@ -1,5 +1,5 @@
-// The spool's thread. It takes everything that has come while the disk was busy as one group, so that many
-// batches share a sync, and answers only when the group is on disk.
+// The spool's thread. It handles everything that has arrived while the disk was busy as one group, so that many
+// batches share a sync, and responds only when the group is on disk.
 import { parentPort, workerData } from "node:worker_threads";
 import type { ThreadCall, ThreadReply } from "../thread-calls.ts";
 import type { Refusal, SpoolAnswer, SpoolOptions, SpoolRequest, SpoolState } from "./messages.ts";
@@ -8,7 +8,7 @@ import { refusalOf, SpoolFiles } from "./open-files.ts";
 type Call = ThreadCall<SpoolRequest>;
 type AppendCall = { id: number; request: Extract<SpoolRequest, { kind: "append" }> };
 
-/** A group is closed at this size, so that no batch waits long because of those behind it. */
+/** A group is closed at this size, so that no batch waits long because of later ones. */
 const GROUP_BYTES_MAX = 8 * 1024 * 1024;
 
 const NOTHING: SpoolState = {
@@ -38,7 +38,7 @@ port.on("message", (call: Call) => {
 function wake(): void {
   if (isWoken) return;
   isWoken = true;
-  // By then everything that lay in the port has been put into the queue.
+  // By then everything that was pending in the port is in the queue.
   setImmediate(() => {
     isWoken = false;
     work();
@@ -122,7 +122,7 @@ function opened(): SpoolFiles {
 
 function reply(id: number, answer: SpoolAnswer): void {
   const { payload } = answer.batch ?? {};
-  // The bytes of a batch are handed over, not copied.
+  // The bytes of a batch are transferred, not copied.
   const transfer = payload?.buffer instanceof ArrayBuffer ? [payload.buffer] : [];
   port?.postMessage({ id, answer } satisfies ThreadReply<SpoolAnswer>, transfer);
 }

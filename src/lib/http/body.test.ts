@@ -1,4 +1,4 @@
-// Counting what a JSON text holds, at its bounds and past the texts in it.
+// Counting the values of a JSON text, at the limits and with strings in it.
 import { expect, test } from "vitest";
 import { isBeyondBounds } from "./body.ts";
 

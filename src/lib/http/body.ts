@@ -1,27 +1,27 @@
-// Reading the body of a request: the first bytes are kept as they came, the rest is read and dropped, so that
-// whoever sends too much can still be answered. Content types and encodings are not looked at.
+// Reads the body of a request: the first bytes are kept, the rest is read and discarded, so that a client that sends
+// too much still gets a response. Content types and encodings are ignored.
 import type { IncomingMessage } from "node:http";
 
 export type BodyLimits = {
   keepBytes: number;
-  /** What is read at all; the rest of a longer body is not waited for. */
+  /** Maximum number of bytes read; the rest of a longer body is not waited for. */
   readBytesMax: number;
   budget: ByteBudget;
 };
 
 export type ReadBody =
-  /** The request is complete. An empty body is none. */
+  /** The request is complete. An empty body counts as none. */
   | { kind: "whole"; body: Uint8Array | null }
-  /** There is more to come than is ever read; what was kept is final. */
+  /** The body is longer than the read limit; the kept part is final. */
   | { kind: "endless"; body: Uint8Array | null }
-  /** The sender went away before the end: there was no request. */
+  /** The client disconnected before the end: there was no request. */
   | { kind: "broken" }
-  /** All bodies together are more than memory may hold. */
+  /** All bodies together exceed the memory limit. */
   | { kind: "overflow" };
 
-/** How many bytes all bodies together may hold. */
+/** Total number of bytes that all bodies together may use. */
 export type ByteBudget = {
-  /** False, and nothing taken, when that would be too much. */
+  /** False, without taking anything, if the limit would be exceeded. */
   take(bytes: number): boolean;
   giveBack(bytes: number): void;
 };
@@ -40,13 +40,13 @@ export function byteBudget(bytesMax: number): ByteBudget {
   };
 }
 
-/** Whether anything follows the headers; a request without a body needs no reading at all. */
+/** Whether a body follows the headers; a request without a body needs no reading. */
 export function announcesBody({ headers }: IncomingMessage): boolean {
   const length = headers["content-length"];
   return (length !== undefined && length !== "0") || headers["transfer-encoding"] !== undefined;
 }
 
-/** Reads to the end, or as far as it makes sense, and then calls `done` once. */
+/** Reads to the end or to the limit, and then calls `done` once. */
 export function readBody(request: IncomingMessage, limits: BodyLimits, done: (read: ReadBody) => void): void {
   const kept = new KeptBytes(limits);
   let readBytes = 0;
@@ -75,7 +75,7 @@ class KeptBytes {
     this.#limits = limits;
   }
 
-  /** False when the budget does not allow it. */
+  /** False if the budget does not allow it. */
   add(chunk: Buffer): boolean {
     const room = this.#limits.keepBytes - this.#used;
     if (room <= 0) return true;
@@ -91,7 +91,7 @@ class KeptBytes {
     return true;
   }
 
-  /** What was kept, or null for nothing; the budget gets back what it lent. */
+  /** The kept bytes, or null for none; returns the memory to the budget. */
   finish(): Uint8Array | null {
     const buffer = this.#buffer;
     if (buffer === null) return null;
@@ -111,8 +111,8 @@ class KeptBytes {
   }
 }
 
-// How much a JSON text holds, counted without reading it: a reader needs seconds for a million values or endless nesting,
-// and everything else waits meanwhile. In UTF-8 no byte of a longer character looks like one of these.
+// Counts the values of a JSON text without parsing it: parsing a million values or deep nesting takes seconds and
+// blocks everything else. In UTF-8, no byte of a multi-byte character equals one of these.
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -135,7 +135,7 @@ export function isBeyondBounds(bytes: Uint8Array, { valuesMax, nestingMax }: Jso
     } else if (byte === QUOTE) isInText = true;
     else if (CLOSING.includes(byte)) depth -= 1;
     else if (byte === COMMA || OPENING.includes(byte)) {
-      // One of these stands before each value but the first.
+      // One of these precedes each value except the first.
       values += 1;
       if (byte !== COMMA) depth += 1;
       if (depth > nestingMax || values > valuesMax) return true;

@@ -1,4 +1,4 @@
-// Whom forwarding headers are believed from, and what is made of them.
+// From which peers forwarding headers are trusted, and how they are parsed.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { clientAddressReader, networkOf, networkReader } from "./client-address.ts";

@@ -11,7 +11,7 @@ export type Forwarding = {
 
 export type ClientAddress = { remoteAddr: string | null; scheme: string };
 
-/** What a connection without a proxy is; whoever ends TLS before us says so in a header. */
+/** The scheme without a proxy; a proxy that terminates TLS sends it in a header. */
 const OWN_SCHEME = "http";
 const MAPPED_PREFIX = "::ffff:";
 const SCHEME = /^[a-z][a-z0-9+.-]*$/;
@@ -19,7 +19,7 @@ const WITH_PORT = /^(?:(?<four>\d{1,3}(?:\.\d{1,3}){3})|\[(?<six>[^\]]+)\]):\d{1
 /** Bounds the cache of trusted addresses. */
 const REMEMBERED_PEERS_MAX = 1_000;
 
-/** A reader that believes the headers of these proxies, given as addresses and ranges such as 10.0.0.0/8. */
+/** A reader that trusts the headers of these proxies, given as addresses and ranges such as 10.0.0.0/8. */
 export function clientAddressReader(
   trustedProxies: readonly string[],
   { schemeLengthMax }: { schemeLengthMax: number },
@@ -27,13 +27,13 @@ export function clientAddressReader(
   const isTrusted = trustedPeers(trustedProxies);
   return ({ peer, forwardedFor, forwardedProto }) => {
     const direct = { remoteAddr: peer === undefined ? null : peerAddress(peer), scheme: OWN_SCHEME };
-    // Asking costs more than the rest of this function, and most connections bring no such header.
+    // The check costs more than the rest of this function, and most connections have no such header.
     if ((forwardedFor ?? forwardedProto) === undefined || peer === undefined || !isTrusted(peer))
       return direct;
     const client = firstItem(forwardedFor);
     const scheme = firstItem(forwardedProto).toLowerCase();
     return {
-      // The address of the proxy would be a false answer to the question who sent this, so none is given.
+      // The address of the proxy would be wrong, so none is returned.
       remoteAddr: client === "" ? direct.remoteAddr : addressOf(client),
       scheme: SCHEME.test(scheme) && scheme.length <= schemeLengthMax ? scheme : OWN_SCHEME,
     };
@@ -41,8 +41,8 @@ export function clientAddressReader(
 }
 
 /**
- * A reader of the address that a request certainly comes from; empty: unknown. Proxies append to what they got, so the
- * sender can write what it likes to the left: only the last address that is no trusted proxy's is certain.
+ * A reader of the verified address of a request; empty if unknown. Proxies append to the header, so the client
+ * controls everything to the left: only the last address that is not a trusted proxy is certain.
  */
 export function certainAddressReader(
   trustedProxies: readonly string[],
@@ -57,13 +57,13 @@ export function certainAddressReader(
   };
 }
 
-/** A reader of the network of that address, for whoever counts requests. */
+/** A reader of the network of that address, for counting requests. */
 export function networkReader(trustedProxies: readonly string[]): ReturnType<typeof certainAddressReader> {
   const read = certainAddressReader(trustedProxies);
   return (forwarding) => networkOf(read(forwarding));
 }
 
-/** Tells whether the other end of a connection is one of these proxies. */
+/** Returns whether the peer of a connection is one of these proxies. */
 export function trustedPeers(ranges: readonly string[]): (peer: string) => boolean {
   const trusted = new BlockList();
   for (const range of ranges) {
@@ -92,7 +92,7 @@ function peerAddress(peer: string): string {
   return isIPv4(inner) ? inner : address;
 }
 
-/** Proxies append to what they got, so the first item is the one nearest to the sender. */
+/** Proxies append to the header, so the first item is closest to the sender. */
 function firstItem(header: string | string[] | undefined): string {
   if (header === undefined) return "";
   const text = typeof header === "string" ? header : header.join(",");
@@ -100,7 +100,7 @@ function firstItem(header: string | string[] | undefined): string {
   return (commaAt === -1 ? text : text.slice(0, commaAt)).trim();
 }
 
-/** The address as we print it, without port and zone; null for whatever is none. */
+/** The address in our format, without port and zone; null if it is not an address. */
 function addressOf(text: string): string | null {
   if (isIPv4(text)) return text;
   if (isIP(text) === 6) return compressed(withoutZone(text));
@@ -120,7 +120,7 @@ function withoutZone(address: string): string {
 }
 
 const IPV6_GROUPS = 8;
-/** Who has an IPv6 address at all has a network of so many groups of sixteen bits to itself. */
+/** A customer with IPv6 has a network of this many groups of sixteen bits. */
 const IPV6_NETWORK_GROUPS = 4;
 
 /** The network of one customer: an IPv4 address, or the first half of an IPv6 address. */
@@ -130,7 +130,7 @@ export function networkOf(given: string): string {
   const [head = "", tail] = address.split("::");
   const first = head === "" ? [] : head.split(":");
   const last = tail === undefined || tail === "" ? [] : tail.split(":");
-  // An IPv4 address at the end stands for two groups.
+  // An IPv4 address at the end counts as two groups.
   const lastCount = last.length + (last.at(-1)?.includes(".") ? 1 : 0);
   const zeros = tail === undefined ? 0 : IPV6_GROUPS - first.length - lastCount;
   const groups = [...first, ...Array.from({ length: Math.max(0, zeros) }, () => "0"), ...last];
@@ -146,7 +146,7 @@ export function wideNetworkOf(network: string): string {
   return `${network.split(":").slice(0, 2).join(":")}::/32`;
 }
 
-/** Tells whether a network (`networkOf`) is that of one of these proxies, given as addresses and ranges. */
+/** Returns whether a network (`networkOf`) belongs to one of these proxies, given as addresses and ranges. */
 export function proxyNetworks(ranges: readonly string[]): (network: string) => boolean {
   const isTrusted = trustedPeers(ranges);
   const single = new Set(ranges.filter((range) => !range.includes("/")).map(networkOf));

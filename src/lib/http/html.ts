@@ -1,6 +1,6 @@
 // HTML templates that escape all inserted texts, except HTML made here.
 
-/** Finished HTML. Only `html` and `trusted` make it. */
+/** Finished HTML. Only `html` and `trusted` create it. */
 export class Html {
   readonly source: string;
 
@@ -9,7 +9,7 @@ export class Html {
   }
 }
 
-/** What may be filled in; null and false leave nothing behind. */
+/** Values that can be inserted; null and false insert nothing. */
 export type Fill = Html | string | number | null | false | readonly Html[];
 
 /** A template of HTML: html`<p>${text}</p>`. Texts are escaped for elements and for quoted attributes. */
@@ -19,7 +19,7 @@ export function html(parts: TemplateStringsArray, ...fills: readonly Fill[]): Ht
   return new Html(source);
 }
 
-/** Text that stands in a page as it is: a style sheet of our own. */
+/** Text that is inserted without escaping: our own style sheet. */
 export function trusted(source: string): Html {
   return new Html(source);
 }
@@ -39,7 +39,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-/** A text that means itself in HTML and XML, in an attribute too. */
+/** Escapes a text for HTML and XML, including attributes. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (sign) => ENTITIES[sign] ?? sign);
 }
@@ -50,7 +50,7 @@ export function escapeHtml(text: string): string {
 const CLOCK = "M12 2.5a9.5 9.5 0 1 0 9.5 9.5";
 const HAND = "M12 7v5l3.2 2.2";
 
-/** In the colour of the text around it; the page colours its circle, which is the signal. */
+/** In the color of the surrounding text; the page colors the circle. */
 export const LOGO_SVG = `<svg viewBox="0 0 24 24" width="22" height="22" aria-hidden="true"><path d="${CLOCK}" fill="none" stroke="currentColor" stroke-width="2.4" stroke-linecap="round"/><path d="${HAND}" fill="none" stroke="currentColor" stroke-width="2.2" stroke-linecap="round" stroke-linejoin="round"/><circle cx="18.6" cy="5.4" r="2.6"/></svg>`;
 
 const ICON_SVG =

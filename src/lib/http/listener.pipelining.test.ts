@@ -1,4 +1,4 @@
-// The order in which the requests of a connection are worked on.
+// The order in which the requests of a connection are handled.
 import { Socket } from "node:net";
 import { expect, test } from "vitest";
 import { RequestQueue } from "./listener.ts";

@@ -1,5 +1,5 @@
-// The listener by itself, with handlers made for the occasion: who gets a request, and who has to go. What a
-// service can rely on over the wire is tested with the first one that uses it.
+// The listener alone, with handlers made for the tests: which handler gets a request, and which connections are
+// closed. Behavior over the wire is tested with the first service that uses it.
 import { once } from "node:events";
 import { type IncomingMessage, request as httpRequest, type ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
@@ -39,7 +39,7 @@ async function listen(
   return { listener, port, origin: `http://127.0.0.1:${port}` };
 }
 
-/** Answers with its name what begins with its path. */
+/** Answers requests below its path with its name. */
 function under(path: string, name: string): HttpHandler {
   return {
     handles: ({ url }) => url?.startsWith(path) === true,
@@ -47,7 +47,7 @@ function under(path: string, name: string): HttpHandler {
   };
 }
 
-/** Answers when it is told to. */
+/** Answers when the test says so. */
 function waiting(): HttpHandler & { owed: ServerResponse[] } {
   const owed: ServerResponse[] = [];
   return { owed, handles: () => true, handle: (_request, response) => void owed.push(response) };
@@ -273,7 +273,7 @@ describe("connections beyond the limit", () => {
     const [quiet, slow] = [await open(port, "", "127.0.0.2"), await open(port, unfinished, "127.0.0.2")];
     for (let n = 0; n < 98; n += 1) await open(port, n % 2 === 0 ? unfinished : "", "127.0.0.3");
     await expect.poll(() => listener.connectionCounts().open).toBe(100);
-    // There is room for all of them: nothing is limited before it is needed.
+    // There is room for all of them: nothing is limited before the limit is reached.
     expect(listener.connectionCounts()).toMatchObject({ evicted: 0, refused: 0 });
     for (let n = 0; n < 150; n += 1) await open(port, unfinished, "127.0.0.3");
     await expect.poll(() => listener.connectionCounts().evicted).toBe(150);
@@ -321,7 +321,7 @@ describe("connections beyond the limit", () => {
     const waits = await open(port, GET);
     await open(port, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf");
     await expect.poll(() => handler.owed.length).toBe(2);
-    // The first round spares both because they have just sent something; the second only the one that waits.
+    // The first round spares both because they have just sent something; the second only the one that is waiting.
     const late = await open(port, GET);
     await expect.poll(() => listener.connectionCounts()).toMatchObject({ open: 2, evicted: 1, refused: 0 });
     await expect.poll(() => handler.owed.length).toBe(3);

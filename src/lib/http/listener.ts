@@ -24,13 +24,16 @@ export type HttpListenerOptions = {
   listen: ListenAddress;
   /** Tried in this order; unmatched requests are answered 404. */
   handlers: readonly HttpHandler[];
-  /** The most connections at once; fewer where the system does not let the process have that many. */
+  /** Maximum number of connections; lower if the system's limit requires it. */
   connectionsMax: number;
-  /** A request that is not complete after this is answered 408; an answer that is not read for as long is cut off. */
+  /**
+   * An incomplete request gets 408 after this time; a client that does not read its response for as long is
+   * disconnected.
+   */
   requestTimeoutMs: number;
-  /** An answer has to begin within this time of its request, and a streamed one may not pause for longer. */
+  /** A response must begin within this time after its request, and a streamed one must not pause for longer. */
   answerTimeoutMs?: number;
-  /** Several processes may listen on the same port, and the system spreads connections over them. */
+  /** Several processes can listen on the same port; the system distributes connections among them. */
   reusePort?: boolean;
   /** Called for unmatched requests. */
   onUnmatched?: (request: IncomingMessage) => void;
@@ -47,25 +50,28 @@ export type HttpListenerOptions = {
 };
 
 export type HttpListener = Service & {
-  /** Where it listens, the real port instead of 0; null before start. */
+  /** The listen address with the actual port instead of 0; null before the start. */
   address(): ListenAddress | null;
   /** Null while it listens, otherwise the problem. */
   trouble(): string | null;
   connectionCounts(): ConnectionCounts;
 };
 
-/** Longer than the minute for which balancers keep connections: the side that sends should close first. */
+/** Longer than the minute for which load balancers keep connections: the client should close first. */
 const KEEP_ALIVE_MS = 75_000;
-/** Longer than any statement may take, and than streams pause. */
+/** Longer than any statement may take, and longer than streams pause. */
 const ANSWER_TIMEOUT_MS = 60_000;
 const STOP_GRACE_MS = 5_000;
-/** How long a stopping listener waits for the next request of connections in use, to close them by its answer. */
+/**
+ * How long a stopping listener waits for the next request of connections in use, in order to close them with its
+ * response.
+ */
 const STOP_DRAIN_MS = 1_000;
 const STOP_CHECK_MS = 20;
 const HEADER_BYTES_MAX = 16 * 1024;
-/** Backlog of the socket; at full hours thousands of jobs connect at once. */
+/** Backlog of the socket; at the top of the hour thousands of jobs connect at once. */
 const BACKLOG = 4_096;
-/** A timeout is noticed this much late at most. */
+/** Timeouts are detected with at most this delay. */
 const TIMEOUT_CHECK_MS = 1_000;
 /** Descriptors reserved for other uses than connections. */
 const DESCRIPTORS_KEPT = 256;
@@ -128,7 +134,7 @@ export function httpListener(options: HttpListenerOptions): HttpListener {
   };
 }
 
-/** Browsers that navigate ask for a page; programs do not. */
+/** Browsers that navigate request a page; programs do not. */
 function answerUnmatched(
   { unmatchedPage: page }: HttpListenerOptions,
   { method, headers }: IncomingMessage,
@@ -152,18 +158,18 @@ function createListeningServer({
     keepAliveTimeout: keepAliveMs,
     maxHeaderSize: HEADER_BYTES_MAX,
   });
-  // A client may close its half of the connection and still want the answer. There is no documented way to
-  // set this property.
+  // A client may close its half of the connection and still expect the response. There is no documented way to set
+  // this property.
   return Object.assign(server, { httpAllowHalfOpen: true });
 }
 
-/** As many as wanted, less where the system's limit would leave the process without descriptors of its own. */
+/** The requested number, or fewer if the system's limit would leave the process without other descriptors. */
 function allowedConnections(wanted: number): number {
   const limit = descriptorLimit();
   return limit === null ? wanted : Math.min(wanted, Math.max(CONNECTIONS_MIN, limit - DESCRIPTORS_KEPT));
 }
 
-/** How many files and sockets this process may have open; null where the system does not say. */
+/** The maximum number of open files and sockets of this process; null if unknown. */
 function descriptorLimit(): number | null {
   try {
     const found = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"));
@@ -181,15 +187,16 @@ function open(
     server.once("error", reject);
     server.listen({ host, port, reusePort, backlog: BACKLOG }, () => {
       server.removeListener("error", reject);
-      // A server that listens on host and port has an AddressInfo; the other kinds are for pipes.
+      // A server that listens on host and port has an AddressInfo; other types are for pipes.
       resolve({ host, port: (server.address() as AddressInfo).port });
     });
   });
 }
 
 /**
- * Takes no new connections. Those in use are closed by the answer to their next request: closed while it is on its way,
- * it would be lost. The idle ones are closed after that, and after the grace all others.
+ * Accepts no new connections. Connections in use are closed with the response to their next request, because a
+ * request sent while the connection is closed would be lost. Idle ones are closed after that, and all others after
+ * the grace period.
  */
 async function close(
   server: Server,
@@ -199,12 +206,12 @@ async function close(
   const closeIdleAtMs = performance.now() + drainMs;
   const closed = new Promise<void>((resolve, reject) => {
     const closeIdle = server.closeIdleConnections.bind(server);
-    // Node would close idle connections at once.
+    // Node would close idle connections immediately.
     server.closeIdleConnections = () => {};
     server.close((error) => (error === undefined ? resolve() : reject(error)));
     server.closeIdleConnections = closeIdle;
   });
-  // Not at once: what lies unread in the sockets may be a request.
+  // Not immediately: unread bytes in the sockets may be a request.
   const idle = setInterval(() => {
     if (performance.now() >= closeIdleAtMs) connections.closeIdle();
   }, STOP_CHECK_MS);
@@ -219,64 +226,64 @@ async function close(
 
 export type ConnectionCounts = {
   open: number;
-  /** Closed while idle or unfinished, to make room for newcomers. */
+  /** Closed while idle or incomplete, to make room for new connections. */
   evicted: number;
-  /** Rejected with 503, because all others were being served. */
+  /** Rejected with 503, because all other connections were in use. */
   refused: number;
   /** Answered 408: a request was not complete in time. */
   timedOut: number;
-  /** Answered 503, or cut off: no byte of an answer was produced in time. */
+  /** Answered 503, or disconnected: no byte of a response was produced in time. */
   unanswered: number;
-  /** Cut off: the client did not read its answer in time. */
+  /** Disconnected: the client did not read its response in time. */
   unread: number;
-  /** Answered 400 or another status that says that the bytes cannot be read. */
+  /** Answered 400 or another status for malformed requests. */
   malformed: number;
 };
 
-/** A connection that was refused, or closed in the middle of a request, because there were too many. */
+/** A connection that was rejected, or closed during a request, because there were too many. */
 export type RefusedConnection = {
-  /** The client network (`networkOf`), read from the forwarding headers of trusted proxies where there are any. */
+  /** The client network (`networkOf`), from the forwarding headers of trusted proxies if present. */
   network: string;
-  /** The unfinished request; null when no request was read. */
+  /** The incomplete request; null if no request was read. */
   request: IncomingMessage | null;
 };
 
 type Connection = Evictable & {
   readonly socket: Socket;
-  /** It comes from a trusted proxy, so its requests may be of many clients. */
+  /** It comes from a trusted proxy, so its requests may belong to many clients. */
   readonly isProxied: boolean;
   /** The newest request, until it is complete and answered. */
   request: IncomingMessage | null;
-  /** The newest answer that is owed. Answers leave in order, so the others are owed no longer than this one. */
+  /** The newest pending response. Responses are sent in order, so no other is pending for longer. */
   response: ServerResponse | null;
   /** The number of sweeps when it was opened or last sent a request. */
   usedAtSweep: number;
-  /** How much of its answers the system had taken at the last sweep. */
+  /** How much of its responses the system had accepted at the last sweep. */
   sentBytes: number;
-  /** How many sweeps in a row have found an answer owed and nothing more sent. */
+  /** Number of consecutive sweeps with a pending response and no progress. */
   quietSweeps: number;
-  /** It has been told that it will be closed. */
+  /** The client has been notified that the connection will be closed. */
   isDoomed: boolean;
 };
 
 export type ConnectionLimits = {
   connectionsMax: number;
-  /** A client that takes nothing of its answer for this long is cut off. */
+  /** A client that reads nothing of its response for this long is disconnected. */
   unreadMs: number;
-  /** An answer has to begin within this time of its request, and a streamed one may not pause for longer. */
+  /** A response must begin within this time after its request, and a streamed one must not pause for longer. */
   answerMs: number;
   /** The proxies whose X-Forwarded-For header names the client. */
   trustedProxies?: readonly string[];
   onRefused?: (refused: RefusedConnection) => void;
 };
 
-/** A network that holds more than this part of the limit is the first to lose connections when it is reached. */
+/** A network that holds more than this share of the limit is the first to lose connections at the limit. */
 const NETWORK_SHARE = 1 / 64;
 /** Deadlines are checked this often at least. */
 const SWEEP_MS_MAX = 1_000;
-/** Rejecting with an answer takes a connection too; beyond this many the answer is left out. */
+/** Rejecting with a response also takes a connection; beyond this many, the response is omitted. */
 const REFUSALS_AT_ONCE_MAX = 100;
-/** How long the other side may take to read the last words before the connection is cut. */
+/** How long the client may take to read the last response before the connection is closed. */
 const LINGER_MS = 1_000;
 const WARNING_PAUSE_MS = 60_000;
 
@@ -290,13 +297,13 @@ const STATUS_OF_ERROR: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
 };
 
-/** Watches over the connections of a server that does not listen yet. */
+/** Tracks the connections of a server that is not listening yet. */
 export class HttpConnections {
   readonly #server: Server;
   readonly #limits: ConnectionLimits;
   readonly #warn: (fields: object, text: string) => void;
   readonly #connections = new Map<Socket, Connection>();
-  /** Those that may be closed to make room. Requests that wait for an answer are found and removed when it is needed. */
+  /** Connections that may be closed to make room. Those with a pending response are removed when they are found. */
   readonly #order: EvictionOrder<Connection>;
   readonly #counts = { evicted: 0, refused: 0, timedOut: 0, unanswered: 0, unread: 0, malformed: 0 };
   readonly #answered: (this: ServerResponse) => void;
@@ -315,7 +322,7 @@ export class HttpConnections {
     this.#warn = warnings(log);
     this.#sweepMs = Math.min(SWEEP_MS_MAX, Math.ceil(Math.min(unreadMs, answerMs) / 2));
     const finish = (response: ServerResponse) => this.#finish(response);
-    // One function for all answers: it is attached to each of them.
+    // One function for all responses, because it is attached to each of them.
     this.#answered = function () {
       finish(this);
     };
@@ -325,7 +332,7 @@ export class HttpConnections {
       server.once("close", () => clearInterval(timer));
     });
     server.on("connection", (socket) => this.#admit(socket));
-    // Beyond those that are told so.
+    // Connections rejected without a response.
     server.on("drop", (dropped) => this.#refuse(dropped?.remoteAddress));
     server.on("clientError", (error: NodeJS.ErrnoException, stream) => {
       this.#complain(stream as Socket, STATUS_OF_ERROR[error.code ?? ""] ?? BAD_REQUEST);
@@ -337,9 +344,7 @@ export class HttpConnections {
     });
   }
 
-  /**
-   * Must be called for each request before it is handled; false for one that must not be handled any more.
-   */
+  /** Must be called for each request before it is handled; false if it must not be handled any more. */
   begin(request: IncomingMessage, response: ServerResponse): boolean {
     const connection = this.#connections.get(request.socket);
     if (connection === undefined || connection.isDoomed) return false;
@@ -348,7 +353,7 @@ export class HttpConnections {
     connection.isUsed = true;
     connection.usedAtSweep = this.#sweeps;
     response.on("close", this.#answered);
-    // Only a body keeps the client behind a proxy from being done with its request.
+    // Only a request with a body can be incomplete behind a proxy.
     if (connection.isProxied && announcesBody(request)) this.#assign(connection, this.#clientOf(request));
     return true;
   }
@@ -362,7 +367,7 @@ export class HttpConnections {
   /** Closes connections without a pending answer or unfinished request. */
   closeIdle(): void {
     this.#server.closeIdleConnections();
-    // Those that never sent a byte are not idle in the server's eyes: a request of theirs is awaited.
+    // For the server, connections that never sent a byte are not idle: it is waiting for their request.
     for (const { socket } of this.#connections.values()) if (socket.bytesRead === 0) socket.destroy();
   }
 
@@ -392,7 +397,7 @@ export class HttpConnections {
       this.#connections.delete(socket);
       this.#order.remove(connection);
     });
-    // The parser lets some requests pass that can no longer come to their end; nobody should wait for them.
+    // The parser accepts some requests that can no longer be completed; they must not be waited for.
     socket.once("end", () => {
       if (connection.request?.complete === false) this.#complain(socket, BAD_REQUEST);
     });
@@ -413,21 +418,24 @@ export class HttpConnections {
     this.#order.add(connection);
   }
 
-  /** The client network that a proxy names; null when it names none. */
+  /** The client network named by a proxy; null if it names none. */
   #clientOf({ socket, headers }: IncomingMessage): string | null {
     const forwardedFor = headers["x-forwarded-for"];
     if (forwardedFor === undefined) return null;
     return this.#networkOf({ peer: socket.remoteAddress, forwardedFor }) || null;
   }
 
-  /** Ends every answer that neither begins, nor goes on, nor is taken. Requests that are not complete get 408 by Node. */
+  /**
+   * Ends every response that does not begin, does not continue, or is not read. Node answers incomplete requests with
+   * 408.
+   */
   #sweep(): void {
     this.#sweeps += 1;
     const { unreadMs, answerMs } = this.#limits;
     for (const connection of this.#connections.values()) {
       const { socket, request, response } = connection;
       const sentBytes = sentBytesOf(socket);
-      // A request that is not complete has a deadline of its own, which a doomed connection has passed.
+      // An incomplete request has its own deadline.
       const isWaiting = response !== null && (connection.isDoomed || request?.complete !== false);
       const isQuiet = isWaiting && sentBytes === connection.sentBytes;
       connection.sentBytes = sentBytes;
@@ -435,7 +443,7 @@ export class HttpConnections {
       if (!isQuiet) continue;
       const isUnread = socket.writableLength > 0;
       if (isUnread) this.#order.add(connection);
-      // One more, because the first came at any time after the last change.
+      // One more, because the first sweep came at an arbitrary time after the last change.
       if (connection.quietSweeps <= Math.ceil((isUnread ? unreadMs : answerMs) / this.#sweepMs)) continue;
       this.#counts[isUnread ? "unread" : "unanswered"] += 1;
       if (!isUnread) this.#warn({ method: request?.method }, "a request was not answered in time");
@@ -476,23 +484,23 @@ export class HttpConnections {
   }
 }
 
-/** It has done its part and waits for an answer; once that is given, whether it is read is its own affair. */
+/** The request is complete and waits for a response; after that, reading it is up to the client. */
 function isServed({ socket, request, response, isDoomed, quietSweeps }: Connection): boolean {
   if (isDoomed) return true;
   const isStuck = quietSweeps > 0 && socket.writableLength > 0;
   return request?.complete === true && response !== null && !response.writableEnded && !isStuck;
 }
 
-/** Where Node keeps what it writes to; it has no documented name. */
+/** The internal property of Node that holds the output; it has no documented name. */
 const HANDLE = "_handle";
 type WithHandle = Socket & { [HANDLE]?: { writeQueueSize?: number } | null };
 
-/** How much of what was written the system has taken, also of a single large piece. */
+/** How much of the written data the system has accepted, also of a single large chunk. */
 function sentBytesOf(socket: WithHandle): number {
   return (socket.bytesWritten ?? 0) - socket.writableLength - (socket[HANDLE]?.writeQueueSize ?? 0);
 }
 
-/** Answers 503 if there is still something to say it to, and closes the connection. */
+/** Answers 503 if that is still possible, and closes the connection. */
 function giveUp(connection: Connection, response: ServerResponse): void {
   connection.isDoomed = true;
   // Behind another unanswered request it has no socket yet.
@@ -501,12 +509,12 @@ function giveUp(connection: Connection, response: ServerResponse): void {
   sendPlainResponse(response, UNAVAILABLE);
 }
 
-/** Answers a malformed request, after all pending answers. */
+/** Answers a malformed request, after all pending responses. */
 function reportError(connection: Connection, status: number): void {
   const { socket, request, response } = connection;
   connection.isDoomed = true;
   if (request !== null && !request.complete) {
-    // The fault lies in a request that is being handled, so this is its answer, unless it has one.
+    // The error is in a request that is being handled, so this is its response, unless it has one.
     if (response === null || response.headersSent) return void socket.destroy();
     response.shouldKeepAlive = false;
     return sendPlainResponse(response, status);
@@ -515,12 +523,12 @@ function reportError(connection: Connection, status: number): void {
   else response.once("close", () => dismiss(connection, status));
 }
 
-/** Last words on a connection on which no answer is owed. */
+/** A last response on a connection without pending responses. */
 function dismiss(connection: Connection, status: number): void {
   const { socket } = connection;
   connection.isDoomed = true;
   if (!socket.writable) return void socket.destroy();
-  // Closing at once would throw away what the other side has not read yet if more of its bytes come in.
+  // Closing immediately would discard what the client has not read yet if more of its bytes arrive.
   socket.end(plainResponse(status), "latin1");
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once("close", () => clearTimeout(timer));
@@ -536,29 +544,29 @@ function warnings(log: Log): (fields: object, text: string) => void {
   };
 }
 
-// Which connection is closed first when a server is full. Each network has a share of the limit; while a network holds
-// more than that, one of its own connections is closed. Otherwise the oldest of all is closed.
+// Which connection is closed first when a server is full. Each network has a share of the limit; while a network
+// exceeds it, one of its own connections is closed. Otherwise the oldest of all is closed.
 
 export type Evictable = {
   /** The client network; null for connections that belong to no single client, such as those of a proxy. */
   network: string | null;
-  /** It was used since it was last considered: it is passed over once. */
+  /** It was used since it was last considered, so it is skipped once. */
   isUsed: boolean;
 };
 
 export class EvictionOrder<Item extends Evictable> {
   readonly #networkShare: number;
-  /** The oldest first. */
+  /** Oldest first. */
   readonly #all = new Set<Item>();
   readonly #networks = new Map<string, Set<Item>>();
-  /** Networks with more than their share. There cannot be many, so the largest is found by looking at each. */
+  /** Networks above their share. There cannot be many, so the largest is found by a linear search. */
   readonly #large = new Set<Set<Item>>();
 
   constructor({ networkShare }: { networkShare: number }) {
     this.#networkShare = networkShare;
   }
 
-  /** Adds an item at the end, unless it is there. Its network must not change before it is removed. */
+  /** Adds an item at the end, unless it is present. Its network must not change before it is removed. */
   add(item: Item): void {
     if (this.#all.has(item)) return;
     this.#all.add(item);
@@ -606,7 +614,7 @@ export class EvictionOrder<Item extends Evictable> {
 // HTTP/1.1 lets a client send requests without waiting for answers. Node parses all of them at once; this bounds how
 // many of one connection are handled at a time. Beyond that, the server stops reading until answers have been sent.
 
-/** Requests of one connection that are handled at a time. At least 2: the newest may still wait for its body. */
+/** Requests of one connection that are handled concurrently. At least 2: the newest may still wait for its body. */
 const PIPELINED_REQUESTS_MAX = 32;
 
 type PipelinedConnection = {
@@ -623,7 +631,7 @@ export class Pipelining {
 
   constructor(server: Server) {
     const onAnswered = (socket: Socket) => this.#onAnswered(socket);
-    // One function for all answers, because it is attached to each of them.
+    // One function for all responses, because it is attached to each of them.
     this.#answered = function () {
       onAnswered(this.req.socket);
     };
@@ -660,7 +668,7 @@ export class Pipelining {
     connection.unanswered -= 1;
     while (held.length > 0 && connection.unanswered - held.length < PIPELINED_REQUESTS_MAX) {
       const next = held.shift();
-      // A request that could not be read to its end has been answered with an error.
+      // A request that could not be read completely has been answered with an error.
       if (next !== undefined && !next.response.writableEnded && !next.response.destroyed) next.handle();
     }
     if (!connection.isPaused || connection.unanswered >= PIPELINED_REQUESTS_MAX) return;
@@ -673,8 +681,8 @@ export class RequestQueue {
   readonly #last = new WeakMap<Socket, Promise<void>>();
 
   /**
-   * Takes the next turn of a connection. `before` is what has to be waited for, null when nobody is at work; `end`
-   * must be called once, whatever becomes of the request.
+   * Queues a request of a connection. `before` must be awaited first, null if no request is in progress; `end` must
+   * be called once in any case.
    */
   take(socket: Socket): { before: Promise<void> | null; end: () => void } {
     const before = this.#last.get(socket) ?? null;

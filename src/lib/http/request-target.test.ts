@@ -1,4 +1,4 @@
-// What of a request's URL is a path of ours.
+// Which part of a request's URL is a path of ours.
 import { expect, test } from "vitest";
 import { sitePath } from "./request-target.ts";
 

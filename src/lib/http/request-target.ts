@@ -1,5 +1,4 @@
-// What a request is addressed to: its host and path, in whichever form they come, and whether a host is one that
-// we publish. Knows no path of ours.
+// The target of a request: host and path in any form, and whether the host is a published one.
 
 export type RequestTarget = {
   /** The path with its query, from its first slash on. */
@@ -9,26 +8,26 @@ export type RequestTarget = {
 
 const ABSOLUTE = /^https?:\/\/(?<host>[^/?#]*)(?<path>.*)$/i;
 
-/** The target of a request, from its URL and its Host header; null for one that has no path. */
+/** The target of a request, from its URL and its Host header; null if it has no path. */
 export function requestTarget(url: string, host: string | undefined): RequestTarget | null {
   if (url.startsWith("/")) return { path: url, host };
-  // The whole URL is what a proxy is asked for; servers have to understand it too.
+  // Clients of a proxy send the whole URL; servers must accept it, too.
   const absolute = ABSOLUTE.exec(url)?.groups;
   return absolute === undefined ? null : { path: absolute["path"] ?? "", host: absolute["host"] };
 }
 
-/** The path of a published address, without the slashes at its end. */
+/** The path of a published URL, without trailing slashes. */
 export function basePath(url: URL): string {
   return url.pathname.replace(/(?<!\/)\/+$/, "");
 }
 
 /**
- * Tells whether a Host header names `own` and not `site`: by name alone, since a proxy may listen on another port;
- * by port too where only the ports differ.
+ * Returns whether a Host header names `own` and not `site`: by name alone, because a proxy may listen on another
+ * port; by port, too, if only the ports differ.
  */
 export function hostMatcher(own: URL, site: URL): (host: string | undefined) => boolean {
   const isByName = own.hostname !== site.hostname;
-  // Nearly every request names the host in the same way; reading it anew would cost more than all the rest.
+  // Nearly every request has the same host; parsing it each time would cost more than the rest.
   let lastMatch: string | undefined;
   return (host) => {
     if (host === undefined) return false;
@@ -47,8 +46,8 @@ function withoutDot(hostname: string): string {
 }
 
 /**
- * Finds the path of a request below the site, without its query: "/b/x" for "/b/x?y" and, where the site lies under
- * a path, for "/site/b/x" too, since a proxy may or may not remove that. As it was sent, percent signs and all.
+ * Finds the path of a request below the site, without its query: "/b/x" for "/b/x?y" and, if the site has a path,
+ * also for "/site/b/x", because a proxy may or may not remove that. Not decoded.
  */
 export function sitePath(siteUrl: URL): (url: string) => string {
   const base = basePath(siteUrl);

@@ -1,4 +1,4 @@
-// Answers that have to be found out first: each is given once, whatever becomes of the finding out.
+// Asynchronous responses: each is sent once, however the handler ends.
 import { once } from "node:events";
 import { createServer, request as send, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
@@ -107,7 +107,7 @@ test("a caller who has gone frees the place", async () => {
   await expect.poll(async () => (await fetch(url)).status).toBe(200);
 });
 
-// Answers in pieces: at the speed of the client, and no longer than it is there.
+// Streamed responses: at the speed of the client, and no longer than it is connected.
 
 const PIECE = "x".repeat(256 * 1024);
 const ends: (() => void)[] = [];
@@ -128,7 +128,7 @@ async function* endless(counted: Counted): AsyncGenerator<string> {
   }
 }
 
-/** A server that answers with `work`, and a client that has asked and does not read. */
+/** A server that responds with `work`, and a client that has sent a request and does not read. */
 async function stalledClient(
   work: (response: ServerResponse) => Promise<void>,
 ): Promise<{ client: Socket; done: Promise<void> }> {
@@ -158,7 +158,7 @@ test("no more is made than the client takes, and a stalled client is disconnecte
   );
   await done;
   expect(counted.isEnded).toBe(true);
-  // What the sockets of both sides hold, and no more.
+  // What the sockets of both sides buffer, and no more.
   expect(counted.made).toBeLessThan(200);
 });
 

@@ -1,9 +1,9 @@
-// How an HTTP server answers in plain text: what belongs to no service (nothing there, cannot be read, too slow,
-// too many), the headers that every answer has, and answers that are given thousands of times a second.
+// Plain-text responses of an HTTP server: errors that belong to no service, headers of every response, and responses
+// that are sent thousands of times per second.
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** Headers of every answer: what is served here is not to be guessed at, framed or told of elsewhere. */
+/** Headers of every response: no content sniffing, framing or referrers. */
 export const SAFETY_HEADERS: Readonly<Record<string, string>> = {
   "X-Content-Type-Options": "nosniff",
   "Referrer-Policy": "same-origin",
@@ -15,28 +15,28 @@ const TEXT_TYPE = "text/plain; charset=utf-8";
 
 const RETRY_AFTER_SECONDS = 5;
 
-/** Gives the answer that a status stands for; one that has begun already is cut off instead. */
+/** Sends the response of a status; if one has already begun, closes the connection instead. */
 export function sendPlainResponse(response: ServerResponse, status: number): void {
   if (response.headersSent) return void response.destroy();
   response.writeHead(status, headersFor(status));
-  // To HEAD the server sends no body, whatever it is given.
+  // The server sends no body in response to HEAD.
   response.end(textFor(status), "latin1");
 }
 
-/** The same as bytes, for a connection that has no request to answer. It says that it will be closed. */
+/** The same as bytes, for a connection without a request. It announces that the connection is closed. */
 export function plainResponse(status: number): string {
   const headers = { Date: new Date().toUTCString(), Connection: "close", ...headersFor(status) };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n${textFor(status)}`;
 }
 
-/** Where Node keeps the head of an answer between writeHead and the first byte that is sent. */
+/** The internal property of Node that holds the head of a response between writeHead and the first byte sent. */
 const HEAD = "_header";
 type WithHead = ServerResponse & { [HEAD]?: string | null };
 
 /**
- * A plain-text answer that is given again and again; between two calls only the date changes. Putting the head
- * together once a second, and not once for each answer, saves a fifth of what a small request costs.
+ * A plain-text response that is sent repeatedly; only the date changes between calls. Building the head once per
+ * second instead of once per response saves a fifth of the cost of a small request.
  */
 export class RepeatedResponse {
   readonly #status: number;
@@ -52,15 +52,15 @@ export class RepeatedResponse {
     this.#headers = Object.entries({ ...content, ...headers, ...SAFETY_HEADERS }).flat();
   }
 
-  /** `date` is that of this second. An answer with headers of its own takes the longer way. */
+  /** `date` is that of the current second. A response with its own headers takes the slower path. */
   send(response: WithHead, { date, more }: { date: string; more?: readonly string[] }): void {
-    // The field has no documented name, so it is used only where it is, and where the connection goes on as it
-    // is: whatever else there is to say about connections is left to Node.
+    // The property is undocumented, so it is used only if it exists and the connection stays open: Node handles all
+    // other cases.
     const isPlain =
       response[HEAD] === null && response.shouldKeepAlive && response.useChunkedEncodingByDefault;
     if (isPlain && more === undefined) response[HEAD] = this.#headAt(date);
     else response.writeHead(this.#status, [...this.#headers, "Expires", date, ...(more ?? [])]);
-    // To HEAD the server sends no body, whatever it is given.
+    // The server sends no body in response to HEAD.
     response.end(this.#text, "latin1");
   }
 
@@ -94,9 +94,9 @@ function headersFor(status: number): Record<string, string> {
   };
 }
 
-// Answers that a handler has to find out first: so many at once, each given once, however the finding out ends.
+// Asynchronous responses: a limited number at once, each sent once, however the handler ends.
 
-/** One answer, whole, or in pieces that are made while they are sent. */
+/** One response, complete or streamed in chunks. */
 export type HttpResponse = {
   status: number;
   headers: Readonly<Record<string, string>>;
@@ -105,19 +105,19 @@ export type HttpResponse = {
 
 export type AsyncHandlerOptions = {
   answer: (request: IncomingMessage) => Promise<HttpResponse>;
-  /** What is said instead when `answer` fails; the error is null when there were too many requests to try. */
+  /** The response if `answer` fails; the error is null if there were too many requests. */
   instead: (error: unknown) => HttpResponse;
-  /** So many answers are worked on at once; whoever comes then is sent away. */
+  /** Maximum concurrent responses; further requests are rejected. */
   atOnceMax: number;
 };
 
 export type AsyncHandler = {
   handle(request: IncomingMessage, response: ServerResponse): void;
-  /** How often each status was answered. */
+  /** Number of responses by status. */
   counts(): Readonly<Record<string, number>>;
 };
 
-/** Answers requests with what a function finds out for them: each once, however that ends. */
+/** Responds to requests with the results of a function, each once, however it ends. */
 export function asyncHandler({ answer, instead, atOnceMax }: AsyncHandlerOptions): AsyncHandler {
   const counts: Record<string, number> = {};
   let atOnce = 0;
@@ -128,7 +128,7 @@ export function asyncHandler({ answer, instead, atOnceMax }: AsyncHandlerOptions
       counts[found.status] = (counts[found.status] ?? 0) + 1;
       await send(response, found);
     } catch {
-      // Half of it may have been sent: the rest will never come, and the other side must not take it for whole.
+      // Half of it may have been sent: the rest is missing, and the client must not treat it as complete.
       response.destroy();
     } finally {
       atOnce -= 1;
@@ -142,7 +142,7 @@ async function send(response: ServerResponse, { status, headers, body }: HttpRes
   if (typeof body === "string") {
     const length = status === 204 ? {} : { "Content-Length": String(Buffer.byteLength(body)) };
     response.writeHead(status, { ...headers, ...length, ...SAFETY_HEADERS });
-    // To HEAD the server sends no body, whatever it is given.
+    // The server sends no body in response to HEAD.
     response.end(body);
     return;
   }
@@ -151,14 +151,14 @@ async function send(response: ServerResponse, { status, headers, body }: HttpRes
   else await writePieces(response, body);
 }
 
-// Writes an answer piece by piece, as fast as the client reads and no faster.
+// Streams a response as fast as the client reads.
 
-/** A client that takes nothing for so long is disconnected: its answer holds memory. */
+/** A client that reads nothing for this long is disconnected, because its response uses memory. */
 const STALLED_MS_MAX = 30_000;
 
 /**
- * Writes all pieces and ends the response. Stops, and ends the source, when the client disconnects or stalls. Other
- * requests are served between two pieces. Rejects when the source fails; the response is then half sent.
+ * Writes all chunks and ends the response. Stops, and ends the source, if the client disconnects or stalls. Other
+ * requests are served between chunks. Rejects if the source fails; the response is then incomplete.
  */
 export async function writePieces(
   response: ServerResponse,
@@ -173,7 +173,7 @@ export async function writePieces(
   response.end();
 }
 
-/** Resolves when the client has taken what was written, or has gone. */
+/** Resolves when the client has read the written data, or has disconnected. */
 async function drained(response: ServerResponse, stalledMsMax: number): Promise<void> {
   if (response.destroyed) return;
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -1,4 +1,4 @@
-// The memory of requests that found nothing is small, and what it keeps is short.
+// The list of unmatched requests is small, and its entries are short.
 import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { expect, test } from "vitest";

@@ -6,7 +6,7 @@ export type UnmatchedRequest = {
   at: number;
   method: string;
   host: string;
-  /** Path and query, cut. */
+  /** Path and query, truncated. */
   target: string;
   remoteAddr: string | null;
   ua: string;
@@ -14,14 +14,14 @@ export type UnmatchedRequest = {
 
 export type UnmatchedRequests = {
   note(request: IncomingMessage): void;
-  /** The newest first. */
+  /** Newest first. */
   since(at: number): UnmatchedRequest[];
 };
 
 const COUNT_MAX = 200;
 const TEXT_LENGTH_MAX = 200;
 
-/** An empty memory. */
+/** An empty list. */
 export function unmatchedRequests({
   now = Date.now,
   remoteAddrOf,

@@ -1,4 +1,4 @@
-// From a ping over HTTP to its answer: decode the URL, read the body, hand the signal to the intake, answer.
+// Handles pings over HTTP: decodes the URL, reads the body, passes the signal to the intake, and responds.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { ERROR_TEXT } from "../../core/errors.ts";
@@ -42,14 +42,14 @@ export type AnswerKind =
   | "unavailable";
 
 export type PingAnswers = {
-  /** Answers, unless that has been done already. `retryAfterSeconds` belongs to "unavailable". */
+  /** Responds, unless that has already been done. `retryAfterSeconds` belongs to "unavailable". */
   send(response: ServerResponse, kind: AnswerKind, retryAfterSeconds?: number): void;
-  /** How often each answer was given. */
+  /** Number of responses by type. */
   counts(): Readonly<Record<AnswerKind, number>>;
 };
 
 const METHODS = "GET, HEAD, POST, OPTIONS";
-/** A cached answer would hide a ping from the server, or a check that has been created since. */
+/** A cached response would hide a ping from the server, or a check that has been created since. */
 const NO_CACHE = "max-age=0, no-cache, no-store, must-revalidate, private";
 const ANY_ORIGIN = { "Access-Control-Allow-Origin": "*" };
 const PREFLIGHT_SECONDS = "600";
@@ -64,7 +64,7 @@ export type PingAnswerOptions = {
 
 const MISSES: ReadonlySet<AnswerKind> = new Set(["notFound", "invalidUrl", "methodNotAllowed"]);
 
-/** Answers for a service that keeps this much of a body; clients read the figure and send no more. */
+/** Responses of a service that stores this much of a body; clients read the value and send no more. */
 function pingAnswers({ bodyLimitBytes, onMiss }: PingAnswerOptions): PingAnswers {
   const answers = answerTable(String(bodyLimitBytes));
   const counts = { ...NONE_YET };
@@ -117,7 +117,7 @@ function makeAnswer(status: number, text: string, more: Record<string, string> =
   return new RepeatedResponse({ status, text, headers: { "Cache-Control": NO_CACHE, ...more } });
 }
 
-/** The date as HTTP writes it, made anew when the second is over. */
+/** The date in HTTP format, updated once per second. */
 function httpDate(): () => string {
   let text = "";
   let secondAt = 0;
@@ -132,25 +132,25 @@ function httpDate(): () => string {
   };
 }
 
-// Each pending answer is sent within a fixed time. One timer serves all of them, because a timer per request would cost
+// Every response is sent within a fixed time. One timer serves all of them, because a timer per request would cost
 // more than decoding the request.
 
 export type PendingAnswer = { readonly response: ServerResponse; readonly dueAtMs: number };
 
 export type PendingAnswers = {
-  /** Starts the time limit of an answer. */
+  /** Starts the time limit of a response. */
   add(response: ServerResponse): PendingAnswer;
-  /** False when the time limit has passed: the request has been answered already. */
+  /** False if the time limit has passed: the request has already been answered. */
   remove(pendingAnswer: PendingAnswer): boolean;
   count(): number;
 };
 
-/** An answer that is due is late by this much at most. */
+/** Maximum delay of a timeout. */
 const CHECK_EVERY_MS = 50;
 
-/** `late` is called for each answer that was not settled in time, and has to give one. */
+/** `late` is called for each response that was not settled in time, and must send one. */
 function pendingAnswers(options: { withinMs: number; late(response: ServerResponse): void }): PendingAnswers {
-  // All wait equally long, so the order of insertion is the order of being due.
+  // All have the same time limit, so they expire in the order of insertion.
   const pending = new Set<PendingAnswer>();
   let timer: NodeJS.Timeout | null = null;
   const check = () => {
@@ -176,24 +176,24 @@ function pendingAnswers(options: { withinMs: number; late(response: ServerRespon
   };
 }
 
-// Pipelined signals of one connection are handed over in the order in which they were sent. Otherwise a request without
-// a body would overtake the one before it, whose body arrives later.
+// Pipelined signals of one connection are passed on in the order in which they were sent. Otherwise a request without
+// a body would overtake the previous one, whose body arrives later.
 
-/** A place in the line; its work is null until the request is whole. */
+/** A position in the queue; its work is null until the request is complete. */
 type Place = { work: (() => void) | null };
 
 class SendingOrder {
-  /** Only connections on which a body is being read have a line. */
+  /** Only connections on which a body is being read have a queue. */
   readonly #lines = new WeakMap<Socket, Place[]>();
 
-  /** Does the work of a request that is whole: at once, unless others on its connection come first. */
+  /** Runs the work of a complete request: immediately, unless others on its connection come first. */
   whole(socket: Socket, work: () => void): void {
     const line = this.#lines.get(socket);
     if (line === undefined) work();
     else line.push({ work });
   }
 
-  /** Keeps a place for a request that is not whole yet. What is returned must be called, with its work or none. */
+  /** Reserves a position for an incomplete request. The returned function must be called, with its work or none. */
   unfinished(socket: Socket): (work: () => void) => void {
     const line = this.#lines.get(socket) ?? [];
     const place: Place = { work: null };
@@ -218,22 +218,22 @@ class SendingOrder {
 
 export type PingHandlerOptions = PublishedAddresses & {
   intake: SignalIntake;
-  /** Addresses and ranges of the proxies whose forwarding headers are believed. */
+  /** Addresses and ranges of the proxies whose forwarding headers are trusted. */
   trustedProxies: readonly string[];
-  /** How much of a body is kept. */
+  /** How much of a body is stored. */
   bodyLimitBytes: number;
   log: Log;
   /** Called for requests whose target does not exist. */
   onMiss?: (request: IncomingMessage) => void;
-  /** How long after its last byte a request is answered at the latest. */
+  /** Time limit of a response after the last byte of its request. */
   answerWithinMs?: number;
-  /** How much of a body is read at all. */
+  /** How much of a body is read. */
   readBytesMax?: number;
-  /** How many bytes of unfinished bodies are held together. */
+  /** Total size of incomplete bodies in memory. */
   bodyBytesHeldMax?: number;
-  /** How many answers may be pending at once. */
+  /** Maximum number of pending responses. */
   pendingMax?: number;
-  /** How many checks of flawed requests are looked up at once. */
+  /** Concurrent check lookups for invalid requests. */
   flawedMax?: number;
 };
 
@@ -241,17 +241,20 @@ export type PingCounts = { answers: Readonly<Record<AnswerKind, number>>; pendin
 
 export type PingHandler = HttpHandler & {
   counts(): PingCounts;
-  /** A connection was refused, or closed in the middle of a request. */
+  /** A connection was rejected, or closed during a request. */
   refused(connection: RefusedConnection): void;
 };
 
-/** The promise, less what noticing and sending may take. */
+/** The guaranteed response time, minus the time for detecting and sending. */
 const ANSWER_WITHIN_MS = PING_ANSWER_MS_MAX - 200;
 const BODY_BYTES_HELD_MAX = 256 * 1024 * 1024;
 const PENDING_MAX = 20_000;
-/** Flawed requests wait for a look-up and are never recorded. Beyond this number they get 503, so that pings have room. */
+/**
+ * Invalid requests wait for a lookup and are never recorded. Beyond this number they get 503, so that there is room
+ * for pings.
+ */
 const FLAWED_MAX = 500;
-/** How long a sender who does not come to an end may go on after the answer, so that it gets to read it. */
+/** How long a sender that keeps sending may continue after the response, so that it can read it. */
 const LINGER_MS = 2_000;
 const ERROR_LOG_PAUSE_MS = 1_000;
 
@@ -264,14 +267,14 @@ type Parts = {
   pending: PendingAnswers;
   pendingMax: number;
   flawedMax: number;
-  /** Look-ups for flawed requests that are under way, answered or not. */
+  /** Running lookups for invalid requests, answered or not. */
   flawedCount: number;
   bodyLimits: BodyLimits;
   order: SendingOrder;
   logFailure(error: unknown): void;
 };
 
-/** Handles what comes to the ping addresses. */
+/** Handles requests to ping URLs. */
 export function pingHandler(options: PingHandlerOptions): PingHandler {
   const answers = pingAnswers(options);
   const isProxy = proxyNetworks(options.trustedProxies);
@@ -304,14 +307,14 @@ export function pingHandler(options: PingHandlerOptions): PingHandler {
   };
 }
 
-/** What the refused connection wanted to ping, as far as that is known; a proxy itself stands for any network. */
+/** The target of the rejected connection, if known; a proxy itself stands for any network. */
 function noteRefused(
   { intake, locate }: Parts,
   { network, request, isProxy }: RefusedConnection & { isProxy: (network: string) => boolean },
 ): void {
   const at = intake.now();
   const located = request === null ? null : locate(request.url ?? "", request.headers.host);
-  // A request for anything else than a ping URL was no ping.
+  // A request for anything but a ping URL is not a ping.
   if (request !== null && located === null) return;
   const ping = located === null ? null : decodePing(located);
   if (typeof ping === "string") return;
@@ -350,7 +353,7 @@ type Received = {
   body: Uint8Array | null;
 };
 
-/** The request is complete: the time limit of the answer starts here. */
+/** The request is complete: the time limit of the response starts here. */
 async function record(parts: Parts, { ping, request, response, body }: Received): Promise<void> {
   const { intake, answers, pending } = parts;
   if (pending.count() >= parts.pendingMax) return rejectBusy(parts, { ping, request, response });
@@ -393,7 +396,7 @@ const ANSWER_TO: Readonly<Record<Acceptance["kind"], AnswerKind>> = {
   busy: "unavailable",
 };
 
-/** An unknown check is reported first; only then what is wrong with the request. */
+/** An unknown check is reported first, then the problem of the request. */
 async function refuse(
   parts: Parts,
   { ping, flaw, response }: { ping: PingRequest; flaw: PingFlaw; response: ServerResponse },
@@ -418,14 +421,17 @@ function answerToFlaw(resolution: Resolution, flaw: PingFlaw): AnswerKind {
   return resolution === "busy" ? ANSWER_TO.busy : ANSWER_TO[resolution];
 }
 
-/** The signal is complete but cannot be accepted: the refusal is noted, so that its check is not reported as silent. */
+/**
+ * The signal is complete but cannot be accepted: the rejection is recorded, so that its check is not reported as
+ * down.
+ */
 function rejectBusy(parts: Parts, { ping, request, response }: Omit<Received, "body">): void {
   const { intake, answers } = parts;
   intake.refused({ at: intake.now(), target: ping.target, network: senderOf(parts, request) });
   answers.send(response, "unavailable");
 }
 
-/** The network that a request certainly comes from: the logged address may be what the sender wrote into a header. */
+/** The verified network of a request: the logged address may come from a header that the sender wrote. */
 function senderOf({ networkOf }: Parts, { socket, headers }: IncomingMessage): string {
   return networkOf({ peer: socket.remoteAddress, forwardedFor: headers["x-forwarded-for"] });
 }
@@ -439,13 +445,16 @@ function fail(
   if (parts.pending.remove(pendingAnswer)) parts.answers.send(pendingAnswer.response, "unavailable");
 }
 
-/** Keeps reading for a while, because closing at once could discard the answer for a sender that is still sending. */
+/**
+ * Keeps reading for a while, because closing immediately could discard the response of a client that is still
+ * sending.
+ */
 function cutOff(request: IncomingMessage): void {
   const timer = setTimeout(() => request.destroy(), LINGER_MS);
   request.resume().once("close", () => clearTimeout(timer));
 }
 
-/** One line a second at most: when this happens, it happens to every request. */
+/** At most one line per second: if this happens, it affects every request. */
 function failureLog(log: Log): (error: unknown) => void {
   let lastLoggedAtMs = Number.NEGATIVE_INFINITY;
   let failureCount = 0;

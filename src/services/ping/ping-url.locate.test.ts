@@ -1,4 +1,4 @@
-// Which requests are pings, for each way in which an operator can publish the ping address.
+// Which requests are pings, for each way to configure the ping URL.
 import { describe, expect, test } from "vitest";
 import { pingLocator } from "./ping-url.ts";
 
@@ -64,7 +64,7 @@ describe("with a ping host of its own", () => {
     expect(locate(`/${UUID}`, host)).toBe(`/${UUID}`);
     expect(locate("/key/slug/start?rid=x", host)).toBe("/key/slug/start?rid=x");
     expect(locate("/", host)).toBe("/");
-    // A second time, because the last host is remembered.
+    // A second time, because the last host is cached.
     expect(locate("/a", host)).toBe("/a");
   });
 

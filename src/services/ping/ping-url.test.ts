@@ -1,4 +1,4 @@
-// Every form of a ping URL against what it asks for, and the promise that no text at all makes it throw.
+// Every form of a ping URL and its meaning. No text makes the parser throw.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decodePing, type PingRequest } from "./ping-url.ts";

@@ -1,4 +1,5 @@
-// Which requests are pings (everything under /ping/ on any host, and under the published ping URL), and what they ask for.
+// Decides which requests are pings (everything under /ping/ on any host, and under the published ping URL), and
+// parses them.
 import { hasSlugCharacters, isUuid } from "../../core/identity.ts";
 import { SLUG_LENGTH_MAX } from "../../core/limits.ts";
 import { type HttpAction, parseExitStatus, parseRunId, type SignalTarget } from "../../core/signal.ts";
@@ -6,17 +7,17 @@ import { basePath, hostMatcher, requestTarget } from "../../lib/http/request-tar
 
 export type PublishedAddresses = {
   siteUrl: URL;
-  /** The address in front of every UUID, when it is not the site's /ping/. */
+  /** The URL in front of every UUID, if it is not /ping/ on the site. */
   pingUrl: URL | null;
 };
 
-/** What follows the ping address, from its slash on; null for a request that is no ping. */
+/** The rest of the path after the ping URL, from its slash on; null if the request is not a ping. */
 export type LocatePing = (url: string, host: string | undefined) => string | null;
 
 const PING_PATH = "/ping";
 const UUID_LENGTH = 36;
 
-/** A locator for these addresses. A path in the site's address is honoured, whether or not a proxy removes it. */
+/** A locator for these URLs. A path in the site's URL is accepted, whether or not a proxy removes it. */
 export function pingLocator({ siteUrl, pingUrl }: PublishedAddresses): LocatePing {
   const sitePath = basePath(siteUrl);
   const locators: LocatePing[] = [under(PING_PATH)];
@@ -50,7 +51,7 @@ function published(pingUrl: URL, siteUrl: URL): LocatePing {
     const locate = under(base);
     return (path, host) => (isOurs(host) ? locate(path, host) : null);
   }
-  // On the site itself the root belongs to everyone, so only what cannot be anything else is taken.
+  // At the root of the site there are other pages, so only unambiguous paths are pings.
   return base === "" ? startsWithUuid : under(base);
 }
 
@@ -60,9 +61,9 @@ function startsWithUuid(path: string): string | null {
   return isEnd && isUuid(path.slice(1, 1 + UUID_LENGTH)) ? path : null;
 }
 
-// Decoding looks nothing up: for a malformed request with an unknown check, the answer must still be "not found".
+// Decoding makes no lookups: for a malformed request with an unknown check, the response must still be "not found".
 
-/** What is wrong with a request; only reported once the check is known to exist. */
+/** The problem of a request; only reported once the check is known to exist. */
 export type PingFlaw = "invalidUrl" | "invalidRunId";
 
 export type PingRequest = {
@@ -70,22 +71,22 @@ export type PingRequest = {
   action: HttpAction;
   rid: string | null;
   flaw: PingFlaw | null;
-  /** Make the check if there is none; only by slug. */
+  /** Create the check if it does not exist; only with a slug. */
   create: boolean;
 };
 
-/** "notFound": nothing can be there. "invalidUrl": whatever is there, the URL is not one of ours. */
+/** "notFound": no check can exist there. "invalidUrl": not a ping URL, whatever the check. */
 export type PingRefusal = "notFound" | "invalidUrl";
 
 /** No key is longer, so the database is not queried. */
 const PING_KEY_LENGTH_MAX = 100;
 const KEY_OR_SLUG = /^[-a-zA-Z0-9_]+$/;
 
-/** An exit status that no process can end with is kept until it is known whether the check exists. */
+/** An impossible exit status is kept until it is known whether the check exists. */
 type PathAction = HttpAction | "impossible";
 type Route = { target: SignalTarget; action: PathAction };
 
-/** Decodes what follows the address under which pings are served; it begins with a slash. */
+/** Parses the path after the ping URL; it begins with a slash. */
 export function decodePing(rest: string): PingRequest | PingRefusal {
   const queryAt = rest.indexOf("?");
   const segments = splitPath(queryAt === -1 ? rest : rest.slice(0, queryAt));
@@ -96,7 +97,7 @@ export function decodePing(rest: string): PingRequest | PingRefusal {
   const { target, action } = route;
   const create = target.by === "slug" && lastValue(query, "create") === "1";
   if (target.by === "slug" && target.slug.length > SLUG_LENGTH_MAX) {
-    // No check has it; but someone who wants it made has to hear that it cannot be.
+    // No check has it, but a request to create it gets an error.
     return create ? "invalidUrl" : "notFound";
   }
   const rid = lastValue(query, "rid");
@@ -105,7 +106,7 @@ export function decodePing(rest: string): PingRequest | PingRefusal {
   return { target, action, rid: runId, flaw: rid !== null && runId === null ? "invalidRunId" : null, create };
 }
 
-/** The segments after the leading slash, percent-decoded as a whole; null when they cannot be. */
+/** The segments after the leading slash, percent-decoded; null if they cannot be decoded. */
 function splitPath(path: string): string[] | null {
   if (!path.startsWith("/")) return null;
   const text = path.slice(1);
@@ -143,7 +144,7 @@ function actionOf(segment: string): PathAction | null {
   return exitStatus === "too large" ? "impossible" : { exitStatus };
 }
 
-/** The last value of a query parameter; null when it is absent. Names are matched exactly. */
+/** The last value of a query parameter; null if it is absent. Names are matched exactly. */
 function lastValue(query: string, name: string): string | null {
   if (query === "") return null;
   for (const pair of query.split("&").toReversed()) {
@@ -155,7 +156,7 @@ function lastValue(query: string, name: string): string | null {
   return null;
 }
 
-/** A name or value of a form; one that cannot be decoded stays as it is, and then matches nothing. */
+/** A name or value of a form; one that cannot be decoded is left unchanged, and then matches nothing. */
 function decodeQueryText(text: string): string {
   if (!text.includes("%") && !text.includes("+")) return text;
   try {

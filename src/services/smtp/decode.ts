@@ -6,13 +6,13 @@ import PostalMime, { decodeWords, type Email } from "postal-mime";
 import { EMAIL_SEARCHED_BYTES_MAX } from "../../core/limits.ts";
 import { withBoundedBase64 } from "../../lib/mail-reader.ts";
 
-/** Elements whose content no reader sees. */
+/** Elements whose content is not displayed. */
 const HIDDEN: ReadonlySet<string> = new Set(["script", "style"]);
 const SPACE = /\s+/g;
 
 const ignore = () => {};
 
-/** What a reader would see. A text without tags is returned as it is, with its white space collapsed. */
+/** The visible text. A text without tags is returned with its white space collapsed. */
 export function htmlText(html: string): string {
   const pieces: string[] = [];
   let isHidden = false;
@@ -45,11 +45,11 @@ export function htmlText(html: string): string {
   return pieces.join("").replace(SPACE, " ").trim();
 }
 
-// A fast path for what most machines send: a single unencoded ASCII text. It reads what the library would read in a tenth
-// of the time; everything else is left to the library.
+// A fast path for what most machines send: a single unencoded ASCII text. It gives the same result as the library in
+// a tenth of the time; everything else is left to the library.
 
 export type PlainMail = {
-  /** As it stands in the header, unfolded; encoded words are still encoded. */
+  /** As in the header, unfolded; encoded words are still encoded. */
   subject: string;
   text: string;
 };
@@ -57,13 +57,13 @@ export type PlainMail = {
 const HEADERS_LENGTH_MAX = 64 * 1024;
 const EMPTY_LINE = /\r?\n\r?\n/;
 const LONE_RETURN = /\r(?!\n)/;
-/** White space that is trimmed by some and kept by others. */
+/** White space that some programs trim and others keep. */
 const ODD_SPACE = /[\v\f]/;
 const FOLD = /\r?\n(?=[ \t])/g;
 const SUBJECT = /^subject[ \t]*(?::(.*))?$/im;
-/** Headers that say how a text is to be read. */
+/** Headers that determine how a text is decoded. */
 const CONTENT = /^content-(?:type|transfer-encoding|disposition).*$/gim;
-/** Alphabets in which ASCII is ASCII. */
+/** Character sets in which ASCII characters are unchanged. */
 const PLAIN_TYPE =
   /^content-type:[ \t]*text\/plain(?:[ \t]*;[ \t]*charset=(?:"(?:us-ascii|utf-8|iso-8859-1)"|us-ascii|utf-8|iso-8859-1))?[ \t]*$/i;
 const PLAIN_ENCODING = /^content-transfer-encoding:[ \t]*(?:7bit|8bit|binary)[ \t]*$/i;
@@ -73,7 +73,7 @@ export function plainMail(message: Uint8Array): PlainMail | null {
   if (!isAscii(message)) return null;
   const whole = Buffer.from(message.buffer, message.byteOffset, message.byteLength).toString("latin1");
   const empty = EMPTY_LINE.exec(whole);
-  // Headers that begin with a blank, or not at all, are for the library to make sense of.
+  // Headers that begin with a space, or are missing, are left to the library.
   if (empty === null || empty.index > HEADERS_LENGTH_MAX || /^\s/.test(whole)) return null;
   const headers = whole.slice(0, empty.index).replace(FOLD, "");
   if (LONE_RETURN.test(whole) || ODD_SPACE.test(headers)) return null;
@@ -90,18 +90,18 @@ export function plainMail(message: Uint8Array): PlainMail | null {
 
 export type DecodedMail = { subject: string; text: string };
 
-/** Deeper parts and larger headers than anybody's mail has. */
+/** Deeper nesting and larger headers than in real emails. */
 const NESTING_MAX = 50;
 const HEADER_BYTES_MAX = 32 * 1024;
-/** Longer subjects are cut; the limit of a line, a hundred times folded. */
+/** Longer subjects are truncated; a hundred times the maximum line length. */
 const SUBJECT_LENGTH_MAX = 10_000;
 
 type MailParts = { subject: string; text: string; html: string };
 
-/** Smaller messages cost next to nothing. */
+/** Smaller messages cost almost nothing. */
 const HEAVY_BYTES = 4 * 1024;
 
-/** Decodes at most one large message at a time, and pauses in between, so that the process goes on receiving. */
+/** Decodes at most one large message at a time, and pauses in between, so that the process keeps receiving. */
 export class MailDecoder {
   #last: Promise<unknown> = Promise.resolve();
 
@@ -110,13 +110,13 @@ export class MailDecoder {
     if (plain !== null) return decoded({ ...plain, html: "" });
     if (message.length < HEAVY_BYTES) return decodeMail(message);
     const decoding = this.#last.then(() => decodeMail(message));
-    // Whatever became of this one, the next one gets its turn.
+    // The next message is decoded in any case.
     this.#last = decoding.then(nextTurn, nextTurn);
     return decoding;
   }
 }
 
-/** The subject, and the plain and the HTML part as one text, at most so long as what is searched. */
+/** The subject, and the plain and the HTML part as one text, limited to the searched length. */
 export async function decodeMail(message: Uint8Array): Promise<DecodedMail> {
   let said: MailParts;
   try {
@@ -128,7 +128,7 @@ export async function decodeMail(message: Uint8Array): Promise<DecodedMail> {
     const subject = email.headers.find(({ key }) => key === "subject")?.value ?? "";
     said = { subject, text: email.text ?? untyped(email), html: email.html ?? "" };
   } catch {
-    // Too deep, or too much of something: the words are there all the same.
+    // Too deep or too large: the text is searched without structure.
     said = undecodedParts(message);
   }
   return decoded(said);
@@ -142,11 +142,11 @@ function decoded({ subject, text, html }: MailParts): DecodedMail {
   };
 }
 
-/** Two encoded words of one alphabet with nothing but blanks between them. */
+/** Two encoded words of one character set with only spaces between them. */
 const ADJACENT_WORDS = /=\?([^?\s]+)\?([BbQq])\?([^?]*)\?=[ \t\r\n]+=\?\1\?\2\?([^?]*)\?=/g;
 const ADJACENT_WORDS_MAX = 100;
 
-/** Mailers cut encoded words in the middle of a character, so that they have to be joined before they are decoded. */
+/** Mailers split encoded words in the middle of a character, so they must be joined before decoding. */
 function decodedSubject(found: string): string {
   if (!found.includes("=?")) return found;
   let joined = found.slice(0, SUBJECT_LENGTH_MAX);
@@ -173,7 +173,7 @@ function joinBase64(...words: string[]): string {
   return Buffer.concat(words.map((word) => Buffer.from(word, "base64"))).toString("base64");
 }
 
-/** A part whose type makes no sense is a text, as if it had none. */
+/** A part with an invalid type is treated as text, as if it had none. */
 function untyped({ attachments }: Email): string {
   const parts = attachments.filter(
     ({ mimeType, disposition }) => !mimeType.includes("/") && disposition !== "attachment",
@@ -185,7 +185,7 @@ function untyped({ attachments }: Email): string {
 
 const SUBJECT_LINES = /^subject:[ \t]*(.*(?:\r?\n[ \t].*)*)/im;
 
-/** A message as text, without looking at its structure. */
+/** A message as text, ignoring its structure. */
 function undecodedParts(message: Uint8Array): MailParts {
   const whole = new TextDecoder("utf-8").decode(message);
   const { index = whole.length } = EMPTY_LINE.exec(whole) ?? {};

@@ -15,13 +15,13 @@ import type { ByteBudget } from "../../lib/http/body.ts";
 import type { Log } from "../../lib/log.ts";
 import { MailDecoder } from "./decode.ts";
 
-// Rate limits per sender and per check. The number of buckets is bounded; the one unused for longest is dropped first,
-// because it is full again anyway.
+// Rate limits per sender and per check. The number of buckets is limited; the least recently used one is dropped
+// first, because it is full again anyway.
 
 const REMEMBERED_MAX = 50_000;
 
 export type RateOptions = {
-  /** What may be taken at once, and in each period. */
+  /** The burst, and the amount per period. */
   amount: number;
   periodMs: number;
   monotonic?: () => number;
@@ -30,7 +30,7 @@ export type RateOptions = {
 
 type Bucket = { left: number; atMs: number };
 
-/** Buckets by name, each of the same size. */
+/** Named buckets of the same size. */
 export class Rates {
   readonly #amount: number;
   readonly #perMs: number;
@@ -45,7 +45,7 @@ export class Rates {
     this.#rememberedMax = rememberedMax ?? REMEMBERED_MAX;
   }
 
-  /** Whether so much is left; it is taken then, and otherwise nothing is. */
+  /** Whether this amount is available; takes it if so. */
   take(name: string, amount: number): boolean {
     const bucket = this.#bucket(name);
     if (bucket.left < amount) return false;
@@ -53,7 +53,7 @@ export class Rates {
     return true;
   }
 
-  /** Whether so much is left; nothing is taken. */
+  /** Whether this amount is available; takes nothing. */
   has(name: string, amount: number): boolean {
     return this.#bucket(name).left >= amount;
   }
@@ -77,26 +77,26 @@ export class Rates {
   }
 }
 
-// Keeps the beginning and the end of a message. The middle of a long one is counted and dropped, which bounds memory.
+// Keeps the beginning and the end of a message. The middle of a long one is counted and dropped, which limits memory.
 
-/** A quarter of what is searched is taken from the end: that is where a log says how it went. */
+/** A quarter of the searched text is taken from the end, where logs report the result. */
 const TAIL_BYTES = EMAIL_SEARCHED_BYTES_MAX / 4;
 const SEARCHED_HEAD_BYTES = EMAIL_SEARCHED_BYTES_MAX - TAIL_BYTES;
 const TAIL_LINES = EMAIL_SEARCHED_LINES_MAX / 4;
 const HEAD_LINES = EMAIL_SEARCHED_LINES_MAX - TAIL_LINES;
 const LINE_FEED = 0x0a;
-/** Headers of a message that is to be cut are looked for in this much of it. */
+/** Headers of a message to be truncated are searched in this part of it. */
 const HEADER_BYTES_MAX = 64 * 1024;
 const MULTIPART = /^content-type:\s*(?:multipart|message)\//im;
 
 export type Collected = {
-  /** The beginning, as it came. */
+  /** The beginning, unmodified. */
   raw: Uint8Array;
-  /** What is decoded and searched: the whole message, or so much of it that it can still be read. */
+  /** The part that is decoded and searched: the whole message, or a part that can still be parsed. */
   searched: Uint8Array;
 };
 
-/** What most messages fit in. Pieces of this size are cut from a larger one, which costs next to nothing. */
+/** Most messages fit into this size. Buffers of this size are cut from a larger one, which costs almost nothing. */
 const FIRST_BYTES = 1024;
 
 const NOTHING = Buffer.alloc(0);
@@ -106,7 +106,7 @@ export class MailCollector {
   readonly #budget: ByteBudget;
   #head: Buffer = NOTHING;
   #headBytes = 0;
-  /** The last bytes, in two pieces that take turns; null before there are any. */
+  /** The last bytes, in two alternating buffers; null before there are any. */
   #tail: { full: Buffer | null; filling: Buffer; used: number } | null = null;
   #lent = 0;
 
@@ -115,7 +115,7 @@ export class MailCollector {
     this.#budget = budget;
   }
 
-  /** False when all messages together are more than memory may hold. */
+  /** False if all messages together exceed the memory limit. */
   add(chunk: Buffer): boolean {
     const mine = chunk.subarray(0, this.#headBytesMax - this.#headBytes);
     if (mine.length > 0) {
@@ -126,16 +126,16 @@ export class MailCollector {
     return mine.length === chunk.length || this.#addTail(chunk.subarray(mine.length));
   }
 
-  /** What was collected. It is counted as held until it is dropped. */
+  /** The collected message. It counts toward the limit until it is released. */
   finish({ keepBytes }: { keepBytes: number }): Collected {
     const head = this.#head.subarray(0, this.#headBytes);
     const { full, filling, used } = this.#tail ?? { full: null, filling: NOTHING, used: 0 };
     const tail = used === 0 ? NOTHING : Buffer.concat([full ?? NOTHING, filling.subarray(0, used)]);
-    // A copy: what is kept must not hold the rest.
+    // A copy: the stored part must not keep the rest in memory.
     return { raw: Buffer.from(head.subarray(0, keepBytes)), searched: searchedOf(head, tail) };
   }
 
-  /** Lets go of everything. */
+  /** Releases everything. */
   drop(): void {
     this.#budget.giveBack(this.#lent);
     this.#lent = 0;
@@ -143,7 +143,7 @@ export class MailCollector {
     this.#tail = null;
   }
 
-  /** Grows by doubling: a message in a million pieces costs no more than one in a single piece. */
+  /** Grows by doubling: a message in a million chunks costs no more than one in a single chunk. */
   #makeRoomFor(bytes: number): boolean {
     const needed = this.#headBytes + bytes;
     if (needed <= this.#head.length) return true;
@@ -180,8 +180,8 @@ export class MailCollector {
 }
 
 /**
- * The whole, or its first lines and, where it is a single text, its last ones too. The parts of a long message
- * begin with its text; what is left out then are attachments.
+ * The whole message, or its first lines and, if it is a single text, its last ones, too. A long multipart message
+ * begins with its text; only attachments are omitted then.
  */
 function searchedOf(head: Buffer, tail: Buffer): Uint8Array {
   const isWhole = head.length + tail.length <= EMAIL_SEARCHED_BYTES_MAX;
@@ -195,7 +195,7 @@ function searchedOf(head: Buffer, tail: Buffer): Uint8Array {
   return Buffer.concat([first, lastLines(last)]);
 }
 
-/** Where so many lines end, or the bytes do. */
+/** The position after this many lines or bytes. */
 function lineEnd(bytes: Buffer, lines: number): number {
   let at = -1;
   for (let count = 0; count < lines; count += 1) {
@@ -205,14 +205,14 @@ function lineEnd(bytes: Buffer, lines: number): number {
   return at + 1;
 }
 
-/** Whole lines from the beginning; a single endless one is taken as it is. */
+/** Whole lines from the beginning; a single endless line is taken unchanged. */
 function firstLines(bytes: Buffer): Buffer {
   const end = lineEnd(bytes, HEAD_LINES);
   const last = bytes.lastIndexOf(LINE_FEED, end - 1);
   return last === -1 ? bytes : bytes.subarray(0, last + 1);
 }
 
-/** Whole lines from the end. What stands before the first of them is the end of a line that was cut. */
+/** Whole lines from the end. A truncated line before the first of them is dropped. */
 function lastLines(bytes: Buffer): Buffer {
   let at = bytes.length - 1;
   for (let count = 0; count < TAIL_LINES && at > 0; count += 1) at = bytes.lastIndexOf(LINE_FEED, at - 1);
@@ -220,25 +220,25 @@ function lastLines(bytes: Buffer): Buffer {
   return start === -1 ? bytes : bytes.subarray(start + 1);
 }
 
-// Receives a message: decodes it, hands one signal per recipient to the intake, and answers. A success answer means that
-// all of them are on stable storage.
+// Receives a message: decodes it, passes one signal per recipient to the intake, and responds. A success response
+// means that all of them are on stable storage.
 
 export type MailReceiverOptions = {
   intake: SignalIntake;
-  /** How much of a message is kept as it came. */
+  /** How much of a raw message is stored. */
   keptBytes: number;
-  /** How much of it is kept once its check has used up its bytes of the day. */
+  /** How much of it is stored once its check has used up its daily quota. */
   keptBytesBeyond: number;
-  /** Of one network, in a minute; 0 means without limit. */
+  /** Per network and minute; 0 means no limit. */
   peerMessagesPerMinute: number;
-  /** How many bytes of unfinished messages are held together. */
+  /** Total size of incomplete messages in memory. */
   budget: ByteBudget;
   log: Log;
-  /** How long after its last byte was read and decoded a message is answered at the latest. */
+  /** Time limit of the response after a message was read and decoded. */
   answerWithinMs?: number;
 };
 
-/** An SMTP answer with its code. */
+/** An SMTP reply with its code. */
 export class MailAnswer extends Error {
   override readonly name = "MailAnswer";
   readonly responseCode: number;
@@ -258,7 +258,7 @@ const TOO_MANY_OF_CHECK = () =>
 const TOO_MANY_OF_PEER = () =>
   new MailAnswer(450, "4.7.1 Too many messages from your network, try again later");
 const UNKNOWN_LOG_PAUSE_MS = 1_000;
-/** Longer than the intake takes at the worst, and shorter than any mail program's patience. */
+/** Longer than the intake takes at most, and shorter than the timeout of any mail program. */
 const ANSWER_WITHIN_MS = 30 * SECOND_MS;
 
 export class MailReceiver {
@@ -307,8 +307,8 @@ export class MailReceiver {
   }
 
   /**
-   * Reads the message to its end and makes signals of it. Resolves when all of them are durable, or belong to nobody;
-   * throws the answer that the sender gets instead. `onWhole` is called when there is nothing more to come.
+   * Reads the message and creates its signals. Resolves when all of them are durable or have no check; throws the
+   * reply for the sender otherwise. `onWhole` is called when the message is complete.
    */
   async receive(
     stream: SMTPServerDataStream,
@@ -332,7 +332,7 @@ export class MailReceiver {
     this.#peerMessages?.take(network, 1);
     const share = Math.floor(EMAIL_WEIGHT_BYTES_MAX / (2 * Math.max(1, targets.length)));
     const { raw, searched } = collector.finish({ keepBytes: Math.min(keptBytes, share) });
-    // Until it is the intake's to hold, it counts as held here.
+    // Until the intake has accepted it, it counts toward the limit here.
     const { subject, text } = await this.#decoder.decode(searched).finally(() => collector.drop());
     const source = { by: "email" as const, subject, text: text.slice(0, share) };
     const accepting = this.#acceptAll(targets, { source, raw, session, network });
@@ -340,7 +340,7 @@ export class MailReceiver {
     this.#conclude(targets, accepted);
   }
 
-  /** The intake settles within two seconds; if it ever does not, the sender still gets an answer. */
+  /** The intake settles within two seconds; if it does not, the sender still gets a reply. */
   #inTime<T>(accepting: Promise<T>, onLate: () => void): Promise<T> {
     const { answerWithinMs = ANSWER_WITHIN_MS } = this.#options;
     return new Promise((resolve, reject) => {
@@ -384,7 +384,9 @@ export class MailReceiver {
     );
   }
 
-  /** A check that has had its bytes of the day gets the beginning only; what the message says has been read by then. */
+  /**
+   * For a check that has used up its daily quota, only the beginning is stored; keywords have been searched by then.
+   */
   #keptOf(raw: Uint8Array, target: SignalTarget): Uint8Array | null {
     if (raw.length === 0) return null;
     const { keptBytesBeyond } = this.#options;
@@ -402,7 +404,7 @@ export class MailReceiver {
     if (accepted.some(({ kind }) => kind === "busy")) throw NOT_NOW();
   }
 
-  /** The sender is not informed, so that existing checks cannot be guessed. At most one line a second. */
+  /** The sender is not informed, so that existing checks cannot be guessed. At most one line per second. */
   #logLost(target: SignalTarget, kind: "unknown" | "ambiguous"): void {
     const nowMs = performance.now();
     if (nowMs - this.#unknownLoggedMs < UNKNOWN_LOG_PAUSE_MS) return;
@@ -421,7 +423,7 @@ function nameOf(target: SignalTarget): string {
   return target.by === "uuid" ? target.uuid : `${target.pingKey}+${target.slug}`;
 }
 
-/** A message is not recorded: the checks that it was for are excused, or its network if it had not named any. */
+/** A message is not recorded: the checks it was for are excused, or its network if it had not named any. */
 export function noteRefused(intake: SignalIntake, session: SMTPServerSession, network: string): void {
   const at = intake.now();
   const targets = targetsOf(session);
@@ -429,9 +431,9 @@ export function noteRefused(intake: SignalIntake, session: SMTPServerSession, ne
   if (targets.length === 0) intake.refused({ at, target: null, network });
 }
 
-/** The recipients were looked at when they were named; none of them is anything else by now. */
+/** The recipients were parsed when they were named, so all of them are valid. */
 function targetsOf({ envelope }: SMTPServerSession): SignalTarget[] {
-  // A connection that is refused at once has no envelope yet.
+  // A connection that is rejected immediately has no envelope yet.
   return (envelope?.rcptTo ?? [])
     .map(({ address }) => mailboxTarget(address.slice(0, address.lastIndexOf("@"))))
     .filter((target) => target !== null);
@@ -439,7 +441,7 @@ function targetsOf({ envelope }: SMTPServerSession): SignalTarget[] {
 
 type End = "whole" | "too large" | "overflow" | "broken";
 
-/** Always reads to the end, because the client reads the answer only then. */
+/** Always reads to the end, because the client reads the reply only then. */
 function readAll(stream: SMTPServerDataStream, collector: MailCollector): Promise<End> {
   return new Promise((resolve) => {
     let isOverflow = false;
@@ -452,7 +454,7 @@ function readAll(stream: SMTPServerDataStream, collector: MailCollector): Promis
       if (stream.sizeExceeded) resolve("too large");
       else resolve(isOverflow ? "overflow" : "whole");
     });
-    // The sender went away: there was no message.
+    // The sender disconnected: there was no message.
     stream.once("error", () => resolve("broken"));
     stream.once("close", () => resolve("broken"));
   });

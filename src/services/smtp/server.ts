@@ -20,19 +20,22 @@ import { networkOf } from "../../lib/http/client-address.ts";
 import type { Log } from "../../lib/log.ts";
 import { MailAnswer, type MailOutcome, MailReceiver, noteRefused } from "./receive.ts";
 
-/** What jobs and the clients of the reference hear when all is well. */
+/** The success reply that jobs and clients of the reference server expect. */
 const OK_TEXT = "OK";
 const REPLACED_TEXTS: ReadonlySet<unknown> = new Set(["Accepted", "Flushed"]);
 const SENDER_LENGTH_MAX = 320;
-/** A sender that no standard knows: without a domain, without angles, with blanks. Devices write all of these. */
+/**
+ * A sender that violates the standard: without a domain, without angle brackets, with spaces. Devices send all of
+ * these.
+ */
 const ODD_SENDER = /^mail from:\s*(?:<([^<>]*)>|([^\s<>]*))(?:\s+(.*))?$/i;
-// eslint-disable-next-line no-control-regex -- they are what is looked for
+// eslint-disable-next-line no-control-regex -- control characters are what this finds
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 
 export class MailConnection extends SMTPConnection {
-  /** When it was opened, or last brought a whole message. */
+  /** When it was opened, or last sent a complete message. */
   progressAtMs = performance.now();
-  /** A message is whole, and its sender waits for our answer. */
+  /** A message is complete, and its sender waits for the reply. */
   isAnswering = false;
 
   get isInTransaction(): boolean {
@@ -43,7 +46,7 @@ export class MailConnection extends SMTPConnection {
     super.send(code, code === 250 && REPLACED_TEXTS.has(data) ? OK_TEXT : data, context);
   }
 
-  /** Who a message is from is only shown: it must not be lost because its sender has a strange name. */
+  /** The sender is only displayed: a message must not be lost because its sender has an unusual name. */
   override _parseAddressCommand(name: string, command: string | Buffer): SMTPServerAddress | false {
     const parsed = super._parseAddressCommand(name, command);
     if (parsed !== false || name !== "mail from") return parsed;
@@ -54,7 +57,7 @@ export class MailConnection extends SMTPConnection {
   }
 }
 
-/** The library's server with our connections. */
+/** The library's server with our connection class. */
 class MailListener extends SMTPServer {
   readonly #onOpen: (connection: MailConnection) => void;
 
@@ -79,9 +82,9 @@ export type ConnectionLimitOptions = {
   connectionsMax: number;
   /** From one network. */
   peerConnectionsMax: number;
-  /** A connection that has brought no whole message for so long is closed. */
+  /** A connection without a complete message for this long is closed. */
   unproductiveMs: number;
-  /** A connection was refused, or closed in the middle of a message, because there were too many. */
+  /** A connection was rejected, or closed during a message, because there were too many. */
   onRefused: (connection: MailConnection) => void;
   monotonic?: () => number;
 };
@@ -89,7 +92,7 @@ export type ConnectionLimitOptions = {
 export type ConnectionCounts = { open: number; refused: number; cutOff: number };
 
 const CHECK_EVERY_MS = 1_000;
-/** Connections that are compared to make room for one. */
+/** Number of connections that are compared when one has to be closed. */
 const LOOKED_AT_MAX = 32;
 const FULL = "Too many connections, try again later";
 const TOO_LONG = "Timeout waiting for a message";
@@ -97,7 +100,7 @@ const TOO_LONG = "Timeout waiting for a message";
 class ConnectionLimit {
   readonly #options: ConnectionLimitOptions;
   readonly #monotonic: () => number;
-  /** In the order of their last progress, the oldest first. */
+  /** Ordered by their last progress, oldest first. */
   readonly #connections = new Set<MailConnection>();
   readonly #peers = new Map<string, number>();
   readonly #peerOf = new Map<MailConnection, string>();
@@ -110,7 +113,7 @@ class ConnectionLimit {
     this.#monotonic = options.monotonic ?? (() => performance.now());
   }
 
-  /** Admits a connection, if necessary by closing another one, or refuses it. */
+  /** Accepts a connection, if necessary by closing another one, or rejects it. */
   add(connection: MailConnection): void {
     const { connectionsMax, peerConnectionsMax, onRefused } = this.#options;
     const peer = networkOf(connection.remoteAddress);
@@ -127,7 +130,7 @@ class ConnectionLimit {
     this.#timer ??= setInterval(() => this.#closeStalled(), CHECK_EVERY_MS).unref();
   }
 
-  /** It has brought a whole message. */
+  /** The connection has sent a complete message. */
   progressed(connection: MailConnection): void {
     connection.progressAtMs = this.#monotonic();
     if (this.#connections.delete(connection)) this.#connections.add(connection);
@@ -166,8 +169,8 @@ class ConnectionLimit {
   }
 
   /**
-   * Among those without progress for longest: idle ones first, then those of the network that has the most. Few are
-   * looked at, because this is asked for every connection while the port is full.
+   * Among the connections without progress for longest: idle ones first, then those of the network with the most
+   * connections. Only a few are compared, because this runs for every connection while the port is full.
    */
   #findConnectionToClose(): MailConnection | null {
     let candidate: MailConnection | null = null;
@@ -212,11 +215,11 @@ class ConnectionLimit {
 export type MailServerOptions = {
   intake: SignalIntake;
   listen: ListenAddress;
-  /** The domain of the addresses; mail for any other is refused. */
+  /** The domain of the addresses; mail for any other is rejected. */
   domain: string;
-  /** PEM texts. Without them there is no STARTTLS. */
+  /** PEM texts. Without them, STARTTLS is off. */
   certificate: { cert: string; key: string } | null;
-  /** Every connection begins with the PROXY line of a balancer, which says who it is from. */
+  /** Every connection begins with the PROXY line of a load balancer, which contains the client address. */
   isBehindProxy: boolean;
   connectionsMax: number;
   peerConnectionsMax: number;
@@ -233,7 +236,7 @@ export type MailServerOptions = {
 
 export type MailServer = {
   start(): Promise<void>;
-  /** Takes no new connections and no new messages; what has begun is still answered. */
+  /** Accepts no new connections or messages; running ones are still answered. */
   stopAccepting(): void;
   /** Resolves when all connections are closed. */
   stop(): Promise<void>;
@@ -243,17 +246,17 @@ export type MailServer = {
 };
 
 const IDLE_MS = 5 * MINUTE_MS;
-/** A message, or the next one, has to be whole by then, however steadily its bytes drip. */
+/** A message must be complete by then, however slowly its bytes arrive. */
 const UNPRODUCTIVE_MS = 15 * MINUTE_MS;
 const BYTES_HELD_MAX = 256 * 1024 * 1024;
 const STOP_GRACE_MS = 5 * SECOND_MS;
 const BACKLOG = 4_096;
-/** Of commands. A line of a message may be as long as the message: what cron mails is not wrapped. */
+/** For commands. A line of a message may be as long as the message: cron output is not wrapped. */
 const COMMAND_BYTES_MAX = 2_048;
 const SHUTTING_DOWN = "Server shutting down";
 const ERROR_LOG_PAUSE_MS = 1_000;
 
-/** Commands that have no use here, or would be answered with a joke. */
+/** Commands that have no use here, or whose default reply is a joke. */
 const NO_COMMANDS = ["AUTH", "XCLIENT", "XFORWARD", "WIZ", "SHELL", "KILL"];
 
 type Answer = (error?: Error | null) => void;
@@ -312,7 +315,7 @@ function listenerOptions(options: MailServerOptions, parts: Parts): SMTPServerOp
   const isOf = (named: string) => named === options.domain || comparable(named) === domain;
   return {
     name: options.domain,
-    // Without a certificate of the operator's own: the library's is known to everybody.
+    // Only with the operator's own certificate: the library's private key is public.
     disabledCommands: certificate === null ? [...NO_COMMANDS, "STARTTLS"] : NO_COMMANDS,
     ...certificate,
     authOptional: true,
@@ -324,7 +327,7 @@ function listenerOptions(options: MailServerOptions, parts: Parts): SMTPServerOp
     maxCommandLength: COMMAND_BYTES_MAX,
     socketTimeout: options.idleMs ?? IDLE_MS,
     closeTimeout: options.stopGraceMs ?? STOP_GRACE_MS,
-    // Connections that have not sent their PROXY line yet are not counted by the connection limit.
+    // Connections without a PROXY line so far do not count toward the connection limit.
     ...(isBehindProxy ? { useProxy: true, maxClients: 2 * connectionsMax } : {}),
     logger: false,
     onMailFrom: (_sender: SMTPServerAddress, session: SMTPServerSession, answer: Answer) =>
@@ -359,7 +362,7 @@ async function receiveData(
 ): Promise<void> {
   const connection = connections.get(session.id);
   const network = networkOf(session.remoteAddress);
-  // A message beyond the limit is cut off.
+  // The connection of a message beyond the limit is closed.
   stream.on("data", () => {
     if (stream.byteLength > PING_READ_BYTES_MAX) connection?.send(421, "5.3.4 Message is too large", false);
   });
@@ -383,7 +386,7 @@ async function receiveData(
   }
 }
 
-/** Letter case does not count in domains, and names of other scripts have two spellings. */
+/** Domains are case-insensitive, and internationalized names have two spellings. */
 function comparable(domain: string): string {
   return domainToUnicode(domain.toLowerCase());
 }
@@ -402,13 +405,13 @@ function open(listener: MailListener, { host, port }: ListenAddress): Promise<Li
     listener.server.once("error", reject);
     listener.listen({ host, port, backlog: BACKLOG }, () => {
       listener.server.removeListener("error", reject);
-      // A server that listens on host and port has an AddressInfo; the other kinds are for pipes.
+      // A server that listens on host and port has an AddressInfo; other types are for pipes.
       resolve({ host, port: (listener.server.address() as AddressInfo).port });
     });
   });
 }
 
-/** Connections that break are everyday; a line a second says that there are some. */
+/** Broken connections are common; at most one line per second is logged. */
 function errorLog(log: Log): (error: Error) => void {
   let lastMs = Number.NEGATIVE_INFINITY;
   return (error) => {
