@@ -36,28 +36,28 @@ const INTERRUPTED = 130;
 const STEPS: readonly Step[] = [
   {
     name: "format",
-    what: "Biome's formatter has nothing to change (mend with: npm run format)",
+    what: "formatting is correct (fix with: npm run format)",
     program: ["@biomejs/biome", "biome"],
     args: ["format", "."],
     minutesMax: 2,
   },
   {
     name: "lint",
-    what: "oxlint, with type information, has nothing to say",
+    what: "oxlint, with type information, reports nothing",
     program: ["oxlint", "oxlint"],
     args: ["--deny-warnings"],
     minutesMax: 5,
   },
   {
     name: "types",
-    what: "the compiler agrees",
+    what: "there are no type errors",
     program: ["typescript", "tsc"],
     args: ["-p", "."],
     minutesMax: 5,
   },
   {
     name: "types-web",
-    what: "the compiler agrees with the browser's part, which has a world of its own",
+    what: "the dashboard has no type errors",
     program: ["typescript", "tsc"],
     args: ["-p", "web"],
     minutesMax: 5,
@@ -78,14 +78,14 @@ const STEPS: readonly Step[] = [
   },
   {
     name: "fresh",
-    what: "generated files are as their sources say (mend with: npm run generate)",
+    what: "generated files are up to date (fix with: npm run generate)",
     program: "scripts/generate.ts",
     args: ["--check"],
     minutesMax: 5,
   },
   {
     name: "tests",
-    what: "all tests pass: rules, tidy rules, documents, database",
+    what: "all tests pass",
     program: ["vitest", "vitest"],
     args: [
       "run",
@@ -158,7 +158,7 @@ async function run(step: Step): Promise<Outcome> {
   });
   for (const timer of timers) clearTimeout(timer);
   process.off("SIGINT", interrupt).off("SIGTERM", interrupt);
-  if (isLate) chunks.push(Buffer.from(`Ended after ${step.minutesMax} minutes, its limit.\n`));
+  if (isLate) chunks.push(Buffer.from(`Ended after its limit of ${step.minutesMax} minutes.\n`));
   const output = Buffer.concat(chunks).toString("utf8");
   return { exitCode: isLate ? 1 : exitCode, output, seconds: (performance.now() - startedAt) / 1_000 };
 }
@@ -228,7 +228,7 @@ function chosenSteps(only: string | undefined): readonly Step[] | string {
   const names = only.split(",");
   const unknown = names.filter((name) => !STEPS.some((step) => step.name === name));
   if (unknown.length === 0) return STEPS.filter(({ name }) => names.includes(name));
-  return `No step is called ${unknown.join(", ")}; there are ${STEPS.map(({ name }) => name).join(", ")}.\n`;
+  return `Unknown step ${unknown.join(", ")}. Valid steps: ${STEPS.map(({ name }) => name).join(", ")}.\n`;
 }
 
 async function main(): Promise<void> {

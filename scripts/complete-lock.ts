@@ -67,7 +67,7 @@ function entryFor(at: { name: string; version: string; parent: LockEntry }): Loc
   const processor = PROCESSORS.find((one) => words.includes(one));
   const isExact = /^\d+\.\d+\.\d+(-[\w.]+)?$/.test(at.version);
   if (!isExact || processor === undefined || (system === undefined && processor !== "wasm32")) {
-    throw new Error(`${at.name}@${at.version} does not say which version or platform it is`);
+    throw new Error(`${at.name}@${at.version} has no version or platform`);
   }
   const libc = words.some((word) => word.startsWith("musl")) ? "musl" : "glibc";
   return {

@@ -151,7 +151,7 @@ function describeStart({
   const address = `${keys?.pingKey ?? "PING_KEY"}+my-first-job@${mail.domain}`;
   const rows = [
     ["Site", site],
-    ["Sign in, once", signInLink],
+    ["Sign in (one-time link)", signInLink],
     ["API", `${site}/api/v3/`],
     ["API, described", `${site}/docs/api`],
     ["Health", `${admin}/healthz  ${admin}/readyz  ${admin}/metrics`],
@@ -159,9 +159,9 @@ function describeStart({
     ["Account", email],
     ["Project", keys?.uuid],
     ["API key", keys?.apiKey],
-    ["API key, read-only", keys?.apiKeyReadonly],
+    ["API key (read-only)", keys?.apiKeyReadonly],
     ["Ping key", keys?.pingKey],
-    ["Signals by mail", `smtp://${mail.listen}  ${address}`],
+    ["Pings by email", `smtp://${mail.listen}  ${address}`],
   ];
   const lines = rows.flatMap(([name, value]) =>
     value === undefined ? [] : [`  ${name?.padEnd(20)}${value}`],
@@ -221,9 +221,9 @@ async function dev(signal: AbortSignal): Promise<void> {
 /** A migration that was edited after it had been applied is the usual reason, and harmless here. */
 function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  if (error instanceof DataInUseError) return `npm run dev is running already, with its data in ${HOME}.`;
+  if (error instanceof DataInUseError) return `npm run dev is already running with its data in ${HOME}.`;
   return error instanceof UnusableDatabaseError
-    ? `${error.message}\nOr delete ${HOME} for a fresh start.`
+    ? `${error.message}\nOr delete ${HOME} to start over.`
     : error.message;
 }
 

@@ -111,9 +111,11 @@ async function main(): Promise<void> {
   const write = values.check !== true;
   const stale = await generate({ root: ROOT, files: GENERATED, write });
   if (write) {
-    process.stdout.write(stale.length === 0 ? "Everything is fresh.\n" : `Written: ${stale.join(", ")}\n`);
+    process.stdout.write(
+      stale.length === 0 ? "All generated files are up to date.\n" : `Written: ${stale.join(", ")}\n`,
+    );
   } else if (stale.length > 0) {
-    process.stderr.write(`Stale: ${stale.join(", ")}\nMend with: npm run generate\n`);
+    process.stderr.write(`Out of date: ${stale.join(", ")}\nFix with: npm run generate\n`);
     process.exitCode = 1;
   }
 }

@@ -34,7 +34,7 @@ export async function pack({ into }: { into: string }): Promise<string> {
   rmSync(STAGE, { recursive: true });
   const tarballs = readdirSync(into).filter((name) => name.endsWith(".tgz"));
   const [newest] = tarballs.toSorted((a, b) => modifiedAt(join(into, b)) - modifiedAt(join(into, a)));
-  if (newest === undefined) throw new Error("npm pack made no tarball");
+  if (newest === undefined) throw new Error("npm pack created no tarball");
   return join(into, newest);
 }
 

@@ -54,7 +54,7 @@ async function main(): Promise<void> {
     const browser = await openBrowser();
     try {
       const count = await takeAll(browser, stage, { pages: values.page?.split(",") ?? null, sizes });
-      process.stdout.write(`${count} pictures in ${FOLDER}\n`);
+      process.stdout.write(`${count} screenshots in ${FOLDER}\n`);
     } finally {
       await browser.close();
       await stage.site.stop();
@@ -130,7 +130,7 @@ async function imagesCame(page: Page): Promise<void> {
     if (await page.evaluate<boolean>("[...document.images].every((image) => image.complete)")) return;
     await page.waitForTimeout(LOOK_PAUSE_MS);
   }
-  throw new Error("an image did not come");
+  throw new Error("an image did not load");
 }
 
 await main();

@@ -36,7 +36,7 @@ export type Seeded = CreatedProject & { id: number; ownerId: number };
 /** An account that may do everything. */
 export async function seedAccount(database: Database, email = SEED_EMAIL): Promise<{ id: number }> {
   const now = await readDatabaseClock(database);
-  return createAccount(database, { email, name: "Developer", isOperator: true, checkLimit: null, now });
+  return createAccount(database, { email, name: "Developer", isAdmin: true, checkLimit: null, now });
 }
 
 /** Fills an empty database and returns the keys, which are readable here and never again. */
@@ -59,7 +59,7 @@ export async function seedProject(
   const secretKey = await secretKeyOf(database, options.secretKey);
   const made = await createProject(database, { ownerId, name, secretKey, now: now - HISTORY_DAYS * DAY_MS });
   const project = await findProjectByUuid(database, made.uuid);
-  if (project === null) throw new Error("the project that was just made is gone");
+  if (project === null) throw new Error("the new project does not exist");
   const jobs = Array.from({ length: checkCount }, (_, index) => JOBS[index] ?? crowdJob(index));
   const checks = await insertChecks(database, { projectId: project.id, jobs, now });
   if (checkCount > 0) {

@@ -93,35 +93,31 @@ async function throughTheBrowser(watch: Stopwatch, page: Page, link: string): Pr
     await page.getByRole("button", { name: "Create account" }).click();
     await page.waitForURL((url) => !url.pathname.includes("/accounts/setup/"));
   });
-  await watch.step(
-    "reads the first steps: the address is tested, mail is left for later",
-    "person",
-    async () => {
-      await page.waitForURL(/\/welcome\/$/);
-      await page.waitForTimeout(2 * READING_MS);
-    },
-  );
+  await watch.step("reads the first steps: the URL is tested, email is skipped", "person", async () => {
+    await page.waitForURL(/\/welcome\/$/);
+    await page.waitForTimeout(2 * READING_MS);
+  });
   await watch.step("names the first check", "person", async () => {
     await type(page, "Name", PERSON.check);
     await page.getByRole("button", { name: "Create check" }).click();
   });
-  const line = await watch.step("copies the line that sends a signal", "person", async () => {
+  const line = await watch.step("copies the command that sends a ping", "person", async () => {
     await page.waitForTimeout(READING_MS);
     const shown = await page.getByLabel("Command that sends the first ping").innerText();
     return (shown.split("\n").find((one) => one.startsWith("curl")) ?? shown).trim();
   });
-  await watch.step("runs it in a terminal, with the last letter lost on the way", "person", async () => {
+  await watch.step("runs it in a terminal without its last character", "person", async () => {
     await page.waitForTimeout(SWITCHING_MS);
     await runLine(line.replace(/.$/, "")).catch(() => {});
   });
-  await watch.step("is told on the page what was wrong with it", "machine", async () => {
+  await watch.step("sees the explanation on the page", "machine", async () => {
     await page.getByText("The UUID is incomplete: only 35 of 36 characters.").first().waitFor();
   });
-  await watch.step("runs the whole line", "person", async () => {
+  await watch.step("runs the complete command", "person", async () => {
     await page.waitForTimeout(READING_MS + SWITCHING_MS);
     await runLine(line);
   });
-  await watch.step("sees the signal on the page", "machine", async () => {
+  await watch.step("sees the ping on the page", "machine", async () => {
     await page.getByText("Ping received").first().waitFor();
   });
 }
@@ -147,7 +143,7 @@ async function main(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "overdue-stopwatch-"));
   const tarball = await pack({ into: join(folder, ".tarball") });
   process.stdout.write(
-    `An empty folder, Node ${process.versions.node}, and ${Math.round(statSync(tarball).size / 1_000)} kB of tarball.\n\n`,
+    `Empty folder, Node ${process.versions.node}, tarball of ${Math.round(statSync(tarball).size / 1_000)} kB.\n\n`,
   );
   const watch = new Stopwatch();
   const { child, link } = startTrial({ tarball, folder, port: await freePort() });
@@ -170,7 +166,7 @@ async function main(): Promise<void> {
   const [person, machine] = [watch.total("person"), watch.total("machine")];
   const verdict = person <= AIM_MS ? "within" : "over";
   process.stdout.write(
-    `\nA person's time: ${(person / 1_000).toFixed(0)} s, ${verdict} the ${AIM_MS / 1_000} s that we aim at; the machine's: ${(machine / 1_000).toFixed(0)} s.\n`,
+    `\nUser time: ${(person / 1_000).toFixed(0)} s, ${verdict} the ${AIM_MS / 1_000} s goal; machine time: ${(machine / 1_000).toFixed(0)} s.\n`,
   );
   if (person > AIM_MS) process.exitCode = 1;
 }

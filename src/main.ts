@@ -95,7 +95,7 @@ async function serve(given: Config, options: ServeOptions): Promise<number> {
   } catch (error) {
     // Stopped while starting: not a failure.
     if (stop.aborted) return EXIT.ok;
-    throw listenTrouble(error, config) ?? error;
+    throw listenError(error, config) ?? error;
   }
   const admin = running.adminAddress;
   log.info({ admin: admin && `http://${formatListenAddress(admin)}` }, "ready");
@@ -145,7 +145,7 @@ const LISTEN_ADVICE: Readonly<Record<string, string>> = {
 };
 
 /** The address that cannot be listened on, as a sentence; null for any other error. */
-function listenTrouble(error: unknown, config: Config): CommandError | null {
+function listenError(error: unknown, config: Config): CommandError | null {
   if (!(error instanceof Error) || !("syscall" in error)) return null;
   const places = [
     { setting: "OVERDUE_ADMIN_LISTEN", address: config.adminListen },

@@ -72,7 +72,7 @@ export async function createApiStage(
 
 async function makeProjects(database: Database, secretKey: string): Promise<Record<ProjectName, string>> {
   const now = Date.now();
-  const account = { email: "bench@example.org", name: "", isOperator: false, checkLimit: null, now };
+  const account = { email: "bench@example.org", name: "", isAdmin: false, checkLimit: null, now };
   const { id: ownerId } = await createAccount(database, account);
   const keyOf = async (name: ProjectName) =>
     (await createProject(database, { ownerId, name, secretKey, now })).apiKey;

@@ -90,8 +90,8 @@ function casting(db: Database, origin: string): (part: number) => Promise<WebTar
   };
 }
 
-async function makeActor(db: Database, isOperator: boolean): Promise<Actor> {
-  const account = await sampleAccount(db, { isOperator });
+async function makeActor(db: Database, isAdmin: boolean): Promise<Actor> {
+  const account = await sampleAccount(db, { isAdmin });
   const project = await sampleProject(db, { ownerId: account.id });
   const check = await sampleCheck(db, { projectId: project.id });
   const now = await readDatabaseClock(db);

@@ -5,7 +5,7 @@ import { confirmCode, linkToken } from "../core/sign-in.ts";
 import type { Site } from "./channel-kind.ts";
 import { button, mailPage, mailText, paragraph, row, undisguised } from "./email-layout.ts";
 import type { RenderedMail } from "./email.ts";
-import { type Link, type Mood, oneLine } from "./message-text.ts";
+import { type Link, type Tone, oneLine } from "./message-text.ts";
 import { reminderMail, reportMail } from "./report-email.ts";
 
 /** The links that an email may need. They are made by the caller, which has the secret. */
@@ -43,7 +43,7 @@ function noteOf(facts: Extract<EmailFacts, { channel: EmailChannel }>, options: 
       return {
         subject: `Confirm your email address for ${project} alerts`,
         title: "Confirm your email address",
-        mood: null,
+        tone: null,
         sentences: [
           `Someone added this address to ${site.name} to receive an email when a job in the project ${project} is overdue, fails, or recovers.`,
           "No alerts are sent until you confirm.",
@@ -57,7 +57,7 @@ function noteOf(facts: Extract<EmailFacts, { channel: EmailChannel }>, options: 
       return {
         subject: `NOTICE | ${project} alerts are not sent to ${facts.address}`,
         title: "Alert not sent: email address not confirmed",
-        mood: "notice",
+        tone: "notice",
         sentences: [
           `An alert for the project ${project} was not sent to ${facts.address} (${channel}) because the recipient has not confirmed the address.`,
           "The confirmation link is in an email sent to that address. To send it again, save the channel again.",
@@ -69,7 +69,7 @@ function noteOf(facts: Extract<EmailFacts, { channel: EmailChannel }>, options: 
       return {
         subject: `NOTICE | the last channel in ${project} was disabled`,
         title: "Your last working channel was disabled",
-        mood: "notice",
+        tone: "notice",
         sentences: [
           `The ${channel} in the project ${project} was disabled. Reason: ${facts.reason}`,
           "The project has no other working channel. No notifications are sent until you fix this channel or add another.",
@@ -86,7 +86,7 @@ function channelName({ kind, name }: EmailChannel): string {
 }
 
 function plainMail(note: Note, { site, address }: AccountEmailOptions): RenderedMail {
-  const { subject, title, mood, sentences, link, afterwards } = note;
+  const { subject, title, tone, sentences, link, afterwards } = note;
   const footer = [{ text: `Sent by ${site.name} to ${address}.` }];
   return {
     subject: oneLine(subject),
@@ -97,7 +97,7 @@ function plainMail(note: Note, { site, address }: AccountEmailOptions): Rendered
     }),
     html: mailPage({
       site,
-      mood,
+      tone,
       title,
       preview: sentences.join(" "),
       rows: [
@@ -151,7 +151,7 @@ export function accountLinks(
 export type Note = {
   subject: string;
   title: string;
-  mood: Mood | null;
+  tone: Tone | null;
   sentences: readonly string[];
   link: Link;
   /** Shown below the link. */
@@ -177,7 +177,7 @@ function accountNote(facts: AccountEmailFacts, options: AccountNoteOptions): Not
       return {
         subject: facts.isNew ? `Create your ${site.name} account` : `Sign in to ${site.name}`,
         title: facts.isNew ? "Create your account" : "Sign in",
-        mood: null,
+        tone: null,
         sentences: [`This link works once and expires in ${span(facts.expiresAt, now)}.`],
         link: { text: facts.isNew ? "Create account" : "Sign in", url: action },
         afterwards: [NOT_YOU],
@@ -186,7 +186,7 @@ function accountNote(facts: AccountEmailFacts, options: AccountNoteOptions): Not
       return {
         subject: `${code} is your ${site.name} code`,
         title: `Your code: ${code}`,
-        mood: null,
+        tone: null,
         sentences: [`Enter this code to confirm that it's you. It expires in ${span(facts.expiresAt, now)}.`],
         link: { text: `Open ${site.name}`, url: action },
         afterwards: [
@@ -197,7 +197,7 @@ function accountNote(facts: AccountEmailFacts, options: AccountNoteOptions): Not
       return {
         subject: `Confirm your new email address for ${site.name}`,
         title: "Confirm your new email address",
-        mood: null,
+        tone: null,
         sentences: [
           `Use this link to change the email address of your account to this one. The link expires in ${span(facts.expiresAt, now)}.`,
         ],
@@ -211,7 +211,7 @@ function accountNote(facts: AccountEmailFacts, options: AccountNoteOptions): Not
       return {
         subject: `Ownership request for the project ${project}`,
         title: `Ownership request for the project ${project}`,
-        mood: null,
+        tone: null,
         sentences: [
           `${facts.from} wants to transfer ownership of the project ${project} on ${site.name} to you.`,
           "If you accept, its checks count toward your check limit. Accept or decline in the project settings.",
@@ -224,7 +224,7 @@ function accountNote(facts: AccountEmailFacts, options: AccountNoteOptions): Not
       return {
         subject: `${SECURITY_WORDS[facts.what]} | ${site.name}`,
         title: SECURITY_WORDS[facts.what],
-        mood: "notice",
+        tone: "notice",
         sentences: [`This change was made to your ${site.name} account.`],
         link: { text: "Review your account", url: action },
         afterwards: ["If this wasn't you, sign in, sign out of all other sessions, and set a new password."],
@@ -254,7 +254,7 @@ function invitationNote(
   return {
     subject: project === null ? `You're invited to ${site.name}` : `You're invited to ${project}`,
     title: "You're invited",
-    mood: null,
+    tone: null,
     sentences: [
       `${who} invited you to join ${into}. ${site.name} monitors scheduled jobs and sends an alert when one is overdue.`,
     ],

@@ -9,7 +9,7 @@ import {
   type Outgoing,
 } from "./channel-kind.ts";
 import { sendRequest } from "./http-request.ts";
-import { clipEnd, clipStart, type Fact, type MessageText, messageText, type Mood } from "./message-text.ts";
+import { clipEnd, clipStart, type Fact, type MessageText, messageText, type Tone } from "./message-text.ts";
 
 const schema = configSchema({
   url: addressField({
@@ -21,7 +21,7 @@ const schema = configSchema({
 type Config = Static<typeof schema>;
 
 const WEBHOOK = /^https:\/\/((ptb|canary)\.)?discord(app)?\.com\/api\/(v\d+\/)?webhooks\/\d+\/[\w-]+\/?$/;
-const COLOURS: Readonly<Record<Mood, number>> = { bad: 0xd9534f, good: 0x5cb85c, notice: 0xf0ad4e };
+const COLOURS: Readonly<Record<Tone, number>> = { bad: 0xd9534f, good: 0x5cb85c, notice: 0xf0ad4e };
 
 /** Discord's limits; all texts of an embed together may have 6,000 characters. */
 const USERNAME_LENGTH_MAX = 80;
@@ -71,7 +71,7 @@ function embed(words: MessageText) {
     title: clipStart(escaped(words.headline), TITLE_LENGTH_MAX),
     url: words.link.url,
     description: clipStart(descriptionOf(words), DESCRIPTION_LENGTH_MAX),
-    color: COLOURS[words.mood],
+    color: COLOURS[words.tone],
     fields,
   };
 }

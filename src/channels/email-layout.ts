@@ -1,11 +1,11 @@
 // The HTML and text layout of every email. Uses tables, because email clients support little else.
 import { type Fill, type Html, html, trusted } from "../lib/http/html.ts";
 import type { Site } from "./channel-kind.ts";
-import { type Link, type Mood, printable } from "./message-text.ts";
+import { type Link, type Tone, printable } from "./message-text.ts";
 
 export type MailPage = {
   site: Site;
-  mood: Mood | null;
+  tone: Tone | null;
   title: string;
   /** The preview text shown next to the subject. */
   preview: string;
@@ -18,7 +18,7 @@ export type MailPage = {
 export type FooterLine = { text: string; link?: Link };
 
 /** The whole email as HTML. */
-export function mailPage({ site, mood, title, preview, rows, footer }: MailPage): string {
+export function mailPage({ site, tone, title, preview, rows, footer }: MailPage): string {
   const ground = grounded("ground");
   const surface = grounded("surface");
   return html`<!doctype html>
@@ -37,9 +37,9 @@ export function mailPage({ site, mood, title, preview, rows, footer }: MailPage)
 <tr><td align="center" class="page" style="padding:24px 12px 32px;">
 <table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="max-width:600px;">
 <tr><td style="padding:0 4px 12px;">${brand(site)}</td></tr>
-<tr><td class="${surface.name} lined${mood !== null && ` t-${mood}`}" style="${surface.style}border:1px solid ${LIGHT.line};${topOf(mood)}border-radius:12px;">
+<tr><td class="${surface.name} lined${tone !== null && ` t-${tone}`}" style="${surface.style}border:1px solid ${LIGHT.line};${topOf(tone)}border-radius:12px;">
 <table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0">
-<tr><td class="pad" style="padding:22px 24px 4px;">${heading(mood, title)}</td></tr>
+<tr><td class="pad" style="padding:22px 24px 4px;">${heading(tone, title)}</td></tr>
 ${rows}
 <tr><td style="height:20px;line-height:20px;font-size:0;">&nbsp;</td></tr>
 </table>
@@ -58,14 +58,14 @@ function brand(site: Site): Html {
   return html`<a href="${site.url}/" class="${name}" style="font:600 14px/20px ${FONT};${style}text-decoration:none;">${site.name}</a>`;
 }
 
-/** A bar in the color of the mood. */
-function topOf(mood: Mood | null): string {
-  return mood === null ? "" : `border-top:4px solid ${LIGHT[`${mood}Mark`]};`;
+/** A bar in the color of the tone. */
+function topOf(tone: Tone | null): string {
+  return tone === null ? "" : `border-top:4px solid ${LIGHT[`${tone}Mark`]};`;
 }
 
-function heading(mood: Mood | null, title: string): Html {
+function heading(tone: Tone | null, title: string): Html {
   const ink = inked("ink");
-  const mark = mood === null ? null : { shape: SHAPE[mood], ...inked(mood) };
+  const mark = tone === null ? null : { shape: SHAPE[tone], ...inked(tone) };
   const shape =
     mark !== null &&
     html`<span aria-hidden="true" class="${mark.name}" style="${mark.style}font-size:17px;vertical-align:1px;">${mark.shape}</span>&ensp;`;
@@ -205,7 +205,7 @@ export const FONT = "-apple-system, 'Segoe UI', Inter, Roboto, 'Helvetica Neue',
 export const MONO = "ui-monospace, 'SF Mono', 'Cascadia Code', Menlo, Consolas, monospace";
 
 /** Each status has its own shape, so that colors need not be distinguished. */
-const SHAPE: Readonly<Record<Mood, string>> = { bad: "◆", good: "✔", notice: "▲" };
+const SHAPE: Readonly<Record<Tone, string>> = { bad: "◆", good: "✔", notice: "▲" };
 
 /** `color` and `class` for a text in one of the colors. */
 export function inked(colour: Colour): { style: string; name: string } {
@@ -231,7 +231,7 @@ function darkRules(): string {
       `.c-${colour}{color:${DARK[colour]}!important}.g-${colour}{background-color:${DARK[colour]}!important}`,
   );
   const tops = (["bad", "good", "notice"] as const).map(
-    (mood) => `.t-${mood}{border-top-color:${DARK[`${mood}Mark`]}!important}`,
+    (tone) => `.t-${tone}{border-top-color:${DARK[`${tone}Mark`]}!important}`,
   );
   return [...rules, `.lined{border-color:${DARK.line}!important}`, ...tops].join("");
 }

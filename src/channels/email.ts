@@ -148,14 +148,14 @@ function alertMail(message: ChannelMessage, options: AlertMailOptions): Rendered
   const facts = [...words.facts, ...furtherFacts(message, zone)];
   const output = words.output === null ? null : outputOf(words.output);
   const footer = footerOf(options);
-  const isCorrection = message.kind === "up" && message.reason === "takenBack";
+  const isCorrection = message.kind === "up" && message.reason === "retracted";
   const title = isCorrection ? `Correction: ${words.headline}` : words.headline;
   return {
     subject: oneLine(words.subject).slice(0, SUBJECT_LENGTH_MAX).toWellFormed(),
     text: mailText({ title, blocks: textBlocks(words, { facts, output }), footer }),
     html: mailPage({
       site,
-      mood: words.mood,
+      tone: words.tone,
       title,
       preview: words.sentences.join(" "),
       rows: htmlRows(words, { facts, output }),

@@ -11,10 +11,10 @@ import { sha1Hex } from "../lib/secrets.ts";
 import type { ChannelMessage, Site } from "./channel-kind.ts";
 
 /** The color of a message. A notice is neither an alert nor a recovery. */
-export type Mood = "bad" | "good" | "notice";
+export type Tone = "bad" | "good" | "notice";
 
 export type MessageText = {
-  mood: Mood;
+  tone: Tone;
   isTest: boolean;
   /** `DOWN | nightly backup`: for subject lines and titles. */
   subject: string;
@@ -51,7 +51,7 @@ export function messageText(message: ChannelMessage, options: MessageTextOptions
       const channel = name === "" ? `${kind} channel ${uuid}` : `channel "${oneLine(name)}" (${kind})`;
       return {
         ...plainWords(options),
-        mood: "notice",
+        tone: "notice",
         subject: `NOTICE | ${channel} was disabled`,
         headline: `The ${channel} was disabled`,
         sentences: [
@@ -64,7 +64,7 @@ export function messageText(message: ChannelMessage, options: MessageTextOptions
     case "operator":
       return {
         ...plainWords(options),
-        mood: message.isOver ? "good" : "bad",
+        tone: message.isOver ? "good" : "bad",
         subject: `${options.site.name} | ${message.title}`,
         headline: message.title,
         sentences: [message.text],
@@ -99,7 +99,7 @@ function flipWords(
   const name = shownName(check.settings);
   const status = kind === "down" ? "DOWN" : "UP";
   return {
-    mood: kind === "down" ? "bad" : "good",
+    tone: kind === "down" ? "bad" : "good",
     isTest,
     subject: `${status} | ${name}`,
     headline: `${name} is ${status}`,
@@ -154,7 +154,7 @@ function noticeWords(message: NoticeMessage, options: MessageTextOptions): Messa
   const list = unnamed > 0 ? `${names.join(", ")} and ${unnamed} more` : names.join(", ");
   return {
     ...plainWords(options),
-    mood: "notice",
+    tone: "notice",
     subject: `NOTICE | monitoring gap: ${what}`,
     headline: `Monitoring gap: ${what}`,
     sentences: [
@@ -177,7 +177,7 @@ function sentencesOf(message: FlipMessage, zone: string): string[] {
     ({ at }) =>
       `Correction: the alert from ${instantText(at, zone)} was wrong. The ping arrived in time, but we recorded it late. The job was not down.`,
   );
-  if (message.reason === "takenBack") return corrected;
+  if (message.reason === "retracted") return corrected;
   return [
     ...corrected,
     ...flipSentences(message, {
@@ -205,7 +205,7 @@ function flipSentences(message: FlipMessage, clock: Clock): string[] {
       return failureSentences(message, clock);
     case "timeout":
       return silenceSentences(message, clock);
-    case "takenBack":
+    case "retracted":
       return [];
   }
 }

@@ -11,7 +11,7 @@ import {
   textField,
 } from "./channel-kind.ts";
 import { sendRequest } from "./http-request.ts";
-import { clipEnd, clipStart, type MessageText, messageText, type Mood } from "./message-text.ts";
+import { clipEnd, clipStart, type MessageText, messageText, type Tone } from "./message-text.ts";
 
 const PUBLIC_SERVER = "https://ntfy.sh";
 const PRIORITY_MAX = 5;
@@ -59,7 +59,7 @@ const MESSAGE_BYTES_MAX = 4_000;
 const OUTPUT_LENGTH_MAX = 1_000;
 const TITLE_LENGTH_MAX = 250;
 const VALUE_LENGTH_MAX = 200;
-const TAGS: Readonly<Record<Mood, string>> = {
+const TAGS: Readonly<Record<Tone, string>> = {
   bad: "red_circle",
   good: "green_circle",
   notice: "yellow_circle",
@@ -75,7 +75,7 @@ function renderNtfy(message: ChannelMessage, config: Config, out: Pick<Outgoing,
     message: messageOf(words),
     markdown: true,
     priority: priorityOf(message, config) || NOTICE_PRIORITY,
-    tags: [TAGS[words.mood]],
+    tags: [TAGS[words.tone]],
     click: words.link.url,
     actions: [{ action: "view", label: words.link.text, url: words.link.url }],
   };

@@ -61,7 +61,7 @@ function eventOf(
   const { site, zone } = out;
   const words = messageText(message, { site, zone });
   const event = { routing_key: config.routing_key, dedup_key: incidentKey(message, out) };
-  if (words.mood === "good") return { ...event, event_action: "resolve" };
+  if (words.tone === "good") return { ...event, event_action: "resolve" };
   return {
     ...event,
     event_action: "trigger",
@@ -98,9 +98,9 @@ function sourceOf(message: ChannelMessage, siteName: string): string {
   return ("check" in message ? message.check.projectName : message.projectName) || siteName;
 }
 
-function severityOf({ isTest }: ChannelMessage, { mood }: MessageText): "critical" | "warning" | "info" {
+function severityOf({ isTest }: ChannelMessage, { tone }: MessageText): "critical" | "warning" | "info" {
   if (isTest === true) return "info";
-  return mood === "notice" ? "warning" : "critical";
+  return tone === "notice" ? "warning" : "critical";
 }
 
 function detailsOf({ sentences, history, facts, others, output }: MessageText): Record<string, string> {

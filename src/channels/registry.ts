@@ -84,7 +84,7 @@ export function addressWarnings(
     if (format !== "uri") return [];
     const address = readAddress(value);
     const url = address.ok ? URL.parse(address.value) : null;
-    const trouble = url === null ? null : foreseenRefusal(url, reach);
-    return url === null || trouble === null ? [] : [{ field, text: TEXTS[trouble](url.host) }];
+    const problem = url === null ? null : foreseenRefusal(url, reach);
+    return url === null || problem === null ? [] : [{ field, text: TEXTS[problem](url.host) }];
   });
 }

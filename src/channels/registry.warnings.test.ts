@@ -30,7 +30,7 @@ describe("a warning", () => {
     "http://[fe80::1]/",
     "http://0.0.0.0/",
     "http://100.100.100.200/",
-  ])("of %s promises nothing", (address) => {
+  ])("a warning is given for %s", (address) => {
     for (const allowPrivate of [false, true]) {
       const [text = ""] = warned(address, allowPrivate);
       expect(text).toMatch(/always blocked/);
@@ -60,7 +60,7 @@ describe("a warning", () => {
     expect(warned("https://user:pass@10.0.0.1/s3cret?k=v").join()).not.toMatch(/user|pass|s3cret/);
   });
 
-  test("of a mail address is given where no mail is sent, and names the setting", () => {
+  test("an email address without a mail server gives a warning that names the setting", () => {
     const typed = { kind: "email", config: { value: "ops@example.org", down: true } };
     expect(addressWarnings(typed, REACH)).toEqual([]);
     expect(addressWarnings(typed, { ...REACH, sendsMail: false })).toEqual([

@@ -60,7 +60,7 @@ export function reportMail(report: ReportFacts, options: PersonalMailOptions): R
     text: mailText({ title, blocks, footer }),
     html: mailPage({
       site,
-      mood: report.downCount > 0 ? "bad" : hadTrouble(report) ? "notice" : "good",
+      tone: report.downCount > 0 ? "bad" : hadDowntime(report) ? "notice" : "good",
       title,
       preview: sentences.join(" "),
       rows: [
@@ -85,12 +85,12 @@ const REPORT_TIMES = {
 function reportTitle({ downCount, last, checkCount }: ReportFacts, period: string): string {
   if (downCount > 0)
     return downCount === 1 ? "1 check needs attention" : `${downCount} checks need attention`;
-  const troubled = last.affectedCount + last.uncountedCount;
-  if (troubled > 0) return `${counted(troubled, "check")} had downtime: ${period}`;
+  const affected = last.affectedCount + last.uncountedCount;
+  if (affected > 0) return `${counted(affected, "check")} had downtime: ${period}`;
   return checkCount === 0 ? "No checks yet" : `No downtime: ${period}`;
 }
 
-function hadTrouble({ last }: ReportFacts): boolean {
+function hadDowntime({ last }: ReportFacts): boolean {
   return last.count + last.uncountedCount > 0;
 }
 
@@ -201,7 +201,7 @@ export function reminderMail(
     text: mailText({ title, blocks: [[...listed, ...more], [openText(site)]], footer }),
     html: mailPage({
       site,
-      mood: "bad",
+      tone: "bad",
       title,
       preview: down.map(nameOf).join(", "),
       rows: [

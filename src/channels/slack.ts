@@ -10,7 +10,7 @@ import {
   type Site,
 } from "./channel-kind.ts";
 import { sendRequest } from "./http-request.ts";
-import { clipEnd, clipStart, type Fact, messageText, type MessageText, type Mood } from "./message-text.ts";
+import { clipEnd, clipStart, type Fact, messageText, type MessageText, type Tone } from "./message-text.ts";
 
 const schema = configSchema({
   url: addressField({
@@ -54,7 +54,7 @@ export const slack: ChannelKind<Config> = {
 
 // Uses Slack's older attachment format, which many other chat servers support.
 
-const COLOURS: Readonly<Record<Mood, string>> = { bad: "danger", good: "good", notice: "warning" };
+const COLOURS: Readonly<Record<Tone, string>> = { bad: "danger", good: "good", notice: "warning" };
 const OUTPUT_LENGTH_MAX = 1_000;
 const VALUE_LENGTH_MAX = 1_000;
 
@@ -85,7 +85,7 @@ function slackPayload(words: MessageText, site: Site): SlackPayload {
     username: site.name,
     attachments: [
       {
-        color: COLOURS[words.mood],
+        color: COLOURS[words.tone],
         fallback: escaped(words.headline),
         mrkdwn_in: ["text", "fields"],
         title: escaped(words.headline),

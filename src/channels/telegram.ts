@@ -13,7 +13,7 @@ import {
   textField,
 } from "./channel-kind.ts";
 import { failedToSend, interpret, jsonOf, notTried } from "./http-request.ts";
-import { clipEnd, clipStart, type MessageText, messageText, type Mood, oneLine } from "./message-text.ts";
+import { clipEnd, clipStart, type MessageText, messageText, type Tone, oneLine } from "./message-text.ts";
 
 const API = "https://api.telegram.org";
 
@@ -119,7 +119,7 @@ const OUTPUT_LENGTH_MAX = 1_000;
 const VALUE_LENGTH_MAX = 300;
 /** What markup and the ends of truncated texts may add. */
 const RESERVE = 100;
-const SIGNS: Readonly<Record<Mood, string>> = { bad: "🔴", good: "🟢", notice: "🟡" };
+const SIGNS: Readonly<Record<Tone, string>> = { bad: "🔴", good: "🟢", notice: "🟡" };
 
 /** The parameters of the call for a message. */
 function renderTelegram(
@@ -143,7 +143,7 @@ function textOf(words: MessageText): string {
   );
   const headline = clipStart(words.headline, VALUE_LENGTH_MAX);
   return [
-    `${SIGNS[words.mood]} <b>${escaped(headline)}</b>`,
+    `${SIGNS[words.tone]} <b>${escaped(headline)}</b>`,
     escaped(body),
     ...(words.output === null
       ? []

@@ -86,7 +86,7 @@ test("in an address values are percent-encoded, but for their slashes, and the t
   expect(fillAddress("https://h/$NAME", values({ name: "half \ud800" }))).toBe("https://h/half%20%EF%BF%BD");
 });
 
-test("in a header letters beyond Latin-1 become references, and nothing can begin another header", () => {
+test("in a header, characters beyond Latin-1 become references, and no second header can be injected", () => {
   const named = values({ name: "é ā 😀\r\nX-Evil: 1" });
   expect(fillHeader("ā: $NAME $NAME_JSON", named)).toBe(
     '&#257;: é &#257; &#128512; X-Evil: 1 "\\u00e9 \\u0101 \\ud83d\\ude00\\r\\nX-Evil: 1"',
@@ -99,7 +99,7 @@ test("JSON is the same JSON in ASCII", () => {
   expect(JSON.parse(asciiJson(value))).toEqual(value);
 });
 
-test("a template that stands for more than anybody takes is told, before memory is full", () => {
+test("a template that expands beyond the limit is rejected before memory is full", () => {
   const large = values({}, { ping: { body: "x".repeat(100_000) } });
   expect(() => fill("$BODY".repeat(2_000), large)).toThrow(TooMuchError);
   expect(fill("$BODY".repeat(19), large)).toHaveLength(1_900_000);

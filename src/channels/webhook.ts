@@ -265,7 +265,7 @@ function checkOf(
     status: kind,
     since: isoText(since),
     // A signal that was received in time shows that the alert was wrong.
-    reason: reason === "takenBack" ? "correction" : reason,
+    reason: reason === "retracted" ? "correction" : reason,
     downtime_seconds: downtimeMs === null ? null : Math.round(downtimeMs / SECOND_MS),
     last_ping: lastPing && {
       at: isoText(lastPing.at),

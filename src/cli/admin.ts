@@ -90,7 +90,7 @@ function registerCreateAccount(admin: Command, context: CommandContext): void {
         const { uuid, email } = await createAccount(database, {
           email: options.email,
           name: options.name,
-          isOperator: options.operator ?? false,
+          isAdmin: options.operator ?? false,
           checkLimit: options.checkLimit ?? null,
           now: await readDatabaseClock(database),
         });
@@ -330,12 +330,12 @@ async function listed(
     const { uuid, name, role, pingKey } = project;
     projects.push({ uuid, name, role, ping_key: pingKey, api_keys: keys.map(listedKey) });
   }
-  const { uuid, email, name, isOperator } = account;
+  const { uuid, email, name, isAdmin } = account;
   return {
     uuid,
     email,
     name,
-    operator: isOperator,
+    operator: isAdmin,
     check_count: account.checkCount,
     check_limit: account.checkLimit ?? instanceLimit,
     projects,

@@ -77,9 +77,9 @@ function reportError(error: unknown, context: CommandContext): number {
     context.err(`overdue: ${error.message}\n`);
     return EXIT.failed;
   }
-  const trouble = explainConnection(error);
-  if (trouble !== null) {
-    context.err(`overdue: Cannot use the database: ${trouble}\n`);
+  const problem = explainConnection(error);
+  if (problem !== null) {
+    context.err(`overdue: Cannot use the database: ${problem}\n`);
     return EXIT.failed;
   }
   const refused = explainSystemError(error);

@@ -131,7 +131,7 @@ async function pruneObjects(
   do {
     const round = await removeObjects(database, { objects, now: await readDatabaseClock(database) });
     note({ storedObjects: round.removed });
-    if (round.trouble !== null) return `the object store failed: ${round.trouble}`;
+    if (round.problem !== null) return `the object store failed: ${round.problem}`;
     if (round.isComplete) return null;
   } while (hasTime());
   return TIME_IS_OVER;

@@ -22,7 +22,7 @@ describe("a start that failed", () => {
     expect(explained(error)).toContain(expected);
   });
 
-  test("what is no error is left as it is", () => {
+  test("other errors are left unchanged", () => {
     expect(explained("text")).toBeNull();
   });
 });

@@ -84,7 +84,7 @@ async function runTrial(context: CommandContext, options: Options): Promise<numb
   } finally {
     // First: a server that is being started during the stop would stay behind.
     await leave();
-    forgetRunning(folder);
+    deleteRunningFile(folder);
     await server.stop();
   }
 }
@@ -292,7 +292,7 @@ function noteRunning(folder: string, running: RunningTrial): void {
 }
 
 /** Deletes the record. */
-function forgetRunning(folder: string): void {
+function deleteRunningFile(folder: string): void {
   rmSync(join(folder, FILE), { force: true });
 }
 

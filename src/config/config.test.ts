@@ -61,7 +61,7 @@ describe("the table", () => {
     },
   );
 
-  test("no key and no alias stands for two settings", () => {
+  test("no key or alias belongs to two settings", () => {
     const names = ALL.flatMap(([, { key, aliases, composedOf }]) => [
       key,
       ...(aliases ?? []),
@@ -324,7 +324,7 @@ test.each([
   }
 });
 
-describe("what is shown", () => {
+describe("output", () => {
   const environment = {
     OVERDUE_DATABASE_URL: "postgres://overdue:hunter2@db:5432/overdue",
     OVERDUE_SECRET_KEY: SECRET,
@@ -341,7 +341,7 @@ describe("what is shown", () => {
     expect(text).not.toMatch(/hunter2|0123456789/);
   });
 
-  test("the JSON says the same, with null for what is not set", () => {
+  test("the JSON output is the same, with null for settings that are not set", () => {
     const json = effectiveAsJson(effective);
     expect(json["OVERDUE_CHECK_LIMIT"]).toEqual({ value: null, source: "default", from: null });
     expect(json["OVERDUE_SECRET_KEY"]).toEqual({
@@ -352,7 +352,7 @@ describe("what is shown", () => {
     expect(JSON.stringify(json)).not.toMatch(/hunter2|0123456789/);
   });
 
-  test(".env.example names every setting and loads as it stands, comments removed", () => {
+  test(".env.example names every setting and can be loaded with its comments removed", () => {
     const text = renderEnvExample();
     for (const [, { key }] of ALL) expect(text).toContain(`\n#${key}=`);
     const uncommented = Object.fromEntries(

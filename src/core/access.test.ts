@@ -69,7 +69,7 @@ describe("API keys", () => {
     }
   });
 
-  test("whoever has no valid key cannot tell whether a check exists", () => {
+  test("without a valid key, existing checks are not revealed", () => {
     const target = fc.constantFrom<Target>("own", "foreign", "absent");
     const credential = fc.constantFrom<Credential>("missing", "malformed", "unknown");
     fc.assert(

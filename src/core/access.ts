@@ -189,7 +189,7 @@ export function mayGiveRole(giver: Role, role: Role): boolean {
 }
 
 /** The inviter's current role in the project, and whether they are an admin. */
-export type Inviter = { role: Role | null; isOperator: boolean };
+export type Inviter = { role: Role | null; isAdmin: boolean };
 
 /**
  * Whether an invitation is still valid: the inviter must still be allowed to send it. Null: sent by the
@@ -197,7 +197,7 @@ export type Inviter = { role: Role | null; isOperator: boolean };
  */
 export function isInvitationValid(inviter: Inviter | null, { role }: { role: GivenRole | null }): boolean {
   if (inviter === null) return true;
-  if (role === null) return inviter.isOperator;
+  if (role === null) return inviter.isAdmin;
   return inviter.role !== null && mayGiveRole(inviter.role, role);
 }
 
@@ -210,13 +210,13 @@ export type InvitationMethod = "mail" | "link";
  */
 export function invitationMethod({
   sendsMail,
-  isOperator,
+  isAdmin,
 }: {
   sendsMail: boolean;
-  isOperator: boolean;
+  isAdmin: boolean;
 }): InvitationMethod | null {
   if (sendsMail) return "mail";
-  return isOperator ? "link" : null;
+  return isAdmin ? "link" : null;
 }
 
 /** Whether one member may change the role of another. */
@@ -230,15 +230,15 @@ export function mayReceiveProject(member: { role: Role } | null): boolean {
 }
 
 export type ClosingAccount = {
-  isOperator: boolean;
-  operatorCount: number;
+  isAdmin: boolean;
+  adminCount: number;
   /** Names of owned projects with other members. */
   sharedProjects: readonly string[];
 };
 
 /** Why an account cannot be closed, as a sentence; null if it can. */
-export function closingProblem({ isOperator, operatorCount, sharedProjects }: ClosingAccount): string | null {
-  if (isOperator && operatorCount <= 1) {
+export function closingProblem({ isAdmin, adminCount, sharedProjects }: ClosingAccount): string | null {
+  if (isAdmin && adminCount <= 1) {
     return "This is the only admin account. Make another account an admin first.";
   }
   if (sharedProjects.length === 0) return null;

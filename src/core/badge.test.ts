@@ -121,7 +121,7 @@ describe("signatures", () => {
     expect(parseSignatureSegment(segment)).toEqual({ signature: "OEpz__M4", states });
   });
 
-  test("a segment says what it was made of", () => {
+  test("a segment can be decoded", () => {
     for (const states of [2, 3] as const) {
       const segment = signatureSegment("5nS51Z0P", states);
       expect(parseSignatureSegment(segment)).toEqual({ signature: "5nS51Z0P", states });

@@ -42,7 +42,7 @@ describe("a request", () => {
     expect(readChannelRequest(body)).toEqual({ ok: false, text: expect.stringContaining(text) });
   });
 
-  test("a name is counted as people count it", () => {
+  test("the length of a name is counted in characters", () => {
     expect(readChannelRequest({ name: "😀".repeat(100) }).ok).toBe(true);
   });
 });
@@ -83,7 +83,7 @@ describe("groups", () => {
     );
   });
 
-  test("lose a channel that is deleted, unless nobody would be left", () => {
+  test("a deleted channel is removed from its groups, unless one would be empty", () => {
     expect(groupsWithout("a", [slack, group])).toEqual({
       ok: true,
       value: [{ group, config: { members: ["b"] } }],

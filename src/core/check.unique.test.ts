@@ -38,7 +38,7 @@ describe("criteria", () => {
     expect(uniqueCriteria({ name: "n" }, [])).toBeNull();
   });
 
-  test("are none when a named field is not given, so a new check is made", () => {
+  test("there are none if a named field is missing, so a new check is created", () => {
     expect(uniqueCriteria({}, ["name"])).toBeNull();
     expect(uniqueCriteria({ name: "n" }, ["name", "slug"])).toBeNull();
     expect(uniqueCriteria({ name: "n" }, ["timeout"])).toBeNull();

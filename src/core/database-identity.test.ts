@@ -39,7 +39,7 @@ describe("while it is unknown who is in service", () => {
     expect(verdictOf({ ...asking, storedSiteUrl: null })).toEqual({ kind: "ask" });
   });
 
-  test("another URL than before is no proof", () => {
+  test("an answer at a changed URL is not accepted", () => {
     const verdict = verdictOf({ ...asking, storedSiteUrl: "https://old.example" });
     expect(verdict).toEqual({
       kind: "safe",

@@ -15,7 +15,7 @@ const sweep = (state: CheckState, visibility: Partial<Visibility>, now = DOWN_AT
   sweepCheck({ timing, state }, { visibility: { watermarkAt: null, blind: [], ...visibility }, now });
 
 describe("a check", () => {
-  test("whose deadline lies before the watermark is down, and needs no further look", () => {
+  test("a check whose deadline is before the watermark goes down, and is not visited again", () => {
     const swept = sweep(UP, { watermarkAt: DOWN_AT + 1 });
     expect(swept).toMatchObject({ downAt: null, lookAt: null, notices: [] });
     expect(swept.flips).toEqual([{ at: DOWN_AT, from: "up", to: "down", reason: "timeout" }]);
@@ -55,7 +55,7 @@ describe("a check", () => {
     expect(swept.state.status).toBe("up");
   });
 
-  test("that was excused and silent again since is down, in one look", () => {
+  test("a check that was excused and missed its next deadline goes down in one sweep", () => {
     const to = DOWN_AT + MINUTE_MS;
     const blind = [{ from: DOWN_AT - MINUTE_MS, to }];
     const swept = sweep(UP, { watermarkAt: to + 2 * HOUR_MS, blind });
@@ -63,14 +63,14 @@ describe("a check", () => {
     expect(swept.flips).toMatchObject([{ at: to + HOUR_MS + 10 * MINUTE_MS, to: "down" }]);
   });
 
-  test("is looked at again soon while nobody can receive", () => {
+  test("is visited again soon while no pings can be received", () => {
     const blind = [{ from: DOWN_AT - MINUTE_MS, to: null }];
     const now = DOWN_AT + HOUR_MS;
     expect(sweep(UP, { watermarkAt: now, blind }, now)).toMatchObject({ flips: [], lookAt: now + 10_000 });
   });
 });
 
-test("whatever the sweeper leaves lies beyond what it has seen, so that no sweep finds it twice", () => {
+test("what the sweeper leaves is after the watermark, so that no sweep finds it twice", () => {
   const interval = fc
     .tuple(fc.integer({ min: -600, max: 600 }), fc.integer({ min: 0, max: 200 }))
     .map(([from, length]) => ({

@@ -41,7 +41,7 @@ describe("a deadline", () => {
     expect(sweep(up(), minutes(70) + 1).kind).toBe("fired");
   });
 
-  test("never fires while nobody can say what has been applied", () => {
+  test("never fires while the watermark is unknown", () => {
     expect(sweep(up(), null)).toEqual({ kind: "waits", untilAt: minutes(70) });
   });
 
@@ -115,7 +115,7 @@ describe("time in which we could not receive", () => {
     expect(sweep(up(), minutes(5000), [blind(65, null)])).toEqual({ kind: "waits", untilAt: null });
   });
 
-  test("turns the alarm into a notice, and expectation starts anew from its end", () => {
+  test("turns the alert into a notice, and expectation starts again at its end", () => {
     const outcome = sweep(up(), minutes(5000), [blind(61, 65)]);
     expect(outcome).toMatchObject({
       kind: "excused",
@@ -128,14 +128,14 @@ describe("time in which we could not receive", () => {
     );
   });
 
-  test("excuses once: silence after it is an alarm again", () => {
+  test("excuses once: the next missed deadline alerts", () => {
     const excused = sweep(up(), minutes(5000), [blind(61, 65)]);
     if (excused.kind !== "excused") throw new Error("unreachable");
     const again = sweep({ timing: TIMING, state: excused.state }, minutes(5000), [blind(61, 65)]);
     expect(again).toMatchObject({ kind: "fired", flip: { at: minutes(135) } });
   });
 
-  test("forgets the run whose end it may have hidden", () => {
+  test("drops the run whose end it may have hidden", () => {
     expect(sweep(up({ lastStartAt: minutes(5) }), minutes(5000), [blind(6, 7)])).toMatchObject({
       kind: "excused",
       state: { lastStartAt: null, expectFromAt: minutes(7) },
@@ -154,7 +154,7 @@ describe("time in which we could not receive", () => {
 describe("all deadlines before an instant", () => {
   const visibility = { watermarkAt: minutes(5000), blind: [blind(61, 65)] };
 
-  test("are passed one after the other: an excuse, and the alarm that follows it", () => {
+  test("are processed in order: an excuse, and the alert that follows it", () => {
     const passage = passDeadlines(up(), { visibility, beforeAt: minutes(1000) });
     expect(passage.notices).toHaveLength(1);
     expect(passage.flips).toEqual([{ at: minutes(135), from: "up", to: "down", reason: "timeout" }]);
@@ -167,7 +167,7 @@ describe("all deadlines before an instant", () => {
     expect(passDeadlines(up(), { visibility, beforeAt: minutes(75) }).notices).toEqual([]);
   });
 
-  test("stop at the first of which we cannot tell, and name it", () => {
+  test("stop at the first one with an unknown outcome, and return it", () => {
     const near = { ...visibility, watermarkAt: minutes(100) };
     const passage = passDeadlines(up(), { visibility: near, beforeAt: minutes(1000) });
     expect(passage).toMatchObject({ flips: [], unobserved: { from: minutes(125), at: minutes(135) } });
@@ -198,7 +198,7 @@ describe("a refused ping of the check itself", () => {
     expect(sweep(up({ lastPingAt: minutes(2) }), minutes(5_000), [own(2)]).kind).toBe("fired");
   });
 
-  test("excuses once: the silence that follows fires", () => {
+  test("excuses once: the next missed deadline fires", () => {
     const { flips, notices } = passDeadlines(up(), {
       visibility: { watermarkAt: minutes(5_000), blind: [own(59)] },
       beforeAt: Infinity,
@@ -219,7 +219,7 @@ describe("a refused ping of the check itself", () => {
   });
 });
 
-test("the sight of a check has its own refusals in order of time, and no other check's", () => {
+test("the visibility of a check includes its own rejections in order of time, and no others", () => {
   const visibility = { watermarkAt: minutes(9), blind: [blind(1, 2), blind(5, 6)] };
   expect(visibilityOf(visibility, [])).toBe(visibility);
   expect(

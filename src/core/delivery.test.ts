@@ -41,11 +41,11 @@ describe("the next try", () => {
     expect(pauseAfter({ attempt, ageMs })).toBe(pauseMs);
   });
 
-  test("comes soon where nobody has tried for hours, however old the message is", () => {
+  test("comes soon if there was no attempt for hours, however old the message is", () => {
     expect(pauseAfter({ attempt: 1, ageMs: 30 * HOUR_MS })).toBe(15 * SECOND_MS);
   });
 
-  test("comes soon where many pieces of news were tried within a few minutes", () => {
+  test("comes soon if many changes were tried within a few minutes", () => {
     expect(pauseAfter({ attempt: 20, ageMs: 2 * MINUTE_MS })).toBe(2 * MINUTE_MS);
   });
 
@@ -67,7 +67,7 @@ describe("giving up", () => {
     expect(pauseAfter({ attempt, ageMs }) === null).toBe(isGivenUp);
   });
 
-  test("a receiver that is away from the first try on is tried for a day, and no more than forty times", () => {
+  test("a receiver that never responds is tried for a day, and at most forty times", () => {
     let ageMs = 0;
     for (let attempt = 1; attempt <= 40; attempt += 1) {
       const pauseMs = pauseAfter({ attempt, ageMs });
@@ -81,7 +81,7 @@ describe("giving up", () => {
   });
 });
 
-test("whoever is back is told after at most as long again as was waited, and within an hour", () => {
+test("a receiver that recovers is notified after at most the same time again, and within an hour", () => {
   const tries = fc.record({
     attempt: fc.integer({ min: 1, max: TRIES_MIN - 1 }),
     ageMs: fc.integer({ min: 0, max: DAY_MS }),
@@ -243,7 +243,7 @@ describe("senders of one account", () => {
   });
 });
 
-test("that a channel was disabled is told by mail, or by all that are left", () => {
+test("that a channel was disabled is sent by email, or by all remaining channels", () => {
   const mail = { kind: "email", id: 1 };
   const chat = { kind: "slack", id: 2 };
   expect(disabledNoticeRecipients([chat, mail])).toEqual([mail]);

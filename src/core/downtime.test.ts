@@ -21,11 +21,11 @@ const PERIODS = [
 ];
 const NOW = T + 57 * HOUR_MS;
 
-const change = (hour: number, from: StoredStatus, to: StoredStatus, isTakenBack = false): StatusChange => ({
+const change = (hour: number, from: StoredStatus, to: StoredStatus, isRetracted = false): StatusChange => ({
   at: T + hour * HOUR_MS,
   from,
   to,
-  isTakenBack,
+  isRetracted,
 });
 
 const asked = (history: Partial<CheckHistory>) =>
@@ -73,7 +73,7 @@ describe("Downtime", () => {
     });
   });
 
-  test("that was taken back never was, although the next flip says that it ended", () => {
+  test("a retracted flip does not count, although the next flip ends it", () => {
     const changes = [change(1, "up", "down", true), change(9, "down", "up")];
     expect(asked({ changes })[0]).toEqual({ count: 0, durationMs: 0 });
   });
@@ -82,7 +82,7 @@ describe("Downtime", () => {
     expect(asked({ createdAt: T + 30 * HOUR_MS })).toEqual([null, { count: 0, durationMs: 0 }]);
   });
 
-  test("of a period that reaches back further than what is read is not told, the others are right", () => {
+  test("a period that begins before the read history is unknown, the others are correct", () => {
     const changes = [change(24, "up", "down"), change(26, "down", "up")];
     expect(asked({ changes, isCut: true })).toEqual(["uncounted", { count: 1, durationMs: 2 * HOUR_MS }]);
     const late = [change(25, "up", "down"), change(26, "down", "up")];
@@ -90,7 +90,7 @@ describe("Downtime", () => {
     expect(asked({ changes: late, isCut: true, createdAt: T + 24 * HOUR_MS })[0]).toBeNull();
   });
 
-  test("of what is read is the same as of everything, or not told", () => {
+  test("computed from part of the history is the same as from all of it, or unknown", () => {
     const status = fc.constantFrom<StoredStatus>("up", "down", "paused", "new");
     const steps = fc.array(fc.record({ minute: fc.integer({ min: 0, max: 57 * 60 - 1 }), to: status }), {
       minLength: 1,
@@ -102,7 +102,7 @@ describe("Downtime", () => {
         const changes = unsorted
           .toSorted((a, b) => a.minute - b.minute)
           .map(({ minute, to }) => {
-            const made = { at: T + minute * MINUTE_MS, from, to, isTakenBack: false };
+            const made = { at: T + minute * MINUTE_MS, from, to, isRetracted: false };
             from = to;
             return made;
           });
@@ -125,7 +125,7 @@ describe("Downtime", () => {
       fc.property(status, history, (first, steps) => {
         let from = first;
         const changes = steps.map(({ minute, to }) => {
-          const made = { at: T + minute * MINUTE_MS, from, to, isTakenBack: false };
+          const made = { at: T + minute * MINUTE_MS, from, to, isRetracted: false };
           from = to;
           return made;
         });
@@ -142,7 +142,7 @@ describe("Downtime", () => {
   });
 });
 
-test("a day is not observed when a signal was due meanwhile, or after an hour, and not by a restart", () => {
+test("a day is not monitored if a ping was due in the gap, or after an hour, but not because of a restart", () => {
   expect(isUnmonitoredDay({ unseenMs: 4_000, isSignalMissed: false })).toBe(false);
   expect(isUnmonitoredDay({ unseenMs: 4_000, isSignalMissed: true })).toBe(true);
   expect(isUnmonitoredDay({ unseenMs: HOUR_MS - 1, isSignalMissed: false })).toBe(false);
@@ -172,7 +172,7 @@ describe("the share of time up", () => {
   const over = (hours: number, given: { downMs?: number; unseenMs?: number } = {}) =>
     upShare({ from: T, to: T + hours * HOUR_MS }, { downMs: 0, unseenMs: 0, ...given });
 
-  test("is told after a day that was observed, and not before", () => {
+  test("is shown after a monitored day, and not before", () => {
     expect(over(2 / 60, { downMs: 45_000 })).toBeNull();
     expect(over(23.99)).toBeNull();
     expect(over(24, { unseenMs: 1 })).toBeNull();

@@ -13,7 +13,7 @@ export type StatusChange = {
   from: StoredStatus;
   to: StoredStatus;
   /** It was retracted and has no effect. */
-  isTakenBack: boolean;
+  isRetracted: boolean;
 };
 
 export type Downtime = { count: number; durationMs: number };
@@ -85,8 +85,8 @@ export function downtimesOf(
 function downSpells({ changes, status }: CheckHistory, now: Instant): Period[] {
   const spells: Period[] = [];
   let downSince: Instant | null = (changes[0]?.from ?? status) === "down" ? -Infinity : null;
-  for (const { at, to, isTakenBack } of changes) {
-    if (isTakenBack) continue;
+  for (const { at, to, isRetracted } of changes) {
+    if (isRetracted) continue;
     if (to === "down") downSince ??= at;
     else if (downSince !== null) {
       spells.push({ from: downSince, to: at });

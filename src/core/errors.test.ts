@@ -38,7 +38,7 @@ describe("codes", () => {
 });
 
 describe("texts", () => {
-  test("no two texts are the same, so a text tells which rule refused", () => {
+  test("no two texts are the same, so a text identifies its rule", () => {
     const texts = [...Object.values(ERROR_TEXT), ...Object.values(FIELD_PROBLEM)];
     expect(new Set<string>(texts).size).toBe(texts.length);
   });
@@ -78,14 +78,14 @@ describe("texts", () => {
 });
 
 describe("refusals", () => {
-  test("a refusal is told with its code and its text", () => {
+  test("an AppError is returned with its code and text", () => {
     expect(refusalOf(new AppError("conflict", ERROR_TEXT.notPaused))).toEqual({
       code: "conflict",
       text: "check is not paused",
     });
   });
 
-  test("a fault of ours is told without its details, whatever was thrown", () => {
+  test("an internal error is returned without details, whatever was thrown", () => {
     fc.assert(
       fc.property(fc.anything(), fc.string(), (thing, message) => {
         const told = { code: "internal", text: "internal server error" };

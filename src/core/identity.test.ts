@@ -86,7 +86,7 @@ describe("slugs", () => {
     expect(slugify(name)).toBe(slug);
   });
 
-  test("a name that unfolds into more letters than a slug may have is cut, and ends in no hyphen", () => {
+  test("a name that unfolds into more characters than a slug may have is truncated, and ends in no hyphen", () => {
     const unfolding = "㎯".repeat(100);
     expect(slugify(unfolding)).toHaveLength(100);
     expect(slugify(`${"a".repeat(99)} b`)).toBe("a".repeat(99));
@@ -120,7 +120,7 @@ describe("slugs", () => {
     expect(isSlug(slug)).toBe(expected);
   });
 
-  test("length and characters are told apart", () => {
+  test("length and characters are distinguished", () => {
     expect(hasSlugCharacters("x".repeat(101))).toBe(true);
     expect(hasSlugCharacters("X")).toBe(false);
   });
@@ -180,7 +180,7 @@ describe("unique keys", () => {
 });
 
 describe("keys", () => {
-  test("a new API key has 32 characters, and its first four tell the kind", () => {
+  test("a new API key has 32 characters, and its first four show its kind", () => {
     for (const kind of ["readWrite", "readOnly"] as const) {
       const key = newApiKey(kind, lastOfAlphabet);
       expect(key).toBe(`${KEY_PREFIX[kind]}${"Z".repeat(28)}`);

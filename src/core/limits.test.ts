@@ -110,7 +110,7 @@ const PROMISED: [number | string, number | string][] = [
   [limits.PASSKEYS_MAX, 20],
 ];
 
-test("every limit has the value that was promised", () => {
+test("every limit has its documented value", () => {
   expect(PROMISED.map(([value]) => value)).toEqual(PROMISED.map(([, promised]) => promised));
 });
 
@@ -126,6 +126,6 @@ test("what the log of a paid account keeps can be listed whole", () => {
   expect(limits.PINGS_LISTED_MAX).toBeGreaterThanOrEqual(limits.PAID_PING_LOG_ROWS);
 });
 
-test("nobody else takes a message over while it may still be on its way", () => {
+test("no other process takes over a message that may still be in flight", () => {
   expect(limits.DELIVERY_LEASE_MS).toBeGreaterThan(limits.SEND_MS_MAX);
 });

@@ -48,7 +48,7 @@ describe("Periods", () => {
     );
   });
 
-  test("in a zone that nobody knows are those of UTC", () => {
+  test("in an unknown zone are those of UTC", () => {
     expect(periods("2026-11-15T23:30:00Z", "daily", "Mars/Olympus")).toEqual(
       periods("2026-11-15T23:30:00Z", "daily", "UTC"),
     );

@@ -14,20 +14,20 @@ const BOTH = () => true;
  */
 function newsOf(letters: string): PendingChange[] {
   let status: "up" | "down" = letters.startsWith("u") ? "down" : "up";
-  let takenBack: PendingChange["flip"] | null = null;
+  let retracted: PendingChange["flip"] | null = null;
   return Array.from(letters).map((letter, index) => {
     const at = NOON + index * MINUTE_MS;
     const id = index + 1;
     if (letter === "c") {
       // Of the last one that was retracted, or of one that was sent long ago.
       const old = { id: 100 + id, at: NOON - MINUTE_MS, from: "up", to: "down", reason: "timeout" } as const;
-      const flip = takenBack ?? { ...old, takenBackAt: NOON - 2 * MINUTE_MS };
+      const flip = retracted ?? { ...old, retractedAt: NOON - 2 * MINUTE_MS };
       return { deliveryId: id, kind: "correction", flip };
     }
     const to = letter === "u" ? "up" : "down";
     const reason = letter === "u" ? "success" : letter === "f" ? "fail" : "timeout";
-    const flip = { id, at, from: status, to, reason, takenBackAt: letter === "x" ? at - 1 : null } as const;
-    if (letter === "x") takenBack = flip;
+    const flip = { id, at, from: status, to, reason, retractedAt: letter === "x" ? at - 1 : null } as const;
+    if (letter === "x") retracted = flip;
     else status = to;
     return { deliveryId: id, kind: "flip", flip };
   });
@@ -53,7 +53,7 @@ describe("one message", () => {
     ["fu", "up", "success", ["fail@0", "success@1"], 0],
     ["xf", "down", "fail", ["fail@1"], 0],
     ["fux", "up", "success", ["fail@0", "success@1"], 0],
-    ["c", "up", "takenBack", [], 1],
+    ["c", "up", "retracted", [], 1],
     ["cf", "down", "fail", ["fail@1"], 1],
     ["cfu", "up", "success", ["fail@1", "success@2"], 1],
   ])("%s says %s because of %s, and names %j", (letters, kind, reason, flips, corrections) => {
@@ -63,19 +63,19 @@ describe("one message", () => {
     expect(message?.corrections).toHaveLength(corrections);
   });
 
-  test.each(["x", "xc"])("%s is not sent: nobody had heard of it", (letters) => {
+  test.each(["x", "xc"])("%s is not sent, because no notification was sent before", (letters) => {
     const ids = newsOf(letters).map(({ deliveryId }) => deliveryId);
     expect(included(letters)).toEqual({ message: null, included: [], withdrawn: ids, skipped: [] });
   });
 
-  test("a correction says when the proof was received", () => {
+  test("a correction states when the ping was received", () => {
     expect(included("c").message).toMatchObject({
       since: NOON - 2 * MINUTE_MS,
-      corrections: [{ at: NOON - MINUTE_MS, takenBackAt: NOON - 2 * MINUTE_MS }],
+      corrections: [{ at: NOON - MINUTE_MS, retractedAt: NOON - 2 * MINUTE_MS }],
     });
   });
 
-  test("coming up tells how long it was down, if the beginning is known", () => {
+  test("an up message states how long the check was down, if the start is known", () => {
     const before: Flip = { at: NOON - 7 * MINUTE_MS, from: "up", to: "down", reason: "fail" };
     expect(included("du").message?.downtimeMs).toBe(MINUTE_MS);
     expect(included("u", BOTH, before).message?.downtimeMs).toBe(7 * MINUTE_MS);
@@ -85,15 +85,15 @@ describe("one message", () => {
   });
 });
 
-describe("a channel that hears only one direction", () => {
-  test("is told that it was down although it is up again", () => {
+describe("a channel that is subscribed to one direction", () => {
+  test("is notified that the check was down although it is up again", () => {
     const composed = included("du", (direction) => direction === "down");
     expect(composed).toMatchObject({ included: [1], skipped: [2], withdrawn: [] });
     expect(composed.message).toMatchObject({ kind: "down", reason: "timeout", since: NOON });
     expect(composed.message?.flips).toHaveLength(2);
   });
 
-  test("is not told of the other", () => {
+  test("is not notified of the other direction", () => {
     expect(included("u", (direction) => direction === "down")).toMatchObject({ message: null, skipped: [1] });
     expect(included("c", (direction) => direction === "down")).toMatchObject({ message: null, skipped: [1] });
     expect(included("d", (direction) => direction === "up")).toMatchObject({ message: null, skipped: [1] });
@@ -115,27 +115,27 @@ describe("whatever has gathered", () => {
     );
   });
 
-  test("nothing is said only where everything was taken back, and nothing that was taken back is said", () => {
+  test("no message is composed only if everything was retracted, and nothing retracted is mentioned", () => {
     fc.assert(
       fc.property(histories, (letters) => {
         const changes = newsOf(letters.join(""));
         const composed = composeChanges(changes, { isSubscribed: BOTH, before: null });
         expect(composed.skipped).toEqual([]);
-        const standing = changes.filter(({ kind, flip }) => kind === "flip" && flip.takenBackAt === null);
+        const standing = changes.filter(({ kind, flip }) => kind === "flip" && flip.retractedAt === null);
         if (composed.message === null) expect(standing).toEqual([]);
         else expect(composed.message.flips).toHaveLength(standing.length);
       }),
     );
   });
 
-  test("every explicit failure is named, and the message is about the last thing that is heard of", () => {
+  test("every explicit failure is named, and the message is about the last subscribed change", () => {
     fc.assert(
       fc.property(histories, (letters) => {
         const { message } = included(letters.join(""));
         const failures = message?.flips.filter(({ reason }) => reason === "fail") ?? [];
         expect(failures).toHaveLength(letters.filter((letter) => letter === "f").length);
         const last = letters.findLast((letter) => letter !== "x" && letter !== "c");
-        if (message !== null && message.reason !== "takenBack") {
+        if (message !== null && message.reason !== "retracted") {
           expect(message.kind).toBe(last === "u" ? "up" : "down");
         }
       }),

@@ -32,8 +32,8 @@ export type LastPing = {
   body: string | null;
 };
 
-/** An alert that was sent and that a signal received at `takenBackAt` has retracted. */
-export type RetractedFlip = Flip & { takenBackAt: Instant };
+/** An alert that was sent and that a signal received at `retractedAt` has retracted. */
+export type RetractedFlip = Flip & { retractedAt: Instant };
 
 /** The other checks of the project; `down` is empty where there are more than a message lists. */
 export type OtherChecks = {
@@ -54,7 +54,7 @@ export type FlipMessage = {
   corrections: readonly RetractedFlip[];
   /** Since when, and why. */
   since: Instant;
-  reason: FlipReason | "takenBack";
+  reason: FlipReason | "retracted";
   /** How long the check was down; only if it is up again and the start is known. */
   downtimeMs: number | null;
   lastPing: LastPing | null;
@@ -106,7 +106,7 @@ export type PendingChange = {
   deliveryId: number;
   /** "correction": the flip was, or may have been, sent before. */
   kind: "flip" | "correction";
-  flip: Flip & { id: number; takenBackAt: Instant | null };
+  flip: Flip & { id: number; retractedAt: Instant | null };
 };
 
 type Effective = PendingChange & { direction: "down" | "up" };
@@ -119,7 +119,7 @@ export type Composition = {
     flips: readonly Flip[];
     corrections: readonly RetractedFlip[];
     since: Instant;
-    reason: Flip["reason"] | "takenBack";
+    reason: Flip["reason"] | "retracted";
     downtimeMs: number | null;
   } | null;
   /** Included in the message, oldest first: the last one is sent, the others are merged into it. */
@@ -149,14 +149,14 @@ export function composeChanges(
   const flips = effective.filter(({ kind }) => kind === "flip").map(({ flip }) => plain(flip));
   const corrections = effective
     .filter(({ kind }) => kind === "correction")
-    .map(({ flip }) => ({ ...plain(flip), takenBackAt: flip.takenBackAt ?? flip.at }));
+    .map(({ flip }) => ({ ...plain(flip), retractedAt: flip.retractedAt ?? flip.at }));
   const isCorrection = decisive.kind === "correction";
   const message = {
     kind: decisive.direction,
     flips,
     corrections,
-    since: isCorrection ? (decisive.flip.takenBackAt ?? decisive.flip.at) : decisive.flip.at,
-    reason: isCorrection ? ("takenBack" as const) : decisive.flip.reason,
+    since: isCorrection ? (decisive.flip.retractedAt ?? decisive.flip.at) : decisive.flip.at,
+    reason: isCorrection ? ("retracted" as const) : decisive.flip.reason,
     downtimeMs: isCorrection ? null : downtimeBefore(decisive, { effective, before }),
   };
   return { message, included: idsOf(subscribed), withdrawn, skipped };
@@ -168,7 +168,7 @@ function effectiveChanges(changes: readonly PendingChange[]): Effective[] {
   return changes.flatMap((one) => {
     if (one.kind === "correction")
       return pendingFlipIds.has(one.flip.id) ? [] : [{ ...one, direction: "up" as const }];
-    return one.flip.takenBackAt === null ? [{ ...one, direction: one.flip.to }] : [];
+    return one.flip.retractedAt === null ? [{ ...one, direction: one.flip.to }] : [];
   });
 }
 

@@ -34,7 +34,7 @@ describe("a bucket", () => {
     expect(ask(times, 3).map(({ isAllowed }) => isAllowed)).toEqual(allowed);
   });
 
-  test("tells the limit, what is left, and when all and when one will be there again", () => {
+  test("reports the limit, the remaining requests, and when one and when all are available again", () => {
     const [first, second, third, fourth] = ask([0, 0, 0, 0], 3);
     expect(first).toMatchObject({ limit: 3, remaining: 2, resetSeconds: 20, retryAfterSeconds: 0 });
     expect(second).toMatchObject({ remaining: 1, resetSeconds: 40, retryAfterSeconds: 0 });
@@ -59,7 +59,7 @@ describe("a bucket", () => {
     );
   });
 
-  test("whoever waits as long as he was told is served", () => {
+  test("a client that waits as long as requested is served", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 10_000 }),

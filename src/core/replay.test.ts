@@ -35,7 +35,7 @@ function after(count: number) {
 }
 
 describe("history under given settings", () => {
-  test("raises no alarm while every run comes within its grace", () => {
+  test("raises no alert if every run arrives within its grace period", () => {
     expect(replayHistory(DAILY, { runs: days(0, 5, 9), blind: [], toAt: after(3) })).toEqual([]);
   });
 
@@ -78,7 +78,7 @@ describe("history under given settings", () => {
   });
 });
 
-describe("silence that a late run ended", () => {
+describe("a missing ping that a late run ended", () => {
   const real = (timing: Timing, runs: readonly number[], toAt: number) =>
     compareSettings(
       { before: timing, after: timing },
@@ -113,7 +113,7 @@ describe("silence that a late run ended", () => {
 describe("a change of settings", () => {
   const history = { runs: days(0, 30, 0, null, 0, 45, 0), blind: [], toAt: after(7) };
 
-  test("is compared by its alarms, and by the right ones among them", () => {
+  test("is compared by its alerts, and by the correct ones among them", () => {
     const {
       before,
       after: then,
@@ -123,7 +123,7 @@ describe("a change of settings", () => {
     expect([before.length, then.length, realCount, missedCount]).toEqual([3, 1, 1, 0]);
   });
 
-  test("that would hide a run that never came is told to miss it", () => {
+  test("that would hide a missing run is reported as missing it", () => {
     const patient = { ...DAILY, graceSeconds: 2 * 86_400 };
     expect(compareSettings({ before: DAILY, after: patient }, history)).toMatchObject({
       realCount: 1,
@@ -131,7 +131,7 @@ describe("a change of settings", () => {
     });
   });
 
-  test("comes with the shortest grace that leaves the right alarms alone", () => {
+  test("comes with the shortest grace period that raises only correct alerts", () => {
     const { quietGraceSeconds } = compareSettings({ before: DAILY, after: DAILY }, history);
     expect(quietGraceSeconds).toBe(45 * 60);
     const quiet = { ...DAILY, graceSeconds: quietGraceSeconds ?? 0 };

@@ -25,7 +25,7 @@ describe("The next report", () => {
     expect(next("2026-12-31T23:59:59Z", "monthly", "UTC", 119)).toBe("2027-01-01T10:59:00.000Z");
   });
 
-  test("is at nine by the clocks of the person, on either side of a clock change", () => {
+  test("is at nine in the time zone of the account, on either side of a clock change", () => {
     expect(next("2026-03-28T12:00:00Z", "daily", "Europe/Riga")).toBe("2026-03-29T06:00:00.000Z");
     expect(next("2026-03-27T12:00:00Z", "daily", "Europe/Riga")).toBe("2026-03-28T07:00:00.000Z");
     expect(next("2026-10-24T12:00:00Z", "daily", "Europe/Riga")).toBe("2026-10-25T07:00:00.000Z");
@@ -33,7 +33,7 @@ describe("The next report", () => {
     expect(next("2026-11-15T23:00:00Z", "daily", "Asia/Tokyo")).toBe("2026-11-17T00:00:00.000Z");
   });
 
-  test("lies ahead, on the right day, between nine and eleven, in every zone and at any time", () => {
+  test("is in the future, on the right day, between nine and eleven, in every zone and at any time", () => {
     const length = fc.constantFrom<PeriodLength>("daily", "weekly", "monthly");
     const longest = { daily: 2, weekly: 8, monthly: 32 };
     fc.assert(
@@ -138,7 +138,7 @@ describe("A reminder", () => {
     expect(plan(NOW)).toEqual({ nextAt: NOW + HOUR_MS, isDue: true });
   });
 
-  test("is dropped when nothing is down any more, or nobody wants it", () => {
+  test("is dropped when nothing is down any more, or reminders are off", () => {
     expect(plan(NOW, { hasDown: false })).toEqual({ nextAt: null, isDue: false });
     expect(plan(NOW, { reminders: "off" })).toEqual({ nextAt: null, isDue: false });
   });

@@ -79,7 +79,7 @@ test("flips of the current month and of the two full ones before it are always k
 });
 
 describe("records with an age", () => {
-  test("a deleted check can be taken back for seven days", () => {
+  test("a deleted check can be restored for seven days", () => {
     const now = Date.UTC(2026, 0, 8);
     expect(keptFrom("deletedCheck", now)).toBe(Date.UTC(2026, 0, 1));
   });

@@ -30,12 +30,12 @@ function durationsOf(...texts: string[]): [number, number][] {
 }
 
 describe("a duration", () => {
-  test("is told of a success and of a failure that follows a start", () => {
+  test("is known for a success and for a failure after a start", () => {
     expect(durationsOf("start", "success")).toEqual([[2, 1_000]]);
     expect(durationsOf("start", "fail")).toEqual([[2, 1_000]]);
   });
 
-  test("is not told of anything else, nor without a start", () => {
+  test("is unknown for anything else, and without a start", () => {
     expect(durationsOf("start", "log", "ign", "start")).toEqual([]);
     expect(durationsOf("success", "fail", "success")).toEqual([]);
   });
@@ -72,7 +72,7 @@ describe("a duration", () => {
     ]).toEqual([[2, 0]]);
   });
 
-  test("is told of up to 72 hours and not beyond", () => {
+  test("is known up to 72 hours and not beyond", () => {
     const after = (ms: number) =>
       runDurations([
         { n: 2, at: ms, kind: "success", rid: null, durationMs: ms },
@@ -82,7 +82,7 @@ describe("a duration", () => {
     expect(after(72 * AN_HOUR_MS + 1)).toBeUndefined();
   });
 
-  test("is not told where the start is the younger one, which replays can bring about", () => {
+  test("is unknown if the start is newer, which a replay can cause", () => {
     const pings: PairedPing[] = [
       { n: 2, at: 0, kind: "success", rid: null, durationMs: null },
       { n: 1, at: 9, kind: "start", rid: null, durationMs: null },
@@ -126,7 +126,7 @@ test("a hundred runs have their tenths where one would look for them", () => {
   expect(usualOf(durations)).toEqual({ count: 100, lowMs: 10, highMs: 90, medianMs: 50, p95Ms: 95 });
 });
 
-test("two runs say nothing, three are told", () => {
+test("two runs have no usual range, three have one", () => {
   expect(usualOf([1, 2])).toBeNull();
   expect(usualOf([3, 1, 2])).toEqual({ count: 3, lowMs: 1, highMs: 3, medianMs: 2, p95Ms: 3 });
 });
@@ -163,7 +163,7 @@ test("a period counts from the end of the run before", () => {
   expect(dueAfter(hourly, T)).toBe(T + HOUR_MS);
 });
 
-test("what never fires again makes nobody late", () => {
+test("a run is never late if the schedule never fires again", () => {
   const once = { ...DAILY, kind: "oncalendar" as const, schedule: "2026-01-01 00:00" };
   expect(latenessMs(once, { previousEndAt: T, startAt: null, endAt: T + DAY_MS })).toBe(0);
 });

@@ -21,7 +21,7 @@ const WELL: Observed = {
   now: NOW,
   watermarkAt: NOW - 2_000,
   holderName: "host/1",
-  newestBeatAt: NOW - 500,
+  newestHeartbeatAt: NOW - 500,
   unsettledSinceAt: null,
   sweepDueAt: null,
   freshSinceAt: NOW - 86_400_000,
@@ -35,7 +35,7 @@ const WELL: Observed = {
   quarantined: null,
 };
 
-test("a channel of the admin that is missing or disabled is told, one that works is not", () => {
+test("an admin channel that is missing or disabled is reported, one that works is not", () => {
   const uuid = "6f1c9a52-8d0b-4f3e-9a57-2c4d6e8f0a1b";
   expect(told({ adminChannel: { uuid, state: "enabled" } })).toEqual([]);
   expect(told({ adminChannel: { uuid, state: "missing" } })).toMatchObject([
@@ -80,13 +80,13 @@ const QUIET: Backlog = {
   missingMigrationCount: 0,
 };
 
-describe("the parts of an installation", () => {
+describe("the parts of the server", () => {
   const unwell = (backlog: Partial<Backlog>, given: Partial<Observed> = {}) =>
     Object.entries(healthOf(told(given), { ...QUIET, ...backlog }))
       .filter(([, isWell]) => isWell === false)
       .map(([part]) => part);
 
-  test("are unwell where something is told, at the same instant", () => {
+  test("are unhealthy while a health problem is reported", () => {
     expect(unwell({})).toEqual([]);
     expect(unwell({}, { deliveryDueAt: NOW - 120_000 })).toEqual([]);
     expect(unwell({}, { deliveryDueAt: NOW - 120_001 })).toEqual(["telling"]);
@@ -95,7 +95,7 @@ describe("the parts of an installation", () => {
     expect(unwell({}, { poisoned: [{ name: "x", since: NOW, reason: "y" }] })).toEqual(["watching"]);
   });
 
-  test("are unwell where nobody is there to tell it", () => {
+  test("are unhealthy if no process reports it", () => {
     expect(unwell({ lostCount: 1 })).toEqual(["receiving"]);
     expect(unwell({ sweepDueAt: NOW - 60_000, letterDueAt: NOW - 120_000 })).toEqual([]);
     expect(unwell({ sweepDueAt: NOW - 60_001 })).toEqual(["watching"]);
@@ -103,14 +103,14 @@ describe("the parts of an installation", () => {
     expect(unwell({ missingMigrationCount: 1 })).toEqual(["database"]);
   });
 
-  test("are neither well nor unwell where nobody receives yet, or no mail is sent", () => {
+  test("are unknown while no process receives yet, or no email is sent", () => {
     const health = healthOf([], { ...QUIET, intakeCount: 0, sendsMail: false, letterDueAt: 0 });
     expect(health).toMatchObject({ receiving: null, letters: null, watching: true });
-    const gone = { watermarkAt: null, newestBeatAt: NOW - 61_000 };
+    const gone = { watermarkAt: null, newestHeartbeatAt: NOW - 61_000 };
     expect(unwell({ intakeCount: 0 }, gone)).toEqual(["receiving"]);
   });
 
-  test("are not behind while silence is not believed after a gap, or nobody receives at all", () => {
+  test("are not behind while deadlines are on hold after a gap, or no process receives", () => {
     const sweepDueAt = NOW - 10_000_000;
     expect(unwell({ sweepDueAt, freshSinceAt: NOW - 120_000 })).toEqual([]);
     expect(unwell({ sweepDueAt, freshSinceAt: NOW - 120_001 })).toEqual(["watching"]);
@@ -119,36 +119,36 @@ describe("the parts of an installation", () => {
     expect(sweepLagMs({ now: NOW, sweepDueAt, freshSinceAt: NOW - 59_000 })).toBe(0);
   });
 
-  test("count once with what is told about them", () => {
-    const troubles = told({ deliveryDueAt: NOW - 120_001 });
-    expect(countNeeds(troubles, healthOf(troubles, QUIET))).toBe(1);
-    expect(countNeeds(troubles, healthOf(troubles, { ...QUIET, letterDueAt: 0 }))).toBe(2);
+  test("count once together with their health problems", () => {
+    const problems = told({ deliveryDueAt: NOW - 120_001 });
+    expect(countNeeds(problems, healthOf(problems, QUIET))).toBe(1);
+    expect(countNeeds(problems, healthOf(problems, { ...QUIET, letterDueAt: 0 }))).toBe(2);
     expect(countNeeds([], healthOf([], QUIET))).toBe(0);
   });
 });
 
-describe("what is told", () => {
-  test("is nothing while all is well, and before anybody has ever received", () => {
+describe("health problems", () => {
+  test("are none while everything works, and before the first start of an intake", () => {
     expect(kinds({})).toEqual([]);
-    expect(kinds({ watermarkAt: null, newestBeatAt: null, holderName: null })).toEqual([]);
+    expect(kinds({ watermarkAt: null, newestHeartbeatAt: null, holderName: null })).toEqual([]);
   });
 
   test("a watermark that is held for a minute, and by whom", () => {
     expect(kinds({ watermarkAt: NOW - 60_000 })).toEqual([]);
-    const [trouble] = told({ watermarkAt: NOW - 60_001 });
-    expect(trouble).toMatchObject({ kind: "watermarkHeld", since: NOW - 60_001 });
-    expect(trouble?.text).toContain("host/1");
-    expect(trouble?.text).toContain("2026-11-16 11:58:59 UTC");
+    const [problem] = told({ watermarkAt: NOW - 60_001 });
+    expect(problem).toMatchObject({ kind: "watermarkHeld", since: NOW - 60_001 });
+    expect(problem?.text).toContain("host/1");
+    expect(problem?.text).toContain("2026-11-16 11:58:59 UTC");
   });
 
-  test("that nobody receives, from a minute after the last sign of life on", () => {
-    expect(kinds({ watermarkAt: null, newestBeatAt: NOW - 60_000 })).toEqual([]);
-    const [trouble] = told({ watermarkAt: null, newestBeatAt: NOW - 61_000 });
-    expect(trouble).toMatchObject({ kind: "watermarkHeld", since: NOW - 61_000 });
-    expect(trouble?.text).toContain("No process has been able to receive pings");
+  test("no process receives, from a minute after the last heartbeat on", () => {
+    expect(kinds({ watermarkAt: null, newestHeartbeatAt: NOW - 60_000 })).toEqual([]);
+    const [problem] = told({ watermarkAt: null, newestHeartbeatAt: NOW - 61_000 });
+    expect(problem).toMatchObject({ kind: "watermarkHeld", since: NOW - 61_000 });
+    expect(problem?.text).toContain("No process has been able to receive pings");
   });
 
-  test("that silence has not been believed for longer than settling takes", () => {
+  test("deadlines are on hold for longer than settling takes", () => {
     expect(kinds({ unsettledSinceAt: NOW - 120_000 })).toEqual([]);
     expect(kinds({ unsettledSinceAt: NOW - 120_001 })).toEqual(["watermarkHeld"]);
   });
@@ -181,33 +181,33 @@ describe("what is told", () => {
       { id: 7, from: NOW - 60_000, to: NOW - 10 },
       { id: 6, from: NOW - 4_000_000, to: NOW - 3_600_001 },
     ];
-    const [trouble, more] = told({ lostCommits });
-    expect(trouble).toMatchObject({ kind: "pingsLost", subject: "7", since: NOW - 10 });
-    expect(trouble?.text).toContain("Acknowledged pings from");
+    const [problem, more] = told({ lostCommits });
+    expect(problem).toMatchObject({ kind: "pingsLost", subject: "7", since: NOW - 10 });
+    expect(problem?.text).toContain("Acknowledged pings from");
     expect(more).toBeUndefined();
   });
 
-  test("checks that somebody has held for a minute, as one trouble", () => {
+  test("checks that have been locked for a minute, as one problem", () => {
     const locked = [
       { name: "backup", since: NOW - 59_999 },
       { name: "report", since: NOW - 60_000 },
     ];
-    const [trouble, more] = told({ locked });
-    expect(trouble).toMatchObject({ kind: "checkLocked", since: NOW - 60_000 });
-    expect(trouble?.text).toContain("the check report ");
+    const [problem, more] = told({ locked });
+    expect(problem).toMatchObject({ kind: "checkLocked", since: NOW - 60_000 });
+    expect(problem?.text).toContain("the check report ");
     expect(more).toBeUndefined();
   });
 
-  test("checks that could not be judged, as one trouble that names the first few", () => {
+  test("checks that could not be evaluated, as one problem that names the first few", () => {
     const poisoned = Array.from({ length: 8 }, (_, n) => ({
       name: `job ${n}`,
       since: NOW - n,
       reason: "why",
     }));
-    const [trouble, more] = told({ poisoned });
-    expect(trouble).toMatchObject({ kind: "checkPoisoned", since: NOW - 7 });
-    expect(trouble?.text).toContain("the checks job 0, job 1, job 2, job 3, job 4 and 3 more");
-    expect(trouble?.text).toContain("why");
+    const [problem, more] = told({ poisoned });
+    expect(problem).toMatchObject({ kind: "checkPoisoned", since: NOW - 7 });
+    expect(problem?.text).toContain("the checks job 0, job 1, job 2, job 3, job 4 and 3 more");
+    expect(problem?.text).toContain("why");
     expect(more).toBeUndefined();
   });
 });
@@ -234,29 +234,29 @@ test("a check that is held all the while keeps its beginning, and one that was f
   ]);
 });
 
-describe("a trouble", () => {
-  const trouble: HealthProblem = {
+describe("a health problem", () => {
+  const problem: HealthProblem = {
     kind: "deliveryStuck",
     subject: "",
     since: NOW - 200_000,
     text: "It waits.",
   };
-  const incident = (seenAt: number): Incident => ({ ...trouble, seenAt });
+  const incident = (seenAt: number): Incident => ({ ...problem, seenAt });
 
-  test("is told when it begins, not while it lasts, and once more when it is over", () => {
-    expect(changesOf([], { troubles: [trouble], now: NOW })).toEqual({
-      begun: [trouble],
+  test("is reported when it begins, not while it lasts, and once more when it is over", () => {
+    expect(changesOf([], { problems: [problem], now: NOW })).toEqual({
+      begun: [problem],
       lasting: [],
       over: [],
     });
     const lasting = [incident(NOW - 10_000)];
-    expect(changesOf(lasting, { troubles: [trouble], now: NOW })).toEqual({ begun: [], lasting, over: [] });
+    expect(changesOf(lasting, { problems: [problem], now: NOW })).toEqual({ begun: [], lasting, over: [] });
     const over = [incident(NOW - 60_000)];
-    expect(changesOf(over, { troubles: [], now: NOW })).toEqual({ begun: [], lasting: [], over });
+    expect(changesOf(over, { problems: [], now: NOW })).toEqual({ begun: [], lasting: [], over });
   });
 
-  test("is not over after a short pause, nor while somebody else sees it", () => {
-    expect(changesOf([incident(NOW - 59_999)], { troubles: [], now: NOW }).over).toEqual([]);
+  test("is not over after a short pause, nor while another process observes it", () => {
+    expect(changesOf([incident(NOW - 59_999)], { problems: [], now: NOW }).over).toEqual([]);
   });
 
   test("of the same kind about something else is another one", () => {
@@ -267,21 +267,21 @@ describe("a trouble", () => {
       text: "",
     });
     const open = [{ ...spool("a"), seenAt: NOW }];
-    expect(changesOf(open, { troubles: [spool("a"), spool("b")], now: NOW }).begun).toEqual([spool("b")]);
+    expect(changesOf(open, { problems: [spool("a"), spool("b")], now: NOW }).begun).toEqual([spool("b")]);
   });
 
-  test("that comes and goes is told as often as it is told to be over, or once more", () => {
+  test("that comes and goes is reported as often as its end, or once more", () => {
     fc.assert(
       fc.property(fc.array(fc.boolean(), { maxLength: 300 }), (looks) => {
         let open: Incident[] = [];
         let [begun, over, now] = [0, 0, NOW];
         for (const isThere of looks) {
           now += 10_000;
-          const changes = changesOf(open, { troubles: isThere ? [trouble] : [], now });
+          const changes = changesOf(open, { problems: isThere ? [problem] : [], now });
           begun += changes.begun.length;
           over += changes.over.length;
           const seenAt = now;
-          if (changes.begun.length + changes.lasting.length > 0) open = [{ ...trouble, seenAt }];
+          if (changes.begun.length + changes.lasting.length > 0) open = [{ ...problem, seenAt }];
           else if (changes.over.length > 0) open = [];
           expect(begun - over).toBe(open.length);
         }
@@ -289,9 +289,9 @@ describe("a trouble", () => {
     );
   });
 
-  test("is put into words that say what has begun, and what is over", () => {
+  test("has a text that says what has begun, and what is over", () => {
     const at = NOW;
-    expect(adminMessage(trouble, { at, isOver: false })).toEqual({
+    expect(adminMessage(problem, { at, isOver: false })).toEqual({
       kind: "operator",
       at,
       isOver: false,
@@ -300,16 +300,16 @@ describe("a trouble", () => {
       title: "Notifications are not being sent",
       text: "It waits.",
     });
-    expect(adminMessage(trouble, { at, isOver: true })).toMatchObject({
+    expect(adminMessage(problem, { at, isOver: true })).toMatchObject({
       title: "Notifications are being sent again",
       text: "Started at 2026-11-16 11:56:40 UTC: It waits.",
     });
   });
 });
 
-test("quarantined pings are told once, with what to do", () => {
-  const [trouble] = healthProblemsOf({ ...WELL, quarantined: { count: 3, since: NOW - 7 } });
-  expect(trouble).toMatchObject({ kind: "pingQuarantined", since: NOW - 7 });
-  expect(trouble?.text).toContain("3 pings could not be recorded");
-  expect(trouble?.text).toContain("overdue admin quarantine retry");
+test("quarantined pings are reported once, with advice", () => {
+  const [problem] = healthProblemsOf({ ...WELL, quarantined: { count: 3, since: NOW - 7 } });
+  expect(problem).toMatchObject({ kind: "pingQuarantined", since: NOW - 7 });
+  expect(problem?.text).toContain("3 pings could not be recorded");
+  expect(problem?.text).toContain("overdue admin quarantine retry");
 });

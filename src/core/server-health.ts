@@ -54,7 +54,7 @@ export type Observed = {
   /** The intake that holds it. */
   holderName: string | null;
   /** The newest heartbeat of any intake; null: there was none. */
-  newestBeatAt: Instant | null;
+  newestHeartbeatAt: Instant | null;
   /** Since when no deadlines have fired because heartbeats are not fresh; null if they fire. */
   unsettledSinceAt: Instant | null;
   /** Since when a deadline has been due; null: none is. */
@@ -95,24 +95,24 @@ function heldWatermark({
   now,
   watermarkAt,
   holderName,
-  newestBeatAt,
+  newestHeartbeatAt,
   unsettledSinceAt,
 }: Observed): HealthProblem[] {
-  const trouble = { kind: "watermarkHeld", subject: "" } as const;
+  const problem = { kind: "watermarkHeld", subject: "" } as const;
   const wait = "Alerts for missing pings are delayed until this is resolved.";
   // Before the first start of an intake, none can be missing.
-  if (watermarkAt === null && newestBeatAt === null) return [];
-  const since = watermarkAt ?? newestBeatAt ?? now;
+  if (watermarkAt === null && newestHeartbeatAt === null) return [];
+  const since = watermarkAt ?? newestHeartbeatAt ?? now;
   if (now - since > HOLD_REPORTED_AFTER_MS) {
     const who =
       watermarkAt === null
         ? "No process has been able to receive pings"
         : `The process ${holderName ?? "?"} has not confirmed that all its pings are recorded`;
-    return [{ ...trouble, since, text: `${who} since ${clock(since)}. ${wait}` }];
+    return [{ ...problem, since, text: `${who} since ${clock(since)}. ${wait}` }];
   }
   if (unsettledSinceAt === null || now - unsettledSinceAt <= SETTLE_MS + HOLD_REPORTED_AFTER_MS) return [];
   const text = `Heartbeats of the receiving processes have been interrupted repeatedly since ${clock(unsettledSinceAt)}.`;
-  return [{ ...trouble, since: unsettledSinceAt, text: `${text} ${wait}` }];
+  return [{ ...problem, since: unsettledSinceAt, text: `${text} ${wait}` }];
 }
 
 function fillingSpools({ now, spools }: Observed): HealthProblem[] {
@@ -224,11 +224,11 @@ export function stillHeld(
 
 /** Whether alerts and messages are being processed, so that an external monitor may be pinged. */
 export function isMoving(
-  troubles: readonly HealthProblem[],
+  problems: readonly HealthProblem[],
   { sweptAt, now }: { sweptAt: Instant | null; now: Instant },
 ): boolean {
   const isSweeping = sweptAt !== null && now - sweptAt <= HOLD_REPORTED_AFTER_MS;
-  return isSweeping && !troubles.some(({ kind }) => kind === "watermarkHeld" || kind === "deliveryStuck");
+  return isSweeping && !problems.some(({ kind }) => kind === "watermarkHeld" || kind === "deliveryStuck");
 }
 
 /** The parts of the server as shown to the admin. */
@@ -279,9 +279,9 @@ export function sweepLagMs({
 }
 
 /** The health of each part. */
-export function healthOf(troubles: readonly Pick<HealthProblem, "kind">[], backlog: Backlog): Health {
+export function healthOf(problems: readonly Pick<HealthProblem, "kind">[], backlog: Backlog): Health {
   const { now, intakeCount, lostCount, letterDueAt, sendsMail, missingMigrationCount } = backlog;
-  const bad = new Set(troubles.map(({ kind }) => PART_OF[kind]));
+  const bad = new Set(problems.map(({ kind }) => PART_OF[kind]));
   if (lostCount > 0) bad.add("receiving");
   if (sweepLagMs(backlog) > HOLD_REPORTED_AFTER_MS) bad.add("watching");
   if (letterDueAt !== null && now - letterDueAt > DELIVERY_STUCK_MS) bad.add("letters");
@@ -297,12 +297,12 @@ export function healthOf(troubles: readonly Pick<HealthProblem, "kind">[], backl
 }
 
 /** Number of items that need attention: health problems, and unhealthy parts without one. */
-export function countNeeds(troubles: readonly Pick<HealthProblem, "kind">[], health: Health): number {
-  const reported = new Set(troubles.map(({ kind }) => PART_OF[kind]));
+export function countNeeds(problems: readonly Pick<HealthProblem, "kind">[], health: Health): number {
+  const reported = new Set(problems.map(({ kind }) => PART_OF[kind]));
   const unreported = Object.entries(health).filter(
     ([part, isWell]) => isWell === false && !reported.has(part as Part),
   );
-  return troubles.length + unreported.length;
+  return problems.length + unreported.length;
 }
 
 /** A reported health problem that is not over. */
@@ -326,13 +326,13 @@ export type Changes = {
  */
 export function changesOf(
   open: readonly Incident[],
-  { troubles, now }: { troubles: readonly HealthProblem[]; now: Instant },
+  { problems, now }: { problems: readonly HealthProblem[]; now: Instant },
 ): Changes {
   const keyOf = ({ kind, subject }: Pick<HealthProblem, "kind" | "subject">) => `${kind} ${subject}`;
-  const seen = new Set(troubles.map(keyOf));
+  const seen = new Set(problems.map(keyOf));
   const known = new Set(open.map(keyOf));
   return {
-    begun: troubles.filter((trouble) => !known.has(keyOf(trouble))),
+    begun: problems.filter((problem) => !known.has(keyOf(problem))),
     lasting: open.filter((incident) => seen.has(keyOf(incident))),
     over: open.filter((incident) => !seen.has(keyOf(incident)) && now - incident.seenAt >= OVER_AFTER_MS),
   };
@@ -368,10 +368,10 @@ const TITLES: Readonly<Record<HealthProblemKind, { begun: string; over: string }
 
 /** The message about a health problem that has begun or is over. */
 export function adminMessage(
-  trouble: HealthProblem,
+  problem: HealthProblem,
   { at, isOver }: { at: Instant; isOver: boolean },
 ): AdminMessage {
-  const { kind, since, text } = trouble;
+  const { kind, since, text } = problem;
   const title = isOver ? TITLES[kind].over : TITLES[kind].begun;
   const said = isOver ? `Started at ${clock(since)}: ${text}` : text;
   return { kind: "operator", at, isOver, trouble: kind, since, title, text: said };

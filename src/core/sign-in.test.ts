@@ -56,8 +56,8 @@ describe("A session", () => {
     ).toBe(alive);
   });
 
-  test("is proven for half an hour, and always where a proxy vouches", () => {
-    const session = (method: "password" | "proxy") => ({ method, provenAt: NOW });
+  test("is authenticated for half an hour, and always behind a proxy", () => {
+    const session = (method: "password" | "proxy") => ({ method, authenticatedAt: NOW });
     expect(isRecentlyAuthenticated(session("password"), NOW + 30 * MINUTE_MS - 1)).toBe(true);
     expect(isRecentlyAuthenticated(session("password"), NOW + 30 * MINUTE_MS)).toBe(false);
     expect(isRecentlyAuthenticated(session("proxy"), NOW + DAY_MS)).toBe(true);
@@ -70,16 +70,16 @@ describe("A session", () => {
     ["by a clock that is ahead", NOW + 6 * MINUTE_MS, true],
     ["far in the future", NOW + 6 * MINUTE_MS + 1, false],
     ["at no time that the provider says", null, false],
-  ])("is proven anew at a provider %s", (_, authenticatedAt, anew) => {
+  ])("is re-authenticated by a provider %s", (_, authenticatedAt, anew) => {
     expect(isReauthenticatedByProvider(authenticatedAt, { begunAt: NOW, now: NOW + 5 * MINUTE_MS })).toBe(
       anew,
     );
   });
 
-  test("that a provider vouches for is proven since its owner has proven it there", () => {
+  test("of a provider is authenticated since the user authenticated there", () => {
     const proven = (authenticatedAt: number | null) =>
       isRecentlyAuthenticated(
-        { method: "oidc", provenAt: authenticatedByProvider(authenticatedAt, NOW) },
+        { method: "oidc", authenticatedAt: authenticatedByProvider(authenticatedAt, NOW) },
         NOW,
       );
     expect([NOW, NOW + HOUR_MS, NOW - 29 * MINUTE_MS, NOW - 30 * MINUTE_MS, null].map(proven)).toEqual([
@@ -223,26 +223,26 @@ describe("Proving once more who is there", () => {
   });
 });
 
-describe("People", () => {
+describe("Invitations and roles", () => {
   test.each([
     ["by the command line, into a project", null, "manager", true],
     ["by the command line, into the installation", null, null, true],
-    ["by an owner", { role: "owner", isOperator: false }, "manager", true],
-    ["by a manager", { role: "manager", isOperator: false }, "member", true],
-    ["by who is a member now", { role: "member", isOperator: false }, "readOnly", false],
-    ["by who only reads now", { role: "readOnly", isOperator: false }, "readOnly", false],
-    ["by who is no member any more", { role: null, isOperator: false }, "member", false],
-    ["into a project by an operator who is no member", { role: null, isOperator: true }, "member", false],
-    ["into the installation by an operator", { role: null, isOperator: true }, null, true],
-    ["into the installation by who is none any more", { role: "owner", isOperator: false }, null, false],
+    ["by an owner", { role: "owner", isAdmin: false }, "manager", true],
+    ["by a manager", { role: "manager", isAdmin: false }, "member", true],
+    ["by who is a member now", { role: "member", isAdmin: false }, "readOnly", false],
+    ["by who only reads now", { role: "readOnly", isAdmin: false }, "readOnly", false],
+    ["by who is no member any more", { role: null, isAdmin: false }, "member", false],
+    ["into a project by an operator who is no member", { role: null, isAdmin: true }, "member", false],
+    ["into the installation by an operator", { role: null, isAdmin: true }, null, true],
+    ["into the installation by who is none any more", { role: "owner", isAdmin: false }, null, false],
   ] as const)("were invited %s", (_, inviter, role, stands) => {
     expect(isInvitationValid(inviter, { role })).toBe(stands);
   });
 
-  test("are invited by mail where some is sent, and by a link of an operator where none is", () => {
-    expect(invitationMethod({ sendsMail: true, isOperator: false })).toBe("mail");
-    expect(invitationMethod({ sendsMail: false, isOperator: true })).toBe("link");
-    expect(invitationMethod({ sendsMail: false, isOperator: false })).toBeNull();
+  test("are sent by email if possible, and otherwise as a link by an admin", () => {
+    expect(invitationMethod({ sendsMail: true, isAdmin: false })).toBe("mail");
+    expect(invitationMethod({ sendsMail: false, isAdmin: true })).toBe("link");
+    expect(invitationMethod({ sendsMail: false, isAdmin: false })).toBeNull();
   });
 
   test("owner and managers give roles, never that of the owner", () => {
@@ -259,11 +259,11 @@ describe("People", () => {
     ]).toEqual([true, false, false]);
   });
 
-  test("an account is closed when nobody depends on it", () => {
-    const plain = { isOperator: false, operatorCount: 1, sharedProjects: [] };
+  test("an account can be closed if nothing depends on it", () => {
+    const plain = { isAdmin: false, adminCount: 1, sharedProjects: [] };
     expect(closingProblem(plain)).toBeNull();
-    expect(closingProblem({ ...plain, isOperator: true })).toContain("only admin account");
-    expect(closingProblem({ ...plain, isOperator: true, operatorCount: 2 })).toBeNull();
+    expect(closingProblem({ ...plain, isAdmin: true })).toContain("only admin account");
+    expect(closingProblem({ ...plain, isAdmin: true, adminCount: 2 })).toBeNull();
     expect(closingProblem({ ...plain, sharedProjects: ["Shop"] })).toContain("“Shop”");
   });
 });
@@ -281,7 +281,7 @@ describe("The record", () => {
     expect(auditSide(null)).toBeNull();
   });
 
-  test("tells only what differs", () => {
+  test("contains only the differences", () => {
     expect(auditDifference({ a: 1, b: [1] }, { a: 2, b: [1] })).toEqual({
       before: { a: 1 },
       after: { a: 2 },

@@ -64,10 +64,10 @@ export function isSessionValid({ createdAt, seenAt }: SessionTimes, now: Instant
 
 /** Whether a session may do sensitive actions. A proxy authenticates with every request. */
 export function isRecentlyAuthenticated(
-  { method, provenAt }: { method: SignInMethod; provenAt: Instant },
+  { method, authenticatedAt }: { method: SignInMethod; authenticatedAt: Instant },
   now: Instant,
 ): boolean {
-  return method === "proxy" || now - provenAt < REAUTHENTICATE_AFTER_MS;
+  return method === "proxy" || now - authenticatedAt < REAUTHENTICATE_AFTER_MS;
 }
 
 /** Tolerated clock difference to an identity provider. */

@@ -40,7 +40,7 @@ describe("names", () => {
 });
 
 describe("run ids and exit statuses", () => {
-  test("a run id is a UUID in either letter case, kept in lower case", () => {
+  test("a run ID is a UUID in either letter case, stored in lower case", () => {
     const rid = "11111111-AAAA-4111-8111-111111111111";
     expect(parseRunId(rid)).toBe(rid.toLowerCase());
     expect(parseRunId("")).toBeNull();

@@ -82,17 +82,17 @@ type Told = {
   before: CheckState;
   after: CheckState;
   flips?: Outcome["flips"];
-  takenBack?: boolean;
+  retracted?: boolean;
   notObserved?: boolean;
   notice?: boolean;
 };
 
 /** What happened, in the table's notation. */
-function cellOf({ before, after, flips = [], takenBack, notObserved, notice }: Told): Cell {
+function cellOf({ before, after, flips = [], retracted, notObserved, notice }: Told): Cell {
   if (sameButForTheLog(before, after) && flips.length === 0 && !notice && !notObserved) return "=";
   const arrows = flips.map((flip) => (flip.to === "up" ? "↑" : "↓") + (isNotified(flip) ? "!" : "")).join("");
   const status = after.status + (after.lastStartAt === null ? "" : "*");
-  const marks = [takenBack ? "⤺" : "", notObserved ? "?" : "", notice ? "✉" : ""];
+  const marks = [retracted ? "⤺" : "", notObserved ? "?" : "", notice ? "✉" : ""];
   return [status, arrows, ...marks].filter((part) => part !== "").join(" ");
 }
 
@@ -150,7 +150,7 @@ describe.each(rows)("a check that is $situation, $run", ({ situation, run, row }
         before: check.state,
         after: outcome.state,
         flips: outcome.flips,
-        takenBack: outcome.takenBackAt !== null,
+        retracted: outcome.retractedAt !== null,
         notObserved: outcome.notObserved !== null,
         notice: outcome.notices.length > 0,
       }),

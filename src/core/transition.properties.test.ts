@@ -141,7 +141,7 @@ describe("signals", () => {
     );
   });
 
-  test("end the same even if a deadline fired too early and had to be taken back", () => {
+  test("end the same even if a deadline fired too early and had to be retracted", () => {
     const history = fc.uniqueArray(anonymousSignals, { maxLength: 8, selector: ({ at }) => at });
     fc.assert(
       fc.property(timings, history, fc.array(instants, { maxLength: 8 }), (timing, shuffled, sweeps) => {
@@ -298,7 +298,7 @@ describe("a life of signals, sweeps, pauses and resumes", () => {
     );
   });
 
-  test("is not changed by asking, and a fresh deadline lies a grace after what was expected", () => {
+  test("is not changed by reading it, and a new deadline is a grace period after the expected time", () => {
     fc.assert(
       fc.property(timings, fc.array(happenings, { maxLength: 40 }), instants, (timing, history, now) => {
         const { state } = live(timing, history);

@@ -98,7 +98,7 @@ describe("a run", () => {
     });
   });
 
-  test("goes on after a success of another run, which does not measure it", () => {
+  test("continues after a success of another run, which does not measure it", () => {
     const { state, run } = send(running, { kind: "success", at: minutes(3), rid: "b" });
     expect(state).toMatchObject({
       status: "up",
@@ -119,7 +119,7 @@ describe("a run", () => {
     expect(state).toMatchObject({ status: "down", lastStartAt: null, lastDurationMs: null });
   });
 
-  test("without a run id goes on after a success that names one", () => {
+  test("without a run ID continues after a success that names one", () => {
     const anonymous = check({ ...running.state, lastStartRid: null });
     const { state } = send(anonymous, { kind: "success", at: minutes(3), rid: "b" });
     expect(state).toMatchObject({ lastStartAt: minutes(1), lastDurationMs: null });
@@ -156,7 +156,7 @@ describe("a replayed signal", () => {
     expect(outcome.state).toMatchObject({ status: "up", lastPingAt: minutes(30), newestAt: minutes(30) });
   });
 
-  test("that a newer success of another run has overtaken still ends its own run, so that nobody waits for it", () => {
+  test("that a newer success of another run has overtaken still ends its own run", () => {
     const running = {
       lastStartAt: minutes(10),
       lastStartRid: "a",
@@ -172,7 +172,7 @@ describe("a replayed signal", () => {
     const down = check({ status: "down", silence, ...running });
     expect(send(down, signal)).toMatchObject({
       late: true,
-      takenBackAt: minutes(40),
+      retractedAt: minutes(40),
       state: { status: "up", silence: null, ...ended },
     });
   });
@@ -225,7 +225,7 @@ describe("a success that was received before the deadline that fired", () => {
     const down = silenced({ status: "up", lastPingAt: AT });
     const outcome = send(down, { kind: "success", at: minutes(70), replayed: true });
     expect(outcome).toMatchObject({
-      takenBackAt: minutes(70),
+      retractedAt: minutes(70),
       flips: [],
       state: { status: "up", silence: null },
     });
@@ -234,29 +234,29 @@ describe("a success that was received before the deadline that fired", () => {
   test("is an ordinary recovery one millisecond later", () => {
     const down = silenced({ status: "up", lastPingAt: AT });
     const outcome = send(down, { kind: "success", at: minutes(70) + 1, replayed: true });
-    expect(outcome.takenBackAt).toBeNull();
+    expect(outcome.retractedAt).toBeNull();
     expect(outcome.flips).toEqual([{ at: minutes(70) + 1, from: "down", to: "up", reason: "success" }]);
   });
 
   test("does not, if the run that overran began after it", () => {
     const down = silenced({ status: "up", lastPingAt: AT, lastStartAt: minutes(5) });
     const outcome = send(down, { kind: "success", at: minutes(4), replayed: true });
-    expect(outcome).toMatchObject({ takenBackAt: null, flips: [] });
+    expect(outcome).toMatchObject({ retractedAt: null, flips: [] });
     expect(outcome.state).toMatchObject({ status: "down", lastPingAt: minutes(4), lastStartAt: minutes(5) });
     expect(outcome.state.silence).toEqual({ deadlineAt: minutes(15), from: "up" });
   });
 
-  test("brings a check up that silence had taken down before its first success", () => {
+  test("brings a check up that a missed deadline had taken down before its first success", () => {
     const down = silenced({ status: "new", lastStartAt: AT });
     const outcome = send(down, { kind: "success", at: minutes(5), replayed: true });
-    expect(outcome.takenBackAt).toBe(minutes(10));
+    expect(outcome.retractedAt).toBe(minutes(10));
     expect(outcome.flips).toEqual([{ at: minutes(5), from: "new", to: "up", reason: "success" }]);
   });
 
-  test("so does a failure, which takes the place of the silence", () => {
+  test("so does a failure, which replaces the missed deadline", () => {
     const down = silenced({ status: "up", lastPingAt: AT });
     const outcome = send(down, { kind: "fail", at: minutes(50), replayed: true });
-    expect(outcome).toMatchObject({ takenBackAt: minutes(70), state: { status: "down", silence: null } });
+    expect(outcome).toMatchObject({ retractedAt: minutes(70), state: { status: "down", silence: null } });
     expect(outcome.flips).toEqual([{ at: minutes(50), from: "up", to: "down", reason: "fail" }]);
     const recovered = send(
       { timing: TIMING, state: outcome.state },
@@ -364,7 +364,7 @@ describe("commands", () => {
     });
   });
 
-  test("a resume forgets pings and runs but not how many there were", () => {
+  test("a resume resets pings and runs but not their number", () => {
     const paused = check({ status: "paused", lastPingAt: AT, pingCount: 9, lastDurationMs: 5, newestAt: AT });
     expect(resume(paused, { at: minutes(1), visibility: SEEN })?.state).toMatchObject({
       status: "new",
@@ -379,7 +379,7 @@ describe("commands", () => {
     expect(resume(check({ status: "up" }), { at: AT, visibility: SEEN })).toBeNull();
   });
 
-  test("a second pause outdates what was received before it, and lets a run go on", () => {
+  test("a second pause outdates earlier signals, and keeps a run in progress", () => {
     const running = { lastStartAt: minutes(5), lastStartRid: "a", newestAt: minutes(5) };
     const paused = check({ status: "paused", commandAt: AT, ...running });
     const moment = { at: minutes(30), visibility: UNSEEN };
@@ -423,7 +423,7 @@ describe("commands", () => {
   });
 });
 
-test("people are told of every flip but the first success, and the first after a pause", () => {
+test("channels are notified of every flip except the first success, and the first after a pause", () => {
   const flip = { at: AT, reason: "success" } as const;
   expect(isNotified({ ...flip, from: "new", to: "up" })).toBe(false);
   expect(isNotified({ ...flip, from: "paused", to: "up" })).toBe(false);

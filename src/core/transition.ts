@@ -37,7 +37,7 @@ export type Outcome = {
   late: boolean;
   flips: readonly Flip[];
   /** Deadline of the flip that this signal retracts, if any. */
-  takenBackAt: Instant | null;
+  retractedAt: Instant | null;
   notices: readonly Notice[];
   /**
    * A deadline passed while its outcome was unknown, and the job has pinged since: no alert, but an event in
@@ -75,7 +75,7 @@ export function applySignal(
   const effect = takeEffect({ timing: check.timing, state: passed.state }, judged, visibility);
   const flips = [...passed.flips, ...effect.flips];
   const changes =
-    flips.length > 0 || effect.takenBackAt !== null || (effect.run?.durationMs ?? null) !== null;
+    flips.length > 0 || effect.retractedAt !== null || (effect.run?.durationMs ?? null) !== null;
   const counted = countSignal(effect.state, { at, perMinute: rules.ratePerMinute });
   const coalesced = counted.isOver && !changes && kind !== "start" && kind !== "fail";
   const state = {
@@ -92,7 +92,7 @@ export function applySignal(
     n: coalesced ? null : state.pingCount,
     late: effect.late,
     flips,
-    takenBackAt: effect.takenBackAt,
+    retractedAt: effect.retractedAt,
     notices: passed.notices,
     notObserved: passed.unobserved,
     run: effect.run,
@@ -149,7 +149,7 @@ type Effect = {
   state: CheckState;
   flips: readonly Flip[];
   late: boolean;
-  takenBackAt: Instant | null;
+  retractedAt: Instant | null;
   run: Run | null;
 };
 /** A signal with the kind and time that apply to the check. */
@@ -157,7 +157,7 @@ type Judged = { kind: SignalKind; at: Instant; rid: string | null };
 
 function takeEffect(check: WatchedCheck, judged: Judged, visibility: Visibility): Effect {
   const { state } = check;
-  const unchanged = { state, flips: [], late: false, takenBackAt: null, run: null };
+  const unchanged = { state, flips: [], late: false, retractedAt: null, run: null };
   if (judged.kind === "log" || judged.kind === "ign") return unchanged;
   // Compared with what determined the status, not with the newest log entry: a success that was received in
   // time must prevent its alert even if a start was applied before it.
@@ -195,7 +195,7 @@ function overtaken(
   const standsAnyway = next !== null && next.firesAt <= silence.deadlineAt;
   return standsAnyway
     ? { ...late, state: ended }
-    : { ...late, state: before, takenBackAt: silence.deadlineAt };
+    : { ...late, state: before, retractedAt: silence.deadlineAt };
 }
 
 /** A run begins. Only the newest start counts. */
@@ -227,7 +227,7 @@ function complete(state: CheckState, judged: Judged): Effect {
     },
     flips: state.status === to ? [] : [flip],
     late: false,
-    takenBackAt: null,
+    retractedAt: null,
     run: { startAt, endAt: at, outcome: to === "down" ? "fail" : "success", durationMs },
   };
 }
@@ -261,7 +261,7 @@ function retractFlip(
     };
     return { ...effect, state: down, flips: [] };
   }
-  return { ...effect, takenBackAt: silence.deadlineAt };
+  return { ...effect, retractedAt: silence.deadlineAt };
 }
 
 type CommandMoment = { at: Instant; visibility: Visibility };

@@ -36,41 +36,41 @@ describe("the time before an intake was there", () => {
   const starting = { from: NOW - 9_000, to: NOW - 6_000 };
   const later = { from: NOW - 4_000, to: NOW - 2_000 };
   const unproven = [entering, starting, later];
-  const other = { startedAt: NOW - 60_000, beatAt: NOW - 800 };
+  const other = { startedAt: NOW - 60_000, heartbeatAt: NOW - 800 };
   const told = (others: readonly (typeof other)[]) =>
     withoutAttendedTime(unproven, { since: entering.from, others });
 
-  test("is blind where nobody else was there, or whoever was has stopped", () => {
+  test("is blind if no other intake was receiving, or the other one has stopped", () => {
     expect(told([])).toEqual(unproven);
-    expect(told([{ ...other, beatAt: entering.from }])).toEqual(unproven);
-    expect(told([{ ...other, beatAt: entering.to - HEARTBEAT_GAP_MS_MAX - 1 }])).toEqual(unproven);
+    expect(told([{ ...other, heartbeatAt: entering.from }])).toEqual(unproven);
+    expect(told([{ ...other, heartbeatAt: entering.to - HEARTBEAT_GAP_MS_MAX - 1 }])).toEqual(unproven);
     expect(told([{ ...other, startedAt: entering.from + 1 }])).toEqual(unproven);
   });
 
   test("is not where another one received all the while; what the intake missed later is its own", () => {
     expect(told([other])).toEqual([later]);
-    expect(told([{ ...other, beatAt: entering.to - HEARTBEAT_GAP_MS_MAX }])).toEqual([later]);
+    expect(told([{ ...other, heartbeatAt: entering.to - HEARTBEAT_GAP_MS_MAX }])).toEqual([later]);
   });
 
-  test("is never left out of a later beat", () => {
+  test("is never left out of a later heartbeat", () => {
     expect(withoutAttendedTime(unproven, { since: null, others: [other] })).toEqual(unproven);
   });
 });
 
-describe("blind time since the last beat", () => {
+describe("blind intervals since the last heartbeat", () => {
   const pause = { from: NOW - 20_000, to: NOW - 2_000 };
-  const vigil = { beatAt: NOW - 60_000, now: NOW, skippedMs: 0, unproven: [pause] };
+  const vigil = { heartbeatAt: NOW - 60_000, now: NOW, skippedMs: 0, unproven: [pause] };
 
   test("is where the intake did not tick", () => {
     expect(blindTimes(vigil)).toEqual([pause]);
   });
 
-  test("is none while beats follow on each other, even if a tick came late", () => {
-    expect(blindTimes({ ...vigil, beatAt: NOW - HEARTBEAT_GAP_MS_MAX })).toEqual([]);
-    expect(blindTimes({ ...vigil, beatAt: NOW - HEARTBEAT_GAP_MS_MAX - 1 })).toEqual([pause]);
+  test("there are none while heartbeats have no gap, even if a tick was late", () => {
+    expect(blindTimes({ ...vigil, heartbeatAt: NOW - HEARTBEAT_GAP_MS_MAX })).toEqual([]);
+    expect(blindTimes({ ...vigil, heartbeatAt: NOW - HEARTBEAT_GAP_MS_MAX - 1 })).toEqual([pause]);
   });
 
-  test("is none when the intake ticked all the while: the database was away, and the spool took everything", () => {
+  test("there are none if the intake ticked all the time: the database was down, and the spool accepted everything", () => {
     expect(blindTimes({ ...vigil, unproven: [] })).toEqual([]);
   });
 
@@ -94,7 +94,7 @@ describe("blind time since the last beat", () => {
         (stoppedMs, beforeMs, afterMs) => {
           const stop = { from: NOW - afterMs - stoppedMs, to: NOW - afterMs };
           const blind = blindTimes({
-            beatAt: stop.from - beforeMs,
+            heartbeatAt: stop.from - beforeMs,
             now: NOW,
             skippedMs: 0,
             unproven: [stop],
@@ -106,7 +106,7 @@ describe("blind time since the last beat", () => {
   });
 });
 
-describe("an intake that is silent", () => {
+describe("an intake without heartbeats", () => {
   const silence = { lastSignAt: NOW - 10_001, leaseMs: 10_000, watchingSinceAt: NOW - 3_600_000, now: NOW };
 
   test("is lost when its lease is over", () => {
@@ -114,7 +114,7 @@ describe("an intake that is silent", () => {
     expect(isLost({ ...silence, lastSignAt: NOW - 10_000 })).toBe(false);
   });
 
-  test("is not lost for the time in which nobody could beat", () => {
+  test("is not lost because of time in which no intake could send heartbeats", () => {
     expect(isLost({ ...silence, lastSignAt: NOW - 900_000, watchingSinceAt: NOW - 9_000 })).toBe(false);
     expect(isLost({ ...silence, lastSignAt: NOW - 900_000, watchingSinceAt: null })).toBe(false);
   });
@@ -125,7 +125,7 @@ describe("an intake that is silent", () => {
     expect(leaseMsOf({ hasSpool: false, lostAfterMs: 5_000 })).toBe(5_000);
   });
 
-  test("stops promising before the others may give it up, unless it is the only one", () => {
+  test("stops acknowledging before others may declare it lost, unless it is the only one", () => {
     const lease = { leaseMs: 600_000, isAlone: false };
     expect(mayConfirm({ ...lease, sinceHeartbeatMs: 569_999 })).toBe(true);
     expect(mayConfirm({ ...lease, sinceHeartbeatMs: 570_000 })).toBe(false);
@@ -133,7 +133,7 @@ describe("an intake that is silent", () => {
     expect(mayConfirm({ leaseMs: 10_000, isAlone: false, sinceHeartbeatMs: 7_500 })).toBe(false);
   });
 
-  test("never promises at a moment at which another one may have declared it lost", () => {
+  test("never acknowledges when another one may have declared it lost", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1_000, max: 3_600_000 }),
@@ -155,20 +155,20 @@ describe("an intake that is silent", () => {
 describe("settling", () => {
   const visibility = { watermarkAt: NOW - 2_000, blind: [] };
 
-  type Beats = { newestBeatAt: number | null; gapEndedAt: number | null };
+  type Beats = { newestHeartbeatAt: number | null; gapEndedAt: number | null };
   type Given = Partial<{ lookedAt: number; isBehind: boolean }>;
 
   /** The state of the database after a heartbeat of any intake. */
   function beat(before: Beats, now: number, given: Given = {}): Beats {
-    const { newestBeatAt } = before;
-    const isGap = endsGap({ now, newestBeatAt, lookedAt: null, isBehind: false, ...given });
-    return { newestBeatAt: now, gapEndedAt: isGap ? now : before.gapEndedAt };
+    const { newestHeartbeatAt } = before;
+    const isGap = endsGap({ now, newestHeartbeatAt, lookedAt: null, isBehind: false, ...given });
+    return { newestHeartbeatAt: now, gapEndedAt: isGap ? now : before.gapEndedAt };
   }
 
   /** Heartbeats this far apart, starting at NOW; returns the state of the database and the time of the last one. */
   function beatAfter(pausesMs: readonly number[]): Beats & { now: number } {
     let now = NOW;
-    let beats = beat({ newestBeatAt: null, gapEndedAt: null }, now);
+    let beats = beat({ newestHeartbeatAt: null, gapEndedAt: null }, now);
     for (const pauseMs of pausesMs) {
       now += pauseMs;
       beats = beat(beats, now);
@@ -181,19 +181,19 @@ describe("settling", () => {
 
   const everySecond = (count: number) => Array.from({ length: count }, () => 1_000);
 
-  test("takes a minute of fresh beats", () => {
+  test("takes a minute of fresh heartbeats", () => {
     expect(isSettled(beatAfter(everySecond(59)))).toBe(false);
     expect(isSettled(beatAfter(everySecond(60)))).toBe(true);
   });
 
-  test("is the same for whoever has just begun to look", () => {
-    const { newestBeatAt, gapEndedAt, now } = beatAfter(everySecond(60));
-    expect(isSettled({ newestBeatAt, gapEndedAt, now: now + 500 })).toBe(true);
-    expect(isSettled({ newestBeatAt: null, gapEndedAt, now })).toBe(false);
-    expect(isSettled({ newestBeatAt, gapEndedAt: null, now })).toBe(false);
+  test("is the same for a process that has just started", () => {
+    const { newestHeartbeatAt, gapEndedAt, now } = beatAfter(everySecond(60));
+    expect(isSettled({ newestHeartbeatAt, gapEndedAt, now: now + 500 })).toBe(true);
+    expect(isSettled({ newestHeartbeatAt: null, gapEndedAt, now })).toBe(false);
+    expect(isSettled({ newestHeartbeatAt, gapEndedAt: null, now })).toBe(false);
   });
 
-  test("begins anew when all beats stopped, also for whoever looks while they do", () => {
+  test("restarts when all heartbeats stopped, also for a process that starts during the gap", () => {
     const settled = beatAfter(everySecond(100));
     expect(isSettled({ ...settled, now: settled.now + 3_000 })).toBe(true);
     expect(isSettled({ ...settled, now: settled.now + 3_001 })).toBe(false);

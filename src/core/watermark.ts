@@ -45,7 +45,7 @@ export function watermarkOf(unapplied: Unapplied): Instant {
 
 export type HeartbeatInterval = {
   /** Until when the previous heartbeat confirmed that pings were accepted. */
-  beatAt: Instant;
+  heartbeatAt: Instant;
   now: Instant;
   /** How much further the database's clock has advanced since then than the intake's own. */
   skippedMs: number;
@@ -57,11 +57,11 @@ export type HeartbeatInterval = {
  * Intervals since the last heartbeat in which the intake may not have accepted pings. A failed heartbeat
  * alone leaves no blind interval: an intake that kept ticking accepted pings.
  */
-export function blindTimes({ beatAt, now, skippedMs, unproven }: HeartbeatInterval): Interval[] {
-  if (now - beatAt <= HEARTBEAT_GAP_MS_MAX) return [];
+export function blindTimes({ heartbeatAt, now, skippedMs, unproven }: HeartbeatInterval): Interval[] {
+  if (now - heartbeatAt <= HEARTBEAT_GAP_MS_MAX) return [];
   // Time that passed only for the database: a suspended machine, or a changed clock. Where in the interval is
   // unknown.
-  if (skippedMs > HEARTBEAT_GAP_MS_MAX) return [{ from: beatAt, to: now }];
+  if (skippedMs > HEARTBEAT_GAP_MS_MAX) return [{ from: heartbeatAt, to: now }];
   return unproven.filter(({ from, to }) => (to ?? now) - from > TICK_GAP_MS_MAX);
 }
 
@@ -71,14 +71,14 @@ export function blindTimes({ beatAt, now, skippedMs, unproven }: HeartbeatInterv
  */
 export function withoutAttendedTime(
   unproven: readonly Interval[],
-  given: { since: Instant | null; others: readonly { startedAt: Instant; beatAt: Instant }[] },
+  given: { since: Instant | null; others: readonly { startedAt: Instant; heartbeatAt: Instant }[] },
 ): readonly Interval[] {
   const { since, others } = given;
   const entering = unproven.find(({ from }) => from === since);
   if (entering === undefined || entering.to === null) return unproven;
   const { from, to: listensAt } = entering;
   const isAttended = others.some(
-    ({ startedAt, beatAt }) => startedAt <= from && beatAt >= listensAt - HEARTBEAT_GAP_MS_MAX,
+    ({ startedAt, heartbeatAt }) => startedAt <= from && heartbeatAt >= listensAt - HEARTBEAT_GAP_MS_MAX,
   );
   return isAttended ? unproven.filter(({ to }) => to === null || to > listensAt) : unproven;
 }
@@ -121,7 +121,7 @@ export type Settling = { lookedAt: Instant; freshSinceAt: Instant | null };
 export type PreviousHeartbeats = {
   now: Instant;
   /** The newest heartbeat of any intake, open or not; null if there was none. */
-  newestBeatAt: Instant | null;
+  newestHeartbeatAt: Instant | null;
   /** The database's clock at this intake's previous heartbeat; null if there was none. */
   lookedAt: Instant | null;
   /** Batches that the database had confirmed are missing from it. */
@@ -132,8 +132,8 @@ export type PreviousHeartbeats = {
  * Whether a heartbeat ends a gap, after which no deadline fires for a while: all intakes were silent, the
  * database's clock was set back, or the database is another one.
  */
-export function endsGap({ now, newestBeatAt, lookedAt, isBehind }: PreviousHeartbeats): boolean {
-  const isSilent = newestBeatAt === null || now - newestBeatAt > HEARTBEAT_GAP_MS_MAX;
+export function endsGap({ now, newestHeartbeatAt, lookedAt, isBehind }: PreviousHeartbeats): boolean {
+  const isSilent = newestHeartbeatAt === null || now - newestHeartbeatAt > HEARTBEAT_GAP_MS_MAX;
   return isSilent || isBehind || (lookedAt !== null && lookedAt - now > WATERMARK_LAG_MS);
 }
 
@@ -143,11 +143,11 @@ export function endsGap({ now, newestBeatAt, lookedAt, isBehind }: PreviousHeart
  */
 export function settlingOf(look: {
   now: Instant;
-  newestBeatAt: Instant | null;
+  newestHeartbeatAt: Instant | null;
   gapEndedAt: Instant | null;
 }): Settling {
-  const { now, newestBeatAt, gapEndedAt } = look;
-  const isFresh = newestBeatAt !== null && now - newestBeatAt <= HEARTBEAT_GAP_MS_MAX;
+  const { now, newestHeartbeatAt, gapEndedAt } = look;
+  const isFresh = newestHeartbeatAt !== null && now - newestHeartbeatAt <= HEARTBEAT_GAP_MS_MAX;
   return { lookedAt: now, freshSinceAt: isFresh ? gapEndedAt : null };
 }
 
@@ -167,7 +167,7 @@ export type OpenIntake = {
   name: string;
   lastSeq: number;
   watermarkAt: Instant;
-  beatAt: Instant;
+  heartbeatAt: Instant;
   leaseUntilAt: Instant;
 };
 
@@ -180,7 +180,7 @@ export type IntakeEntry = {
 };
 
 /** The clock reading, and the last heartbeat of any intake before; null if there was none. */
-export type IntakeEntered = { look: ClockReading; lastBeatAt: Instant | null };
+export type IntakeEntered = { look: ClockReading; lastHeartbeatAt: Instant | null };
 
 type Stretch = { from: Instant; to: Instant };
 
@@ -216,7 +216,7 @@ export type HeartbeatRequest = {
   intakeId: string;
   leaseMs: number;
   /** Until when acceptance was confirmed before; for the first heartbeat, by any intake. Null: never. */
-  beatAt: Instant | null;
+  heartbeatAt: Instant | null;
   /** The database's clock at this intake's previous heartbeat; null: there was none. */
   lookedAt: Instant | null;
   /** The newest batch that the database confirmed to this intake; 0: none. */
@@ -244,10 +244,10 @@ export type NumberedBlind = Interval & { id: number };
 export type HeartbeatResult = HeartbeatAccepted | { kind: "closed" };
 
 export type HeartbeatAccepted = {
-  kind: "beaten";
+  kind: "accepted";
   look: ClockReading;
   /** Until when this heartbeat confirmed acceptance. */
-  beatAt: Instant;
+  heartbeatAt: Instant;
   /** The newest batch of this intake that the database has. */
   lastSeq: number;
   /** Other open intakes. */

@@ -42,7 +42,7 @@ describe("the database's clock", () => {
     expect(clock.now()).toBe(T + 1_000);
   });
 
-  test("stands still where the database's went back, until that has caught up", () => {
+  test("stops if the database's clock went back, until that has caught up", () => {
     const { clock, look, pass } = clockAt(T);
     pass(1_000);
     expect(clock.now()).toBe(T + 1_000);

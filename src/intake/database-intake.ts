@@ -63,7 +63,7 @@ export type IntakeState = {
 };
 
 export class DatabaseIntake implements SignalIntake {
-  readonly #parts: IntakeDeps;
+  readonly #deps: IntakeDeps;
   readonly #refusals = new Refusals();
   readonly #attributed = new AttributedRefusalSet();
   readonly #creates: ConcurrencyByKey;
@@ -74,21 +74,21 @@ export class DatabaseIntake implements SignalIntake {
   #takenCount = 0;
   #isStopped = false;
 
-  constructor(parts: IntakeDeps) {
-    this.#parts = parts;
+  constructor(deps: IntakeDeps) {
+    this.#deps = deps;
     this.#creates = new ConcurrencyByKey({
       runningMax: CREATES_MAX,
       perKeyMax: CREATES_PER_KEY_MAX,
       waitingPerKeyMax: CREATES_WAITING_PER_KEY_MAX,
     });
     this.#line = new BatchQueue({
-      ...parts,
+      ...deps,
       onRefused: ({ signal, network }) => this.#noteRefused(signal, network),
     });
   }
 
   now(): Instant {
-    return this.#parts.clock.now();
+    return this.#deps.clock.now();
   }
 
   async accept(signal: AcceptedSignal, options: AcceptOptions): Promise<Acceptance> {
@@ -111,12 +111,12 @@ export class DatabaseIntake implements SignalIntake {
 
   async resolve(target: SignalTarget, { create }: CreateOption): Promise<Resolution> {
     try {
-      const found = await this.#parts.find(target);
+      const found = await this.#deps.find(target);
       if (found === "known") this.#noteValidKey(target);
       if (found !== "unknown" || !create) return found;
     } catch (error) {
-      this.#parts.onTrouble(error, "looking up a check");
-      return this.#parts.known.knows(target, this.now()) ? "known" : "busy";
+      this.#deps.onError(error, "looking up a check");
+      return this.#deps.known.knows(target, this.now()) ? "known" : "busy";
     }
     const made = await this.#create(target);
     return made === "created" || made === "exists" ? "known" : made;
@@ -124,7 +124,7 @@ export class DatabaseIntake implements SignalIntake {
 
   refused(refusal: Refusal): void {
     const { target, at } = refusal;
-    const isKnown = target !== null && this.#parts.known.knows(target, at);
+    const isKnown = target !== null && this.#deps.known.knows(target, at);
     if (this.#isBlocked() || !this.#attributed.note({ ...refusal, isKnown })) this.#refusals.note(at);
   }
 
@@ -152,13 +152,13 @@ export class DatabaseIntake implements SignalIntake {
   }
 
   /** The first `count` intervals of rejections have been reported. */
-  forgetRefused(count: number): void {
-    this.#refusals.forget(count);
+  markRefusalsReported(count: number): void {
+    this.#refusals.markReported(count);
   }
 
   /** These are stored. */
-  forgetAttributed(stored: AttributedRefusals): void {
-    this.#attributed.forget(stored);
+  markRefusalsStored(stored: AttributedRefusals): void {
+    this.#attributed.markStored(stored);
   }
 
   /** Searches for spools of intakes that are gone. Must also be called before the first signal. */
@@ -182,7 +182,7 @@ export class DatabaseIntake implements SignalIntake {
   /** Accepts nothing more, and settles accepted signals; true if the database has everything. */
   stop({ withinMs }: { withinMs: number }): Promise<boolean> {
     this.#isStopped = true;
-    return this.#line.stop(this.#parts.monotonic() + withinMs);
+    return this.#line.stop(this.#deps.monotonic() + withinMs);
   }
 
   #take(signal: AcceptedSignal, network: string | null): Promise<Settled> {
@@ -195,15 +195,15 @@ export class DatabaseIntake implements SignalIntake {
         ? this.#refuse(signal, network)
         : this.#line.enqueue(signal, network);
     }
-    if (!this.#parts.mayPromise()) return this.#refuse(signal, network);
-    const isKnown = this.#parts.known.knows(signal.target, signal.at);
+    if (!this.#deps.mayPromise()) return this.#refuse(signal, network);
+    const isKnown = this.#deps.known.knows(signal.target, signal.at);
     return isKnown ? this.#line.enqueue(signal, network) : this.#lookUp(signal, network);
   }
 
   /** No ping can be accepted, whatever its target. */
   #isBlocked(): boolean {
     const { fallback } = this.#line;
-    return fallback.isBlocked || (fallback.isOn && !this.#parts.mayPromise());
+    return fallback.isBlocked || (fallback.isOn && !this.#deps.mayPromise());
   }
 
   /**
@@ -214,15 +214,15 @@ export class DatabaseIntake implements SignalIntake {
       return this.#refuse(signal, network);
     this.#lookups += 1;
     try {
-      const found = await this.#parts.find(signal.target);
+      const found = await this.#deps.find(signal.target);
       if (found !== "known") return found;
     } catch (error) {
-      this.#parts.onTrouble(error, "looking up a check");
+      this.#deps.onError(error, "looking up a check");
       return await this.#refuse(signal, network);
     } finally {
       this.#lookups -= 1;
     }
-    this.#parts.known.remember(signal.target, signal.at);
+    this.#deps.known.remember(signal.target, signal.at);
     return this.#take({ ...signal, at: this.now() }, network);
   }
 
@@ -235,11 +235,11 @@ export class DatabaseIntake implements SignalIntake {
     });
     if (end === null) return "busy";
     try {
-      const made = await this.#parts.create(target);
+      const made = await this.#deps.create(target);
       if (made !== "unknown") this.#noteValidKey(target);
       return made;
     } catch (error) {
-      this.#parts.onTrouble(error, "creating a check");
+      this.#deps.onError(error, "creating a check");
       return "busy";
     } finally {
       end();

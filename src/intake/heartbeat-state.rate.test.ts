@@ -27,7 +27,7 @@ test("after a long time without a look, it is as much as came in a minute of it"
   expect(rate.look({ ms: 600_000, total: 1_000 })).toBe(100);
 });
 
-test("a clock that stands still tells what came, and does not fail", () => {
+test("with a stopped clock, the received signals are returned without failing", () => {
   const rate = new PerMinute({ ms: 1_000, total: 3 });
   expect(rate.look({ ms: 1_000, total: 3 })).toBe(0);
   expect(rate.look({ ms: 1_000, total: 5 })).toBe(2);

@@ -32,7 +32,7 @@ describe("ticks", () => {
     expect(ticks.gaps()).toEqual([{ from: NOW + 200, to: NOW + 20_200 }]);
     expect(ticks.takeHadGap()).toBe(true);
     expect(ticks.takeHadGap()).toBe(false);
-    ticks.forget(1);
+    ticks.markReported(1);
     expect(ticks.gaps()).toEqual([]);
   });
 
@@ -49,7 +49,7 @@ describe("ticks", () => {
     expect(ticks.gaps()).toEqual([]);
   });
 
-  test("that come late again and again are told in a bounded number of gaps, and none is left out", () => {
+  test("that are late repeatedly are reported in a limited number of gaps, and none is left out", () => {
     const { ticks, pass } = ticking();
     for (let count = 0; count < 300; count += 1) pass({ ms: 1_500 });
     const gaps = ticks.gaps();

@@ -55,7 +55,7 @@ export class PeerHeartbeats {
     this.watchingSinceAt = null;
     this.#lastAt = null;
     this.#visibility = NOTHING_SEEN;
-    this.#blind.forgetAll();
+    this.#blind.clear();
   }
 
   /** Applies the result of a heartbeat. */
@@ -73,10 +73,10 @@ export class PeerHeartbeats {
     this.#isAlone = others.length === 0;
     const ids = new Set(others.map(({ id }) => id));
     for (const id of this.#signs.keys()) if (!ids.has(id)) this.#signs.delete(id);
-    for (const { id, lastSeq, beatAt } of others) {
+    for (const { id, lastSeq, heartbeatAt } of others) {
       const known = this.#signs.get(id);
       if (known?.lastSeq !== lastSeq)
-        this.#signs.set(id, { lastSeq, at: known === undefined ? beatAt : now });
+        this.#signs.set(id, { lastSeq, at: known === undefined ? heartbeatAt : now });
     }
   }
 }
@@ -125,7 +125,7 @@ export class BlindIntervals {
       .toSorted((one, other) => one.from - other.from);
   }
 
-  forgetAll(): void {
+  clear(): void {
     this.#seen.clear();
     this.#completeToId = 0;
   }
@@ -214,7 +214,7 @@ export class Ticks {
   }
 
   /** The first `count` gaps have been reported. */
-  forget(count: number): void {
+  markReported(count: number): void {
     this.#gaps.splice(0, count);
   }
 

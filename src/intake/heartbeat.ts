@@ -45,7 +45,7 @@ const SPOOL_FULL =
   "the spool has no space left: the disk is full, the limit OVERDUE_SPOOL_BYTES is reached, or the folder is missing; pings are rejected while the database is unavailable";
 
 export class Heartbeat {
-  readonly #parts: HeartbeatDeps;
+  readonly #deps: HeartbeatDeps;
   readonly #exchange: HeartbeatExchange;
   /** The newest one; batches may still be numbered under an earlier one. */
   #identity: Identity;
@@ -59,10 +59,10 @@ export class Heartbeat {
   readonly #stopping = new AbortController();
   #running: Promise<void> | null = null;
 
-  constructor(parts: HeartbeatDeps) {
-    this.#parts = parts;
-    this.#identity = parts.identity;
-    this.#exchange = new HeartbeatExchange(parts);
+  constructor(deps: HeartbeatDeps) {
+    this.#deps = deps;
+    this.#identity = deps.identity;
+    this.#exchange = new HeartbeatExchange(deps);
   }
 
   /** The visibility; no deadline fires while heartbeats have gaps. */
@@ -80,7 +80,7 @@ export class Heartbeat {
 
   /** Whether a signal that is only spooled may be acknowledged. */
   mayPromise(): boolean {
-    const { leaseMs } = this.#parts;
+    const { leaseMs } = this.#deps;
     return mayConfirm({
       sinceHeartbeatMs: this.#sinceHeartbeatMs(),
       leaseMs,
@@ -95,7 +95,7 @@ export class Heartbeat {
 
   /** The intake listens from now on. Resolves after the first heartbeat, whether it succeeded or not. */
   async start(): Promise<void> {
-    const { entered } = this.#parts;
+    const { entered } = this.#deps;
     this.#exchange.listen();
     if (entered !== null) this.#exchange.enter(this.#identity.intakeId, entered);
     this.#exchange.ticks.start();
@@ -105,7 +105,7 @@ export class Heartbeat {
 
   /** The intake no longer listens; heartbeats continue, but confirm nothing that arrives later. */
   stopAccepting(): void {
-    this.#exchange.acceptedUntilAt ??= this.#parts.clock.now();
+    this.#exchange.acceptedUntilAt ??= this.#deps.clock.now();
   }
 
   /**
@@ -126,12 +126,12 @@ export class Heartbeat {
   async #sendLastHeartbeats(): Promise<void> {
     for (let count = 0; count < LAST_HEARTBEATS_MAX; count += 1) {
       await this.#tryHeartbeat();
-      if (this.#isFailing || this.#parts.intake.state().unstoredSinceAt === null) return;
+      if (this.#isFailing || this.#deps.intake.state().unstoredSinceAt === null) return;
     }
   }
 
   async #leave(): Promise<boolean> {
-    const { intake, leave, monotonic, log, noteHeartbeat, clock, wall } = this.#parts;
+    const { intake, leave, monotonic, log, noteHeartbeat, clock, wall } = this.#deps;
     const { refused, attributed, refusingSinceAt: from } = intake.state();
     const open = from === null ? [] : [{ from, to: this.#exchange.acceptedUntilAt }];
     try {
@@ -151,14 +151,14 @@ export class Heartbeat {
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
-      const waitMs = this.#lastTryMs + HEARTBEAT_EVERY_MS - this.#parts.monotonic();
+      const waitMs = this.#lastTryMs + HEARTBEAT_EVERY_MS - this.#deps.monotonic();
       await pause(Math.max(0, waitMs), undefined, { signal }).catch(() => {});
       if (!signal.aborted) await this.#tryHeartbeat();
     }
   }
 
   async #tryHeartbeat(): Promise<void> {
-    const { monotonic, log, spoolTrouble } = this.#parts;
+    const { monotonic, log, spoolProblem } = this.#deps;
     this.#lastTryMs = monotonic();
     const limit = { giveUpAtMs: this.#lastTryMs + BEAT_MS_MAX };
     this.#startSearch();
@@ -166,8 +166,8 @@ export class Heartbeat {
     try {
       if (!this.#exchange.hasEntered) await this.#enterLate(limit);
       const { spool } = this.#identity;
-      const trouble = spool === null ? null : spoolTrouble(spool);
-      if (trouble !== null) await this.#leaveSpool(trouble, limit);
+      const problem = spool === null ? null : spoolProblem(spool);
+      if (problem !== null) await this.#leaveSpool(problem, limit);
       else if (!(await this.#exchange.sendHeartbeat(limit))) await this.#enterAnew(limit);
       this.#releaseIntakes(this.#exchange.takeClosedGone());
       if (this.#isFailing) log.info("heartbeats succeed again");
@@ -182,7 +182,7 @@ export class Heartbeat {
 
   /** Here and not after a heartbeat: the spool fills while the database is unavailable. */
   #noteSpool(): void {
-    const { spoolFill, log } = this.#parts;
+    const { spoolFill, log } = this.#deps;
     const fill = spoolFill();
     const isFilling = fill >= SPOOL_FILL_REPORTED;
     const isFull = fill >= 1;
@@ -196,7 +196,7 @@ export class Heartbeat {
 
   /** Concurrently with the heartbeats: a disk that hangs must not stop them. */
   #startSearch(): void {
-    const { monotonic, log } = this.#parts;
+    const { monotonic, log } = this.#deps;
     if (this.#isSearching || monotonic() - this.#searchedMs < ORPHANS_EVERY_MS) return;
     this.#isSearching = true;
     this.#searchedMs = monotonic();
@@ -208,7 +208,7 @@ export class Heartbeat {
   }
 
   async #findOrphans(): Promise<void> {
-    const { findOrphans, intake } = this.#parts;
+    const { findOrphans, intake } = this.#deps;
     const { gone, broken } = await findOrphans();
     // First: an intake that is gone may have held the watermark for what was just found.
     await intake.adopt();
@@ -221,7 +221,7 @@ export class Heartbeat {
    */
   #releaseIntakes(intakeIds: readonly string[]): void {
     if (intakeIds.length === 0) return;
-    const { releaseIntakes, log } = this.#parts;
+    const { releaseIntakes, log } = this.#deps;
     releaseIntakes(intakeIds).catch((error: unknown) =>
       log.warn({ err: error }, "could not remove an empty spool"),
     );
@@ -231,7 +231,7 @@ export class Heartbeat {
 
   /** The database was unavailable at the start. Signals accepted since then hold the watermark from now on. */
   async #enterLate(limit: Limit): Promise<void> {
-    const { name, leaseMs, enter, clock, intake, log } = this.#parts;
+    const { name, leaseMs, enter, clock, intake, log } = this.#deps;
     const { intakeId } = this.#identity;
     const unappliedAt = intake.state().oldestUnappliedAt;
     const entered = await enter({ intakeId, name, leaseMs, unappliedAt }, limit);
@@ -242,7 +242,7 @@ export class Heartbeat {
 
   /** The other intakes have declared this one lost, or the database does not have it. */
   async #enterAnew(limit: Limit): Promise<void> {
-    const { name, leaseMs, enter, clock, log } = this.#parts;
+    const { name, leaseMs, enter, clock, log } = this.#deps;
     const intakeId = randomUUID();
     const entered = await enter({ intakeId, name, leaseMs }, limit);
     log.warn(
@@ -255,13 +255,13 @@ export class Heartbeat {
   }
 
   /** A new spool takes over the contents of the old one, under a new ID. */
-  async #leaveSpool(trouble: string, limit: Limit): Promise<void> {
-    const { name, leaseMs, enter, closeSpool, log } = this.#parts;
+  async #leaveSpool(problem: string, limit: Limit): Promise<void> {
+    const { name, leaseMs, enter, closeSpool, log } = this.#deps;
     const { spool } = this.#identity;
     const intakeId = randomUUID();
     const entered = await enter({ intakeId, name, leaseMs }, limit);
     // Not before: while the database is unavailable this is tried each second.
-    log.error({ trouble }, "the spool failed; replacing it with a new one");
+    log.error({ problem }, "the spool failed; replacing it with a new one");
     this.#exchange.enter(intakeId, entered);
     const isRemoved = spool !== null && (await closeSpool(spool)).isRemoved;
     await this.#renew(intakeId, { isAbandoning: true, removed: isRemoved ? spool : null });
@@ -272,7 +272,7 @@ export class Heartbeat {
     intakeId: string,
     { isAbandoning, removed = null }: { isAbandoning: boolean; removed?: BatchSpool | null },
   ): Promise<void> {
-    const { intake, openSpool, log } = this.#parts;
+    const { intake, openSpool, log } = this.#deps;
     const spool = await openSpool(intakeId).catch((error: unknown) => {
       log.error(
         { err: error },
@@ -290,7 +290,7 @@ export class Heartbeat {
     renewed: Promise<Identity>,
     { isClosed, removed }: { isClosed: boolean; removed: BatchSpool | null },
   ): Promise<void> {
-    const { closeSpool, log } = this.#parts;
+    const { closeSpool, log } = this.#deps;
     try {
       const { intakeId, spool } = await renewed;
       if (spool !== null && !isClosed) await closeSpool(spool);
@@ -302,7 +302,7 @@ export class Heartbeat {
   }
 
   #sinceHeartbeatMs(): number {
-    return this.#parts.monotonic() - this.#exchange.lastHeartbeatMs;
+    return this.#deps.monotonic() - this.#exchange.lastHeartbeatMs;
   }
 }
 
@@ -350,7 +350,7 @@ export type HeartbeatDeps = {
   /** The spool of an ID that is no longer in use. */
   closeSpool: (spool: BatchSpool) => Promise<ClosedSpool>;
   /** Why a spool can no longer be used, or null. */
-  spoolTrouble: (spool: BatchSpool) => string | null;
+  spoolProblem: (spool: BatchSpool) => string | null;
   /** Fill level of the spool in use, from 0 to 1; 0 without a spool. */
   spoolFill: () => number;
   findOrphans: () => Promise<Orphans>;
@@ -392,11 +392,11 @@ export class HeartbeatExchange {
   acceptedUntilAt: Instant | null = null;
   /** When the last successful heartbeat began, on the monotonic clock. */
   lastHeartbeatMs: number;
-  readonly #parts: HeartbeatDeps;
+  readonly #deps: HeartbeatDeps;
   #intakeId: string;
   #hasEntered: boolean;
   #listensSinceAt: Instant | null = null;
-  #beatAt: Instant | null = null;
+  #heartbeatAt: Instant | null = null;
   /** The database's clock at the last heartbeat. */
   #lookedAt: Instant | null = null;
   /** Before this intake listened, back to the last heartbeat of any intake. */
@@ -406,13 +406,13 @@ export class HeartbeatExchange {
   #signalsPerMinute = 0;
   readonly #closedGone: string[] = [];
 
-  constructor(parts: HeartbeatDeps) {
-    this.#parts = parts;
-    this.#intakeId = parts.identity.intakeId;
-    this.lastHeartbeatMs = parts.lastHeartbeat.ms;
-    this.watch = new PeerHeartbeats(parts.lastHeartbeat);
-    this.#hasEntered = parts.entered !== null;
-    const { monotonic, wall, clock } = parts;
+  constructor(deps: HeartbeatDeps) {
+    this.#deps = deps;
+    this.#intakeId = deps.identity.intakeId;
+    this.lastHeartbeatMs = deps.lastHeartbeat.ms;
+    this.watch = new PeerHeartbeats(deps.lastHeartbeat);
+    this.#hasEntered = deps.entered !== null;
+    const { monotonic, wall, clock } = deps;
     this.ticks = new Ticks({ monotonic, wall, now: () => clock.now() });
     this.#taken = new PerMinute({ ms: monotonic(), total: 0 });
   }
@@ -428,20 +428,21 @@ export class HeartbeatExchange {
 
   /** The intake listens from now on, registered or not. */
   listen(): void {
-    this.#listensSinceAt = this.#parts.clock.now();
+    this.#listensSinceAt = this.#deps.clock.now();
   }
 
   /** The listening intake has been registered under an ID. */
-  enter(intakeId: string, { look, lastBeatAt }: IntakeEntered): void {
+  enter(intakeId: string, { look, lastHeartbeatAt }: IntakeEntered): void {
     this.#intakeId = intakeId;
-    this.#beatAt = lastBeatAt;
+    this.#heartbeatAt = lastHeartbeatAt;
     this.lastHeartbeatMs = look.sentAtMs;
     this.watch.startOver();
     // An intake that listened before it could register has accepted pings; one that registers again was declared lost
     // in the meantime.
-    const now = this.#parts.clock.now();
+    const now = this.#deps.clock.now();
     const until = this.#hasEntered ? now : (this.#listensSinceAt ?? now);
-    if (lastBeatAt !== null && lastBeatAt < until) this.#before.push({ from: lastBeatAt, to: until });
+    if (lastHeartbeatAt !== null && lastHeartbeatAt < until)
+      this.#before.push({ from: lastHeartbeatAt, to: until });
     this.#hasEntered = true;
   }
 
@@ -452,8 +453,8 @@ export class HeartbeatExchange {
 
   /** Sends one heartbeat. False: the database does not have this intake any more. */
   async sendHeartbeat(limit: Limit): Promise<boolean> {
-    const begunMs = this.#parts.monotonic();
-    const { confirmed: confirmedBefore, takenCount: total } = this.#parts.intake.state();
+    const begunMs = this.#deps.monotonic();
+    const { confirmed: confirmedBefore, takenCount: total } = this.#deps.intake.state();
     // Read before the request to the database: signals arrive even while it is unavailable.
     this.#signalsPerMinute = this.#taken.look({ ms: begunMs, total });
     const said = { gone: [...this.gone], broken: [...this.broken], before: 0, gaps: 0, refused: 0 };
@@ -469,16 +470,16 @@ export class HeartbeatExchange {
     };
     const { watchingSinceAt, blindAfterId } = this.watch;
     const confirmedSeq = confirmedBefore.intakeId === this.#intakeId ? confirmedBefore.seq : 0;
-    const before = { beatAt: this.#beatAt, lookedAt: this.#lookedAt, confirmedSeq };
-    const own = { intakeId: this.#intakeId, leaseMs: this.#parts.leaseMs, ...before };
+    const before = { heartbeatAt: this.#heartbeatAt, lookedAt: this.#lookedAt, confirmedSeq };
+    const own = { intakeId: this.#intakeId, leaseMs: this.#deps.leaseMs, ...before };
     const others = { watchingSinceAt, signs: this.watch.signs(), gone: said.gone, broken: said.broken };
-    const result = await this.#parts.sendHeartbeat({ ...own, ...others, blindAfterId, observe }, limit);
+    const result = await this.#deps.sendHeartbeat({ ...own, ...others, blindAfterId, observe }, limit);
     if (result.kind === "closed") return false;
     this.lastHeartbeatMs = begunMs;
     this.#before.splice(0, said.before);
-    this.ticks.forget(said.gaps);
-    this.#parts.intake.forgetRefused(said.refused);
-    this.#parts.intake.forgetAttributed(attributed);
+    this.ticks.markReported(said.gaps);
+    this.#deps.intake.markRefusalsReported(said.refused);
+    this.#deps.intake.markRefusalsStored(attributed);
     this.#noteClosed(said, result.others);
     this.#note(result);
     this.#compare(result.lastSeq, confirmedSeq);
@@ -506,7 +507,7 @@ export class HeartbeatExchange {
   }
 
   #observe(look: ClockReading): Observation {
-    const { intake, clock } = this.#parts;
+    const { intake, clock } = this.#deps;
     const state = intake.state();
     const until = this.acceptedUntilAt;
     const watermarkAt = Math.min(
@@ -521,13 +522,13 @@ export class HeartbeatExchange {
       refused: state.refused,
       attributed: state.attributed,
       spoolEmpty: !state.isSpooling,
-      spoolFill: this.#parts.spoolFill(),
+      spoolFill: this.#deps.spoolFill(),
       signalsPerMinute: this.#signalsPerMinute,
     };
   }
 
   #note(result: HeartbeatAccepted): void {
-    const { clock, log, name, wall } = this.#parts;
+    const { clock, log, name, wall } = this.#deps;
     const { look, lost, blind, visibility } = result;
     const aheadMs = clock.aheadMs(look);
     if (aheadMs < -CLOCK_BACK_MS_MAX) {
@@ -537,11 +538,11 @@ export class HeartbeatExchange {
       );
     }
     clock.adjust(look);
-    this.#beatAt = result.beatAt;
+    this.#heartbeatAt = result.heartbeatAt;
     this.#lookedAt = look.databaseAt;
     this.watch.note(result);
     const [wallAt, { isAlone }] = [wall(), this.watch];
-    this.#parts.noteHeartbeat({ wallAt, databaseAheadMs: clock.now() - wallAt, isAlone });
+    this.#deps.noteHeartbeat({ wallAt, databaseAheadMs: clock.now() - wallAt, isAlone });
     this.counts.count += 1;
     this.counts.lost += lost.length;
     this.counts.blind += blind.length;
@@ -558,9 +559,9 @@ export class HeartbeatExchange {
   /** A standby that took over, or a backup, may lack confirmed batches: then they are sent again. */
   #compare(lastSeq: number, confirmedSeq: number): void {
     if (lastSeq >= confirmedSeq) return;
-    this.#parts.log.error({ lastSeq, confirmedSeq }, "the database lost confirmed pings; sending them again");
+    this.#deps.log.error({ lastSeq, confirmedSeq }, "the database lost confirmed pings; sending them again");
     this.watch.startOver();
-    this.#parts.intake.resend();
+    this.#deps.intake.resend();
   }
 }
 

@@ -21,7 +21,7 @@ export type IntakeFiles = {
   /** Keeps the file, even if it is empty: the ID of the spool may still be registered. */
   closeOne(spool: BatchSpool): Promise<ClosedSpool>;
   /** Why a spool can no longer be used, or null. */
-  trouble(spool: BatchSpool): string | null;
+  problem(spool: BatchSpool): string | null;
   /** Assigns the folder to one server. False: it contains signals of another server. */
   claim(owner: string): Promise<boolean>;
   /** Must be called once, before the first signal. */
@@ -86,7 +86,7 @@ class FolderIntakeFiles implements IntakeFiles {
     return { isRemoved };
   }
 
-  trouble(spool: BatchSpool): string | null {
+  problem(spool: BatchSpool): string | null {
     return this.#spools.get(spool)?.spool.state().failed ?? null;
   }
 
@@ -161,7 +161,7 @@ function noIntakeFiles(): IntakeFiles {
   return {
     open: async () => null,
     closeOne: async () => ({ isRemoved: false }),
-    trouble: () => null,
+    problem: () => null,
     claim: async () => true,
     // Known checks may use all of the receive queue, unknown ones only a part of it.
     openKnown: async () => knownUntilRestart(),

@@ -38,7 +38,7 @@ test("port 0 takes a free port and says which", async () => {
 });
 
 test("/healthz answers 200 although nothing is ready", async () => {
-  const ask = await serve([{ name: "database", trouble: async () => "away" }]);
+  const ask = await serve([{ name: "database", problem: async () => "away" }]);
   const response = await ask("/healthz");
   expect(response.status).toBe(200);
   expect(await response.json()).toEqual({ status: "ok" });
@@ -46,7 +46,7 @@ test("/healthz answers 200 although nothing is ready", async () => {
 });
 
 test("/readyz is 200 when every check holds", async () => {
-  const ask = await serve([{ name: "database", trouble: async () => null }]);
+  const ask = await serve([{ name: "database", problem: async () => null }]);
   const response = await ask("/readyz");
   expect(response.status).toBe(200);
   expect(await response.json()).toEqual({ status: "ready", checks: { database: "ok" } });
@@ -54,9 +54,9 @@ test("/readyz is 200 when every check holds", async () => {
 
 test("/readyz is 503 and says which check failed and why, also when one throws", async () => {
   const ask = await serve([
-    { name: "database", trouble: async () => null },
-    { name: "schema", trouble: () => Promise.reject(new Error("relation is missing")) },
-    { name: "loop", trouble: async () => "no tick" },
+    { name: "database", problem: async () => null },
+    { name: "schema", problem: () => Promise.reject(new Error("relation is missing")) },
+    { name: "loop", problem: async () => "no tick" },
   ]);
   const response = await ask("/readyz");
   expect(response.status).toBe(503);
@@ -67,7 +67,7 @@ test("/readyz is 503 and says which check failed and why, also when one throws",
 });
 
 test("/readyz does not wait for a check that hangs", async () => {
-  const ask = await serve([{ name: "database", trouble: () => new Promise(() => {}) }]);
+  const ask = await serve([{ name: "database", problem: () => new Promise(() => {}) }]);
   const response = await ask("/readyz");
   expect(response.status).toBe(503);
   expect(await response.text()).toContain("no response within 50 ms");
@@ -76,11 +76,11 @@ test("/readyz does not wait for a check that hangs", async () => {
 test("probes that come together ask once", async () => {
   let count = 0;
   const release = Promise.withResolvers<null>();
-  const trouble = () => {
+  const problem = () => {
     count += 1;
     return release.promise;
   };
-  const ask = await serve([{ name: "database", trouble }], { readyTimeoutMs: 10_000 });
+  const ask = await serve([{ name: "database", problem }], { readyTimeoutMs: 10_000 });
   const first = ask("/readyz");
   const health = await ask("/healthz");
   expect(health.status).toBe(200);

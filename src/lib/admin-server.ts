@@ -7,7 +7,7 @@ import type { Log } from "./log.ts";
 import type { Service } from "./service.ts";
 
 /** One condition of readiness: null if it holds, otherwise the problem. */
-export type ReadyCheck = { name: string; trouble(): Promise<string | null> };
+export type ReadyCheck = { name: string; problem(): Promise<string | null> };
 
 export type AdminServerOptions = {
   listen: ListenAddress;
@@ -115,7 +115,7 @@ async function readiness({
 }: Pick<AdminServerOptions, "readyChecks" | "readyTimeoutMs">): Promise<Answer> {
   const results = await Promise.all(
     readyChecks().map(
-      async (check) => [check.name, (await troubleWithin(check, readyTimeoutMs)) ?? "ok"] as const,
+      async (check) => [check.name, (await problemWithin(check, readyTimeoutMs)) ?? "ok"] as const,
     ),
   );
   const ready = results.every(([, result]) => result === "ok");
@@ -123,13 +123,13 @@ async function readiness({
   return json(ready ? 200 : 503, body);
 }
 
-async function troubleWithin(check: ReadyCheck, timeoutMs: number): Promise<string | null> {
+async function problemWithin(check: ReadyCheck, timeoutMs: number): Promise<string | null> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<string>((resolve) => {
     timer = setTimeout(resolve, timeoutMs, `no response within ${timeoutMs} ms`);
   });
   try {
-    return await Promise.race([check.trouble(), timeout]);
+    return await Promise.race([check.problem(), timeout]);
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   } finally {

@@ -55,7 +55,7 @@ test("a known secret is masked in messages, error texts and children, also where
   }
 });
 
-test("a password that is a word of our own messages is masked in an address only", () => {
+test("a password that is a word of our own messages is masked in a URL only", () => {
   const clean = secretRemover({ secrets: ["secret", "overdue", "postgres", "password"] });
   const text = "overdue: The fields are url_down, body_notice, secret.";
   expect(clean(text)).toBe(text);
@@ -64,7 +64,7 @@ test("a password that is a word of our own messages is masked in an address only
   );
 });
 
-test("a text of a secret's shape is masked although nobody named it", () => {
+test("a text with the pattern of a secret is masked although it was not named", () => {
   const { log, lines } = captured({ secretPatterns: [/od[wr]_[A-Za-z0-9]{28}/g] });
   const key = `odw_${"a1B2".repeat(7)}`;
   log.info(`wrong key ${key}, twice ${key}`);

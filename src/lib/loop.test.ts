@@ -79,7 +79,7 @@ test("the pause after errors doubles up to its limit, and starts anew after a go
   expect(lines.map((line) => JSON.parse(line)["pauseMs"])).toEqual([1, 2, 4, 4, 1]);
 });
 
-test("after an hour of errors the work goes on within ten seconds", async () => {
+test("after an hour of errors the work continues within ten seconds", async () => {
   vi.useFakeTimers();
   try {
     // Not when a longer pause happens to end.
@@ -101,7 +101,7 @@ test("after an hour of errors the work goes on within ten seconds", async () => 
   }
 });
 
-test("stopping waits for the tick under way, and tells it", async () => {
+test("stopping waits for the running tick, and signals it", async () => {
   const begun = Promise.withResolvers<void>();
   let ended = false;
   const { loop } = started({
@@ -128,15 +128,15 @@ test("stopping cuts a pause short", async () => {
   expect(script.tickCount()).toBe(1);
 });
 
-test("a loop is in trouble once its last good tick is too old", async () => {
+test("a loop reports a problem once its last successful tick is too old", async () => {
   const script = scripted([new Error("planted"), new Error("planted"), "idle"]);
   const fresh = started({ tick: script.tick, errorPauseMinMs: 1, staleMs: HOUR_MS });
   await fresh.loop.start();
-  expect(fresh.loop.trouble()).toBeNull();
+  expect(fresh.loop.problem()).toBeNull();
   await fresh.loop.stop();
 
   const stale = started({ tick: () => Promise.reject(new Error("planted")), staleMs: -1 });
   await stale.loop.start();
-  expect(stale.loop.trouble()).toMatch(/no successful tick for \d+ s/);
+  expect(stale.loop.problem()).toMatch(/no successful tick for \d+ s/);
   await stale.loop.stop();
 });

@@ -23,7 +23,7 @@ export type LoopOptions = {
 
 export type Loop = Service & {
   /** Null while ticks succeed often enough, otherwise the problem. */
-  trouble(): string | null;
+  problem(): string | null;
 };
 
 const ERROR_PAUSE_MIN_MS = 1_000;
@@ -78,7 +78,7 @@ export function loopService(name: string, options: LoopOptions): Loop {
       stopping.abort();
       await running;
     },
-    trouble: () => {
+    problem: () => {
       const ageMs = performance.now() - lastGoodAtMs;
       return ageMs <= staleMs ? null : `no successful tick for ${Math.round(ageMs / 1_000)} s`;
     },

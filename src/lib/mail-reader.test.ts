@@ -17,7 +17,7 @@ const inside = (count: number) => "Content-Type: message/rfc822\r\n\r\n".repeat(
 /** Without limits, each of these takes from two seconds to a minute; the deadline allows for a busy machine. */
 const MOMENT_MS = 1_500;
 
-describe("a mail that is made to be hard to read", () => {
+describe("an email made to be slow to parse", () => {
   test.each([
     ["messages inside messages", inside(10) + "x\r\n".repeat(170_000)],
     ["very many messages inside messages", inside(300) + "x\r\n".repeat(170_000)],
@@ -32,7 +32,7 @@ describe("a mail that is made to be hard to read", () => {
   });
 });
 
-describe("a mail like others", () => {
+describe("a normal email", () => {
   test("is taken apart, and a message inside is an attachment", async () => {
     const mail = await readMail(
       bytesOf(

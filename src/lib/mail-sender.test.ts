@@ -16,6 +16,6 @@ test.each([
   ["DEPTH_ZERO_SELF_SIGNED_CERT", CERTIFICATE],
   ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", CERTIFICATE],
 ])("%s: %s", (originalCode, reason) => {
-  const trouble = smtpFailureOf({ code: "ESOCKET", originalCode }, { isHandedOver: false, secrets: [] });
-  expect(trouble.reason).toBe(`${reason} (${originalCode})`);
+  const problem = smtpFailureOf({ code: "ESOCKET", originalCode }, { isHandedOver: false, secrets: [] });
+  expect(problem.reason).toBe(`${reason} (${originalCode})`);
 });

@@ -42,7 +42,7 @@ export type MailSender = {
   /** Never throws: errors are results. */
   send(mail: Mail): Promise<MailResult>;
   /** Checks whether the server accepts emails; null if it does, otherwise the problem. */
-  trouble(): Promise<string | null>;
+  problem(): Promise<string | null>;
   /** No more emails are sent; running ones get a short time to finish. */
   close(): Promise<void>;
 };
@@ -115,7 +115,7 @@ export function openMailSender(options: MailSenderOptions): MailSender {
         turns.giveBack();
       }
     },
-    trouble: async () => {
+    problem: async () => {
       const outcome = await orLate(asked(transport), options.timeoutMs);
       if (outcome === "late") return late(false).reason;
       return outcome === null ? null : smtpFailureOf(outcome, { isHandedOver: false, secrets }).reason;

@@ -24,7 +24,7 @@ test("a name that resembles nothing gets no suggestion", () => {
   expect(didYouMean("banana", ["migrate", "serve"])).toBe("");
 });
 
-test("an over-long name is not compared at all", () => {
+test("an overlong name is not compared", () => {
   const long = "x".repeat(65);
   expect(nearestName(long, [`${long}y`])).toBeNull();
 });

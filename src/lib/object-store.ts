@@ -9,11 +9,11 @@ export type ObjectErrorKind = "missing" | "refused" | "unavailable";
 
 export class ObjectStoreError extends Error {
   override readonly name = "ObjectStoreError";
-  readonly trouble: ObjectErrorKind;
+  readonly kind: ObjectErrorKind;
 
-  constructor(trouble: ObjectErrorKind, message: string, options?: ErrorOptions) {
+  constructor(kind: ObjectErrorKind, message: string, options?: ErrorOptions) {
     super(message, options);
-    this.trouble = trouble;
+    this.kind = kind;
   }
 }
 
@@ -81,7 +81,7 @@ export function openObjectStore(options: ObjectStoreOptions): ObjectStore {
     get: async (key) => (await call({ method: "GET", url: urlOf(key) }, options.objectBytesMax)).bytes,
     delete: async (key) => {
       await call({ method: "DELETE", url: urlOf(key) }).catch((error: unknown) => {
-        if (!(error instanceof ObjectStoreError && error.trouble === "missing")) throw error;
+        if (!(error instanceof ObjectStoreError && error.kind === "missing")) throw error;
       });
     },
     list: async (prefix, { limit }) => {
@@ -103,7 +103,7 @@ async function withRetries<T>(signal: AbortSignal, work: (signal: AbortSignal) =
     try {
       return await work(signal);
     } catch (error) {
-      if (!(error instanceof ObjectStoreError) || error.trouble !== "unavailable") throw error;
+      if (!(error instanceof ObjectStoreError) || error.kind !== "unavailable") throw error;
       if (attempt === ATTEMPTS_MAX || signal.aborted) throw error;
       const pauseMs = RETRY_PAUSE_MS * RETRY_PAUSE_FACTOR ** (attempt - 1);
       // If the time limit is reached during the pause, the last response is reported.
@@ -126,7 +126,7 @@ async function callOnce({ signer, asked, signal, bytesMax }: Attempt): Promise<A
     // A signature is for one URL, so a redirect is an error for the admin.
     const response = await fetch(request, { signal, redirect: "manual" });
     if (response.ok) return { headers: response.headers, bytes: await readAtMost(response, bytesMax) };
-    throw troubleOf(method, response.status, (await readAtMost(response, TEXT_BYTES_MAX)).toString("utf8"));
+    throw errorOf(method, response.status, (await readAtMost(response, TEXT_BYTES_MAX)).toString("utf8"));
   } catch (error) {
     if (error instanceof ObjectStoreError) throw error;
     throw new ObjectStoreError("unavailable", `${method}: ${reasonOf(error)}`, { cause: error });
@@ -144,7 +144,7 @@ const TOO_MANY_REQUESTS = 429;
 const REQUEST_TIMEOUT = 408;
 const NOT_FOUND = 404;
 
-function troubleOf(method: Method, status: number, text: string): ObjectStoreError {
+function errorOf(method: Method, status: number, text: string): ObjectStoreError {
   const code = /<Code>([A-Za-z]{1,60})<\/Code>/.exec(text)?.[1] ?? "";
   const message = `${method}: HTTP ${status}${code === "" ? "" : ` ${code}`}`;
   // A missing bucket also returns 404, which says nothing about its objects.

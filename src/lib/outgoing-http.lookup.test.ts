@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { hostsList, nameLookup, type NameLookupParts, WAITING_MAX } from "./outgoing-http.ts";
+import { hostsList, nameLookup, type NameLookupDeps, WAITING_MAX } from "./outgoing-http.ts";
 
 const notFound = () => Object.assign(new Error("not found"), { code: "ENOTFOUND" });
 
@@ -16,7 +16,7 @@ function setUp({ isListed = () => false }: { isListed?: (hostname: string) => bo
   let atOnce = 0;
   const failureOf = (hostname: string) =>
     hostname.startsWith("timeout.") ? unanswered("ETIMEOUT") : notFound();
-  const parts: NameLookupParts = {
+  const parts: NameLookupDeps = {
     isListed,
     resolve4: (hostname, done) =>
       hostname === "known.example" ? done(null, ["192.0.2.1"]) : done(failureOf(hostname), []),

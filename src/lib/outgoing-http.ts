@@ -29,23 +29,23 @@ export type OutgoingErrorOptions = ErrorOptions & {
 /** A request without an answer. The message may be shown; it contains nothing of the URL. */
 export class OutgoingError extends Error {
   override readonly name = "OutgoingError";
-  readonly trouble: OutgoingErrorKind;
+  readonly kind: OutgoingErrorKind;
   readonly mayHaveArrived: boolean;
 
-  constructor(trouble: OutgoingErrorKind, { text, mayHaveArrived, ...options }: OutgoingErrorOptions = {}) {
-    super(text ?? TEXT[trouble], options);
-    this.trouble = trouble;
-    this.mayHaveArrived = mayHaveArrived ?? (trouble === "timeout" || trouble === "broken");
+  constructor(kind: OutgoingErrorKind, { text, mayHaveArrived, ...options }: OutgoingErrorOptions = {}) {
+    super(text ?? TEXT[kind], options);
+    this.kind = kind;
+    this.mayHaveArrived = mayHaveArrived ?? (kind === "timeout" || kind === "broken");
   }
 }
 
-type Diagnosis = { trouble: OutgoingErrorKind; mayHaveArrived?: boolean };
+type Diagnosis = { kind: OutgoingErrorKind; mayHaveArrived?: boolean };
 
-const UNRESOLVED: Diagnosis = { trouble: "unresolved" };
-const UNCONNECTED: Diagnosis = { trouble: "unconnected" };
-const TIMEOUT: Diagnosis = { trouble: "timeout" };
+const UNRESOLVED: Diagnosis = { kind: "unresolved" };
+const UNCONNECTED: Diagnosis = { kind: "unconnected" };
+const TIMEOUT: Diagnosis = { kind: "timeout" };
 /** A request that cannot be serialized was not sent. */
-const UNSENDABLE: Diagnosis = { trouble: "broken", mayHaveArrived: false };
+const UNSENDABLE: Diagnosis = { kind: "broken", mayHaveArrived: false };
 
 const CODES: ReadonlyMap<string, Diagnosis> = new Map([
   ["ENOTFOUND", UNRESOLVED],
@@ -62,8 +62,8 @@ const CODES: ReadonlyMap<string, Diagnosis> = new Map([
   // The next two are errors of a proxy.
   ["UND_ERR_ABORTED", UNCONNECTED],
   ["UND_ERR_PRX_CONN", UNCONNECTED],
-  ["UND_ERR_PRX_TLS", { trouble: "tls" }],
-  ["UND_ERR_CONNECT_TIMEOUT", { trouble: "timeout", mayHaveArrived: false }],
+  ["UND_ERR_PRX_TLS", { kind: "tls" }],
+  ["UND_ERR_CONNECT_TIMEOUT", { kind: "timeout", mayHaveArrived: false }],
   ["UND_ERR_HEADERS_TIMEOUT", TIMEOUT],
   ["UND_ERR_BODY_TIMEOUT", TIMEOUT],
   ["ETIMEDOUT", TIMEOUT],
@@ -79,7 +79,7 @@ export function outgoingErrorOf(thrown: unknown): OutgoingError {
   for (let cause = thrown, depth = 0; cause instanceof Error && depth < CAUSES_MAX; depth += 1) {
     if (cause instanceof OutgoingError) return cause;
     const diagnosis = diagnosisOf(cause);
-    if (diagnosis !== null) return new OutgoingError(diagnosis.trouble, { ...diagnosis, cause: thrown });
+    if (diagnosis !== null) return new OutgoingError(diagnosis.kind, { ...diagnosis, cause: thrown });
     // Several addresses were tried; the first error is reported.
     cause = cause instanceof AggregateError ? cause.errors[0] : cause.cause;
   }
@@ -87,9 +87,9 @@ export function outgoingErrorOf(thrown: unknown): OutgoingError {
 }
 
 function diagnosisOf(error: Error): Diagnosis | null {
-  if (error.name === "TimeoutError") return { trouble: "timeout" };
+  if (error.name === "TimeoutError") return { kind: "timeout" };
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
-  return CODES.get(code) ?? (TLS_CODES.test(code) ? { trouble: "tls" } : null);
+  return CODES.get(code) ?? (TLS_CODES.test(code) ? { kind: "tls" } : null);
 }
 
 // The policy checks schemes, ports and addresses without a lookup; names are checked when connecting.
@@ -217,7 +217,7 @@ type Resolve = (
   done: (error: NodeJS.ErrnoException | null, addresses: string[]) => void,
 ) => void;
 
-export type NameLookupParts = {
+export type NameLookupDeps = {
   resolve4: Resolve;
   resolve6: Resolve;
   system: NameLookup;
@@ -236,7 +236,7 @@ const UNANSWERED_CODES = ["ETIMEOUT", "ESERVFAIL"];
 type Asked = { hostname: string; options: LookupOptions & { all: true }; done: Parameters<NameLookup>[2] };
 
 /** A lookup that never occupies more than one thread. */
-export function nameLookup({ resolve4, resolve6, system, isListed }: NameLookupParts): NameLookup {
+export function nameLookup({ resolve4, resolve6, system, isListed }: NameLookupDeps): NameLookup {
   const waiting: Asked[] = [];
   let isAsking = false;
   const askNext = () => {

@@ -37,7 +37,7 @@ test("a name with several addresses is judged by the first", () => {
   expect(explainConnection(error)).toMatch(/^connect ECONNREFUSED ::1:5432\. No server is listening there\./);
 });
 
-test("a server that does not answer in time may do so later, and the reader is told what to look at", () => {
+test("a server that does not respond in time may do so later, and the message says what to check", () => {
   const late = new Error("timeout expired");
   expect(isUnreachable(late)).toBe(true);
   expect(explainConnection(late)).toMatch(
@@ -52,7 +52,7 @@ test("the sentence says what happened and what to do", () => {
   );
 });
 
-test("what is no matter of the connection is left to others", () => {
+test("other errors have no explanation", () => {
   expect(explainConnection(errorWith("23505"))).toBeNull();
   expect(explainConnection(new Error("a fault of ours"))).toBeNull();
 });

@@ -16,7 +16,7 @@ import {
 import { newTotpSecret, qrFields, totpStep, totpUri } from "./totp.ts";
 
 describe("A password", () => {
-  test("is kept as Argon2id with a salt of its own, and known again", async () => {
+  test("is stored as Argon2id with its own salt, and verified", async () => {
     const [one, other] = [await hashPassword("correct horse"), await hashPassword("correct horse")];
     expect(one).toMatch(/^\$argon2id\$v=19\$m=38912,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
     expect(one).not.toBe(other);
@@ -26,7 +26,7 @@ describe("A password", () => {
     expect(await isPassword("caf\u0065\u0301 latte", await hashPassword("caf\u00e9 latte"))).toBe(true);
   });
 
-  test("is right for nobody whose hash is missing, broken or too expensive", async () => {
+  test("is wrong for an account whose hash is missing, broken or too expensive", async () => {
     expect(await isPassword("x", null)).toBe(false);
     expect(await isPassword("x", "$2b$10$abc")).toBe(false);
     expect(await isPassword("x", "$argon2id$v=19$m=9999999,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAA")).toBe(false);
@@ -42,7 +42,7 @@ describe("A password", () => {
 describe("A seal", () => {
   const of = { secretKey: "secret of the instance", purpose: "totp", owner: "7" };
 
-  test("opens for the same owner, purpose and key, and for nobody else", () => {
+  test("opens only for the same owner, purpose and key", () => {
     const sealed = seal("JBSWY3DPEHPK3PXP", of);
     expect(unseal(sealed, of)).toBe("JBSWY3DPEHPK3PXP");
     for (const other of [{ secretKey: "another" }, { purpose: "x" }, { owner: "8" }]) {
@@ -85,7 +85,7 @@ describe("Codes of apps", () => {
     expect([at(59_000 + 30_000, 0), at(59_000 + 30_000, 1), at(59_000 + 60_000, 1)]).toEqual([null, 1, null]);
   });
 
-  test("come from a secret of 160 bits, told to the app by an address and a picture", () => {
+  test("come from a secret of 160 bits, passed to the app as a URI and a QR code", () => {
     const fresh = newTotpSecret();
     expect(fresh).toMatch(/^[A-Z2-7]{32}$/);
     const uri = totpUri(fresh, { issuer: "Over due", label: "a@example.org", digits: 6, stepSeconds: 30 });

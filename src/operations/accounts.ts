@@ -19,7 +19,7 @@ const EMAIL = /^[^\s@]+@[^\s@]+$/;
 export type AccountRequest = {
   email: string;
   name: string;
-  isOperator: boolean;
+  isAdmin: boolean;
   checkLimit: number | null;
   now: Instant;
 };
@@ -42,7 +42,7 @@ export async function createAccount(database: Database, request: AccountRequest)
     uuid: randomUUID(),
     email: normalEmail(request.email),
     name: request.name,
-    isOperator: request.isOperator,
+    isAdmin: request.isAdmin,
     checkLimit: request.checkLimit,
     pingLogLimit: null,
     createdAt: request.now,
@@ -50,9 +50,9 @@ export async function createAccount(database: Database, request: AccountRequest)
   try {
     return await inTransaction(database, async (tx) => {
       const id = await insertAccount(tx, account);
-      const { email: subject, isOperator, checkLimit } = account;
+      const { email: subject, isAdmin, checkLimit } = account;
       const by = { projectId: null, accountId: null, keyId: null };
-      const after = { isOperator, checkLimit };
+      const after = { isOperator: isAdmin, checkLimit };
       await audit(tx, { ...by, what: "account.created", subject, before: null, after, at: request.now });
       return { id, ...account };
     });
@@ -78,7 +78,7 @@ export async function addAccount(tx: Tx, { email, name, now }: NewAccount): Prom
     uuid: randomUUID(),
     email,
     name: name.trim().slice(0, ACCOUNT_NAME_LENGTH_MAX),
-    isOperator: false,
+    isAdmin: false,
     checkLimit: null,
     pingLogLimit: null,
     createdAt: now,

@@ -23,7 +23,7 @@ export type AccountChange = {
   accountUuid: string;
   /** Null: the default limit of the server. */
   checkLimit?: number | null;
-  isOperator?: boolean;
+  isAdmin?: boolean;
   now: Instant;
 };
 
@@ -36,23 +36,23 @@ export async function changeAccount(database: Database, change: AccountChange): 
   await inRetriedTransaction(database, async (tx) => {
     // Before anything is read, so that two admins who revoke their own rights at once are handled one after the
     // other.
-    const operatorIds = await lockAdmins(tx);
-    if (!operatorIds.includes(actorId)) {
+    const adminIds = await lockAdmins(tx);
+    if (!adminIds.includes(actorId)) {
       throw new AppError("forbidden", "You are no longer a server admin.");
     }
     const account = await findAccountByUuid(tx, accountUuid);
     if (account === null) throw new AppError("not_found", "The account does not exist.");
-    const { checkLimit = account.checkLimit, isOperator = account.isOperator } = change;
-    if (account.isOperator && !isOperator && operatorIds.length <= 1) {
+    const { checkLimit = account.checkLimit, isAdmin = account.isAdmin } = change;
+    if (account.isAdmin && !isAdmin && adminIds.length <= 1) {
       throw new AppError("conflict", "At least one account must be a server admin.");
     }
     await changeCheckLimit(tx, { account, checkLimit, actorId, now });
     const by = { projectId: null, accountId: actorId, keyId: null, subject: account.email, at: now };
-    const rights = auditDifference({ isOperator: account.isOperator }, { isOperator });
+    const rights = auditDifference({ isOperator: account.isAdmin }, { isOperator: isAdmin });
     if (rights !== null) {
-      await writeAdmin(tx, { accountId: account.id, isOperator });
+      await writeAdmin(tx, { accountId: account.id, isAdmin });
       await audit(tx, { ...by, what: "account.operatorChanged", ...rights });
-      if (!isOperator) await endInvitationsOf(tx, { inviterId: account.id, actorId, now });
+      if (!isAdmin) await endInvitationsOf(tx, { inviterId: account.id, actorId, now });
     }
   });
 }

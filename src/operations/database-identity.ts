@@ -90,7 +90,7 @@ async function moved(
   tx: Tx,
   { before, actual, now }: { before: StoredIdentity; actual: DatabaseIdentity; now: Instant },
 ): Promise<StoredIdentity> {
-  const { newestBeatAt } = await findHeartbeats(tx, { through: now });
+  const { newestHeartbeatAt } = await findHeartbeats(tx, { through: now });
   // Processes of the other database are open in the data. They would hold the watermark here until their lease ends.
   await closeAllIntakes(tx, { at: now });
   return {
@@ -99,7 +99,7 @@ async function moved(
     state: "checking",
     stateSinceAt: now,
     // A copy of a copy in safe mode has not been in service since before the first of them.
-    gapFromAt: before.state === "normal" ? newestBeatAt : before.gapFromAt,
+    gapFromAt: before.state === "normal" ? newestHeartbeatAt : before.gapFromAt,
     reason: null,
     noticeId: null,
   };

@@ -75,7 +75,7 @@ export async function observeServer(
     now,
     watermarkAt: look.visibility.watermarkAt,
     holderName: look.holder?.name ?? null,
-    newestBeatAt: look.lastBeatAt,
+    newestHeartbeatAt: look.lastHeartbeatAt,
     unsettledSinceAt,
     sweepDueAt: due?.sweepAt ?? null,
     freshSinceAt: settlingOf(look).freshSinceAt,
@@ -110,7 +110,7 @@ async function namesOf(db: Db, checkIds: readonly number[]): Promise<(id: number
 }
 
 export type AdminNotification = {
-  troubles: readonly HealthProblem[];
+  problems: readonly HealthProblem[];
   now: Instant;
   /** The channel that messages go to; null: they are only logged. */
   channelUuid: string | null;
@@ -121,13 +121,13 @@ export type AdminNotification = {
  * log.
  */
 export function notifyAdmin(database: Database, notification: AdminNotification): Promise<AdminMessage[]> {
-  const { troubles, now } = notification;
+  const { problems, now } = notification;
   return inTransaction(database, async (tx) => {
-    const { begun, lasting, over } = changesOf(await listIncidents(tx), { troubles, now });
+    const { begun, lasting, over } = changesOf(await listIncidents(tx), { problems, now });
     const messages: AdminMessage[] = [];
-    for (const trouble of begun) {
-      if (await beginIncident(tx, { ...trouble, seenAt: now })) {
-        messages.push(adminMessage(trouble, { at: now, isOver: false }));
+    for (const problem of begun) {
+      if (await beginIncident(tx, { ...problem, seenAt: now })) {
+        messages.push(adminMessage(problem, { at: now, isOver: false }));
       }
     }
     for (const incident of lasting) await seeIncident(tx, { ...incident, seenAt: now });

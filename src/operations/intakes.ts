@@ -60,17 +60,17 @@ export function enterIntake(
     async (tx) => {
       const look = await lookAtClock(tx);
       const now = look.databaseAt;
-      const { newestBeatAt: lastBeatAt } = await findHeartbeats(tx, { through: now });
+      const { newestHeartbeatAt: lastHeartbeatAt } = await findHeartbeats(tx, { through: now });
       await registerIntake(tx, {
         id: intakeId,
         name,
         startedAt: now,
-        beatAt: lastBeatAt ?? now,
-        watermarkAt: Math.min(lastBeatAt ?? now, unappliedAt ?? now, now) - WATERMARK_LAG_MS,
+        heartbeatAt: lastHeartbeatAt ?? now,
+        watermarkAt: Math.min(lastHeartbeatAt ?? now, unappliedAt ?? now, now) - WATERMARK_LAG_MS,
         leaseUntilAt: now + leaseMs,
         spoolEmpty: true,
       });
-      return { look, lastBeatAt };
+      return { look, lastHeartbeatAt };
     },
     limit,
   );
@@ -97,7 +97,7 @@ export function recordHeartbeat(
 }
 
 async function applyHeartbeat(tx: Tx, request: HeartbeatRequest): Promise<HeartbeatResult> {
-  const { intakeId, leaseMs, beatAt: lastAt, lookedAt } = request;
+  const { intakeId, leaseMs, heartbeatAt: lastAt, lookedAt } = request;
   const look = await lookAtClock(tx);
   const observed = await request.observe(look);
   const now = look.databaseAt;
@@ -114,7 +114,7 @@ async function applyHeartbeat(tx: Tx, request: HeartbeatRequest): Promise<Heartb
     since: lookedAt === null ? lastAt : null,
     others,
   });
-  const blind = ownBlindness({ ...observed, unproven }, { beatAt: lastAt ?? now, now });
+  const blind = ownBlindness({ ...observed, unproven }, { heartbeatAt: lastAt ?? now, now });
   for (const one of blind) await insertBlindInterval(tx, { intakeId, ...one });
   if (observed.attributed !== undefined) await storeAttributed(tx, intakeId, observed.attributed);
   // If confirmed batches are missing from the database, they are sent again; until then the watermark must
@@ -128,15 +128,16 @@ async function applyHeartbeat(tx: Tx, request: HeartbeatRequest): Promise<Heartb
       from: excusing(now).from,
     }),
   };
-  const beatAt = observed.acceptedUntilAt ?? Math.max(now, lastAt ?? now);
+  const heartbeatAt = observed.acceptedUntilAt ?? Math.max(now, lastAt ?? now);
   // While it is unknown whether this database is in service, and for a minute after, no deadline fires.
   const isOutOfService = identity !== null && identity.state !== "normal";
-  const isGap = isOutOfService || endsGap({ now, newestBeatAt: heartbeats.newestBeatAt, lookedAt, isBehind });
+  const isGap =
+    isOutOfService || endsGap({ now, newestHeartbeatAt: heartbeats.newestHeartbeatAt, lookedAt, isBehind });
   const freshSinceAt = isGap ? now : (heartbeats.gapEndedAt ?? now);
   // Last, because batches of this intake wait for the row until the commit.
   const isOpen = await storeHeartbeat(tx, {
     intakeId,
-    at: beatAt,
+    at: heartbeatAt,
     watermarkAt,
     leaseUntilAt: now + leaseMs,
     spoolEmpty: observed.spoolEmpty,
@@ -146,9 +147,9 @@ async function applyHeartbeat(tx: Tx, request: HeartbeatRequest): Promise<Heartb
   });
   if (!isOpen) return { kind: "closed" };
   return {
-    kind: "beaten",
+    kind: "accepted",
     look,
-    beatAt,
+    heartbeatAt,
     lastSeq: own.lastSeq,
     others,
     lost,
@@ -173,12 +174,12 @@ async function releaseIntake(
   const others: Intake[] = [];
   const lost: Intake[] = [];
   for (const intake of open) {
-    const { id: intakeId, beatAt, leaseUntilAt, watermarkAt } = intake;
-    const lastSignAt = Math.max(beatAt, signs.get(intakeId) ?? beatAt);
+    const { id: intakeId, heartbeatAt, leaseUntilAt, watermarkAt } = intake;
+    const lastSignAt = Math.max(heartbeatAt, signs.get(intakeId) ?? heartbeatAt);
     const isBroken = broken.includes(intakeId);
     const isGone = gone.includes(intakeId);
     const isGivenUp =
-      isBroken || isLost({ lastSignAt, leaseMs: leaseUntilAt - beatAt, watchingSinceAt, now });
+      isBroken || isLost({ lastSignAt, leaseMs: leaseUntilAt - heartbeatAt, watchingSinceAt, now });
     const close = () => closeIntakeIfFree(tx, { intakeId, at: now, lost: !isGone });
     if ((!isGone && !isGivenUp) || !(await close())) {
       others.push(intake);
@@ -194,7 +195,7 @@ async function releaseIntake(
 
 function ownBlindness(
   { skippedMs, unproven, refused }: Observation,
-  { beatAt, now }: { beatAt: Instant; now: Instant },
+  { heartbeatAt, now }: { heartbeatAt: Instant; now: Instant },
 ): Blindness[] {
   const bounded = (reason: string) => (one: Interval) => ({
     from: one.from,
@@ -202,7 +203,7 @@ function ownBlindness(
     reason,
   });
   return [
-    ...blindTimes({ beatAt, now, skippedMs, unproven }).map(bounded(REASON.unproven)),
+    ...blindTimes({ heartbeatAt, now, skippedMs, unproven }).map(bounded(REASON.unproven)),
     ...refused.map(bounded(REASON.refused)),
   ];
 }
@@ -271,7 +272,7 @@ export function skipLostBatches(
       if (from === null) {
         if ((await findSequence(tx, intakeId)) !== null) return false;
         // It ended before it was registered, or this is an older state of the database.
-        from = Math.min((await findHeartbeats(tx, { through: now })).newestBeatAt ?? now, now);
+        from = Math.min((await findHeartbeats(tx, { through: now })).newestHeartbeatAt ?? now, now);
         const intake = { id: intakeId, name, startedAt: from, watermarkAt: from, leaseUntilAt: now };
         await registerIntake(tx, { ...intake, spoolEmpty: false });
         await skipSequence(tx, { intakeId, seq });

@@ -14,11 +14,11 @@ import {
 
 /** A store whose responses and clock the test controls. */
 function scripted() {
-  const script = { trouble: null as ObjectErrorKind | null, nowMs: 0, calls: 0 };
+  const script = { problem: null as ObjectErrorKind | null, nowMs: 0, calls: 0 };
   const objects = {
     get: async () => {
       script.calls += 1;
-      if (script.trouble !== null) throw new ObjectStoreError(script.trouble, "scripted");
+      if (script.problem !== null) throw new ObjectStoreError(script.problem, "scripted");
       return Buffer.from("body");
     },
   };
@@ -32,15 +32,15 @@ test("a store that works is asked, and answers", async () => {
 
 test.each(["unavailable", "refused"] as const)(
   "after three times %s it is left alone for a minute",
-  async (trouble) => {
+  async (problem) => {
     const { script, guarded } = scripted();
-    script.trouble = trouble;
+    script.problem = problem;
     for (let i = 0; i < 3; i++) await expect(guarded.get("key")).rejects.toThrow("scripted");
     const refused = await guarded.get("key").catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(ObjectStoreError);
-    expect(refused).toMatchObject({ trouble: "unavailable" });
+    expect(refused).toMatchObject({ kind: "unavailable" });
     expect(script.calls).toBe(3);
-    script.trouble = null;
+    script.problem = null;
     script.nowMs = 60_000;
     expect(await guarded.get("key")).toEqual(Buffer.from("body"));
   },
@@ -48,7 +48,7 @@ test.each(["unavailable", "refused"] as const)(
 
 test("objects that are missing are no failures of the store", async () => {
   const { script, guarded } = scripted();
-  script.trouble = "missing";
+  script.problem = "missing";
   for (let i = 0; i < 5; i++) await expect(guarded.get("key")).rejects.toThrow("scripted");
   expect(script.calls).toBe(5);
 });
@@ -97,7 +97,7 @@ const AT = Date.UTC(2026, 10, 16, 12);
 
 const key = (n: number, at = AT) => objectKeyOf({ checkUuid: UUID, n, at });
 
-test("a key tells its check and its number", () => {
+test("a key contains its check and its number", () => {
   expect(key(123)).toBe(`${UUID}/xihg-123-${AT.toString(36)}`);
 });
 

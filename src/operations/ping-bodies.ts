@@ -35,7 +35,7 @@ export async function readBody(
   } catch (error) {
     if (!(error instanceof ObjectStoreError)) throw error;
     // Trimmed in the meantime: deleted from both places.
-    if (error.trouble === "missing" && (await findBody(db, which)) === null) return { kind: "none" };
+    if (error.kind === "missing" && (await findBody(db, which)) === null) return { kind: "none" };
     return { kind: "unavailable", reason: error.message };
   }
 }
@@ -55,7 +55,7 @@ export function guardedObjects(objects: Source, { now }: { now: () => Instant })
         return await objects.get(key);
       } catch (error) {
         // A missing object is not a failure of the store.
-        const isFailure = !(error instanceof ObjectStoreError) || error.trouble !== "missing";
+        const isFailure = !(error instanceof ObjectStoreError) || error.kind !== "missing";
         if (isFailure) breaker = noteFailure(breaker, now());
         throw error;
       }
@@ -111,7 +111,7 @@ export type Moved = {
   /** Nothing was left to do. */
   isComplete: boolean;
   /** The first error of the store. The affected bodies stay as they were. */
-  trouble: string | null;
+  problem: string | null;
 };
 
 /** Moves one piece. Errors of the store are returned; only database errors are thrown. */
@@ -126,10 +126,10 @@ export async function moveBodies(database: Database, options: MoveOptions): Prom
     await inTransaction(database, (tx) => claimBodies(tx, { bodies: sent.left, until: options.now }));
   }
   // A store that just failed gets no more requests.
-  if (sent.trouble !== null) return { moved, removed: 0, isComplete: false, trouble: sent.trouble };
+  if (sent.problem !== null) return { moved, removed: 0, isComplete: false, problem: sent.problem };
   const gone = await removeObjects(database, options);
   const isComplete = claimed.length < bodiesMax && sent.left.length === 0 && gone.isComplete;
-  return { moved, removed: gone.removed, isComplete, trouble: gone.trouble };
+  return { moved, removed: gone.removed, isComplete, problem: gone.problem };
 }
 
 export type RemoveOptions = Pick<MoveOptions, "now" | "removalsMax"> & {
@@ -146,7 +146,7 @@ export async function removeObjects(
   const ids = gone.done.map(({ id }) => id);
   if (ids.length > 0) await inTransaction(database, (tx) => deleteObjectRemovals(tx, ids));
   const isComplete = due.length < removalsMax && gone.left.length === 0;
-  return { removed: ids.length, isComplete, trouble: gone.trouble };
+  return { removed: ids.length, isComplete, problem: gone.problem };
 }
 
 /** Stores the keys before anything is sent, so that every object is known even if the process dies. */
@@ -177,13 +177,13 @@ async function send(
   await objects.put(objectKey, kept.body);
 }
 
-type Work<T> = { done: T[]; left: T[]; trouble: string | null };
+type Work<T> = { done: T[]; left: T[]; problem: string | null };
 
 /**
  * Processes the items, a few at a time, and starts no more of them if the store is unavailable or the time is over.
  */
 async function eachUntilError<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<Work<T>> {
-  const result: Work<T> = { done: [], left: [], trouble: null };
+  const result: Work<T> = { done: [], left: [], problem: null };
   const beginUntilMs = performance.now() + PIECE_MS_MAX;
   let refusals = 0;
   let isAway = false;
@@ -193,9 +193,9 @@ async function eachUntilError<T>(items: readonly T[], work: (item: T) => Promise
       result.done.push(item);
     } catch (error) {
       if (!(error instanceof ObjectStoreError)) throw error;
-      result.trouble ??= error.message;
+      result.problem ??= error.message;
       result.left.push(item);
-      if (error.trouble === "refused") refusals += 1;
+      if (error.kind === "refused") refusals += 1;
       else isAway = true;
     }
   };

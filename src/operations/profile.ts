@@ -184,7 +184,7 @@ export async function closeAccount(
   const mentions = await findMentions(database, account);
   await inRetriedTransaction(database, async (tx) => {
     // The same lock order as changing admins, to avoid deadlocks.
-    const operatorIds = await lockAdmins(tx);
+    const adminIds = await lockAdmins(tx);
     if (!(await lockAccount(tx, account.id))) throw gone();
     const projects = await listProjectsOfAccount(tx, account.id);
     const shared: string[] = [];
@@ -194,8 +194,8 @@ export async function closeAccount(
       if ((await listMembers(tx, project.id)).length > 1) shared.push(project.name);
     }
     const problem = closingProblem({
-      isOperator: operatorIds.includes(account.id),
-      operatorCount: operatorIds.length,
+      isAdmin: adminIds.includes(account.id),
+      adminCount: adminIds.length,
       sharedProjects: shared,
     });
     if (problem !== null) throw new AppError("conflict", problem);

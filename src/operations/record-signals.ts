@@ -279,7 +279,7 @@ export type Writes = {
   pings: Ping[];
   bodies: PingBody[];
   flips: { checkId: number; flip: Flip }[];
-  takenBack: { checkId: number; deadlineAt: Instant; at: Instant }[];
+  retracted: { checkId: number; deadlineAt: Instant; at: Instant }[];
   events: Omit<CheckEvent, "id">[];
   /** Deadlines excused because of a monitoring gap. */
   notices: { checkId: number; blind: Interval }[];
@@ -289,7 +289,7 @@ export type Writes = {
 };
 
 function noWrites(): Writes {
-  const changes = { flips: [], takenBack: [], events: [], notices: [] };
+  const changes = { flips: [], retracted: [], events: [], notices: [] };
   return { states: [], pings: [], bodies: [], ...changes, days: [], trims: [] };
 }
 
@@ -371,8 +371,8 @@ function writeLog(writes: Writes, { checkId, signal, outcome }: Logged): void {
 function writeChanges(writes: Writes, { checkId, outcome }: Omit<Logged, "signal">): void {
   const { at } = outcome;
   for (const flip of outcome.flips) writes.flips.push({ checkId, flip });
-  if (outcome.takenBackAt !== null) {
-    writes.takenBack.push({ checkId, deadlineAt: outcome.takenBackAt, at });
+  if (outcome.retractedAt !== null) {
+    writes.retracted.push({ checkId, deadlineAt: outcome.retractedAt, at });
   }
   const { notices, notObserved: unobserved } = outcome;
   for (const { blind } of notices) writes.notices.push({ checkId, blind });
@@ -387,7 +387,7 @@ async function writeBatch(tx: Tx, writes: Writes, limits: LogLimits & { now: Ins
   const writing: Promise<unknown>[] = [writeStates(tx, writes.states)];
   if (writes.pings.length > 0) writing.push(insertPings(tx, writes.pings));
   if (writes.bodies.length > 0) writing.push(insertBodies(tx, writes.bodies));
-  if (writes.flips.length > 0 || writes.takenBack.length > 0)
+  if (writes.flips.length > 0 || writes.retracted.length > 0)
     writing.push(writeFlips(tx, writes, limits.now));
   if (writes.events.length > 0) writing.push(insertEvents(tx, writes.events));
   if (writes.notices.length > 0) writing.push(planNotices(tx, writes.notices, limits.now));
@@ -397,16 +397,16 @@ async function writeBatch(tx: Tx, writes: Writes, limits: LogLimits & { now: Ins
 }
 
 /** Inserts flips and their deliveries. Pipelined as far as possible: a delivery needs the id of its flip. */
-async function writeFlips(tx: Tx, { flips, takenBack }: Writes, now: Instant): Promise<void> {
+async function writeFlips(tx: Tx, { flips, retracted }: Writes, now: Instant): Promise<void> {
   const inserting = flips.length > 0 ? insertFlips(tx, flips) : Promise.resolve([]);
   // After the inserts: a batch may retract a flip that it has inserted itself.
-  const takingBack = Promise.all(takenBack.map((flip) => retractFlip(tx, flip)));
-  const [flipIds, takenBackIds] = await Promise.all([inserting, takingBack]);
+  const retracting = Promise.all(retracted.map((flip) => retractFlip(tx, flip)));
+  const [flipIds, retractedIds] = await Promise.all([inserting, retracting]);
   const written = flips.map(({ checkId, flip }, index) => ({ checkId, flip, flipId: flipIds[index] ?? 0 }));
   const planning = planDeliveries(tx, written, now);
   const correcting = retractDeliveries(
     tx,
-    takenBackIds.filter((id) => id !== null),
+    retractedIds.filter((id) => id !== null),
     now,
   );
   await Promise.all([planning, correcting]);

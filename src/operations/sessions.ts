@@ -33,7 +33,7 @@ export type SessionRequest = {
   accountId: number;
   method: SignInMethod;
   /** When the user authenticated; default: now. */
-  provenAt?: Instant;
+  authenticatedAt?: Instant;
   now: Instant;
   ua: string;
   remoteAddr: string | null;
@@ -41,12 +41,12 @@ export type SessionRequest = {
 
 /** Creates a session and returns its token for the cookie. */
 export async function openSession(tx: Tx, request: SessionRequest): Promise<{ token: string; id: number }> {
-  const { accountId, method, now, provenAt = now, ua, remoteAddr } = request;
+  const { accountId, method, now, authenticatedAt = now, ua, remoteAddr } = request;
   const token = newToken();
   await trimSessions(tx, { accountId, keep: SESSIONS_PER_ACCOUNT_MAX - 1 });
   const browser = { method, ua: ua.slice(0, USER_AGENT_LENGTH_MAX), remoteAddr };
   const digest = digestOfToken(token);
-  const id = await insertSession(tx, { digest, accountId, ...browser, createdAt: now, provenAt });
+  const id = await insertSession(tx, { digest, accountId, ...browser, createdAt: now, authenticatedAt });
   await noteSignIn(tx, { accountId, ...browser, at: now });
   return { token, id };
 }

@@ -73,7 +73,7 @@ export type VerifiedSignIn = {
   accountId: number;
   method: SignInMethod;
   /** When they authenticated; default: now. */
-  provenAt?: Instant;
+  authenticatedAt?: Instant;
   visitor: Visitor;
   nextPath: string | null;
   /**
@@ -87,7 +87,7 @@ export type VerifiedSignIn = {
 export async function completeSignIn(tx: Tx, admission: VerifiedSignIn): Promise<SignInResult> {
   const { accountId, method, visitor, nextPath } = admission;
   const { now, ua, remoteAddr } = visitor;
-  const { provenAt = now, newIdentity = null } = admission;
+  const { authenticatedAt = now, newIdentity = null } = admission;
   const needsSecond = NEEDS_SECOND.includes(method) || newIdentity !== null;
   const app = needsSecond ? await findAuthenticator(tx, accountId) : null;
   if (app !== null && app.confirmedAt !== null) {
@@ -103,7 +103,7 @@ export async function completeSignIn(tx: Tx, admission: VerifiedSignIn): Promise
     return { kind: "secondFactor", token };
   }
   if (newIdentity !== null) await linkIdentity(tx, { identity: newIdentity, accountId, now });
-  const session = await openSession(tx, { accountId, method, provenAt, now, ua, remoteAddr });
+  const session = await openSession(tx, { accountId, method, authenticatedAt, now, ua, remoteAddr });
   return { kind: "signedIn", token: session.token, sessionId: session.id, accountId, nextPath };
 }
 
@@ -378,8 +378,8 @@ async function signInIdentity(database: Database, request: IdentitySignInRequest
   const { identified, createsAccounts, visitor, nextPath } = request;
   const { issuer, subject } = identified;
   const { now } = visitor;
-  const provenAt = authenticatedByProvider(identified.authenticatedAt, now);
-  const how = { method: "oidc", provenAt, visitor, nextPath } as const;
+  const authenticatedAt = authenticatedByProvider(identified.authenticatedAt, now);
+  const how = { method: "oidc", authenticatedAt, visitor, nextPath } as const;
   return inRetriedTransaction(database, async (tx) => {
     const knownId = await useIdentity(tx, { issuer, subject, at: now });
     if (knownId !== null) return completeSignIn(tx, { ...how, accountId: knownId });
@@ -441,7 +441,7 @@ export async function findProxySession(
       await deleteSessionByDigest(tx, digest);
       const accountId = account.id;
       const browser = { method: "proxy", ua: ua.slice(0, USER_AGENT_LENGTH_MAX), remoteAddr } as const;
-      await insertSession(tx, { digest, accountId, ...browser, createdAt: now, provenAt: now });
+      await insertSession(tx, { digest, accountId, ...browser, createdAt: now, authenticatedAt: now });
       await noteSignIn(tx, { accountId, ...browser, at: now });
     });
   } catch (error) {
@@ -635,7 +635,7 @@ export async function finishSetup(database: Database, request: SetUpRequest): Pr
     await takeToken(tx, { token, purposes: ["setUp"], now });
     if (await hasAdmin(tx)) throw new AppError("conflict", "The admin account was already created.");
     const account = await findOrAddAccount(tx, { email, name: request.name, now });
-    await writeAdmin(tx, { accountId: account.id, isOperator: true });
+    await writeAdmin(tx, { accountId: account.id, isAdmin: true });
     await writePassword(tx, { accountId: account.id, hash, at: now });
     await addFirstProject(tx, { accountId: account.id, now });
     return completeSignIn(tx, { accountId: account.id, method: "setUp", visitor, nextPath: WELCOME_PATH });

@@ -64,7 +64,7 @@ export function apiRole(resources: ApiResources): ServerRole {
       for (const loop of loops.toReversed()) await loop.stop();
       await handlers?.api.close();
     },
-    trouble: () => (handlers === null ? "has not started" : watermark.trouble()),
+    problem: () => (handlers === null ? "has not started" : watermark.problem()),
   };
 }
 

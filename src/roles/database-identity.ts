@@ -130,7 +130,7 @@ export function identityWatch(
       // Outsiders cannot cause database queries: the path returns 404 except during a check.
       open: async () => [challengeHandler({ ...resources, isChecking: () => state === "checking" })],
       close: async () => {},
-      trouble: () => null,
+      problem: () => null,
     },
   };
 }

@@ -21,14 +21,14 @@ const PIECE_MINUTES_MAX = 5;
 
 export type MoverResources = { config: Config; database: Database; log: Log; metrics: Metrics };
 
-type Counts = { moved: number; removed: number; troubles: number; isTroubled: boolean };
+type Counts = { moved: number; removed: number; problems: number; isFailing: boolean };
 
 /** The role as a part of a process. Without a configured store it does nothing and reports no problem. */
 export function moverRole(resources: MoverResources): Loop {
   const stopping = new AbortController();
   const objects = objectStoreOf(resources.config, { signal: stopping.signal });
   if (objects === null) {
-    return { name: "mover", start: async () => {}, stop: async () => {}, trouble: () => null };
+    return { name: "mover", start: async () => {}, stop: async () => {}, problem: () => null };
   }
   const loop = movingLoop(resources, objects);
   return {
@@ -42,7 +42,7 @@ export function moverRole(resources: MoverResources): Loop {
 
 function movingLoop({ config, database, log, metrics }: MoverResources, objects: ObjectStore): Loop {
   const callMsMax = config.s3TimeoutSeconds * SECOND_MS;
-  const counts: Counts = { moved: 0, removed: 0, troubles: 0, isTroubled: false };
+  const counts: Counts = { moved: 0, removed: 0, problems: 0, isFailing: false };
   addCounts(metrics, counts);
   const logProblem = objectStoreErrorLog(log);
   return loopService("mover", {
@@ -56,28 +56,28 @@ function movingLoop({ config, database, log, metrics }: MoverResources, objects:
       const done = await moveBodies(database, { objects, now, bytesMin: config.s3BodyBytesMin, callMsMax });
       count(counts, done);
       // Stopping aborts the running calls, which is not an error.
-      if (!signal.aborted) logProblem(done.trouble, now);
-      return done.isComplete || done.trouble !== null ? "idle" : "again";
+      if (!signal.aborted) logProblem(done.problem, now);
+      return done.isComplete || done.problem !== null ? "idle" : "again";
     }),
   });
 }
 
-function count(counts: Counts, { moved, removed, trouble }: Moved): void {
+function count(counts: Counts, { moved, removed, problem }: Moved): void {
   counts.moved += moved;
   counts.removed += removed;
-  counts.isTroubled = trouble !== null;
-  if (trouble !== null) counts.troubles += 1;
+  counts.isFailing = problem !== null;
+  if (problem !== null) counts.problems += 1;
 }
 
-function objectStoreErrorLog(log: Log): (trouble: string | null, now: Instant) => void {
-  let logged: { trouble: string; at: Instant } | null = null;
-  return (trouble, now) => {
-    if (trouble === null) {
+function objectStoreErrorLog(log: Log): (problem: string | null, now: Instant) => void {
+  let logged: { problem: string; at: Instant } | null = null;
+  return (problem, now) => {
+    if (problem === null) {
       if (logged !== null) log.info("the object store works again");
       logged = null;
-    } else if (logged?.trouble !== trouble || now - logged.at >= TROUBLE_LOG_PAUSE_MS) {
-      log.error({ trouble }, "the object store is failing; ping bodies stay in the database");
-      logged = { trouble, at: now };
+    } else if (logged?.problem !== problem || now - logged.at >= TROUBLE_LOG_PAUSE_MS) {
+      log.error({ problem }, "the object store is failing; ping bodies stay in the database");
+      logged = { problem, at: now };
     }
   };
 }
@@ -100,13 +100,13 @@ function addCounts(metrics: Metrics, counts: Counts): void {
       name: "overdue_object_store_troubles_total",
       help: "Failed object store operations.",
       kind: "counter",
-      read: () => counts.troubles,
+      read: () => counts.problems,
     },
     {
       name: "overdue_object_store_trouble",
       help: "1 while the object store is failing.",
       kind: "gauge",
-      read: () => (counts.isTroubled ? 1 : 0),
+      read: () => (counts.isFailing ? 1 : 0),
     },
   ]);
 }

@@ -83,7 +83,7 @@ function sideBySide(
       await Promise.all(loops.map((loop) => loop.stop()));
       await close();
     },
-    trouble: () => loops.map((loop) => loop.trouble()).find((trouble) => trouble !== null) ?? null,
+    problem: () => loops.map((loop) => loop.problem()).find((problem) => problem !== null) ?? null,
   };
 }
 

@@ -61,7 +61,7 @@ export function pingRole(resources: SignalRoleResources): ServerRole {
     connectionRefused: (refused) => handler?.refused(refused),
     closing: () => receiving.closing(),
     close: () => receiving.leave(),
-    trouble: () => (handler === null ? "has not started" : receiving.trouble()),
+    problem: () => (handler === null ? "has not started" : receiving.problem()),
   };
 }
 
@@ -90,7 +90,7 @@ export type SharedIntake = {
   /** A joined role passes on no more pings. The last one stops the intake. */
   leave(): Promise<void>;
   /** The problem of the intake; null if there is none, or no role has joined. */
-  trouble(): string | null;
+  problem(): string | null;
   current(): StartedIntake | null;
   /** Adds the metrics of the intake to those of the process, once. */
   addFigures(): void;
@@ -124,7 +124,7 @@ export function sharedIntake(resources: IntakeResources & { metrics: Metrics }):
       joined -= 1;
       if (joined === 0) await receiving?.stop();
     },
-    trouble: () => (receiving === null ? null : troubleOf(receiving)),
+    problem: () => (receiving === null ? null : problemOf(receiving)),
     current: () => receiving,
     addFigures: () => {
       if (hasFigures) return;
@@ -138,7 +138,7 @@ export function sharedIntake(resources: IntakeResources & { metrics: Metrics }):
 }
 
 /** Why every ping is rejected; null if pings of known checks are accepted. */
-function troubleOf({ intake, heartbeat, spooling }: StartedIntake): string | null {
+function problemOf({ intake, heartbeat, spooling }: StartedIntake): string | null {
   const { isBlocked, isSpooling, isAnswering } = intake.state();
   if (isBlocked) return "pings are rejected: the database is unavailable or read-only, and there is no spool";
   if (!isSpooling) return null;
@@ -308,11 +308,11 @@ function isWritable(folder: string): boolean {
   }
 }
 
-type Parts = { database: Database; lookupDatabase: Database; spooling: IntakeFiles };
+type Deps = { database: Database; lookupDatabase: Database; spooling: IntakeFiles };
 
 async function join(
   resources: IntakeResources,
-  { database, lookupDatabase, spooling }: Parts,
+  { database, lookupDatabase, spooling }: Deps,
 ): Promise<{ intake: DatabaseIntake; heartbeat: Heartbeat }> {
   const { config, log } = resources;
   const name = `${hostname()}/${process.pid}`;
@@ -340,7 +340,7 @@ async function join(
     closeOrphan: async (id) => void (await leaveIntake(database, { intakeId: id })),
     hasEntered: () => heartbeat.hasEntered(),
     mayPromise: () => heartbeat.mayPromise(),
-    onTrouble: troubleLog(log),
+    onError: errorLog(log),
     monotonic,
   });
   const heartbeat = new Heartbeat({
@@ -368,7 +368,7 @@ function spoolParts(spooling: IntakeFiles) {
   return {
     openSpool: (id: string) => spooling.open(id),
     closeSpool: (old: Parameters<IntakeFiles["closeOne"]>[0]) => spooling.closeOne(old),
-    spoolTrouble: (inUse: Parameters<IntakeFiles["trouble"]>[0]) => spooling.trouble(inUse),
+    spoolProblem: (inUse: Parameters<IntakeFiles["problem"]>[0]) => spooling.problem(inUse),
     spoolFill: () => spooling.fill(),
     findOrphans: () => spooling.findOrphans(),
     releaseIntakes: (intakeIds: Parameters<IntakeFiles["releaseIntakes"]>[0]) =>
@@ -381,7 +381,7 @@ function spoolParts(spooling: IntakeFiles) {
 /** No statement may run before the schema has been verified. */
 function entrance(
   { config, isPrepared = () => true }: IntakeResources,
-  { database, spooling }: Pick<Parts, "database" | "spooling">,
+  { database, spooling }: Pick<Deps, "database" | "spooling">,
 ): HeartbeatDeps["enter"] {
   return async (entry, limit) => {
     if (!isPrepared()) throw new DatabaseAwayError("The database has not been migrated yet.");
@@ -458,12 +458,12 @@ function isAway(error: unknown): boolean {
 
 function recorder(
   database: Database,
-  parts: { config: Config; visibility: Heartbeat["visibility"]; now: () => Instant; log: Log },
+  deps: { config: Config; visibility: Heartbeat["visibility"]; now: () => Instant; log: Log },
 ): (batch: Batch, how: RecordHow) => Promise<RecordResult> {
-  const { config, visibility, now } = parts;
+  const { config, visibility, now } = deps;
   const rules = { ratePerMinute: config.signalsPerMinute };
   const pingLogRows = config.pingLogLimit;
-  const logFault = troubleLog(parts.log);
+  const logFault = errorLog(deps.log);
   return (batch, { replayed, unreadable, giveUpAtMs, quarantinesFailed }) =>
     recordSignals(database, batch, {
       rules,
@@ -507,7 +507,7 @@ function lookups(
   };
 }
 
-function troubleLog(log: Log): (error: unknown, what: string) => void {
+function errorLog(log: Log): (error: unknown, what: string) => void {
   const lastMs = new Map<string, number>();
   return (error, what) => {
     const nowMs = performance.now();

@@ -36,7 +36,7 @@ function part(name: string, calls: string[], failing: "open" | "opened" | null =
     opened: () => step("opened"),
     closing: () => void calls.push(`${name} closing`),
     close: async () => void calls.push(`${name} close`),
-    trouble: () => null,
+    problem: () => null,
   };
 }
 
@@ -45,27 +45,27 @@ describe("the site", () => {
     const calls: string[] = [];
     const parts = [part("one", calls), part("two", calls)];
     const site = publicServer(parts, resources());
-    expect(site.trouble()).toBe("has not started");
+    expect(site.problem()).toBe("has not started");
     await site.start();
     expect(calls.splice(0)).toEqual(["one open", "two open", "one opened", "two opened"]);
     const origin = `http://127.0.0.1:${site.address()?.port}`;
     const answers = ["one", "two"].map(async (name) => (await fetch(`${origin}/${name}`)).text());
     expect(await Promise.all(answers)).toEqual(["one", "two"]);
     expect((await fetch(`${origin}/three`)).status).toBe(404);
-    expect(site.trouble()).toBeNull();
+    expect(site.problem()).toBeNull();
     await site.stop();
     expect(calls).toEqual(["one closing", "two closing", "two close", "one close"]);
     await expect(fetch(`${origin}/one`)).rejects.toThrow("fetch failed");
   });
 
-  test("the port is open when a part hears so, and still answers while it closes", async () => {
+  test("the port is open when a part is notified, and still answers while it closes", async () => {
     const heard: (string | number)[] = [];
     const calls: string[] = [];
     const role: ServerRole = {
       ...part("one", calls),
       opened: async () =>
         void heard.push((await fetch(`http://127.0.0.1:${site.address()?.port}/one`)).status),
-      closing: () => void heard.push(site.trouble() ?? "listens"),
+      closing: () => void heard.push(site.problem() ?? "listens"),
     };
     const site = publicServer([role], resources());
     await site.start();
@@ -100,7 +100,7 @@ describe("the site", () => {
     await first.stop();
   });
 
-  test("while the database is away it opens for those that need none, and puts off what is for the others", async () => {
+  test("without the database it opens for the parts that do not need it, and answers 503 for the others", async () => {
     const calls: string[] = [];
     let isPrepared = false;
     const parts = [part("one", calls), { ...part("two", calls), needsDatabase: true }];
@@ -129,7 +129,7 @@ describe("the site", () => {
     expect(calls).toEqual(["one open", "one opened", "one closing", "one close"]);
   });
 
-  test("whoever is turned away at the door is told to every part", async () => {
+  test("every part is notified of a rejected connection", async () => {
     const calls: string[] = [];
     const connectionRefused = () => void calls.push("turned away");
     const slow: ServerRole = { ...part("one", []), connectionRefused };

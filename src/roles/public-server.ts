@@ -32,7 +32,7 @@ export type ServerRole = {
   closing?(): void;
   /** No more requests. Called once, after `open`. */
   close(): Promise<void>;
-  trouble(): string | null;
+  problem(): string | null;
   /** Its own listen address; it then needs no public port. */
   ownAddress?: () => ListenAddress | null;
 };
@@ -41,7 +41,7 @@ export type PublicServer = Service & {
   /** The listen address with the actual port instead of 0; null before the start. */
   address(): ListenAddress | null;
   /** Null while it listens, otherwise the problem. */
-  trouble(): string | null;
+  problem(): string | null;
   /** The parts that were not opened because the database was unavailable: to be started once it is available. */
   rest: Service;
 };
@@ -118,7 +118,7 @@ export function publicServer(parts: readonly ServerRole[], resources: PublicServ
       }
     },
     address: () => listener?.address() ?? null,
-    trouble: () => (hasStarted ? (listener?.trouble() ?? null) : "has not started"),
+    problem: () => (hasStarted ? (listener?.problem() ?? null) : "has not started"),
   };
 }
 

@@ -50,7 +50,7 @@ export type Resources = {
 };
 
 /** A part of the process without a public port: it can be started, stopped, and checked. */
-type InnerRole = Service & { trouble(): string | null };
+type InnerRole = Service & { problem(): string | null };
 
 /** Roles that serve HTTP share the public port; the others run separately. */
 type Role = InnerRole | ServerRole;
@@ -163,14 +163,14 @@ export async function run(
     registry: metrics.registry,
     log,
     readyChecks: () => [
-      { name: "process", trouble: async () => (phase === "running" ? null : phase) },
+      { name: "process", problem: async () => (phase === "running" ? null : phase) },
       // Roles that do not need the database keep receiving requests.
       ...(needsDatabase
-        ? [{ name: "database", trouble: async () => ((await isReadOnly(database)) ? READ_ONLY : null) }]
+        ? [{ name: "database", problem: async () => ((await isReadOnly(database)) ? READ_ONLY : null) }]
         : []),
       ...[...built, ...(site === null ? [] : [site])].map((part) => ({
         name: part.name,
-        trouble: async () => part.trouble(),
+        problem: async () => part.problem(),
       })),
     ],
   });

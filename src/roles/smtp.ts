@@ -57,7 +57,7 @@ export function smtpRole(resources: SignalRoleResources): ServerRole {
       await server?.stop();
       await receiving.leave();
     },
-    trouble: () => (server === null ? "has not started" : (server.trouble() ?? receiving.trouble())),
+    problem: () => (server === null ? "has not started" : (server.problem() ?? receiving.problem())),
     ownAddress: () => server?.address() ?? null,
   };
 }
@@ -68,7 +68,7 @@ function switchedOff({ spoolFolder }: Config): ServerRole {
     needsDatabase: spoolFolder === null,
     open: async () => [],
     close: async () => {},
-    trouble: () => null,
+    problem: () => null,
     ownAddress: () => null,
   };
 }

@@ -44,10 +44,10 @@ export function sweeperRole({ config, databaseOptions, log, metrics }: SweeperRe
     connectionsMax: SWEEPER_CONNECTIONS_MAX,
     plansOnce: true,
   });
-  const parts = { config, database, log, metrics, state };
-  const sweeping = sweepLoop(parts);
-  const watch = healthLoop(parts);
-  const loops = [sweeping, watch, ...heartbeatLoop({ ...parts, troubles: () => watch.troubles() })];
+  const deps = { config, database, log, metrics, state };
+  const sweeping = sweepLoop(deps);
+  const watch = healthLoop(deps);
+  const loops = [sweeping, watch, ...heartbeatLoop({ ...deps, problems: () => watch.problems() })];
   return {
     name: "sweeper",
     start: async () => {
@@ -57,7 +57,7 @@ export function sweeperRole({ config, databaseOptions, log, metrics }: SweeperRe
       for (const loop of loops.toReversed()) await loop.stop();
       await database.close();
     },
-    trouble: () => loops.map((loop) => loop.trouble()).find((trouble) => trouble !== null) ?? null,
+    problem: () => loops.map((loop) => loop.problem()).find((problem) => problem !== null) ?? null,
   };
 }
 
@@ -114,7 +114,7 @@ function figures(state: SweeperState): Figure[] {
   });
   const heldMs = () => {
     const { look } = state;
-    const since = look === null ? null : (look.visibility.watermarkAt ?? look.lastBeatAt);
+    const since = look === null ? null : (look.visibility.watermarkAt ?? look.lastHeartbeatAt);
     return look === null || since === null ? null : look.now - since;
   };
   return [
@@ -164,7 +164,7 @@ const OBSERVE_EVERY_MS = 5 * SECOND_MS;
 
 export type HealthLoop = Loop & {
   /** The current health problems, as of the last check; null before the first check. */
-  troubles(): readonly HealthProblem[] | null;
+  problems(): readonly HealthProblem[] | null;
 };
 
 /** What a process without a sweeper knows about sweeps. */
@@ -180,14 +180,14 @@ export function healthLoop({
   metrics,
   state = NO_SWEEPER,
 }: HealthLoopDeps): HealthLoop {
-  let troubles: readonly HealthProblem[] | null = null;
+  let problems: readonly HealthProblem[] | null = null;
   addFigures(metrics, [
     {
       name: "overdue_troubles",
       help: "Current health problems of the server by kind.",
       kind: "gauge",
       label: "trouble",
-      readEach: () => countByKind(troubles ?? []),
+      readEach: () => countByKind(problems ?? []),
     },
   ]);
   const loop = loopService("operator-watch", {
@@ -200,8 +200,8 @@ export function healthLoop({
       const look = await readIntakes(database);
       const channelUuid = config.adminChannel;
       const own = { look, unsettledSinceAt, locked, channelUuid };
-      troubles = healthProblemsOf(await observeServer(database, own));
-      for (const message of await notifyAdmin(database, { troubles, now: look.now, channelUuid })) {
+      problems = healthProblemsOf(await observeServer(database, own));
+      for (const message of await notifyAdmin(database, { problems, now: look.now, channelUuid })) {
         const { trouble, isOver, since, title, text } = message;
         const fields = { trouble, since: new Date(since).toISOString(), text };
         if (isOver) log.info(fields, title);
@@ -210,12 +210,12 @@ export function healthLoop({
       return "idle";
     }),
   });
-  return { ...loop, troubles: () => troubles };
+  return { ...loop, problems: () => problems };
 }
 
-function countByKind(troubles: readonly HealthProblem[]): Record<string, number> {
+function countByKind(problems: readonly HealthProblem[]): Record<string, number> {
   const counts: Record<string, number> = {};
-  for (const { kind } of troubles) counts[kind] = (counts[kind] ?? 0) + 1;
+  for (const { kind } of problems) counts[kind] = (counts[kind] ?? 0) + 1;
   return counts;
 }
 
@@ -229,10 +229,10 @@ const CALL_MS_MAX = 10 * SECOND_MS;
 const OK_FROM = 200;
 const OK_BELOW = 300;
 
-export type HeartbeatDeps = SweeperDeps & { troubles: () => readonly HealthProblem[] | null };
+export type HeartbeatDeps = SweeperDeps & { problems: () => readonly HealthProblem[] | null };
 
 /** The loop that sends the request; none without a URL. */
-function heartbeatLoop({ config, database, log, metrics, state, troubles }: HeartbeatDeps): Loop[] {
+function heartbeatLoop({ config, database, log, metrics, state, problems }: HeartbeatDeps): Loop[] {
   const url = config.heartbeatUrl;
   if (url === null) return [];
   const beats = { sent: 0, failed: 0, isWithheld: false, lastAt: null as Instant | null };
@@ -241,24 +241,24 @@ function heartbeatLoop({ config, database, log, metrics, state, troubles }: Hear
   const http = guardedHttp({ allowPrivate: true, userAgent: "Overdue", proxyUrl: config.outgoingProxy });
   const tick = async () => {
     const now = await readDatabaseClock(database);
-    const known = troubles();
+    const known = problems();
     // Before the first check nothing is known, so no request is sent or withheld.
     if (known === null || (beats.lastAt !== null && Math.abs(now - beats.lastAt) < CALL_EVERY_MS)) return;
     const isWithheld = !isMoving(known, { sweptAt: state.sweptAt, now });
     if (isWithheld && !beats.isWithheld) {
       log.warn(
-        { troubles: known.map(({ kind }) => kind) },
+        { problems: known.map(({ kind }) => kind) },
         "the external heartbeat is withheld because of health problems",
       );
     }
     beats.isWithheld = isWithheld;
     if (isWithheld) return;
     beats.lastAt = now;
-    const trouble = await call(http, url);
-    if (trouble === null) beats.sent += 1;
+    const problem = await call(http, url);
+    if (problem === null) beats.sent += 1;
     else {
       beats.failed += 1;
-      log.warn({ trouble }, "the external heartbeat request failed");
+      log.warn({ problem }, "the external heartbeat request failed");
     }
   };
   const loop = loopService("heartbeat", {

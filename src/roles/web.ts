@@ -97,7 +97,7 @@ export function webRole(resources: WebResources): ServerRole {
       for (const loop of loops.toReversed()) await loop.stop();
       await handler?.close();
     },
-    trouble: () => (handler === null ? "has not started" : (watermark.trouble() ?? liveLoop.trouble())),
+    problem: () => (handler === null ? "has not started" : (watermark.problem() ?? liveLoop.problem())),
   };
 }
 

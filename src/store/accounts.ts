@@ -9,7 +9,7 @@ export type Account = {
   email: string;
   name: string;
   /** Whether it is a server admin. */
-  isOperator: boolean;
+  isAdmin: boolean;
   /** Null: the limit of the server applies. */
   checkLimit: number | null;
   pingLogLimit: number | null;
@@ -38,7 +38,7 @@ export function toAccount(row: AccountRow): Account {
     uuid: row.uuid,
     email: row.email,
     name: row.name,
-    isOperator: row.is_operator,
+    isAdmin: row.is_operator,
     checkLimit: row.check_limit,
     pingLogLimit: row.ping_log_limit,
     createdAt: row.created_at,
@@ -57,7 +57,7 @@ export async function insertAccount(tx: Tx, account: Omit<Account, "id">): Promi
     account.uuid,
     account.email,
     account.name,
-    account.isOperator,
+    account.isAdmin,
     account.checkLimit,
     account.pingLogLimit,
     toTimestamp(account.createdAt),
@@ -244,9 +244,9 @@ const WRITE_ADMIN = statement({
 /** Grants or revokes admin rights. */
 export async function writeAdmin(
   tx: Tx,
-  { accountId, isOperator }: { accountId: number; isOperator: boolean },
+  { accountId, isAdmin }: { accountId: number; isAdmin: boolean },
 ): Promise<void> {
-  await tx.query(WRITE_ADMIN, [accountId, isOperator]);
+  await tx.query(WRITE_ADMIN, [accountId, isAdmin]);
 }
 
 const LOCK_ACCOUNT = statement<{ id: number }>({

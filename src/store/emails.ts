@@ -422,7 +422,7 @@ export async function listStatusChanges(
 }
 
 function toChange(row: ChangeRow): StatusChange {
-  return { at: row.at, from: row.from_status, to: row.to_status, isTakenBack: row.is_taken_back };
+  return { at: row.at, from: row.from_status, to: row.to_status, isRetracted: row.is_taken_back };
 }
 
 type DownRow = {

@@ -10,7 +10,7 @@ export type StoredFlip = Flip & {
   id: number;
   checkId: number;
   /** Set if a signal that was received in time but applied late has retracted the flip. */
-  takenBackAt: Instant | null;
+  retractedAt: Instant | null;
 };
 
 type FlipRow = {
@@ -33,7 +33,7 @@ function toFlip(row: FlipRow): StoredFlip {
     from: row.from_status,
     to: row.to_status,
     reason: row.reason,
-    takenBackAt: row.taken_back_at,
+    retractedAt: row.taken_back_at,
   };
 }
 

@@ -329,8 +329,8 @@ const BEGIN_INCIDENT = statement({
 });
 
 /** Inserts an incident. False: another process already has, and reports it. */
-export async function beginIncident(tx: Tx, trouble: HealthProblem & { seenAt: Instant }): Promise<boolean> {
-  const { kind, subject, since, seenAt, text } = trouble;
+export async function beginIncident(tx: Tx, problem: HealthProblem & { seenAt: Instant }): Promise<boolean> {
+  const { kind, subject, since, seenAt, text } = problem;
   const { count } = await tx.query(BEGIN_INCIDENT, [
     kind,
     subject,

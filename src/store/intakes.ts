@@ -14,7 +14,7 @@ export type Intake = {
   startedAt: Instant;
   lastSeq: number;
   watermarkAt: Instant;
-  beatAt: Instant;
+  heartbeatAt: Instant;
   leaseUntilAt: Instant;
   spoolEmpty: boolean;
   /** From 0 to 1, at its last heartbeat. */
@@ -46,7 +46,7 @@ function toIntake(row: IntakeRow): Intake {
     startedAt: row.started_at,
     lastSeq: row.last_seq,
     watermarkAt: row.watermark_at,
-    beatAt: row.beat_at,
+    heartbeatAt: row.beat_at,
     leaseUntilAt: row.lease_until_at,
     spoolEmpty: row.spool_empty,
     spoolFill: row.spool_fill,
@@ -62,9 +62,9 @@ const REGISTER_INTAKE = statement({
     on conflict (id) do nothing`,
 });
 
-export type NewIntake = Omit<Intake, "lastSeq" | "beatAt" | "spoolFill" | "signalsPerMinute"> & {
+export type NewIntake = Omit<Intake, "lastSeq" | "heartbeatAt" | "spoolFill" | "signalsPerMinute"> & {
   /** The last heartbeat of any intake; absent: its start. */
-  beatAt?: Instant;
+  heartbeatAt?: Instant;
 };
 
 /**
@@ -79,7 +79,7 @@ export async function registerIntake(tx: Tx, intake: NewIntake): Promise<void> {
     toTimestamp(intake.watermarkAt),
     toTimestamp(intake.leaseUntilAt),
     intake.spoolEmpty,
-    toTimestamp(intake.beatAt ?? intake.startedAt),
+    toTimestamp(intake.heartbeatAt ?? intake.startedAt),
   ]);
 }
 
@@ -205,7 +205,7 @@ export async function listLostIntakes(
 
 export type Heartbeats = {
   /** The last heartbeat of any intake, open or not; null before the first start. */
-  newestBeatAt: Instant | null;
+  newestHeartbeatAt: Instant | null;
   /** When a heartbeat last ended a gap of all intakes; null if unknown. */
   gapEndedAt: Instant | null;
 };
@@ -219,7 +219,7 @@ const FIND_HEARTBEATS = statement<{ beat_at: Instant | null; gap_ended_at: Insta
 /** The heartbeats of all intakes. Gaps after `through` are left from before the clock was set back. */
 export async function findHeartbeats(db: Db, { through }: { through: Instant }): Promise<Heartbeats> {
   const [row] = (await db.query(FIND_HEARTBEATS, [toTimestamp(through)])).rows;
-  return { newestBeatAt: row?.beat_at ?? null, gapEndedAt: row?.gap_ended_at ?? null };
+  return { newestHeartbeatAt: row?.beat_at ?? null, gapEndedAt: row?.gap_ended_at ?? null };
 }
 
 const CLOSE_INTAKE = statement({
@@ -513,9 +513,9 @@ export type StoredVisibility = {
   /** Of all open intakes; the watermark is null when there is none. */
   visibility: Visibility;
   /** The newest heartbeat of open intakes; null if there are none. */
-  newestBeatAt: Instant | null;
+  newestHeartbeatAt: Instant | null;
   /** The newest heartbeat of all intakes; null before the first start. */
-  lastBeatAt: Instant | null;
+  lastHeartbeatAt: Instant | null;
   /** When a heartbeat last ended a gap of all intakes; null if unknown. */
   gapEndedAt: Instant | null;
   /** The intake with the earliest watermark; null if none is open. */
@@ -561,8 +561,8 @@ export async function readVisibility(
   const blind = blind_from.map((begin, index) => ({ from: begin, to: blind_to[index] ?? null }));
   return {
     visibility: { watermarkAt, blind },
-    newestBeatAt: row.beat_at,
-    lastBeatAt: row.last_beat_at,
+    newestHeartbeatAt: row.beat_at,
+    lastHeartbeatAt: row.last_beat_at,
     gapEndedAt: row.gap_ended_at,
     holder: holder_id === null || holder_name === null ? null : { id: holder_id, name: holder_name },
   };

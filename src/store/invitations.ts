@@ -50,9 +50,7 @@ function toInvitation(row: Row): Invitation {
     role: row.role,
     invitedBy: row.inviter,
     inviter:
-      row.inviter_is_operator === null
-        ? null
-        : { role: row.inviter_role, isOperator: row.inviter_is_operator },
+      row.inviter_is_operator === null ? null : { role: row.inviter_role, isAdmin: row.inviter_is_operator },
     createdAt: row.created_at,
     expiresAt: row.expires_at,
   };

@@ -19,7 +19,7 @@ export type Session = {
   method: SignInMethod;
   createdAt: Instant;
   seenAt: Instant;
-  provenAt: Instant;
+  authenticatedAt: Instant;
   ua: string;
   remoteAddr: string | null;
 };
@@ -46,7 +46,7 @@ function toSession(row: SessionRow): Session {
     method: row.method,
     createdAt: row.session_created_at,
     seenAt: row.seen_at,
-    provenAt: row.proven_at,
+    authenticatedAt: row.proven_at,
     ua: row.ua,
     remoteAddr: row.remote_addr,
   };
@@ -63,20 +63,20 @@ export type NewSession = {
   accountId: number;
   method: SignInMethod;
   createdAt: Instant;
-  provenAt: Instant;
+  authenticatedAt: Instant;
   ua: string;
   remoteAddr: string | null;
 };
 
 /** Inserts a session, and returns its ID. */
 export async function insertSession(tx: Tx, session: NewSession): Promise<number> {
-  const { digest, accountId, method, createdAt, provenAt, ua, remoteAddr } = session;
+  const { digest, accountId, method, createdAt, authenticatedAt, ua, remoteAddr } = session;
   const { rows } = await tx.query(INSERT, [
     digest,
     accountId,
     method,
     toTimestamp(createdAt),
-    toTimestamp(provenAt),
+    toTimestamp(authenticatedAt),
     ua,
     remoteAddr,
   ]);

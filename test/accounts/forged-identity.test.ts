@@ -1,5 +1,5 @@
 // An identity provider whose answers can be made wrong, one thing at a time: whatever is wrong with one, nobody is let
-// in by it. What a provider does that tells the truth is in vouched.test.ts.
+// in by it. What a provider does that tells the truth is in identity-provider.test.ts.
 import { createSign, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -134,20 +134,20 @@ describe("An answer of the identity provider", () => {
         info: { sub: "somebody-else", email: "owner@example.org", email_verified: true },
       },
     ],
-  ])("%s lets nobody in", async (_, how) => {
+  ])("%s signs in no one", async (_, how) => {
     const { status, isIn } = await signIn(how);
     expect([status >= 400 && status < 500, isIn]).toEqual([true, false]);
     const { rows } = await cast.db.pool.query("select from oidc_identities");
     expect(rows).toEqual([]);
   });
 
-  test("takes the address from where it is asked for, if it is about the same person", async () => {
+  test("takes the address from the userinfo endpoint, if the subject is the same", async () => {
     const info = { sub: SUBJECT, email: "Owner@Example.org", email_verified: true };
     const how = { ...withClaims({ email: undefined, email_verified: undefined }), info };
     expect(await signIn(how)).toEqual({ status: 303, isIn: true });
   });
 
-  test("is told to whose account it opens the first time, and not again", async () => {
+  test("notifies the account owner the first time, and not again", async () => {
     await cast.db.pool.query("delete from letters");
     for (let times = 0; times < 2; times++) expect((await signIn()).isIn).toBe(true);
     const { rows } = await cast.db.pool.query(

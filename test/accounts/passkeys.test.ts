@@ -48,7 +48,7 @@ async function enter(browser: Browser, key: VirtualAuthenticator, faults: Faults
 }
 
 describe("A passkey", () => {
-  test("is added, lets its owner in, and is taken away again", async () => {
+  test("is added, signs its owner in, and is removed", async () => {
     const browser = await ownersBrowser();
     await browser.send("PUT", "/web/api/account/password", { password: PASSWORD });
     const key = new VirtualAuthenticator(ORIGIN);
@@ -68,7 +68,7 @@ describe("A passkey", () => {
     expect((await enter(visitor(), key)).status).toBe(400);
   });
 
-  test("is not taken away while it is the last way in, nor is a password", async () => {
+  test("is not removed while it is the last sign-in method, nor is a password", async () => {
     const browser = await ownersBrowser();
     await cast.db.pool.query("delete from passwords");
     await cast.db.pool.query("delete from passkeys");
@@ -92,7 +92,7 @@ describe("A passkey", () => {
     expect(hasPassword).toBe(true);
   });
 
-  test("is refused when it was made for another site, or by nobody in particular", async () => {
+  test("is rejected if it was made for another site or without user verification", async () => {
     const browser = await ownersBrowser();
     for (const faults of [
       { origin: "https://evil.example" },

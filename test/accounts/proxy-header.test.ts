@@ -13,7 +13,7 @@ const wary = useCast({
 const as = (email: string) => ({ headers: { "X-Authenticated-User": email } });
 
 describe("The header of a proxy", () => {
-  test("signs in, makes accounts at first sight, and follows whom it names", async () => {
+  test("signs in, creates accounts on first use, and follows the header", async () => {
     const browser = openBrowser(() => trusting.site);
     const owner = (await browser.ask("/web/api/account", as("Owner@Example.org"))).json as AccountPage;
     expect(owner).toMatchObject({
@@ -31,7 +31,7 @@ describe("The header of a proxy", () => {
     expect((await browser.ask("/web/api/account", as("no address"))).status).toBe(401);
   });
 
-  test("is kept in bounds, and the operator sees who came", async () => {
+  test("has a limited number of sessions, and the admin sees the accounts", async () => {
     const browser = openBrowser(() => trusting.site);
     const { headers } = as("talker@example.org");
     const ask = { headers: { ...headers, "User-Agent": "x".repeat(5_000) } };
@@ -43,7 +43,7 @@ describe("The header of a proxy", () => {
     expect(rows).toEqual([{ came: true }]);
   });
 
-  test("serves many first requests of a new person at once", async () => {
+  test("serves many first requests of a new user at once", async () => {
     const browser = openBrowser(() => trusting.site);
     const replies = await Promise.all(
       Array.from({ length: 8 }, () => browser.ask("/web/api/account", as("crowd@example.org"))),
@@ -51,7 +51,7 @@ describe("The header of a proxy", () => {
     expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]));
   });
 
-  test("turns every other way in off, and the page says what is missing", async () => {
+  test("disables all other sign-in methods, and the page says what is missing", async () => {
     const browser = openBrowser(() => trusting.site);
     const page = await browser.ask("/accounts/login/");
     expect([page.status, page.text.includes("x-authenticated-user")]).toEqual([401, true]);

@@ -31,7 +31,7 @@ async function linkOf(email: string): Promise<string> {
 }
 
 describe("Where registration is open", () => {
-  test("an account is made when the link is used, with a project, and not before", async () => {
+  test("an account with a project is created when the link is used, and not before", async () => {
     const browser = openBrowser(() => open.site);
     await browser.post("/accounts/login/link/", { email: "New@Example.org" });
     const first = await linkOf("new@example.org");
@@ -61,8 +61,8 @@ describe("Where registration is open", () => {
   });
 });
 
-describe("Where no mail is sent", () => {
-  test("the page to sign in points to the first link, as long as nobody runs the installation", async () => {
+describe("Without a mail server", () => {
+  test("the sign-in page mentions the setup link while there is no admin", async () => {
     const read = async () => (await openBrowser(() => mute.site).ask("/accounts/login/")).text;
     expect(await read()).toContain("No admin account yet.");
     await mute.db.pool.query("update accounts set is_operator = true where id = $1", [mute.mate.account.id]);
@@ -78,7 +78,7 @@ describe("Where no mail is sent", () => {
     expect((await browser.post("/accounts/login/link/", { email: "owner@example.org" })).status).toBe(400);
   });
 
-  test("operators get the link of an invitation to pass on, and nobody else does", async () => {
+  test("only admins get the link of an invitation", async () => {
     const path = `/web/api/projects/${mute.owner.project.uuid}/invitations`;
     const invite = (email: string) => mute.browse(path, { method: "POST", body: { email, role: "member" } });
     const invitesBy = async () =>
@@ -94,7 +94,7 @@ describe("Where no mail is sent", () => {
     expect(locationOf(joined)).toBe(`/projects/${mute.owner.project.uuid}/checks/`);
   });
 
-  test("whoever is invited chooses a password, because no mail could let them in again", async () => {
+  test("an invited user chooses a password, because no email link is available", async () => {
     await mute.db.pool.query("update accounts set is_operator = true where id = $1", [mute.owner.account.id]);
     const invited = await mute.browse(`/web/api/projects/${mute.owner.project.uuid}/invitations`, {
       method: "POST",
@@ -116,7 +116,7 @@ describe("Where no mail is sent", () => {
     expect(locationOf(await back.post("/accounts/login/password/", login))).toBe("/");
   });
 
-  test("the links of an operator end with being one, into projects, too", async () => {
+  test("invitations of an admin end when admin rights are revoked, also to projects", async () => {
     const { owner, mate } = mute;
     const operators = [owner.account.id, mate.account.id];
     await mute.db.pool.query("update accounts set is_operator = true where id = any ($1)", [operators]);
@@ -134,7 +134,7 @@ describe("Where no mail is sent", () => {
     expect(rows).toEqual([{ project_id: owner.project.id }]);
   });
 
-  test("an operator sees accounts and state, sets limits, and cannot be the last to go", async () => {
+  test("an admin sees accounts and state, sets limits, and cannot be the last one to leave", async () => {
     const admin = (method: string, path: string, body?: unknown) =>
       mute.browse(`/web/api/admin/${path}`, { method, ...(body !== undefined && { body }) });
     const { accounts, invitesBy } = (await admin("GET", "accounts")).json as AdminAccounts;
@@ -162,7 +162,7 @@ describe("Where no mail is sent", () => {
     expect(closed.status).toBe(409);
   });
 
-  test("the state is judged by the rules that tell the operator, also where no sweeper runs", async () => {
+  test("the state uses the same rules as admin notifications, also without a sweeper", async () => {
     const read = async () => (await mute.browse("/web/api/admin/state")).json as AdminState;
     expect(await read()).toMatchObject({
       health: { receiving: null, watching: true, telling: true, letters: null, database: true },
@@ -212,7 +212,7 @@ describe("Where no mail is sent", () => {
     await mute.db.pool.query("delete from intakes");
   });
 
-  test("what is kept is told with its bounds and its size, the largest first, to operators alone", async () => {
+  test("retention is shown with its limits and sizes, largest first, to admins only", async () => {
     const { kept, hasObjectStore } = (await mute.browse("/web/api/admin/kept")).json as AdminKept;
     expect(hasObjectStore).toBe(false);
     const boundOf = Object.fromEntries(kept.map(({ what, bound }) => [what, bound]));

@@ -89,7 +89,7 @@ async function withPassword(): Promise<void> {
 }
 
 describe("The set-up link", () => {
-  test("makes the first operator once, and the next start prints none", async () => {
+  test("creates the first admin once, and the next start prints no link", async () => {
     const now = await cast.now();
     const first = await ensureAdminLink(cast.db, { now });
     const second = await ensureAdminLink(cast.db, { now });
@@ -114,7 +114,7 @@ describe("The set-up link", () => {
     expect(await ensureAdminLink(cast.db, { now })).toBeNull();
   });
 
-  test("that is none costs no hash: a crowd of strangers keeps nobody from signing in", async () => {
+  test("that is invalid costs no hash: many invalid attempts do not keep users from signing in", async () => {
     const form = { email: "eve@example.org", name: "Eve", password: PASSWORD };
     const crowd = Array.from({ length: 80 }, () => visitor().post("/accounts/setup/guessed/", form));
     const statuses = (await Promise.all(crowd)).map(({ status }) => status);
@@ -122,7 +122,7 @@ describe("The set-up link", () => {
   });
 });
 
-describe("A mailed link", () => {
+describe("An email link", () => {
   test("lets its reader in once, and looking at it changes nothing", async () => {
     const browser = visitor();
     const asked = await browser.post("/accounts/login/link/", {
@@ -153,7 +153,7 @@ describe("A mailed link", () => {
     await mailTo("owner@example.org");
   });
 
-  test("goes to nobody while registration is closed, and the page says the same", async () => {
+  test("is not sent while registration is closed, and the page looks the same", async () => {
     const known = await visitor().post("/accounts/login/link/", { email: "mate@example.org" });
     await mailTo("mate@example.org");
     const unknown = await visitor().post("/accounts/login/link/", { email: "nobody@example.org" });
@@ -164,7 +164,7 @@ describe("A mailed link", () => {
     expect(rows).toEqual([{ count: 0 }]);
   });
 
-  test("costs the same work for nobody, down to the commit", async () => {
+  test("takes the same work for an unknown address, including the commit", async () => {
     const query = vi.spyOn(pg.Client.prototype, "query");
     const workFor = async (email: string): Promise<string[]> => {
       query.mockClear();
@@ -227,7 +227,7 @@ describe("A password", () => {
     expect(texts[0]).toContain("Incorrect email address or password.");
   });
 
-  test("takes as long for somebody whom nobody knows", async () => {
+  test("takes as long for an unknown user", async () => {
     await withPassword();
     const [known, unknown]: [number[], number[]] = [[], []];
     for (let count = 0; count < 14; count++) {
@@ -255,7 +255,7 @@ describe("A password", () => {
     expect(right.status).toBe(429);
   });
 
-  test("that strangers guess, from here and elsewhere, is still taken from a browser that was in before", async () => {
+  test("that others guess, from any network, is still accepted from a known browser", async () => {
     await withPassword();
     const right = { email: "owner@example.org", password: PASSWORD };
     const mine = visitor();
@@ -335,7 +335,7 @@ describe("A password", () => {
 });
 
 describe("An authenticator app", () => {
-  test("is asked for after a password, takes no code twice, and recovery codes stand in for it", async () => {
+  test("is required after a password, accepts no code twice, and recovery codes replace it", async () => {
     await withPassword();
     const browser = visitor();
     await browser.post("/accounts/login/password/", { email: "owner@example.org", password: PASSWORD });
@@ -412,8 +412,8 @@ describe("An authenticator app", () => {
   });
 });
 
-describe("Somebody who is signed in", () => {
-  test("proves it again by password or mailed code before something dangerous", async () => {
+describe("A signed-in user", () => {
+  test("re-authenticates by password or emailed code before a dangerous action", async () => {
     await withPassword();
     const browser = visitor();
     await browser.post("/accounts/login/password/", { email: "owner@example.org", password: PASSWORD });
@@ -526,7 +526,7 @@ describe("Somebody who is signed in", () => {
     );
   });
 
-  test("is told when the session could not be ended, and can sign out again", async () => {
+  test("is notified if the session could not be ended, and can sign out again", async () => {
     await withPassword();
     const browser = visitor();
     await browser.post("/accounts/login/password/", { email: "owner@example.org", password: PASSWORD });
@@ -556,7 +556,7 @@ describe("Somebody who is signed in", () => {
     expect(sessions.find(({ isThis }) => isThis)?.remoteAddr).toBe("192.0.2.66");
   });
 
-  test("moves to another address by a link there, and the old one is told", async () => {
+  test("changes the address by a link sent there, and the old address is notified", async () => {
     await withPassword();
     const browser = visitor();
     await browser.post("/accounts/login/password/", { email: "owner@example.org", password: PASSWORD });

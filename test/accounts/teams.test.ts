@@ -46,7 +46,7 @@ async function mailedPath(address: string): Promise<string> {
 }
 
 describe("An invitation", () => {
-  test("goes by mail to somebody new, makes the account and lets in, once", async () => {
+  test("is emailed to a new user, creates the account and signs in, once", async () => {
     const email = "invited@example.org";
     const made = await cast.browse(path("/invitations"), {
       method: "POST",
@@ -112,7 +112,7 @@ describe("An invitation", () => {
     expect(await listed()).toBe(false);
   });
 
-  test("ends when whoever sent it may invite no more", async () => {
+  test("ends when its sender may no longer invite", async () => {
     const { mate } = cast;
     for (const end of ["demoted", "removed"]) {
       await cast.join(mate.account, "manager");
@@ -141,7 +141,7 @@ describe("An invitation", () => {
     await cast.join(mate.account, "member");
   });
 
-  test("into the installation ends when whoever sent it is an operator no more", async () => {
+  test("to the server ends when its sender is no longer an admin", async () => {
     const { owner, mate } = cast;
     const operators = [owner.account.id, mate.account.id];
     await cast.db.pool.query("update accounts set is_operator = true where id = any ($1)", [operators]);
@@ -339,7 +339,7 @@ describe("A project", () => {
     expect((none.json as ProjectSettings).pingKey).toBeNull();
   });
 
-  test("is made, renamed, and removed with everything that the outside knows it by", async () => {
+  test("is created, renamed, and deleted with its public identifiers", async () => {
     const made = await cast.browse("/web/api/projects", { method: "POST", body: { name: "  Shop  " } });
     const { uuid } = made.json as { uuid: string };
     expect(made.json).toEqual({ uuid, name: "Shop" });
@@ -415,7 +415,7 @@ describe("The record", () => {
 });
 
 describe("An account that is closed", () => {
-  test("goes with everything personal, once nobody depends on it", async () => {
+  test("deletes all personal data, once nothing depends on the account", async () => {
     const { owner, stranger } = cast;
     await cast.join(stranger.account, "member");
     const close = (as: Account, email: string) =>
@@ -455,7 +455,7 @@ describe("An account that is closed", () => {
   });
 });
 
-test("the time zone of a project is UTC until somebody sets it, and a change is on record", async () => {
+test("the time zone of a project is UTC until it is set, and a change is audited", async () => {
   const set = (zone: string) => cast.browse(path(), { method: "PATCH", body: { zone } });
   expect((await settingsOf(cast.owner.account)).zone).toBe("UTC");
   const done = await set("Europe/Riga");

@@ -1,5 +1,5 @@
-// The role in a running process: deadlines fire within seconds, not while everything settles; troubles are logged,
-// counted and told; and the heartbeat leaves only while all of it moves.
+// The role in a running process: deadlines fire within seconds, but not while heartbeats settle; health problems are
+// logged, counted and reported; and the external heartbeat is sent only while everything works.
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -65,9 +65,9 @@ async function startSweeper(
   return { running, said: () => lines.join(""), metric };
 }
 
-type Beating = { stop(): Promise<void>; letGo(): void };
+type Beating = { stop(): Promise<void>; release(): void };
 
-/** An intake that beats twice a second, and may hold the watermark so far back. */
+/** An intake that sends heartbeats twice a second, and may hold the watermark back. */
 async function startBeating({ isSettled = true, heldMs = 0 } = {}): Promise<Beating> {
   const intakeId = randomUUID();
   const leaseMs = 600_000;
@@ -77,7 +77,7 @@ async function startBeating({ isSettled = true, heldMs = 0 } = {}): Promise<Beat
     recordHeartbeat(database.db, {
       intakeId,
       leaseMs,
-      beatAt: null,
+      heartbeatAt: null,
       lookedAt: null,
       confirmedSeq: 0,
       watchingSinceAt: null,
@@ -113,13 +113,13 @@ async function startBeating({ isSettled = true, heldMs = 0 } = {}): Promise<Beat
   endings.push(stop);
   return {
     stop,
-    letGo: () => {
+    release: () => {
       heldAt = Infinity;
     },
   };
 }
 
-/** A check whose deadline passes after so long. */
+/** A check whose deadline passes after this time. */
 async function checkDownIn(ms: number) {
   const downAt = (await readDatabaseClock(database.db)) + ms;
   const state = { lastPingAt: downAt - 4_200_000, newestAt: downAt - 4_200_000 };
@@ -184,7 +184,7 @@ describe("the sweeper", () => {
   );
 
   test(
-    "says once that the watermark is held, to the log and the operator's channel, and that it is over",
+    "reports once that the watermark is held, to the log and the admin channel, and that it is over",
     async () => {
       const beating = await startBeating({ heldMs: 70_000 });
       await checkDownIn(-2_000);
@@ -195,10 +195,10 @@ describe("the sweeper", () => {
       expect(Number(await metric("overdue_watermark_held_seconds"))).toBeGreaterThan(60);
       expect(await metric("overdue_troubles")).toBe("1");
       expect(await flips()).toEqual([]);
-      // A second one notices, too, and keeps quiet.
+      // A second one notices it, too, and reports nothing.
       const second = await startSweeper();
       await expect.poll(() => second.metric("overdue_troubles"), SOON).toBe("1");
-      beating.letGo();
+      beating.release();
       await expect.poll(flips, SOON).toHaveLength(1);
       await database.db.pool.query("update operator_incidents set seen_at = seen_at - interval '1 minute'");
       const both = () => said() + second.said();
@@ -251,7 +251,7 @@ describe("the heartbeat", () => {
   );
 
   test.each(["the watermark", "the delivery"])(
-    "is withheld while %s stands still",
+    "is withheld while %s is stopped",
     async (what) => {
       const beating = await startBeating({ heldMs: what === "the watermark" ? 61_000 : 0 });
       const { url, calls } = await listen();
@@ -268,7 +268,7 @@ describe("the heartbeat", () => {
         .toContain("the external heartbeat is withheld because of health problems");
       expect(await metric("overdue_heartbeat_withheld")).toBe("1");
       expect(calls()).toBe(0);
-      beating.letGo();
+      beating.release();
       await database.db.pool.query("truncate deliveries");
       await expect.poll(calls, { ...SOON, timeout: 60_000 }).toBe(1);
     },
@@ -276,7 +276,7 @@ describe("the heartbeat", () => {
   );
 
   test(
-    "is withheld when nobody receives",
+    "is withheld when no process receives",
     async () => {
       const intakeId = randomUUID();
       await enterIntake(database.db, { intakeId, name: "host/1", leaseMs: 1_000 });

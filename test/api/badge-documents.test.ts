@@ -179,7 +179,7 @@ describe("answers 200", () => {
     expect([here.status, below.status]).toEqual([200, 200]);
   });
 
-  test("to any page, and to be stored by nobody", async () => {
+  test("to any page, and with caching disabled", async () => {
     const { up } = await stagedProject();
     const { headers } = await get(`/b/2/${up.badgeUuid}.svg`);
     expect(Object.fromEntries(headers)).toMatchObject({
@@ -292,7 +292,7 @@ describe("when the database fails", () => {
       }),
     );
 
-  test("because it is away, that is 503, with a time to come again", async () => {
+  test("because it is down, that is 503, with Retry-After", async () => {
     const away = await failing(Object.assign(new Error("away"), { code: "ECONNREFUSED" }));
     const response = await fetch(`${away}/b/2/${UNKNOWN_UUID}.svg`);
     expect([response.status, response.headers.get("retry-after")]).toEqual([503, "5"]);

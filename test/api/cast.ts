@@ -174,7 +174,7 @@ async function makePlayer(
   const account = await createAccount(db, {
     email: `${name}@example.org`,
     name,
-    isOperator: false,
+    isAdmin: false,
     checkLimit: null,
     now,
   });

@@ -102,14 +102,14 @@ describe("a refusal", () => {
     expect(await refusalOf(nobody.listBadges())).toEqual({ status: 401, text: "wrong api key" });
   });
 
-  test("of a ping URL is plain text, and is told as such", async () => {
+  test("of a ping URL is plain text, and is reported as such", async () => {
     expect(await refusalOf(writer().ping(UNKNOWN_UUID))).toEqual({ status: 404, text: "not found" });
     const { pingKey } = cast.owner;
     expect(await writer().ping({ pingKey, slug: "made-here", create: true })).toBe("created");
     expect(await writer().ping({ pingKey, slug: "made-here", create: true })).toBe("recorded");
   });
 
-  test("that is a page of somebody else is cut short", async () => {
+  test("that is a page of a proxy is truncated", async () => {
     const proxy = () => Promise.resolve(new Response("x".repeat(1_000), { status: 502 }));
     const client = new OverdueClient({ siteUrl: cast.site, fetch: proxy });
     expect(await refusalOf(client.getStatus())).toEqual({ status: 502, text: "x".repeat(200) });

@@ -95,7 +95,7 @@ describe("OPTIONS", () => {
     }
   });
 
-  test("tells nobody whether a check is there", async () => {
+  test("does not reveal whether a check exists", async () => {
     const there = await cast.ask(checksAt() + uuids.standard, { method: "OPTIONS" });
     const absent = await cast.ask(checksAt() + UNKNOWN_UUID, { method: "OPTIONS" });
     const told = ({ status, headers }: Reply) => [status, [...headers].filter(([name]) => name !== "date")];

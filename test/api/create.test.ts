@@ -84,7 +84,7 @@ describe("201", () => {
     }
   });
 
-  test("no body, an empty one, null, and fields that nobody knows make a plain check", async () => {
+  test("no body, an empty one, null, and unknown fields create a plain check", async () => {
     for (const body of [undefined, "", "null", "{}", { unknown: null, __proto__: 1 }]) {
       const { status, json } = await create(body);
       expect([status, json]).toMatchObject([201, { name: "", timeout: 86_400, grace: 3_600 }]);
@@ -98,7 +98,7 @@ describe("201", () => {
     expect((await create({ schedule: "*-*-1 12:00" })).json).toMatchObject({ schedule: "*-*-1 12:00" });
   });
 
-  test("the limits themselves are allowed; length is counted in characters as people count them", async () => {
+  test("the limits themselves are allowed; length is counted in characters", async () => {
     const body = {
       name: "🙂".repeat(100),
       slug: "x".repeat(100),
@@ -137,7 +137,7 @@ describe("201", () => {
     expect(await shown({ channels: `Hook,${mail.uuid},Hook` })).toBe(both);
   });
 
-  test("the key may stand in the body, and is neither kept nor shown", async () => {
+  test("the key may be in the body, and is neither stored nor shown", async () => {
     const { status, text } = await cast.ask(checksAt(), {
       method: "POST",
       body: { api_key: cast.owner.rw, name: "by body" },
@@ -175,7 +175,7 @@ describe("200", () => {
     },
   );
 
-  test("what was pinged stays so, and only what is given changes", async () => {
+  test("a pinged check keeps its state, and only the given fields change", async () => {
     const { uuid } = await newCheck(cast, { name: "pinged", desc: "kept" });
     await signals(cast, uuid, [{}, {}]);
     const { status, json } = await create({ name: "pinged", tags: "new", unique: ["name"] });
@@ -294,7 +294,7 @@ describe("400", () => {
     expect(refusal(await create(body))).toBe(problem(text));
   });
 
-  test("of several problems the first is told, in the order of the fields and not of the body", async () => {
+  test("of several problems the first is reported, in the order of the fields and not of the body", async () => {
     const body = {
       unique: 1,
       tz: 1,
@@ -315,7 +315,7 @@ describe("400", () => {
     }
   });
 
-  test("channels that are not there, after everything else, and nothing is made", async () => {
+  test("channels that do not exist, after everything else, and nothing is created", async () => {
     const twin = await cast.channel(cast.stranger, { name: "Twin", kind: "email" });
     await cast.channel(cast.stranger, { name: "Twin", kind: "webhook" });
     const key = cast.stranger.rw;
@@ -357,15 +357,12 @@ describe("400", () => {
 });
 
 describe("401", () => {
-  test.each(DIALECTS)(
-    "%s: without a key that somebody has, before the values are looked at",
-    async (dialect) => {
-      for (const version of ALL_VERSIONS) {
-        const call = { path: checksAt(version), method: "POST", body: { timeout: 1 } };
-        expect(await refusedKeys(STAGES[dialect], call)).toEqual(KEYS_REFUSED);
-      }
-    },
-  );
+  test.each(DIALECTS)("%s: without a valid key, before the values are validated", async (dialect) => {
+    for (const version of ALL_VERSIONS) {
+      const call = { path: checksAt(version), method: "POST", body: { timeout: 1 } };
+      expect(await refusedKeys(STAGES[dialect], call)).toEqual(KEYS_REFUSED);
+    }
+  });
 
   test("a key in the body that is no text, none, or hidden behind an empty header", async () => {
     for (const api_key of [null, 1, [cast.owner.rw], { key: cast.owner.rw }, "", "short"]) {

@@ -44,7 +44,7 @@ beforeAll(async () => {
     { signal: new AbortController().signal },
   );
   const now = await readDatabaseClock(database.db);
-  const owner = { email: "owner@example.org", name: "", isOperator: false, checkLimit: null, now };
+  const owner = { email: "owner@example.org", name: "", isAdmin: false, checkLimit: null, now };
   const { id: ownerId } = await createAccount(database.db, owner);
   const secretKey = await secretKeyOf(database.db, null);
   key = (await createProject(database.db, { ownerId, name: "Away", secretKey, now })).apiKey;
@@ -67,7 +67,7 @@ async function ask(path: string, method = "GET") {
   return { status: response.status, json, retryAfter, ms: awakeMs() - startedAt };
 }
 
-test("requests are refused in time and told when to come back, and served again afterwards", async () => {
+test("requests get 503 with Retry-After in time, and are served again afterwards", async () => {
   expect((await ask("/api/v3/checks/")).status).toBe(200);
   proxy.cut();
   for (const [path, method] of [

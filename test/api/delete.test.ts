@@ -115,7 +115,7 @@ describe("200", () => {
 });
 
 describe("401", () => {
-  test.each(DIALECTS)("%s: without a key that somebody has", async (dialect) => {
+  test.each(DIALECTS)("%s: without a valid key", async (dialect) => {
     const stage = STAGES[dialect];
     const { uuid } = await newCheck(stage);
     for (const version of ALL_VERSIONS) {

@@ -62,7 +62,7 @@ describe("200", () => {
     expect(json).toEqual({ flips: [{ timestamp: "2026-11-01T12:00:00+00:00", up: 1 }] });
   });
 
-  test("whoever POSTs is a client that wants the bare array, in the other dialect too", async () => {
+  test("a POST comes from a client that expects the bare array, in the other dialect too", async () => {
     const { uuid } = await flipped(dialect, THREE.slice(0, 1));
     const reply = await dialect.ask(path(uuid).slice(0, -1), { method: "POST", key: dialect.owner.rw });
     expect([reply.status, ups(reply.json)]).toEqual([200, [1]]);
@@ -115,7 +115,7 @@ describe("200", () => {
     }
   });
 
-  test("a flip that was taken back has not happened", async () => {
+  test("a retracted flip is not listed", async () => {
     const { id, uuid } = await flipped(cast, THREE.slice(0, 2));
     const deadlineAt = NOON + 10 * SECOND + 500;
     await inTransaction(cast.db, (tx) => retractFlip(tx, { checkId: id, deadlineAt, at: deadlineAt + 1 }));

@@ -151,7 +151,7 @@ describe("200", () => {
     }
   });
 
-  test("channels stand in the order of their texts", async () => {
+  test("channels are sorted as text", async () => {
     const uuids = [];
     for (const name of ["one", "two", "three"]) {
       uuids.push((await cast.channel(cast.owner, { name, kind: "email" })).uuid);
@@ -178,18 +178,15 @@ describe("200", () => {
 });
 
 describe("401", () => {
-  test.each(DIALECTS)(
-    "%s: without a key that somebody has, whether or not there is a check",
-    async (dialect) => {
-      const stage = STAGES[dialect];
-      const { uuid } = await newCheck(stage);
-      for (const version of ALL_VERSIONS) {
-        for (const name of [uuid, named(uuid), UNKNOWN_UUID]) {
-          expect(await refusedKeys(stage, { path: checksAt(version) + name })).toEqual(KEYS_REFUSED);
-        }
+  test.each(DIALECTS)("%s: without a valid key, whether or not the check exists", async (dialect) => {
+    const stage = STAGES[dialect];
+    const { uuid } = await newCheck(stage);
+    for (const version of ALL_VERSIONS) {
+      for (const name of [uuid, named(uuid), UNKNOWN_UUID]) {
+        expect(await refusedKeys(stage, { path: checksAt(version) + name })).toEqual(KEYS_REFUSED);
       }
-    },
-  );
+    }
+  });
 
   test("a key in the body of a GET or in the address is none", async () => {
     const { uuid } = await newCheck(cast);
@@ -236,7 +233,7 @@ describe("404", () => {
     }
   });
 
-  test("what is neither a UUID as we print it nor a unique key", async () => {
+  test("neither a UUID in our format nor a unique key", async () => {
     const { uuid } = await newCheck(cast);
     for (const name of [
       uuid.toUpperCase(),

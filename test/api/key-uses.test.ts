@@ -43,7 +43,7 @@ describe("uses of keys", () => {
     expect(await writeKeyUses({ uses, database: cast.db })).toBe("idle");
   });
 
-  test("wait while the database is away, and a newer one of the same key wins", async () => {
+  test("wait while the database is down, and a newer one of the same key wins", async () => {
     const uses = new KeyUses();
     const [keyId = 0] = await keyIds(cast.owner.project.id);
     uses.note({ keyId, at: 5_000 });
@@ -52,7 +52,7 @@ describe("uses of keys", () => {
     expect(uses.take(10)).toEqual([{ keyId, at: 5_000 }]);
   });
 
-  test("that are left when the loop is stopped are written, and a failure then holds up nobody", async () => {
+  test("that are left when the loop is stopped are written, and a failure then delays nothing", async () => {
     const projectId = cast.stranger.project.id;
     const [keyId = 0] = await keyIds(projectId);
     const log = createLog({ level: "fatal" });

@@ -116,7 +116,7 @@ function report(what: string, figures: Readonly<Record<string, number>>): void {
 const quantile = (sorted: readonly number[], part: number) =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0;
 
-test("three lists of 10,000 checks at once stay within memory and keep nobody waiting", async () => {
+test("three lists of 10,000 checks at once stay within memory and delay no other request", async () => {
   const before = await program.residentBytes();
   const probe = startProbe();
   const startedMs = performance.now();

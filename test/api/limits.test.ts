@@ -44,7 +44,7 @@ describe("the size of a body", () => {
     }
   });
 
-  test("it is refused before anything is said about keys, and nothing is made", async () => {
+  test("it is rejected before the key is checked, and nothing is created", async () => {
     const before = await countChecks();
     const reply = await cast.ask(checksAt(), {
       method: "POST",
@@ -108,7 +108,7 @@ describe("a body that comes oddly", () => {
     expecting.close();
   });
 
-  test("that stops in the middle is timed out, makes nothing, and holds up nobody", async () => {
+  test("that stops in the middle times out, creates nothing, and delays no other", async () => {
     const before = await countChecks();
     const stuck = await RawConnection.open(portOf(cast));
     stuck.send(post("Content-Length: 100\r\n", '{"name": '));
@@ -142,7 +142,7 @@ describe("a body that comes oddly", () => {
     ["a folded header", "X-Fold: a\r\n b\r\nContent-Length: 2\r\n", "{}"],
     ["a space before the colon", "X-Api-Key2 : x\r\nContent-Length: 2\r\n", "{}"],
     ["a header with a control character", "X-Odd: a\u0000b\r\nContent-Length: 2\r\n", "{}"],
-  ])("%s: refused, nothing is made, and what follows is no request", async (_, headers, body) => {
+  ])("%s: rejected, nothing is created, and the rest is not a request", async (_, headers, body) => {
     const before = await countChecks();
     const connection = await RawConnection.open(portOf(cast));
     connection.send(`${post(headers, body)}${head("GET", checksAt())}\r\n`);
@@ -261,7 +261,7 @@ describe("names that want to be headers or more", () => {
 });
 
 describe("too many requests", () => {
-  test("of one key: 429 with the headers, in every version, whether it stands in the header or in the body", async () => {
+  test("of one key: 429 with the headers, in every version, whether it is in the header or in the body", async () => {
     const { rw: key } = strict.owner;
     let last = Number.POSITIVE_INFINITY;
     for (let asked = 0; asked < 30; asked++) {
@@ -328,7 +328,7 @@ describe("too many requests", () => {
   });
 });
 
-describe("a database that is away", () => {
+describe("a database that is down", () => {
   test("503 as JSON with a time to come back, on every route, and all is well once it is back", async () => {
     const { rw: key } = cut.owner;
     const { uuid } = await newCheck(cut);

@@ -193,7 +193,7 @@ describe("refusals", () => {
     ["listFlips", 400, {}, "seconds=x"],
     ["resumeCheck", 409, { method: "POST" }, ""],
   ] as [ApiEndpoint, number, Asked, string][])(
-    "the example of %s %i is what is said",
+    "the example of %s %i is the actual response",
     async (endpoint, status, asked, query) => {
       const body = { slug: "said", unique: ["slug"] };
       const made = (await cast.ask(`${BASE}/checks/`, { method: "POST", key: cast.owner.rw, body })).json;
@@ -213,7 +213,7 @@ describe("the documents themselves", () => {
     expect(served.servers[0]?.url).toBe(`${cast.site}/api/v3`);
   });
 
-  test("the page runs nothing, may load nothing but letters, and leads back", async () => {
+  test("the page runs no script, loads only fonts, and links back", async () => {
     for (const path of ["/docs/api", "/docs/api/"]) {
       const { status, headers, text } = await cast.ask(path);
       expect(status).toBe(200);

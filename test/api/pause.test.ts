@@ -40,7 +40,7 @@ describe("200", () => {
     }
   });
 
-  test("a check that was up, one that was down, and one in the middle of a run, keep what they have heard", async () => {
+  test("a check that was up, one that was down, and one in the middle of a run, keep their pings", async () => {
     for (const sent of [[{}], [{ action: "fail" }], [{}, { action: "start" }]] as const) {
       const { uuid } = await newCheck(cast);
       await signals(cast, uuid, sent);
@@ -80,7 +80,7 @@ describe("200", () => {
     expect(flips.json).toMatchObject([{ up: 1 }]);
   });
 
-  test("a body is not needed; what stands in it beside the key is not looked at", async () => {
+  test("a body is not needed; other fields than the key are ignored", async () => {
     const { uuid } = await newCheck(cast, { name: "kept" });
     for (const body of [undefined, "", "null", {}, { name: 7, timeout: "x" }]) {
       const { status, json } = await pause(uuid, { body });
@@ -101,7 +101,7 @@ test("400: a body that is no JSON object, before anything else", async () => {
   }
 });
 
-test.each(DIALECTS)("401 (%s): without a key that somebody has", async (dialect) => {
+test.each(DIALECTS)("401 (%s): without a valid key", async (dialect) => {
   const stage = STAGES[dialect];
   const { uuid } = await newCheck(stage);
   for (const version of ALL_VERSIONS) {

@@ -48,7 +48,7 @@ const path = (uuid: string, n: number | string = 1, version = 3) =>
   `/api/v${version}/checks/${uuid}/pings/${n}/body`;
 
 describe("200", () => {
-  test("the bytes as they were sent, always as plain text that nobody may guess at", async () => {
+  test("the bytes as they were sent, always as plain text without sniffing", async () => {
     const body = Buffer.from([0, 255, 10, 13, 0x3c, 0x70, 0x3e]);
     const uuid = await heard(cast, [{ body }, { body: "<p>ā</p>" }]);
     const reply = await cast.ask(path(uuid), { key: cast.owner.rw });

@@ -108,7 +108,7 @@ describe("200", () => {
     expect(pingsOf(json).map(({ n }) => n)).toEqual([5, 4, 3]);
   });
 
-  describe("an account with a limit of its own", () => {
+  describe("an account with its own limit", () => {
     const limit = (count: number | null) =>
       few.db.pool.query("update accounts set ping_log_limit = $1 where id = $2", [
         count,
@@ -116,7 +116,7 @@ describe("200", () => {
       ]);
     afterEach(() => limit(null));
 
-    test("goes by that, and not by the installation's", async () => {
+    test("uses that, and not the limit of the server", async () => {
       const uuid = await heard(few, [{}, {}, {}]);
       await limit(2);
       const { json } = await few.ask(path(uuid), { key: few.owner.rw });

@@ -62,7 +62,7 @@ function askHost(host: string, path: string): Promise<{ status: number; text: st
   });
 }
 
-test("version 3 begins at /v3 on a host of its own", async () => {
+test("version 3 begins at /v3 on a separate host", async () => {
   const { uuid, update_url } = await newCheck(cast.owner.rw);
   expect(update_url).toBe(`https://${API_HOST}/v3/checks/${uuid}`);
   const answer = await askHost(API_HOST, `/v3/checks/${uuid}`);
@@ -123,7 +123,7 @@ describe("keys", () => {
     expect((await cast.ask(`${CHECKS}${uuid}`, { key: other })).status).toBe(403);
   });
 
-  test("a project has no key until one is made", async () => {
+  test("a project has no key until one is created", async () => {
     const project = await sampleProject(cast.db);
     expect(await listApiKeys(cast.db, project.id)).toEqual([]);
     for (const key of [project.pingKey ?? "", project.uuid, project.badgeKey]) {
@@ -168,7 +168,7 @@ describe("limits of accounts", () => {
   });
 });
 
-test("an old flip is listed until somebody cleans up", async () => {
+test("an old flip is listed until it is pruned", async () => {
   const { project, key } = await projectOf({});
   const { id: checkId, uuid } = await sampleCheck(cast.db, { projectId: project.id });
   const now = await cast.now();

@@ -11,7 +11,7 @@ const cast = useCast({ settings: { OVERDUE_API_RATE_LIMIT: String(PER_MINUTE) } 
 const from = (address: string) => ({ "X-Forwarded-For": address });
 
 describe("a key", () => {
-  test("is told what is left of its limit, and refused beyond it", async () => {
+  test("gets what is left of its limit, and is rejected beyond it", async () => {
     const first = await cast.ask(CHECKS, { key: cast.owner.rw });
     expect(first.headers.get("ratelimit-limit")).toBe(String(PER_MINUTE));
     expect(first.headers.get("ratelimit-remaining")).toBe(String(PER_MINUTE - 1));

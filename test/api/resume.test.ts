@@ -52,7 +52,7 @@ describe("200", () => {
     }
   });
 
-  test("it is new again: when it was pinged last is forgotten, how often is not, and it is no flip", async () => {
+  test("it is new again: the last ping is cleared, the number of pings is not, and it is no flip", async () => {
     const uuid = await pausedCheck(cast, { name: "kept", manual_resume: true });
     const { json } = await resume(uuid);
     expect(json).toMatchObject({ name: "kept", status: "new", last_ping: null, n_pings: 1 });
@@ -62,14 +62,14 @@ describe("200", () => {
     expect(await readCheck(cast, uuid)).toMatchObject({ status: "up", n_pings: 2 });
   });
 
-  test("of many at once one resumes, and the others are told that it is not paused", async () => {
+  test("of many at once one resumes, and the others get that it is not paused", async () => {
     const uuid = await pausedCheck(cast);
     const replies = await Promise.all(Array.from({ length: 10 }, () => resume(uuid)));
     const statuses = statusesOf(replies);
     expect(statuses).toEqual([200, ...Array.from({ length: 9 }, () => 409)]);
   });
 
-  test("a body is not needed; what stands in it beside the key is not looked at", async () => {
+  test("a body is not needed; other fields than the key are ignored", async () => {
     for (const body of [undefined, "", "null", {}, { name: 7 }, { api_key: "ignored beside the header" }]) {
       const uuid = await pausedCheck(cast, { name: "kept" });
       expect(await resume(uuid, { body })).toMatchObject({ status: 200, json: { name: "kept" } });
@@ -89,7 +89,7 @@ test("400: a body that is no JSON object, before anything else", async () => {
   }
 });
 
-test.each(DIALECTS)("401 (%s): without a key that somebody has", async (dialect) => {
+test.each(DIALECTS)("401 (%s): without a valid key", async (dialect) => {
   const stage = STAGES[dialect];
   const uuid = await pausedCheck(stage);
   for (const version of VERSIONS_OF[dialect]) {

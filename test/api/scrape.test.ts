@@ -161,7 +161,7 @@ describe("answers 200", () => {
     expect([status, text]).toEqual([200, ""]);
   });
 
-  test("and tells that the key was used", async () => {
+  test("and records the use of the key", async () => {
     await scrape(owner.ro);
     const keys = await listApiKeys(database.db, owner.id);
     const readOnly = keys.find(({ kind }) => kind === "readOnly");
@@ -169,7 +169,7 @@ describe("answers 200", () => {
   });
 });
 
-test("400 to what is no key", async () => {
+test("400 to an invalid key", async () => {
   for (const { status, text } of [
     await scrape("short"),
     await scrape(owner.pingKey),
@@ -206,7 +206,7 @@ test("403 to a read-write key, an unknown one and a revoked one", async () => {
 });
 
 test.each(["/api/v1/metrics/", "/api/v2/metrics", "/api/v3/metrics/"])(
-  "403 at %s, whoever asks: operators have an address of their own",
+  "403 at %s for everyone: server metrics have their own port",
   async (path) => {
     const answers = [await get(path), await get(path, { authorization: `Bearer ${owner.ro}` })];
     expect(answers.map(({ status }) => status)).toEqual([403, 403]);
@@ -232,7 +232,7 @@ test.each([
   expect([response.status, response.headers.get("retry-after")]).toEqual([503, "5"]);
 });
 
-test("429 to a network that has brought too many keys that nobody knows, without asking the database", async () => {
+test("429 to a network with too many unknown keys, without a database query", async () => {
   let asked = 0;
   const counting: Db = {
     query: (statement, values) => {

@@ -69,7 +69,7 @@ describe("the log", () => {
     query.mockRestore();
   });
 
-  test("tells of every request, but of no key, not even of a part of one", () => {
+  test("has every request, but no key, not even a part of one", () => {
     const text = lines.join("");
     expect(lines.filter((line) => line.includes('"msg":"api"')).length).toBeGreaterThan(250);
     expect(text).toContain("a fault of ours");
@@ -84,7 +84,7 @@ describe("the log", () => {
     expect(text.includes(cast.owner.pingKey), "a ping key").toBe(false);
   });
 
-  test("has one object a line, whatever names are made of", async () => {
+  test("has one object per line, whatever characters names contain", async () => {
     const before = lines.length;
     await cast.ask(checksAt(), {
       key: cast.owner.rw,
@@ -98,7 +98,7 @@ describe("the log", () => {
 });
 
 describe("a fault of ours", () => {
-  test("is told without any detail, on every kind of route", async () => {
+  test("is reported without details, on every kind of route", async () => {
     const { uuid, badge_url } = await newCheck(cast);
     const query = vi.spyOn(cast.serverDb, "query");
     query.mockRejectedValue(

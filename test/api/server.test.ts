@@ -95,7 +95,7 @@ describe("the order of refusals", () => {
   });
 });
 
-test("a method that a path does not have is told with those that it has", async () => {
+test("an unsupported method is answered with the supported ones", async () => {
   const uuid = await newCheck();
   const allowed = async (path: string) => (await cast.ask(path, { method: "PUT" })).headers.get("allow");
   expect(await allowed(CHECKS + uuid)).toBe("DELETE, GET, HEAD, OPTIONS, POST");
@@ -103,7 +103,7 @@ test("a method that a path does not have is told with those that it has", async 
 });
 
 describe("a key", () => {
-  test("may stand in the body of a POST, and nowhere else", async () => {
+  test("may be in the body of a POST, and nowhere else", async () => {
     const { rw } = cast.owner;
     expect((await cast.ask(CHECKS, { method: "POST", body: { api_key: rw } })).status).toBe(201);
     expect((await cast.ask(`${CHECKS}?api_key=${rw}`)).status).toBe(401);
@@ -149,7 +149,7 @@ describe("a body", () => {
     expect((await cast.ask(`${CHECKS}${uuid}/pause`, { method: "POST", key })).status).toBe(200);
   });
 
-  test("that is too large is refused, and the connection goes on", async () => {
+  test("that is too large is rejected, and the connection continues", async () => {
     const connection = await connect();
     const size = 2_621_441;
     const head = `POST ${CHECKS} HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${cast.owner.rw}\r\n`;
@@ -221,7 +221,7 @@ describe("fifty identical creates at once", () => {
 });
 
 describe("when something of ours fails", () => {
-  test("the caller hears no details", async () => {
+  test("the client gets no details", async () => {
     const query = vi
       .spyOn(cast.serverDb, "query")
       .mockRejectedValue(new Error("relation secret_table is gone"));
@@ -230,7 +230,7 @@ describe("when something of ours fails", () => {
     expect([reply.status, reply.json]).toEqual([500, { error: "internal server error" }]);
   });
 
-  test("a database that is away is told as such, with a time to come back", async () => {
+  test("a database that is down is 503, with Retry-After", async () => {
     const away = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
     for (const error of [away, new AppError("unavailable", "service unavailable")]) {
       const query = vi.spyOn(cast.serverDb, "query").mockRejectedValue(error);

@@ -139,7 +139,7 @@ describe("200", () => {
     expect(explicit.json).toMatchObject({ success_kw: "b", filter_subject: false, subject: "" });
   });
 
-  test("channels: left alone, taken away, given", async () => {
+  test("channels: unchanged, removed, assigned", async () => {
     const { uuid: channel } = await cast.channel(cast.owner, { name: "Mail", kind: "email" });
     const { uuid } = await newCheck(cast, { channels: channel });
     const shown = async (body: object) => ((await update(uuid, body)).json as Shown)["channels"];
@@ -156,7 +156,7 @@ describe("200", () => {
     expect((await update(uuid, { timeout: 86_400 })).json).toMatchObject({ status: "up", n_pings: 1 });
   });
 
-  test("the key may stand in the body", async () => {
+  test("the key may be in the body", async () => {
     const { uuid } = await newCheck(cast);
     const body = { api_key: cast.owner.rw, desc: "by body" };
     const reply = await cast.ask(checksAt() + uuid, { method: "POST", body });
@@ -215,7 +215,7 @@ describe("at the same time", () => {
     expect(await readCheck(cast, uuid)).toMatchObject(Object.assign({}, ...fields) as object);
   });
 
-  test("an update and a deletion: the check is gone, and the update was before it or is told so", async () => {
+  test("an update and a deletion: the check is gone, and the update came before it or gets 404", async () => {
     for (let round = 0; round < 10; round++) {
       const { uuid } = await newCheck(cast);
       const [updated, deleted] = await Promise.all([
@@ -260,21 +260,18 @@ describe("400", () => {
   });
 });
 
-test.each(DIALECTS)(
-  "401 (%s): without a key that somebody has, whether or not there is a check",
-  async (dialect) => {
-    const stage = STAGES[dialect];
-    const { uuid } = await newCheck(stage);
-    for (const version of ALL_VERSIONS) {
-      for (const name of [uuid, UNKNOWN_UUID]) {
-        const call = { path: checksAt(version) + name, method: "POST", body: { timeout: 1 } };
-        expect(await refusedKeys(stage, call)).toEqual(KEYS_REFUSED);
-      }
+test.each(DIALECTS)("401 (%s): without a valid key, whether or not the check exists", async (dialect) => {
+  const stage = STAGES[dialect];
+  const { uuid } = await newCheck(stage);
+  for (const version of ALL_VERSIONS) {
+    for (const name of [uuid, UNKNOWN_UUID]) {
+      const call = { path: checksAt(version) + name, method: "POST", body: { timeout: 1 } };
+      expect(await refusedKeys(stage, call)).toEqual(KEYS_REFUSED);
     }
-    const readOnly = refusal(await update(uuid, {}, { stage, key: stage.owner.ro }));
-    expect(readOnly).toBe(dialect === "standard" ? "403 wrong api key" : "401 wrong api key");
-  },
-);
+  }
+  const readOnly = refusal(await update(uuid, {}, { stage, key: stage.owner.ro }));
+  expect(readOnly).toBe(dialect === "standard" ? "403 wrong api key" : "401 wrong api key");
+});
 
 test.each(DIALECTS)("403 (%s): another project's check, before its values are judged", async (dialect) => {
   const stage = STAGES[dialect];

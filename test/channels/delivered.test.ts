@@ -64,7 +64,7 @@ const SLACK = { url: `https://hooks.slack.com${SLACK_PATH}` };
 const NTFY = { topic: "overdue" };
 const WEBHOOK = { url_down: "https://hooks.example.org/$STATUS", secret: "" };
 
-test("a group tells each member by itself, disabled ones too, and nobody else", async () => {
+test("a group notifies each member separately, including disabled ones, and no others", async () => {
   const { id: projectId } = await sampleProject(at.db);
   const { id: strangerId } = await sampleProject(at.db);
   const check = await sampleCheck(at.db, { projectId });
@@ -103,7 +103,7 @@ test("a chat that has moved is remembered at its new place", async () => {
   expect(telegram.received.map(({ json }) => json["chat_id"])).toEqual(["-77", "-100077", "-100077"]);
 });
 
-test("a webhook of Slack that is gone disables its channel, and the others hear of it", async () => {
+test("a deleted Slack webhook disables its channel, and the others are notified", async () => {
   const { id: projectId } = await sampleProject(at.db);
   const check = await sampleCheck(at.db, { projectId });
   const gone = await addChannel(at.db, {

@@ -77,7 +77,7 @@ describe("a webhook that consists of URLs", () => {
     },
   );
 
-  test("tells no receiver how to ping, and stays short", async () => {
+  test("reveals the ping URL to no receiver, and stays short", async () => {
     for (const message of Object.values(ALL)) {
       expect(await rendered("webhook", message, config)).not.toContain(CHECK.uuid);
     }

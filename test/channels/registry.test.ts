@@ -114,7 +114,7 @@ test("every kind that sends by HTTP has its golden files, and nothing else has",
   expect(existsSync(join(import.meta.dirname, "golden", "group"))).toBe(false);
 });
 
-test("a kind that is added by one file and one line can be documented, validated, shown, heard and sent", async () => {
+test("a kind that is added by one file and one line can be documented, validated, shown, filtered and sent", async () => {
   type Config = { loft: string };
   // This is the file …
   const pigeon: ChannelKind<Config> = {

@@ -127,9 +127,9 @@ export const OVERRUN: FlipMessage = {
 export const TAKEN_BACK: FlipMessage = {
   ...UP,
   flips: [],
-  corrections: [{ at: DEADLINE, from: "up", to: "down", reason: "timeout", takenBackAt: DEADLINE - HOUR_MS }],
+  corrections: [{ at: DEADLINE, from: "up", to: "down", reason: "timeout", retractedAt: DEADLINE - HOUR_MS }],
   since: DEADLINE - HOUR_MS,
-  reason: "takenBack",
+  reason: "retracted",
   downtimeMs: null,
 };
 
@@ -215,7 +215,7 @@ export const ALL: Readonly<Record<string, AlertMessage>> = {
   ...GOLDEN,
   failed: FAILED,
   overrun: OVERRUN,
-  takenBack: TAKEN_BACK,
+  retracted: TAKEN_BACK,
   disabled: DISABLED,
   operator: OPERATOR,
   operatorOver: { ...OPERATOR, isOver: true },

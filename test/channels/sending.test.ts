@@ -152,7 +152,7 @@ describe.each(KINDS)("%s", (kind) => {
   });
 });
 
-describe("what is final", () => {
+describe("permanent failures", () => {
   test.each([
     { kind: "slack", status: 404, body: "no_service", isFinal: true },
     { kind: "slack", status: 400, body: "invalid_token", isFinal: true },
@@ -207,7 +207,7 @@ describe("a webhook", () => {
     ).toEqual([]);
   });
 
-  test("that would say more than anybody takes is not sent", async () => {
+  test("that would be larger than the limit is not sent", async () => {
     const config = { url_down: "https://hooks.example.org/", body_down: "$BODY".repeat(2_000) };
     const lastPing = { ...DOWN.lastPing, body: "x".repeat(100_000) };
     const result = await send("webhook", { ...DOWN, lastPing } as AlertMessage, { config });
@@ -220,7 +220,7 @@ describe("a webhook", () => {
     expect(receiver.received).toEqual([]);
   });
 
-  test("hears of what it has an address for", () => {
+  test("notifies for events that have a URL", () => {
     const only = { url_up: "https://hooks.example.org/up" };
     const channel = sampleChannel("webhook", only);
     expect((["down", "up", "notice"] as const).map((what) => sender.isSubscribed(channel, what))).toEqual([
@@ -230,7 +230,7 @@ describe("a webhook", () => {
     ]);
   });
 
-  test("that does not hear of going down is tested by coming up", async () => {
+  test("that does not notify when a check goes down is tested with an up message", async () => {
     const config = { url_up: "https://hooks.example.org/$STATUS/$NAME", secret: WEBHOOK_SECRET };
     expect(await send("webhook", TEST, { config })).toMatchObject({ kind: "sent" });
     expect(receiver.received[0]?.path).toBe("/up/TEST");
@@ -261,7 +261,7 @@ describe("a Telegram chat", () => {
     await open("telegram", Promise.resolve(telegram));
   });
 
-  test("that has become another is told at its new place, and the place is kept", async () => {
+  test("that was converted gets its message under the new ID, which is stored", async () => {
     telegram.migrated.set("-1001234567890", -1_009_876_543_210);
     const result = await send("telegram", DOWN);
     expect(result).toMatchObject({ kind: "sent", config: { chat_id: "-1009876543210", thread_id: 7 } });
@@ -297,7 +297,7 @@ describe("a Telegram chat", () => {
 });
 
 describe("ntfy", () => {
-  test("is given the token of the channel, and that of the installation only on the public server", async () => {
+  test("gets the token of the channel, and that of the server only on the public server", async () => {
     const keys = { telegramToken: null, ntfyShToken: "tk_installation" };
     const own = { topic: "a", token: "tk_own-token" };
     const elsewhere = { topic: "a", url: "https://ntfy.example.org" };
@@ -312,7 +312,7 @@ describe("ntfy", () => {
     ]);
   });
 
-  test("hears of what has a priority", async () => {
+  test("notifies for events that have a priority", async () => {
     await open("ntfy");
     const channel = sampleChannel("ntfy", { topic: "a", priority: 0, priority_up: 5 });
     expect((["down", "up", "notice"] as const).map((what) => sender.isSubscribed(channel, what))).toEqual([
@@ -333,7 +333,7 @@ describe("PagerDuty", () => {
     await open("pd", Promise.resolve(pagerDuty));
   });
 
-  test("opens one incident for a check, however often it is told, and resolves it", async () => {
+  test("opens one incident for a check, however often it is notified, and resolves it", async () => {
     await send("pd", DOWN);
     await send("pd", DOWN, { attempt: 2 });
     expect([...pagerDuty.incidents.values()]).toEqual(["critical"]);

@@ -69,14 +69,14 @@ function write(text: string, message: object = {}, chat: object = {}): void {
 
 const look = (offset = 0, now = MONDAY_NOON + 1_000) => connectChats(setUp, { now, offset });
 
-test("nobody is asked while no channel waits", async () => {
+test("Telegram is not polled while no channel waits", async () => {
   // This one stands first, because the others leave channels that wait.
   write("/start abcdefghijklmnopqrstuvwx");
   expect(await look()).toEqual({ offset: 0, isMore: false, trouble: null });
   expect(telegram.received).toEqual([]);
 });
 
-test("the code connects its chat and topic, once, and the chat is told", async () => {
+test("the code connects its chat and topic, once, and the chat is notified", async () => {
   const channel = await waitingChannel();
   const other = await waitingChannel();
   write("hello");
@@ -106,7 +106,7 @@ test("the code connects its chat and topic, once, and the chat is told", async (
   expect(telegram.updates).toHaveLength(1);
 });
 
-test("what was heard and not stored is heard again", async () => {
+test("messages that were not stored are read again", async () => {
   const channel = await waitingChannel();
   write(`/start ${channel.code}`);
   const broken = { ...setUp, http: { send: () => Promise.reject(new Error("killed")) } };
@@ -152,7 +152,7 @@ test("posts in a channel count as well", async () => {
   expect(await configOf(channel)).toMatchObject({ chat_id: "-100500", chat_type: "channel" });
 });
 
-test("trouble with Telegram is told and costs nothing", async () => {
+test("errors of Telegram are reported and lose nothing", async () => {
   const channel = await waitingChannel();
   write(`/start ${channel.code}`);
   const description = "Conflict: terminated by other getUpdates request";
@@ -167,7 +167,7 @@ test("trouble with Telegram is told and costs nothing", async () => {
   expect(await configOf(channel)).toMatchObject({ chat_id: "-42" });
 });
 
-test("a crowd at the bot is heard in turns", async () => {
+test("many messages to the bot are read in batches", async () => {
   const channel = await waitingChannel();
   for (let count = 0; count < 150; count += 1) write("hello");
   write(`/start ${channel.code}`);

@@ -30,9 +30,9 @@ const words = (message: unknown, zone = sampleZone(message)): MessageText =>
   messageText(message as ChannelMessage, { site: SITE, zone });
 
 describe("a check that is down", () => {
-  test("by silence: until when it was expected, and what came last", () => {
+  test("missed deadline: when a ping was expected, and the last ping", () => {
     expect(words(DOWN)).toMatchObject({
-      mood: "bad",
+      tone: "bad",
       subject: "DOWN | Nightly <backup> of *db_1*",
       headline: "Nightly <backup> of *db_1* is DOWN",
       sentences: [
@@ -45,7 +45,7 @@ describe("a check that is down", () => {
     });
   });
 
-  test("by silence from the beginning: that nothing ever came", () => {
+  test("missed deadline without any ping: no pings received yet", () => {
     const { sentences, facts } = words({ ...DOWN, lastPing: null });
     expect(sentences.at(-1)).toBe("No pings have been received yet.");
     expect(facts.at(-1)).toMatchObject({ label: "Last ping", value: "Never" });
@@ -84,7 +84,7 @@ describe("a check that is down", () => {
 
 test("a check that is up again: since when, and how long it was down", () => {
   expect(words(UP)).toMatchObject({
-    mood: "good",
+    tone: "good",
     subject: "UP | Nightly <backup> of *db_1*",
     sentences: [
       "Up since 2026-11-15 06:12 Europe/Riga: a success ping was received.",
@@ -95,7 +95,7 @@ test("a check that is up again: since when, and how long it was down", () => {
   expect(words({ ...UP, downtimeMs: null }).sentences).toHaveLength(1);
 });
 
-test("several changes in one message are told one by one, and every failure is named", () => {
+test("several changes in one message are listed individually, and every failure is named", () => {
   expect(words(MERGED).history).toEqual([
     "2026-11-15 06:00: down, no ping arrived in time",
     "2026-11-15 06:02: up, success ping received",
@@ -119,7 +119,7 @@ test("several changes in one message are told one by one, and every failure is n
   expect({ failures: failures.length, missing }).toEqual({ failures: 50, missing: [] });
 });
 
-test("an alarm that was wrong is taken back in so many words", () => {
+test("a wrong alert is corrected explicitly", () => {
   expect(words(TAKEN_BACK).sentences).toEqual([
     "Correction: the alert from 2026-11-15 06:00 Europe/Riga was wrong. The ping arrived in time, but we recorded it late. The job was not down.",
   ]);
@@ -129,7 +129,7 @@ test("an alarm that was wrong is taken back in so many words", () => {
 
 test("a notice says that it is one, what was not watched, and when", () => {
   expect(words(NOTICE)).toMatchObject({
-    mood: "notice",
+    tone: "notice",
     subject: "NOTICE | monitoring gap: Nightly <backup> of *db_1* and 11 more",
     headline: "Monitoring gap: Nightly <backup> of *db_1* and 11 more",
     sentences: [
@@ -148,17 +148,17 @@ test("a notice says that it is one, what was not watched, and when", () => {
   });
 });
 
-test("a disabled channel and a trouble of the installation are told to whoever can mend it", () => {
+test("a disabled channel and a health problem are reported with advice", () => {
   expect(words(DISABLED)).toMatchObject({
-    mood: "notice",
+    tone: "notice",
     headline: 'The channel "#ops" (slack) was disabled',
     sentences: [expect.stringContaining("HTTP 404"), expect.any(String)],
   });
   expect(words(OPERATOR)).toMatchObject({
-    mood: "bad",
+    tone: "bad",
     subject: "Overdue | Alerts for missing pings are delayed",
   });
-  expect(words({ ...OPERATOR, isOver: true })).toMatchObject({ mood: "good" });
+  expect(words({ ...OPERATOR, isOver: true })).toMatchObject({ tone: "good" });
 });
 
 test("the other checks are counted, and named when they are few", () => {
@@ -169,7 +169,7 @@ test("the other checks are counted, and named when they are few", () => {
   expect(words(DOWN).others?.down.map(({ text }) => text)).toEqual(["Invoices [weekly](x)", "unnamed check"]);
 });
 
-test("nothing gives away the UUID by which a check is pinged", () => {
+test("nothing reveals the UUID of a check", () => {
   for (const message of [
     DOWN,
     UP,

@@ -75,7 +75,7 @@ describe("overdue admin channel", () => {
     );
   });
 
-  test("a test that nobody sends says so and fails, and stands in the log", async () => {
+  test("a test without a running notifier fails with a message, and is in the log", async () => {
     const { uuid } = await added("--kind", "ntfy", "--set", "topic=planted-topic", "priority=5");
     const tested = await channel("test", uuid, "--wait", "0");
     expect(tested.code).toBe(1);
@@ -121,7 +121,7 @@ describe("overdue admin channel", () => {
     expect(err).toContain(words);
   });
 
-  test("says what is not there", async () => {
+  test("reports missing projects and channels", async () => {
     const nowhere = "00000000-0000-4000-8000-000000000000";
     expect((await channel("remove", nowhere)).err).toContain(`No channel with UUID ${nowhere}.`);
     expect((await channel("list", "--project", nowhere)).err).toContain(`No project with UUID ${nowhere}.`);

@@ -20,7 +20,7 @@ async function rowsOf(url: string, sql: string): Promise<Record<string, unknown>
 }
 
 describe("overdue migrate", () => {
-  test("--plan says what is missing and changes nothing; migrate applies it, once", async () => {
+  test("--plan prints pending migrations and changes nothing; migrate applies them, once", async () => {
     const environment = { OVERDUE_DATABASE_URL: await postgres.newDatabase() };
     for (const _ of [1, 2]) {
       const plan = await callOverdue(["migrate", "--plan"], environment);

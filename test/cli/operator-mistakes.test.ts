@@ -135,7 +135,7 @@ describe("the database", () => {
     expectSentence(await runOverdue(["serve"], settings({ OVERDUE_DATABASE_URL: url })), /pg_hba\.conf/);
   });
 
-  test("no privilege on the schema, and tables of somebody else", async () => {
+  test("no privilege on the schema, and tables of another user", async () => {
     await onServer("create role guest login");
     await admit();
     const empty = await postgres.newDatabase();
@@ -235,7 +235,7 @@ describe("files and folders", () => {
   });
 });
 
-test("an address that this machine does not have, and a host name that nobody knows", async () => {
+test("an address that this machine does not have, and an unknown host name", async () => {
   const url = await postgres.newDatabase();
   const elsewhere = await runOverdue(
     ["serve"],

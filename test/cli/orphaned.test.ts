@@ -37,7 +37,7 @@ test("under npm it ends with its shell", async () => {
   await expect.poll(() => isRunning(pid), { timeout: 40_000 }).toBe(false);
 });
 
-test("started by hand it goes on", async () => {
+test("started by hand, it continues", async () => {
   const pid = await orphan({ npm_lifecycle_event: undefined });
   await sleep(1_500);
   expect(isRunning(pid)).toBe(true);

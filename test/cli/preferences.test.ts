@@ -16,7 +16,7 @@ beforeAll(async () => {
 const set = (...options: string[]) => callOverdue(["admin", "set-preferences", ...options], environment);
 
 describe("overdue admin set-preferences", () => {
-  test("shows what is wanted, changes what is given, and leaves the rest", async () => {
+  test("prints the preferences, changes the given ones, and keeps the rest", async () => {
     expect((await set()).out).toBe(
       "ann@example.org: reports monthly, reminders off, time zone from browser, UTC in email.\n",
     );

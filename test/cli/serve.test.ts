@@ -69,7 +69,7 @@ const messagesOf = (out: string) =>
     .split("\n")
     .map((line) => JSON.parse(line) as LogLine);
 
-describe("on an installation that nobody runs yet", () => {
+describe("on a server without an admin", () => {
   const BEGIN = "No admin account yet. Open this link to create one.";
 
   test("each start logs a link that makes the first account, until there is one", async () => {
@@ -105,7 +105,7 @@ describe("on an installation that nobody runs yet", () => {
     await running.ended;
   });
 
-  test("a process without pages, and one behind a proxy that knows everybody, logs none", async () => {
+  test("a process without the role web, and one behind an authenticating proxy, logs none", async () => {
     const settings = await environment();
     for (const [changes, roles] of [
       [{}, "ping,sweeper"],
@@ -208,7 +208,7 @@ describe("a start that cannot succeed ends with code 1 and a sentence", () => {
     });
   });
 
-  test("a database that stays away", async () => {
+  test("a database that stays unavailable", async () => {
     const away = { OVERDUE_DATABASE_URL: "postgres://u@127.0.0.1:1/x", OVERDUE_DATABASE_WAIT: "1" };
     const { code, out, err } = await runOverdue(["serve"], await environment(away));
     expect(code).toBe(1);
@@ -264,7 +264,7 @@ test("a folder or a file that cannot be used ends it with code 2, and the settin
 });
 
 describe("a database that comes and goes", () => {
-  test("a process told to stop while it waits for the database stops with code 0", async () => {
+  test("a process that is stopped while it waits for the database exits with code 0", async () => {
     const away = { OVERDUE_DATABASE_URL: "postgres://u@127.0.0.1:1/x" };
     const running = serve(await environment(away));
     await running.line("waiting for the database");

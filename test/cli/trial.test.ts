@@ -115,7 +115,7 @@ test("it says where to begin, keeps its data, refuses a second start, and stops 
   });
 });
 
-test("a database that is killed comes back, and what a person is told of it is a sentence", async () => {
+test("a database that is killed is restarted, and the terminal shows a sentence about it", async () => {
   const folder = newFolder();
   const port = await freePort();
   const { child, ready, ended } = start(["trial", "--port", String(port)], { cwd: folder });
@@ -265,7 +265,7 @@ test("its database asks for a password, also one of an older release that has as
   }
 });
 
-test.skipIf(process.getuid?.() !== 0)("somebody who is not root can try it too", async () => {
+test.skipIf(process.getuid?.() !== 0)("a user other than root can start it", async () => {
   const folder = newFolder();
   chownSync(folder, NOBODY, NOBODY);
   chmodSync(folder, 0o700);
@@ -281,7 +281,7 @@ test.skipIf(process.getuid?.() !== 0)("somebody who is not root can try it too",
   expect(databaseRuns(folder)).toBe(false);
 });
 
-test("a taken port and a database that is set are told in a sentence, and nothing is begun", async () => {
+test("a used port and a configured database are reported in a sentence, and nothing is created", async () => {
   const taken = createServer();
   await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
   const address = taken.address();

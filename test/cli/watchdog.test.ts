@@ -34,7 +34,7 @@ describe.concurrent("the watchdog", () => {
     },
   );
 
-  test("lets a process go on that was stopped for longer", async (context) => {
+  test("lets a process continue that was stopped for longer", async (context) => {
     const { expect } = context;
     const { child, aliveCount } = start("idle", context);
     await expect.poll(aliveCount).toBeGreaterThan(0);
@@ -46,7 +46,7 @@ describe.concurrent("the watchdog", () => {
     expect(child.exitCode).toBeNull();
   });
 
-  test("lets a process go on that is busy, but gives its event loop turns", async (context) => {
+  test("lets a process continue that is busy, but yields to its event loop", async (context) => {
     const { expect } = context;
     const { child, aliveCount } = start("busy", context);
     await pause(4 * BLOCKED_CPU_MS_MAX);

@@ -46,7 +46,7 @@ describe("A client that is said to need the dialect of the reference", () => {
   });
 });
 
-test("Every call is counted, and nobody else's", () => {
+test("Every call is counted, and no others", () => {
   expect(rows.get("runitor")?.calls).toBe(13);
   expect(rows.get("raw HTTP/1.0")?.calls).toBe(5);
   expect(rows.get("homepage widget")?.calls).toBe(2);

@@ -30,7 +30,7 @@ export function toleratedFields(dialect: Dialect): ReadonlySet<string> {
 export function expectationOf(step: Step, dialect: Dialect): { expectation: Expectation; isJudged: boolean } {
   const { expect, reference, decided = "" } = step;
   const decisions = decided.match(/D\d+/g) ?? [];
-  const isTakenBack = dialect !== "standard" && decisions.some((one) => TAKEN_BACK.has(one));
-  if (reference === undefined || !isTakenBack) return { expectation: expect, isJudged: true };
+  const isRetracted = dialect !== "standard" && decisions.some((one) => TAKEN_BACK.has(one));
+  if (reference === undefined || !isRetracted) return { expectation: expect, isJudged: true };
   return { expectation: reference, isJudged: decisions.every((one) => TAKEN_BACK.has(one)) };
 }

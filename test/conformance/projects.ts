@@ -36,7 +36,7 @@ export async function makeProject(database: Database, setup: Setup): Promise<Cas
   const { channels = [], check_limit: checkLimit } = setup;
   const now = await readDatabaseClock(database);
   const email = `${randomUUID()}@example.org`;
-  const account = { email, name: "", isOperator: false, checkLimit: checkLimit ?? null, now };
+  const account = { email, name: "", isAdmin: false, checkLimit: checkLimit ?? null, now };
   const { id: ownerId } = await createAccount(database, account);
   const secretKey = await secretKeyOf(database, null);
   const made = await createProject(database, { ownerId, name: "Case", secretKey, now });

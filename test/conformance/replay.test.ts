@@ -35,7 +35,7 @@ const step = (path: string, text: string): Step => ({
 });
 
 describe("A replay", () => {
-  test("counts steps and cases that pass and fail, and says what is wrong", async () => {
+  test("counts steps and cases that pass and fail, and reports problems", async () => {
     const steps = [step("/a", "{{uuid:a}}"), step("/{{a}}", "OK"), step("/b", "OK")];
     const answers: Record<string, string> = { "/a": UUID, [`/${UUID}`]: "OK" };
     const report = await played({ steps, answer: (path) => plain(answers[path] ?? "no") });
@@ -56,7 +56,7 @@ describe("A replay", () => {
     expect(report.failures[0]?.problems).toEqual(["no earlier answer gave a"]);
   });
 
-  test("counts a step as failed that nobody answered", async () => {
+  test("counts a step without a response as failed", async () => {
     const answer = () => {
       throw new Error("connection refused");
     };
@@ -64,7 +64,7 @@ describe("A replay", () => {
     expect(report.failures[0]?.problems).toEqual(["no answer: Error: connection refused"]);
   });
 
-  test("counts a step as failed whose expectation names what is not known", async () => {
+  test("counts a step as failed whose expectation has an unknown name", async () => {
     const unknown: Step = {
       send: { method: "GET", path: "/" },
       expect: { status: 200, contains: ["{{x}}"] },
@@ -126,7 +126,7 @@ describe("What a step is held against", () => {
     expect(total(report).unjudged).toBe(0);
   });
 
-  test("is nothing where one decision is taken back and another kept", async () => {
+  test("is nothing if one decision is reverted and another kept", async () => {
     const answer = () => plain("", 500);
     const report = await played({ steps: [decidedBy("D1, D9")], dialect: "healthchecks", answer });
     expect(total(report)).toMatchObject({ steps: 1, passed: 1, unjudged: 1 });

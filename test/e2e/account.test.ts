@@ -151,7 +151,7 @@ test("a password that is too short is refused with a sentence; a good one signs 
   await context.close();
 });
 
-test("an authenticator app is asked for after the password, and a recovery code stands in for it once", async () => {
+test("an authenticator app is required after the password, and a recovery code replaces it once", async () => {
   const email = "totp@example.org";
   const { page, context } = await openAccount(email);
   await setPassword(page);
@@ -269,7 +269,7 @@ test("a session elsewhere is ended, and that browser is signed out", async () =>
   await context.close();
 });
 
-test("what is dangerous asks again who it is when that was long ago, and goes on afterwards", async () => {
+test("a dangerous action requires re-authentication after a while, and continues afterwards", async () => {
   const email = "proof@example.org";
   const { page, context } = await openAccount(email);
   await setPassword(page);
@@ -284,7 +284,7 @@ test("what is dangerous asks again who it is when that was long ago, and goes on
   await context.close();
 });
 
-test("who has an authenticator app is asked for its code as well, and told so", async () => {
+test("a user with an authenticator app is asked for its code as well", async () => {
   const { page, context, complaints } = await openAccount("proof-app@example.org");
   await setPassword(page);
   const { codes } = await setUpApp(page, { isMistyped: false });

@@ -7,7 +7,7 @@ import { useSite } from "./use-site.ts";
 
 const used = useSite();
 
-test("the state of the installation is told: who receives, what waits, which version", async () => {
+test("the state of the server is shown: receiving processes, queues, version", async () => {
   const { page, context, complaints } = await used.open();
   await visit(page, `${used.site.url}/admin/`);
   const text = () => page.locator("main").textContent();
@@ -22,7 +22,7 @@ test("the state of the installation is told: who receives, what waits, which ver
   await context.close();
 });
 
-test("an account gets another limit and the rights of an operator, and the record has both", async () => {
+test("an account gets another limit and admin rights, and both are in the audit log", async () => {
   const email = "colleague@example.org";
   const accountId = await person(used, email);
   const { page, context } = await used.open();
@@ -50,7 +50,7 @@ test("an account gets another limit and the rights of an operator, and the recor
   await context.close();
 });
 
-test("somebody is invited by a link that makes an account", async () => {
+test("a user is invited by a link that creates an account", async () => {
   const { page, context } = await used.open();
   await visit(page, `${used.site.url}/admin/?tab=accounts`);
   await button(page, "Invite someone").click();
@@ -70,7 +70,7 @@ test("somebody is invited by a link that makes an account", async () => {
   await context.close();
 });
 
-test("nobody else gets to see it, nor is it offered to them", async () => {
+test("no other user can see it, and it is not offered to them", async () => {
   const accountId = await person(used, "outsider@example.org");
   const { page, context } = await used.open({ accountId });
   const answer = await page.goto(`${used.site.url}/admin/`);

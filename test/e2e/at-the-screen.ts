@@ -109,7 +109,7 @@ export async function signal(used: UsedSite, check: string, what = "", body?: st
 export async function person(used: UsedSite, email: string): Promise<number> {
   const { database } = used.site;
   const now = await readDatabaseClock(database);
-  const { id } = await createAccount(database, { email, name: "", isOperator: false, checkLimit: null, now });
+  const { id } = await createAccount(database, { email, name: "", isAdmin: false, checkLimit: null, now });
   return id;
 }
 

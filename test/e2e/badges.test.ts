@@ -6,7 +6,7 @@ import { useSite } from "./use-site.ts";
 
 const used = useSite();
 
-test("the chosen badge is shown as a picture, and its address answers everybody with the same one", async () => {
+test("the chosen badge is shown as a picture, and its URL returns the same one to everyone", async () => {
   const room = await openRoom(used);
   const { page, context, complaints } = room;
   await room.go(`/projects/${used.seeded.demo}/badges/`);
@@ -33,7 +33,7 @@ test("the chosen badge is shown as a picture, and its address answers everybody 
   await context.close();
 });
 
-test("one check has a badge of its own, reached from its page", async () => {
+test("a check has its own badge, linked from its page", async () => {
   const room = await openRoom(used);
   const { page, context, complaints } = room;
   await room.make('another "job"');

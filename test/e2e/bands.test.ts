@@ -16,7 +16,7 @@ const addGap = (seconds: number) =>
     [seconds],
   );
 
-test("a gap as short as a restart is not shown; a longer one can be dismissed, and stands below what is down", async () => {
+test("a gap as short as a restart is not shown; a longer one can be dismissed, and is below down checks", async () => {
   const room = await openRoom(used, { name: "Gaps" });
   const { page, context } = room;
   const { id } = await room.make("broken job");
@@ -70,7 +70,7 @@ test("in safe mode every page says so, and an admin confirms that the server is 
 });
 
 // The last one: it ends the server.
-test("a lost connection is shown within seconds, and in sight of somebody who has scrolled", async () => {
+test("a lost connection is shown within seconds, and visible to a user who has scrolled", async () => {
   const { page, context } = await used.open();
   await page.setViewportSize({ width: 900, height: 420 });
   await visit(page, `${used.site.url}/projects/${used.seeded.demo}/checks/`);

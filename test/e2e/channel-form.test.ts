@@ -18,7 +18,7 @@ async function openForm(): Promise<Room> {
   return room;
 }
 
-test("headers, bodies and notices of a webhook are folded away, and come out for a mistake", async () => {
+test("headers, bodies and notices of a webhook are collapsed, and expanded for an error", async () => {
   const { page, context } = await openForm();
   const form = page.getByRole("dialog");
   await expectSeen(form.getByLabel("URL when down"));

@@ -39,7 +39,7 @@ async function withWebhook(name: string): Promise<Room> {
   return room;
 }
 
-test("of which checks a channel hears is chosen at the channel", async () => {
+test("the checks of a channel are chosen at the channel", async () => {
   const room = await withWebhook("Pager");
   const { page, context, complaints } = room;
   const { id } = await room.make("nightly job");
@@ -74,7 +74,7 @@ test("of which checks a channel hears is chosen at the channel", async () => {
 });
 
 describe("a webhook", () => {
-  test("is made in a form, its secret is shown once, and the test shows what the receiver answered", async () => {
+  test("is created in a form, its secret is shown once, and the test shows the response of the receiver", async () => {
     const room = await openRoom(used);
     const { page, context, complaints } = room;
     receiver.behave({ kind: "judge" });
@@ -142,7 +142,7 @@ describe("a webhook", () => {
     await context.close();
   });
 
-  test("is told when a check goes down, and the log has what was sent and answered", async () => {
+  test("is notified when a check goes down, and the log has the request and the response", async () => {
     const room = await withWebhook("Told");
     const { page, context } = room;
     const { id } = await room.make("leaky job");
@@ -189,7 +189,7 @@ describe("a webhook", () => {
   });
 });
 
-test("an address where no mail is sent says so in its row, and which setting sends it", async () => {
+test("an email channel without a mail server shows that in its row, and names the setting", async () => {
   const room = await openRoom(used);
   const { page, context, complaints } = room;
   await room.ask("POST", `/projects/${room.project}/channels`, {

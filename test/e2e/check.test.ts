@@ -92,7 +92,7 @@ describe("everything that came", () => {
 });
 
 describe("editing", () => {
-  test("the form tells the next ten times while one types, names the mistake, saves, and can be undone", async () => {
+  test("the form shows the next ten times while typing, names the error, saves, and can be undone", async () => {
     const { page, context, complaints } = await openCheck("edited job");
     await button(page, "Edit").click();
     const form = page.getByRole("dialog", { name: "Edit edited job" });
@@ -115,7 +115,7 @@ describe("editing", () => {
     await context.close();
   });
 
-  test("another kind of schedule keeps what is written in its language, and begins with a sample otherwise", async () => {
+  test("another kind of schedule keeps text in its own language, and begins with a sample otherwise", async () => {
     const { page, context, complaints } = await openCheck("moody job");
     await button(page, "Edit").click();
     const form = page.getByRole("dialog", { name: "Edit moody job" });
@@ -142,7 +142,7 @@ describe("editing", () => {
     await context.close();
   });
 
-  test("another kind is there at once, and a late answer changes nothing of what was written meanwhile", async () => {
+  test("another kind is shown immediately, and a late response changes nothing that was typed since", async () => {
     const { page, context } = await openCheck("hasty job");
     const held = Promise.withResolvers<void>();
     await page.route("**/web/api/schedule", async (route) => {
@@ -162,7 +162,7 @@ describe("editing", () => {
     await context.close();
   });
 
-  test("what the server refuses stands beside the field", async () => {
+  test("server errors are shown next to the field", async () => {
     const { page, context } = await openCheck("stubborn job");
     await page.keyboard.press("e");
     const form = page.getByRole("dialog", { name: "Edit stubborn job" });
@@ -203,7 +203,7 @@ describe("what can be done", () => {
     await context.close();
   });
 
-  test("a signal is sent by hand, and stands among the runs", async () => {
+  test("a ping is sent manually, and is among the runs", async () => {
     const { page, context } = await openCheck("handmade job");
     await choose(page, "Send a ping now");
     await expectSeen(notice(page, "Sent a success ping to handmade job."));
@@ -223,14 +223,14 @@ describe("what can be done", () => {
     await context.close();
   });
 
-  test("a near miss is named to whoever waits for the first signal", async () => {
+  test("a near miss is explained while waiting for the first ping", async () => {
     const { page, context, id } = await openCheck("mistyped job");
     await fetch(`${used.site.url}/ping/${id.slice(0, -1)}${id.endsWith("0") ? "1" : "0"}`);
     await expectSeen(page.getByText("Received but not matched"));
     await context.close();
   });
 
-  test("a copy is made and opened", async () => {
+  test("a copy is created and opened", async () => {
     const { page, context, id } = await openCheck("first edition", { tags: "prod" });
     await choose(page, "Duplicate");
     await page.waitForURL(
@@ -274,7 +274,7 @@ describe("what can be done", () => {
   });
 });
 
-describe("what somebody else does to it", () => {
+describe("changes by another user", () => {
   /** Somebody who may change the checks of projects, and asks the server as their own page would. */
   async function colleague(email: string, ...projects: string[]) {
     const { database, url } = used.site;
@@ -297,7 +297,7 @@ describe("what somebody else does to it", () => {
     return { ask, context };
   }
 
-  test("a page whose check is deleted says by whom, and takes it back; and comes back when somebody else does", async () => {
+  test("a page whose check is deleted names the user, and restores it; and returns when another user does", async () => {
     const { page, context, complaints, project, id } = await openCheck("doomed job");
     const { ask, ...theirs } = await colleague("deletes@example.org", project);
     await ask("DELETE", `/checks/${id}`);
@@ -363,7 +363,7 @@ describe("beside it", () => {
     await context.close();
   });
 
-  test("an alert is explained step by step, with who was told and how fast", async () => {
+  test("an alert is explained step by step, with its recipients and delays", async () => {
     const { page, context } = await openSeeded("Send invoices");
     await button(page, "Explain this alert").click();
     const drawer = page.getByRole("dialog", { name: "Why Send invoices went down" });
@@ -393,7 +393,7 @@ describe("beside it", () => {
     await context.close();
   });
 
-  test("what is on screen is offered as lines for the API", async () => {
+  test("the current settings are offered as API requests", async () => {
     const { page, context, id } = await openCheck("coded job");
     await page.keyboard.press("c");
     const window = page.getByRole("dialog", { name: "Copy as code" });

@@ -38,7 +38,7 @@ async function openChecks(): Promise<Room> {
 }
 
 describe("finding", () => {
-  test("what is searched for stands in the address, and is still there after a reload", async () => {
+  test("the search is in the URL, and still there after a reload", async () => {
     const { page, context } = await openChecks();
     await page.getByLabel("Search checks").fill("beta");
     await expectSoon(() => names(page)).toEqual(["beta export"]);
@@ -52,7 +52,7 @@ describe("finding", () => {
     await context.close();
   });
 
-  test("a state and a tag narrow the list, and both stand in the address", async () => {
+  test("a status and a tag filter the list, and both are in the URL", async () => {
     const { page, context } = await openChecks();
     await button(page, "2 new").click();
     await expectSoon(() => names(page)).toEqual(["alpha backup", "beta export"]);
@@ -109,7 +109,7 @@ describe("changing", () => {
     await context.close();
   });
 
-  test("what was just done is told beside the bar of the selected rows, and not over it", async () => {
+  test("the last action is shown next to the bar of the selected rows, and not over it", async () => {
     const { page, context } = await openChecks();
     for (const size of [
       { width: 1280, height: 420 },
@@ -135,7 +135,7 @@ describe("changing", () => {
     await context.close();
   });
 
-  test("several rows get tags, which can be taken back", async () => {
+  test("several rows get tags, which can be undone", async () => {
     const { page, context, ...room } = await openChecks();
     // Not all of them have room in a row.
     const tags = async (name: string) => {
@@ -159,7 +159,7 @@ describe("changing", () => {
     await context.close();
   });
 
-  test("several rows get one schedule, which the undo takes back to what each of them had", async () => {
+  test("several rows get one schedule, and the undo restores the schedule of each of them", async () => {
     const { page, context, complaints, ...room } = await openChecks();
     const expected = async () => {
       const { rows } = await room.ask<{ rows: CheckRow[] }>("GET", `/projects/${room.project}/checks`);
@@ -223,7 +223,7 @@ describe("changing", () => {
     await context.close();
   });
 
-  test("a check is deleted from its menu or as a picked row, and taken back at once or from the bin", async () => {
+  test("a check is deleted from its menu or as a selected row, and restored immediately or from the trash", async () => {
     const { page, context, complaints } = await openChecks();
     await row(page, "alpha backup").hover();
     await button(page, "Actions for alpha backup").click();
@@ -248,7 +248,7 @@ describe("changing", () => {
   });
 });
 
-test("a new check tells what it will expect, is refused with a sentence, and is made with its line", async () => {
+test("a new check shows what it will expect, is rejected with a sentence, and is created with its line", async () => {
   const { page, context } = await openChecks();
   await button(page, "New check").click();
   const form = page.getByRole("dialog", { name: "New check" });
@@ -288,7 +288,7 @@ test("a new check takes a schedule in the words of systemd, as it is typed", asy
 });
 
 describe("with the keyboard", () => {
-  test("/ searches, j and k move, x picks, p pauses what is picked, Escape lets go", async () => {
+  test("/ searches, j and k move, x selects, p pauses the selection, Escape clears it", async () => {
     const { page, context } = await openChecks();
     await page.keyboard.press("/");
     await page.keyboard.type("alpha");
@@ -341,7 +341,7 @@ describe("with the keyboard", () => {
     await context.close();
   });
 
-  test("Ctrl+K finds a check by a few letters and a page by its name, also from a field", async () => {
+  test("Ctrl+K finds a check by a few characters and a page by its name, also from a field", async () => {
     const { page, context, project } = await openChecks();
     await page.getByLabel("Search checks").focus();
     await page.keyboard.press("Control+k");

@@ -67,7 +67,7 @@ test("who may only look is offered nothing to change, neither by the pointer nor
   for (const one of [context, room.context]) await one.close();
 });
 
-test("a row names the channels that hear of its check, as they are now", async () => {
+test("a row names the current channels of its check", async () => {
   const room = await openList("told");
   const { page, context } = room;
   const mail = { kind: "email", name: "Night shift", config: { value: "night@example.org" }, checks: "*" };
@@ -82,7 +82,7 @@ test("a row names the channels that hear of its check, as they are now", async (
   await context.close();
 });
 
-test("a row turns late by the clock alone, and moves to those that need somebody", async () => {
+test("a row becomes late by the clock alone, and moves to those that need attention", async () => {
   const { page, context, ids, ...room } = await openList("slow job", "other job");
   for (const id of ids) await signal(used, id);
   // Expected in half an hour, as if the last signal had come that much less than its period ago.
@@ -106,7 +106,7 @@ test("a row turns late by the clock alone, and moves to those that need somebody
   await context.close();
 });
 
-test("who was away is told what broke, what has healed and what is new since then", async () => {
+test("a returning user sees what broke, what recovered and what is new", async () => {
   // Nobody has had the page open before: leaving it would be noted as a visit, a moment later.
   const { page, context, ...room } = await openRoom(used);
   const broken = await room.make("broken");
@@ -142,7 +142,7 @@ test("with Shift everything between two rows is picked, and with Ctrl a row open
   await context.close();
 });
 
-test("what could not be taken back is told, in the list and on the page of the check", async () => {
+test("a failed undo is reported, in the list and on the page of the check", async () => {
   const { page, context, ids, ...room } = await openList("short-lived", "gone as well");
   const gone = (id: string | undefined) => sql("delete from checks where uuid = $1", [id]);
   await box(page, "short-lived").click();

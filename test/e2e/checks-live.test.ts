@@ -86,7 +86,7 @@ test("a flip is read out once, and counted in the title, in the rail and in the 
   await context.close();
 });
 
-test("what the page shows already is not read out, however long somebody else has been writing", async () => {
+test("visible content is not announced again, however long another user has been writing", async () => {
   const room = await openRoom(used);
   const { page, context } = room;
   const { id } = await room.make("early job");
@@ -131,7 +131,7 @@ test.each([
   await context.close();
 });
 
-test("two tabs of one browser both hear, and what one does the other shows", async () => {
+test("two tabs of one browser both get updates, and each shows the changes of the other", async () => {
   const room = await openRoom(used);
   const { page, context } = room;
   const { id } = await room.make("shared job");
@@ -150,7 +150,7 @@ test("two tabs of one browser both hear, and what one does the other shows", asy
   await context.close();
 });
 
-test("what is made or deleted elsewhere comes and goes on this screen", async () => {
+test("checks created or deleted elsewhere appear and disappear on this screen", async () => {
   const room = await openRoom(used);
   const { page, context } = room;
   await room.make("stays");
@@ -176,7 +176,7 @@ test("when the connection comes back, what was missed is caught up", async () =>
   await context.close();
 });
 
-test("while the database is away the page says so, and goes on by itself when it is back", async () => {
+test("while the database is down the page says so, and continues when it is back", async () => {
   const room = await openRoom(used);
   const { page, context } = room;
   const { id } = await room.make("patient job");

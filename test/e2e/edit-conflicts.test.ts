@@ -26,7 +26,7 @@ const settingsOf = async ({ ask, id }: Open) => (await ask<CheckPage>("GET", `/c
 const name = (form: Locator) => form.getByLabel("Name", { exact: true });
 const question = ({ page }: Room) => page.getByRole("alertdialog", { name: "Discard unsaved changes?" });
 
-test("who saves second is told what the first has changed, and overwrites it only by choice", async () => {
+test("the second user to save sees the changes of the first, and overwrites them only by choice", async () => {
   const room = await openForm();
   const { form, page, context, ask, id } = room;
   await name(form).fill("mine");
@@ -59,7 +59,7 @@ test("reload begins the form anew with what the other has saved", async () => {
   await context.close();
 });
 
-test("a channel that a check got meanwhile is no conflict", async () => {
+test("a channel that a check got in the meantime is no conflict", async () => {
   const room = await openForm();
   const { form, context, ask, id } = room;
   await name(form).fill("mine");
@@ -72,7 +72,7 @@ test("a channel that a check got meanwhile is no conflict", async () => {
   await context.close();
 });
 
-test("who edits a channel second is told, too", async () => {
+test("the second user to edit a channel is warned, too", async () => {
   const room = await openRoom(used);
   const { page, context, ask, project } = room;
   const config = { url_down: "https://ops.example.org/down" };
@@ -93,7 +93,7 @@ test("who edits a channel second is told, too", async () => {
   await context.close();
 });
 
-test("who sets the schedule of several checks second is told, too", async () => {
+test("the second user to set the schedule of several checks is warned, too", async () => {
   const room = await openRoom(used);
   const { page, context, ask, project } = room;
   const cron = { kind: "cron", schedule: "15 6 * * *", tz: "UTC" };
@@ -116,7 +116,7 @@ test("who sets the schedule of several checks second is told, too", async () => 
   await context.close();
 });
 
-test("who renames a project second is told, and may reload or overwrite", async () => {
+test("the second user to rename a project is warned, and may reload or overwrite", async () => {
   const room = await openRoom(used, { name: "Old house" });
   const { page, context, ask, project } = room;
   await room.go(`/projects/${project}/settings/`);

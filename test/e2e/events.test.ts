@@ -89,7 +89,7 @@ test("a range of time and a zone are kept in the address, and shown again from i
   await context.close();
 });
 
-test("on a phone the choice of times is folded away until somebody wants it or the address has it", async () => {
+test("on a phone the time range is collapsed until it is opened or the URL has it", async () => {
   const room = await openRoom(used, { screen: "phone" });
   const { page, context } = room;
   const url = `/projects/${room.project}/events/`;

@@ -27,7 +27,7 @@ async function ownerLink(): Promise<string> {
   return printed() ?? "";
 }
 
-test("the owner comes in by the link, tests address and mail, makes a check and sees its first signal", async () => {
+test("the owner signs in by the link, tests URL and email, creates a check and sees its first ping", async () => {
   const { page, context, complaints } = await used.open({ signedIn: false });
   const link = await ownerLink();
   await visit(page, link);

@@ -66,7 +66,7 @@ test.each<[Screen, Density]>([
   },
 );
 
-test("a view of its own is drawn by the script alone", async () => {
+test("a saved view is drawn by the script alone", async () => {
   const room = await openRoom(used);
   const { page, context, project } = room;
   await room.make("some job");

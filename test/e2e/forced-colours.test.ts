@@ -51,7 +51,7 @@ test("the list: its page, the pressed filter, the row of the keyboard and the pa
   await context.close();
 });
 
-test("a check: its days, the switch of the chart, who is told, and the entry of a menu", async () => {
+test("a check: its days, the switch of the chart, its channels, and a menu item", async () => {
   const { check } = await firstCheckOf(used.site, used.seeded.demo);
   const { page, context } = await openForced(`/checks/${check}/details/`);
   await expectSeen(page.locator(".ninety i"));

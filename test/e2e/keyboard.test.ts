@@ -70,7 +70,7 @@ const stateOf = (page: Page, name: string) =>
     .locator(".state-word")
     .textContent();
 
-test("a check is made, found, picked with another, paused, and taken back", async () => {
+test("a check is created, found, selected with another, paused, and undone", async () => {
   const { page, context, complaints, ...room } = await openJobs();
   await room.go(`/projects/${room.project}/checks/`);
   await expectSeen(page.getByRole("link", { name: "gamma sync" }));
@@ -108,7 +108,7 @@ test("a check is made, found, picked with another, paused, and taken back", asyn
   await context.close();
 });
 
-test("Escape clears the search and leads to the list, where keys go on; where nothing was found the field stays", async () => {
+test("Escape clears the search and returns to the list, where keys continue; without results the field stays", async () => {
   const { page, context, ...room } = await openJobs();
   await room.go(`/projects/${room.project}/checks/`);
   await expectSeen(page.getByRole("link", { name: "gamma sync" }));
@@ -143,7 +143,7 @@ test("Escape clears the search and leads to the list, where keys go on; where no
   await context.close();
 });
 
-test("a bar, a menu and a row that go away leave the focus beside where they were", async () => {
+test("a bar, a menu and a row that disappear leave the focus next to where they were", async () => {
   const { page, context, ...room } = await openJobs();
   await room.go(`/projects/${room.project}/checks/`);
   await expectSeen(page.getByRole("link", { name: "gamma sync" }));
@@ -224,7 +224,7 @@ test("a run that was opened by its address is closed without losing the focus", 
   await context.close();
 });
 
-test("a channel is added, somebody is invited, palette and help are opened and closed", async () => {
+test("a channel is added, a user is invited, palette and help are opened and closed", async () => {
   const { page, context, ...room } = await openJobs();
   await room.go(`/projects/${room.project}/channels/`);
   await tabTo(page, "Add channel");
@@ -282,7 +282,7 @@ test("the palette opens what was typed, however fast", async () => {
   await context.close();
 });
 
-test("what was just done is taken back within a window, by keys, by the pointer and by its letter", async () => {
+test("the last action is undone within a window, by keys, by the pointer and by its shortcut", async () => {
   const { page, context, complaints, first, ...room } = await openJobs();
   await room.go(`/checks/${first}/details/`);
   await page.clock.install();

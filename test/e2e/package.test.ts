@@ -85,7 +85,7 @@ test("the command runs, also as a trial with its threads and its pages", async (
   expect(await ended).toMatchObject({ code: 0, err: "" });
 });
 
-test("an older Node is told what to do", async () => {
+test("an older Node gets a message that says what to do", async () => {
   const script = `Object.defineProperty(process.versions, "node", { value: "20.20.2" });
     await import(${JSON.stringify(COMMAND)});`;
   const told = run(process.execPath, ["--input-type=module", "--eval", script]);

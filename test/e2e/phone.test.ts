@@ -122,7 +122,7 @@ test.each([
   await context.close();
 });
 
-test("what a swipe does stands in the menu of the row too", async () => {
+test("swipe actions are in the menu of the row too", async () => {
   const { page, context } = await openList(FEW);
   await row(page, "job 02").getByRole("button").tap();
   await page.getByRole("menuitem", { name: "Pause" }).tap();

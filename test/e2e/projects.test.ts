@@ -6,7 +6,7 @@ import { useSite } from "./use-site.ts";
 
 const used = useSite();
 
-test("a project is made by its name alone, and its empty page tells how to begin", async () => {
+test("a project is created by its name alone, and its empty page shows how to begin", async () => {
   const { page, context, complaints } = await used.open();
   await visit(page, `${used.site.url}/`);
   await button(page, "New project").click();
@@ -20,7 +20,7 @@ test("a project is made by its name alone, and its empty page tells how to begin
   await context.close();
 });
 
-test("a card counts states and names what changed last; what is down stands first", async () => {
+test("a card counts statuses and names the last change; down checks come first", async () => {
   const room = await openRoom(used, { name: "Zebra" });
   const { page, context } = room;
   const { id } = await room.make("stripes");
@@ -71,7 +71,7 @@ test("the switcher leads to another project without loading the page anew", asyn
   await context.close();
 });
 
-test("somebody else's project is not there for a stranger", async () => {
+test("a project of other users is not found by a non-member", async () => {
   const accountId = await person(used, "stranger@example.org");
   const { page, context } = await used.open({ accountId });
   // One that is there and one that is not are answered alike.

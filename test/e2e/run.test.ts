@@ -28,7 +28,7 @@ async function openCheck(): Promise<Room & { id: string }> {
   return { ...room, id };
 }
 
-test("a run opens under its own address, its neighbours are a key away, and Escape closes it", async () => {
+test("a run opens under its own URL, its neighbors are a key away, and Escape closes it", async () => {
   const { page, context, complaints } = await openCheck();
   await rows(page).first().getByRole("link").click();
   await page.waitForURL(/\/runs\/2\/$/);
@@ -74,7 +74,7 @@ test("the output is downloaded as it came", async () => {
   await context.close();
 });
 
-test("colours of a terminal are left out of what is shown and compared, and stay in the file and the copy", async () => {
+test("terminal colors are removed from the display and the comparison, and stay in the file and the copy", async () => {
   const room = await openRoom(used);
   const { page, context } = room;
   const { id } = await room.make("colourful job");
@@ -99,7 +99,7 @@ test("colours of a terminal are left out of what is shown and compared, and stay
   await context.close();
 });
 
-test("a mail is shown decoded, with its sender and subject", async () => {
+test("an email is shown decoded, with its sender and subject", async () => {
   const room = await openRoom(used);
   const { page, context } = room;
   const { id } = await room.make("mailing job");

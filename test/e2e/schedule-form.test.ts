@@ -23,7 +23,7 @@ async function openForm(settings: object = CRON): Promise<Room & { form: Locator
 const settingsOf = async (room: Room, id: string) =>
   (await room.ask<CheckPage>("GET", `/checks/${id}`)).settings;
 
-test("what is wrong with an expression is said beside it, while it is typed", async () => {
+test("the problem of an expression is shown next to it, while typing", async () => {
   const { form, page, context } = await openForm();
   const field = form.getByLabel("Cron expression");
   for (const [text, problem] of [

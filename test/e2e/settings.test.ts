@@ -46,7 +46,7 @@ async function join(room: Room, email: string): Promise<Page> {
   return theirs.page;
 }
 
-test("a new name is shown at once in the rail, and stands in the record with what it was before", async () => {
+test("a new name is shown immediately in the sidebar, and is in the audit log with the old one", async () => {
   const { page, context, complaints } = await openSettings("Old house");
   await part(page, "Name").getByLabel("Project name").fill("New house");
   await button(part(page, "Name"), "Save").click();
@@ -61,7 +61,7 @@ test("a new name is shown at once in the rail, and stands in the record with wha
   await context.close();
 });
 
-test("somebody is invited, comes in, gets another role with a way back, and is removed", async () => {
+test("a user is invited, joins, gets another role with undo, and is removed", async () => {
   const room = await openSettings("Club");
   const { page, context } = room;
   const theirs = await join(room, "guest@example.org");
@@ -84,7 +84,7 @@ test("somebody is invited, comes in, gets another role with a way back, and is r
   await context.close();
 });
 
-test("whoever cannot invite because no mail is sent is told so instead of being offered it", async () => {
+test("a user who cannot invite without a mail server is told so instead", async () => {
   const accountId = await person(used, "mailless@example.org");
   const room = await openRoom(used, { name: "Quiet house", accountId });
   await room.go(`/projects/${room.project}/settings/`);

@@ -24,7 +24,7 @@ async function mailedLink(to: string, path: string): Promise<string> {
   return linkIn(toThem()) ?? "";
 }
 
-test("a mailed link signs in once, and leads to the page that was wanted", async () => {
+test("an email link signs in once, and leads to the requested page", async () => {
   const email = "reader@example.org";
   await person(used, email);
   const { page, context, complaints } = await used.open({ signedIn: false });
@@ -64,7 +64,7 @@ test("an address without an account is answered in the same words, and gets no l
   await context.close();
 });
 
-test("somebody new comes in by an invitation that was mailed", async () => {
+test("a new user joins by an emailed invitation", async () => {
   const room = await openRoom(used, { name: "Guild" });
   const { page, context } = room;
   await room.make("guarded job");
@@ -84,7 +84,7 @@ test("somebody new comes in by an invitation that was mailed", async () => {
   await context.close();
 });
 
-test("who signs out is asked to sign in again, also whoever kept the cookie", async () => {
+test("after signing out, sign-in is required again, even with the old cookie", async () => {
   const { page, context } = await used.open();
   const kept = await context.cookies();
   await visit(page, `${used.site.url}/projects/${used.seeded.demo}/checks/`);

@@ -69,7 +69,7 @@ test("without a channel the way to the first one is offered, and a check that co
   await context.close();
 });
 
-test("a channel that is disabled notifies nobody", async () => {
+test("a disabled channel sends no notifications", async () => {
   const room = await openDown([WEBHOOK]);
   const { page, context } = room;
   await button(band(room), "Notify ops hook").click();

@@ -30,7 +30,7 @@ test("the public address is tried, and lines for a proxy are there", async () =>
   await context.close();
 });
 
-test("a mail that cannot go out shows why", async () => {
+test("an email that cannot be sent shows the reason", async () => {
   const { page, context, complaints } = await openWelcome();
   await button(page, "Send test email").click();
   const outcome = await expectSeen(page.locator(".notice.is-bad"));
@@ -39,7 +39,7 @@ test("a mail that cannot go out shows why", async () => {
   await context.close();
 });
 
-test("the first check is made, a mistyped signal is named, and the right one is seen", async () => {
+test("the first check is created, a mistyped ping is explained, and the correct one is shown", async () => {
   const { page, context, complaints } = await openWelcome();
   await page.getByLabel("Name").fill("nightly backup");
   await button(page, "Create check").click();
@@ -56,7 +56,7 @@ test("the first check is made, a mistyped signal is named, and the right one is 
   await context.close();
 });
 
-test("the owner is told by mail with one press, and the step says so", async () => {
+test("an email channel for the owner is added with one click, and the step shows it", async () => {
   const room = await openWelcome();
   const { page, context, complaints } = room;
   const step = page.locator(".step", { has: page.getByRole("heading", { name: "Notification channel" }) });
@@ -71,7 +71,7 @@ test("the owner is told by mail with one press, and the step says so", async () 
   await context.close();
 });
 
-test("whoever sees the first signal before anybody is told sees that mended, too", async () => {
+test("a user who sees the first ping before any channel exists can add one there, too", async () => {
   const room = await openWelcome();
   const { page, context, complaints } = room;
   await page.getByLabel("Name").fill("nightly backup");
@@ -86,7 +86,7 @@ test("whoever sees the first signal before anybody is told sees that mended, too
   await context.close();
 });
 
-test("a channel that is switched off tells nobody, and the step says so", async () => {
+test("a disabled channel sends nothing, and the step says so", async () => {
   const room = await openWelcome();
   const { page, context, complaints } = room;
   const config = { url_down: "https://hooks.example.org/down" };
@@ -109,7 +109,7 @@ test("a channel that is switched off tells nobody, and the step says so", async 
   await context.close();
 });
 
-test("another way leads to the gallery, and nobody has to go it", async () => {
+test("another channel leads to the gallery, and the step can be skipped", async () => {
   const { page, context } = await openWelcome();
   await expectSeen(page.getByText("You can do this later. Until then, no notifications are sent."));
   await page.getByRole("link", { name: "Add another channel" }).click();

@@ -1,18 +1,18 @@
-// Chance that can be repeated: a small generator of random numbers from a seed, and what is drawn from it.
+// Reproducible randomness: a small random number generator with a seed.
 
 export type Chance = {
-  /** From 0 up to 1, without it. */
+  /** From 0 to 1, exclusive. */
   fraction(): number;
   /** A whole number, both ends included. */
   between(least: number, most: number): number;
-  /** One of them. */
+  /** One of the items. */
   pick<T>(from: readonly T[]): T;
 };
 
 /** The same seed gives the same numbers. */
 export function chanceFrom(seed: number): Chance {
   let state = seed >>> 0;
-  // mulberry32: short, and good enough to choose moments and sizes.
+  // mulberry32: short, and good enough to choose times and sizes.
   const fraction = () => {
     state = (state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(state ^ (state >>> 15), state | 1);

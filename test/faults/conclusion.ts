@@ -1,5 +1,5 @@
-// The end of every scenario: everything is healed, what was held back is applied, and what was promised is held
-// against what is there.
+// The end of every scenario: connections are restored, spooled signals are applied, and acknowledged signals are
+// compared with recorded ones.
 import type { Figures, Found } from "./scenario.ts";
 import type { Entry } from "./signals/send.ts";
 import { judge } from "./signals/verdict.ts";
@@ -8,23 +8,23 @@ import type { Stage } from "./stage/stage.ts";
 import type { WatermarkWatch } from "./stage/watermark-watch.ts";
 
 const DRAIN_MS_MAX = 120_000;
-/** Two seconds are promised; the rest is for the sender, who shares the machine. */
+/** The guaranteed time is two seconds; the rest is for the sender, which shares the machine. */
 const ANSWER_MS_MAX = 3_000;
 
 export type Findings = {
   figures?: Figures;
   complaints?: readonly string[];
   watch?: WatermarkWatch;
-  /** Where 503 is what the scenario provokes. */
+  /** Whether the scenario provokes 503. */
   mayRefuse?: (entry: Entry) => boolean;
-  /** Markers whose loss is the scenario's doing. */
+  /** Markers whose loss is caused by the scenario. */
   forgiven?: ReadonlySet<string>;
   drainMsMax?: number;
-  /** Answers take longer because the scenario keeps them from coming. */
+  /** Responses take longer because of the scenario. */
   mayBeSlow?: boolean;
 };
 
-/** Waits until everything is applied, and judges. The load must have ended. */
+/** Waits until everything is applied, and evaluates the result. The load must have ended. */
 export async function conclude(stage: Stage, findings: Findings = {}): Promise<Found> {
   const { figures = {}, complaints = [], watch, mayRefuse = () => false, forgiven = new Set() } = findings;
   const { drainMsMax = DRAIN_MS_MAX, mayBeSlow = false } = findings;
@@ -39,7 +39,7 @@ export async function conclude(stage: Stage, findings: Findings = {}): Promise<F
     all.push(`${watched.tooLate} signals appeared in the log after the watermark had passed them`);
   }
   if (!mayBeSlow && verdict.slowestMs > ANSWER_MS_MAX) {
-    all.push(`an answer took ${verdict.slowestMs} ms`);
+    all.push(`a response took ${verdict.slowestMs} ms`);
   }
   return {
     tally: verdict.tally,

@@ -1,4 +1,5 @@
-// Overload and outages in brief: the process answers /healthz throughout, recovers, and loses nothing it promised.
+// Short versions of overload and outages: the process answers /healthz throughout, recovers, and loses nothing it
+// acknowledged.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { embeddedPostgres } from "../support/postgres-binaries.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres.ts";
@@ -6,7 +7,7 @@ import { LIVENESS, LIVENESS_CHECKS } from "./scenarios/liveness.ts";
 import { onStage } from "./stage/stage.ts";
 import { tinyRun } from "./tiny-run.ts";
 
-/** A bound for what hangs. */
+/** A time limit. */
 const TIMEOUT_MS = 600_000;
 
 let postgres: PostgresServer;

@@ -1,5 +1,5 @@
-// The fault run: `npm run faults -- link-cut --json`. It breaks things on purpose and holds what was acknowledged
-// against what was recorded. With --json the last line is one object for machines.
+// The fault tests: `npm run faults -- link-cut --json`. Breaks things on purpose and compares acknowledged signals
+// with recorded ones. With --json the last line is a JSON object.
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
 import { onOrphaned } from "../../src/cli/private-postgres.ts";
@@ -53,15 +53,15 @@ async function main(args: readonly string[]): Promise<number> {
   return isGood ? 0 : 1;
 }
 
-/** Says how it ended; false when that is not how it should. */
+/** Prints the result; false if it is not as expected. */
 function conclude(report: Report, planted: Planted | null): boolean {
   const { tally, complaints, skipped } = report;
   console.log(`\n${describeTally(tally)}`);
   for (const one of skipped) console.log(`skipped   ${one}`);
-  for (const one of complaints) console.log(`NOT HELD  ${one}`);
+  for (const one of complaints) console.log(`VIOLATED  ${one}`);
   if (planted === null) return complaints.length === 0;
   const seen = seenOf(planted, report);
-  console.log(`The planted fault was ${seen > 0 ? "seen" : "NOT SEEN"}: ${planted.shows} ${seen}`);
+  console.log(`The planted fault was ${seen > 0 ? "detected" : "NOT DETECTED"}: ${planted.shows} ${seen}`);
   return seen > 0;
 }
 
@@ -76,7 +76,7 @@ const OPTIONS = {
   help: { type: "boolean" },
 } as const;
 
-/** What the arguments ask for, or what is wrong with them. */
+/** Parses the arguments, or returns the problem. */
 function readArguments(args: readonly string[]): Choice | string {
   let parsed;
   try {
@@ -91,10 +91,10 @@ function readArguments(args: readonly string[]): Choice | string {
     return `--seed and --signals take a whole number, up to ${SEED_MAX} and ${BACKLOG_MAX}.`;
   }
   const planted = parsed.values.planted === undefined ? null : (PLANTED[parsed.values.planted] ?? undefined);
-  if (planted === undefined) return `Faults that can be planted: ${Object.keys(PLANTED).join(", ")}.`;
+  if (planted === undefined) return `Available faults: ${Object.keys(PLANTED).join(", ")}.`;
   const names = parsed.positionals.length > 0 ? parsed.positionals : planted ? [planted.scenario] : null;
   const unknown = names?.find((name) => !SCENARIOS.some((scenario) => scenario.name === name));
-  if (unknown !== undefined) return `There is no scenario "${unknown}".`;
+  if (unknown !== undefined) return `Unknown scenario "${unknown}".`;
   const size: Size = tiny ? "tiny" : quick || planted !== null ? "quick" : "full";
   const run: Run = {
     say: (text) => console.log(`${new Date().toISOString().slice(11, 19)} ${text}`),
@@ -108,14 +108,14 @@ function readArguments(args: readonly string[]): Choice | string {
   return { help, json, scenarios, planted, run };
 }
 
-/** Null when it is not given, NaN when it is none. */
+/** Null if it is not given, NaN if it is not a number. */
 function wholeNumber(text: string | undefined, max: number): number | null {
   if (text === undefined) return null;
   const value = Number(text);
   return Number.isInteger(value) && value >= 1 && value <= max ? value : Number.NaN;
 }
 
-// What was started here ends with this process, however that comes about; see stage/guardian.ts.
+// Everything that was started here ends with this process, however it ends; see stage/guardian.ts.
 function endBecause(reason: string): void {
   console.error(`ended by ${reason}`);
   process.exit(130);

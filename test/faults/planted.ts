@@ -1,12 +1,12 @@
-// Faults that are put in on purpose, to prove that a run would see them. Each is a module that the process under
-// test loads before the program; the product itself knows nothing of them.
+// Planted faults, to prove that a run would detect them. Each is a module that the process under test loads before
+// the program; the product itself does not contain them.
 import { fileURLToPath } from "node:url";
 import type { Report } from "./run-scenarios.ts";
 
 export type Planted = {
   about: string;
   module: string;
-  /** The scenario that has to see it. */
+  /** The scenario that must detect it. */
   scenario: string;
   /** A count, or a figure of the scenario, that must not be 0 then. */
   shows: string;
@@ -14,13 +14,13 @@ export type Planted = {
 
 export const PLANTED: Readonly<Record<string, Planted>> = {
   "answer-first": {
-    about: "the answer is sent before the signal is committed",
+    about: "the response is sent before the signal is committed",
     module: fileURLToPath(new URL("./planted/answer-first.ts", import.meta.url)),
     scenario: "link-cut",
     shows: "lost",
   },
   "mail-answer-first": {
-    about: "the 250 to a mail is sent before its signals are durable",
+    about: "the 250 for an email is sent before its signals are durable",
     module: fileURLToPath(new URL("./planted/mail-answer-first.ts", import.meta.url)),
     scenario: "mail",
     shows: "lost",
@@ -32,50 +32,50 @@ export const PLANTED: Readonly<Record<string, Planted>> = {
     shows: "duplicated",
   },
   "unsynced-commit": {
-    about: "the database confirms before its disk has it",
+    about: "the database confirms a commit before it is on disk",
     module: fileURLToPath(new URL("./planted/unsynced-commit.ts", import.meta.url)),
     scenario: "sync-first",
     shows: "sync-first.answered_too_early",
   },
   "eager-watermark": {
-    about: "an intake vouches for what it has not applied",
+    about: "an intake publishes a watermark beyond what it has applied",
     module: fileURLToPath(new URL("./planted/eager-watermark.ts", import.meta.url)),
     scenario: "link-cut",
     shows: "link-cut.watermark_ahead",
   },
   "watermark-ignored": {
-    about: "the sweeper fires by the clock, whatever those who receive vouch for",
+    about: "the sweeper ignores the watermarks",
     module: fileURLToPath(new URL("./planted/watermark-ignored.ts", import.meta.url)),
     scenario: "sweeper-still",
     shows: "sweeper-still.false_alarms",
   },
   "no-excuse": {
-    about: "time in which nobody could receive excuses nothing",
+    about: "a blind interval excuses nothing",
     module: fileURLToPath(new URL("./planted/no-excuse.ts", import.meta.url)),
     scenario: "all-stopped",
     shows: "all-stopped.false_alarms",
   },
   "loss-unwritten": {
-    about: "a process that is given up leaves no blind time",
+    about: "a lost process leaves no blind interval",
     module: fileURLToPath(new URL("./planted/loss-unwritten.ts", import.meta.url)),
     scenario: "disk-lost",
     shows: "disk-lost.false_alarms",
   },
   "settled-first": {
-    about: "a message counts as sent once somebody has claimed it",
+    about: "a message counts as sent once it is claimed",
     module: fileURLToPath(new URL("./planted/settled-first.ts", import.meta.url)),
     scenario: "owed-kills",
     shows: "owed-kills.lost",
   },
   "fresh-key": {
-    about: "every try at a message has a key of its own",
+    about: "every attempt of a message has its own key",
     module: fileURLToPath(new URL("./planted/fresh-key.ts", import.meta.url)),
     scenario: "owed-kills",
     shows: "owed-kills.duplicated",
   },
 };
 
-/** What the run found of a planted fault. */
+/** The result of the run for a planted fault. */
 export function seenOf({ shows }: Planted, { tally, figures }: Report): number {
   const counts: Readonly<Record<string, number>> = { ...tally, ...figures };
   return counts[shows] ?? 0;

@@ -1,17 +1,17 @@
-// Runs scenarios one after the other and adds up what they found. Nothing is printed here but progress.
+// Runs scenarios one after the other and adds up their results. Prints only progress.
 import { addTallies, type Figures, NO_TALLY, type Run, type Scenario, type Tally } from "./scenario.ts";
 
 export type Report = {
   tally: Tally;
-  /** By scenario, with its name and a dot in front. */
+  /** By scenario, prefixed with its name and a dot. */
   figures: Figures;
-  /** One sentence for everything that did not hold. */
+  /** One sentence for each violation. */
   complaints: string[];
   /** Scenarios that could not be run, with the reason. */
   skipped: string[];
 };
 
-/** A scenario that breaks off is a complaint, and the others still run. */
+/** A scenario that throws is a complaint, and the others still run. */
 export async function runScenarios(scenarios: readonly Scenario[], run: Run): Promise<Report> {
   const report: Report = { tally: NO_TALLY, figures: {}, complaints: [], skipped: [] };
   for (const scenario of scenarios) {
@@ -29,14 +29,14 @@ export async function runScenarios(scenarios: readonly Scenario[], run: Run): Pr
       Object.assign(report.figures, named(scenario.name, { ...result.tally, ...result.figures, seconds }));
       report.tally = addTallies(report.tally, result.tally);
       for (const complaint of result.complaints) {
-        say(`DID NOT HOLD: ${complaint}`);
+        say(`VIOLATED: ${complaint}`);
         report.complaints.push(`${scenario.name}: ${complaint}`);
       }
       say(`${describeTally(result.tally)}; ${describeFigures(result.figures)}; ${seconds} s`);
     } catch (error) {
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      say(`BROKE OFF: ${text}`);
-      report.complaints.push(`${scenario.name}: broke off: ${text.split("\n")[0]}`);
+      say(`FAILED: ${text}`);
+      report.complaints.push(`${scenario.name}: failed: ${text.split("\n")[0]}`);
     }
   }
   return report;

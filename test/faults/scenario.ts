@@ -1,43 +1,43 @@
-// What a fault scenario is, and what it hands back: counts that can be added up, figures of its own, and in
-// words whatever did not hold.
+// The interface of a fault scenario and its result: counts that can be added up, its own figures, and violations as
+// sentences.
 
 /** The counts of every scenario, and their sums for a whole run. */
 export type Tally = {
-  /** Signals that were answered 200 or 201. */
+  /** Signals that got 200 or 201. */
   acknowledged: number;
   /** Rows of the log that belong to signals of this run, acknowledged or not. */
   recorded: number;
-  /** Acknowledged, and not in the log as they were sent. */
+  /** Acknowledged, and not in the log as sent. */
   lost: number;
   /** Rows beyond the first of the same signal. */
   duplicated: number;
-  /** Signals that were answered 503. */
+  /** Signals that got 503. */
   refused: number;
 };
 
 export const NO_TALLY: Tally = { acknowledged: 0, recorded: 0, lost: 0, duplicated: 0, refused: 0 };
 
-/** Numbers by name; the name of the scenario is put in front of it. */
+/** Numbers by name, prefixed with the name of the scenario. */
 export type Figures = Record<string, number>;
 
-/** What a scenario found; `complaints` is empty when everything held. */
+/** The result of a scenario; `complaints` is empty if there is no violation. */
 export type Found = { tally: Tally; figures: Figures; complaints: string[] };
 
-/** `skipped`: why the scenario cannot be run on this machine. */
+/** `skipped`: why the scenario cannot run on this machine. */
 export type Result = Found | { skipped: string };
 
 export type Run = {
-  /** A line for people, while it runs. */
+  /** Prints a progress line. */
   say: (text: string) => void;
-  /** full: as it should be run before a release. quick: minutes. tiny: seconds, for the check of a change. */
+  /** full: as run before a release. quick: minutes. tiny: seconds, for the check of a change. */
   size: Size;
-  /** The seed of everything that is left to chance. */
+  /** The seed of all random choices. */
   seed: number;
-  /** Signals that the backlog holds; null for what the size says. */
+  /** Number of signals in the backlog; null: according to the size. */
   backlogSignals: number | null;
   /** Modules that the processes under test load first: planted faults. */
   preloads: readonly string[];
-  /** Leave files behind, for a look at what went wrong. */
+  /** Keep files, for debugging. */
   keepFiles: boolean;
 };
 
@@ -60,7 +60,7 @@ export function addTallies(one: Tally, other: Tally): Tally {
   };
 }
 
-/** One of three, by the size of the run. */
+/** One of three values, by the size of the run. */
 export function bySize<T>({ size }: Run, choice: Record<Size, T>): T {
   return choice[size];
 }

@@ -1,5 +1,5 @@
-// The fault run in brief, as part of every check: what was acknowledged is there once, and a program that breaks
-// its promise would be seen. The three share a server and run side by side, because each of them mostly waits.
+// A short fault run, part of every check: acknowledged signals are recorded once, and a planted violation is
+// detected. The three share a server and run concurrently, because each of them mostly waits.
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { embeddedPostgres } from "../support/postgres-binaries.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres.ts";
@@ -9,7 +9,7 @@ import { onStage, type Stage } from "./stage/stage.ts";
 import { tinyRun } from "./tiny-run.ts";
 
 const CHECKS = 8;
-/** A bound for what hangs: a quiet machine needs a tenth of it. */
+/** A time limit; a quiet machine needs a tenth of it. */
 const TIMEOUT_MS = 600_000;
 
 let postgres: PostgresServer;
@@ -29,7 +29,7 @@ describe.concurrent("under faults", { timeout: TIMEOUT_MS }, () => {
     const { tally, complaints } = await play({ database: "honest", parts: playBriefly });
     expect(complaints).toEqual([]);
     expect(tally).toMatchObject({ lost: 0, duplicated: 0 });
-    // At least those by which the two processes got to know the checks.
+    // At least the pings that made the checks known to the two processes.
     expect(tally.acknowledged).toBeGreaterThanOrEqual(2 * CHECKS);
   });
 

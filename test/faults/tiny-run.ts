@@ -1,10 +1,10 @@
-// The smallest run there is, as the tests of every check play it.
+// The smallest run, used by the tests of every check.
 import { PLANTED } from "./planted.ts";
 import type { Run } from "./scenario.ts";
 
 const SEED = 4;
 
-/** A run without words, with a planted fault if one is named. Throws for a name that there is not. */
+/** A silent run, with a planted fault if one is named. Throws for an unknown name. */
 export function tinyRun(planted?: string): Run {
   return {
     say: () => {},

@@ -1,9 +1,9 @@
-// Waiting with an end: until a condition holds, or until it has taken too long.
+// Waiting with a time limit for a condition.
 import { setTimeout as sleep } from "node:timers/promises";
 
 const POLL_MS = 50;
 
-/** Asks again and again; false when it did not hold in time. What the question throws counts as no. */
+/** Polls; false if the condition did not hold in time. Errors count as false. */
 export async function until(
   holds: () => Promise<boolean> | boolean,
   { withinMs, pollMs = POLL_MS }: { withinMs: number; pollMs?: number },
@@ -13,14 +13,14 @@ export async function until(
     try {
       if (await holds()) return true;
     } catch {
-      // Not yet: most of what is asked here is away on purpose.
+      // Not yet: most of the systems queried here are down on purpose.
     }
     if (performance.now() >= deadline) return false;
     await sleep(pollMs);
   }
 }
 
-/** As above, for what must come: throws with these words when it does not. */
+/** The same, but throws with this text if the condition does not hold in time. */
 export async function demand(
   holds: () => Promise<boolean> | boolean,
   { withinMs, what }: { withinMs: number; what: string },

@@ -1,11 +1,11 @@
-// Signals survive the way to bytes and back whatever they hold, and bytes that are no signal are refused.
+// Signals are encoded and decoded without loss, and bytes that are not a signal are rejected.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { AcceptedSignal } from "../../src/core/signal.ts";
 import { decodeSignal, decodeSignals, encodeSignal, encodeSignals } from "../../src/intake/accepted-codec.ts";
 import { signalOf } from "./support/batches.ts";
 
-/** Any sequence of code units, broken surrogates and NUL included. */
+/** Any sequence of code units, including broken surrogates and NUL. */
 const text = fc
   .array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 40 })
   .map((units) => String.fromCharCode(...units));
@@ -88,7 +88,7 @@ describe("A signal", () => {
 });
 
 describe("Bytes that are no signal", () => {
-  test("never throw, and what is taken for a signal can be written again", () => {
+  test("never throw, and every decoded signal can be encoded again", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         const decoded = decodeSignal(bytes);

@@ -1,5 +1,5 @@
-// An attacker makes the intake refuse pings in every way it can. A bystander's alert is on time all the same, and a check
-// whose own ping was refused is not reported as down.
+// An attacker makes the intake reject pings in every possible way. Alerts of other checks are still on time, and a
+// check whose own ping was rejected is not reported as down.
 import { randomBytes, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -19,7 +19,7 @@ import { signal } from "./scripted-ports.ts";
 
 const database = useDatabase();
 const TEST_MS_MAX = 180_000;
-/** From the deadline on; in between lie the watermark's lag, a heartbeat and a sweep. */
+/** From the deadline on, including the watermark's lag, a heartbeat and a sweep. */
 const ON_TIME_MS = 15_000;
 const GRACE_SECONDS = 60;
 const ATTACKER = "203.0.113.9";
@@ -51,7 +51,7 @@ afterEach(async () => {
   await receiving.stop();
 });
 
-/** A check that is down in so many seconds unless it pings. */
+/** A check that goes down in this many seconds unless it is pinged. */
 async function dueIn(seconds: number): Promise<CheckWithState> {
   const now = await readDatabaseClock(database.db);
   const lastPingAt = now + seconds * 1_000 - (3_600 + GRACE_SECONDS) * 1_000;
@@ -70,7 +70,7 @@ async function send(
   return (await intake.accept(accepted, { create, network })).kind;
 }
 
-/** Sweeps as the sweeper does, without waiting for everything to settle after the start. */
+/** Sweeps like the sweeper, without waiting for heartbeats to settle after the start. */
 async function sweep(): Promise<void> {
   const { now, visibility } = await readIntakes(database.db);
   await sweepDeadlines(database.db, { now, visibility });
@@ -137,7 +137,7 @@ describe("a bystander's alert is on time", () => {
   );
 
   test(
-    "while mail connections of many networks fill the port",
+    "while SMTP connections of many networks fill the port",
     async () => {
       const server = mailServer({
         intake: receiving.intake,
@@ -166,7 +166,7 @@ describe("a bystander's alert is on time", () => {
           const greeting = await client.hear();
           if (!greeting.startsWith("220")) return;
           await client.say("EHLO client.example.org");
-          // In the middle of a message: closing it may cost somebody a ping.
+          // In the middle of a message: closing it may lose a ping.
           await client.say("MAIL FROM:<a@example.org>");
         });
         await Promise.all(batch.map((one) => one.catch(() => {})));
@@ -184,7 +184,7 @@ test(
   "a check whose own ping was refused is not reported as down",
   async () => {
     const [own, bystander] = [await dueIn(4), await dueIn(4)];
-    // This intake has never seen the check, so its ping waits with those of strangers, where there is no room.
+    // This intake has never seen the check, so its ping waits with those of unknown targets, where there is no room.
     const flood = Array.from({ length: 30_000 }, () => send({ target: { by: "uuid", uuid: randomUUID() } }));
     const refused = await send({ target: { by: "uuid", uuid: own.uuid } }, { network: "198.51.100.7" });
     expect(refused).toBe("busy");
@@ -197,7 +197,7 @@ test(
     );
     expect(rows).toContainEqual({ check_id: own.id, network: null });
     expect(rows).toContainEqual({ check_id: null, network: ATTACKER });
-    // It still fires for the silence that follows, once its job had time to retry.
+    // It still fires for the next missing ping, after its job had time to retry.
     const later = (own.downAt ?? 0) + 2 * 3_600_000;
     await sweepDeadlines(database.db, { now: later + 1_000, visibility: { watermarkAt: later, blind: [] } });
     expect(await storedRow(database, own.id)).toMatchObject({ status: "down" });

@@ -1,4 +1,4 @@
-// The direct intake on scripted ports: order, numbers, doubt, the detour and its end, refusals, stopping.
+// The intake on scripted ports: order, numbers, doubt, the spool fallback and its end, rejections, stopping.
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -43,7 +43,7 @@ describe("while the database answers", () => {
     expect(database.uas()).toEqual(["1", "2", "3", "huge"]);
   });
 
-  test("each sender gets what became of its own signal", async () => {
+  test("each sender gets the outcome of its own signal", async () => {
     const { ping, database, known } = scripted();
     database.unknown.add(nameOf(OTHER));
     known.add(nameOf(OTHER));
@@ -52,7 +52,7 @@ describe("while the database answers", () => {
     expect(known.has(nameOf(OTHER))).toBe(false);
   });
 
-  test("a check is made for a signal that asks for it, and for no other", async () => {
+  test("a check is created only for a signal that requests it", async () => {
     const { ping, database, known } = scripted();
     database.unknown.add(nameOf(OTHER));
     expect(await ping("a", { target: OTHER })).toBe("unknown");
@@ -82,7 +82,7 @@ describe("while the database answers", () => {
   });
 });
 
-describe("when the database is away", () => {
+describe("when the database is down", () => {
   test("signals are spooled under their numbers, and replayed in order when it is back", async () => {
     const { intake, ping, database, spool } = scripted();
     await ping("1");
@@ -143,7 +143,7 @@ describe("when the database is away", () => {
     database.behaviour = "away";
     const at = intake.now();
     const answers = await Promise.all([ping("a"), ping("b", { target: OTHER, at })]);
-    // The second one was in the batch that the database did not take: it may be recorded, but is not promised.
+    // The second one was in the batch that the database did not accept: it may be recorded, but is not acknowledged.
     expect(answers).toEqual(["recorded", "busy"]);
     expect(spool.batches[0]?.signals).toHaveLength(2);
     expect(await ping("c", { target: OTHER })).toBe("busy");
@@ -161,7 +161,7 @@ describe("when the database is away", () => {
     expect(await ping("a", { create: true })).toBe("recorded");
   });
 
-  test("nothing is promised any more when the lease is over", async () => {
+  test("nothing is acknowledged after the lease has ended", async () => {
     let mayPromise = true;
     const { intake, ping, database } = scripted({ mayPromise: () => mayPromise });
     database.behaviour = "away";
@@ -172,7 +172,7 @@ describe("when the database is away", () => {
   });
 });
 
-describe("the end of the detour", () => {
+describe("the end of the fallback", () => {
   test("comes under constant load, in order, without a second batch in flight and without a refusal", async () => {
     const { intake, ping, database, spool } = scripted();
     database.behaviour = "away";
@@ -182,7 +182,7 @@ describe("the end of the detour", () => {
       for (let i = 0; i < 4; i += 1) answers.push(ping(String((count += 1))));
     }, 2);
     await expect.poll(() => spool.batches.length).toBeGreaterThan(3);
-    // Slower than batches are made on the detour: without waiting for it, the end would never come.
+    // Slower than batches are created during the fallback: without waiting for it, the fallback would never end.
     database.delayMs = 40;
     database.behaviour = "answers";
     await expect.poll(() => intake.state().isSpooling).toBe(false);
@@ -251,29 +251,29 @@ describe("the end of the detour", () => {
   });
 });
 
-describe("promised signals that cannot be recorded any more", () => {
+describe("acknowledged signals that cannot be recorded any more", () => {
   test("are counted by reason; those that were only spooled, or answered, are not", async () => {
     const { intake, ping, database, known } = scripted();
     const gone = { by: "uuid" as const, uuid: randomUUID() };
     known.add(nameOf(gone));
     database.unknown.add(nameOf(gone)).add(nameOf(OTHER));
     database.behaviour = "away";
-    // The last of them is in the batch whose end was in doubt, but its sender was refused.
+    // The last of them is in the batch in doubt, but its sender was rejected.
     const answers = [ping("1"), ping("2", { target: gone }), ping("3", { target: OTHER })];
     expect(await Promise.all(answers)).toEqual(["recorded", "recorded", "busy"]);
     expect(await ping("4", { target: gone })).toBe("recorded");
     database.behaviour = "answers";
     await expect.poll(() => intake.state().isSpooling).toBe(false);
     expect(intake.state().dropped).toEqual({ unknown: 2, ambiguous: 0 });
-    // Directly, its sender is told.
+    // Recorded directly, its sender is notified.
     expect(await ping("5", { target: gone })).toBe("unknown");
     expect(intake.state()).toMatchObject({ dropped: { unknown: 2, ambiguous: 0 }, rejectedCount: 0 });
-    // The first was recorded, only later; what is recorded directly is no replay.
+    // The first was recorded later; directly recorded signals are not replays.
     expect(await ping("6")).toBe("recorded");
     expect(intake.state().replayedCount).toBe(1);
   });
 
-  test("or were put aside are counted apart", async () => {
+  test("or were quarantined are counted separately", async () => {
     const results: SignalResult[] = ["rejected", "ambiguous", "recorded"];
     const database = new ScriptedDatabase();
     const { intake, ping, spool } = scripted({
@@ -297,7 +297,7 @@ describe("promised signals that cannot be recorded any more", () => {
 });
 
 describe("without a spool, or when it is full", () => {
-  test("a short trouble is waited out", async () => {
+  test("a short outage is waited out", async () => {
     const { ping, database } = scripted({ spoolless: true });
     database.behaviour = "away";
     const first = ping("1");
@@ -305,14 +305,14 @@ describe("without a spool, or when it is full", () => {
     const second = ping("2");
     database.behaviour = "answers";
     expect(await Promise.all([first, second])).toEqual(["busy", "recorded"]);
-    // The first one was not promised, and keeps its number all the same.
+    // The first one was not acknowledged, and keeps its number anyway.
     expect(database.applied.map(({ ua, seq }) => [ua, seq])).toEqual([
       ["1", 1],
       ["2", 2],
     ]);
   });
 
-  test("a long one refuses everybody, at once after a while, and that is blind time", async () => {
+  test("during a long one every ping is rejected, after a while immediately, and that is a blind interval", async () => {
     const { intake, ping, database } = scripted({ spoolless: true });
     database.behaviour = "away";
     const at = intake.now();
@@ -357,7 +357,7 @@ describe("without a spool, or when it is full", () => {
     expect(database.uas()).toEqual(["1", "2", "3"]);
   });
 
-  test("one that hangs keeps nobody waiting", async () => {
+  test("one that hangs delays no sender", async () => {
     const { ping, database, spool } = scripted();
     database.behaviour = "away";
     spool.delayMs = 3_000;
@@ -385,11 +385,11 @@ describe("without a spool, or when it is full", () => {
       targets: [{ target, from: at, to: at }],
       networks: [{ network: "192.0.2.2", from: at, to: at }],
     });
-    intake.forgetAttributed(state.attributed);
+    intake.markRefusalsStored(state.attributed);
     expect(intake.state().attributed).toEqual({ targets: [], networks: [] });
   });
 
-  test("while nothing can be promised to anybody, a refusal may be for any check", async () => {
+  test("while no ping can be accepted, a rejection may be for any check", async () => {
     const { intake, ping, database } = scripted({ spoolless: true });
     database.behaviour = "away";
     expect(await ping("1", { network: "192.0.2.1" })).toBe("busy");
@@ -409,7 +409,7 @@ describe("without a spool, or when it is full", () => {
     expect(intake.state().queued).toBe(5_100);
     const { attributed, refusingSinceAt } = intake.state();
     expect(refusingSinceAt).toBeNull();
-    // A stranger names as many targets as it likes; beyond a hundred its network is noted instead.
+    // A client can name any number of targets; beyond a hundred its network is recorded instead.
     expect(attributed.targets).toHaveLength(100);
     expect(attributed.networks).toMatchObject([{ network: "192.0.2.1" }]);
     database.delayMs = 0;
@@ -475,11 +475,11 @@ describe("without a spool, or when it is full", () => {
     await Promise.all(strangers);
   });
 
-  // In a process of its own: a loop that never leaves microtasks would stop the test runner, timeouts included.
+  // In a separate process: a loop that never leaves microtasks would block the test runner, including timeouts.
   test.each(["no-spool", "full-spool"])(
     "more signals than one batch leave timers running (%s)",
     async (which) => {
-      const script = fileURLToPath(new URL("./support/refuse-a-crowd.ts", import.meta.url));
+      const script = fileURLToPath(new URL("./support/reject-many.ts", import.meta.url));
       const { stdout } = await promisify(execFile)(process.execPath, [script, which], {
         timeout: 30_000,
         killSignal: "SIGKILL",
@@ -501,7 +501,7 @@ describe("without a spool, or when it is full", () => {
 });
 
 describe("commits that the database has lost", () => {
-  test("are given once more when somebody notices", async () => {
+  test("are sent again when it is noticed", async () => {
     const { intake, ping, database } = scripted();
     for (const word of words(1, 5)) await ping(word);
     const { intakeId } = intake.state().confirmed;
@@ -540,7 +540,7 @@ describe("commits that the database has lost", () => {
     expect(database.skipped).toEqual([]);
   });
 
-  test("and are too old to be known are skipped and told", async () => {
+  test("and are no longer kept are skipped and reported", async () => {
     let ms = awakeMs();
     const { intake, ping, database } = scripted({ monotonic: () => ms });
     for (const word of words(1, 3)) await ping(word);
@@ -556,7 +556,7 @@ describe("commits that the database has lost", () => {
     expect(database.uas()).toEqual(["4", "5"]);
   });
 
-  test("a batch that somebody else has applied under the same number is not taken for ours", async () => {
+  test("a batch that another process has applied under the same number is not mistaken for ours", async () => {
     const { intake, ping, database } = scripted();
     database.lastSeq.set(intake.state().confirmed.intakeId, 1);
     expect(await ping("1")).toBe("busy");
@@ -627,7 +627,7 @@ describe("a new id", () => {
     expect(database.applied).toMatchObject([{ intakeId, seq: 1 }]);
   });
 
-  test("leaves a spool that answers no more behind, and loses nothing that was promised", async () => {
+  test("abandons a spool that does not respond, and loses no acknowledged signal", async () => {
     const { intake, ping, database, spool } = scripted();
     const old = intake.state().confirmed.intakeId;
     database.behaviour = "away";
@@ -657,7 +657,7 @@ describe("stopping", () => {
     expect(new Set(await Promise.all(answers))).toEqual(new Set(["recorded"]));
   });
 
-  test("during the detour gives the database everything it can", async () => {
+  test("during the fallback records as much as possible in the database", async () => {
     const { intake, ping, database } = scripted();
     database.behaviour = "away";
     for (const word of words(1, 5)) await ping(word);
@@ -678,7 +678,7 @@ describe("stopping", () => {
     expect(spool.batches.map(({ seq }) => seq)).toEqual([1]);
   });
 
-  test("does not go on beyond its time, however much is spooled", async () => {
+  test("does not exceed its time limit, however much is spooled", async () => {
     const { intake, ping, database, spool } = scripted();
     database.behaviour = "away";
     for (const word of words(1, 20)) await ping(word);

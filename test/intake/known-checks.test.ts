@@ -1,4 +1,4 @@
-// What the intakes of a machine know survives a restart, is bounded, ends after 30 days, and is found at once.
+// Known checks survive a restart, are limited, expire after 30 days, and are found immediately.
 import fc from "fast-check";
 import { spawnSync } from "node:child_process";
 import { closeSync, openSync, readdirSync, readFileSync, statSync, writeFileSync, writeSync } from "node:fs";
@@ -29,7 +29,7 @@ async function open(folder: string, options: Partial<KnownChecksOptions> = {}): 
 }
 
 describe("A target", () => {
-  test("is known once it was remembered, until it is forgotten", async () => {
+  test("is known once it was added, until it is removed", async () => {
     const known = await open(temporaryFolder());
     expect(known.knows(uuid(1), T0)).toBe(false);
     known.remember(uuid(1), T0);
@@ -37,7 +37,7 @@ describe("A target", () => {
     expect(
       [uuid(1), uuid(2), slug("key", "nightly"), slug("key", "daily")].map((one) => known.knows(one, T0)),
     ).toEqual([true, false, true, false]);
-    known.forget(uuid(1));
+    known.remove(uuid(1));
     expect(known.knows(uuid(1), T0)).toBe(false);
   });
 
@@ -50,13 +50,13 @@ describe("A target", () => {
     expect(known.knows(uuid(1), T0 + 60 * DAY)).toBe(true);
   });
 
-  test("survives a restart, and so does that it was forgotten", async () => {
+  test("survives a restart, and so does its removal", async () => {
     const folder = temporaryFolder();
     const first = await open(folder);
     for (let number = 1; number <= 1_000; number += 1) first.remember(uuid(number), T0);
     first.remember(slug("key", "nightly"), T0);
     await first.save();
-    first.forget(uuid(7));
+    first.remove(uuid(7));
     await first.close();
     const second = await open(folder);
     expect(second.state()).toMatchObject({ count: 1_000, unsaved: 0, failed: null });
@@ -87,7 +87,7 @@ describe("A target", () => {
     expect((await open(folder)).knows(uuid(1), T0)).toBe(true);
   });
 
-  test("that another intake of the machine remembers or forgets is soon known here too", async () => {
+  test("that another intake of the machine adds or removes is soon known here too", async () => {
     const folder = temporaryFolder();
     const [one, two] = [await open(folder), await open(folder)];
     one.remember(uuid(1), T0);
@@ -99,7 +99,7 @@ describe("A target", () => {
       [true, true],
       [true, true],
     ]);
-    one.forget(uuid(2));
+    one.remove(uuid(2));
     await one.save();
     await two.save();
     expect(two.knows(uuid(2), T0)).toBe(false);
@@ -121,7 +121,7 @@ test("Intakes that begin at the same moment share one new file", async () => {
   const folder = temporaryFolder();
   const intakes = await Promise.all(Array.from({ length: 6 }, () => open(folder)));
   for (const [index, known] of intakes.entries()) known.remember(uuid(index), T0);
-  // One that found the file held by another writes with its next save.
+  // One that found the file locked by another writes with its next save.
   const savedStates = async () => {
     await Promise.all(intakes.map((known) => known.save()));
     return intakes.map((known) => known.state());
@@ -140,7 +140,7 @@ describe("The bound", () => {
     expect(known.knows(uuid(100), now)).toBe(true);
   });
 
-  test("holds for the file as well, and what is too old leaves it", async () => {
+  test("also applies to the file, and old entries are deleted from it", async () => {
     const folder = temporaryFolder();
     const first = await open(folder);
     for (let number = 1; number <= 50; number += 1) first.remember(uuid(number), T0);
@@ -167,7 +167,7 @@ describe("A file that cannot be used", () => {
     expect(readdirSync(folder)).toContain("known-checks.sqlite.set-aside");
   });
 
-  test("because it is damaged inside is replaced while the memory goes on", async () => {
+  test("because it is damaged is replaced while the memory is still used", async () => {
     const folder = temporaryFolder();
     const first = await open(folder);
     for (let number = 1; number <= 5_000; number += 1) first.remember(uuid(number), T0);
@@ -201,7 +201,7 @@ describe("A file that cannot be used", () => {
 
 describe("The table", () => {
   test("answers as a plain map does, whatever is done to it", () => {
-    // All in one shard, and searches for them begin at three slots only, so that they run into each other.
+    // All in one shard, and their searches begin at only three slots, so that they collide.
     const numbers = Array.from({ length: 60 }, (_, index) => 256 * ((index % 3) + 1 + 65_536 * index));
     const fingerprint = fc.constantFrom(...numbers);
     const step = fc.record({ act: fc.constantFrom("set", "set", "delete"), fingerprint, day: fc.nat(50) });
@@ -240,7 +240,7 @@ describe("The table", () => {
 
 describe("A fingerprint", () => {
   test("comes from the published function", () => {
-    // Results for the bytes 0, 1, 2 … under the key 0 … 7, from the reference implementation.
+    // Results for the bytes 0, 1, 2 … with the key 0 … 7, from the reference implementation.
     const wanted = ["218d1f59b9b83cc8", "d5e78a175be52ea1", "edfee820bce4858c", "7bc71f9faef5c799"];
     const hash = new HalfSipHash(0x03020100, 0x07060504);
     for (const [words, result] of wanted.entries()) {
@@ -265,7 +265,7 @@ describe("A fingerprint", () => {
     );
   });
 
-  test("tells apart what reads the same when it is run together", () => {
+  test("distinguishes texts that are equal when concatenated", () => {
     const fingerprintOf = fingerprintWith({ low: 1, high: 2 });
     const alike = [slug("ab", "c"), slug("a", "bc"), slug("abc", ""), slug("", "abc"), slug("ab", "c\0")];
     const uuids: SignalTarget[] = [{ by: "uuid", uuid: "abc" }];

@@ -1,4 +1,4 @@
-// Which intakes of a machine are gone, as the folder of the spool shows it.
+// Which intakes of a machine are gone, according to the spool folder.
 import { randomUUID } from "node:crypto";
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -25,9 +25,9 @@ test("one that died with an empty spool is gone, until it is let go of", async (
   await other.open(alive);
   await mine.open(own);
   expect(await mine.findOrphans()).toEqual({ gone: [], broken: [] });
-  // Without a goodbye, as after a crash of a process with nothing in its spool.
+  // Without unregistering, as after a crash of a process with an empty spool.
   await dying.close({ hasLeft: false });
-  // What else its owner held may only be found by the search after the one that found the file.
+  // Other files of its owner may only be found by the search after the one that found the file.
   expect(await mine.findOrphans()).toEqual({ gone: [], broken: [] });
   for (let looks = 0; looks < 2; looks += 1) {
     expect(await mine.findOrphans()).toEqual({ gone: [dead], broken: [] });
@@ -38,7 +38,7 @@ test("one that died with an empty spool is gone, until it is let go of", async (
   expect(await mine.findOrphans()).toEqual({ gone: [], broken: [] });
 });
 
-test("one that died empty is found by every start until somebody lets go of it", async () => {
+test("one that died with an empty spool is found by every start until it is released", async () => {
   const folder = temporaryFolder();
   const dead = randomUUID();
   const dying = spoolingIn(folder);
@@ -88,14 +88,14 @@ test("one that has left something is not gone until that is drained", async () =
   const mine = spoolingIn(folder);
   const spool = await mine.open(own);
   for (let looks = 0; looks < 3; looks += 1) expect((await mine.findOrphans()).gone).toEqual([]);
-  // Whoever applies its last batch lets go of it in the same breath, so that nothing is left to find.
+  // The process that applies its last batch closes it in the same transaction, so that nothing is left to find.
   expect(await spool?.oldest()).toMatchObject({ intakeId: dead, seq: 1, isLast: true });
   await spool?.remove({ intakeId: dead, seq: 1 });
   for (let looks = 0; looks < 3; looks += 1) expect((await mine.findOrphans()).gone).toEqual([]);
   expect(spoolNames(folder)).toHaveLength(1);
 });
 
-describe("the last beat on a machine", () => {
+describe("the last heartbeat on a machine", () => {
   const beat = { wallAt: 1_700_000_000_000, databaseAheadMs: -250, isAlone: false };
 
   test("is known to the next start", async () => {
@@ -108,7 +108,7 @@ describe("the last beat on a machine", () => {
     expect(await spoolingIn(folder).lastHeartbeat()).toEqual(beat);
   });
 
-  test("is written now and then, and at once when somebody comes or goes", async () => {
+  test("is written at intervals, and immediately when another intake starts or ends", async () => {
     const folder = temporaryFolder();
     const first = spoolingIn(folder);
     await first.open(randomUUID());
@@ -134,7 +134,7 @@ describe("the last beat on a machine", () => {
   );
 });
 
-test("one whose file cannot be read is told once", async () => {
+test("one whose file cannot be read is reported once", async () => {
   const folder = temporaryFolder();
   const broken = randomUUID();
   writeFileSync(

@@ -1,5 +1,5 @@
-// The whole intake on a real, durable PostgreSQL and a real spool, with the faults that it is built for: cut
-// connections, crashes, a server that stands still, lost commits. Whatever was promised must be in the log, once.
+// The whole intake on a real, durable PostgreSQL and a real spool, with the faults it is built for: cut connections,
+// crashes, a stopped server, lost commits. Every acknowledged signal must be in the log, once.
 import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -59,7 +59,7 @@ async function newChecks(count: number): Promise<string[]> {
 
 type Sent = { uuid: string; word: string; kind: string; answeredMs: number };
 
-/** Sends signals at a steady pace until told to stop; each carries a word of its own. */
+/** Sends signals at a steady rate until stopped; each contains its own word. */
 function load({ intake }: Pick<StartedIntake, "intake">, uuids: readonly string[], { perSecond = 500 } = {}) {
   const answers: Promise<Sent>[] = [];
   const send = async (uuid: string): Promise<Sent> => {
@@ -90,13 +90,13 @@ function load({ intake }: Pick<StartedIntake, "intake">, uuids: readonly string[
 }
 
 /**
- * With the database away, a signal has a few tenths of a second to get on disk. A machine whose disk or whose
- * processor takes longer than this for a single block has to refuse, and cannot show that nobody is refused.
+ * While the database is down, a signal must be on disk within a few tenths of a second. A machine that takes longer
+ * than this for a single block has to reject signals, so the test would prove nothing.
  */
 const UNSTEADY_MS = 100;
 let unsteadyMs = 0;
 
-/** Puts one block after the other on disk meanwhile; ends with how long the slowest of them took. */
+/** Writes one block after the other to disk during the test; returns the duration of the slowest. */
 function watchUnsteadiness() {
   const ending = new AbortController();
   const watching = (async () => {
@@ -119,7 +119,7 @@ function watchUnsteadiness() {
   };
 }
 
-/** Whatever was promised is in the log exactly once, and the log of each check counts without a gap. */
+/** Every acknowledged signal is in the log exactly once, and the numbers of each check have no gap. */
 async function compare(sent: readonly Sent[]) {
   const words = new Map<string, number>();
   for (const uuid of new Set(sent.map((one) => one.uuid))) {
@@ -160,7 +160,7 @@ async function warmUp(receiving: StartedIntake, uuids: readonly string[]): Promi
   }
 }
 
-/** Every process of the server, because stopping only the first leaves the others at work. */
+/** Every process of the server, because stopping only the first leaves the others running. */
 function serverProcesses(): number[] {
   const children = execFileSync("ps", ["-o", "pid=", "--ppid", String(own.server.pid())], {
     encoding: "utf8",
@@ -173,7 +173,7 @@ test("a server with another database leaves the pings in the folder to the one t
   const [uuid = ""] = await newChecks(1);
   const first = await start({ OVERDUE_SPOOL_FOLDER: folder });
   await stop(first);
-  // Promised by the first server, which ended before its database had it.
+  // Acknowledged by the first server, which ended before its database had it.
   const intakeId = randomUUID();
   const spool = await openSpool({ folder, intakeId, bytesMax: 10_000_000, freeDiskBytesMin: 0 });
   const signals = [signal("promised", { target: { by: "uuid", uuid }, at: Date.now() })];
@@ -233,7 +233,7 @@ describe("under load", () => {
     if (result.refused === 0) expect(rows).toEqual([]);
   }, 120_000);
 
-  test("a database that stands still holds no answer for longer than two seconds", async () => {
+  test("a stopped database delays no response for longer than two seconds", async () => {
     const receiving = await start({ OVERDUE_SPOOL_FOLDER: temporaryFolder() });
     const uuids = await newChecks(10);
     await warmUp(receiving, uuids);
@@ -251,7 +251,7 @@ describe("under load", () => {
     expect(result.slowestMs).toBeLessThan(2_000);
   }, 120_000);
 
-  test("without a spool, senders are refused while the database is away, and that time is blind", async () => {
+  test("without a spool, pings are rejected while the database is down, and that time is blind", async () => {
     const receiving = await start();
     const uuids = await newChecks(5);
     const sending = load(receiving, uuids, { perSecond: 200 });
@@ -282,7 +282,7 @@ describe("commits that the database has lost", () => {
     const receiving = await start({ OVERDUE_SPOOL_FOLDER: temporaryFolder() });
     const uuids = await newChecks(5);
     await warmUp(receiving, uuids);
-    // A copy of the files while the server is down is what a standby that is behind would have.
+    // A copy of the files while the server is down is what a delayed standby would have.
     await own.server.crash();
     const copy = `${own.server.dataDirectory}-copy`;
     execFileSync("cp", ["-a", own.server.dataDirectory, copy]);
@@ -332,7 +332,7 @@ describe("a start", () => {
     expect(await open()).toEqual([]);
   }, 120_000);
 
-  test("after a while without anybody writes that time as blind before anything can fire", async () => {
+  test("after a time without any intake, records that time as blind before anything can fire", async () => {
     const first = await start();
     await stop(first);
     await own.db.pool.query("update intakes set beat_at = beat_at - interval '1 hour'");
@@ -380,7 +380,7 @@ describe("two intakes", () => {
     expect(await compare(sent)).toMatchObject({ refusedInVain: 0, lost: 0, duplicated: 0 });
   }, 60_000);
 
-  test("one that was declared lost enters anew and goes on", async () => {
+  test("one that was declared lost registers again and continues", async () => {
     const receiving = await start({ OVERDUE_SPOOL_FOLDER: temporaryFolder() });
     const [uuid = ""] = await newChecks(1);
     await warmUp(receiving, [uuid]);
@@ -392,7 +392,7 @@ describe("two intakes", () => {
     expect(rows).toEqual([{ last_seq: 1 }]);
   }, 60_000);
 
-  test("one that the database has never heard of, because it is an older one, enters anew as well", async () => {
+  test("one that is missing from an older database registers again as well", async () => {
     const receiving = await start({ OVERDUE_SPOOL_FOLDER: temporaryFolder() });
     const uuids = await newChecks(2);
     await warmUp(receiving, uuids);

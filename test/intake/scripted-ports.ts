@@ -1,5 +1,5 @@
-// The ports of the direct intake, scripted: a database that can be away, slow, forgetful or in doubt, and a spool
-// that can be full. Both keep a log of what they were given, so that a test can say what must have happened.
+// Scripted ports of the intake: a database that can be down, slow, lose commits or leave them in doubt, and a spool
+// that can be full. Both log their calls, so that a test can check them.
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AcceptedSignal, Batch, SignalTarget } from "../../src/core/signal.ts";
@@ -9,10 +9,10 @@ import { DatabaseClock } from "../../src/intake/clock.ts";
 import { DatabaseIntake } from "../../src/intake/database-intake.ts";
 import { awakeMs } from "../support/awake.ts";
 
-/** What the database does with a batch: it answers, is away, or commits and loses the answer. */
+/** What the database does with a batch: it responds, is down, or commits and loses the response. */
 export type Behaviour = "answers" | "away" | "hangs" | "in doubt";
 
-/** A database as record-signals makes it look: numbers are applied once and in order. */
+/** A database as record-signals presents it: numbers are applied once and in order. */
 export class ScriptedDatabase {
   behaviour: Behaviour = "answers";
   delayMs = 0;
@@ -71,15 +71,15 @@ export class ScriptedDatabase {
   }
 }
 
-/** A spool in memory that keeps the promises of the real one. */
+/** An in-memory spool with the guarantees of the real one. */
 export class ScriptedSpool implements BatchSpool {
   readonly batches: Batch[] = [];
   isFull = false;
-  /** The batch lands on disk, and the answer says that it did not. */
+  /** The batch is written to disk, but the response says that it was not. */
   liesOnce = false;
   delayMs = 0;
   appends = 0;
-  /** Belongs to the batch that is the oldest now. */
+  /** Belongs to the currently oldest batch. */
   unreadable: { reason: string; bytes: Uint8Array }[] = [];
   readonly orphans = new Set<string>();
 
@@ -124,8 +124,8 @@ export type Scripted = {
   spool: ScriptedSpool;
   known: Set<string>;
   closed: string[];
-  troubles: string[];
-  /** Sends a signal that carries a word by which it is found again. */
+  problems: string[];
+  /** Sends a signal that contains a word by which it is found. */
   ping: (
     word: string,
     given?: Partial<AcceptedSignal> & { create?: boolean; network?: string },
@@ -138,7 +138,7 @@ export function scripted(given: Partial<IntakeDeps> & { spoolless?: boolean } = 
   const spool = new ScriptedSpool();
   const known = new Set<string>([TARGET.uuid]);
   const closed: string[] = [];
-  const troubles: string[] = [];
+  const problems: string[] = [];
   const start = performance.now();
   const clock = new DatabaseClock({ databaseAt: Date.now(), sentAtMs: start, receivedAtMs: start });
   const intake = new DatabaseIntake({
@@ -149,15 +149,15 @@ export function scripted(given: Partial<IntakeDeps> & { spoolless?: boolean } = 
     known: {
       remember: (target) => void known.add(nameOf(target)),
       knows: (target) => known.has(nameOf(target)),
-      forget: (target) => void known.delete(nameOf(target)),
+      remove: (target) => void known.delete(nameOf(target)),
     },
     find: async (target) => (database.unknown.has(nameOf(target)) ? "unknown" : "known"),
     create: async (target) => (database.unknown.delete(nameOf(target)) ? "created" : "exists"),
     closeOrphan: async (intakeId) => void closed.push(intakeId),
     hasEntered: () => true,
     mayPromise: () => true,
-    onTrouble: (error, what) => troubles.push(`${what}: ${error instanceof Error ? error.message : "?"}`),
-    // A machine that stutters would make signals wait for longer than they may.
+    onError: (error, what) => problems.push(`${what}: ${error instanceof Error ? error.message : "?"}`),
+    // Delays of a busy machine would make signals wait longer than they may.
     monotonic: awakeMs,
     ...given,
   });
@@ -165,7 +165,7 @@ export function scripted(given: Partial<IntakeDeps> & { spoolless?: boolean } = 
     const { kind } = await intake.accept(signal(word, { at: intake.now(), ...fields }), { create, network });
     return kind;
   };
-  return { intake, database, spool, known, closed, troubles, ping };
+  return { intake, database, spool, known, closed, problems, ping };
 }
 
 const TARGET = { by: "uuid" as const, uuid: randomUUID() };

@@ -1,5 +1,5 @@
-// The spool when its process, its thread or its disk fails: nothing that was acknowledged is lost, nothing is
-// acknowledged that is not on disk.
+// The spool when its process, its thread or its disk fails: nothing acknowledged is lost, and nothing is acknowledged
+// that is not on disk.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -14,11 +14,11 @@ import { acknowledgedIn, startAppender } from "./support/processes.ts";
 import { drain, MEGABYTE, numbersOf, spoolIn } from "./support/spools.ts";
 
 const KILLS = 20;
-/** For tests that start processes, on a machine that does other things as well. */
+/** For tests that start processes, on a busy machine. */
 const PATIENCE = { timeout: 60_000 };
 const hasStrace = spawnSync("strace", ["-V"]).status === 0;
 
-/** A file system of four megabytes, or null where this user may not mount one. */
+/** A file system of four megabytes, or null if this user may not mount one. */
 function tinyDisk(): string | null {
   const folder = `${temporaryFolder()}/disk`;
   mkdirSync(folder);
@@ -29,8 +29,8 @@ function tinyDisk(): string | null {
 }
 
 /**
- * What a trace tells, one letter for each call: a write to the log has begun, a sync of the log has succeeded,
- * an acknowledgement has begun. A call that another thread interrupts takes two lines.
+ * A trace as one letter per call: a write to the log has begun, a sync of the log has succeeded, an acknowledgment
+ * has begun. A call interrupted by another thread takes two lines.
  */
 function storyOf(trace: string): string {
   const syncing = new Set<string>();
@@ -73,7 +73,7 @@ describe("A killed process", () => {
 describe("A disk that refuses to write", () => {
   test("ends the writing for good, and what was acknowledged can still be read", PATIENCE, async () => {
     const folder = temporaryFolder();
-    // No file may grow beyond 400 blocks of 512 bytes or a kilobyte: the write fails, not the whole disk.
+    // No file may exceed 400 blocks of 512 bytes or a kilobyte: the write fails, but the disk is not full.
     const through = ["sh", "-c", 'ulimit -f 400; exec "$@"', "sh"];
     const appender = startAppender({ folder, intakeId: "victim", lanes: 1, through });
     const lines = await appender.ended;
@@ -103,7 +103,7 @@ describe("A disk that refuses to write", () => {
 });
 
 test.skipIf(!hasStrace)(
-  "A sync lies between every write and its acknowledgement (needs strace)",
+  "A sync is between every write and its acknowledgment (needs strace)",
   PATIENCE,
   async () => {
     const folder = temporaryFolder();
@@ -119,7 +119,7 @@ test.skipIf(!hasStrace)(
 );
 
 describe("A full disk", () => {
-  test("refuses before it is full, keeps what was taken, and goes on once there is room", async ({
+  test("rejects before it is full, keeps accepted batches, and continues once there is space", async ({
     skip,
   }) => {
     const folder = tinyDisk();
@@ -159,7 +159,7 @@ describe("A full disk", () => {
       }
     }
     expect([fault, file.writingEnded]).toEqual(["full", null]);
-    // A removal that finds no room is remembered, and the file can still be drained to the end.
+    // A removal without space is kept in memory, and the file can still be drained to the end.
     for (let seq = 1; seq <= taken; seq += 1) {
       expect(file.oldest()?.seq).toBe(seq);
       file.removeOldest();
@@ -168,7 +168,7 @@ describe("A full disk", () => {
     file.close();
   });
 
-  test("at the start leaves the spool without a file of its own, but lets it drain what is there", async ({
+  test("at the start leaves the spool without its own file, but lets it drain existing ones", async ({
     skip,
   }) => {
     const folder = tinyDisk();

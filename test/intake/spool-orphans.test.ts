@@ -1,4 +1,4 @@
-// Files in the spool's folder that others left, hold, damaged or put there by mistake.
+// Files in the spool folder that other processes left, hold, damaged or created by mistake.
 import {
   closeSync,
   copyFileSync,
@@ -23,10 +23,10 @@ import { temporaryFolder } from "./support/folders.ts";
 import { startAppender, startSeeker } from "./support/processes.ts";
 import { drain, MEGABYTE, numbersOf, spoolIn } from "./support/spools.ts";
 
-/** For tests that start processes, on a machine that does other things as well. */
+/** For tests that start processes, on a busy machine. */
 const PATIENCE = { timeout: 60_000 };
 
-/** Leaves a file as a start that was stopped during an outage leaves it. */
+/** Leaves a file like a process that was stopped during an outage. */
 function leaveOrphan(options: {
   folder: string;
   intakeId: string;
@@ -44,7 +44,7 @@ function leaveOrphan(options: {
   return file.path;
 }
 
-/** The names in a folder without those of the spool that is open there. */
+/** The names in a folder without those of the open spool. */
 const othersIn = (folder: string) => readdirSync(folder).filter((name) => !name.startsWith("spool-own."));
 const namesOf = (spool: Spool) => spool.state().lostFiles.map(({ name }) => name);
 
@@ -111,7 +111,7 @@ describe("An orphan", () => {
     await spool.append(large);
   });
 
-  test("whose maker died before it wrote anything is cleared away in silence", async () => {
+  test("whose creator died before it wrote anything is deleted without a report", async () => {
     const folder = temporaryFolder();
     writeFileSync(`${folder}/spool-empty.sqlite`, "");
     utimesSync(`${folder}/spool-empty.sqlite`, 0, 0);
@@ -158,7 +158,7 @@ describe("An orphan", () => {
   });
 });
 
-/** How many batches a file holds; it is gone then. Somebody else may have it for a moment. */
+/** How many batches a file contains; it is deleted then. Another process may hold it for a moment. */
 function takeOver(path: string): number {
   while (existsSync(path)) {
     const adoption = adoptSpoolFile({ folder: dirname(path), name: basename(path), now: Date.now() });
@@ -202,7 +202,7 @@ describe("Two owners", () => {
   });
 
   test(
-    "are told apart while a file is made: nobody takes a name away from under its maker",
+    "are distinguished while a file is created: no process takes over the name of a new file",
     PATIENCE,
     async () => {
       const folder = temporaryFolder();
@@ -313,7 +313,7 @@ describe("A damaged file", () => {
     });
   });
 
-  test("is named again at every start while it lies there, and never overwritten by the next one", async () => {
+  test("is reported at every start while it exists, and never overwritten by the next one", async () => {
     const folder = temporaryFolder();
     for (let round = 0; round < 2; round += 1) {
       writeFileSync(`${folder}/spool-gone.sqlite`, `not a database ${round} `.repeat(100));

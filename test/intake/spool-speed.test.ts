@@ -1,5 +1,5 @@
-// How fast the spool and the known checks are on this machine. The figures are printed; the bounds are wide,
-// because the machine does other things as well, and only catch a slip of an order of magnitude.
+// The speed of the spool and the known checks on this machine. The figures are printed; the limits are wide, because
+// the machine may be busy, and only detect differences of an order of magnitude.
 import { describe, expect, test } from "vitest";
 import { openKnownChecks } from "../../src/intake/known-checks/known-checks.ts";
 import { batchOf, signalOf, T0 } from "./support/batches.ts";
@@ -37,7 +37,7 @@ describe("The spool", () => {
         `p50 ${p50?.toFixed(1)} ms, p99 ${p99?.toFixed(1)} ms; drained ${drainedPerSecond.toFixed(0)} batches/s`,
     );
     expect(drained).toHaveLength(lastSeq);
-    // A disk that others keep busy takes a tenth of a second for a sync.
+    // A busy disk takes a tenth of a second for a sync.
     expect(perSecond).toBeGreaterThan(1);
   });
 
@@ -46,7 +46,7 @@ describe("The spool", () => {
     const states = new Set<number>();
     const appends = Array.from({ length: 300 }, async (_, index) => {
       await spool.append(batchOf({ intakeId: "own", seq: index + 1 }));
-      // Every batch of a group is told the same state.
+      // Every batch of a group gets the same state.
       states.add(spool.state().batches);
     });
     await Promise.all(appends);

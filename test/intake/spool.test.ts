@@ -1,4 +1,4 @@
-// The spool in ordinary use: what it acknowledges is there, in order, once, until it is removed; and its bounds.
+// The spool in normal use: acknowledged batches are stored, in order, once, until they are removed; and its limits.
 import { readdirSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -107,7 +107,7 @@ describe("Bounds", () => {
     const taken = answers.filter((answer) => answer === "done").length;
     expect(taken).toBeGreaterThan(5);
     expect(answers.slice(0, taken + 1)).toEqual([...Array(taken).fill("done"), "full"]);
-    // Those behind the refused one find no room, or, asked after it was answered, that its number is missing.
+    // Those behind the rejected one find no space or, if sent after its response, that its number is missing.
     expect(answers.slice(taken).filter((answer) => answer !== "full" && answer !== "order")).toEqual([]);
     expect(spool.state()).toMatchObject({ full: true, failed: null, batches: taken });
     expect(spool.state().bytes).toBeLessThanOrEqual(MEGABYTE);
@@ -127,7 +127,7 @@ describe("Bounds", () => {
       ),
     );
     expect(answers.slice(0, 2)).toEqual(["done", "full"]);
-    // Judged with the large one or after it, it does not get in.
+    // Whether it is evaluated with the large one or after it, it is rejected.
     expect(["full", "order"]).toContain(answers[2]);
     expect(await reasonOf(spool.append(own(3)))).toBe("order");
   });
@@ -190,7 +190,7 @@ describe("Closing", () => {
 });
 
 test.each(["made", "adopted"])(
-  "A file that is %s is written under the settings that the promise rests on",
+  "A file that is %s is written with the pragmas that durability requires",
   (how) => {
     const folder = temporaryFolder();
     const file = createSpoolFile({ folder, intakeId: "own" });
@@ -201,7 +201,7 @@ test.each(["made", "adopted"])(
       file.close();
       expect(adoptSpoolFile({ folder, name: basename(file.path), now: T0 }).kind).toBe("adopted");
     } else file.append([{ seq: 1, signalCount: 1, receivedAt: T0, payload: new Uint8Array(1) }]);
-    // The connection that the last statement went through.
+    // The connection of the last statement.
     const db = exec.mock.contexts.at(-1) as DatabaseSync;
     const found = ["locking_mode", "journal_mode", "synchronous", "wal_autocheckpoint"].map((name) =>
       firstValue(db, `pragma ${name}`),

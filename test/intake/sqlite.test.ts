@@ -1,4 +1,4 @@
-// What the intake's files ask of SQLite.
+// What the intake's files require of SQLite.
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import {

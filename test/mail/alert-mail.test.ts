@@ -10,7 +10,7 @@ import { sampleAlert, sampleMails } from "./sample-mails.ts";
 
 const MAILS = Object.entries(sampleMails());
 
-describe.each(MAILS)("The mail %s", (_name, { subject, text, html }) => {
+describe.each(MAILS)("The email %s", (_name, { subject, text, html }) => {
   test("holds no markup but our own", () => {
     const tags = new Set([...html.matchAll(/<([a-z0-9]+)/g)].map(([, tag]) => tag));
     const ours = "html head meta title style body div table tr td th a h1 p span ul li br".split(" ");
@@ -18,7 +18,7 @@ describe.each(MAILS)("The mail %s", (_name, { subject, text, html }) => {
     expect(html).not.toMatch(/<(script|img|b)\b|\son\w+=|javascript:/i);
   });
 
-  test("fetches nothing: opening it tells nobody", () => {
+  test("loads nothing: opening it is not tracked", () => {
     expect(html).not.toMatch(/url\(|@import|<link|\ssrc=/i);
   });
 
@@ -63,14 +63,14 @@ describe.each<[string, Palette]>([
     }
   });
 
-  test("what stands on a button and in a box can be read, too", () => {
+  test("the text of buttons and boxes is readable, too", () => {
     expect(contrast(palette.onAccent, palette.accent)).toBeGreaterThanOrEqual(4.5);
     expect(contrast(palette.ink, palette.raised)).toBeGreaterThanOrEqual(4.5);
   });
 });
 
 describe("The thread of an incident", () => {
-  test("begins with the alarm, and all that follows refers to it", () => {
+  test("begins with the alert, and all later emails refer to it", () => {
     const down = sampleAlert(DOWN);
     const up = sampleAlert(UP, { dedupeKey: "11111111-61b1-4bd0-8c4a-0f4f2f2f9d11" });
     const correction = sampleAlert(TAKEN_BACK, { dedupeKey: "22222222-61b1-4bd0-8c4a-0f4f2f2f9d11" });
@@ -88,7 +88,7 @@ describe("The thread of an incident", () => {
     expect(sampleAlert(other).messageId).not.toBe(sampleAlert(DOWN).messageId);
   });
 
-  test("tells nobody the UUID by which a check is pinged", () => {
+  test("does not contain the UUID of the check", () => {
     for (const message of [DOWN, UP, MERGED, NOTICE, EXTREME]) {
       expect(JSON.stringify(sampleAlert(message))).not.toContain(DOWN.check.uuid);
     }
@@ -99,7 +99,7 @@ describe("The thread of an incident", () => {
   });
 });
 
-describe("A mail of a channel", () => {
+describe("An email of a channel", () => {
   test("can be unsubscribed from with one click", () => {
     const { headers = {}, text, html } = sampleAlert(DOWN);
     const url = /^<(https:\/\/[^>]+\/unsub\/[^>]+\/)>$/.exec(headers["List-Unsubscribe"] ?? "")?.[1] ?? "";
@@ -127,7 +127,7 @@ describe("A mail of a channel", () => {
   });
 });
 
-describe("The configuration of a mail channel", () => {
+describe("The configuration of an email channel", () => {
   const kind = kindNamed("email");
   const read = (input: unknown) => (kind === null ? null : readConfig(kind, input, { strict: true }));
 
@@ -159,7 +159,7 @@ describe("The configuration of a mail channel", () => {
     });
   });
 
-  test("says what is heard: one direction, and notices always", () => {
+  test("defines the subscribed events: one direction, and notices always", () => {
     const config = { value: "ann@example.org", up: false, down: true };
     expect(email.isSubscribed(config, "down")).toBe(true);
     expect(email.isSubscribed(config, "up")).toBe(false);

@@ -85,8 +85,8 @@ async function until<T>(read: () => Promise<T>, isGood: (value: T) => boolean): 
   }
 }
 
-describe("An address that somebody else has entered", () => {
-  test("is asked, agrees, hears of everything as one thread, and leaves with one click", async () => {
+describe("An address entered by another user", () => {
+  test("gets a confirmation email, confirms, gets all alerts as one thread, and unsubscribes with one click", async () => {
     const channel = await mailChannel("ann@example.org");
     const question = await mailTo("ann@example.org");
     expect(question.mail.subject).toBe("Confirm your email address for Project of the owner alerts");
@@ -124,7 +124,7 @@ describe("An address that somebody else has entered", () => {
     expect(told.mail.text).toContain("Unsubscribed by the recipient");
   });
 
-  test("hears of nothing before it has agreed; the channel stays, and its owner is told once", async () => {
+  test("gets no alert before it is confirmed; the channel stays, and its owner is notified once", async () => {
     const channel = await mailChannel("bob@example.org");
     const uuid = await checkTelling(channel);
     await cast.ask(`/ping/${uuid}/fail`);
@@ -159,7 +159,7 @@ describe("An address that somebody else has entered", () => {
 });
 
 describe("An address of a member", () => {
-  test("needs no question, and is disabled when its server says that nobody is there", async () => {
+  test("needs no confirmation, and is disabled when its server rejects the address", async () => {
     const channel = await mailChannel("mate@example.org");
     expect((await now(channel))?.verifiedAddress).toBe("mate@example.org");
     const uuid = await checkTelling(channel);
@@ -167,11 +167,11 @@ describe("An address of a member", () => {
       onRcptTo: (address) => (address === "mate@example.org" ? "451 4.3.0 Try again later" : null),
     });
     await cast.ask(`/ping/${uuid}/fail`);
-    const troubled = await until(
+    const affected = await until(
       () => now(channel),
       (read) => read?.lastError !== null,
     );
-    expect(troubled).toMatchObject({
+    expect(affected).toMatchObject({
       lastError: "The mail server rejected the recipient address: 451 4.3.0 Try again later",
       disabledAt: null,
     });

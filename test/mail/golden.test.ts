@@ -11,7 +11,7 @@ const MAILS = Object.entries(sampleMails());
 const UNREAD = ["extreme"];
 
 describe.each(MAILS.filter(([name]) => !UNREAD.includes(name)))(
-  "The mail %s",
+  "The email %s",
   (name, { subject, text, html }) => {
     test("says as text what was read and found good", async () => {
       await expect(`Subject: ${subject}\n\n${text}`).toMatchFileSnapshot(join(FOLDER, `${name}.txt`));
@@ -23,7 +23,7 @@ describe.each(MAILS.filter(([name]) => !UNREAD.includes(name)))(
   },
 );
 
-test("there is no golden file of a mail that does not exist", () => {
+test("there is no golden file of an email that does not exist", () => {
   const names = new Set(MAILS.map(([name]) => name));
   const strays = readdirSync(FOLDER).filter((file) => !names.has(file.replace(/\.(txt|html)$/, "")));
   expect(strays).toEqual([]);

@@ -49,7 +49,7 @@ async function sendTo(behaviour: SmtpBehaviour, options: Partial<MailSenderOptio
   return { smtp, result: await sender.send(MAIL) };
 }
 
-describe("A mail that is taken", () => {
+describe("An accepted email", () => {
   test("arrives with both parts, its id, its thread, and the headers that keep machines from answering", async () => {
     const { smtp, sender } = await stage();
     const result = await sender.send({
@@ -130,7 +130,7 @@ describe("A refused recipient", () => {
   });
 });
 
-describe("Trouble that is not the recipient's", () => {
+describe("Errors that do not concern the recipient", () => {
   test.each<[string, SmtpBehaviour]>([
     ["a refused sender", { onMailFrom: "550 5.7.1 You may not send" }],
     ["a mail taken for spam", { onData: "554 5.7.1 Looks like spam" }],
@@ -141,7 +141,7 @@ describe("Trouble that is not the recipient's", () => {
     expect(result.kind === "failed" && result.reason).toMatch(/^The mail server rejected the email: \d{3} /);
   });
 
-  test("leaves no doubt when the server hangs up before it has all of the mail", async () => {
+  test("the email was not sent if the server disconnects before it has all of it", async () => {
     for (const hangUp of ["greeting", "rcpt"] as const) {
       const { smtp, result } = await sendTo({ hangUp });
       expect(result).toMatchObject({ kind: "failed", permanent: false, code: null, inDoubt: false });
@@ -149,12 +149,12 @@ describe("Trouble that is not the recipient's", () => {
     }
   });
 
-  test("leaves it in doubt when the server hangs up with the whole mail in its hands", async () => {
+  test("the outcome is unknown if the server disconnects after it has the whole email", async () => {
     const { result } = await sendTo({ hangUp: "data" });
     expect(result).toMatchObject({ kind: "failed", permanent: false, code: null, inDoubt: true });
   });
 
-  test("ends in time when the server takes its time over the mail, and then it is in doubt", async () => {
+  test("ends in time if the server is slow to accept the email, and then the outcome is unknown", async () => {
     const begun = performance.now();
     const { result } = await sendTo({ dataMs: 15_000 }, { timeoutMs: 2_000 });
     expect(performance.now() - begun).toBeLessThan(14_000);
@@ -186,7 +186,7 @@ describe("Trouble that is not the recipient's", () => {
     expect(second).toMatchObject({ kind: "failed", inDoubt: false });
   });
 
-  test("of a server that is not there is told, and is no doubt", async () => {
+  test("an unreachable server is reported, and the email was not sent", async () => {
     const { smtp, sender } = await stage();
     await smtp.close();
     expect(await sender.send(MAIL)).toMatchObject({
@@ -194,7 +194,7 @@ describe("Trouble that is not the recipient's", () => {
       inDoubt: false,
       reason: "The mail server refused the connection",
     });
-    expect(await sender.trouble()).toBe("The mail server refused the connection");
+    expect(await sender.problem()).toBe("The mail server refused the connection");
   });
 });
 
@@ -217,22 +217,22 @@ describe("The conversation", () => {
     },
   );
 
-  test("does not go on in the clear where encryption is asked for", async () => {
+  test("does not continue without encryption if it is required", async () => {
     const { smtp, sender } = await stage({}, { security: "starttls" });
     expect((await sender.send(MAIL)).kind).toBe("failed");
     expect(smtp.received).toEqual([]);
   });
 
-  test("signs in, and tells a wrong password without repeating it", async () => {
+  test("authenticates, and reports a wrong password without repeating it", async () => {
     const login = { user: "overdue", password: "correct-horse-battery" };
     const good = await stage({ login }, login);
     expect((await good.sender.send(MAIL)).kind).toBe("sent");
-    expect(await good.sender.trouble()).toBeNull();
+    expect(await good.sender.problem()).toBeNull();
     const bad = await stage({ login }, { ...login, password: "wrong-password-1" });
     const result = await bad.sender.send(MAIL);
     expect(result).toMatchObject({ kind: "failed", permanent: false, code: 535 });
     expect(JSON.stringify(result)).not.toContain("wrong-password-1");
-    expect(await bad.sender.trouble()).toMatch(/^The mail server rejected the login/);
+    expect(await bad.sender.problem()).toMatch(/^The mail server rejected the login/);
   });
 
   test("masks a password that the server repeats, plain or as base64", async () => {

@@ -54,7 +54,7 @@ const post = (url: string, body?: string) =>
   fetch(url, { method: "POST", ...(body !== undefined && { body }) });
 
 describe("A page", () => {
-  test("runs and loads nothing, is not kept, framed or told of, and its style sheet is the one that is allowed", async () => {
+  test("runs and loads nothing, is not cached or framed and sends no referrer, and only its own style sheet is allowed", async () => {
     const site = await serve();
     const answer = await fetch(site + linkOf(await mailChannel(), "unsub"));
     const text = await answer.text();
@@ -164,7 +164,7 @@ describe("A link", () => {
   });
 });
 
-describe("Undeliverable mail", () => {
+describe("Bounces", () => {
   const bounce = async (channel: Channel, more: { status?: string; address?: string; at?: number } = {}) => {
     const { status = "5.1.1", address = "ann@example.org", at = MONDAY_NOON - HOUR_MS } = more;
     const localPart = bounceLocalPart(signing, { id: `n.${channel.uuid}`, address, at });
@@ -186,14 +186,17 @@ describe("Undeliverable mail", () => {
     },
   );
 
-  test.each(["4.2.2", "5.4.4"])("that may pass (%s) is noted, and the channel goes on", async (status) => {
-    const channel = await mailChannel();
-    expect(await report(await bounce(channel, { status }))).toBe("200 OK");
-    expect(await now(channel)).toMatchObject({
-      disabledAt: null,
-      lastError: expect.stringContaining(status),
-    });
-  });
+  test.each(["4.2.2", "5.4.4"])(
+    "that are temporary (%s) are recorded, and the channel stays enabled",
+    async (status) => {
+      const channel = await mailChannel();
+      expect(await report(await bounce(channel, { status }))).toBe("200 OK");
+      expect(await now(channel)).toMatchObject({
+        disabledAt: null,
+        lastError: expect.stringContaining(status),
+      });
+    },
+  );
 
   test("in another form is read, too", async () => {
     const channel = await mailChannel();
@@ -234,7 +237,7 @@ describe("Undeliverable mail", () => {
     expect(await now(channel)).toMatchObject({ disabledAt: null, lastError: null });
   });
 
-  test("of a report turns reports off; of one nobody knows, nothing", async () => {
+  test("of a report turns reports off; of an unknown one, nothing", async () => {
     const account = await sampleAccount(database.db);
     const uuid = randomUUID();
     const letter = { uuid, kind: "report" as const, accountId: account.id, channelId: null, about: {} };

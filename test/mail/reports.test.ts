@@ -77,7 +77,7 @@ async function lettersTo({ id, email }: Account, now: number) {
 const local = (iso: string) => Date.parse(iso);
 
 describe("A report", () => {
-  test("is planned first, then owed once on each morning, in the person's time", async () => {
+  test("is planned first, then sent once each morning, in the account's time zone", async () => {
     const { account } = await person({ reports: "daily", tz: "Europe/Riga" });
     await plan(MONDAY_NOON);
     expect(await lettersTo(account, MONDAY_NOON)).toEqual([]);
@@ -103,7 +103,7 @@ describe("A report", () => {
     expect(await lettersTo(account, morning + DAY_MS)).toHaveLength(1);
   });
 
-  test("tells each downtime of the last two periods, by check", async () => {
+  test("lists each downtime of the last two periods, by check", async () => {
     const { account, check } = await person({ reports: "weekly", tz: "UTC" });
     // Made on the Monday of the second week.
     const begin = local("2026-11-16T00:00:00Z");
@@ -134,7 +134,7 @@ describe("A report", () => {
     ]);
   });
 
-  test("is not sent to whoever has sent nothing for half a year, nor to whoever turned it off meanwhile", async () => {
+  test("is not sent to accounts without pings for half a year, or that have turned it off in the meantime", async () => {
     const quiet = await person({ reports: "daily", tz: "UTC" });
     await setState(quiet.check.id, "up", MONDAY_NOON - 200 * DAY_MS);
     const fickle = await person({ reports: "daily", tz: "UTC" });
@@ -148,7 +148,7 @@ describe("A report", () => {
     expect(theirs === undefined ? "gone" : await composeEmail(database.db, theirs, due)).toBeNull();
   });
 
-  test("is planned for people who never said anything: monthly, in UTC", async () => {
+  test("is planned for accounts without preferences: monthly, in UTC", async () => {
     const account = await sampleAccount(database.db);
     await plan(MONDAY_NOON);
     const { rows } = await database.db.pool.query("select * from preferences where account_id = $1", [
@@ -198,7 +198,7 @@ describe("A reminder", () => {
     expect(await lettersTo(account, MONDAY_NOON + DAY_MS)).toEqual([null]);
   });
 
-  test("is owed to every member of a project, and to nobody else", async () => {
+  test("is sent to every member of a project, and to no one else", async () => {
     const { check, projectId } = await person({ reports: "off", reminders: "off", tz: "UTC" });
     const mate = await sampleAccount(database.db);
     const stranger = await sampleAccount(database.db);
@@ -217,7 +217,7 @@ describe("A reminder", () => {
   });
 });
 
-describe("A letter", () => {
+describe("An account email", () => {
   const stateOf = async ({ id }: ClaimedEmail) => {
     const { rows } = await database.db.pool.query(
       "select state, reason, next_try_at from letters where id = $1",
@@ -334,7 +334,7 @@ describe("Asking an address", () => {
     expect(await asked()).toBe(3);
   });
 
-  test("does not happen where nobody has to be asked, or who has agreed", async () => {
+  test("is not needed if confirmation is off, or the address is confirmed", async () => {
     const owner = await sampleAccount(database.db);
     const { id: projectId } = await sampleProject(database.db, { ownerId: owner.id });
     const { id } = await channelOf(owner.email, projectId);
@@ -348,7 +348,7 @@ describe("Asking an address", () => {
     expect(channel?.verifiedAddress).toBeNull();
   });
 
-  test("is forgotten when the channel gets another address: an agreement is of one address", async () => {
+  test("is reset when the channel gets another address", async () => {
     const { id: projectId } = await sampleProject(database.db);
     const { id: channelId } = await channelOf("ann@example.org", projectId);
     await write((tx) => markVerified(tx, { channelId, address: "ann@example.org" }));
@@ -387,7 +387,7 @@ describe("Asking an address", () => {
     expect(await ask(id, "bob@example.org")).toBe("asked");
   });
 
-  test("is moot when the address has agreed or was changed before the letter left", async () => {
+  test("is dropped if the address was confirmed or changed before the email was sent", async () => {
     const { id: projectId } = await sampleProject(database.db);
     const { id: channelId } = await channelOf("ann@example.org", projectId);
     await ask(channelId, "ann@example.org");

@@ -1,4 +1,4 @@
-// The operations behind `overdue admin`, on a real database: what is stored, and what is refused.
+// The operations behind `overdue admin`, on a real database: what is stored, and what is rejected.
 import { createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { createAccount } from "../../src/operations/accounts.ts";
@@ -23,7 +23,7 @@ function newAccount(changes: Partial<Parameters<typeof createAccount>[1]> = {}) 
   return createAccount(database.db, {
     email,
     name: "",
-    isOperator: false,
+    isAdmin: false,
     checkLimit: null,
     now: NOW,
     ...changes,
@@ -44,15 +44,15 @@ describe("create-account", () => {
     const made = await newAccount({
       email: " Alice@Example.ORG ",
       name: "Alice",
-      isOperator: true,
+      isAdmin: true,
       checkLimit: 7,
     });
     const stored = await findAccountByEmail(database.db, "alice@example.org");
     expect(stored).toEqual(made);
-    expect(stored).toMatchObject({ name: "Alice", isOperator: true, checkLimit: 7, createdAt: NOW });
+    expect(stored).toMatchObject({ name: "Alice", isAdmin: true, checkLimit: 7, createdAt: NOW });
   });
 
-  test("refuses a second account for an address, in any letter case", async () => {
+  test("rejects a second account for an address, in any letter case", async () => {
     await newAccount({ email: "twice@example.org" });
     await expect(newAccount({ email: "TWICE@example.org" })).rejects.toMatchObject({
       code: "conflict",
@@ -144,7 +144,7 @@ describe("create-keys", () => {
 });
 
 describe("set-check-limit", () => {
-  test("sets a limit, and null takes it away", async () => {
+  test("sets a limit, and null removes it", async () => {
     const { email } = await newAccount();
     const limitOf = async () => (await findAccountByEmail(database.db, email))?.checkLimit;
     await setCheckLimit(database.db, { email: email.toUpperCase(), checkLimit: 0, now: NOW });
@@ -168,8 +168,8 @@ describe("what the command line does", () => {
         return { what, before, after };
       });
 
-  test("stands in the record of the installation: accounts and their limits", async () => {
-    const { email } = await newAccount({ isOperator: true });
+  test("is in the audit log of the server: accounts and their limits", async () => {
+    const { email } = await newAccount({ isAdmin: true });
     for (const checkLimit of [5, 5]) await setCheckLimit(database.db, { email, checkLimit, now: NOW });
     expect(await record(null, email)).toEqual([
       { what: "account.limitChanged", before: { checkLimit: null }, after: { checkLimit: 5 } },
@@ -177,7 +177,7 @@ describe("what the command line does", () => {
     ]);
   });
 
-  test("stands in the record of the project: that it was made, and its keys", async () => {
+  test("is in the audit log of the project: its creation, and its keys", async () => {
     const { made } = await newProject("Recorded");
     const project = await findProjectByUuid(database.db, made.uuid);
     const kinds = ["readOnly"] as const;
@@ -197,7 +197,7 @@ describe("what the command line does", () => {
   });
 });
 
-test("keys are hashed with the configured secret, or with the one that the installation made", async () => {
+test("keys are hashed with the configured secret, or with the one stored in the database", async () => {
   expect(await secretKeyOf(database.db, SECRET_KEY)).toBe(SECRET_KEY);
   expect(await secretKeyOf(database.db, null)).toBe(await findSecretKey(database.db));
   expect(await secretKeyOf(database.db, null)).toMatch(/^[0-9a-f]{64}$/);

@@ -1,4 +1,4 @@
-// Pausing, resuming and deleting a check: what stays, what goes, what is written down, and what comes too late.
+// Pausing, resuming and deleting a check: what stays, what is deleted, what is logged, and late signals.
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { CheckSettings } from "../../src/core/check.ts";
@@ -31,13 +31,13 @@ import { MONDAY_NOON as NOW, sampleAccount, sampleCheck, sampleProject } from ".
 
 const database = useDatabase();
 
-/** Whoever gives the commands; the record of changes knows no strangers. */
+/** The account that gives the commands; the audit log requires an existing one. */
 let accountId = 0;
 beforeAll(async () => {
   accountId = (await sampleAccount(database.db)).id;
 });
 
-/** A check with a period and a grace of an hour each, after these signals. */
+/** A check with a period and a grace period of an hour each, after these signals. */
 async function newCheck(
   signals: readonly Omit<Sent, "uuid">[],
   settings: Partial<CheckSettings> = {},
@@ -131,7 +131,7 @@ describe("pausing", () => {
     expect((await stored(check)).state).toMatchObject({ status: "paused", silence: null });
   });
 
-  test("after a deadline that nobody can be sure of writes none, and one in blind time a note", async () => {
+  test("after a deadline with an unknown outcome writes none, and one in a blind interval an event", async () => {
     const unsure = await newCheck([{}]);
     const at = NOW + 4 * HOUR_MS;
     await pause(unsure, { at });
@@ -256,7 +256,7 @@ describe("deleting", () => {
   });
 });
 
-test("a check that is absent is told from one of another project, whatever is asked", async () => {
+test("a missing check is distinguished from one of another project, whatever the command", async () => {
   const check = await newCheck([]);
   const { id: projectId } = await sampleProject(database.db);
   const rest = { at: NOW, accountId: null, visibility: UNSEEN };

@@ -1,5 +1,5 @@
-// Creating checks: what the settings become, which channels they get, when the limit holds, and which existing
-// check a create with `unique` updates instead.
+// Creating checks: the resulting settings, their channels, when the limit applies, and which existing check a create
+// with `unique` updates instead.
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { type CheckParams, DEFAULT_SETTINGS, type UniqueField } from "../../src/core/check.ts";
@@ -30,7 +30,7 @@ async function settingsOf(params: CheckParams, deriveSlug = false) {
 }
 
 describe("a new check", () => {
-  test("has the defaults, nobody has heard of it, and the answer is what is stored", async () => {
+  test("has the defaults and no pings, and the response is what is stored", async () => {
     const project = await newProject();
     const { kind, check } = await create(project.id, { at: NOW + 5 });
     expect(kind).toBe("created");
@@ -107,7 +107,7 @@ describe("the channels of a new check", () => {
     expect((await create(projectId, { channels: null })).check.channelUuids).toEqual([]);
   });
 
-  test("must each be one of the project, or nothing is made", async () => {
+  test("must each belong to the project, or nothing is created", async () => {
     const { projectId } = await projectWithChannels();
     const other = await projectWithChannels();
     for (const [channels, text] of [
@@ -148,7 +148,7 @@ describe("the limit of checks", () => {
     expect((await create(lenient.id, { checkLimitDefault: 0 })).kind).toBe("created");
   });
 
-  test("is told before the channels, and does not hold for a match of unique", async () => {
+  test("is reported before the channels, and does not apply to a match of unique", async () => {
     const { id: projectId } = await newProject();
     const limited = { checkLimitDefault: 1, unique: ["name"] as const };
     await create(projectId, { ...limited, params: { name: "job" } });
@@ -221,7 +221,7 @@ describe("a create with unique", () => {
     expect((await upsert(projectId, { name: "job" }, ["name"])).kind).toBe("created");
   });
 
-  test("keeps the state, the signals and the channels of its match, and what is not given", async () => {
+  test("keeps the state, the signals and the channels of its match, and fields that are not given", async () => {
     const { id: projectId } = await newProject();
     const channel = await sampleChannel(database.db, { projectId, name: "Ops" });
     const { check } = await create(projectId, { params: { name: "job", tags: "prod" }, channels: "*" });

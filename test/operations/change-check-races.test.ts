@@ -1,5 +1,5 @@
-// Changing checks from many sides at once: one check for one wish, no more than the limit, nothing lost between
-// edits and signals; and what happens when another transaction is in the way.
+// Concurrent changes of checks: one check per request, no more than the limit, no lost edits or signals; and
+// conflicts with other transactions.
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -36,8 +36,8 @@ const database = useDatabase();
 const TRIES_MAX = 20;
 const NOTHING = statement({ name: "test.nothing", text: "select 1" });
 
-// Two pools, as two processes have them, with their connections open: whoever connects first would be done
-// before the others have begun.
+// Two pools, like two processes, with open connections: otherwise the first to connect would finish before the others
+// have begun.
 let other: Database;
 beforeAll(async () => {
   other = openTestDatabase(database.url);
@@ -48,7 +48,7 @@ beforeAll(async () => {
 });
 afterAll(() => other.close());
 
-/** Runs `work` so many times at once, spread over both pools; the results in order. */
+/** Runs `work` this many times at once, spread over both pools; the results in order. */
 function atOnce<T>(count: number, work: (db: Database, index: number) => Promise<T>): Promise<T[]> {
   return Promise.all(
     Array.from({ length: count }, (_, index) =>
@@ -57,7 +57,7 @@ function atOnce<T>(count: number, work: (db: Database, index: number) => Promise
   );
 }
 
-/** Comes again when told to: on a busy machine not everybody gets a turn within the few seconds that are waited. */
+/** Retries on request: on a busy machine not every request succeeds within the few seconds of waiting. */
 async function patiently<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
@@ -150,7 +150,7 @@ describe("a ping with create=1", () => {
     expect(await provisionCheck(database.db, ping)).toBe("exists");
   });
 
-  test("makes none beside several of the same slug, and none for a key that nobody has", async () => {
+  test("creates none next to several with the same slug, and none for an unknown key", async () => {
     const { id: projectId, pingKey } = await sampleProject(database.db);
     await sampleCheck(database.db, { projectId, slug: "twin" });
     await sampleCheck(database.db, { projectId, slug: "twin" });
@@ -222,7 +222,7 @@ describe("edits among signals", () => {
 });
 
 describe("another transaction in the way", () => {
-  /** Does something in a transaction and ends it when told to; by itself, once somebody waits for it. */
+  /** Does something in a transaction and ends it on request, or once another transaction waits for it. */
   async function holding(
     work: (tx: Tx) => Promise<unknown>,
     release?: Promise<void>,
@@ -234,7 +234,7 @@ describe("another transaction in the way", () => {
       const released = new AbortController();
       void release?.then(() => released.abort());
       while (release === undefined ? !(await isSomebodyWaiting()) : !released.signal.aborted) {
-        // The server ends a transaction that does nothing for long.
+        // The server ends a transaction that is idle for long.
         await tx.query(NOTHING, []);
         await sleep(10);
       }
@@ -250,7 +250,7 @@ describe("another transaction in the way", () => {
     return (rowCount ?? 0) > 0;
   }
 
-  test("renames the match of an upsert: a new check is made, and the renamed one keeps its name", async () => {
+  test("renames the match of an upsert: a new check is created, and the renamed one keeps its name", async () => {
     const { id: projectId } = await sampleProject(database.db);
     const check = await sampleCheck(database.db, { projectId, name: "job" });
     const { done } = await holding(async (tx) => {

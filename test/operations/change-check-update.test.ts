@@ -1,5 +1,5 @@
-// Updating checks: only what is given changes, the deadline follows the new settings, what has passed counts by
-// the old ones, and the history says who changed what.
+// Updating checks: only given fields change, the deadline follows the new settings, passed deadlines count by the old
+// ones, and the history shows who changed what.
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { type CheckParams, type CheckSettings, DEFAULT_SETTINGS } from "../../src/core/check.ts";
@@ -20,7 +20,7 @@ async function newCheck(settings: Partial<CheckSettings> = {}): Promise<CheckWit
   return sampleCheck(database.db, { projectId, ...settings });
 }
 
-/** A check that came up at noon, with a period and a grace of an hour each unless the test says otherwise. */
+/** A check that came up at noon, with a period and a grace period of an hour each unless the test says otherwise. */
 async function newUpCheck(settings: Partial<CheckSettings> = {}): Promise<CheckWithState> {
   const check = await newCheck({ timeoutSeconds: 3_600, graceSeconds: 3_600, ...settings });
   await (await sampleIntake(database.db))([{ uuid: check.uuid }]);
@@ -33,7 +33,7 @@ async function stored({ uuid }: { uuid: string }): Promise<CheckWithState> {
   return check;
 }
 
-/** Updates, and makes sure that the answer is what is stored. */
+/** Updates, and verifies that the response is what is stored. */
 async function update(check: CheckWithState, given: Partial<Edit>) {
   const result = await updateCheck(database.db, { ...check, checkId: check.id, ...edit(given) });
   if (result.kind !== "updated") throw new Error(JSON.stringify(result));
@@ -95,7 +95,7 @@ describe("an update", () => {
     expect((await update(check, { params: { name: "New One" }, deriveSlug })).settings.slug).toBe("new-one");
   });
 
-  test("finds its check by id or by UUID, and tells an absent one from a foreign one", async () => {
+  test("finds its check by ID or by UUID, and distinguishes a missing one from a foreign one", async () => {
     const check = await newCheck();
     const { projectId, uuid } = check;
     const found = await updateCheck(database.db, {

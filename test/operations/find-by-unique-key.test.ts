@@ -1,4 +1,4 @@
-// Unique keys: found by an index, and stored for checks that were made before they were.
+// Unique keys: found by an index, and stored for checks that were created before they were.
 import { expect, test, vi } from "vitest";
 import { uniqueKey } from "../../src/core/identity.ts";
 import * as hashes from "../../src/lib/secrets.ts";

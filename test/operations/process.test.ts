@@ -1,4 +1,4 @@
-// A whole process inside this one: the same `run` that the binary calls, on a database of its own.
+// A whole process inside this one: the same `run` that the binary calls, on its own database.
 import { describe, expect, test } from "vitest";
 import { loadConfig } from "../../src/config/config.ts";
 import { createLog } from "../../src/lib/log.ts";
@@ -70,7 +70,7 @@ describe("a process", () => {
   test("is not ready while the database is read-only, as a standby is", async () => {
     const { resources } = resourcesFor(migrated.url);
     const running = await run([], resources, { signal: never() });
-    // This connection stays as it is: the setting is for new ones.
+    // This connection stays unchanged: the setting is for new ones.
     const own = await migrated.db.pool.connect();
     const { rows } = await own.query<{ name: string }>("select quote_ident(current_database()) as name");
     const ready = async () => {
@@ -111,7 +111,7 @@ describe("a process", () => {
     await Promise.all(running.map((one) => one.stop()));
   });
 
-  test("told to stop before the database is there, it gives up waiting", async () => {
+  test("stopped before the database is available, it stops waiting", async () => {
     const { resources, lines } = resourcesFor("postgres://nobody@127.0.0.1:1/nothing");
     const stop = new AbortController();
     const starting = run([], resources, { signal: stop.signal });
@@ -133,7 +133,7 @@ describe("a process that receives pings and has a spool", () => {
       .map((line) => JSON.parse(line) as { listener?: string; url?: string; msg?: string })
       .find((line) => line.msg === `${listener} listening`)?.url;
 
-  test("starts while the database is away, takes what is known, and records it later", async () => {
+  test("starts while the database is down, accepts pings for known checks, and records them later", async () => {
     const proxy = await DatabaseProxy.open({ targetPort: Number(new URL(migrated.url).port) });
     const settings = { OVERDUE_SPOOL_FOLDER: temporaryFolder() };
     const { id: projectId } = await sampleProject(migrated.db);
@@ -171,7 +171,7 @@ describe("a process that receives pings and has a spool", () => {
     await proxy.close();
   }, 120_000);
 
-  test("is not ready while the database is away and it knows no check", async () => {
+  test("is not ready while the database is down and no checks are known", async () => {
     const settings = { OVERDUE_SPOOL_FOLDER: temporaryFolder() };
     const { resources, lines } = resourcesFor("postgres://nobody@127.0.0.1:1/nothing", settings);
     const stop = new AbortController();
@@ -190,7 +190,7 @@ describe("a process that receives pings and has a spool", () => {
     await expect(starting).rejects.toThrow("aborted");
   }, 120_000);
 
-  test("told to stop before the database is there, it stops in order", async () => {
+  test("stopped before the database is available, it stops in order", async () => {
     const settings = { OVERDUE_SPOOL_FOLDER: temporaryFolder() };
     const { resources, lines } = resourcesFor("postgres://nobody@127.0.0.1:1/nothing", settings);
     const stop = new AbortController();

@@ -1,4 +1,4 @@
-// What the housekeeper forgets and what it keeps, on a real database, with the time as an argument.
+// What the housekeeper deletes and keeps, on a real database, with the time as an argument.
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { DAY_MS, type Instant } from "../../src/core/instant.ts";
@@ -26,7 +26,7 @@ import { flip as owedFlip, owe, watchedCheck } from "../support/owed.ts";
 import { MONDAY_NOON as NOW, sampleAccount, sampleCheck, sampleProject } from "../support/sample.ts";
 
 const database = useDatabase();
-/** One in which nothing young stands in front of what is old. */
+/** One in which no newer rows precede older ones. */
 const fresh = useDatabase();
 const write = <T>(work: (tx: Tx) => Promise<T>) => inTransaction(database.db, work);
 
@@ -39,11 +39,11 @@ function flip(checkId: number, at: Instant) {
   return { checkId, flip: { at, from: "up", to: "down", reason: "timeout" } as const };
 }
 
-/** Everything is written twice, once old enough to go; the rule is the same for all kinds. */
+/** Everything is written twice, once old enough to be deleted; the rule is the same for all kinds. */
 const OLD = NOW - 400 * DAY_MS;
 const YOUNG = NOW - 5 * DAY_MS;
 
-describe("what is old goes and what is young stays", () => {
+describe("old data is deleted and newer data stays", () => {
   test("flips and events", async () => {
     const { check } = await newCheck();
     await write((tx) => insertFlips(tx, [flip(check.id, OLD), flip(check.id, YOUNG)]));
@@ -96,7 +96,7 @@ describe("what is old goes and what is young stays", () => {
     expect(await listRejectedSignals(database.db, 9)).toHaveLength(2);
   });
 
-  test("sessions that nobody has used, sign-ins, and entries of the audit trail", async () => {
+  test("unused sessions, sign-ins, and audit log entries", async () => {
     const { id: accountId } = await sampleAccount(database.db);
     for (const [index, now] of [OLD, YOUNG].entries()) {
       const session = { accountId, method: "link", now, ua: "", remoteAddr: null } as const;
@@ -132,7 +132,7 @@ describe("what is old goes and what is young stays", () => {
   });
 });
 
-test("runs of a check that nobody pings any more", async () => {
+test("runs of a check that is no longer pinged", async () => {
   const { check } = await newCheck();
   const totals = { successCount: 1, failCount: 0, timedCount: 0, durationSumMs: 0, durationMaxMs: 0 };
   const checkId = check.id;

@@ -32,7 +32,7 @@ describe("a quarantined ping", () => {
   test("keeps its check from being reported as down, and no other", async () => {
     const world = await makeWorld(database);
     const [check, other] = [await makeWatched(database, world), await makeWatched(database, world)];
-    // It came a little before the expected time, as pings do.
+    // It arrived slightly before the expected time, as pings do.
     const at = MONDAY_NOON + 3_590_000;
     await quarantine(success(check.uuid, at), { checkId: check.id, at });
     const visibility = sightUntil(HOURLY_DOWN_AT + 1_000);

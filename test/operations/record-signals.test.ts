@@ -1,5 +1,5 @@
-// Recording a batch: what the database holds afterwards, that a number is applied once, that poison holds up
-// nobody, and that several intakes at once neither deadlock nor lose count.
+// Recording a batch: what the database contains afterwards, that a number is applied once, that invalid signals block
+// no others, and that several intakes at once neither deadlock nor miscount.
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
@@ -134,7 +134,7 @@ describe("a batch", () => {
     expect(rejected).toMatchObject([{ seq: 1, reason: "unreadable: cut off", signal: unreadable[0]?.bytes }]);
   });
 
-  test("waits for a check that somebody holds, as long as there is time", async () => {
+  test("waits for a locked check, as long as there is time", async () => {
     const check = await newCheck();
     const batch = { intakeId: await newIntake(), seq: 1, signals: [signal(check.uuid)] };
     const held = Promise.withResolvers<void>();
@@ -148,7 +148,7 @@ describe("a batch", () => {
     const within = (ms: number) => ({ ...OPTIONS, giveUpAtMs: performance.now() + ms });
     await expect(recordSignals(database.db, batch, within(300))).rejects.toThrow(OutOfTimeError);
     const second = recordSignals(database.db, batch, within(20_000));
-    // Longer than one wait for a lock lasts.
+    // Longer than one lock timeout.
     await sleep(700);
     released.resolve();
     expect(await second).toEqual(["recorded"]);
@@ -156,7 +156,7 @@ describe("a batch", () => {
     expect(await logOf(check.id)).toHaveLength(1);
   });
 
-  test("tells unknown, deleted and ambiguous targets apart and records the rest", async () => {
+  test("distinguishes unknown, deleted and ambiguous targets and records the rest", async () => {
     const project = await sampleProject(database.db);
     const { id: projectId, pingKey } = project;
     if (pingKey === null) throw new Error("the sample has a ping key");
@@ -191,7 +191,7 @@ describe("a batch", () => {
     expect((await logOf(check.id)).map(({ kind }) => kind)).toEqual(["ign", "fail"]);
   });
 
-  test("puts a poisonous signal aside with its reason and records the others", async () => {
+  test("quarantines an invalid signal with its reason and records the others", async () => {
     const check = await newCheck();
     const poison = signal(check.uuid, { ua: "nul \u0000 here", at: MONDAY_NOON + 1 });
     const signals = [signal(check.uuid), poison, signal(check.uuid, { at: MONDAY_NOON + 2 })];
@@ -209,7 +209,7 @@ describe("a batch", () => {
     const signals = Array.from({ length: 60 }, (_, index) =>
       signal(check.uuid, {
         ua: index === 7 || index === 41 ? "nul \u0000" : "fine",
-        // No time at all: our own code stumbles over it before the database can refuse it.
+        // Not a time: our own code fails on it before the database can reject it.
         at: index === 23 ? Number.NaN : MONDAY_NOON + index,
       }),
     );
@@ -218,14 +218,14 @@ describe("a batch", () => {
     const results = typeof result === "string" ? [] : result;
     const indexesOf = (wanted: string) => results.flatMap((one, index) => (one === wanted ? [index] : []));
     expect(indexesOf("rejected")).toEqual([7, 41]);
-    // Its sender still waits, so nothing is promised and nothing is kept.
+    // Its sender still waits, so nothing is acknowledged and nothing is stored.
     expect(indexesOf("failed")).toEqual([23]);
     expect((await logOf(check.id)).map(({ n }) => n)[0]).toBe(57);
     const kept = (await listRejectedSignals(database.db, 100)).filter((one) => one.intakeId === intakeId);
     expect(kept.map(({ checkId }) => checkId)).toEqual([check.id, check.id]);
   });
 
-  test("tries a promised batch again before it quarantines what our own code fails on", async () => {
+  test("retries an acknowledged batch before it quarantines signals that our own code fails on", async () => {
     const check = await newCheck();
     const faults: unknown[] = [];
     const bad = signal(check.uuid, { at: Number.NaN });
@@ -284,7 +284,7 @@ test("several intakes at once, over the same checks in opposite orders, lose not
       for (let seq = 1; seq <= batches; seq += 1) {
         const order = (lane + seq) % 2 === 0 ? uuids : uuids.toReversed();
         const signals = order.map((uuid) => signal(uuid, { at: MONDAY_NOON + seq }));
-        // On a busy machine a check may be held for longer than one wait for it lasts.
+        // On a busy machine a check may be locked for longer than one lock timeout.
         const options = { ...OPTIONS, pingLogRows: 1_000, giveUpAtMs: performance.now() + 30_000 };
         await recordSignals(database.db, { intakeId, seq, signals }, options);
       }

@@ -1,5 +1,5 @@
-// Removing a check leaves nothing of it in any table, and touches no other. The tables are asked for by their
-// column, so that one that is added later and forgotten here fails.
+// Deleting a check leaves nothing of it in any table, and affects no other. The tables are found by their column, so
+// that a new table that is missing here fails.
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { removeCheck } from "../../src/operations/checks.ts";

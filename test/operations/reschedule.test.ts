@@ -1,5 +1,5 @@
-// Other schedules for several checks at once: each becomes what an edit would have made of it, all of them or none, and
-// each change is on record.
+// New schedules for several checks at once: each has the same result as an edit, all of them or none, and each change
+// is audited.
 import { describe, expect, test } from "vitest";
 import type { CheckSettings } from "../../src/core/check.ts";
 import { HOUR_MS } from "../../src/core/instant.ts";
@@ -51,7 +51,7 @@ async function stored({ uuid }: { uuid: string }): Promise<CheckWithState> {
   return check;
 }
 
-/** Everything that a change leaves behind, but for what names the check. */
+/** Everything that a change writes, except what identifies the check. */
 async function traceOf(check: CheckWithState) {
   const { settings, state, downAt, sweepAt, updatedAt } = await stored(check);
   const flips = await listFlips(database.db, { checkId: check.id });
@@ -81,7 +81,7 @@ describe("schedules of several checks", () => {
         checkId: other.id,
         ...edit({ params, at, visibility: seenUntil(at) }),
       });
-    // Another setting is no schedule.
+    // Another setting is not a schedule.
     await editOther({ name: "renamed" }, NOW + 1);
     await editOther({ graceSeconds: 7_200 }, NOW + 2);
     expect(await tryToReschedule(wanted, { at: NOW + 3, version: NOW + 1 })).toMatchObject({
@@ -91,12 +91,12 @@ describe("schedules of several checks", () => {
     });
     expect((await stored(one)).settings).toEqual(one.settings);
     expect((await stored(other)).settings).toMatchObject({ graceSeconds: 7_200 });
-    // Whoever has seen the edit overwrites it.
+    // A client that has seen the edit overwrites it.
     expect(await reschedule(wanted, { at: NOW + 4, version: NOW + 2 })).toHaveLength(2);
     expect((await stored(other)).settings).toMatchObject({ name: "renamed", ...CRON });
   });
 
-  test("become what an edit of each would have made of it", async () => {
+  test("have the same result as individual edits", async () => {
     const { id: projectId } = await sampleProject(database.db);
     const { id: accountId } = await sampleAccount(database.db);
     const record = await sampleIntake(database.db);
@@ -130,7 +130,7 @@ describe("schedules of several checks", () => {
         ...edit({ params, accountId, at, visibility: seenUntil(at) }),
       });
     }
-    // The last is as wanted already, and is not touched.
+    // The last one already has the new schedule, and is not changed.
     for (const { check, twin } of pairs.slice(0, -1))
       expect(await traceOf(check)).toEqual(await traceOf(twin));
     expect(await stored(pairs[4]?.check ?? { uuid: "" })).toEqual(pairs[4]?.check);
@@ -160,14 +160,14 @@ describe("schedules of several checks", () => {
     );
   });
 
-  test("are changed together or not at all", async () => {
+  test("are changed all or none", async () => {
     const { id: projectId } = await sampleProject(database.db);
     const checks = [
       await sampleCheck(database.db, { projectId }),
       await sampleCheck(database.db, { projectId }),
     ];
     const wanted = checks.map((check) => ({ check, params: CRON }));
-    // Nobody has this number: what is written last fails.
+    // This ID does not exist: the last write fails.
     await expect(reschedule(wanted, { accountId: 987_654_321 })).rejects.toThrow("foreign key");
     expect(await Promise.all(checks.map(stored))).toEqual(checks);
   });

@@ -1,5 +1,5 @@
-// A database that was restored, copied, upgraded or failed over to, with whole processes on it: a copy beside the
-// server in service sends nothing, and the server in service goes on.
+// A database that was restored, copied, upgraded or failed over to, with whole processes on it: a copy next to the
+// server in service sends nothing, and the server in service continues.
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
@@ -35,7 +35,7 @@ import { makeWatched } from "../support/sweeping.ts";
 const execute = promisify(execFile);
 const SOON = { timeout: 60_000, interval: 200 };
 const TEST_MS_MAX = 300_000;
-/** Shorter than in service, where a balancer may take its time to find a process that starts. */
+/** Shorter than in production, where a load balancer may take a while to find a new process. */
 const ASK_MS_MAX = 3 * SECOND_MS;
 const CHECKS = 5;
 
@@ -63,7 +63,7 @@ async function newDatabase(template: string = TEMPLATE_DATABASE): Promise<string
   return server.replace(/\/postgres$/, `/${name}`);
 }
 
-/** A folder that PostgreSQL's own user can enter, too. */
+/** A folder that PostgreSQL's own user can access, too. */
 function reachableFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "overdue-restore-"));
   chmodSync(folder, 0o755);
@@ -85,7 +85,7 @@ async function using<T>(url: string, work: (db: Database) => Promise<T>): Promis
 
 type World = { receiver: Receiver; projectId: number; channels: readonly [Channel]; adminUuid: string };
 
-/** Somebody's checks with a channel, a channel of the admin, and a receiver that counts what comes. */
+/** Checks with a channel, an admin channel, and a receiver that counts messages. */
 async function fill(url: string): Promise<World> {
   const receiver = await startWebhook();
   endings.push(() => receiver.close());
@@ -118,7 +118,7 @@ async function fill(url: string): Promise<World> {
   });
 }
 
-/** Checks that go down at `dueAt` unless something comes; in a few seconds if none is given. */
+/** Checks that go down at `dueAt` unless they are pinged; in a few seconds if none is given. */
 async function addDueChecks(url: string, world: World, count = CHECKS, dueAt?: number): Promise<void> {
   await using(url, async (db) => {
     const at = dueAt ?? (await readDatabaseClock(db)) + 4 * SECOND_MS;
@@ -132,7 +132,7 @@ async function addDueChecks(url: string, world: World, count = CHECKS, dueAt?: n
   });
 }
 
-/** Messages that are owed in the data, as if the process had died before it sent them. */
+/** Pending messages in the data, as if the process had died before it sent them. */
 async function owe(url: string, { channels: [channel] }: World): Promise<void> {
   await using(url, async (db) => {
     const at = await readDatabaseClock(db);
@@ -181,11 +181,11 @@ async function start(
 
 const stateOf = (url: string) => using(url, async (db) => (await findStoredIdentity(db))?.state);
 
-/** Waits for the minute after a gap no longer than a test can. In safe mode every heartbeat starts it anew. */
+/** Skips the minute after a gap. In safe mode every heartbeat restarts it. */
 const settle = (url: string) =>
   using(url, (db) => db.pool.query("update intakes set gap_ended_at = gap_ended_at - interval '10 minutes'"));
 
-/** A check that falls silent now is alerted about within seconds. */
+/** A check whose ping is missing now raises an alert within seconds. */
 async function expectAlert(url: string, world: World): Promise<void> {
   await expect.poll(() => stateOf(url), SOON).toBe("normal");
   await addDueChecks(url, world, 1);
@@ -197,7 +197,7 @@ async function expectAlert(url: string, world: World): Promise<void> {
   await expect.poll(isTold, SOON).toBe(1);
 }
 
-/** Everything that would make a copy send: messages that are owed, and checks whose silence is overdue. */
+/** Everything that would make a copy send: pending messages, and checks past their deadline. */
 async function expectNothingSent(url: string, world: World): Promise<void> {
   await expect.poll(() => stateOf(url), SOON).toBe("safe");
   await expect.poll(() => sent(world, "admin"), SOON).toBe(1);
@@ -238,7 +238,7 @@ describe("a copy", () => {
       );
       const answer = await fetch(`http://127.0.0.1:${copied.port}/ping/${uuid}`);
       expect(answer.status).toBe(200);
-      // The original is not impressed by the question.
+      // The original is not affected by the check.
       expect(await stateOf(url)).toBe("normal");
     },
     TEST_MS_MAX,
@@ -269,7 +269,7 @@ describe("a copy", () => {
       await addDueChecks(copy, world);
       await start(copy, world, { port: 0, siteUrl, roles: ["sweeper", "notifier"] });
       await expect.poll(() => stateOf(copy), SOON).toBe("checking");
-      // Nobody answers at the public URL: the server in service is stopped, and this one listens elsewhere.
+      // No response at the public URL: the server in service is stopped, and this one listens elsewhere.
       await start(copy, world, { port: await freePort(), siteUrl, roles: ["ping"] });
       await expectNothingSent(copy, world);
     },
@@ -277,7 +277,7 @@ describe("a copy", () => {
   );
 
   test(
-    "that is confirmed sends what is owed, and raises no alert for the time before",
+    "that is confirmed sends pending notifications, and raises no alert for the time before",
     async () => {
       const { url, world, live } = await inService();
       await live.stop();
@@ -291,13 +291,13 @@ describe("a copy", () => {
         await confirmRestore(db, { accountId: null });
         await expect(confirmRestore(db, { accountId: null })).rejects.toThrow("not in safe mode");
       });
-      // The message that was owed; of the checks only that nobody could watch them.
+      // The pending message; about the checks only the monitoring gap notice.
       await expect.poll(() => sent(world, "team"), SOON).toBeGreaterThanOrEqual(1);
       await expectAlert(copy, world);
       const { rows } = await using(copy, (db) =>
         db.pool.query("select count(*)::int as downs from flips where to_status = 'down'"),
       );
-      // The one check that fell silent after it was confirmed.
+      // The one check whose ping was missing after the confirmation.
       expect(rows).toEqual([{ downs: 1 }]);
       const gaps = await using(copy, (db) => db.pool.query("select reason from blind_intervals"));
       expect(gaps.rows.map(({ reason }) => reason)).toContain("the database was restored");
@@ -366,7 +366,7 @@ describe.skipIf(inject("postgresMajor") !== 15 || !existsSync(join(DEBIAN, "pg_u
     }
 
     test(
-      "goes on after a restore in place, and tells the admin",
+      "continues after a restore in place, and notifies the admin",
       async () => {
         const server = await ownServer();
         const { url, world, live, siteUrl } = await filled(server);
@@ -378,17 +378,17 @@ describe.skipIf(inject("postgresMajor") !== 15 || !existsSync(join(DEBIAN, "pg_u
           await admin.query("create database overdue_live");
         });
         await execute(join(DEBIAN, "pg_restore"), [`--dbname=${url}`, dump]);
-        // Their time comes right after the last heartbeat in the data, however long the restore takes.
-        const beatAt = await using(
+        // Their deadline is right after the last heartbeat in the data, however long the restore takes.
+        const heartbeatAt = await using(
           url,
-          async (db) => (await findHeartbeats(db, { through: Date.now() })).newestBeatAt,
+          async (db) => (await findHeartbeats(db, { through: Date.now() })).newestHeartbeatAt,
         );
-        await addDueChecks(url, world, CHECKS, (beatAt ?? 0) + 1);
+        await addDueChecks(url, world, CHECKS, (heartbeatAt ?? 0) + 1);
         const again = await start(url, world, { port: live.port, siteUrl });
         await expect.poll(() => sent(world, "admin"), SOON).toBe(1);
         expect(again.said()).toContain("monitoring continues");
         await expectAlert(url, world);
-        // The checks that were silent across the restore are excused: their channel gets a notice and no alert.
+        // The checks without pings across the restore are excused: their channel gets a notice and no alert.
         expect(sent(world, "team")).toBe(1);
         const { rows } = await using(url, (db) =>
           db.pool.query("select 1 from flips where to_status = 'down'"),
@@ -399,7 +399,7 @@ describe.skipIf(inject("postgresMajor") !== 15 || !existsSync(join(DEBIAN, "pg_u
     );
 
     test(
-      "goes on at once on a promoted standby",
+      "continues immediately on a promoted standby",
       async () => {
         const server = await ownServer();
         const { world, live, siteUrl } = await filled(server);
@@ -410,7 +410,7 @@ describe.skipIf(inject("postgresMajor") !== 15 || !existsSync(join(DEBIAN, "pg_u
           primary_conninfo: `host=127.0.0.1 port=${server.port} user=overdue`,
         });
         await live.stop();
-        // The standby has everything, as a planned failover waits for.
+        // The standby has everything, as in a planned failover.
         const isCaughtUp = () =>
           using(standby.url("overdue_live"), async (db) => {
             const { rows } = await db.pool.query("select 1 from intakes where closed_at is null");
@@ -429,7 +429,7 @@ describe.skipIf(inject("postgresMajor") !== 15 || !existsSync(join(DEBIAN, "pg_u
     );
 
     test(
-      "goes on after pg_upgrade, which keeps the database's number and changes the cluster's",
+      "continues after pg_upgrade, which keeps the OID of the database and changes the cluster identifier",
       async () => {
         const folder = reachableFolder();
         const server = await ownServer(join(folder, "old"));

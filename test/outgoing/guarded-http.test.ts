@@ -91,11 +91,10 @@ async function withHttp<T>(
   }
 }
 
-const troubleOf = (sending: Promise<unknown>): Promise<string> =>
+const errorOf = (sending: Promise<unknown>): Promise<string> =>
   sending.then(
     () => "answered",
-    (error: unknown) =>
-      error instanceof OutgoingError ? `${error.trouble}: ${error.message}` : String(error),
+    (error: unknown) => (error instanceof OutgoingError ? `${error.kind}: ${error.message}` : String(error)),
   );
 
 async function inTurns<T>(items: readonly T[], work: (item: T) => Promise<unknown>): Promise<void> {
@@ -122,13 +121,13 @@ const HAS_IPV6 = Object.values(networkInterfaces()).some((addresses) =>
 const HERE: ReadonlySet<string> = new Set(["loopback", "unspecified"]);
 
 describe("addresses that mean ours in disguise", () => {
-  test("none of them is reached, and each is told why", async () => {
+  test("none of them is reached, and the reason is reported", async () => {
     const urls = trickyUrls(stage.port);
     expect(urls.length).toBeGreaterThanOrEqual(200);
     const answered: string[] = [];
     await withHttp({}, (http) =>
       inTurns(urls, async (url) => {
-        const said = await troubleOf(http.send({ method: "GET", url, timeoutMs: ATTEMPT_MS }));
+        const said = await errorOf(http.send({ method: "GET", url, timeoutMs: ATTEMPT_MS }));
         if (!/^(refused|unresolved|unconnected): ./.test(said)) answered.push(`${url} ${said}`);
       }),
     );
@@ -176,7 +175,7 @@ describe("addresses that mean ours in disguise", () => {
       };
       const http = guardedHttp(options);
       const url = `http://first.example.com:${stage.port}/`;
-      const said = await troubleOf(http.send({ method: "POST", url, body: "x", timeoutMs: ATTEMPT_MS }));
+      const said = await errorOf(http.send({ method: "POST", url, body: "x", timeoutMs: ATTEMPT_MS }));
       await http.close();
       // Some are no address by themselves, and lead back to whoever sent us there.
       if (!/^(refused|unresolved|unconnected|broken): ./.test(said)) reached.push(`${target} ${said}`);
@@ -196,7 +195,7 @@ describe("addresses that mean ours in disguise", () => {
         [`http://user:word@inside.example.com:${stage.port}/`, /^refused: Redirects/],
       ] as const) {
         stage.handle = (_request, response) => response.writeHead(307, { Location: location }).end();
-        expect(await troubleOf(http.send({ method: "GET", url }))).toMatch(refusal);
+        expect(await errorOf(http.send({ method: "GET", url }))).toMatch(refusal);
       }
     });
   });
@@ -213,7 +212,7 @@ describe("addresses that mean ours in disguise", () => {
         return judged === 1;
       },
     });
-    expect(await troubleOf(http.send({ method: "GET", url }))).toMatch(/^refused/);
+    expect(await errorOf(http.send({ method: "GET", url }))).toMatch(/^refused/);
     await http.close();
     expect({ judged, reached: stage.reached }).toEqual({ judged: 2, reached: 0 });
   });
@@ -250,7 +249,7 @@ describe("addresses that may be called", () => {
     { status: 303, method: "GET", body: "" },
     { status: 307, method: "POST", body: "x" },
     { status: 308, method: "POST", body: "x" },
-  ])("a POST that is answered $status goes on as $method", async ({ status, method, body }) => {
+  ])("a POST that is answered $status continues as $method", async ({ status, method, body }) => {
     const seen: string[] = [];
     stage.handle = (incoming, response) => {
       let text = "";
@@ -283,22 +282,22 @@ describe("addresses that may be called", () => {
     expect(keys).toEqual(["secret", undefined]);
   });
 
-  test("circles of redirects, slow answers and closed ports are told by name", async () => {
+  test("redirect loops, slow responses and closed ports are reported by name", async () => {
     await withHttp({ allowPrivate: true }, async (http) => {
       stage.handle = (_request, response) => response.writeHead(302, { Location: "/" }).end();
-      expect(await troubleOf(http.send({ method: "GET", url: url() }))).toBe("redirects: Too many redirects");
+      expect(await errorOf(http.send({ method: "GET", url: url() }))).toBe("redirects: Too many redirects");
       expect(stage.reached).toBe(4);
       stage.handle = () => {};
-      expect(await troubleOf(http.send({ method: "GET", url: url(), timeoutMs: 200 }))).toBe(
+      expect(await errorOf(http.send({ method: "GET", url: url(), timeoutMs: 200 }))).toBe(
         "timeout: Connection timed out",
       );
       stage.handle = (incoming) => incoming.socket.destroy();
-      expect(await troubleOf(http.send({ method: "GET", url: url() }))).toBe("broken: HTTP request failed");
-      expect(await troubleOf(http.send({ method: "GET", url: "http://127.0.0.1:1024/" }))).toBe(
+      expect(await errorOf(http.send({ method: "GET", url: url() }))).toBe("broken: HTTP request failed");
+      expect(await errorOf(http.send({ method: "GET", url: "http://127.0.0.1:1024/" }))).toBe(
         "unconnected: Connection failed",
       );
       const https = url().replace("http:", "https:");
-      expect(await troubleOf(http.send({ method: "GET", url: https }))).toMatch(/^(tls|broken): /);
+      expect(await errorOf(http.send({ method: "GET", url: https }))).toMatch(/^(tls|broken): /);
     });
   });
 
@@ -337,7 +336,7 @@ describe("addresses that may be called", () => {
     expect(seen[0]).not.toHaveProperty("expect");
   });
 
-  test("a name and a password in the address become a header, and are not told to anybody else", async () => {
+  test("a user name and password in the URL become a header, and are not sent to other hosts", async () => {
     const seen: (string | undefined)[] = [];
     stage.handle = (incoming, response) => {
       seen.push(incoming.headers.authorization);
@@ -350,7 +349,7 @@ describe("addresses that may be called", () => {
     expect(seen).toEqual([`Basic ${Buffer.from("usér:p@ss", "utf8").toString("base64")}`, undefined]);
   });
 
-  test("what was surely not sent is told apart from what may have arrived", async () => {
+  test("a request that was certainly not sent is distinguished from one that may have arrived", async () => {
     const doubt = (sending: Promise<unknown>) =>
       sending.then(
         () => null,
@@ -413,30 +412,28 @@ describe("a proxy", () => {
     return lookup(hostname, options, done);
   };
 
-  test("hears of no address that may not be called", async () => {
+  test("gets no request for a blocked address", async () => {
     const proxy = await startProxy();
     await withHttp({ proxyUrl: proxy.url, lookup: publicNames }, async (http) => {
       const urls = [...trickyUrls(stage.port), "https://mixed.example.com/", "http://mixed.example.com/"];
       await inTurns(urls, async (url) => {
-        const said = await troubleOf(http.send({ method: "GET", url, timeoutMs: ATTEMPT_MS }));
+        const said = await errorOf(http.send({ method: "GET", url, timeoutMs: ATTEMPT_MS }));
         expect(said, url).toMatch(/^(refused|unresolved): ./);
       });
       expect(proxy.asked).toEqual([]);
       expect((await http.send({ method: "GET", url: "http://public.example.com/" })).text).toBe("by proxy");
       // What answers behind the tunnel speaks no TLS.
-      expect(await troubleOf(http.send({ method: "GET", url: "https://public.example.com/" }))).toMatch(
-        /^tls/,
-      );
+      expect(await errorOf(http.send({ method: "GET", url: "https://public.example.com/" }))).toMatch(/^tls/);
     });
     await proxy.close();
     expect(proxy.asked).toEqual(["GET http://public.example.com/", "CONNECT public.example.com:443"]);
   });
 
-  test("is told its password, and its refusal is told as one", async () => {
+  test("gets its password, and its rejection is reported as such", async () => {
     const proxy = await startProxy(403);
     const proxyUrl = proxy.url.replace("http://", "http://me:secret@");
     await withHttp({ proxyUrl, lookup: publicNames }, async (http) => {
-      const said = await troubleOf(http.send({ method: "GET", url: "https://public.example.com/" }));
+      const said = await errorOf(http.send({ method: "GET", url: "https://public.example.com/" }));
       expect(said).toBe("unconnected: Connection failed");
     });
     await proxy.close();
@@ -444,10 +441,10 @@ describe("a proxy", () => {
     expect(proxy.asked).toEqual([`CONNECT public.example.com:443 Basic ${login}`]);
   });
 
-  test("does not hear of a name that takes too long to be looked up", async () => {
+  test("gets no name whose lookup takes too long", async () => {
     const proxy = await startProxy();
     await withHttp({ proxyUrl: proxy.url, lookup: () => {} }, async (http) => {
-      const said = await troubleOf(
+      const said = await errorOf(
         http.send({ method: "GET", url: "http://slow.example.com/", timeoutMs: 200 }),
       );
       expect(said).toBe("timeout: Connection timed out");

@@ -75,7 +75,7 @@ describe("making", () => {
     expect((await change(id, SLACK)).json).toMatchObject({ warnings: [] });
   });
 
-  test("it hears of all checks, unless some are named", async () => {
+  test("it is used for all checks, unless some are named", async () => {
     const one = await newCheck(cast, { name: "one" });
     const two = await newCheck(cast, { name: "two" });
     const all = await newChannel(cast);
@@ -232,7 +232,7 @@ describe("lists", () => {
 });
 
 describe("changing", () => {
-  test("changes what is given, keeps the secret that is not, and counts", async () => {
+  test("changes the given fields, keeps a secret that is not given, and increases the revision", async () => {
     const { id } = await newChannel(cast, {
       kind: "ntfy",
       config: { topic: "secret-topic-1", token: "tk_12345678", priority: 5 },
@@ -249,7 +249,7 @@ describe("changing", () => {
     expect((await change(id, {})).json).toMatchObject({ revision: 2 });
   });
 
-  test("whoever has read an older revision is refused, and nothing is changed", async () => {
+  test("an update with an older revision is rejected, and nothing is changed", async () => {
     const { id } = await newChannel(cast);
     expect((await change(id, { name: "first" }, { "If-Match": '"1"' })).status).toBe(200);
     expect((await change(id, { name: "second" }, { "If-Match": '"1"' })).status).toBe(412);
@@ -334,8 +334,8 @@ describe("groups", () => {
   });
 });
 
-describe("mail", () => {
-  test("a stranger's address is asked in the same transaction, a member's is not", async () => {
+describe("email", () => {
+  test("an address of a non-member is asked for confirmation in the same transaction, a member's is not", async () => {
     const asked = await newChannel(cast, { kind: "email", config: { value: "new@example.net" } });
     const own = await newChannel(cast, { kind: "email", config: { value: cast.owner.account.email } });
     expect([asked.verified, own.verified]).toEqual([false, true]);
@@ -358,7 +358,7 @@ describe("mail", () => {
 });
 
 describe("deleting", () => {
-  test("takes the channel, its assignments and its log from sight", async () => {
+  test("hides the channel, its assignments and its log", async () => {
     const { id } = await newChannel(cast);
     const planned = await ask(`/channels/${id}/test`, { method: "POST" });
     const [delivery] = planned.json["deliveries"] as { id: string }[];
@@ -372,7 +372,7 @@ describe("deleting", () => {
   });
 });
 
-test("every change stands in the record of the project, without a secret", async () => {
+test("every change is in the audit log of the project, without a secret", async () => {
   const { id } = await newChannel(cast, { kind: "ntfy", name: "Rec", config: { topic: "planted-topic-77" } });
   await change(id, { config: { topic: "planted-topic-78" }, name: "Recorded" });
   await change(id, { enabled: false });
@@ -428,7 +428,7 @@ describe("addresses and methods", () => {
   });
 });
 
-test("what a channel is made of has limits, and a refusal does not repeat megabytes", async () => {
+test("the fields of a channel have limits, and an error does not repeat megabytes", async () => {
   const long = "x".repeat(1_000_000);
   const make = async (body: object) =>
     askOwn(cast, "/channels", { method: "POST", key: cast.owner.rw, body: { ...SLACK, ...body } });
@@ -453,7 +453,7 @@ test("what a channel is made of has limits, and a refusal does not repeat megaby
   });
 });
 
-test("a page of channels with long configurations ends early, and the next one goes on", async () => {
+test("a page of channels with long configurations ends early, and the next one continues", async () => {
   await emptyProject();
   const config = {
     url_down: "https://example.org/",

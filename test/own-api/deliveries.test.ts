@@ -71,7 +71,7 @@ async function pressTest(id = channel.id): Promise<DeliveryJson[]> {
   return json["deliveries"] as DeliveryJson[];
 }
 
-test("a check that fails is told to a webhook that was made by API, and its log says so", async () => {
+test("a failing check notifies a webhook created by API, and its log shows it", async () => {
   const check = await newCheck(cast, { name: "Nightly", channels: channel.id });
   expect((await cast.ask(`/ping/${check.uuid}`)).status).toBe(200);
   expect((await cast.ask(`/ping/${check.uuid}/fail`, { method: "POST", body: "disk full" })).status).toBe(
@@ -99,7 +99,7 @@ test("a check that fails is told to a webhook that was made by API, and its log 
 });
 
 describe("a test", () => {
-  test("is sent within seconds, and its delivery tells what came of it", async () => {
+  test("is sent within seconds, and its delivery shows the result", async () => {
     const [planned] = await pressTest();
     expect(planned).toMatchObject({ kind: "test", state: "pending", attempts: 0, check: null });
     const done = await until(async () => {
@@ -140,7 +140,7 @@ describe("a test", () => {
 });
 
 describe("a delivery that fails", () => {
-  test("waits with its next try and the reason, and is tried at once when somebody says so", async () => {
+  test("waits with its next attempt and the reason, and is retried on request", async () => {
     receiver.behave({ kind: "answer", answer: { status: 500, body: `no: ${PLANTED} ${HEADER_SECRET}` } });
     const check = await newCheck(cast, { name: "Waiting", channels: channel.id });
     await cast.ask(`/ping/${check.uuid}/fail`);

@@ -75,7 +75,7 @@ const body = fc.constantFrom(...KINDS.filter(({ name }) => name !== "group")).ch
   });
 });
 
-test("odd values never make it fail, and what is refused is a problem", async () => {
+test("odd values never make it fail, and rejections are problem documents", async () => {
   const statuses = new Set<number>();
   const { id } = await newChannel(cast);
   await fc.assert(

@@ -8,7 +8,7 @@ const LIMIT = 30;
 describe("requests", () => {
   const cast = useCast({ settings: { OVERDUE_API_RATE_LIMIT: String(LIMIT) } });
 
-  test("are counted by key, together with those of the compatible API, and told in headers", async () => {
+  test("are counted by key, together with those of the compatible API, and reported in headers", async () => {
     const first = await askOwn(cast, "/kinds", { key: cast.owner.rw });
     expect(first.headers.get("ratelimit-limit")).toBe(String(LIMIT));
     expect(Number(first.headers.get("ratelimit-remaining"))).toBe(LIMIT - 1);
@@ -25,7 +25,7 @@ describe("requests", () => {
     expect((await askOwn(cast, "/kinds", { key: cast.owner.ro })).status).toBe(200);
   });
 
-  test("with keys that nobody has are slowed down by where they come from", async () => {
+  test("with unknown keys are limited by network", async () => {
     const statuses = new Set<number>();
     for (let n = 0; n < LIMIT / 10 + 2; n += 1) {
       statuses.add((await askOwn(cast, "/kinds", { key: UNKNOWN_KEY })).status);
@@ -37,7 +37,7 @@ describe("requests", () => {
 describe("a fault", () => {
   const cast = useCast({ settings: { OVERDUE_API_RATE_LIMIT: "0" } });
 
-  test("of ours is told without its details, and a database that is away as that", async () => {
+  test("of ours is reported without its details, and a database that is down as 503", async () => {
     const query = vi.spyOn(cast.serverDb, "query");
     query.mockRejectedValue(new Error("planted detail"));
     const fault = await askOwn(cast, "/channels", { key: cast.owner.rw });

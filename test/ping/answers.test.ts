@@ -211,7 +211,7 @@ describe("methods", () => {
     },
   );
 
-  test("a refused method may bring a body, and the connection goes on", async () => {
+  test("a rejected method may have a body, and the connection continues", async () => {
     const put = `PUT /ping/${UUID} HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc`;
     const get = `GET /ping/${UUID} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
     expect(await rawRequest(server.port, put + get)).toMatchObject({ status: 405 });

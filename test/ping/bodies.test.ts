@@ -36,7 +36,7 @@ async function post(
 const send = (text: string) => rawRequest(server.port, text);
 const head = (lines: string) => `POST /ping/${UUID} HTTP/1.1\r\nHost: x\r\n${lines}\r\n`;
 
-describe("what is kept", () => {
+describe("stored bytes", () => {
   test("a body as it came, under any content type", async () => {
     for (const type of [
       "application/json",
@@ -154,7 +154,7 @@ describe("how it may come", () => {
     connection.close();
   });
 
-  test("with an expectation that nobody knows", async () => {
+  test("with an unknown expectation", async () => {
     expect(await send(`${head("Content-Length: 2\r\nExpect: miracles\r\n")}hi`)).toMatchObject({
       status: 200,
     });
@@ -172,7 +172,7 @@ describe("how it may come", () => {
   });
 });
 
-describe("what is no request", () => {
+describe("malformed requests", () => {
   async function expectNothingOf(text: string, leave: (connection: RawConnection) => void): Promise<string> {
     const connection = await RawConnection.open(server.port, text);
     await pause(50);
@@ -200,7 +200,7 @@ describe("what is no request", () => {
     expect(rest).toMatch(/^HTTP\/1\.1 400 /);
   });
 
-  test("a body that breaks off behind a wish for another protocol, which parsers treat as a case of its own", async () => {
+  test("an incomplete body after an Upgrade header, which parsers treat as a special case", async () => {
     const wish = "Connection: upgrade\r\nUpgrade: websocket\r\n";
     const text = `${head(`${wish}Transfer-Encoding: chunked\r\n`)}5\r\nhe`;
     const rest = await expectNothingOf(text, (connection) => connection.closeHalf());
@@ -242,7 +242,7 @@ describe("what never ends", () => {
     expect(small.intake.signals.map(({ body }) => body?.length)).toEqual([BODY_LIMIT_BYTES]);
   });
 
-  test("may still end: the connection then goes on", async () => {
+  test("may still end: the connection then continues", async () => {
     const small = await startPingServer({ readBytesMax: 1_000 });
     const body = "x".repeat(500_000);
     const connection = await RawConnection.open(
@@ -259,7 +259,7 @@ describe("what never ends", () => {
   });
 });
 
-test("bodies together may not hold more than memory allows: beyond it senders are told to come again", async () => {
+test("bodies together are limited by memory: beyond that, senders get 503", async () => {
   const narrow = await startPingServer({ bodyBytesHeldMax: 25_000 });
   const open = (length: number) =>
     RawConnection.open(narrow.port, `${head("Content-Length: 10000\r\n")}${"x".repeat(length)}`);

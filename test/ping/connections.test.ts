@@ -31,7 +31,7 @@ describe("HTTP/1.0", () => {
     expect(server.intake.signals).toHaveLength(1);
   });
 
-  test("may bring a body, and may ask to go on", async () => {
+  test("may have a body, and may use Expect: 100-continue", async () => {
     const text = `POST /ping/${UUID} HTTP/1.0\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nhi`;
     const connection = await RawConnection.open(server.port, text);
     expect(await connection.next()).toMatchObject({ status: 200, headers: { connection: "keep-alive" } });
@@ -152,7 +152,7 @@ describe("a connection that is too slow", () => {
     ["within its first line", "GET /ping/"],
     ["within its headers", `GET /ping/${UUID} HTTP/1.1\r\nHost: x\r\nX-A`],
     ["within its body", `POST /ping/${UUID} HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf`],
-  ])("%s is told so, while others are served", async (_, text) => {
+  ])("%s gets 408, while others are served", async (_, text) => {
     const startedAt = performance.now();
     const slow = await Promise.all(Array.from({ length: 20 }, () => RawConnection.open(hasty.port, text)));
     expect(await rawRequest(hasty.port, get())).toMatchObject({ status: 200 });
@@ -202,7 +202,7 @@ describe("a connection that is too slow", () => {
   });
 });
 
-test("a sender that never reads its answers is cut off, and holds up nobody", async () => {
+test("a sender that never reads its responses is disconnected, and delays no other", async () => {
   const hasty = await startPingServer({ requestTimeoutMs: 1_500 });
   const deaf = await RawConnection.open(hasty.port);
   deaf.socket.pause();
@@ -237,7 +237,7 @@ test("a thousand idle connections do not stop others", async () => {
   await expect.poll(() => server.service.connectionCounts().open).toBeLessThan(100);
 });
 
-test("where idle connections fill the house, those that wait make room for those that send", async () => {
+test("when idle connections fill the limit, they make room for those that send", async () => {
   const narrow = await startPingServer({ connectionsMax: 50 });
   const idle: RawConnection[] = [];
   for (let n = 0; n < 200; n += 1)
@@ -251,7 +251,7 @@ test("where idle connections fill the house, those that wait make room for those
   for (const connection of idle) connection.close();
 });
 
-test("whoever is turned away at the door, or in the middle of a request, is told to the intake", async () => {
+test("the intake is notified of connections rejected at once, or during a request", async () => {
   const narrow = await startPingServer({ connectionsMax: 20, answerWithinMs: 60_000 });
   const gate = Promise.withResolvers<void>();
   narrow.intake.acceptance = async () => {
@@ -314,7 +314,7 @@ describe("garbage", () => {
 });
 
 describe("stopping", () => {
-  test("lets requests that have begun end well, closes what is idle, and takes nothing new", async () => {
+  test("finishes running requests, closes idle connections, and accepts nothing new", async () => {
     const stopping = await startPingServer({ stopGraceMs: 30_000, answerWithinMs: 30_000 });
     const gate = Promise.withResolvers<void>();
     stopping.intake.acceptance = async () => {
@@ -337,7 +337,7 @@ describe("stopping", () => {
     expect(await busy.next()).toMatchObject({ status: 200 });
     expect(await half.next()).toMatchObject({ status: 200 });
     await Promise.all([busy.closed(), half.closed(), stopped]);
-    expect(stopping.service.trouble()).toBe("not listening");
+    expect(stopping.service.problem()).toBe("not listening");
   });
 
   test("does not wait for ever for those that do not come to an end", async () => {

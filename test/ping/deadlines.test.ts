@@ -94,7 +94,7 @@ test("an intake that is full says how long it wants to be left alone", async () 
   });
 });
 
-test("HEAD is told so without a body", async () => {
+test("HEAD gets the same without a body", async () => {
   server.intake.acceptance = async () => ({ kind: "busy", retryAfterSeconds: 1 });
   const text = `HEAD /ping/${UUID} HTTP/1.1\r\nHost: x\r\n\r\n`;
   expect(await rawRequest(server.port, text, { withoutBody: true })).toMatchObject({ status: 503, body: "" });
@@ -112,7 +112,7 @@ test("what can be refused without the intake is refused although it hangs", asyn
   });
 });
 
-test("beyond so many answers that are owed, senders are told to come again at once", async () => {
+test("beyond the limit of pending responses, senders get 503 immediately", async () => {
   const narrow = await startPingServer({ pendingMax: 10, answerWithinMs: 60_000 });
   const gate = Promise.withResolvers<void>();
   narrow.intake.acceptance = async () => {

@@ -84,7 +84,7 @@ export async function startPingServer(changes: Partial<PingServiceOptions> = {})
 }
 
 export async function stopPingServers(): Promise<void> {
-  const listening = [...running].filter((service) => service.trouble() === null);
+  const listening = [...running].filter((service) => service.problem() === null);
   await Promise.all(listening.map((service) => service.stop()));
   running.clear();
 }

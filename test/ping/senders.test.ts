@@ -42,7 +42,7 @@ test.each([
   expect(await sender(trusting, headers)).toEqual({ ...DIRECT, ...expected });
 });
 
-test("whoever is no trusted proxy can say what it likes", async () => {
+test("headers of an untrusted peer are ignored", async () => {
   const headers =
     "X-Forwarded-For: 1.2.3.4\r\nX-Forwarded-Proto: https\r\nForwarded: for=1.2.3.4\r\nX-Real-IP: 1.2.3.4\r\n";
   expect(await sender(wary, headers)).toEqual(DIRECT);

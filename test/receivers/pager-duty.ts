@@ -1,5 +1,5 @@
-// PagerDuty's Events API v2, by https://developer.pagerduty.com/docs/send-alert-event. Keeps the incidents that events
-// have opened, because what matters is which are left.
+// PagerDuty's Events API v2, by https://developer.pagerduty.com/docs/send-alert-event. Keeps the incidents that
+// events have opened, because tests check which are left.
 import {
   isText,
   jsonProblems,

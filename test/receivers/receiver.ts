@@ -1,5 +1,5 @@
-// A real HTTP server that stands for a provider: it judges every request by the provider's documented wire format,
-// answers as the provider would, and can be told to be slow, to fail, to send away, or to hang up.
+// A real HTTP server in place of a provider: it validates every request by the provider's documented format, responds
+// like the provider, and can be set to be slow, fail, redirect or disconnect.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 
@@ -16,27 +16,27 @@ export type Received = {
 
 export type Answer = { status: number; body?: string | object; headers?: Record<string, string> };
 
-/** How the next requests are treated instead of being judged. */
+/** How the next requests are treated instead of being validated. */
 export type Behaviour =
   | { kind: "judge" }
   | { kind: "answer"; answer: Answer }
-  /** Waits before it judges. */
+  /** Waits before it validates. */
   | { kind: "slow"; ms: number }
   | { kind: "redirect"; to: string; status?: number }
-  /** Takes the request and closes the connection without a word. */
+  /** Accepts the request and closes the connection without a response. */
   | { kind: "hang up" };
 
 export type Receiver = {
   url: string;
-  /** Everything that came, whatever was answered. */
+  /** All requests, whatever the response. */
   received: Received[];
-  /** What was wrong with what came, by the provider's documentation. */
+  /** Violations of the provider's documentation. */
   problems: string[];
   behave(behaviour: Behaviour): void;
   close(): Promise<void>;
 };
 
-/** What a provider makes of a request. `problems` are also remembered by the receiver. */
+/** The provider's reaction to a request. `problems` are also kept by the receiver. */
 export type Verdict = { answer: Answer; problems?: readonly string[] };
 
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
@@ -114,7 +114,7 @@ function write(response: ServerResponse, { status, body = "", headers = {} }: An
   response.end(isPlain ? body : JSON.stringify(body));
 }
 
-/** What is wrong with a request that has to be a POST of JSON. */
+/** The problems of a request that must be a POST of JSON. */
 export function jsonProblems({ method, headers, body, json }: Received): string[] {
   const problems: string[] = [];
   if (method !== "POST") problems.push(`the method is ${method} and not POST`);
@@ -125,17 +125,17 @@ export function jsonProblems({ method, headers, body, json }: Received): string[
   return problems;
 }
 
-/** Whether a value is a text of a length within bounds; characters are counted as UTF-16 units. */
+/** Whether a value is a text within length limits; characters are counted as UTF-16 units. */
 export function isText(value: unknown, { min = 1, max }: { min?: number; max: number }): value is string {
   return typeof value === "string" && value.length >= min && value.length <= max;
 }
 
-/** The objects of a list; what is none is left out. */
+/** The objects of a list; other items are left out. */
 export function objectsOf(value: unknown): Readonly<Record<string, unknown>>[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === "object" && item !== null) : [];
 }
 
-/** Any value as a text: a text as it is, everything else as JSON. */
+/** Any value as text: a string unchanged, everything else as JSON. */
 export function said(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value) ?? "nothing");
 }

@@ -1,8 +1,8 @@
-// Providers with a fixed address are reached at a receiver of the test instead. Only tests have this: a setting for it
-// would be a way around the guard.
+// Sends requests for providers with a fixed URL to a receiver of the test instead. Only tests have this: a setting
+// for it would bypass the SSRF guard.
 import type { GuardedHttp } from "../../src/lib/outgoing-http.ts";
 
-/** The same client, but what goes to one of these origins goes to another. */
+/** The same client, but requests to one of these origins go to another. */
 export function reroute(
   http: Pick<GuardedHttp, "send">,
   origins: Readonly<Record<string, string>>,

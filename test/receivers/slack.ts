@@ -56,7 +56,7 @@ function attachmentProblems(attachment: Readonly<Record<string, unknown>>): stri
       problems.push(`the field ${said(name)} is not title, value and short`);
     }
   }
-  // Anything else in angle brackets would be taken for a link, or call everybody.
+  // Anything else in angle brackets would become a link, or mention everyone.
   const shown = [text, title, ...objectsOf(attachment["fields"]).map(({ value }) => value)].join("\n");
   const unescaped = shown.replaceAll(/<https?:\/\/[^|>\s]+(\|[^>|]*)?>/g, "");
   if (/[<>]/.test(unescaped))

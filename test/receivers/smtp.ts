@@ -1,5 +1,5 @@
-// A real SMTP server on loopback that keeps what it is given, and can refuse, be slow, or hang up at any point of the
-// conversation. With TLS it uses a certificate that is made for the run.
+// A real SMTP server on loopback that keeps received emails, and can reject, be slow, or disconnect at any point.
+// With TLS it uses a certificate created for the run.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,22 +11,22 @@ import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 export type ReceivedMail = {
   from: string;
   to: string[];
-  /** As it came over the wire. */
+  /** As received. */
   raw: string;
   mail: Email;
-  /** The first header of that name, unfolded; null when there is none. */
+  /** The first header with that name, unfolded; null if there is none. */
   header(name: string): string | null;
 };
 
 export type SmtpBehaviour = {
-  /** An answer such as "550 5.1.1 No such user", to the named command. Null: it is taken. */
+  /** A reply such as "550 5.1.1 No such user" to the named command. Null: accepted. */
   onMailFrom?: string | null;
   onRcptTo?: (address: string) => string | null;
-  /** After all of the mail has come. */
+  /** After the whole email was received. */
   onData?: string | null;
-  /** The conversation ends without a word: before the greeting, at RCPT, or when the whole mail was taken. */
+  /** Disconnects: before the greeting, at RCPT, or after the whole email was received. */
   hangUp?: "greeting" | "rcpt" | "data" | null;
-  /** How long it thinks, before the greeting and before it answers a mail. */
+  /** Delay before the greeting and before the reply to an email. */
   greetingMs?: number;
   dataMs?: number;
 };
@@ -38,11 +38,11 @@ export type SmtpOptions = {
 
 export type SmtpReceiver = {
   port: number;
-  /** What was taken, in its order; a mail that was refused is not in it. */
+  /** Accepted emails in order. */
   received: ReceivedMail[];
   /** Certificate to trust; empty without TLS. */
   ca: string;
-  /** Connections that were ever opened, and the most at the same time. */
+  /** Total number of connections, and the maximum at the same time. */
   connections: { total: number; most: number };
   behave(behaviour: SmtpBehaviour): void;
   close(): Promise<void>;
@@ -50,7 +50,7 @@ export type SmtpReceiver = {
 
 type State = Pick<SmtpReceiver, "received" | "connections"> & { behaviour: SmtpBehaviour; open: number };
 
-/** Starts one; whoever does closes it. */
+/** Starts a server; the caller closes it. */
 export async function startSmtp({ security = "none", login }: SmtpOptions = {}): Promise<SmtpReceiver> {
   const identity = security === "none" ? null : certificate();
   const state: State = { received: [], connections: { total: 0, most: 0 }, behaviour: {}, open: 0 };
@@ -68,7 +68,7 @@ export async function startSmtp({ security = "none", login }: SmtpOptions = {}):
     },
     ...conversation(state, (id) => cut(server, id)),
   });
-  // Whoever hangs up in the middle is heard of here; a test does so on purpose.
+  // Clients that disconnect cause errors here; tests do so on purpose.
   server.on("error", () => {});
   const port = await new Promise<number>((resolve) => {
     const listening = server.listen(0, "127.0.0.1", () => {
@@ -93,7 +93,7 @@ export async function startSmtp({ security = "none", login }: SmtpOptions = {}):
 
 type Conversation = Pick<SMTPServerOptions, "onConnect" | "onClose" | "onMailFrom" | "onRcptTo" | "onData">;
 
-/** What is answered at each point, as the test wants it at that moment. */
+/** The reply at each point, as currently set by the test. */
 function conversation(state: State, hangUp: (id: string) => void): Conversation {
   return {
     onConnect: (session, done) => {
@@ -165,7 +165,7 @@ function cut(server: SMTPServer, id: string): void {
     ?.[SOCKET].destroy();
 }
 
-/** A certificate of its own for 127.0.0.1, for an hour of tests. */
+/** A self-signed certificate for 127.0.0.1, valid for an hour. */
 function certificate(): { key: string; cert: string } {
   const folder = mkdtempSync(join(tmpdir(), "overdue-smtp-"));
   const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];

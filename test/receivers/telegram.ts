@@ -15,9 +15,9 @@ const TAGS = ["b", "i", "u", "s", "code", "pre", "a"];
 export const TELEGRAM_TOKEN = "123456789:AAtoken-of-the-bot_aaaaaaaaaaaaaaaaaa";
 
 export type TelegramReceiver = Receiver & {
-  /** What people have written to the bot and nobody has confirmed yet. */
+  /** Messages to the bot that are not confirmed yet. */
   updates: Readonly<Record<string, unknown>>[];
-  /** Chats that have become others: their old ids and their new ones. */
+  /** Migrated chats: their old and new IDs. */
   migrated: Map<string, number>;
 };
 
@@ -99,7 +99,7 @@ function sendMessage({ json }: Received, { migrated }: World): Verdict {
   return result({ message_id: 1, date: 1, chat: { id: 1, type: "private" }, text: shown });
 }
 
-/** The text without its markup; null where Telegram would not understand the markup. */
+/** The text without its markup; null if Telegram would reject the markup. */
 function parseHtml(html: string): string | null {
   const open: string[] = [];
   let broken = false;

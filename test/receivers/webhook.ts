@@ -1,11 +1,11 @@
-// Somebody's own receiver of webhooks, which checks the signature by the text of the Standard Webhooks specification
-// and takes everything that is signed well and not too old.
+// A user's own receiver of webhooks, which verifies signatures according to the Standard Webhooks specification and
+// accepts everything with a valid, recent signature.
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { type Received, type Receiver, startReceiver, type Verdict } from "./receiver.ts";
 
 const TOLERANCE_SECONDS = 300;
 
-/** `clock` is in milliseconds. Without a secret, whoever comes is believed. */
+/** `clock` is in milliseconds. Without a secret, every request is accepted. */
 export function startWebhook({
   secret = null,
   clock = Date.now,

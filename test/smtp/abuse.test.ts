@@ -85,7 +85,7 @@ describe("Too many", () => {
     CROWD_MS_MAX,
   );
 
-  test("connections from one network are sent away, those of another are not", async () => {
+  test("connections from one network are rejected, those of another are not", async () => {
     const { server, port, refusals } = await started({ peerConnectionsMax: 3 });
     for (let at = 0; at < 3; at += 1) await client({ port });
     const fourth = bareClient({ port });
@@ -206,13 +206,13 @@ describe("Too large", () => {
 });
 
 describe("Too slow", () => {
-  test("whoever says nothing is closed", async () => {
+  test("a silent connection is closed", async () => {
     const { port } = await started({ idleMs: 300 });
     const sender = await client({ port });
     expect(await sender.hear()).toMatch(/^421 /);
   });
 
-  test("whoever drips is closed when its time is over, however steadily it drips", async () => {
+  test("a slow connection is closed when its time is over, however steadily it sends", async () => {
     const { port, signals } = await started({ unproductiveMs: 1_000 });
     const sender = await client({ port });
     await sender.say("MAIL FROM:<a@b.example>");

@@ -67,7 +67,7 @@ describe("A sender", () => {
     });
   });
 
-  test("that goes away in the middle of a message has sent none", async () => {
+  test("that disconnects in the middle of a message has sent none", async () => {
     const { client, signals, server } = await stage();
     await client.say("MAIL FROM:<a@b.example>");
     await client.say(`RCPT TO:<${ADDRESS}>`);
@@ -81,7 +81,7 @@ describe("A sender", () => {
 describe("Several recipients", () => {
   const to = [ADDRESS, `${OTHER}@${DOMAIN}`];
 
-  test("are one promise: when one of them cannot be kept, the message has to come again", async () => {
+  test("are acknowledged together: if one cannot be recorded, the sender must retry", async () => {
     const kindOf = ({ target }: AcceptedSignal): Acceptance =>
       target.by === "uuid" && target.uuid === OTHER
         ? { kind: "busy", retryAfterSeconds: 5 }
@@ -91,7 +91,7 @@ describe("Several recipients", () => {
     expect(signals).toHaveLength(2);
   });
 
-  test("that belong to nobody are accepted, and forgotten", async () => {
+  test("that do not exist are accepted, and discarded", async () => {
     const { client, server } = await stage({}, async () => ({ kind: "unknown" }));
     expect(await client.send(MESSAGE, { to })).toBe("250 OK");
     expect(server.counts().answers.unknown).toBe(2);
@@ -200,7 +200,7 @@ test("Behind a balancer, its first line says who a message is from", async () =>
   expect(signals[0]?.remoteAddr).toBe("192.0.2.9");
 });
 
-test("Behind a balancer, whoever begins otherwise is not heard", async () => {
+test("Behind a load balancer, a connection without a PROXY line is closed", async () => {
   const { server, port, signals } = await startMailServer({ isBehindProxy: true });
   onTestFinished(() => server.stop());
   const client = bareClient({ port });

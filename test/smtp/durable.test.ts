@@ -119,7 +119,7 @@ describe("A 250 to several recipients", () => {
   });
 });
 
-describe("While PostgreSQL is away", () => {
+describe("While PostgreSQL is down", () => {
   test("a process without a spool puts every message off, and takes it when it is back", async () => {
     const client = await start();
     const checks = await newChecks({}, {});
@@ -131,7 +131,7 @@ describe("While PostgreSQL is away", () => {
     for (const count of await countsOf(checks)) expect(count).toBeGreaterThanOrEqual(1);
   }, 120_000);
 
-  test("a process with a spool promises, and keeps it, once for each recipient", async () => {
+  test("a process with a spool acknowledges, and records one signal for each recipient", async () => {
     const client = await start({ OVERDUE_SPOOL_FOLDER: temporaryFolder() });
     const checks = await newChecks({}, {}, {});
     const to = checks.map(addressOf);
@@ -142,7 +142,7 @@ describe("While PostgreSQL is away", () => {
     await expect.poll(() => countsOf(checks).catch(() => []), { timeout: BACK_MS_MAX }).toEqual([4, 4, 4]);
   }, 120_000);
 
-  test("one recipient that nobody has seen yet puts the whole message off", async () => {
+  test("one unknown recipient defers the whole message", async () => {
     const client = await start({ OVERDUE_SPOOL_FOLDER: temporaryFolder() });
     const [known, unseen] = await newChecks({}, {});
     if (known === undefined || unseen === undefined) throw new Error("there are two");

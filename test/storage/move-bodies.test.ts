@@ -52,7 +52,7 @@ describe.skipIf(!isS3ServerInstalled)(`with a real store${WHY_SKIPPED}`, () => {
   test("large bodies move, small ones stay, and both read as they came, byte for byte", async () => {
     const every = Buffer.from(Array.from({ length: 2_560 }, (_, i) => i % 256));
     const bodies = await insert([Buffer.from("small"), randomBytes(10_000), every, Buffer.alloc(1_999, 7)]);
-    expect(await move()).toEqual({ moved: 2, removed: 0, isComplete: true, trouble: null });
+    expect(await move()).toEqual({ moved: 2, removed: 0, isComplete: true, problem: null });
     expect(await Promise.all([1, 2, 3, 4].map(isInDatabase))).toEqual([true, false, false, true]);
     expect((await stored()).map((key) => Number(key.split("-").at(-2)))).toEqual([3, 2]);
     for (const [i, body] of bodies.entries()) expect(await read(i + 1)).toEqual({ kind: "found", body });
@@ -68,21 +68,21 @@ describe.skipIf(!isS3ServerInstalled)(`with a real store${WHY_SKIPPED}`, () => {
     expect(await stored()).toHaveLength(10);
   });
 
-  test("while the store is away bodies stay and are readable; when it is back they move", async () => {
+  test("while the store is unavailable bodies stay and are readable; when it is back they are moved", async () => {
     const [first, second] = await insert([randomBytes(5_000), randomBytes(5_000)]);
     await move({ bodiesMax: 1 });
     const [moved, staying] = (await isInDatabase(1)) ? [2, 1] : [1, 2];
     await server.stop();
     const result = await move();
     expect(result).toMatchObject({ moved: 0, removed: 0, isComplete: false });
-    expect(result.trouble).toContain("ECONNREFUSED");
+    expect(result.problem).toContain("ECONNREFUSED");
     const [movedBody, stayingBody] = moved === 1 ? [first, second] : [second, first];
     expect(await read(staying)).toEqual({ kind: "found", body: stayingBody });
     expect(await read(moved)).toMatchObject({ kind: "unavailable" });
     expect(await read(moved, null)).toMatchObject({ kind: "unavailable" });
     await server.start();
     // Not only when the claim has ended: whoever failed has let go of it.
-    expect(await move()).toMatchObject({ moved: 1, trouble: null });
+    expect(await move()).toMatchObject({ moved: 1, problem: null });
     expect(await read(moved)).toEqual({ kind: "found", body: movedBody });
     expect(await read(staying)).toEqual({ kind: "found", body: stayingBody });
   });
@@ -130,12 +130,12 @@ describe.skipIf(!isS3ServerInstalled)(`with a real store${WHY_SKIPPED}`, () => {
     expect(await stored()).toEqual([]);
   });
 
-  test("wrong credentials are told, and everything stays", async () => {
+  test("wrong credentials are reported, and everything stays", async () => {
     const bodies = await insert(Array.from({ length: 20 }, () => randomBytes(3_000)));
     const wrong = server.open({ secretKey: "wrong" });
     const result = await move({ objects: wrong });
     expect(result).toMatchObject({ moved: 0, isComplete: false });
-    expect(result.trouble).toBe("PUT: HTTP 403 SignatureDoesNotMatch");
+    expect(result.problem).toBe("PUT: HTTP 403 SignatureDoesNotMatch");
     expect(await stored()).toEqual([]);
     for (const [i, body] of bodies.entries()) expect(await read(i + 1)).toEqual({ kind: "found", body });
     expect(await move()).toMatchObject({ moved: 20 });
@@ -151,7 +151,7 @@ describe.skipIf(!isS3ServerInstalled)(`with a real store${WHY_SKIPPED}`, () => {
           : objects.put(key, bytes),
       delete: (key) => objects.delete(key),
     };
-    expect(await move({ objects: refusing })).toMatchObject({ moved: 9, trouble: "too pretty" });
+    expect(await move({ objects: refusing })).toMatchObject({ moved: 9, problem: "too pretty" });
     expect(await isInDatabase(5)).toBe(true);
   });
 

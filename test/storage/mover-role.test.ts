@@ -54,7 +54,7 @@ describe.skipIf(!isS3ServerInstalled)(`with a real store${WHY_SKIPPED}`, () => {
   });
   afterAll(() => server.remove());
 
-  test("pings go on while it is away, and bodies move when it comes", {
+  test("pings are recorded while it is unavailable, and bodies are moved when it is available", {
     timeout: 3 * MOVED_WITHIN_MS,
   }, async () => {
     const { uuid, id: checkId } = await sampleCheck(database.db, {

@@ -5,12 +5,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ObjectStoreError, openObjectStore } from "../../src/lib/object-store.ts";
 import { isS3ServerInstalled, S3Server, WHY_SKIPPED } from "../support/s3-server.ts";
 
-const troubleOf = async (call: Promise<unknown>) => {
+const errorOf = async (call: Promise<unknown>) => {
   const error = await call.then(
     () => null,
     (reason: unknown) => reason,
   );
-  return error instanceof ObjectStoreError ? error.trouble : error;
+  return error instanceof ObjectStoreError ? error.kind : error;
 };
 
 describe.skipIf(!isS3ServerInstalled)(`with a real store${WHY_SKIPPED}`, () => {
@@ -39,11 +39,11 @@ describe.skipIf(!isS3ServerInstalled)(`with a real store${WHY_SKIPPED}`, () => {
     expect(String(await store.get("twice"))).toBe("second");
   });
 
-  test("it forgets what is deleted; deleting it again is no error", async () => {
+  test("deletes objects; deleting again is no error", async () => {
     const store = server.open();
     await store.put("short-lived", Buffer.from("x"));
     await store.delete("short-lived");
-    expect(await troubleOf(store.get("short-lived"))).toBe("missing");
+    expect(await errorOf(store.get("short-lived"))).toBe("missing");
     await store.delete("short-lived");
   });
 
@@ -57,19 +57,17 @@ describe.skipIf(!isS3ServerInstalled)(`with a real store${WHY_SKIPPED}`, () => {
 
   test("it refuses a wrong secret, a wrong name, a bucket that is not there", async () => {
     const bytes = Buffer.from("x");
-    expect(await troubleOf(server.open({ secretKey: "wrong" }).put("k", bytes))).toBe("refused");
-    expect(await troubleOf(server.open({ accessKey: "nobody" }).put("k", bytes))).toBe("refused");
-    expect(await troubleOf(server.open({ bucket: "elsewhere" }).put("k", bytes))).toBe("refused");
+    expect(await errorOf(server.open({ secretKey: "wrong" }).put("k", bytes))).toBe("refused");
+    expect(await errorOf(server.open({ accessKey: "nobody" }).put("k", bytes))).toBe("refused");
+    expect(await errorOf(server.open({ bucket: "elsewhere" }).put("k", bytes))).toBe("refused");
     // A bucket that is gone must not look like an object that never was.
-    expect(await troubleOf(server.open({ bucket: "elsewhere" }).get("k"))).toBe("refused");
+    expect(await errorOf(server.open({ bucket: "elsewhere" }).get("k"))).toBe("refused");
   });
 
-  test("it has a limit for what is put and what is got", async () => {
-    expect(await troubleOf(server.open({ objectBytesMax: 9 }).put("large", Buffer.alloc(10)))).toBe(
-      "refused",
-    );
+  test("limits the size of objects in both directions", async () => {
+    expect(await errorOf(server.open({ objectBytesMax: 9 }).put("large", Buffer.alloc(10)))).toBe("refused");
     await server.open().put("large", Buffer.alloc(10));
-    expect(await troubleOf(server.open({ objectBytesMax: 9 }).get("large"))).toBe("refused");
+    expect(await errorOf(server.open({ objectBytesMax: 9 }).get("large"))).toBe("refused");
     expect(await server.open({ objectBytesMax: 10 }).get("large")).toHaveLength(10);
   });
 });
@@ -104,8 +102,8 @@ describe("a store that misbehaves", () => {
     };
     await against(listener, async (endpoint) => {
       const store = openObjectStore({ ...options, endpoint });
-      expect(await troubleOf(store.put("k", Buffer.from("xx")))).toBeNull();
-      expect(await troubleOf(store.put("k", Buffer.from("xxx")))).toBe("unavailable");
+      expect(await errorOf(store.put("k", Buffer.from("xx")))).toBeNull();
+      expect(await errorOf(store.put("k", Buffer.from("xxx")))).toBe("unavailable");
     });
   });
 
@@ -121,12 +119,12 @@ describe("a store that misbehaves", () => {
       const store = openObjectStore({ ...options, endpoint });
       expect(String(await store.get("k"))).toBe("fine");
       [calls, failures] = [0, 100];
-      expect(await troubleOf(store.get("k"))).toBe("unavailable");
+      expect(await errorOf(store.get("k"))).toBe("unavailable");
       expect(calls).toBe(3);
     });
   });
 
-  test("and says no is not asked again, and nobody follows it elsewhere", async () => {
+  test("and rejects permanently is not retried, and redirects are not followed", async () => {
     for (const status of [301, 307, 400, 403]) {
       let calls = 0;
       const listener: RequestListener = (_, response) => {
@@ -151,7 +149,7 @@ describe("a store that misbehaves", () => {
       await against(listener, async (endpoint) => {
         const store = openObjectStore({ ...options, endpoint, timeoutMs: 300 });
         const startedAt = performance.now();
-        expect(await troubleOf(store.get("k"))).toBe("unavailable");
+        expect(await errorOf(store.get("k"))).toBe("unavailable");
         expect(performance.now() - startedAt).toBeLessThan(10_000);
       });
     }
@@ -163,7 +161,7 @@ describe("a store that misbehaves", () => {
       async (endpoint) => {
         const stop = new AbortController();
         const store = openObjectStore({ ...options, endpoint, signal: stop.signal, timeoutMs: 60_000 });
-        const call = troubleOf(store.get("k"));
+        const call = errorOf(store.get("k"));
         stop.abort();
         expect(await call).toBe("unavailable");
       },

@@ -1,4 +1,4 @@
-// Accounts and their sessions, projects, members and the record, as rows: each statement runs and says what it promises.
+// Accounts and their sessions, projects, members and the audit log: each statement runs and returns what it should.
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { digestOfToken } from "../../src/lib/secrets.ts";
@@ -82,14 +82,14 @@ const tx = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => inTransaction(databa
 const digest = () => digestOfToken(randomUUID());
 
 describe("Accounts", () => {
-  test("change, are counted and locked, and go with what is theirs", async () => {
+  test("are changed, counted and locked, and deleted with their data", async () => {
     const account = await sampleAccount(database.db);
     const accountId = account.id;
     await database.db.pool.query("update accounts set is_operator = false");
     expect(await hasAdmin(database.db)).toBe(false);
     await tx(async (t) => {
       expect(await lockAccount(t, accountId)).toBe(true);
-      await writeAdmin(t, { accountId, isOperator: true });
+      await writeAdmin(t, { accountId, isAdmin: true });
       await writeEmail(t, { accountId, email: `${account.uuid}@example.org` });
       await writeProfile(t, { accountId, name: "Bob", theme: "dark", density: "compact" });
       await writeProfile(t, { accountId, name: null, theme: null, density: null });
@@ -100,7 +100,7 @@ describe("Accounts", () => {
     expect(await hasAdmin(database.db)).toBe(true);
     expect(await tx((t) => lockAdmins(t))).toEqual([accountId]);
     expect(await findKnownFrom(database.db, accountId)).toBe(NOW);
-    const changed = { name: "Bob", email: `${account.uuid}@example.org`, isOperator: true };
+    const changed = { name: "Bob", email: `${account.uuid}@example.org`, isAdmin: true };
     expect(await findAccountById(database.db, accountId)).toMatchObject(changed);
     const shown = await database.db.pool.query("select theme, density from accounts where id = $1", [
       accountId,
@@ -122,7 +122,7 @@ describe("Accounts", () => {
     expect(await listSessionsOfAccount(database.db, accountId)).toEqual([]);
   });
 
-  test("whoever runs the installation sees what waits, and the migrations", async () => {
+  test("an admin sees the backlog and the migrations", async () => {
     expect(await readBacklog(database.db, { now: NOW })).toMatchObject({
       oldestSweepAt: null,
       oldestUnsentAt: null,
@@ -132,7 +132,7 @@ describe("Accounts", () => {
     const { id: accountId } = await sampleAccount(database.db);
     const letter = { uuid: randomUUID(), kind: "report", accountId, channelId: null, about: {} } as const;
     await tx((t) => insertEmail(t, { ...letter, createdAt: NOW }));
-    // One that failed waits since it may be tried again, not since it was written.
+    // A failed one waits since it may be retried, not since it was inserted.
     await database.db.pool.query("update letters set next_try_at = created_at + interval '1 minute'");
     const later = (now: number) => readBacklog(database.db, { now });
     expect((await later(NOW + 59_000)).oldestLetterAt).toBeNull();
@@ -159,7 +159,7 @@ function sessionOf(accountId: number, given: { digest?: Buffer; createdAt?: numb
     accountId,
     method: "password",
     createdAt,
-    provenAt: createdAt,
+    authenticatedAt: createdAt,
     ua: "Firefox",
     remoteAddr: "192.0.2.1",
   } as const;
@@ -176,7 +176,7 @@ describe("Sessions", () => {
         method: "password",
         createdAt: NOW,
         seenAt: NOW,
-        provenAt: NOW,
+        authenticatedAt: NOW,
         ua: "Firefox",
         remoteAddr: "192.0.2.1",
       },
@@ -190,7 +190,7 @@ describe("Sessions", () => {
     });
     expect((await findSessionByDigest(database.db, own))?.session).toMatchObject({
       seenAt: NOW + 5,
-      provenAt: NOW + 9,
+      authenticatedAt: NOW + 9,
       remoteAddr: "192.0.2.1",
     });
     await tx(async (writing) => {
@@ -219,8 +219,8 @@ describe("Sessions", () => {
   });
 });
 
-describe("Whoever watches a project", () => {
-  test("may go on while signed in and a member, and not by the session of somebody else", async () => {
+describe("A live connection", () => {
+  test("continues while signed in and a member, and not by the session of another user", async () => {
     const [owner, other] = [await sampleAccount(database.db), await sampleAccount(database.db)];
     const { id: projectId } = await sampleProject(database.db, { ownerId: owner.id });
     const { id: elsewhereId } = await sampleProject(database.db, { ownerId: other.id });
@@ -303,7 +303,7 @@ describe("Members and transfers", () => {
 });
 
 describe("Projects", () => {
-  test("are renamed, hidden, and forgotten when neither members nor checks are left", async () => {
+  test("are renamed, hidden, and deleted when neither members nor checks are left", async () => {
     const project = await sampleProject(database.db);
     const check = await sampleCheck(database.db, { projectId: project.id });
     await tx(async (t) => {
@@ -330,7 +330,7 @@ describe("Projects", () => {
 });
 
 describe("The record", () => {
-  test("is read backwards, by project or for what is about none, and forgets an address and age", async () => {
+  test("is read backwards, by project or without one, and an address or old entries can be removed", async () => {
     const account = await sampleAccount(database.db);
     const project = await sampleProject(database.db, { ownerId: account.id });
     const entry = {
@@ -370,7 +370,7 @@ describe("The record", () => {
     expect(await tx((t) => pruneAuditEntries(t, { before: NOW + 1, limit: 9 }))).toBe(2);
   });
 
-  test("forgets a person where the address was found and in what came since, and looks nowhere else", async () => {
+  test("an account is removed where its address was found and in newer entries, and nowhere else", async () => {
     const { id: accountId } = await sampleAccount(database.db);
     const { email: taken } = await sampleAccount(database.db);
     const email = "ann@example.org";

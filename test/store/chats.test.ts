@@ -1,4 +1,4 @@
-// Telegram channels that wait for their chat: found, connected by their code once, and not when they are too old.
+// Telegram channels that wait for their chat: found, connected by their code once, and not if they are too old.
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { connectChat, insertChannel, isAnyChatWaiting, listChannels } from "../../src/store/channels.ts";

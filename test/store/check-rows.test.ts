@@ -1,4 +1,4 @@
-// What the dashboard reads of many checks: lean rows, their order, counts, and what has changed since a cursor.
+// What the dashboard reads of many checks: compact rows, their order, counts, and changes since a cursor.
 import { describe, expect, test, vi } from "vitest";
 import { HOUR_MS, MINUTE_MS } from "../../src/core/instant.ts";
 import { statusAt } from "../../src/core/state.ts";
@@ -43,7 +43,7 @@ import { MONDAY_NOON, sampleAccount, sampleCheck, sampleProject } from "../suppo
 const database = useDatabase();
 const HOURLY = { timeoutSeconds: 3_600, graceSeconds: 600 };
 
-/** One check of each sort, as they are at noon: down, up, running, paused would be a command, new. */
+/** One check of each kind at noon: down, up, running, new. */
 async function sampleList() {
   const { db } = database;
   const project = await sampleProject(db);
@@ -101,13 +101,13 @@ describe("lean rows", () => {
     expect(await findBulkChecks(db, { uuids: [up.uuid], projectId: project.id + 1 })).toEqual([]);
   });
 
-  test("stand in the order in which they need somebody", async () => {
+  test("are sorted by urgency", async () => {
     const { db } = database;
     const { project } = await sampleList();
     const at = async (now: number) =>
       names((await listUrgentChecks(db, { projectId: project.id, now, limit: 10 })).checks);
     expect(await at(MONDAY_NOON + MINUTE_MS)).toEqual(["down", "running", "up", "fresh"]);
-    // Both are late by then: the run should have ended ten minutes after its start, and so stands first.
+    // Both are late by then: the run should have ended ten minutes after its start, and so comes first.
     expect(await at(MONDAY_NOON + HOUR_MS)).toEqual(["down", "running", "up", "fresh"]);
     const empty = await sampleProject(db);
     const none = await listUrgentChecks(db, { projectId: empty.id, now: MONDAY_NOON, limit: 10 });
@@ -117,14 +117,14 @@ describe("lean rows", () => {
 });
 
 describe("what has changed", () => {
-  test("is told by the cursor of an earlier look: settings, states, and nothing else", async () => {
+  test("is found by the cursor of an earlier read: settings, states, and nothing else", async () => {
     const { db } = database;
     const { project, up, fresh, record } = await sampleList();
     const projectIds = [project.id];
     const look = () => listUrgentChecks(db, { projectId: project.id, now: MONDAY_NOON, limit: 10 });
     const since = async (cursor: number) =>
       names(await listChangedChecks(db, { projectIds, since: cursor, limit: 10 })).toSorted();
-    // While a transaction of somebody else is open, the cursor stays before it, and what came since is told again.
+    // While another transaction is open, the cursor stays before it, and newer changes are returned again.
     const { cursor, checks } = await vi.waitFor(async () => {
       const seen = await look();
       expect(await since(seen.cursor)).toEqual([]);
@@ -187,11 +187,11 @@ describe("what has changed", () => {
     }
   });
 
-  test("includes flips, but for those that were taken back", async () => {
+  test("includes flips, except retracted ones", async () => {
     const { db } = database;
     const { project, up } = await sampleList();
     const projectIds = [project.id];
-    // Until everybody who writes meanwhile is done, what came before would be told again.
+    // Until all concurrent writers have finished, earlier changes would be returned again.
     const { xmax } = await readSnapshot(db);
     const since = await vi.waitFor(async () => {
       const { xmin } = await readSnapshot(db);
@@ -304,7 +304,7 @@ describe("counts", () => {
 });
 
 describe("the newest marks of checks", () => {
-  test("are runs, silence, what was not observed and pauses, in the order of time", async () => {
+  test("are runs, missed deadlines, monitoring gaps and pauses, in order of time", async () => {
     const { db } = database;
     const { up, down } = await sampleList();
     await inTransaction(db, async (tx) => {
@@ -358,7 +358,7 @@ describe("visits and entries", () => {
     expect(await countChecksMadeSince(db, { projectId: project.id, since })).toBe(1);
   });
 
-  test("there is no delay to tell while no alert was delivered", async () => {
+  test("there is no delay while no alert was delivered", async () => {
     expect(await medianAlertDelay(database.db, { since: MONDAY_NOON })).toBeNull();
   });
 });

@@ -1,4 +1,4 @@
-// Running states: written whole, locked in one order, found when due and shared between sweepers.
+// States of checks: written completely, locked in one order, found when due and shared between sweepers.
 import { describe, expect, test } from "vitest";
 import type { DayTotals } from "../../src/core/run.ts";
 import { type CheckState, NEW_STATE } from "../../src/core/state.ts";
@@ -20,7 +20,7 @@ import { MONDAY_NOON, sampleCheck, sampleProject } from "../support/sample.ts";
 
 const database = useDatabase();
 
-/** Every field set, and each to a value of its own, so that two exchanged columns show. */
+/** Every field set, and each to a different value, so that swapped columns are detected. */
 const BUSY: CheckState = {
   status: "down",
   lastPingAt: MONDAY_NOON + 1,
@@ -47,7 +47,7 @@ const TODAY: DayTotals = {
   durationMaxMs: 15,
 };
 
-/** The state of a check as it is after `insertState`, with what the test wants to be different. */
+/** The state of a check after `insertState`, with the changes of the test. */
 function fresh(checkId: number, given: Partial<StoredState> = {}): StoredState {
   return {
     checkId,
@@ -154,7 +154,7 @@ describe("locking", () => {
             locked.map((one) => ({ ...one, state: { ...one.state, pingCount: one.state.pingCount + 1 } })),
           );
         });
-        // On a busy machine the others may hold the checks for longer than one wait lasts; that round counts again.
+        // On a busy machine the others may hold the checks longer than one lock timeout; that round is repeated.
         const isDone = await countOne.then(
           () => true,
           (error: unknown) => {
@@ -207,7 +207,7 @@ describe("sweeping", () => {
   async function dueChecks(count: number) {
     const checks = await sampleChecks(count);
     const state: CheckState = { ...NEW_STATE, status: "up" };
-    // The youngest check is due first, so that the order of the table is not the order of the deadlines.
+    // The newest check is due first, so that the order of the table differs from that of the deadlines.
     const states = checks
       .toReversed()
       .map(({ id }, i) => fresh(id, { state, downAt: START + i, sweepAt: START + i }));
@@ -234,7 +234,7 @@ describe("sweeping", () => {
     expect(await find(START + 100, 100)).toEqual([]);
   });
 
-  test("several sweepers share what is due without waiting for each other", async () => {
+  test("several sweepers share due checks without waiting for each other", async () => {
     const states = await dueChecks(6);
     const [first, second] = await inTransaction(database.db, async (one) => {
       const mine = await findDueStates(one, { through: START + 100, limit: 4 });

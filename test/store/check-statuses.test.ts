@@ -1,5 +1,5 @@
-// What badges and scrapers read of many checks: counted where they lie, and looked at one by one only where the
-// stored deadline leaves the status open.
+// What badges and metrics read of many checks: counted in SQL, and evaluated individually only if the stored deadline
+// leaves the status open.
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { splitTags } from "../../src/core/identity.ts";
@@ -26,7 +26,7 @@ describe("a tally", () => {
     expect(await tallyStatuses(database.db, { ...asked, badgeKey: "no such key" })).toBeNull();
   });
 
-  test("counts what is down and names what may be late, exactly when core says so", async () => {
+  test("counts down checks and returns those that may be late, exactly as core does", async () => {
     const { id: projectId, badgeKey } = await sampleProject(database.db);
     const check = () => sampleCheck(database.db, { projectId, ...HOURLY });
     const [up, down, started] = [await check(), await check(), await check(), await check()];

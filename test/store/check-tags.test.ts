@@ -1,4 +1,4 @@
-// The tags that the checks of a project carry, as the map of badges needs them.
+// The tags of the checks of a project, as needed for badges.
 import { expect, test } from "vitest";
 import { listTags, markCheckDeleted } from "../../src/store/checks.ts";
 import { inTransaction } from "../../src/store/transaction.ts";

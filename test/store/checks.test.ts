@@ -1,4 +1,4 @@
-// Settings of checks: finding them every way there is, changing only what is given, deleting both ways.
+// Settings of checks: every way to find them, changing only the given fields, deleting both ways.
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { DEFAULT_SETTINGS } from "../../src/core/check.ts";
@@ -33,7 +33,7 @@ import { MONDAY_NOON, sampleAccount, sampleCheck, sampleProject } from "../suppo
 
 const database = useDatabase();
 
-/** Every field different from its default, so that two exchanged columns show. */
+/** Every field different from its default, so that swapped columns are detected. */
 const UNUSUAL = {
   name: "Nightly backup",
   slug: "nightly-backup",
@@ -213,7 +213,7 @@ describe("changing", () => {
     expect((await after(two))?.updatedAt).toBe(MONDAY_NOON + 1_000);
   });
 
-  /** What two transactions at once note down when each goes in and out of the same lock. */
+  /** The order in which two concurrent transactions enter and leave the same lock. */
   async function orderOf(lock: (tx: Tx) => Promise<void>): Promise<string[]> {
     const order: string[] = [];
     const pass = () =>
@@ -236,7 +236,7 @@ describe("changing", () => {
 });
 
 describe("deleting", () => {
-  test("a marked check is nowhere to be found until it is taken back", async () => {
+  test("a marked check is not found until it is restored", async () => {
     const project = await sampleProject(database.db);
     const check = await sampleCheck(database.db, { projectId: project.id, slug: "gone", name: "Gone" });
     const mark = (at: number) =>
@@ -276,7 +276,7 @@ describe("deleting", () => {
     await inTransaction(database.db, (tx) => markCheckDeleted(tx, { checkId, at }));
     expect(await findChecksDeletedBefore(database.db, { before: at, limit: 10 })).toEqual([]);
     expect(await findChecksDeletedBefore(database.db, { before: at + 1, limit: 10 })).toEqual([checkId]);
-    // Whoever goes through all checks finds it until then.
+    // A search over all checks finds it until then.
     const portion = { afterId: checkId - 1, limit: 1 };
     expect(await listCheckIdsAfter(database.db, portion)).toEqual([checkId]);
     expect(await listCheckIdsAfter(database.db, { afterId: checkId, limit: 9 })).toEqual([]);

@@ -1,4 +1,4 @@
-// The queue in the deliveries: who may send what, one sender for each check and channel, and leases that run out.
+// The queue in the deliveries: claims, one sender for each check and channel, and leases that expire.
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
 import { deleteChannel, lockBuckets, writeBuckets } from "../../src/store/channels.ts";
@@ -42,7 +42,7 @@ const settle = (...settlements: Settlement[]) =>
   write((tx) => settleClaimed(tx, { settlements, at: NOW + 5 }));
 
 describe("waiting channels", () => {
-  test("are visited in order, with what is known of them, gone ones too", async () => {
+  test("are visited in order, with their health, including deleted ones", async () => {
     const [a, b, gone] = [
       await watchedCheck(database.db),
       await watchedCheck(database.db),
@@ -79,7 +79,7 @@ describe("waiting channels", () => {
 });
 
 describe("a claim", () => {
-  test("takes all news of a check and channel as one message, and nobody takes it again", async () => {
+  test("takes all changes of a check and channel as one message, and no process claims it again", async () => {
     const one = await watchedCheck(database.db);
     const ids = await owe(database.db, one, flip("down"), flip("up"));
     const messages = await claim(one);
@@ -107,7 +107,7 @@ describe("a claim", () => {
     expect(flipIds(await claim({ ...one, allowance: 2 }))).toEqual([[ids[2]]]);
   });
 
-  test("tells only so much in one message; the rest is told in the next", async () => {
+  test("has a limited number of changes; the rest goes into the next message", async () => {
     const one = await watchedCheck(database.db);
     const ids = await owe(database.db, one, flip("down"), flip("up"), flip("down"));
     const claimedBy = randomUUID();
@@ -117,13 +117,13 @@ describe("a claim", () => {
     expect(flipIds(await claim({ ...one, partsMax: 2 }))).toEqual([ids.slice(2)]);
   });
 
-  test("is free for others when its lease has run out, or lies further ahead than any can", async () => {
+  test("can be claimed by others when its lease has expired, or is further ahead than possible", async () => {
     for (const now of [NOW + LEASE_MS, NOW - LEASE_MS - 1]) {
       await database.db.pool.query("truncate deliveries");
       const one = await watchedCheck(database.db);
       const [first] = await owe(database.db, one, flip("down"));
       await claim(one);
-      // What came since waits: the message may have been sent, and has to be repeated as it was.
+      // Newer changes wait: the message may have been sent, and must be repeated unchanged.
       await owe(database.db, one, flip("up"));
       const again = await claim({ ...one, now });
       expect(flipIds(again)).toEqual([[first]]);
@@ -131,14 +131,14 @@ describe("a claim", () => {
     }
   });
 
-  test("is not free for somebody who looked at the clock a moment before", async () => {
+  test("cannot be claimed by a process that read the clock a moment before", async () => {
     const one = await watchedCheck(database.db);
     await owe(database.db, one, flip("down"));
     await claim(one);
     expect(await claim({ ...one, now: NOW - 1_000 })).toEqual([]);
   });
 
-  test("waits for nobody: what others hold is left to them", async () => {
+  test("waits for no lock: messages held by others are skipped", async () => {
     const one = await watchedCheck(database.db);
     const [, second] = await owe(database.db, one, flip("down"), flip("up"));
     await write(async (tx) => {
@@ -173,7 +173,7 @@ describe("a claim", () => {
     expect(both.flat().every(({ deliveries }) => deliveries.length === 2)).toBe(true);
   });
 
-  test("what belongs to no check stands for itself", async () => {
+  test("messages without a check are independent", async () => {
     const { channel } = await watchedCheck(database.db);
     for (let i = 0; i < 2; i += 1)
       await write((tx) => insertTestDeliveries(tx, { channelId: channel.id, at: NOW }));
@@ -184,7 +184,7 @@ describe("a claim", () => {
 });
 
 describe("settling", () => {
-  test("is done by whoever holds the claim, and once", async () => {
+  test("is done by the holder of the claim, and once", async () => {
     const one = await watchedCheck(database.db);
     await owe(database.db, one, flip("down"));
     const claimedBy = randomUUID();
@@ -225,7 +225,7 @@ describe("settling", () => {
     });
   });
 
-  test("news lets a refused message be tried at once, and joins it", async () => {
+  test("a newer change makes a rejected message due at once, and joins it", async () => {
     const one = await watchedCheck(database.db);
     const [first] = await owe(database.db, one, flip("down"));
     const claimedBy = randomUUID();
@@ -239,7 +239,7 @@ describe("settling", () => {
     expect(again[0]?.wasBound).toBe(false);
   });
 
-  test("news waits behind a message in doubt, and is not looked at again and again", async () => {
+  test("a newer change waits behind a message in doubt, and is not read repeatedly", async () => {
     const one = await watchedCheck(database.db);
     const [first] = await owe(database.db, one, flip("down"));
     const claimedBy = randomUUID();

@@ -1,4 +1,4 @@
-// The connection: what every session is set to, which servers are refused, how values cross the border.
+// The connection: session settings, rejected servers, and conversion of values.
 import pg from "pg";
 import { describe, expect, inject, test } from "vitest";
 import { connectAlone, openDatabase, statement } from "../../src/store/db.ts";
@@ -17,7 +17,7 @@ import { startPostgres } from "../support/postgres.ts";
 const database = useDatabase();
 
 describe("a session", () => {
-  test("works in UTC, waits briefly for locks, and ends what is left open", async () => {
+  test("uses UTC, waits briefly for locks, and ends idle transactions", async () => {
     const { rows } = await database.db.pool.query<{ name: string; setting: string }>(
       `select name, setting from pg_settings where name in ('TimeZone', 'lock_timeout', 'statement_timeout',
         'idle_in_transaction_session_timeout', 'application_name', 'jit', 'tcp_keepalives_idle')`,
@@ -78,7 +78,7 @@ describe("a session", () => {
 describe("a server", () => {
   const binaries = () => (inject("postgresMajor") === 15 ? debianPostgres() : embeddedPostgres());
 
-  /** Whether a pool and a single connection to this address are accepted, or why not. */
+  /** Whether a pool and a single connection to this URL are accepted, or why not. */
   async function verdicts(url: string): Promise<string[]> {
     const options = { url, applicationName: "overdue-test", onError: () => {} };
     const db = openDatabase(options);
@@ -101,7 +101,7 @@ describe("a server", () => {
     }
   }
 
-  // The server of the tests runs without fsync, for speed: just what must be refused everywhere else.
+  // The server of the tests runs without fsync, for speed, which must be rejected everywhere else.
   test("that could lose a confirmed signal is refused, by pool and by single connection", async () => {
     for (const verdict of await verdicts(database.url)) expect(verdict).toMatch("fsync = off");
   });
@@ -181,7 +181,7 @@ test("the first migration made a secret of 256 bits", async () => {
 describe("errors", () => {
   const failure = (text: string) => database.db.pool.query(text).catch((error: unknown) => error);
 
-  test("of the server have a name where somebody needs one", async () => {
+  test("of the server have a name if it is needed", async () => {
     expect(
       postgresErrorName(await failure("insert into instance_settings select * from instance_settings")),
     ).toBe("unique_violation");
@@ -190,7 +190,7 @@ describe("errors", () => {
     expect(postgresErrorName(syntax)).toBeNull();
   });
 
-  test("of a refused value are told from others", async () => {
+  test("of a rejected value are distinguished from others", async () => {
     expect(isRefusedValue(await failure("select 'x'::int"))).toBe(true);
     expect(isRefusedValue(await failure("select chr(0)"))).toBe(false);
     expect(isRefusedValue(await failure("select 1/0"))).toBe(true);

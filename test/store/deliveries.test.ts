@@ -1,4 +1,4 @@
-// Deliveries as a record: listed, counted, and forgotten when old.
+// Deliveries as a log: listed, counted, and deleted when old.
 import { describe, expect, test } from "vitest";
 import {
   countUnsent,
@@ -23,7 +23,7 @@ const settleAll = (at: number) =>
   );
 
 describe("the record", () => {
-  test("a delivery starts pending, may be tried at once, and carries a key of its own", async () => {
+  test("a delivery starts pending, is due at once, and has its own key", async () => {
     const { check, channels } = await watchedCheck(database.db, { channelCount: 2 });
     const [flipId = 0] = await owe(database.db, { check }, flip("down"));
     const deliveries = await listDeliveriesOfFlip(database.db, flipId);
@@ -69,8 +69,8 @@ describe("the record", () => {
   });
 });
 
-describe("forgetting", () => {
-  test("settled ones are forgotten when they are old, with what a notice was about; pending ones never", async () => {
+describe("pruning", () => {
+  test("settled ones are deleted when they are old, with the contents of a notice; pending ones never", async () => {
     await database.db.pool.query("truncate deliveries, notice_checks");
     const { check } = await watchedCheck(database.db);
     const blind = { from: MONDAY_NOON, to: MONDAY_NOON + 1 };

@@ -1,5 +1,5 @@
-// Rows are typed by hand, so only a call shows that a statement and its types still fit the schema: every
-// function of the store that runs one is called by a test in this folder.
+// Rows are typed by hand, so only a call shows that a statement and its types match the schema: every store function
+// with a statement is called by a test in this folder.
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
@@ -13,7 +13,7 @@ const textsOf = (directory: string, isWanted: (file: string) => boolean) => {
 
 const RUNS_STATEMENT = /^export async function (\w+)\(\s*(?:db: Db|tx: Tx)\b/gm;
 
-/** Names of functions in the sources that no test calls, and how many there are in all. */
+/** Names of functions that no test calls, and the total number. */
 function uncalled(sources: string[], tests: string[]): { total: number; names: string[] } {
   const names = sources.flatMap((text) => [...text.matchAll(RUNS_STATEMENT)].map((match) => match[1] ?? ""));
   const called = tests.join("\n");

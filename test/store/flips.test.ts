@@ -39,13 +39,13 @@ describe("flips", () => {
       { checkId: 2, flip: DOWN },
     ]);
     expect(ids).toEqual(ids.toSorted((a, b) => a - b));
-    const down = { id: ids[0], checkId: 1, ...DOWN, takenBackAt: null };
-    const up = { id: ids[1], checkId: 1, ...UP, takenBackAt: null };
+    const down = { id: ids[0], checkId: 1, ...DOWN, retractedAt: null };
+    const up = { id: ids[1], checkId: 1, ...UP, retractedAt: null };
     expect(await listFlips(database.db, { checkId: 1 })).toEqual([up, down]);
     expect(await findFlips(database.db, [ids[0] ?? 0, 999_999])).toEqual([down]);
   });
 
-  test("the one before another is found, unless it was taken back", async () => {
+  test("the previous one is found, unless it was retracted", async () => {
     const [first, second, third] = await insert([
       { checkId: 6, flip: DOWN },
       { checkId: 6, flip: UP },
@@ -84,22 +84,22 @@ describe("flips", () => {
     expect(await list({ limit: 1 })).toEqual(["up"]);
   });
 
-  test("only the silence flip of that very deadline is taken back, and once", async () => {
+  test("only the missed-deadline flip of exactly that deadline is retracted, and once", async () => {
     const [failed, silent] = await insert([
       { checkId: 5, flip: { ...DOWN, reason: "fail" } },
       { checkId: 5, flip: DOWN },
     ]);
-    const takeBack = (deadlineAt: number) =>
+    const retract = (deadlineAt: number) =>
       inTransaction(database.db, (tx) => retractFlip(tx, { checkId: 5, deadlineAt, at: MONDAY_NOON + 9 }));
-    expect(await takeBack(DOWN.at + 1)).toBeNull();
-    expect(await takeBack(DOWN.at)).toBe(silent);
-    expect(await takeBack(DOWN.at)).toBeNull();
-    const takenBackAt = async (id = 0) => (await findFlips(database.db, [id]))[0]?.takenBackAt;
-    expect(await takenBackAt(silent)).toBe(MONDAY_NOON + 9);
-    expect(await takenBackAt(failed)).toBeNull();
+    expect(await retract(DOWN.at + 1)).toBeNull();
+    expect(await retract(DOWN.at)).toBe(silent);
+    expect(await retract(DOWN.at)).toBeNull();
+    const retractedAt = async (id = 0) => (await findFlips(database.db, [id]))[0]?.retractedAt;
+    expect(await retractedAt(silent)).toBe(MONDAY_NOON + 9);
+    expect(await retractedAt(failed)).toBeNull();
   });
 
-  test("old ones are forgotten, a few at a time", async () => {
+  test("old ones are deleted, a few at a time", async () => {
     await database.db.pool.query("truncate flips");
     await insert([DOWN, UP, { ...DOWN, at: UP.at + 1 }].map((flip) => ({ checkId: 6, flip })));
     const prune = (before: number) =>
@@ -150,7 +150,7 @@ describe("events", () => {
     }
   });
 
-  test("are forgotten when they are old or their check is gone", async () => {
+  test("are deleted when they are old or their check is gone", async () => {
     await database.db.pool.query("truncate events");
     await inTransaction(database.db, (tx) =>
       insertEvents(

@@ -1,4 +1,4 @@
-// The log with its bodies, and what remains of it: packed runs and daily roll-ups.
+// The log with its bodies, packed runs and daily totals.
 import { describe, expect, test } from "vitest";
 import type { DayTotals } from "../../src/core/run.ts";
 import type { SignalKind } from "../../src/core/signal.ts";
@@ -172,7 +172,7 @@ describe("bodies", () => {
     expect(postgresErrorName(await again.catch((error: unknown) => error))).toBe("unique_violation");
   });
 
-  test("are told by their beginnings, for lists", async () => {
+  test("are read by their beginnings, for lists", async () => {
     const checkId = nextCheckId++;
     await insert(checkId, [1, 2]);
     const starts = await listBodyStarts(database.db, { checkId, ns: [2, 3], bytes: 4 });
@@ -240,7 +240,7 @@ describe("packed runs", () => {
     await expect(list(3)).rejects.toThrow("packed runs end in the middle");
   });
 
-  test("are forgotten chunk by chunk, and with their check", async () => {
+  test("are deleted chunk by chunk, and with their check", async () => {
     const checkId = nextCheckId++;
     const chunks = [[run(1_000), run(2_000)], [run(3_000)]].map((runs) => ({ checkId, runs }));
     await write((tx) => insertRunChunks(tx, chunks));
@@ -255,7 +255,7 @@ describe("packed runs", () => {
     expect(await ends()).toEqual([]);
   });
 
-  test("those that are old are pruned, but for what somebody else holds", async () => {
+  test("old ones are pruned, except locked ones", async () => {
     const checkIds = [nextCheckId++, nextCheckId++];
     const chunks = checkIds.flatMap((checkId) => [1_000, 5_000].map((at) => ({ checkId, runs: [run(at)] })));
     await write((tx) => insertRunChunks(tx, chunks));
@@ -285,7 +285,7 @@ describe("days", () => {
     };
   };
 
-  test("add up, within a batch and with what is stored", async () => {
+  test("are added up, within a batch and with stored ones", async () => {
     const checkId = nextCheckId++;
     const add = (days: DayTotals[]) =>
       write((tx) =>
@@ -316,7 +316,7 @@ describe("days", () => {
     expect(await list("2000-01-01")).toEqual([]);
   });
 
-  test("that are old are pruned, but for what somebody else holds", async () => {
+  test("that are old are pruned, except locked ones", async () => {
     const checkIds = [nextCheckId++, nextCheckId++];
     const days = checkIds.flatMap((checkId) =>
       ["2026-08-01", "2026-11-16"].map((day) => ({ checkId, totals: totals(day) })),

@@ -1,4 +1,4 @@
-// Troubles of the installation as they are kept: begun once, seen, ended once; and what is read to find them.
+// Stored health problems: begun once, observed, ended once; and what is read to find them.
 import { beforeEach, describe, expect, test } from "vitest";
 import type { HealthProblem } from "../../src/core/server-health.ts";
 import { insertTestDeliveries } from "../../src/store/deliveries.ts";
@@ -28,7 +28,7 @@ beforeEach(async () => {
   await database.db.pool.query("truncate operator_incidents, intakes, deliveries cascade");
 });
 
-test("a trouble is begun once, and ended once by whoever knew when it was last seen", async () => {
+test("an incident begins once, and is ended once with the time it was last observed", async () => {
   const begin = () => write((tx) => beginIncident(tx, { ...trouble, seenAt: MONDAY_NOON + 10 }));
   expect([await begin(), await begin()]).toEqual([true, false]);
   await write((tx) => seeIncident(tx, { ...trouble, seenAt: MONDAY_NOON + 20 }));
@@ -40,7 +40,7 @@ test("a trouble is begun once, and ended once by whoever knew when it was last s
   expect(await listIncidents(database.db)).toEqual([]);
 });
 
-describe("intakes in trouble", () => {
+describe("intakes with problems", () => {
   test("are those whose spool fills, and those that were lost", async () => {
     await database.db.pool.query(
       `insert into intakes (id, name, started_at, last_seq, watermark_at, beat_at, lease_until_at, spool_empty,
@@ -62,7 +62,7 @@ describe("intakes in trouble", () => {
   });
 });
 
-test("the oldest message that nothing hinders is found, but not through a channel that was told lately", async () => {
+test("the oldest sendable message is found, but not of a channel that was used recently", async () => {
   const { channels } = await makeWorld(database);
   const channelId = channels[0]?.id ?? 0;
   const find = (notifiedBefore: number) =>

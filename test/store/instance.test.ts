@@ -1,4 +1,4 @@
-// Whether the database answers, and within which time.
+// Whether the database responds, and within which time.
 import { expect, test } from "vitest";
 import { openDatabase } from "../../src/store/db.ts";
 import { askDatabase, findSecretKey, findStoredSecret, isReadOnly } from "../../src/store/instance.ts";

@@ -1,4 +1,4 @@
-// Intakes, the time in which they were blind, and the signals that were refused.
+// Intakes, blind intervals, and quarantined signals.
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
 import {
@@ -99,7 +99,7 @@ describe("intakes", () => {
     expect(await findSequence(database.db, intakeId)).toBe(0);
   });
 
-  test("a beat moves watermark and lease", async () => {
+  test("a heartbeat moves watermark and lease", async () => {
     const id = await register();
     expect(await beat(id, MONDAY_NOON + 5_000)).toBe(true);
     expect(await listOpenIntakes(database.db)).toEqual([
@@ -109,7 +109,7 @@ describe("intakes", () => {
         startedAt: MONDAY_NOON,
         lastSeq: 0,
         watermarkAt: MONDAY_NOON + 4_000,
-        beatAt: MONDAY_NOON + 5_000,
+        heartbeatAt: MONDAY_NOON + 5_000,
         leaseUntilAt: MONDAY_NOON + 15_000,
         spoolEmpty: false,
         spoolFill: 0.25,
@@ -121,8 +121,8 @@ describe("intakes", () => {
   test("the watermark is that of the slowest open intake, and none without one", async () => {
     expect(await look()).toEqual({
       visibility: { watermarkAt: null, blind: [] },
-      newestBeatAt: null,
-      lastBeatAt: null,
+      newestHeartbeatAt: null,
+      lastHeartbeatAt: null,
       gapEndedAt: null,
       holder: null,
     });
@@ -131,7 +131,7 @@ describe("intakes", () => {
     await beat(slow, MONDAY_NOON + 30_000);
     expect(await look()).toMatchObject({
       visibility: { watermarkAt: MONDAY_NOON + 29_000 },
-      newestBeatAt: MONDAY_NOON + 60_000,
+      newestHeartbeatAt: MONDAY_NOON + 60_000,
       holder: { id: slow, name: "host-1" },
     });
     expect((await listOpenIntakes(database.db)).map(({ id }) => id)).toEqual([slow, fast]);
@@ -139,10 +139,10 @@ describe("intakes", () => {
     expect(await close(slow, MONDAY_NOON + 61_000)).toBe(true);
     expect((await look()).visibility.watermarkAt).toBe(MONDAY_NOON + 59_000);
     await close(fast, MONDAY_NOON + 61_000);
-    expect(await look()).toMatchObject({ visibility: { watermarkAt: null }, newestBeatAt: null });
+    expect(await look()).toMatchObject({ visibility: { watermarkAt: null }, newestHeartbeatAt: null });
   });
 
-  test("the newest gap in everybody's beats is known, whoever ended it, but for one from another clock", async () => {
+  test("the newest gap of all intakes is known, whichever ended it, but not one from another clock", async () => {
     const [first, second] = [await register(), await register()];
     await beat(first, MONDAY_NOON + 10_000, MONDAY_NOON + 5_000);
     await beat(second, MONDAY_NOON + 10_000, MONDAY_NOON + 9_000);
@@ -151,9 +151,9 @@ describe("intakes", () => {
     expect((await look()).gapEndedAt).toBe(gapEndedAt);
     await beat(first, MONDAY_NOON + 12_000, MONDAY_NOON + 1_000_000);
     expect((await look()).gapEndedAt).toBe(gapEndedAt);
-    const newestBeatAt = MONDAY_NOON + 12_000;
-    expect(await findHeartbeats(database.db, { through: newestBeatAt })).toEqual({
-      newestBeatAt,
+    const newestHeartbeatAt = MONDAY_NOON + 12_000;
+    expect(await findHeartbeats(database.db, { through: newestHeartbeatAt })).toEqual({
+      newestHeartbeatAt,
       gapEndedAt,
     });
   });
@@ -181,29 +181,30 @@ describe("intakes", () => {
     await writing;
   });
 
-  test("a closed intake cannot beat or be closed again", async () => {
+  test("a closed intake cannot send heartbeats or be closed again", async () => {
     const id = await register();
     await close(id, MONDAY_NOON + 1);
     expect(await close(id, MONDAY_NOON + 2)).toBe(false);
     expect(await beat(id, MONDAY_NOON + 3)).toBe(false);
   });
 
-  test("another intake is let go of unless somebody works on its row, and nobody waits for that", async () => {
+  test("another intake is closed unless its row is locked, without waiting", async () => {
     const [busy, free] = [await register(), await register()];
-    const letGo = (intakeId: string) =>
+    const release = (intakeId: string) =>
       write((tx) => closeIntakeIfFree(tx, { intakeId, at: MONDAY_NOON + 1, lost: true }));
     await write(async (tx) => {
       await advanceSequence(tx, { intakeId: busy, seq: 1 });
-      expect([await letGo(busy), await letGo(free)]).toEqual([false, true]);
+      expect([await release(busy), await release(free)]).toEqual([false, true]);
     });
     expect((await listOpenIntakes(database.db)).map(({ id }) => id)).toEqual([busy]);
-    expect([await letGo(busy), await letGo(busy)]).toEqual([true, false]);
+    expect([await release(busy), await release(busy)]).toEqual([true, false]);
     const lost = await listLostIntakes(database.db, { from: MONDAY_NOON, limit: 10 });
     expect(lost.map(({ intakeId }) => intakeId).toSorted()).toEqual([busy, free].toSorted());
   });
 
-  test("the newest beat outlives every pruning", async () => {
-    const newest = async () => (await findHeartbeats(database.db, { through: MONDAY_NOON })).newestBeatAt;
+  test("the newest heartbeat is never pruned", async () => {
+    const newest = async () =>
+      (await findHeartbeats(database.db, { through: MONDAY_NOON })).newestHeartbeatAt;
     expect(await newest()).toBeNull();
     for (const startedAt of [MONDAY_NOON, MONDAY_NOON + 10, MONDAY_NOON + 20]) {
       await close(await register({ startedAt }), startedAt + 1);
@@ -255,7 +256,7 @@ describe("blind intervals", () => {
     ]);
   });
 
-  test("old ones are forgotten, one that lasts is not", async () => {
+  test("old ones are deleted, one that lasts is not", async () => {
     await insert(100, 150);
     const open = await insert(100, null);
     const pruned = await write((tx) => pruneBlindIntervals(tx, { before: 151, limit: 10 }));
@@ -267,7 +268,7 @@ describe("blind intervals", () => {
 });
 
 describe("rejected signals", () => {
-  test("are kept with their bytes, listed newest first, and forgotten when old", async () => {
+  test("are kept with their bytes, listed newest first, and deleted when old", async () => {
     const rejected = (at: number) => ({
       intakeId: randomUUID(),
       seq: 12,

@@ -1,4 +1,4 @@
-// API keys: found by digest, listed, touched, revoked, forgotten.
+// API keys: found by digest, listed, used, revoked, deleted.
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import {
@@ -45,7 +45,7 @@ test("a project may have several keys of a kind", async () => {
   expect(await listApiKeys(database.db, projectId)).toEqual([first, second]);
 });
 
-test("a revoked key is no longer found, stays listed, and is forgotten later", async () => {
+test("a revoked key is no longer found, stays listed, and is deleted later", async () => {
   const { id: projectId } = await sampleProject(database.db);
   const { key, digest } = await sampleKey(projectId);
   const revoke = () =>

@@ -1,4 +1,4 @@
-// Letters, preferences, what mail knows of channels, and what reports read: each statement against the schema.
+// Account emails, preferences, email data of channels, and what reports read: each statement against the schema.
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/core/instant.ts";
@@ -59,7 +59,7 @@ const setStatus = (checkId: number, status: string, lastPingAt: number | null) =
     lastPingAt === null ? null : new Date(lastPingAt),
   ]);
 
-describe("letters", () => {
+describe("account emails", () => {
   test("are claimed once, oldest first, and due again when the claim has run out", async () => {
     const { id: accountId } = await sampleAccount(database.db);
     const uuids = [randomUUID(), randomUUID()];
@@ -85,7 +85,7 @@ describe("letters", () => {
     await write((tx) => pruneEmails(tx, { before: MONDAY_NOON + DAY_MS, limit: 1_000 }));
   });
 
-  test("are settled by whoever holds the claim, and by nobody else", async () => {
+  test("are settled only by the holder of the claim", async () => {
     const { id: accountId } = await sampleAccount(database.db);
     const uuid = randomUUID();
     await write((tx) =>
@@ -133,7 +133,7 @@ describe("letters", () => {
 });
 
 describe("preferences", () => {
-  test("are the defaults until somebody sets them", async () => {
+  test("are the defaults until they are set", async () => {
     const { id: accountId } = await sampleAccount(database.db);
     expect(await findPreferences(database.db, accountId)).toEqual({
       tz: null,
@@ -145,16 +145,16 @@ describe("preferences", () => {
     expect(await findPreferences(database.db, accountId)).toEqual(wanted);
   });
 
-  test("that nobody set are written for everyone, once", async () => {
+  test("that are not set are written for all accounts, once", async () => {
     const { id } = await sampleAccount(database.db);
     expect(await write((tx) => addMissingPreferences(tx, 1))).toBe(1);
     while ((await write((tx) => addMissingPreferences(tx, 100))) > 0);
     expect(await write((tx) => addMissingPreferences(tx, 100))).toBe(0);
-    // Nobody has chosen a zone by that.
+    // No time zone is chosen by that.
     expect((await findPreferences(database.db, id)).tz).toBeNull();
   });
 
-  test("say whose report is due, and whether anything was heard of them", async () => {
+  test("return due reports, and whether their checks had pings", async () => {
     const { id: ownerId } = await sampleAccount(database.db);
     const { id: projectId } = await sampleProject(database.db, { ownerId });
     const { id: checkId } = await sampleCheck(database.db, { projectId });
@@ -190,7 +190,7 @@ describe("preferences", () => {
       isAlive: true,
       nextAt: MONDAY_NOON + HOUR_MS,
     });
-    // Another setting begins anew; the same one goes on.
+    // Another setting restarts the timer; the same one continues.
     await write((tx) =>
       writePreferences(tx, { accountId, tz: "Asia/Tokyo", reports: "off", reminders: "hourly" }),
     );
@@ -202,8 +202,8 @@ describe("preferences", () => {
   });
 });
 
-describe("mail channels", () => {
-  test("know which address has agreed, and forget it", async () => {
+describe("email channels", () => {
+  test("store which address is confirmed, and reset it", async () => {
     const { id: projectId } = await sampleProject(database.db);
     const { id: channelId } = await sampleMailChannel(projectId);
     const mark = (address: string | null) => write((tx) => markVerified(tx, { channelId, address }));
@@ -244,7 +244,7 @@ describe("mail channels", () => {
 });
 
 describe("reports", () => {
-  test("read the checks of all projects of a person, and how they have changed", async () => {
+  test("read the checks of all projects of an account, and their changes", async () => {
     const owner = await sampleAccount(database.db);
     expect(await findAccountById(database.db, owner.id)).toEqual(owner);
     expect(await findAccountByUuid(database.db, owner.uuid)).toEqual(owner);
@@ -278,10 +278,10 @@ describe("reports", () => {
     expect([...changes.keys()]).toEqual([first.id]);
     expect(changes.get(first.id)?.isCut).toBe(false);
     expect(changes.get(first.id)?.changes).toEqual([
-      { at: at(1), from: "up", to: "down", isTakenBack: true },
-      { at: at(5), from: "up", to: "down", isTakenBack: false },
-      { at: at(5), from: "down", to: "paused", isTakenBack: false },
-      { at: at(6), from: "paused", to: "new", isTakenBack: false },
+      { at: at(1), from: "up", to: "down", isRetracted: true },
+      { at: at(5), from: "up", to: "down", isRetracted: false },
+      { at: at(5), from: "down", to: "paused", isRetracted: false },
+      { at: at(6), from: "paused", to: "new", isRetracted: false },
     ]);
     const newest = await listStatusChanges(database.db, { ...wanted, limitEach: 2 });
     expect(newest.get(first.id)).toEqual({ changes: changes.get(first.id)?.changes.slice(-2), isCut: true });

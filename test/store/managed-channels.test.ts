@@ -1,4 +1,4 @@
-// Channels as their owners manage them, the log of what was told through them, and names of requests.
+// Channels as their owners manage them, the delivery log, and idempotency keys.
 import { createHash, randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { DAY_MS } from "../../src/core/instant.ts";
@@ -66,7 +66,7 @@ describe("managed channels", () => {
     });
   });
 
-  test("hear of the checks they are given and of no others; deleted ones are left out", async () => {
+  test("notify only for their assigned checks; deleted ones are left out", async () => {
     const { id: projectId } = await sampleProject(database.db);
     const checks: CheckWithState[] = [];
     for (let n = 0; n < 3; n += 1) checks.push(await sampleCheck(database.db, { projectId }));
@@ -189,7 +189,7 @@ describe("names of requests", () => {
     expect((await find())?.channelUuid).toBe(second);
   });
 
-  test("are forgotten by number and by age", async () => {
+  test("are deleted by number and by age", async () => {
     const { id: projectId } = await sampleProject(database.db);
     for (const n of [1, 2, 3, 4]) {
       await write((tx) =>

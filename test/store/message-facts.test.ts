@@ -1,4 +1,4 @@
-// What messages tell besides their flips.
+// The data of messages in addition to their flips.
 import { describe, expect, test } from "vitest";
 import { findCheckByUuid, markCheckDeleted } from "../../src/store/checks.ts";
 import {
@@ -43,7 +43,7 @@ test("the checks of a project are counted, and those that are down listed unless
   expect(await health(0)).toEqual({ total: 2, downCount: 1, down: [] });
 });
 
-describe("a notice tells of", () => {
+describe("a notice names", () => {
   const blind = { from: MONDAY_NOON, to: MONDAY_NOON + 60_000 };
 
   test("the checks that were added to it, and those that still wait because of the same time", async () => {

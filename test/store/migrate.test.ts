@@ -1,4 +1,4 @@
-// Migrations: from nothing to the newest schema, and every refusal that start-up relies on.
+// Migrations: from an empty database to the newest schema, and every error that startup relies on.
 import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -59,7 +59,7 @@ describe("migrating", () => {
     await verifySchema(options());
   });
 
-  test("the folder of the package is what is run when no other is named", async () => {
+  test("the folder of the package is used by default", async () => {
     const { directory: _, ...ours } = options();
     expect(await migrate(ours)).toEqual(OUR_STEPS);
   });
@@ -69,7 +69,7 @@ describe("migrating", () => {
     expect(done.toSorted((a, b) => b.length - a.length)).toEqual([OUR_STEPS, [], []]);
   });
 
-  test("whoever waits for another process says so, and stops waiting when told to", async () => {
+  test("a process that waits for another reports it, and can be stopped", async () => {
     const other = await connectAlone(options());
     try {
       await other.query("select pg_advisory_lock(7064531920)");
@@ -115,7 +115,7 @@ describe("migrating", () => {
     expect(await migrate(options())).toEqual([NEXT]);
   });
 
-  test("each installation gets a secret of its own", async () => {
+  test("each database gets its own secret", async () => {
     const secret = async () =>
       (await database.db.pool.query("select value from instance_settings where name = 'secret_key'")).rows[0]
         .value;
@@ -128,7 +128,7 @@ describe("migrating", () => {
 });
 
 describe("a table that a backup holds", () => {
-  /** As pg_dump does, which keeps its locks for as long as it takes. */
+  /** Like pg_dump, which keeps its locks until it ends. */
   async function startBackup() {
     const backup = await connectAlone({ ...options(), applicationName: "pg_dump" });
     await backup.query("set idle_in_transaction_session_timeout = 0");
@@ -185,7 +185,7 @@ describe("a table that a backup holds", () => {
     expect(await migrate(options())).toEqual([NEXT]);
   });
 
-  test("stops the wait when told to", async () => {
+  test("stops the wait on request", async () => {
     await migrate(options());
     addNext("alter table checks add column note text");
     const backup = await startBackup();
@@ -208,11 +208,11 @@ describe("refusing", () => {
         error instanceof UnusableDatabaseError ? error.message : `other: ${String(error)}`,
     );
 
-  test("an empty database is told to migrate", async () => {
+  test("an empty database requires a migration", async () => {
     expect(await refusal(verifySchema(options()))).toMatch(/empty.*overdue migrate/);
   });
 
-  test("an older schema is told what it lacks", async () => {
+  test("an older schema is reported with its missing migrations", async () => {
     await migrate(options());
     addNext("select 1");
     expect(await refusal(verifySchema(options()))).toMatch(
@@ -230,7 +230,7 @@ describe("refusing", () => {
   });
 
   test("a database of a development version is refused and not changed", async () => {
-    // The first two of the steps that were merged into the baseline.
+    // The first two of the migrations that were merged into the baseline.
     await database.db.pool.query(`
       create table migration_checksums (name text primary key, checksum text not null);
       insert into migration_checksums values

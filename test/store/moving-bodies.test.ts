@@ -1,5 +1,5 @@
-// How bodies leave the database: what is found, who has it, when the bytes go, and that every object that may
-// exist is remembered until it is removed.
+// How bodies leave the database: which are found, claims, when the bytes are deleted, and that every object that may
+// exist is known until it is deleted.
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { MOVABLE_BODY_BYTES_MIN } from "../../src/core/limits.ts";
 import {
@@ -80,7 +80,7 @@ describe("bodies that may be moved", () => {
     expect(await find()).toHaveLength(1);
   });
 
-  test("are passed over while somebody has them locked, and nobody waits", async () => {
+  test("are skipped while they are locked, without waiting", async () => {
     await insert([5_000, 5_000]);
     await claim([1, 2], NOW);
     await write(async (tx) => {
@@ -126,7 +126,7 @@ describe("objects of bodies that go", () => {
     await claim([1, 2, 3]);
     await mark([1, 3]);
     await trim(5, 3);
-    // Whoever holds the claim may still be sending.
+    // The holder of the claim may still be sending.
     expect(await removals(LATER - 1)).toEqual([]);
     expect((await removals(LATER)).toSorted()).toEqual(["key-1", "key-2"]);
     expect(await kept(3)).toMatchObject({ objectKey: "key-3" });
@@ -151,7 +151,7 @@ describe("objects of bodies that go", () => {
     expect(await removals(LATER)).toEqual([]);
   });
 
-  test("are forgotten one by one, and no more are found than asked for", async () => {
+  test("are deleted one by one, and no more are returned than requested", async () => {
     await insert([5_000, 5_000, 5_000]);
     await claim([1, 2, 3]);
     await trim(3);

@@ -1,4 +1,4 @@
-// What a batch of signals has to find: checks by address, and the limits of their logs.
+// Lookups for a batch of signals: checks by target, and the limits of their logs.
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import {

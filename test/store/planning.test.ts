@@ -1,5 +1,5 @@
-// Who is owed what: the enabled channels of a check, the members of a group, each flip once; corrections for those who
-// were told, one notice for each blind time.
+// Which deliveries are planned: to the enabled channels of a check, the members of a group, each flip once;
+// corrections to notified channels, one notice per blind interval.
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
 import { disableChannel } from "../../src/store/channels.ts";
@@ -38,7 +38,7 @@ describe("a flip is owed", () => {
     expect((await log(channel)).map(({ flipId }) => flipId)).toEqual(ids.toReversed());
   });
 
-  test("not to a disabled channel, nor where nobody listens", async () => {
+  test("not to a disabled channel, nor without channels", async () => {
     const { check, channels } = await watchedCheck(database.db, { channelCount: 2 });
     const [off, on] = channels;
     await write((tx) => disableChannel(tx, { channelId: off?.id ?? 0, at: MONDAY_NOON, reason: "gone" }));
@@ -48,7 +48,7 @@ describe("a flip is owed", () => {
     expect(await told((await owe(database.db, { check }, flip("up")))[0])).toEqual([]);
   });
 
-  test("to the members of a group instead of the group, and to nobody twice", async () => {
+  test("to the members of a group instead of the group, and to no channel twice", async () => {
     const { check, channels } = await watchedCheck(database.db, { channelCount: 3 });
     const [a, b, c] = channels;
     const stranger = (await watchedCheck(database.db)).channel;
@@ -77,7 +77,7 @@ describe("a flip is owed", () => {
     expect(planned).toEqual(kinds.map((kind) => ({ kind, groupId: group.id })));
   });
 
-  test("to nobody by a group that cannot be read", async () => {
+  test("to no channel by a malformed group", async () => {
     const { check } = await watchedCheck(database.db);
     const { projectId } = check;
     const broken = [{}, { members: "all" }, { members: { a: 1 } }].map((config) =>
@@ -88,13 +88,13 @@ describe("a flip is owed", () => {
   });
 });
 
-describe("a flip that is taken back", () => {
-  const takeBack = (flipId = 0) =>
+describe("a flip that is retracted", () => {
+  const retract = (flipId = 0) =>
     write((tx) => retractFlipDeliveries(tx, { flipIds: [flipId], at: MONDAY_NOON + 9 }));
   const mark = (channel: { id: number } | undefined, set: string) =>
     database.db.pool.query(`update deliveries set ${set} where channel_id = $1`, [channel?.id]);
 
-  test("is told no more, and corrected where it was told or may have been", async () => {
+  test("is not sent any more, and corrected if it was sent or may have been", async () => {
     const { check, channels } = await watchedCheck(database.db, { channelCount: 6 });
     const [unsent, sent, merged, doubtful, dead, unheard] = channels;
     const [flipId] = await owe(database.db, { check }, flip("down"));
@@ -104,8 +104,8 @@ describe("a flip that is taken back", () => {
     await mark(doubtful, "message_id = id");
     await mark(dead, settled("dead"));
     await mark(unheard, settled("skipped"));
-    await takeBack(flipId);
-    await takeBack(flipId);
+    await retract(flipId);
+    await retract(flipId);
     const states = async (channel: { id: number } | undefined) =>
       (await log(channel ?? { id: 0 })).map(({ kind, state }) => `${kind} ${state}`);
     expect(await states(unsent)).toEqual(["flip withdrawn"]);
@@ -121,7 +121,7 @@ describe("a flip that is taken back", () => {
     const [flipId] = await owe(database.db, { check }, flip("down"));
     await mark(channel, "state = 'sent', next_try_at = null, settled_at = '2026-11-16'");
     await write((tx) => disableChannel(tx, { channelId: channel.id, at: MONDAY_NOON, reason: "gone" }));
-    await takeBack(flipId);
+    await retract(flipId);
     expect(await log(channel)).toHaveLength(1);
   });
 });

@@ -1,5 +1,5 @@
-// The plans of the hottest statements, on filled tables: each must go by its index, whether PostgreSQL plans
-// for the values at hand or once for all. The statements are taken from the functions that send them.
+// The plans of the hottest statements, on filled tables: each must use its index, with custom and generic plans. The
+// statements are captured from the functions that send them.
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { NEW_STATE } from "../../src/core/state.ts";
@@ -95,7 +95,7 @@ function nodesOf(plan: PlanNode): PlanNode[] {
   return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 }
 
-/** A value as SQL; the values of these tests hold nothing that needs quoting inside an array. */
+/** A value as SQL; the values of these tests need no quoting inside an array. */
 function literal(value: unknown): string {
   if (value === null || value === undefined) return "null";
   if (Array.isArray(value))
@@ -104,7 +104,7 @@ function literal(value: unknown): string {
   return typeof value === "string" ? `'${value}'` : JSON.stringify(value);
 }
 
-/** What a function's statements would do: indexes they use, tables they read from end to end. */
+/** The plan of a function's statements: indexes used, and tables scanned sequentially. */
 async function plansOf(mode: "custom" | "generic", work: (tx: Tx) => Promise<unknown>) {
   const nodes: PlanNode[] = [];
   await client.query(`set plan_cache_mode = force_${mode}_plan`);
@@ -119,7 +119,7 @@ async function plansOf(mode: "custom" | "generic", work: (tx: Tx) => Promise<unk
     await client.query("deallocate asked");
     return { rows: result.rows, count: result.rowCount ?? 0 };
   };
-  // One after the other: each needs several questions, and some functions send theirs at once.
+  // One after the other: each needs several queries, and some functions send theirs at once.
   let last: Promise<unknown> = Promise.resolve();
   const explaining = {
     query: (what: { text: string }, values: readonly unknown[]) => {
@@ -129,7 +129,7 @@ async function plansOf(mode: "custom" | "generic", work: (tx: Tx) => Promise<unk
     },
   };
   try {
-    // The rows are not converted on this connection, so what the function makes of them does not matter.
+    // The rows are not converted on this connection, so the function's result does not matter.
     await work(explaining as unknown as Tx);
   } finally {
     await client.query("rollback");
@@ -215,7 +215,7 @@ const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
     (tx) => listDeletedChecks(tx, { projectId: 7, from: MONDAY_NOON, limit: 100 }),
   ],
   [
-    // In the words of PostgreSQL, which asks this for each project that is removed.
+    // As PostgreSQL runs it for each deleted project.
     "what the foreign key asks of the checks of a project",
     ["checks_with_deleted"],
     (tx) => tx.query(FOREIGN_KEY, [7]),
@@ -262,7 +262,7 @@ const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
     (tx) => pruneRunChunks(tx, { checkIds: IDS.slice(0, 200), before: 0 }),
   ],
   [
-    // Asked every second, while thousands of other projects are not watched.
+    // Runs every second, while thousands of other projects are not watched.
     "find what has changed in watched projects",
     [
       "check_channels_pkey",

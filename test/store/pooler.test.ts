@@ -1,4 +1,4 @@
-// PgBouncer: refused in transaction mode with a sentence that helps, accepted in session mode.
+// PgBouncer: rejected in transaction mode with a helpful message, accepted in session mode.
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import pg from "pg";
@@ -21,12 +21,12 @@ test("PostgreSQL itself is accepted", async () => {
   await expect(refuseTransactionPooling(options(database.url))).resolves.toBeUndefined();
 });
 
-test("a database that cannot be reached is an error of its own", async () => {
+test("an unreachable database has its own error", async () => {
   const asked = refuseTransactionPooling(options("postgres://nobody@127.0.0.1:1/nothing"));
   await expect(asked).rejects.toThrow("ECONNREFUSED");
 });
 
-test("a database that is too busy to answer is waited for like one that is away", async () => {
+test("a database that is too busy to respond is waited for like one that is down", async () => {
   const mute = createServer();
   mute.listen(0, "127.0.0.1");
   await once(mute, "listening");
@@ -48,7 +48,7 @@ describe.skipIf(!isPgbouncerInstalled)("through PgBouncer", () => {
     return pooler.url;
   }
 
-  /** Two transactions at once, so that the pool has as many servers as it will. */
+  /** Two transactions at once, so that the pool opens all its server connections. */
   async function openAllServers(url: string): Promise<void> {
     const clients = [new pg.Client(url), new pg.Client(url)];
     await Promise.all(clients.map((client) => client.connect()));
@@ -60,7 +60,7 @@ describe.skipIf(!isPgbouncerInstalled)("through PgBouncer", () => {
     ["as it comes", []],
     ["with two servers taken in turn", ["server_round_robin = 1", "default_pool_size = 2"]],
     ["with a single server", ["default_pool_size = 1"]],
-  ])("in transaction mode, %s, every door is closed", async (_, settings) => {
+  ])("in transaction mode, %s, every operation is refused", async (_, settings) => {
     const url = await through("transaction", settings);
     await openAllServers(url);
     const refused = await refuseTransactionPooling(options(url)).catch((error: unknown) => error);

@@ -22,7 +22,7 @@ import { sampleAccount, sampleCheck, sampleProject } from "../support/sample.ts"
 const database = useDatabase();
 
 test("an account is found by its address with everything it was given", async () => {
-  const account = await sampleAccount(database.db, { checkLimit: 7, pingLogLimit: 300, isOperator: true });
+  const account = await sampleAccount(database.db, { checkLimit: 7, pingLogLimit: 300, isAdmin: true });
   expect(await findAccountByEmail(database.db, account.email)).toEqual(account);
   expect(await findAccountByEmail(database.db, "nobody@example.org")).toBeNull();
 });
@@ -35,7 +35,7 @@ test("an address belongs to one account only", async () => {
   expect(postgresErrorName(await again.catch((error: unknown) => error))).toBe("unique_violation");
 });
 
-test("a check limit can be set and taken away again", async () => {
+test("a check limit can be set and removed again", async () => {
   const { id: accountId, email } = await sampleAccount(database.db);
   const set = (checkLimit: number | null) =>
     inTransaction(database.db, (tx) => updateCheckLimit(tx, { accountId, checkLimit }));

@@ -40,7 +40,7 @@ test("intervals are listed by check, and those of networks for all checks", asyn
   expect(await list([1])).toEqual([one, network]);
   expect(await list([3])).toEqual([network]);
   expect(await list([1], AT + 2)).toEqual([]);
-  // What goes on extends the interval of the same intake; another intake has intervals of its own.
+  // A continued interval of the same intake is extended; another intake has its own intervals.
   await insert([ofCheck(1, AT + MINUTE_MS), ofNetwork("192.0.2.1", AT + MINUTE_MS)]);
   await insert([ofCheck(1, AT + MINUTE_MS)], randomUUID());
   expect(await list([1])).toEqual([

@@ -1,4 +1,4 @@
-// What every migration has to keep to, read off the catalogue: readers named, growth bounded, no clock.
+// What every migration must follow, read from the catalog: readers named, growth bounded, no clock.
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
@@ -83,8 +83,8 @@ test("the statements of the store read the clock in three places only", () => {
       readFileSync(`${store}${file}`, "utf8"),
     ),
   );
-  // With the key of a request comes the time: a question less for each call of the API. A migration that waits for a
-  // lock names how old the other session's transaction is.
+  // The key lookup of a request also returns the time, which saves a query per API call. A migration that waits for a
+  // lock names the age of the other session's transaction.
   expect(reading.toSorted()).toEqual(["api-keys.ts", "instance.ts", "migrate.ts"]);
 });
 

@@ -1,4 +1,5 @@
-// Ways in, as rows: passwords, passkeys, apps and their codes, links, steps, tries, who came in, and people of a provider.
+// Sign-in methods as rows: passwords, passkeys, apps and their codes, links, steps, attempts, sign-ins, and
+// identities.
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { digestOfToken } from "../../src/lib/secrets.ts";
@@ -57,7 +58,7 @@ const tx = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => inTransaction(databa
 const digest = () => digestOfToken(randomUUID());
 
 describe("Credentials", () => {
-  test("a password is set, replaced and taken away", async () => {
+  test("a password is set, replaced and removed", async () => {
     const { id: accountId } = await sampleAccount(database.db);
     expect(await findPassword(database.db, accountId)).toBeNull();
     await tx((t) => writePassword(t, { accountId, hash: "one", at: NOW }));
@@ -67,7 +68,7 @@ describe("Credentials", () => {
     expect(await tx((t) => deletePassword(t, accountId))).toBe(false);
   });
 
-  test("a passkey is known by its credential, counted, and taken away by its owner alone", async () => {
+  test("a passkey is found by its credential, counted, and removed only by its owner", async () => {
     const [owner, other] = [await sampleAccount(database.db), await sampleAccount(database.db)];
     const passkey = {
       uuid: randomUUID(),
@@ -131,7 +132,7 @@ describe("Credentials", () => {
     expect(await tx((t) => useRecoveryCode(t, { accountId, digest: two, at: NOW }))).toBe(false);
   });
 
-  test("somebody of a provider is one account", async () => {
+  test("an identity of a provider belongs to one account", async () => {
     const { id: accountId } = await sampleAccount(database.db);
     const who = { issuer: "https://id.example.org", subject: randomUUID() };
     expect(await tx((t) => useIdentity(t, { ...who, at: NOW }))).toBeNull();
@@ -209,7 +210,7 @@ describe("Steps and tries", () => {
     expect(await tx((t) => pruneSteps(t, { before: NOW + 2, limit: 9 }))).toBe(1);
   });
 
-  test("a bucket is full at first, remembers, and is forgotten once it is full", async () => {
+  test("a bucket is full at first, is stored, and is deleted once it is full", async () => {
     const of = { kind: "confirm", digest: digest() } as const;
     expect(await tx((t) => lockAttempts(t, { ...of, now: NOW }))).toBe(NOW);
     await tx((t) => writeAttempts(t, { ...of, fullAt: NOW + 60 }));
@@ -257,8 +258,8 @@ describe("The record of sign-ins", () => {
     expect(await list(other.id)).toEqual([]);
   });
 
-  test("has nothing of addresses that nobody has", async () => {
-    // The other one was closed a moment ago.
+  test("contains nothing of unknown addresses", async () => {
+    // The other one was just closed.
     for (const accountId of [null, 999_999_999]) await tx((t) => addSignInFailure(t, { accountId, at: NOW }));
     const { rowCount } = await database.db.pool.query(
       "select from sign_in_failures where account_id is null or account_id = 999999999",

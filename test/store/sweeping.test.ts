@@ -1,4 +1,4 @@
-// What the sweeper asks for besides the states: names of what is due, timings, marks, and those that are put aside.
+// What the sweeper reads in addition to states: names of due checks, schedules, marks, and quarantined checks.
 import { beforeEach, describe, expect, test } from "vitest";
 import { HOUR_MS } from "../../src/core/instant.ts";
 import {
@@ -54,7 +54,7 @@ describe("due checks", () => {
     );
   });
 
-  test("that somebody holds are listed, and neither locked nor waited for", async () => {
+  test("that are locked are listed, without locking or waiting", async () => {
     const [held = 0, free = 0] = await dueChecks(2);
     const range = { through: MONDAY_NOON + 5_000, limit: 10 };
     await write(async (tx) => {
@@ -95,7 +95,7 @@ describe("the mark of the sweeper", () => {
   });
 });
 
-test("what is put aside again keeps its beginning, and is forgotten when its time is over", async () => {
+test("a repeated quarantine keeps its start, and is deleted when its time is over", async () => {
   const aside = { checkId: 7, sinceAt: MONDAY_NOON, untilAt: MONDAY_NOON + HOUR_MS, reason: "first" };
   await write((tx) => quarantineCheck(tx, aside));
   await write((tx) => quarantineCheck(tx, { ...aside, checkId: 8, sinceAt: MONDAY_NOON - 1 }));

@@ -1,4 +1,4 @@
-// Transactions: all or nothing, and "done" only when the server said COMMIT.
+// Transactions: all or nothing, and "done" only when the server confirmed COMMIT.
 import { connect as connectTcp, createServer, type Server, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
@@ -20,7 +20,7 @@ const WARN = statement({
     for each row execute function warn()`,
 });
 
-/** Nobody waits for this statement to end, though the server goes on with it. */
+/** No caller waits for this statement, although the server continues it. */
 const SLOW_SECONDS = 8;
 
 const put = (tx: Tx, name: string) => tx.query(PUT, [name]);
@@ -128,7 +128,7 @@ describe("a connection that is cut", () => {
     () => new Promise<void>((resolve) => (proxy === undefined ? resolve() : proxy.close(() => resolve()))),
   );
 
-  /** Passes everything on until COMMIT is seen; what happens then is the test's. */
+  /** Forwards everything until COMMIT is seen; then the test decides. */
   async function through(onCommit: (client: Socket, server: Socket, chunk: Buffer) => void): Promise<string> {
     const url = new URL(database.url);
     const target = { host: url.hostname, port: Number(url.port) };
@@ -171,7 +171,7 @@ describe("a connection that is cut", () => {
     expect(await has("undone in doubt")).toBe(false);
   });
 
-  test("or silent is given up after the time allowed", async () => {
+  test("or hangs is given up after the time limit", async () => {
     const db = openTestDatabase(await through(() => {}), () => {});
     const begun = performance.now();
     const silent = inTransaction(db, (tx) => put(tx, "silent"), { commitTimeoutMs: 100 });
@@ -184,7 +184,7 @@ describe("a connection that is cut", () => {
   test("or stopped is given up when the time for all of it is over, and nothing was done", async () => {
     const db = openTestDatabase(database.url, () => {});
     const sleep = statement({ name: "test.sleep", text: "select pg_sleep($1::float8)" });
-    // Connected before: the time is to be over in the middle of the work.
+    // Connected before: the time limit is reached in the middle of the work.
     await db.pool.query("select 1");
     const begun = performance.now();
     const slow = inTransaction(
@@ -218,7 +218,7 @@ describe("a connection that is cut", () => {
 
   test("is in doubt when the time is over while COMMIT is under way", async () => {
     const db = openTestDatabase(await through(() => {}), () => {});
-    // Connected before, so that all of the time is for the transaction, which has to get as far as its COMMIT.
+    // Connected before, so that the whole time limit is for the transaction, which must reach its COMMIT.
     await db.pool.query("select 1");
     const begun = performance.now();
     const silent = inTransaction(db, (tx) => put(tx, "late"), {
@@ -230,7 +230,7 @@ describe("a connection that is cut", () => {
     await db.close();
   });
 
-  test("during the work rolls back and tells the first error", async () => {
+  test("during the work rolls back and reports the first error", async () => {
     const kill = statement({ name: "test.kill", text: "select pg_terminate_backend(pg_backend_pid())" });
     const killed = inTransaction(database.db, async (tx) => {
       await put(tx, "killed");

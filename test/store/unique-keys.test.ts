@@ -1,4 +1,4 @@
-// The stored keys of checks.
+// The stored unique keys of checks.
 import { expect, test } from "vitest";
 import { uniqueKey } from "../../src/core/identity.ts";
 import { sha1Hex } from "../../src/lib/secrets.ts";

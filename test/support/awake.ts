@@ -1,8 +1,8 @@
-// A clock that stands still while this process does: how long something took, without what a busy machine adds to
-// it. For bounds that a machine which stutters must not break; not for lower ones, and not for what blocks us.
+// A clock that stops while this process is not scheduled: how long something took without the delays of a busy
+// machine. For upper bounds; not for lower ones, and not for code that blocks this process.
 
 const TICK_MS = 5;
-/** What a tick may be late by before the rest counts as time in which we were not there. */
+/** Tolerated delay of a tick; the rest counts as time in which this process did not run. */
 const TICK_MS_MAX = 25;
 
 let awake = 0;

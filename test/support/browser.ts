@@ -1,11 +1,11 @@
-// A real Chromium, Debian's, driven by playwright-core: a fresh profile for each window, nothing from outside.
+// A real Chromium, Debian's, driven by playwright-core: a new profile for each window, and no external requests.
 import { existsSync } from "node:fs";
 import { AxeBuilder } from "@axe-core/playwright";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 const ARGUMENTS = ["--no-sandbox", "--disable-background-networking", "--force-color-profile=srgb"];
-/** A page that is not there by then will not come, however busy the machine is. */
+/** A time limit that is generous even on a busy machine. */
 const PATIENCE_MS = 60_000;
 
 export type Theme = "light" | "dark";
@@ -15,11 +15,11 @@ const SCREENS: Readonly<Record<Screen, object>> = {
   desktop: { viewport: { width: 1280, height: 800 } },
   tablet: { viewport: { width: 820, height: 1_180 }, isMobile: true, hasTouch: true },
   phone: { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true },
-  /** A window of 1280 by 1024 at 400 %. */
+  /** A window of 1280 by 1024 at 400% zoom. */
   zoomed: { viewport: { width: 320, height: 256 } },
 };
 
-/** Starts Chromium; whoever starts it closes it. */
+/** Starts Chromium; the caller closes it. */
 export async function openBrowser(): Promise<Browser> {
   const executablePath = PLACES.find((path) => existsSync(path));
   if (executablePath === undefined) {
@@ -34,7 +34,7 @@ export type WindowOptions = {
   cookie?: { name: string; value: string; url: string };
 };
 
-/** A window of its own, with nothing remembered but the cookie. */
+/** A separate window with nothing stored but the cookie. */
 export async function openWindow(browser: Browser, options: WindowOptions = {}): Promise<BrowserContext> {
   const { theme = "light", screen = "desktop", cookie } = options;
   const context = await browser.newContext({
@@ -49,16 +49,16 @@ export async function openWindow(browser: Browser, options: WindowOptions = {}):
   return context;
 }
 
-/** What a page complained about while it was used: errors of scripts, refused contents, failed requests. */
+/** Problems of a page while it was used: script errors, blocked contents, failed requests. */
 export type Complaints = string[];
 
-/** Opens a page and collects what goes wrong on it. */
+/** Opens a page and collects its problems. */
 export async function openPage(context: BrowserContext): Promise<{ page: Page; complaints: Complaints }> {
   const page = await context.newPage();
   const complaints: Complaints = [];
   page.on("pageerror", (error) => complaints.push(`error: ${error.message}`));
   page.on("console", (message) => {
-    // What could not be loaded is told below, with its address.
+    // Failed requests are reported below, with their URL.
     const isTold = message.text().startsWith("Failed to load resource");
     if (message.type() === "error" && !isTold) complaints.push(`console: ${message.text()}`);
   });
@@ -68,16 +68,16 @@ export async function openPage(context: BrowserContext): Promise<{ page: Page; c
   return { page, complaints };
 }
 
-/** Goes to an address and waits until what is on it is there and still. */
+/** Opens a URL and waits until the page is loaded and stable. */
 export async function visit(page: Page, url: string): Promise<void> {
   await page.goto(url, { waitUntil: "load" });
   await page.evaluate("document.fonts.ready.then(() => undefined)");
-  // The script begins after the first frame, which may be after the page was loaded.
+  // The script begins after the first frame, which may be after the load event.
   await page.waitForSelector("h1", { state: "attached" });
   await page.waitForSelector("[aria-busy=true], .loading", { state: "detached" });
 }
 
-/** What axe reports about the page as it is, one line per violation; "contrast" checks nothing else. */
+/** The axe violations of the current page, one line each; "contrast" checks nothing else. */
 export async function accessibilityTrouble(page: Page, what: "all" | "contrast" = "all"): Promise<string[]> {
   const axe = new AxeBuilder({ page });
   const { violations } = await (what === "all"

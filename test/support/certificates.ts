@@ -1,4 +1,5 @@
-// Certificates for tests, made by openssl: an authority, and a certificate that it signed for one host name.
+// Certificates for tests, created by openssl: a certificate authority, and a certificate that it signed for one host
+// name.
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

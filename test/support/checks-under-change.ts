@@ -1,5 +1,4 @@
-// What tests of changing checks start from: requests that ask for nothing in particular, channels, and an intake
-// through which checks get their signals in between.
+// Setup for tests that change checks: plain requests, channels, and an intake through which checks get signals.
 import { randomUUID } from "node:crypto";
 import type { Visibility } from "../../src/core/deadline.ts";
 import type { Instant } from "../../src/core/instant.ts";
@@ -13,15 +12,15 @@ import { registerIntake } from "../../src/store/intakes.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { MONDAY_NOON } from "./sample.ts";
 
-/** Nobody can tell what has been received: no deadline fires. */
+/** The watermark is unknown: no deadline fires. */
 export const UNSEEN: Visibility = { watermarkAt: null, blind: [] };
 
-/** Everything received before an instant has been applied, and nothing was missed. */
+/** Everything received before an instant has been applied, without gaps. */
 export function seenUntil(watermarkAt: Instant): Visibility {
   return { watermarkAt, blind: [] };
 }
 
-/** An edit that changes nothing, except for what is given. */
+/** An edit that changes only the given fields. */
 export function edit(given: Partial<Edit> = {}): Edit {
   return {
     params: {},
@@ -34,7 +33,7 @@ export function edit(given: Partial<Edit> = {}): Edit {
   };
 }
 
-/** A plain create without a limit, except for what is given. */
+/** A plain create without a limit, except for the given fields. */
 export function creation(projectId: number, given: Partial<CreateRequest> = {}): CreateRequest {
   return { ...edit(), projectId, unique: [], checkLimitDefault: null, ...given };
 }
@@ -65,7 +64,7 @@ const RECORD_TRIES_MAX = 10;
 
 type RecordBatch = (sent: readonly Sent[], how?: { replayed: boolean }) => Promise<RecordResult>;
 
-/** A running intake: each call records one batch, as a ping process would. It sees nothing unless it is told. */
+/** A running intake: each call records one batch, as a ping process would. Without visibility unless given. */
 export async function sampleIntake(
   db: Database,
   { visibility = UNSEEN }: { visibility?: Visibility } = {},
@@ -90,7 +89,7 @@ export async function sampleIntake(
       try {
         return await recordSignals(db, batch, { ...options, replayed });
       } catch (error) {
-        // On a busy machine a check may stay locked for too long; the same batch is then given again.
+        // On a busy machine a check may stay locked for too long; the same batch is then recorded again.
         const isPassing =
           postgresErrorName(error) === "lock_not_available" || error instanceof CommitInDoubtError;
         if (!isPassing || tries === RECORD_TRIES_MAX) throw error;

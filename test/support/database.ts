@@ -1,5 +1,5 @@
-// A database of its own for each test file: a copy of the migrated template, dropped at the end, after a
-// look whether the file left a connection open.
+// A separate database for each test file: a copy of the migrated template, dropped at the end after checking that the
+// file left no connection open.
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
@@ -14,7 +14,7 @@ const GOODBYE_POLL_MS = 20;
 export type TestDatabase = {
   /** The pool under test; open from the first test to the last. */
   readonly db: Database;
-  /** Address of the same database, for whoever connects by itself (and must disconnect again). */
+  /** URL of the same database, for tests that connect themselves (and must disconnect again). */
   readonly url: string;
 };
 
@@ -51,7 +51,7 @@ export function useDatabase(options: { empty?: boolean } = {}): TestDatabase {
   };
 }
 
-/** A pool as tests want it: fast before durable, and whoever breaks its connections says that errors are fine. */
+/** A pool for tests: fast instead of durable; tests that break connections declare that errors are expected. */
 export function openTestDatabase(
   url: string,
   onError: (error: Error) => void = (error) => {

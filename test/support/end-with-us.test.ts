@@ -1,4 +1,4 @@
-// That what we start ends with us, whichever way we end.
+// Child processes end with this one, however it ends.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 
 const GONE_MS = 40_000;
 
-/** A program that starts another one, which would run for ever, and prints the ids of all of it. */
+/** A program that starts another one, which would run forever, and prints all process IDs. */
 async function startOwner(ending: string): Promise<{ owner: ReturnType<typeof spawn>; pids: number[] }> {
   const script = `import { spawn } from "node:child_process";
     import { endWithUs } from "./end-with-us.ts";
@@ -22,7 +22,7 @@ async function startOwner(ending: string): Promise<{ owner: ReturnType<typeof sp
   });
   const [line] = (await once(createInterface({ input: owner.stdout }), "line")) as [string];
   const pids = line.split(" ").map(Number);
-  // What was left by a fault must not be left by its test.
+  // A failure must not leave processes behind.
   onTestFinished(() => {
     for (const pid of pids) if (isAlive(pid)) process.kill(pid, "SIGKILL");
   });

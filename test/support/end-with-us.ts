@@ -1,17 +1,17 @@
-// Sees to it that a process we started does not outlive us, however we end: a handler of our own exit is not called
-// when we are killed, and a test runner kills a worker whose test takes too long.
+// Ensures that a child process does not outlive this one, however it ends: an exit handler is not called on SIGKILL,
+// and a test runner kills a worker whose test takes too long.
 import { type ChildProcess, spawn } from "node:child_process";
 
-/** Waits until its standard input closes, which it does with us. */
+/** Waits until its standard input closes, which happens when this process ends. */
 const SCRIPT = `cat >/dev/null; kill -s "$1" -- "$2"`;
 
 export type Ending = {
   signal?: "KILL" | "TERM" | "INT";
-  /** The child was started with a group of its own, and all of that is to end. */
+  /** The child has its own process group, and all of it must end. */
   group?: boolean;
 };
 
-/** Ends a child, unless it ends before, when this process does. */
+/** Ends a child, unless it ends before, when this process ends. */
 export function endWithUs(child: ChildProcess, { signal = "KILL", group = false }: Ending = {}): void {
   if (child.pid === undefined) return;
   const target = group ? -child.pid : child.pid;
@@ -23,6 +23,6 @@ export function endWithUs(child: ChildProcess, { signal = "KILL", group = false 
   });
   shell.unref();
   (shell.stdin as unknown as { unref(): void }).unref();
-  // An id that is gone may soon be somebody else's.
+  // A process ID may be reused.
   child.once("exit", () => shell.kill("SIGKILL"));
 }

@@ -1,4 +1,4 @@
-// Messages that are owed, for tests of planning, claiming and sending: a check with channels, and flips of it.
+// Pending messages, for tests of planning, claiming and sending: a check with channels, and its flips.
 import { randomUUID } from "node:crypto";
 import type { CheckSettings } from "../../src/core/check.ts";
 import type { SendResult } from "../../src/core/delivery.ts";
@@ -14,7 +14,7 @@ import { MONDAY_NOON, sampleCheck, sampleProject } from "./sample.ts";
 
 export type Watched = { check: CheckWithState; channels: Channel[] };
 
-/** A channel of a project, of a kind and config that the test cares about. */
+/** A channel of a project, with the kind and config of the test. */
 export function addChannel(
   db: Database,
   { projectId, kind = "webhook", config = {} }: { projectId: number; kind?: string; config?: object },
@@ -23,7 +23,7 @@ export function addChannel(
   return inTransaction(db, (tx) => insertChannel(tx, { ...channel, config: { ...config } }));
 }
 
-/** Lets exactly these channels hear of a check. */
+/** Assigns exactly these channels to a check. */
 export function assign(
   db: Database,
   check: { id: number },
@@ -33,7 +33,7 @@ export function assign(
   return inTransaction(db, (tx) => assignChannels(tx, { checkId: check.id, channelIds }));
 }
 
-/** A check in a project of its own, and so many channels that hear of it. */
+/** A check in its own project, with this many channels. */
 export async function watchedCheck(
   db: Database,
   { channelCount = 1, ...settings }: { channelCount?: number } & Partial<CheckSettings> = {},
@@ -48,13 +48,13 @@ export async function watchedCheck(
   return { check, channels, channel };
 }
 
-/** A flip as tests write it: `to`, when, and why. */
+/** A flip as tests write it: `to`, time, and reason. */
 export function flip(to: "up" | "down", at: Instant = MONDAY_NOON, given: Partial<Flip> = {}): Flip {
   const from = to === "up" ? "down" : "up";
   return { at, from, to, reason: to === "up" ? "success" : "timeout", ...given };
 }
 
-/** Writes flips of a check with what is owed for them, in one transaction; returns their ids. */
+/** Inserts flips of a check with their deliveries, in one transaction; returns their IDs. */
 export function owe(
   db: Database,
   { check, at = MONDAY_NOON }: { check: { id: number }; at?: Instant },
@@ -73,8 +73,8 @@ export function owe(
   });
 }
 
-/** Takes the silence flip of a deadline back, as a success that was received before it does. */
-export async function takeBack(
+/** Retracts the flip of a missed deadline, like a success that was received before it. */
+export async function retract(
   db: Database,
   { check, deadlineAt, at = MONDAY_NOON }: { check: { id: number }; deadlineAt: Instant; at?: Instant },
 ): Promise<void> {
@@ -86,7 +86,7 @@ export async function takeBack(
 
 export const SENT: SendResult = { kind: "sent", summary: "POST test", code: 200, excerpt: "ok" };
 
-/** A receiver's refusal; with `code: null` nobody knows whether it had taken the message. */
+/** A receiver's rejection; with `code: null` the outcome is unknown. */
 export function refusal(given: Partial<Extract<SendResult, { kind: "failed" }>> = {}): SendResult {
   const answer = { summary: "POST test", code: 500, excerpt: "no", reason: "Received status code 500" };
   return { kind: "failed", permanent: false, retryAfterMs: null, ...answer, ...given };

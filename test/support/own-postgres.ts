@@ -1,4 +1,4 @@
-// A durable PostgreSQL for one test file alone, migrated, for tests that make it crash.
+// A separate durable PostgreSQL for one test file, migrated, for tests that crash it.
 import { afterAll, beforeAll } from "vitest";
 import { type Database, openDatabase } from "../../src/store/db.ts";
 import { migrate } from "../../src/store/migrate.ts";
@@ -9,7 +9,7 @@ const START_MS_MAX = 60_000;
 
 export type OwnPostgres = { readonly server: PostgresServer; readonly db: Database };
 
-/** Starts it before the first test of the file and stops it after the last; both are there in between. */
+/** Starts it before the first test of the file and stops it after the last. */
 export function useOwnPostgres(): OwnPostgres {
   let running: { server: PostgresServer; db: Database } | null = null;
   const there = () => {

@@ -1,19 +1,19 @@
-// Every page that there is, with addresses that lead to something: those of the browser's router, and those that the
-// server draws by itself. Tests, pictures and the look at accessibility all walk this list.
+// All pages, with URLs of existing items: those of the browser's router, and those rendered by the server. Used by
+// tests, screenshots and accessibility checks.
 import { PAGE_PATHS } from "../../src/contract/web/boot.ts";
 
-/** What a page is of. */
+/** The items that a page shows. */
 export type PageSubjects = { project: string; check: string; run: number };
 
 export type ListedPage = { name: string; path: string; isPublic: boolean };
 
-/** Pages for people who are not signed in; the server draws them. */
+/** Pages for signed-out users, rendered by the server. */
 const PUBLIC: readonly ListedPage[] = [
   { name: "login", path: "/accounts/login/", isPublic: true },
   { name: "api-reference", path: "/docs/api", isPublic: true },
 ];
 
-/** The list, with everything that a path names filled in. Throws when a path names something unknown. */
+/** The list, with all path parameters filled in. Throws for an unknown parameter. */
 export function listPages({ project, check, run }: PageSubjects): ListedPage[] {
   const subjects: Readonly<Record<string, string>> = { project, check, n: String(run) };
   const own = PAGE_PATHS.map(({ name, path }) => ({

@@ -1,4 +1,4 @@
-// A real PgBouncer in front of the tests' PostgreSQL, to prove which of its modes we refuse.
+// A real PgBouncer in front of the tests' PostgreSQL, to test which of its modes are rejected.
 import { spawn } from "node:child_process";
 import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ const PROGRAM = "/usr/sbin/pgbouncer";
 const START_ATTEMPTS_MAX = 600;
 const START_POLL_MS = 50;
 
-/** Debian's package; a machine without it leaves these tests out. */
+/** Debian's package; these tests are skipped without it. */
 export const isPgbouncerInstalled = existsSync(PROGRAM);
 
 export type PgbouncerOptions = {
@@ -20,7 +20,7 @@ export type PgbouncerOptions = {
   settings?: string[];
 };
 
-/** Starts PgBouncer before one database and returns its address and what stops it. */
+/** Starts PgBouncer in front of one database and returns its URL and a function that stops it. */
 export async function startPgbouncer(
   options: PgbouncerOptions,
 ): Promise<{ url: string; stop(): Promise<void> }> {
@@ -42,7 +42,7 @@ export async function startPgbouncer(
   writeFileSync(path, configuration.join("\n"));
   const identity = unprivilegedIdentity();
   if (identity !== undefined) chownSync(directory, identity.uid, identity.gid);
-  // The shell ends the pooler when its standard input closes, that is, also when this process dies.
+  // The shell ends the pooler when its standard input closes, so also when this process dies.
   const child = spawn("sh", ["-c", `"$0" -q "$1" & cat >/dev/null; kill $!; wait $!`, PROGRAM, path], {
     ...identity,
     stdio: ["pipe", "ignore", "ignore"],

@@ -1,5 +1,5 @@
-// The real program, mostly with nothing but the ping role, started as an operator starts it, on loopback and with
-// nothing in its environment but what is given. For tests, benchmarks and fuzzing that look at it from outside.
+// The real program, usually with only the role ping, started as in production, on loopback and with only the given
+// environment. For tests, benchmarks and fuzzing from outside.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
@@ -10,19 +10,19 @@ import { endWithUs } from "./end-with-us.ts";
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 const START_MS_MAX = 180_000;
 const STOP_MS_MAX = 90_000;
-/** How much of what the process says is kept for complaints: its last words. */
+/** How much of the output is kept for error messages. */
 const SAID_LENGTH_MAX = 20_000;
 
 export type PingProcess = {
   port: number;
   pid: number;
-  /** What it has said so far, the last part of it. */
+  /** The end of its output so far. */
   said(): string;
-  /** Null while it runs; how it ended otherwise. */
+  /** Null while it runs; otherwise how it ended. */
   end(): string | null;
-  /** Memory that it occupies now. */
+  /** Its current memory usage. */
   residentBytes(): Promise<number>;
-  /** Asks it to stop and waits. Throws if it does not end well. */
+  /** Stops it and waits. Throws if it does not exit cleanly. */
   stop(): Promise<void>;
 };
 
@@ -30,15 +30,15 @@ export type PingProcessOptions = {
   databaseUrl: string;
   port: number;
   settings?: Readonly<Record<string, string>>;
-  /** Arguments of Node itself, for instance to profile it. */
+  /** Arguments of Node itself, for example for profiling. */
   nodeArguments?: readonly string[];
-  /** Which parts of the program run; "all" for every one. */
+  /** The roles to run; "all" for all of them. */
   roles?: string;
-  /** Keeps Ctrl-C of a terminal from it, for a caller that stops it in order. */
+  /** Ignores Ctrl-C of a terminal, for a caller that stops it gracefully. */
   ownGroup?: boolean;
 };
 
-/** Starts it and waits until it is ready. It is killed with this process at the latest, however that ends. */
+/** Starts it and waits until it is ready. It is killed with this process at the latest. */
 export async function startPingProcess(options: PingProcessOptions): Promise<PingProcess> {
   const { databaseUrl, port, settings = {}, nodeArguments = [], roles = "ping", ownGroup = false } = options;
   const child = spawn(process.execPath, [...nodeArguments, MAIN, "serve", "--roles", roles], {
@@ -48,7 +48,7 @@ export async function startPingProcess(options: PingProcessOptions): Promise<Pin
       OVERDUE_DATABASE_URL: databaseUrl,
       OVERDUE_LISTEN: `127.0.0.1:${port}`,
       OVERDUE_ADMIN_LISTEN: "127.0.0.1:0",
-      // By default the spool is in a folder of the system.
+      // By default the spool is in a system folder.
       OVERDUE_SPOOL_FOLDER: "off",
       ...settings,
     },

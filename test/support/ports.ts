@@ -1,5 +1,5 @@
-// Ports for what is started, or stopped and started again: outside of the range from which the system takes the ports
-// of outgoing connections and of whoever does not care, and written down, so that no other test takes one meanwhile.
+// Ports for processes that are started, or stopped and restarted: outside of the ephemeral range, and recorded, so
+// that no other test uses them at the same time.
 import { mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir, userInfo } from "node:os";
@@ -9,14 +9,14 @@ const LOWEST = 12_000;
 const HIGHEST = 31_000;
 const ATTEMPTS_MAX = 200;
 
-/** One file for each port that a process of ours was given; they go with that process. */
+/** One file for each port given to one of our processes; it is deleted with that process. */
 const FOLDER = join(tmpdir(), `overdue-ports-${userInfo().uid}`);
-/** Longer than any run of tests: a file this old was left by a process that was killed. */
+/** Longer than any test run: an older file was left by a killed process. */
 const HELD_MS_MAX = 3 * 3_600_000;
 
 const held: string[] = [];
 
-/** A port on loopback that nobody listens on, and that is given to nobody else while this process lives. */
+/** A free port on loopback that no other test gets while this process runs. */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     const port = LOWEST + Math.floor(Math.random() * (HIGHEST - LOWEST));
@@ -25,7 +25,9 @@ export async function freePort(): Promise<number> {
   throw new Error(`found no free port between ${LOWEST} and ${HIGHEST}`);
 }
 
-/** False when another process holds it. One that turns out to be in use stays held, so that nobody asks again. */
+/**
+ * False if another process holds it. A port that turns out to be in use stays held, so that it is not tried again.
+ */
 function hold(port: number): boolean {
   const path = join(FOLDER, String(port));
   mkdirSync(FOLDER, { recursive: true });
@@ -36,11 +38,11 @@ function hold(port: number): boolean {
   } catch {
     return false;
   }
-  if (held.push(path) === 1) process.once("exit", letGo);
+  if (held.push(path) === 1) process.once("exit", release);
   return true;
 }
 
-function letGo(): void {
+function release(): void {
   for (const path of held) rmSync(path, { force: true });
 }
 

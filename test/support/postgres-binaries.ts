@@ -1,10 +1,10 @@
-// The two PostgreSQLs that tests run on: the newest, from the npm package that the trial uses too, and the oldest
-// that we support, from Debian's. postgres.ts runs what is found here.
+// The two PostgreSQL versions for tests: the newest, from the npm package of the trial, and the oldest supported one,
+// from Debian.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { packagedPrograms } from "../../src/cli/private-postgres.ts";
 
-/** A directory with `bin/postgres` in it, and the major version that it holds. */
+/** A directory that contains `bin/postgres`, and its major version. */
 export type PostgresBinaries = { directory: string; major: 15 | 18 };
 
 const DEBIAN_DIRECTORY = "/usr/lib/postgresql/15";

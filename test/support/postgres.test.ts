@@ -1,4 +1,4 @@
-// The private PostgreSQL itself: durable unless told otherwise, and gone without trace, however its owner ends.
+// The private PostgreSQL itself: durable by default, and removed completely, however its owner ends.
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

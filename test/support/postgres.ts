@@ -1,5 +1,5 @@
-// A private, real PostgreSQL for tests, benchmarks and development: the one of the trial, listening on loopback as
-// well, that can be made to crash. Gone without trace when it is stopped or when this process dies.
+// A private, real PostgreSQL for tests, benchmarks and development: that of the trial, also listening on loopback,
+// that can be crashed. Removed completely when it is stopped or when this process dies.
 import { type PrivatePostgres, startPrivatePostgres } from "../../src/cli/private-postgres.ts";
 import { freePort } from "./ports.ts";
 import type { PostgresBinaries } from "./postgres-binaries.ts";
@@ -9,15 +9,15 @@ const PORT_ATTEMPTS_MAX = 5;
 
 export type PostgresOptions = {
   binaries: PostgresBinaries;
-  /** False trades crash safety for speed. For tests only: a benchmark of it would measure nothing. */
+  /** False trades crash safety for speed. For tests only: a benchmark of it would be meaningless. */
   durable?: boolean;
-  /** Extra lines of postgresql.conf, for instance `{ shared_buffers: "1GB" }`. */
+  /** Extra lines of postgresql.conf, for example `{ shared_buffers: "1GB" }`. */
   settings?: Record<string, string>;
-  /** A folder to keep the data in between starts. Without it the data is temporary. */
+  /** A folder that keeps the data between starts. Without it the data is temporary. */
   keepDataIn?: string;
-  /** A database to make with the data. */
+  /** A database to create with the data. */
   database?: string;
-  /** A fixed port, for a server that people want to find again. */
+  /** A fixed port, for a server that developers connect to. */
   port?: number;
 };
 
@@ -26,28 +26,28 @@ export type PostgresServer = {
   port: number;
   socketDirectory: string;
   dataDirectory: string;
-  /** Process id of the postmaster, for fault injection. */
+  /** Process ID of the postmaster, for fault injection. */
   pid(): number;
-  /** Address of a database over TCP on loopback. */
+  /** URL of a database over TCP on loopback. */
   url(database?: string): string;
-  /** Address of a database over the Unix socket. */
+  /** URL of a database over the Unix socket. */
   socketUrl(database?: string): string;
-  /** Stops at once, as a crash would, and keeps the data: follow with `resume`. */
+  /** Stops immediately, like a crash, and keeps the data: follow with `resume`. */
   crash(): Promise<void>;
   /** Starts again on the same data and port. */
   resume(): Promise<void>;
-  /** Stops in order, and removes the data unless it was to be kept. */
+  /** Stops gracefully, and deletes the data unless it is to be kept. */
   stop(): Promise<void>;
 };
 
-/** Starts a server and waits until it answers. */
+/** Starts a server and waits until it responds. */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
   for (let attempt = 1; ; attempt++) {
     const port = options.port ?? (await freePort());
     try {
       return serverOf(await startOn(port, options), { port, major: options.binaries.major });
     } catch (error) {
-      // Between finding a free port and binding it, somebody else may take it.
+      // Between finding a free port and binding it, another process may take it.
       const taken = String(error).includes("could not create any TCP/IP sockets");
       if (!taken || options.port !== undefined || attempt === PORT_ATTEMPTS_MAX) throw error;
     }

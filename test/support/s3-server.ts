@@ -1,5 +1,5 @@
-// A real S3-compatible server (Versity's gateway over a folder), on loopback, for tests that move bodies. It is
-// started and stopped by the test, so that an outage is a real one.
+// A real S3-compatible server (Versity's gateway over a folder), on loopback, for tests that move bodies. Started and
+// stopped by the test, so that outages are real.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -17,10 +17,10 @@ const START_POLL_MS = 50;
 const CALL_MS_MAX = 10_000;
 const OBJECT_BYTES_MAX = 1_000_000;
 
-/** It is built with Go; a machine that has neither leaves these tests out. */
+/** It is built with Go; without it these tests are skipped. */
 export const isS3ServerInstalled = existsSync(PROGRAM);
 
-/** For the name of a suite that needs it: why it is skipped, where it is. */
+/** For the name of a suite that needs it: why it is skipped. */
 export const WHY_SKIPPED = isS3ServerInstalled
   ? ""
   : `, but there is no ${PROGRAM}: .ci/install makes it with Go`;
@@ -73,7 +73,7 @@ export class S3Server {
     rmSync(this.#folder, { recursive: true });
   }
 
-  /** The server as our client sees it. */
+  /** The server for our client. */
   open(changes: Partial<ObjectStoreOptions> = {}): ObjectStore {
     return openObjectStore({
       endpoint: `http://127.0.0.1:${this.port}`,
@@ -87,7 +87,7 @@ export class S3Server {
     });
   }
 
-  /** The server as an operator would name it. */
+  /** The server as in the settings. */
   settings(): Record<string, string> {
     return {
       S3_ENDPOINT: `127.0.0.1:${this.port}`,

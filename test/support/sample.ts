@@ -1,5 +1,5 @@
-// Rows for tests of the store and of the operations: an account with a project, and checks in it. Every
-// value can be named by the test that cares about it; the rest is plain.
+// Rows for tests of the store and of operations: an account with a project, and its checks. Tests set the values they
+// depend on; the rest are defaults.
 import { randomBytes, randomUUID } from "node:crypto";
 import { type CheckSettings, DEFAULT_SETTINGS } from "../../src/core/check.ts";
 import { type Account, insertAccount } from "../../src/store/accounts.ts";
@@ -8,16 +8,16 @@ import type { Database } from "../../src/store/db.ts";
 import { insertProject, type Project } from "../../src/store/projects.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 
-/** Noon of an ordinary Monday: the moment at which tests usually begin. */
+/** Noon of an ordinary Monday: the usual start time of tests. */
 export const MONDAY_NOON = Date.UTC(2026, 10, 16, 12);
 
-/** An account that nobody has used before. */
+/** A new account. */
 export async function sampleAccount(db: Database, given: Partial<Account> = {}): Promise<Account> {
   const account = {
     uuid: randomUUID(),
     email: `${randomBytes(6).toString("hex")}@example.org`,
     name: "Alice",
-    isOperator: false,
+    isAdmin: false,
     checkLimit: null,
     pingLogLimit: null,
     createdAt: MONDAY_NOON,
@@ -27,7 +27,7 @@ export async function sampleAccount(db: Database, given: Partial<Account> = {}):
   return { ...account, id };
 }
 
-/** A project with a ping key; its owner is new unless one is named. */
+/** A project with a ping key; its owner is a new account unless given. */
 export async function sampleProject(
   db: Database,
   given: Partial<Project> & { ownerId?: number } = {},
@@ -46,7 +46,7 @@ export async function sampleProject(
   return { ...project, id };
 }
 
-/** A new check with the default settings, changed as the test wants. */
+/** A new check with default settings, changed by the test. */
 export async function sampleCheck(
   db: Database,
   { projectId, ...settings }: { projectId: number } & Partial<CheckSettings>,

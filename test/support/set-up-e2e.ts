@@ -1,5 +1,5 @@
-// Before the tests in a browser: builds the browser's part once, starts a PostgreSQL that keeps its promises (the program
-// refuses any other), and fills the database that every test file copies.
+// Setup of the browser tests: builds the dashboard once, starts a durable PostgreSQL (the program refuses any other),
+// and fills the database that every test file copies.
 import type { TestProject } from "vitest/node";
 import { build } from "../../scripts/build.ts";
 import { seedAccount, seedProject } from "../../scripts/seed.ts";
@@ -10,10 +10,10 @@ import { createSiteDatabase } from "./site.ts";
 
 export const SEEDED_DATABASE = "overdue_seeded";
 
-/** What is in the database that is copied. */
+/** The contents of the template database. */
 export type SeededSite = {
   accountId: number;
-  /** With a dozen jobs that have a past, and with none. */
+  /** With a dozen jobs and their history, and with none. */
   demo: string;
   empty: string;
 };

@@ -1,4 +1,4 @@
-// Before the tests of a project: start its PostgreSQL and migrate the database that every test file copies.
+// Setup of a test project: starts its PostgreSQL and migrates the database that every test file copies.
 import type { TestProject } from "vitest/node";
 import { migrate } from "../../src/store/migrate.ts";
 import type { PostgresBinaries } from "./postgres-binaries.ts";
@@ -8,13 +8,13 @@ export const TEMPLATE_DATABASE = "overdue_template";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** Address of the `postgres` database of this project's server. */
+    /** URL of the `postgres` database of this project's server. */
     postgresUrl: string;
     postgresMajor: number;
   }
 }
 
-/** Starts the server, provides its address to the tests, and returns what stops it again. */
+/** Starts the server, provides its URL to the tests, and returns the function that stops it. */
 export async function setUpPostgres(project: TestProject, binaries: PostgresBinaries) {
   const server = await startPostgres({ binaries, durable: false });
   await createTemplate(server.url());

@@ -1,5 +1,5 @@
-// The whole program as people meet it in a browser: built, with every role, on a database of its own, with somebody
-// signed in. For tests of pages, for pictures and for the benchmark of the dashboard.
+// The whole program as in a browser: built, with all roles, on its own database, with a signed-in user. For page
+// tests, screenshots and the dashboard benchmark.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
@@ -19,9 +19,9 @@ export type Site = {
   url: string;
   databaseUrl: string;
   database: Database;
-  /** For whoever looks at what it says. */
+  /** Its log, for debugging. */
   program: PingProcess;
-  /** A cookie with which a browser is signed in. */
+  /** The cookie of a signed-in browser. */
   signIn(accountId: number): Promise<{ name: string; value: string; url: string }>;
   stop(): Promise<void>;
 };
@@ -40,7 +40,7 @@ export async function createSiteDatabase(serverUrl: string, name: string): Promi
   return url;
 }
 
-/** Starts the program on a migrated database; whoever has filled it before sees that on the pages. */
+/** Starts the program on a migrated database, which may have been filled before. */
 export async function startSite({
   databaseUrl,
   roles = "all",

@@ -1,5 +1,5 @@
-// Checks for tests of the sweeper: put into a state as if their signals had come, with a channel that hears of them,
-// and what the database says about them afterwards.
+// Checks for tests of the sweeper: states as if their signals had arrived, with channels, and what the database
+// contains afterwards.
 import type { CheckSettings } from "../../src/core/check.ts";
 import type { Visibility } from "../../src/core/deadline.ts";
 import type { Instant, Interval } from "../../src/core/instant.ts";
@@ -11,9 +11,9 @@ import { sampleChannel } from "./checks-under-change.ts";
 import type { TestDatabase } from "./database.ts";
 import { MONDAY_NOON, sampleCheck, sampleProject } from "./sample.ts";
 
-/** Signals of these checks are due every hour, and silence is forgiven for ten minutes. */
+/** Pings of these checks are due every hour, with a grace period of ten minutes. */
 const HOURLY = { timeoutSeconds: 3_600, graceSeconds: 600 } as const;
-/** When such a check is down that was last heard of at noon. */
+/** The deadline of such a check whose last ping was at noon. */
 export const HOURLY_DOWN_AT = MONDAY_NOON + 4_200_000;
 
 export function sightUntil(watermarkAt: Instant | null, blind: readonly Interval[] = []): Visibility {
@@ -22,7 +22,7 @@ export function sightUntil(watermarkAt: Instant | null, blind: readonly Interval
 
 export type World = { projectId: number; channels: readonly Channel[] };
 
-/** A project with so many channels. */
+/** A project with this many channels. */
 export async function makeWorld({ db }: TestDatabase, { channels = 1 } = {}): Promise<World> {
   const { id: projectId } = await sampleProject(db);
   const made: Channel[] = [];
@@ -31,7 +31,7 @@ export async function makeWorld({ db }: TestDatabase, { channels = 1 } = {}): Pr
   return { projectId, channels: made };
 }
 
-/** A check that was heard of at noon, unless its state is given, and of which all channels of its project hear. */
+/** A check whose last ping was at noon, unless its state is given, with all channels of its project. */
 export async function makeWatched(
   { db }: TestDatabase,
   { projectId, channels }: World,
@@ -68,7 +68,7 @@ export type Row = {
   held_until_at: number | null;
 };
 
-/** What is stored of a check, without going through our own code. */
+/** The stored rows of a check, read without our own code. */
 export async function storedRow({ db }: TestDatabase, checkId: number): Promise<Row> {
   const { rows } = await db.pool.query<Row>(
     "select status, down_at, sweep_at, held_until_at from check_states where check_id = $1",
@@ -78,7 +78,7 @@ export async function storedRow({ db }: TestDatabase, checkId: number): Promise<
   return rows[0];
 }
 
-/** The flips of all checks of a project with the number of deliveries owed for each, oldest first. */
+/** The flips of all checks of a project with their number of deliveries, oldest first. */
 export async function owedFlips(
   { db }: TestDatabase,
   { projectId }: World,

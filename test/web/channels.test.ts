@@ -58,7 +58,7 @@ describe("a channel", () => {
     expect(address).toMatchObject({ type: "address", isSecret: true, isRequired: false });
   });
 
-  test("is changed, and keeps what is not mentioned", async () => {
+  test("is changed, and keeps fields that are not given", async () => {
     const path = `/web/api/channels/${made.channel.id}`;
     const reply = await stage.browse(path, {
       method: "PATCH",
@@ -118,7 +118,7 @@ describe("a channel", () => {
     expect((await stage.browse(one.replace(/\d+$/, "x"))).status).toBe(404);
   });
 
-  test("tells somebody only when it is switched on and its address has agreed, a group by its members", async () => {
+  test("counts as notifying only if it is enabled and its address is confirmed, a group by its members", async () => {
     const ids: Record<string, string> = { ops: made.channel.id };
     const make = async (name: string, kind: string, config: object) => {
       const body = { kind, name, config };
@@ -148,7 +148,7 @@ describe("a channel", () => {
     expect(await told()).toEqual(["ops"]);
   });
 
-  test("tells of which checks it hears, and of no others", async () => {
+  test("lists its own checks, and no others", async () => {
     const checks = `/web/api/projects/${stage.owner.project.uuid}/checks`;
     const make = async (name: string, heard: string[]) =>
       (

@@ -13,7 +13,7 @@ const at = useDashboard({ roles: ["web", "api", "ping"] });
 const { project, post, make, rowOf } = ownerChecks(at);
 
 describe("making and changing a check", () => {
-  test("a new check hears of all channels, has a slug of its name, and is told as a row", async () => {
+  test("a new check has all channels and a slug derived from its name, and is returned as a row", async () => {
     await at.channel(at.owner, { name: "on call", kind: "webhook" });
     const row = await make({
       name: "Nightly backup",
@@ -37,7 +37,7 @@ describe("making and changing a check", () => {
     expect(detail?.told).toEqual([{ kind: "webhook", name: "on call", isOff: false }]);
   });
 
-  test("its address by slug has the ping key in it, and is told to who may have that", async () => {
+  test("its slug URL contains the ping key, and is shown only to roles that may see it", async () => {
     const row = await make({ name: "Known by its slug" });
     const slugUrl = async (as: typeof at.mate.account) =>
       ((await at.browse(checkPath(row), { as })).json as CheckPage).addresses.slugUrl;
@@ -51,7 +51,7 @@ describe("making and changing a check", () => {
     expect(await slugUrl(at.owner.account)).toBeNull();
   });
 
-  test("a change changes what is given; the number of the change grows", async () => {
+  test("a change applies the given fields; the version grows", async () => {
     const row = await make({ name: "one", timeoutSeconds: 300 });
     const { status, json } = await at.browse(checkPath(row), {
       method: "PATCH",
@@ -123,7 +123,7 @@ describe("making and changing a check", () => {
     expect(down?.downSince).toBe(down?.lastPingAt);
   });
 
-  test("every change stands in the record of changes", async () => {
+  test("every change is in the audit log", async () => {
     const row = await make({ name: "recorded" });
     await at.browse(checkPath(row), { method: "PATCH", body: { graceSeconds: 120 } });
     await post(`${checkPath(row)}/pause`);
@@ -139,7 +139,7 @@ describe("making and changing a check", () => {
 });
 
 describe("deleting a check", () => {
-  test("it is hidden at once, its address answers 404, and it can be taken back", async () => {
+  test("it is hidden immediately, its URL answers 404, and it can be restored", async () => {
     const row = await make({ name: "binned", timeoutSeconds: 60 });
     await post(`${checkPath(row)}/ping`);
     const { status, json } = await at.browse(checkPath(row), { method: "DELETE" });
@@ -156,7 +156,7 @@ describe("deleting a check", () => {
     expect((await post(`${checkPath(row)}/restore`)).status).toBe(404);
   });
 
-  test("one whose days are over cannot be taken back", async () => {
+  test("one whose retention period is over cannot be restored", async () => {
     const row = await make({ name: "long gone" });
     await at.browse(checkPath(row), { method: "DELETE" });
     await at.db.pool.query("update checks set deleted_at = deleted_at - interval '8 days' where uuid = $1", [
@@ -169,7 +169,7 @@ describe("deleting a check", () => {
 });
 
 describe("moving a check to another project", () => {
-  test("it keeps its address and state, and hears of the channels there; both projects are told", async () => {
+  test("it keeps its URL and state, and gets the channels there; both projects are audited", async () => {
     await at.join(at.stranger.account, "member");
     const row = await make({ name: "moving" });
     await post(`${checkPath(row)}/ping`);
@@ -235,7 +235,7 @@ describe("a check that was moved", () => {
   });
 });
 
-test("a mail channel without a name is called by its address on the page of a check", async () => {
+test("an email channel without a name is shown by its address on the page of a check", async () => {
   const { status, json } = await post(`${project()}/channels`, {
     kind: "email",
     name: "",
@@ -253,7 +253,7 @@ test("a mail channel without a name is called by its address on the page of a ch
 });
 
 describe("many checks at once", () => {
-  test("each is done by itself; those that are not there are told", async () => {
+  test("each is changed separately; missing ones are reported", async () => {
     const rows = await Promise.all(["x1", "x2", "x3"].map((name) => make({ name, tags: "old" })));
     const ids = rows.map(({ id }) => id);
     const unknown = randomUUID();
@@ -334,7 +334,7 @@ describe("many checks at once", () => {
 });
 
 describe("lists", () => {
-  test("pages of rows go on where the last one ended, and each check is in one of them", async () => {
+  test("pages of rows continue where the last one ended, and each check is in one of them", async () => {
     await Promise.all(Array.from({ length: 5 }, (_, n) => make({ name: `page ${n}` })));
     const seen: string[] = [];
     let after = "";
@@ -349,7 +349,7 @@ describe("lists", () => {
     expect(new Set(seen).size).toBe(seen.length);
   });
 
-  test("what needs somebody stands first, and the counts agree with the rows", async () => {
+  test("checks that need attention come first, and the counts match the rows", async () => {
     const down = await make({ name: "zz down", tags: "urgent" });
     await at.ask(`/ping/${down.id}/fail`);
     const late = await make({ name: "zy late", tags: "urgent", timeoutSeconds: 60, graceSeconds: 3600 });
@@ -409,7 +409,7 @@ describe("lists", () => {
     expect((await fetch((own as { svg: string }).svg)).status).toBe(200);
   });
 
-  test("whoever was away is told what broke, healed and was added", async () => {
+  test("a returning user gets what broke, recovered and was added", async () => {
     await at.browse(`${project()}/overview`);
     const again = (await at.browse(`${project()}/overview`)).json as ChecksBoot;
     expect(again.since).toBeNull();

@@ -75,7 +75,7 @@ describe("a crontab", () => {
     expect(json).toMatchObject({ error: "No jobs found in the crontab.", field: "lines" });
   });
 
-  test("what would be beyond the limit of checks is told, with what was made", async () => {
+  test("lines beyond the check limit are reported, with the created checks", async () => {
     const before = (await told()).length;
     await at.db.pool.query("update accounts set check_limit = $1 where id = $2", [
       before + 2,

@@ -156,7 +156,7 @@ describe("what belongs to others, named in a request,", () => {
     expect((await asOwner(`/web/api/checks/${theirs.deleted.id}`)).status).toBe(404);
   });
 
-  test("is no place to go to, and nobody to tell", async () => {
+  test("is not a target for moving, and not a recipient", async () => {
     const { uuid: project } = at.owner.project;
     const { uuid: channel } = theirs.channel;
     const ids = [mine.check.id];
@@ -199,7 +199,7 @@ describe("what belongs to others, named in a request,", () => {
     expect(rows).toEqual([]);
   });
 
-  test("cannot be taken along by who may only read there, nor taken back by who may do so no more", async () => {
+  test("cannot be moved by a read-only member, nor restored by a former member", async () => {
     await at.join(at.stranger.account, "member");
     const removed = await asMe(`/web/api/checks/${theirs.check.id}`, "DELETE");
     expect(removed.status).toBe(200);

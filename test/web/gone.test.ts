@@ -22,7 +22,7 @@ async function gone(id: string, as = at.owner.account): Promise<GoneCheck | numb
   return status === 200 ? (json as GoneCheck) : status;
 }
 
-test("whoever deleted it is named, to oneself as oneself, and it can be taken back for seven days", async () => {
+test('the user who deleted it is named, or called "you", and it can be restored for seven days', async () => {
   await at.join(at.mate.account, "member");
   await at.join(at.stranger.account, "readOnly");
   const id = await make("binned");
@@ -52,7 +52,7 @@ test("the last who deleted it is named, and not one of the same name", async () 
   expect(await gone(namesake)).toMatchObject({ by: { kind: "person" } });
 });
 
-test("what a key has deleted, or whose days are over, cannot be taken back", async () => {
+test("a check deleted by a key, or past its retention period, cannot be restored", async () => {
   const byKey = await make("by a key");
   expect((await at.ask(`/api/v3/checks/${byKey}`, { method: "DELETE", key: at.owner.rw })).status).toBe(200);
   expect(await gone(byKey)).toMatchObject({
@@ -69,7 +69,7 @@ test("what a key has deleted, or whose days are over, cannot be taken back", asy
   expect(await gone(old)).toMatchObject({ how: "deleted", goneAt: null, mayRestore: false });
 });
 
-test("a check that was moved is told of where it was, and nothing of where it is", async () => {
+test("a moved check is reported where it was, without its new place", async () => {
   await at.join(at.stranger.account, "member");
   const id = await make("travelling");
   await at.browse(`/web/api/checks/${id}/transfer`, {
@@ -91,7 +91,7 @@ test("a check that was moved is told of where it was, and nothing of where it is
   expect(await gone(id)).toMatchObject({ how: "moved", goneAt: null });
 });
 
-test("the record tells people the name of what was deleted or moved, and programs its id", async () => {
+test("the audit log has the name of deleted or moved checks for users, and the ID for programs", async () => {
   const id = await make("recorded");
   await remove(id);
   const { rows } = await at.db.pool.query(
@@ -100,7 +100,7 @@ test("the record tells people the name of what was deleted or moved, and program
   expect(rows).toEqual([{ subject: "recorded", before: { uuid: id } }]);
 });
 
-test("nothing is told of what was never here, or has no such name", async () => {
+test("nothing is shown about checks that never existed, or have no such name", async () => {
   expect(await gone(crypto.randomUUID())).toBe(404);
   expect(await gone("no-uuid")).toBe(404);
 });

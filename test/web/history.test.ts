@@ -136,7 +136,7 @@ async function pageOf(uuid: string, project: Awaited<ReturnType<typeof samplePro
 }
 
 describe("the page of a check", () => {
-  test("tells the last success however many failures came since, and that there was one when the log has forgotten it", async () => {
+  test("shows the last success however many failures followed, and that there was one when the log no longer has it", async () => {
     const { db } = database;
     const project = await sampleProject(db);
     const { uuid } = await sampleCheck(db, { projectId: project.id });
@@ -165,7 +165,7 @@ describe("the page of a check", () => {
     expect(await page()).toEqual({ lastSuccessAt: null, hasSucceeded: true });
   });
 
-  test("tells when the signal was expected that did not come, and nothing of the kind of a run that took too long", async () => {
+  test("shows when the missing ping was expected, and nothing like that for a run that took too long", async () => {
     const { db } = database;
     const project = await sampleProject(db);
     const record = await sampleIntake(db);
@@ -183,7 +183,7 @@ describe("the page of a check", () => {
 });
 
 describe("runs", () => {
-  test("that end between the reading of the check and that of its log are not told a second time as going on", async () => {
+  test("that end between reading the check and its log are not shown a second time as running", async () => {
     const { db } = database;
     const { id: projectId } = await sampleProject(db);
     const { uuid } = await sampleCheck(db, { projectId });
@@ -196,7 +196,7 @@ describe("runs", () => {
     expect(runs.map(({ outcome, at }) => [outcome, at])).toEqual([["success", NOW + MINUTE_MS]]);
   });
 
-  test("are told newest first, with the night on which nothing came", async () => {
+  test("are listed newest first, with the night without a ping", async () => {
     const { runs, before } = await readRuns(house, check, { before: null });
     expect(runs.map(({ outcome, isLate, durationMs }) => [outcome, isLate, durationMs])).toEqual([
       ["missing", false, null],
@@ -235,7 +235,7 @@ describe("runs", () => {
 });
 
 describe("an alert is explained", () => {
-  test("by silence: what was expected in the zone of the check, and the rule", async () => {
+  test("missed deadline: what was expected in the zone of the check, and the rule", async () => {
     const { steps, zone, isEditedSince } = await readExplanation(house, { check, flipId: null });
     expect([zone, isEditedSince]).toEqual(["Europe/Riga", false]);
     const dueAt = THREE_AT_NIGHT + 4 * DAY_MS;
@@ -416,7 +416,7 @@ describe("the log", () => {
       expect(await json({ readMax: 4, chosen: rare })).toMatchObject({ events: [{}], isComplete: true });
     });
 
-    test("what happened at one instant is told whole, page by page and in a file", async () => {
+    test("events at the same instant are complete, page by page and in a file", async () => {
       const { db } = database;
       const project = await sampleProject(db);
       const { id } = await sampleCheck(db, { projectId: project.id });
@@ -468,7 +468,7 @@ describe("the log", () => {
       expect(response.writableLength).toBeLessThan(3 * held);
     });
 
-    test("an alarm that was taken back is called so, and found by it", async () => {
+    test("a retracted alert is shown as such, and can be searched", async () => {
       const { events } = await readProjectEvents(house, { ...chosen, text: "Corrected", before: null });
       expect(events).toMatchObject([{ type: "flip", takenBackAt: NOW - HOUR_MS }]);
       expect(await received({ format: "csv", chosen })).toContain(
@@ -479,7 +479,7 @@ describe("the log", () => {
 });
 
 describe("how it has been", () => {
-  test("is told by day, over all, and by month", async () => {
+  test("is shown by day, in total, and by month", async () => {
     const { days, ninety, months } = await readAvailability(house, { check, now: NOW });
     expect(days).toHaveLength(90);
     const last = days.slice(-5);
@@ -579,7 +579,7 @@ describe("how it has been", () => {
 });
 
 describe("a schedule in words and times", () => {
-  test("is told for the check, and for what somebody types", () => {
+  test("is shown for the check, and for what is typed", () => {
     const { sentence, nextAt } = expectationOf(check, NOW);
     expect(sentence).toBe("At 03:00 every day, Europe/Riga time.");
     expect(nextAt).toHaveLength(10);

@@ -75,7 +75,7 @@ function troublesOf({ path }: WebRoute, { status, headers, text }: Reply): strin
   return Object.entries(wrong).flatMap(([what, isSo]) => (isSo ? [`${what}: ${path}`] : []));
 }
 
-describe("texts of others are texts, secrets stay here, and no cache keeps what is for one person", () => {
+describe("untrusted texts are escaped, secrets are not sent, and private responses are not cached", () => {
   test.each(reading.map((route) => [route.name, route] as const))("%s", async (name, route) => {
     for (const as of [at.owner.account, at.mate.account, null]) {
       const reply = await at.browse(pathOf(route) + asked(name), { as });

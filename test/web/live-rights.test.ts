@@ -75,7 +75,7 @@ const WAYS: Readonly<Record<string, (one: Member) => Promise<unknown>>> = {
 };
 
 describe("the stream of a project", () => {
-  test.each(Object.keys(WAYS))("ends for who %s, and tells nothing more", async (way) => {
+  test.each(Object.keys(WAYS))("ends for a user who %s, and sends nothing more", async (way) => {
     const owners = await watch(await at.headersOf(at.owner.account));
     const one = await member();
     const before = await makeCheck(owners);
@@ -90,7 +90,7 @@ describe("the stream of a project", () => {
     expect([401, 404]).toContain(again.status);
   });
 
-  test("goes on for who may only read from now on", async () => {
+  test("continues for a user who becomes read-only", async () => {
     const one = await member();
     const owners = await watch(await at.headersOf(at.owner.account));
     await at.browse(`${project()}/members/${one.account.uuid}`, {
@@ -104,7 +104,7 @@ describe("the stream of a project", () => {
     expect(one.stream.hasEnded).toBe(false);
   });
 
-  test("ends for everybody when the project is removed", async () => {
+  test("ends for all users when the project is deleted", async () => {
     const name = "to be removed";
     const reply = await at.browse("/web/api/projects", { method: "POST", body: { name } });
     const { uuid } = reply.json as { uuid: string };

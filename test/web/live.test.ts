@@ -92,7 +92,7 @@ async function quietCursor(): Promise<number> {
 const cursorNow = async () => ((await at.browse(`${project()}/overview`)).json as ChecksBoot).cursor;
 
 describe("the stream of a project", () => {
-  test("tells new rows, changed rows, flips and removed rows as they happen", async () => {
+  test("sends new rows, changed rows, flips and removed rows as they happen", async () => {
     const stream = await listen(`${project()}/live?after=${await cursorNow()}`);
     const row = await make("streamed");
     await until(() => rowIn(stream, ({ id }) => id === row.id));
@@ -109,7 +109,7 @@ describe("the stream of a project", () => {
     expect(event.total).toBe(total);
   });
 
-  test("tells how many checks are down whenever one goes down, is paused, deleted or recovers", async () => {
+  test("sends the number of down checks whenever one goes down, is paused, deleted or recovers", async () => {
     const before = ((await at.browse(`${project()}/overview`)).json as ChecksBoot).counts.down;
     const stream = await listen(`${project()}/live?after=${await cursorNow()}`);
     const lastCount = () => (stream.events.findLast(({ name }) => name === "down")?.data as DownEvent)?.count;
@@ -127,7 +127,7 @@ describe("the stream of a project", () => {
     await countsTo(before);
   });
 
-  test("a check that is deleted for good by the API, or moved away, is told as removed", async () => {
+  test("a check that is deleted by the API, or moved away, is sent as removed", async () => {
     const row = await make("api deletes");
     const stream = await listen(`${project()}/live?after=${await cursorNow()}`);
     // The names are known from the first look on.
@@ -138,7 +138,7 @@ describe("the stream of a project", () => {
     expect(gone.removed).toEqual([row.id]);
   });
 
-  test("tells a flip that the page has shown already as one that it knows", async () => {
+  test("sends a flip that the page has already shown as a known one", async () => {
     const { id } = await make("shown already");
     const writer = await at.db.pool.connect();
     try {
@@ -157,7 +157,7 @@ describe("the stream of a project", () => {
     }
   });
 
-  test("whoever comes back with the last id is told what has happened meanwhile, and nothing older", async () => {
+  test("a client that reconnects with the last ID gets everything since then, and nothing older", async () => {
     const first = await listen(`${project()}/live?after=${await quietCursor()}`);
     const witness = await listen(`${project()}/live`);
     const before = await make("before the break");
@@ -177,7 +177,7 @@ describe("the stream of a project", () => {
     expect(resumed?.rows.length).toBeLessThan(10);
   });
 
-  test("changes that come while a stream begins are not lost, whoever is first", async () => {
+  test("changes that occur while a stream begins are not lost, in any order", async () => {
     const cursor = await cursorNow();
     const making = Array.from({ length: 20 }, (_, n) => make(`racing ${n}`));
     const stream = await listen(`${project()}/live?after=${cursor}`);
@@ -194,7 +194,7 @@ describe("the stream of a project", () => {
     expect(told.data).toEqual({ why: "The database has changed." });
   });
 
-  test("the same is told to whoever asks again and again", async () => {
+  test("repeated requests get the same events", async () => {
     const cursor = await cursorNow();
     const row = await make("polled");
     const page = (await at.browse(`${project()}/changes?after=${cursor}`)).json as ChangesPage;
@@ -203,7 +203,7 @@ describe("the stream of a project", () => {
     expect(Number(page.cursor)).toBeGreaterThanOrEqual(Number(cursor));
   });
 
-  test("a flip is told by the next look when a statement of the first one failed", async () => {
+  test("a flip is sent by the next read when a statement of the first one failed", async () => {
     const { id } = await make("flips once");
     const xmin = await quietCursor();
     await at.ask(`/ping/${id}/fail`);
@@ -231,7 +231,7 @@ describe("the stream of a project", () => {
     expect(told.join("").match(/^event: flip$/gm)).toHaveLength(1);
   });
 
-  test("an account has so many streams, and the next is told so", async () => {
+  test("an account has a limited number of streams, and a further one gets an error", async () => {
     for (let n = 0; n < STREAMS_PER_ACCOUNT_MAX; n++) {
       expect((await listen(`${project()}/live`)).status, `stream ${n}`).toBe(200);
     }
@@ -246,7 +246,7 @@ describe("the stream of a project", () => {
     await expect.poll(held).toBe(STREAMS_PER_ACCOUNT_MAX);
   });
 
-  test("strangers and whoever is not signed in get no stream", async () => {
+  test("non-members and signed-out users get no stream", async () => {
     expect((await at.browse(`${project()}/live`, { as: at.stranger.account })).status).toBe(404);
     expect((await at.browse(`${project()}/live`, { as: null })).status).toBe(401);
   });

@@ -9,7 +9,7 @@ import { sampleAccount, sampleCheck, sampleProject } from "../support/sample.ts"
 const database = useDatabase();
 const route = { name: "two things", method: "GET", path: "/", access: "view" } as WebRoute;
 
-test("two things of one project are found, of two projects nothing is, and strangers find nothing at all", async () => {
+test("two items of one project are found, of two projects none are, and non-members find nothing", async () => {
   const { db } = database;
   const { id: ownerId } = await sampleAccount(db);
   const [house, garden] = [await sampleProject(db, { ownerId }), await sampleProject(db, { ownerId })];

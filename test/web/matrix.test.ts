@@ -96,7 +96,7 @@ async function setStage(): Promise<void> {
     accounts.set(role, id);
   }
   accounts.set("stranger", (await sampleAccount(db)).id);
-  accounts.set("operator", (await sampleAccount(db, { isOperator: true })).id);
+  accounts.set("operator", (await sampleAccount(db, { isAdmin: true })).id);
   for (const [caller, accountId] of accounts) {
     const of = { accountId, method: "password", now, ua: "", remoteAddr: null } as const;
     const { token } = await inTransaction(db, (tx) => openSession(tx, of));
@@ -148,14 +148,14 @@ async function differences(route: WebRoute): Promise<string[]> {
 }
 
 describe("The matrix of rights", () => {
-  test("is as the table of routes says, for everybody who can ask", { timeout: 120_000 }, async () => {
+  test("is as the table of routes says, for every kind of caller", { timeout: 120_000 }, async () => {
     expect(WEB_ROUTES.length).toBeGreaterThan(60);
     const wrong: string[] = [];
     for (const route of WEB_ROUTES) wrong.push(...(await differences(route)));
     expect(wrong).toEqual([]);
   });
 
-  test("would show a door that is open to everybody", async () => {
+  test("would detect a route that is open to everyone", async () => {
     const route = WEB_ROUTES.find(({ name }) => name === "project.settings");
     expect(route).toBeDefined();
     if (route !== undefined) expect(await differences({ ...route, access: "anyone" })).not.toEqual([]);
@@ -177,7 +177,7 @@ describe("The matrix of rights", () => {
     ]);
   });
 
-  test("asks again who is there before everything that could lock somebody out or cannot be undone", () => {
+  test("requires re-authentication for everything that could lock a user out or cannot be undone", () => {
     const again = WEB_ROUTES.filter(({ reauth }) => reauth === true).map(({ name }) => name);
     expect(again).toEqual(
       expect.arrayContaining([
@@ -198,7 +198,7 @@ describe("The matrix of rights", () => {
     );
   });
 
-  test("refuses every change that another site makes, whoever is signed in", {
+  test("rejects every change from another site, whatever the session", {
     timeout: 60_000,
   }, async () => {
     const wrong: string[] = [];

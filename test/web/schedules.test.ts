@@ -50,7 +50,7 @@ describe("schedules of many checks", () => {
     expect(await rowOf(period.id)).toMatchObject({ expected: "every 5 minutes" });
   });
 
-  test("of as many as a request may have, each with another one, are set and taken back", async () => {
+  test("of the maximum number of checks, each different, are set and undone", async () => {
     const { id: projectId } = at.owner.project;
     await at.db.pool.query(
       `with made as (

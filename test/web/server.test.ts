@@ -16,7 +16,7 @@ const at = useDashboard({ roles: ["web", "api"] });
 const project = () => `/web/api/projects/${at.owner.project.uuid}`;
 
 describe("who is let in", () => {
-  test("whoever is not signed in gets 401 as data, and the way to sign in as a page", async () => {
+  test("a signed-out user gets 401 as data, and the sign-in page as a page", async () => {
     const data = await at.browse(`${project()}/overview`, { as: null });
     expect({ status: data.status, json: data.json }).toEqual({
       status: 401,
@@ -28,7 +28,7 @@ describe("who is let in", () => {
     expect(page.headers.get("location")).toBe(`/accounts/login/?next=${next}`);
   });
 
-  test("a stranger does not learn whether a project or a check is there", async () => {
+  test("a non-member does not learn whether a project or a check exists", async () => {
     const check = await sampleCheck(at.db, { projectId: at.owner.project.id });
     const as = at.stranger.account;
     const unknown = "00000000-0000-4000-8000-000000000000";
@@ -61,7 +61,7 @@ describe("who is let in", () => {
     ]);
   });
 
-  test("a session that nobody has opens nothing", async () => {
+  test("an invalid session opens nothing", async () => {
     const { status } = await at.browse("/web/api/projects", {
       as: null,
       headers: { Cookie: "overdue_session=x" },
@@ -135,7 +135,7 @@ describe("what cannot be read", () => {
     ["what is longer than any answer of a passkey", "POST", "/web/api/sign-in/passkey", wide(90_000), 413],
     ["what is short enough", "POST", "/web/api/sign-in/passkey", `{"response":${wide(5_000)}}`, 400],
     ["what is not read before it is known who asks", "PATCH", "/web/api/account", "{", 401],
-  ])("strangers are answered at once to %s", async (_what, method, path, body, status) => {
+  ])("signed-out users are answered immediately to %s", async (_what, method, path, body, status) => {
     const headers = { "Content-Type": "application/json", "Sec-Fetch-Site": "same-origin" };
     expect((await at.ask(path, { method, headers, body })).status).toBe(status);
   });
@@ -148,7 +148,7 @@ describe("what cannot be read", () => {
     expect((await send("a=&".repeat(15_000))).status).toBe(413);
   });
 
-  test("an address that leads nowhere is told as a page or as data", async () => {
+  test("an unknown URL gets a page or data", async () => {
     const data = await at.browse("/web/api/nothing");
     expect({ status: data.status, json: data.json }).toEqual({
       status: 404,
@@ -160,7 +160,7 @@ describe("what cannot be read", () => {
     expect((await at.browse("/projects/%zz/checks/")).status).toBe(400);
   });
 
-  test("what is not ours is left to others", async () => {
+  test("foreign paths are left to other handlers", async () => {
     expect((await at.ask("/api/v3/status/")).status).toBe(200);
     expect((await at.ask("/elsewhere")).headers.get("content-type")).toMatch(/^text\/plain/);
   });
@@ -229,7 +229,7 @@ describe("the files of the browser's part", () => {
       }),
     );
 
-  test("a page knows what to load, and what its own part needs besides", async () => {
+  test("a page lists what to load, and what its own part needs in addition", async () => {
     const build = await folderAssets(folder).build();
     expect(build?.entry).toEqual({ script: "main-1.js", styles: ["main-1.css"], preloads: ["shared-1.js"] });
     expect(build?.pages.get("checks")).toEqual({ styles: [], preloads: ["checks-1.js"] });

@@ -44,7 +44,7 @@ const waiting = async (as = stage.owner.account, id = check) =>
   (await stage.browse(`/web/api/checks/${id}/waiting`, { as })).json as Waiting;
 
 describe("the wait for the first ping", () => {
-  test("gives the line to try, and names what is wrong with requests that came close", async () => {
+  test("shows the line to try, and explains requests that came close", async () => {
     expect(await waiting()).toMatchObject({ arrivals: [], nearMisses: [] });
     expect((await waiting()).curl).toMatch(new RegExp(`^curl .*-X POST http.*/ping/${check}$`));
     const almost = check.replace(/.$/, (last) => (last === "0" ? "1" : "0"));
@@ -68,7 +68,7 @@ describe("the wait for the first ping", () => {
     expect((await waiting()).arrivals[0]).toMatchObject({ kind: "success", method: "POST", by: "http" });
   });
 
-  test("tells nothing that came before the check was there", async () => {
+  test("shows nothing from before the check was created", async () => {
     const id = await make({ name: "Later job" });
     await stage.ask("/ping/7f3f8a52-2222-4222-8333-944445555666");
     expect(JSON.stringify(await waiting(stage.owner.account, id))).toContain("7f3f8a52-2222");
@@ -78,7 +78,7 @@ describe("the wait for the first ping", () => {
     expect((await waiting(stage.owner.account, id)).nearMisses).toEqual([]);
   });
 
-  test("says how many channels hear of the check, also of one that was added meanwhile", async () => {
+  test("shows how many channels the check has, including one that was added in the meantime", async () => {
     expect((await waiting()).channels).toBe(0);
     const { uuid } = await stage.channel(stage.owner, { name: "hook", kind: "webhook" });
     await stage.browse(`/web/api/projects/${stage.owner.project.uuid}/bulk`, {
@@ -88,7 +88,7 @@ describe("the wait for the first ping", () => {
     expect((await waiting()).channels).toBe(1);
   });
 
-  test("a try with the ping key shows the key, and so is told to nobody who may not have it", async () => {
+  test("an attempt with the ping key shows the key, and so only to roles that may see it", async () => {
     const { pingKey } = stage.owner;
     await stage.ask(`/ping/${pingKey}/no-such-job`);
     const toldTo = async (role: "member" | "readOnly") => {
@@ -101,7 +101,7 @@ describe("the wait for the first ping", () => {
     expect(await toldTo("readOnly")).not.toContain(pingKey);
   });
 
-  test("strangers' requests are for whoever runs the installation, and nobody else", async () => {
+  test("requests of unknown origin are shown only to admins", async () => {
     await stage.ask("/ping/7f3f8a52-1111-4222-8333-944445555666");
     const texts = (told: Waiting) => told.nearMisses.map(({ text }) => text).join();
     expect(texts(await waiting())).toContain("7f3f8a52-1111");
@@ -142,7 +142,7 @@ describe("the public address", () => {
     expect(JSON.stringify(echoed)).not.toContain("overdue_session");
   });
 
-  test("only whoever runs the installation may test", async () => {
+  test("only admins may run tests", async () => {
     const refused = await stage.browse("/web/api/set-up/address-test", {
       method: "POST",
       as: stage.mate.account,
@@ -191,14 +191,14 @@ describe("a request to the public address itself", () => {
     );
   });
 
-  test("somebody else, and nobody at all", async () => {
+  test("another server, and none at all", async () => {
     expect((await behind(() => "stranger")).problems[0]?.text).toContain("Another server answers");
     const nobody = await testAddress(new URL(`http://127.0.0.1:${await freePort()}`));
     expect(nobody).toMatchObject({ status: null, isOurs: false });
     expect(nobody.problems[0]?.text).toContain("ECONNREFUSED");
   });
 
-  test("somebody who talks without end is not listened to for long", async () => {
+  test("an endless response is read for a limited time", async () => {
     const port = await freePort();
     const server = createServer((_request, response) => {
       const more = () => {
@@ -214,7 +214,7 @@ describe("a request to the public address itself", () => {
   });
 });
 
-describe("a test mail", () => {
+describe("a test email", () => {
   const send = async (to: string) =>
     stage.browse("/web/api/set-up/mail-test", { method: "POST", body: { to } });
 
@@ -232,7 +232,7 @@ describe("a test mail", () => {
     expect(silent.said).toContain(`127.0.0.1:${receiver.port}. Check OVERDUE_SMTP_HOST`);
   });
 
-  test("what is no address is not tried", async () => {
+  test("an invalid address is not tried", async () => {
     expect((await send("no address")).status).toBe(400);
   });
 });

@@ -22,7 +22,7 @@ CRON_TZ="Europe/Riga"
 0 5 * * *
 `;
 
-describe("what is found", () => {
+describe("found jobs", () => {
   test("the jobs of a user's crontab, with zone, name and the comment above", () => {
     const { jobs } = readCrontab(OF_A_USER);
     expect(jobs).toMatchObject([
@@ -58,7 +58,7 @@ describe("what is found", () => {
     expect(namesOf(readCrontab("0 1 * * * backup all"))).toEqual(["backup all"]);
   });
 
-  test("equal names are told apart", () => {
+  test("equal names are made unique", () => {
     expect(namesOf(readCrontab("0 1 * * * a.sh\n0 2 * * * a.sh\n0 3 * * * a.sh"))).toEqual([
       "a",
       "a 2",
@@ -66,7 +66,7 @@ describe("what is found", () => {
     ]);
   });
 
-  test("an unknown zone leaves out what is below it, and lines of Windows are lines", () => {
+  test("an unknown zone skips the lines below it, and Windows line endings are accepted", () => {
     const { jobs, leftOut } = readCrontab(
       "0 1 * * * a\r\nCRON_TZ=Mars/Base\r\n0 2 * * * b\r\nCRON_TZ=UTC\r\n0 3 * * * c",
     );

@@ -85,7 +85,7 @@ describe("why a text is no schedule", () => {
   });
 });
 
-test("macros stand for expressions that are accepted", () => {
+test("macros expand to valid expressions", () => {
   expect(expandMacro(" @Daily ")).toBe("0 0 * * *");
   expect(expandMacro("@reboot")).toBeNull();
   expect(isValidSchedule("@daily", { oncalendar: true })).toBe(false);

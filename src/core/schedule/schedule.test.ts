@@ -97,7 +97,7 @@ describe("OnCalendar", () => {
   });
 });
 
-describe("what is accepted", () => {
+describe("accepted expressions", () => {
   test("five words on one line are cron, whatever they are, and all else is OnCalendar", () => {
     expect(["0 0 * * *", " 0\t0 * * *\n", "a b c d é"].map(detectKind)).toEqual(["cron", "cron", "cron"]);
     expect(["0 0 * *\n*", "daily", "", "* * * * * *"].map(detectKind)).toEqual(Array(4).fill("oncalendar"));

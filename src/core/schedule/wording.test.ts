@@ -207,7 +207,7 @@ const simple = (timeoutSeconds: number) =>
 const cron = (schedule: string, tz = "UTC") =>
   shortScheduleText({ kind: "cron", timeoutSeconds: 60, schedule, tz });
 
-describe("what is expected, in a few words", () => {
+describe("short descriptions", () => {
   test.each([
     [60, "every minute"],
     [300, "every 5 minutes"],
@@ -222,12 +222,12 @@ describe("what is expected, in a few words", () => {
     expect(simple(seconds)).toBe(words);
   });
 
-  test("a schedule is told with the place of its zone, and without a full stop", () => {
+  test("a schedule is described with the city of its zone, and without a period", () => {
     expect(cron("0 3 * * *", "Europe/Riga")).toBe("at 03:00 every day, Riga");
     expect(cron("*/5 * * * *")).toBe("every 5 minutes, UTC");
   });
 
-  test("times that follow each other evenly are told by their stride where all of them would be many words", () => {
+  test("evenly spaced times are described by their interval if listing them would be long", () => {
     expect(cron("15 */4 * * *")).toBe("every 4 hours from 00:15 to 20:15 every day, UTC");
     expect(cron("15 */8 * * *")).toBe("at 00:15, 08:15 and 16:15 every day, UTC");
   });

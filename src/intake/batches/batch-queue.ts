@@ -35,7 +35,7 @@ export type Renewal = {
 export class BatchQueue {
   readonly fallback: SpoolFallback;
   readonly outcomes = new OutcomeCounts();
-  readonly #parts: BatchQueueDeps;
+  readonly #deps: BatchQueueDeps;
   readonly #queue = new WaitingQueue();
   #identity: Identity;
   #renewal: (Renewal & { done: (discarded: Identity) => void }) | null = null;
@@ -46,10 +46,10 @@ export class BatchQueue {
   #working: Promise<void> | null = null;
   #waitCheck: NodeJS.Timeout | null = null;
 
-  constructor(parts: BatchQueueDeps) {
-    this.#parts = parts;
-    this.#identity = parts.identity;
-    const { record, skipTo, closeOrphan, hasEntered, clock, onTrouble, monotonic } = parts;
+  constructor(deps: BatchQueueDeps) {
+    this.#deps = deps;
+    this.#identity = deps.identity;
+    const { record, skipTo, closeOrphan, hasEntered, clock, onError, monotonic } = deps;
     const line = {
       identity: () => this.#identity,
       confirmed: () => this.confirmed,
@@ -58,7 +58,7 @@ export class BatchQueue {
       onOver: () => this.#renewIfIdle(),
     };
     const database = { record, skipTo, closeOrphan, hasEntered };
-    this.fallback = new SpoolFallback({ ...database, clock, onTrouble, monotonic, line });
+    this.fallback = new SpoolFallback({ ...database, clock, onError, monotonic, line });
   }
 
   get length(): number {
@@ -78,12 +78,12 @@ export class BatchQueue {
 
   /** Resolves with the outcome of the signal within two seconds. */
   enqueue(signal: AcceptedSignal, network: string | null): Promise<Settled> {
-    const { known, monotonic } = this.#parts;
+    const { known, monotonic } = this.#deps;
     const queued = this.#queue.push({ signal, network, sinceMs: monotonic() }, () =>
       known.knows(signal.target, signal.at),
     );
     if (queued === null) {
-      this.#parts.onRefused({ signal, network });
+      this.#deps.onRefused({ signal, network });
       return Promise.resolve("busy");
     }
     this.#working ??= this.#work();
@@ -136,7 +136,7 @@ export class BatchQueue {
   #nextBatch(): Numbered | null {
     let waiting = this.#queue.takeBatch();
     if (this.fallback.isOn) {
-      const { known } = this.#parts;
+      const { known } = this.#deps;
       const isKnown = ({ signal }: Waiting) => known.knows(signal.target, signal.at);
       this.#refuse(waiting.filter((one) => !isKnown(one)));
       waiting = waiting.filter(isKnown);
@@ -146,30 +146,30 @@ export class BatchQueue {
     if (oldestAt === null) return null;
     this.#seq += 1;
     const batch = { intakeId: this.#identity.intakeId, seq: this.#seq, signals };
-    return { batch, waiting, oldestAt, sinceMs: waiting[0]?.sinceMs ?? this.#parts.monotonic() };
+    return { batch, waiting, oldestAt, sinceMs: waiting[0]?.sinceMs ?? this.#deps.monotonic() };
   }
 
   #mustSpool({ sinceMs }: Numbered): boolean {
     if (this.fallback.isOn) return true;
-    const leftMs = sinceMs + RECORD_UNTIL_MS - this.#parts.monotonic();
+    const leftMs = sinceMs + RECORD_UNTIL_MS - this.#deps.monotonic();
     return leftMs < RECORD_MS_MIN && this.#identity.spool !== null;
   }
 
   async #record(next: Numbered): Promise<void> {
     const { batch, waiting, sinceMs } = next;
-    const nowMs = this.#parts.monotonic();
+    const nowMs = this.#deps.monotonic();
     const latestMs = Math.max(sinceMs + RECORD_UNTIL_MS, nowMs + RECORD_MS_MIN);
     const giveUpAtMs = Math.min(nowMs + RECORD_MS_MAX, latestMs);
     let result: Recorded;
     try {
-      result = await this.#parts.record(batch, {
+      result = await this.#deps.record(batch, {
         replayed: false,
         unreadable: [],
         giveUpAtMs,
         quarantinesFailed: false,
       });
     } catch (error) {
-      this.#parts.onTrouble(error, "recording pings");
+      this.#deps.onError(error, "recording pings");
       return this.#append(next);
     }
     if (result === "out of sequence") return this.#append(next, { mustResend: true });
@@ -181,19 +181,19 @@ export class BatchQueue {
   }
 
   async #append(next: Numbered, options: { mustResend?: boolean } = {}): Promise<void> {
-    const { known } = this.#parts;
+    const { known } = this.#deps;
     if (!(await this.fallback.append(next, options))) return this.#refuse(next.waiting);
     const isKnown = ({ signal }: Waiting) => known.knows(signal.target, signal.at);
     for (const one of next.waiting) if (isKnown(one)) one.settle("recorded");
-    const strangers = next.waiting.filter((one) => !isKnown(one));
-    this.outcomes.noteRefused(next.batch, strangers.length);
-    this.#refuse(strangers);
+    const unknown = next.waiting.filter((one) => !isKnown(one));
+    this.outcomes.noteRefused(next.batch, unknown.length);
+    this.#refuse(unknown);
   }
 
   /** This batch was not sent before, so another process uses the number, and the batch is not recorded. */
   #giveUp({ batch, waiting }: Numbered): void {
     const error = new Error(`batch ${batch.seq} of intake ${batch.intakeId} was applied by another process`);
-    this.#parts.onTrouble(error, "recording pings");
+    this.#deps.onError(error, "recording pings");
     this.#refuse(waiting);
   }
 
@@ -215,20 +215,20 @@ export class BatchQueue {
   }
 
   #learn({ target, at }: AcceptedSignal, result: Settled | undefined): void {
-    if (result === "recorded") this.#parts.known.remember(target, at);
-    else if (result === "unknown") this.#parts.known.forget(target);
+    if (result === "recorded") this.#deps.known.remember(target, at);
+    else if (result === "unknown") this.#deps.known.remove(target);
   }
 
   #refuse(waiting: readonly Waiting[]): void {
     for (const one of waiting) {
-      this.#parts.onRefused(one);
+      this.#deps.onRefused(one);
       one.settle("busy");
     }
   }
 
   /** A sender that has waited too long gets a response, whatever happens to the batch. */
   #checkWaiting(): void {
-    const thanMs = this.#parts.monotonic() - WAIT_MS_MAX;
+    const thanMs = this.#deps.monotonic() - WAIT_MS_MAX;
     this.#refuse(this.#queue.takeOlder(thanMs));
     // These may still be recorded; if they are not, they count as rejected then.
     for (const { sinceMs, settle } of this.#inFlight?.waiting ?? []) if (sinceMs <= thanMs) settle("busy");

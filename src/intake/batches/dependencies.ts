@@ -24,7 +24,7 @@ export type BatchSpool = {
 export type KnownTargets = {
   remember(target: SignalTarget, now: Instant): void;
   knows(target: SignalTarget, now: Instant): boolean;
-  forget(target: SignalTarget): void;
+  remove(target: SignalTarget): void;
 };
 
 /**
@@ -66,6 +66,6 @@ export type IntakeDeps = {
   hasEntered: () => boolean;
   /** Whether a signal that is only spooled may be acknowledged. */
   mayPromise: () => boolean;
-  onTrouble: (error: unknown, what: string) => void;
+  onError: (error: unknown, what: string) => void;
   monotonic: () => number;
 };

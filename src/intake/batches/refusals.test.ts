@@ -28,9 +28,9 @@ describe("refusals of single pings", () => {
     unknown("b", "192.0.2.1");
     const stored = set.pending();
     unknown("b", "192.0.2.1", AT + 1);
-    set.forget(stored);
+    set.markStored(stored);
     expect(set.pending().targets).toEqual([{ target: target("b"), from: AT, to: AT + 1 }]);
-    set.forget(set.pending());
+    set.markStored(set.pending());
     expect(set.pending()).toEqual(NO_REFUSALS);
   });
 
@@ -65,7 +65,7 @@ describe("refusals of single pings", () => {
       AT,
       AT + 2_000,
     ]);
-    set.forget(first);
+    set.markStored(first);
     expect([set.pending().targets[0]?.from, set.restSinceAt()]).toEqual([AT + 2_000, AT + 4_000]);
   });
 
@@ -74,10 +74,10 @@ describe("refusals of single pings", () => {
     for (let n = 0; n < 2_100; n += 1)
       set.note({ at: AT, target: target(`${n}`), network: "192.0.2.1", isKnown: true });
     for (let n = 0; n < 200; n += 1) unknown(`a ${n}`, "192.0.2.2");
-    set.forget({ ...set.pending(), targets: set.pending().targets.slice(0, 10) });
+    set.markStored({ ...set.pending(), targets: set.pending().targets.slice(0, 10) });
     for (let n = 0; n < 200; n += 1) unknown(`b ${n}`, "192.0.2.2");
     expect(set.restSinceAt()).not.toBeNull();
-    set.forget(set.pending());
+    set.markStored(set.pending());
     expect(set.pending().targets).toHaveLength(190);
   });
 
@@ -92,7 +92,7 @@ describe("refusals of single pings", () => {
     const parts: number[] = [];
     for (let part = set.pending(); part.targets.length > 0; part = set.pending()) {
       parts.push(part.targets.length);
-      set.forget(part);
+      set.markStored(part);
     }
     expect(parts).toEqual([2_000, 2_000, 1_000]);
     expect(set.pending()).toEqual(NO_REFUSALS);

@@ -45,7 +45,7 @@ export class Refusals {
   }
 
   /** The first `count` intervals have been reported. */
-  forget(count: number): void {
+  markReported(count: number): void {
     this.#ended.splice(0, count);
   }
 
@@ -126,7 +126,7 @@ export class AttributedRefusalSet {
   }
 
   /** These are stored; intervals extended since then are kept. */
-  forget({ targets, networks }: AttributedRefusals): void {
+  markStored({ targets, networks }: AttributedRefusals): void {
     for (const { target, to } of targets) {
       const key = targetKey(target);
       if (this.#targets.get(key)?.to === to) this.#targets.delete(key);

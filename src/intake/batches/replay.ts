@@ -18,27 +18,27 @@ export type ReplayDeps = {
 };
 
 export class Replay {
-  readonly #parts: ReplayDeps;
+  readonly #deps: ReplayDeps;
   readonly #recent: RecentBatches;
 
-  constructor(parts: ReplayDeps, recent = new RecentBatches()) {
-    this.#parts = parts;
+  constructor(deps: ReplayDeps, recent = new RecentBatches()) {
+    this.#deps = deps;
     this.#recent = recent;
   }
 
   /** Records that the database has confirmed the batch. */
   confirm(batch: Batch): void {
-    this.#recent.add(batch, this.#parts.monotonic());
+    this.#recent.add(batch, this.#deps.monotonic());
   }
 
   /** Drops batches that were confirmed too long ago. */
   tidy(): void {
-    this.#recent.drop(this.#parts.monotonic());
+    this.#recent.drop(this.#deps.monotonic());
   }
 
   /** Resolves when the batch is in the database, now or already before. Throws if that is not possible now. */
   async apply(batch: Batch, unreadable: readonly Unreadable[] = []): Promise<Recorded> {
-    let result = await this.#parts.record(batch, unreadable);
+    let result = await this.#deps.record(batch, unreadable);
     if (result === "out of sequence") {
       for (const earlier of this.#recent.before(batch)) await this.#applyAgain(earlier);
       result = await this.#applyAgain(batch, unreadable);
@@ -50,14 +50,14 @@ export class Replay {
   /** Sends all batches of the last minute again, and then continues with the newest number. */
   async resend(newest: { intakeId: string; seq: number }): Promise<void> {
     for (const batch of this.#recent.all()) await this.#applyAgain(batch);
-    if (newest.seq > 0) await this.#parts.skipTo(newest);
+    if (newest.seq > 0) await this.#deps.skipTo(newest);
   }
 
   async #applyAgain(batch: Batch, unreadable: readonly Unreadable[] = []): Promise<Recorded> {
-    const result = await this.#parts.record(batch, unreadable);
+    const result = await this.#deps.record(batch, unreadable);
     if (result !== "out of sequence") return result;
-    await this.#parts.skipTo({ intakeId: batch.intakeId, seq: batch.seq - 1 });
-    const again = await this.#parts.record(batch, unreadable);
+    await this.#deps.skipTo({ intakeId: batch.intakeId, seq: batch.seq - 1 });
+    const again = await this.#deps.record(batch, unreadable);
     if (again === "out of sequence") {
       throw new Error(`batch ${batch.seq} of intake ${batch.intakeId} is out of sequence`);
     }

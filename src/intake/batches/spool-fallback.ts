@@ -43,11 +43,11 @@ export type BatchQueueView = {
 
 export type SpoolFallbackDeps = Pick<
   IntakeDeps,
-  "record" | "skipTo" | "closeOrphan" | "hasEntered" | "clock" | "onTrouble" | "monotonic"
+  "record" | "skipTo" | "closeOrphan" | "hasEntered" | "clock" | "onError" | "monotonic"
 > & { line: BatchQueueView };
 
 export class SpoolFallback {
-  readonly #parts: SpoolFallbackDeps;
+  readonly #deps: SpoolFallbackDeps;
   readonly #replay: Replay;
   #isOn = false;
   #isAnswering = false;
@@ -64,21 +64,21 @@ export class SpoolFallback {
   /** The batch that was tried last, and the number of attempts. */
   #tried = { name: "", count: 0 };
 
-  constructor(parts: SpoolFallbackDeps) {
-    this.#parts = parts;
-    const { monotonic } = parts;
+  constructor(deps: SpoolFallbackDeps) {
+    this.#deps = deps;
+    const { monotonic } = deps;
     const giveUpAtMs = () => Math.min(monotonic() + REPLAY_MS_MAX, this.#stopByMs ?? Infinity);
     this.#replay = new Replay({
       record: (batch, unreadable) => {
         const quarantinesFailed = this.#countTry(batch) > TRIES_MAX;
-        return parts.record(batch, {
+        return deps.record(batch, {
           replayed: true,
           unreadable,
           giveUpAtMs: giveUpAtMs(),
           quarantinesFailed,
         });
       },
-      skipTo: (batch) => parts.skipTo(batch),
+      skipTo: (batch) => deps.skipTo(batch),
       monotonic,
     });
   }
@@ -98,13 +98,13 @@ export class SpoolFallback {
    * overtake.
    */
   get isBlocked(): boolean {
-    return this.#isOn && (this.#stuck !== null || this.#parts.line.identity().spool === null);
+    return this.#isOn && (this.#stuck !== null || this.#deps.line.identity().spool === null);
   }
 
   /** How long no signal could be acknowledged. */
   blockedMs(): number {
     if (!this.isBlocked) return 0;
-    return this.#parts.monotonic() - (this.#stuck === null ? this.#beganAtMs : this.#stuckAtMs);
+    return this.#deps.monotonic() - (this.#stuck === null ? this.#beganAtMs : this.#stuckAtMs);
   }
 
   /** Receive time of the oldest signal that waits here. */
@@ -126,12 +126,12 @@ export class SpoolFallback {
 
   /** Searches for spools of intakes that are gone. An unregistered intake can also only record through here. */
   async adopt(): Promise<void> {
-    const left = (await this.#parts.line.identity().spool?.oldest()) ?? null;
+    const left = (await this.#deps.line.identity().spool?.oldest()) ?? null;
     if (left !== null) {
-      const oldestAt = oldestOf(left.signals) ?? this.#parts.clock.now();
+      const oldestAt = oldestOf(left.signals) ?? this.#deps.clock.now();
       this.#spooledAt = Math.min(this.#spooledAt ?? oldestAt, oldestAt);
     }
-    if (left !== null || !this.#parts.hasEntered()) this.#begin();
+    if (left !== null || !this.#deps.hasEntered()) this.#begin();
   }
 
   /** The database is missing batches that it had confirmed: they are sent again before anything else. */
@@ -146,7 +146,7 @@ export class SpoolFallback {
   }
 
   #turnOn(): void {
-    if (!this.#isOn) this.#beganAtMs = this.#parts.monotonic();
+    if (!this.#isOn) this.#beganAtMs = this.#deps.monotonic();
     this.#isOn = true;
   }
 
@@ -157,7 +157,7 @@ export class SpoolFallback {
     const isKept = await this.#keep(numbered);
     if (!isKept) {
       this.#stuck = numbered;
-      this.#stuckAtMs = this.#parts.monotonic();
+      this.#stuckAtMs = this.#deps.monotonic();
     }
     this.#begin();
     return isKept;
@@ -165,10 +165,10 @@ export class SpoolFallback {
 
   /** Resolves when the next batch may be created: after collecting for a while, or when the fallback has ended. */
   async collect(isFull: () => boolean): Promise<void> {
-    const sinceMs = this.#parts.monotonic();
+    const sinceMs = this.#deps.monotonic();
     const replaysBefore = this.#replayCount;
     const hasCollected = () => {
-      const collectedMs = this.#parts.monotonic() - sinceMs;
+      const collectedMs = this.#deps.monotonic() - sinceMs;
       if (!this.#isOn || isFull() || collectedMs >= COLLECT_MS_MAX) return true;
       if (collectedMs < COLLECT_MS_MIN) return false;
       return !this.#isAnswering || this.#replayCount - replaysBefore >= COLLECT_REPLAYS;
@@ -189,12 +189,12 @@ export class SpoolFallback {
   async stop(byMs: number): Promise<boolean> {
     this.#stopByMs = byMs;
     // A running attempt may take longer; its outcome is determined by the next start.
-    if (this.#draining !== null) await Promise.race([this.#draining, pause(byMs - this.#parts.monotonic())]);
+    if (this.#draining !== null) await Promise.race([this.#draining, pause(byMs - this.#deps.monotonic())]);
     return !this.#isOn;
   }
 
   async #keep(numbered: Numbered, { isRetry = false } = {}): Promise<boolean> {
-    const { spool } = this.#parts.line.identity();
+    const { spool } = this.#deps.line.identity();
     if (spool === null) return false;
     try {
       await spool.append(numbered.batch);
@@ -202,7 +202,7 @@ export class SpoolFallback {
       this.#spooledAt ??= numbered.oldestAt;
       return true;
     } catch (error) {
-      if (!isRetry) this.#parts.onTrouble(error, "spooling pings");
+      if (!isRetry) this.#deps.onError(error, "spooling pings");
       return false;
     }
   }
@@ -210,28 +210,28 @@ export class SpoolFallback {
   async #drain(): Promise<void> {
     this.#isAnswering = false;
     // A batch that is recorded directly began before the fallback, and comes first.
-    await this.#parts.line.landing();
+    await this.#deps.line.landing();
     for (;;) {
       // Yields to the event loop in each pass, in case the database and the spool both fail immediately.
       await nextTurn();
       try {
-        if (!this.#parts.hasEntered()) await pause(RETRY_MS);
+        if (!this.#deps.hasEntered()) await pause(RETRY_MS);
         else if (await this.#isOver()) break;
       } catch (error) {
         this.#isAnswering = false;
-        this.#parts.onTrouble(error, "replaying pings");
+        this.#deps.onError(error, "replaying pings");
         if (this.#stopByMs !== null) break;
         await pause(RETRY_MS);
       }
-      const hasTime = this.#stopByMs === null || this.#parts.monotonic() < this.#stopByMs;
-      if (!hasTime || (this.#stopByMs !== null && !this.#parts.hasEntered())) break;
+      const hasTime = this.#stopByMs === null || this.#deps.monotonic() < this.#stopByMs;
+      if (!hasTime || (this.#stopByMs !== null && !this.#deps.hasEntered())) break;
     }
     this.#draining = null;
   }
 
   /** Records one more batch, oldest first; true if there is none, and the fallback has ended. */
   async #isOver(): Promise<boolean> {
-    const { line } = this.#parts;
+    const { line } = this.#deps;
     if (this.#mustResend) await this.#resendAll();
     const { spool } = line.identity();
     if (this.#stuck !== null && (await this.#keep(this.#stuck, { isRetry: true }))) this.#stuck = null;
@@ -261,14 +261,14 @@ export class SpoolFallback {
   async #replaySpooled(spool: BatchSpool, batch: SpooledBatch): Promise<void> {
     this.#spooledAt = oldestOf(batch.signals) ?? this.#spooledAt;
     await this.#apply(batch, batch.unreadable);
-    if (batch.isLast) await this.#parts.closeOrphan(batch.intakeId);
+    if (batch.isLast) await this.#deps.closeOrphan(batch.intakeId);
     await spool.remove(batch);
     this.#replayCount += 1;
   }
 
   async #apply(batch: Batch, unreadable: SpooledBatch["unreadable"] = []): Promise<void> {
     const result = await this.#replay.apply(batch, unreadable);
-    this.#parts.line.onApplied(batch, { result, unreadableCount: unreadable.length });
+    this.#deps.line.onApplied(batch, { result, unreadableCount: unreadable.length });
     this.#isAnswering = true;
   }
 
@@ -281,7 +281,7 @@ export class SpoolFallback {
   async #resendAll(): Promise<void> {
     this.#mustResend = false;
     try {
-      await this.#replay.resend(this.#parts.line.confirmed());
+      await this.#replay.resend(this.#deps.line.confirmed());
     } catch (error) {
       this.#mustResend = true;
       throw error;

@@ -46,8 +46,8 @@ export class WaitingQueue {
     const bytes = bytesOf(waiting.signal);
     const { length } = this.#waiting;
     if (length >= QUEUE_SIGNALS_MAX || this.#bytes + bytes > QUEUE_BYTES_MAX) return null;
-    const isCrowded = length >= UNKNOWN_SIGNALS_MAX || this.#bytes + bytes > UNKNOWN_BYTES_MAX;
-    if (isCrowded && !isKnown()) return null;
+    const isShareUsed = length >= UNKNOWN_SIGNALS_MAX || this.#bytes + bytes > UNKNOWN_BYTES_MAX;
+    if (isShareUsed && !isKnown()) return null;
     this.#bytes += bytes;
     return new Promise((settle) => {
       this.#waiting.push({ ...waiting, settle });

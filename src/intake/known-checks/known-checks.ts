@@ -43,7 +43,7 @@ export type KnownChecks = {
   /** Whether the target was seen within the last 30 days by any intake of this machine. */
   knows(target: SignalTarget, now: Instant): boolean;
   /** Records that PostgreSQL does not have the target. */
-  forget(target: SignalTarget): void;
+  remove(target: SignalTarget): void;
   /** Writes changes and reads those of other intakes. Runs automatically every few seconds. */
   save(): Promise<void>;
   state(): KnownChecksState;
@@ -72,7 +72,7 @@ export function knownUntilRestart(): Pick<KnownChecks, "remember" | "knows" | "f
   return {
     remember: (target, now) => void table.set(fingerprintOf(target), dayOf(now)),
     knows: (target, now) => table.has(fingerprintOf(target), dayOf(now)),
-    forget: (target) => void table.delete(fingerprintOf(target)),
+    remove: (target) => void table.delete(fingerprintOf(target)),
   };
 }
 
@@ -87,18 +87,18 @@ class KnownChecksInMemory implements KnownChecks {
   #timer: NodeJS.Timeout | undefined;
   #failed: string | null;
 
-  constructor(parts: {
+  constructor(deps: {
     calls: ThreadCalls<KnownRequest, KnownAnswer>;
     fingerprintOf: (target: SignalTarget) => Fingerprint;
     countMax: number;
     now: Instant;
     failed: string | null;
   }) {
-    this.#calls = parts.calls;
-    this.#fingerprintOf = parts.fingerprintOf;
-    this.#table = new KnownTable({ countMax: parts.countMax });
-    this.#today = dayOf(parts.now);
-    this.#failed = parts.failed;
+    this.#calls = deps.calls;
+    this.#fingerprintOf = deps.fingerprintOf;
+    this.#table = new KnownTable({ countMax: deps.countMax });
+    this.#today = dayOf(deps.now);
+    this.#failed = deps.failed;
   }
 
   remember(target: SignalTarget, now: Instant): void {
@@ -111,7 +111,7 @@ class KnownChecksInMemory implements KnownChecks {
     return this.#table.has(this.#fingerprintOf(target), dayOf(now));
   }
 
-  forget(target: SignalTarget): void {
+  remove(target: SignalTarget): void {
     const fingerprint = this.#fingerprintOf(target);
     if (this.#table.delete(fingerprint)) this.#note(fingerprint, FORGOTTEN);
   }

@@ -39,7 +39,7 @@ describe("without a trusted proxy", () => {
     expect(ask(undefined, "1.2.3.4", "https")).toEqual({ remoteAddr: null, scheme: "http" });
   });
 
-  test("with an empty list nobody is believed, not even this machine", () => {
+  test("with an empty list no peer is trusted, not even this machine", () => {
     const nobody = clientAddressReader([], LIMITS);
     const forwarding = { peer: "127.0.0.1", forwardedFor: "1.2.3.4", forwardedProto: "https" };
     expect(nobody(forwarding)).toEqual({ remoteAddr: "127.0.0.1", scheme: "http" });
@@ -99,7 +99,7 @@ describe("behind a trusted proxy", () => {
     expect(ask(PROXY, ", 1.2.3.4", ",https")).toEqual({ remoteAddr: PROXY, scheme: "http" });
   });
 
-  test("a proxy that only tells the scheme leaves the peer as the client", () => {
+  test("a proxy that only sends the scheme leaves the peer as the client", () => {
     expect(ask(PROXY, undefined, "https")).toEqual({ remoteAddr: PROXY, scheme: "https" });
   });
 
@@ -138,7 +138,7 @@ test("any address that a proxy names comes out as one that names the same", () =
   );
 });
 
-test("no text at all makes it fail, and what comes out can be stored", () => {
+test("no text makes it fail, and the result can be stored", () => {
   fc.assert(
     fc.property(fc.string(), fc.string(), (forwardedFor, forwardedProto) => {
       const { remoteAddr, scheme } = ask(PROXY, forwardedFor, forwardedProto);

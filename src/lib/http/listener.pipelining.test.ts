@@ -3,7 +3,7 @@ import { Socket } from "node:net";
 import { expect, test } from "vitest";
 import { RequestQueue } from "./listener.ts";
 
-test("whoever comes first on a connection waits for nobody, and is waited for until the end", async () => {
+test("the first request of a connection does not wait, and later ones wait for its end", async () => {
   const turns = new RequestQueue();
   const socket = new Socket();
   const first = turns.take(socket);

@@ -32,7 +32,7 @@ async function listen(
     ...options,
   });
   expect(listener.address()).toBeNull();
-  expect(listener.trouble()).toBe("not listening");
+  expect(listener.problem()).toBe("not listening");
   await listener.start();
   started.push(listener);
   const port = listener.address()?.port ?? 0;
@@ -113,7 +113,7 @@ describe("requests", () => {
     await expect.poll(() => said().split("HTTP/1.1 200 OK").length - 1).toBe(count);
   });
 
-  test("that nobody wants are answered 404, a HEAD without a body", async () => {
+  test("that match no handler are answered 404, a HEAD without a body", async () => {
     const { origin } = await listen([under("/a", "a")]);
     const response = await fetch(`${origin}/c`);
     expect(response.status).toBe(404);
@@ -124,7 +124,7 @@ describe("requests", () => {
     expect(head.headers.get("content-length")).toBe("9");
   });
 
-  test("that nobody wants are shown as a page to a browser, and to nobody else", async () => {
+  test("that match no handler get a page in a browser, and plain text otherwise", async () => {
     const unmatchedPage = {
       headers: { "Content-Type": "text/html; charset=utf-8" },
       html: "<p>Nothing – here</p>",
@@ -213,7 +213,7 @@ describe("deadlines", () => {
     await expect.poll(() => listener.connectionCounts().open).toBe(0);
   });
 
-  test("an answer that stops halfway is cut off, one that goes on is not", async () => {
+  test("a response that stalls is closed, one that continues is not", async () => {
     const streams: HttpHandler = {
       handles: () => true,
       handle: ({ url }, response) => {
@@ -233,7 +233,7 @@ describe("deadlines", () => {
     expect(listener.connectionCounts().open).toBe(1);
   });
 
-  test("a client that stops reading a long answer is cut off, and the answer is told so", async () => {
+  test("a client that stops reading a long response is disconnected, and the response is notified", async () => {
     let closedAnswers = 0;
     const endless: HttpHandler = {
       handles: () => true,
@@ -330,7 +330,7 @@ describe("connections beyond the limit", () => {
     await expect.poll(late.said).toContain("served");
   });
 
-  test("are told to come again when everyone else waits for an answer", async () => {
+  test("get 503 when all other connections wait for a response", async () => {
     const handler = waiting();
     const { listener, port } = await listen([handler], { connectionsMax: 2 });
     const waits = [await open(port, GET), await open(port, GET)];
@@ -440,7 +440,7 @@ describe("starting and stopping", () => {
   });
 });
 
-test("a connection that is reset at any moment harms nobody", async () => {
+test("a connection that is reset at any time affects no other", async () => {
   const handler = waiting();
   const { origin, port } = await listen([under("/ok", "ok"), handler]);
   for (const text of [

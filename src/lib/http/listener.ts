@@ -53,7 +53,7 @@ export type HttpListener = Service & {
   /** The listen address with the actual port instead of 0; null before the start. */
   address(): ListenAddress | null;
   /** Null while it listens, otherwise the problem. */
-  trouble(): string | null;
+  problem(): string | null;
   connectionCounts(): ConnectionCounts;
 };
 
@@ -129,7 +129,7 @@ export function httpListener(options: HttpListenerOptions): HttpListener {
       return close(server, { graceMs: options.stopGraceMs ?? STOP_GRACE_MS, connections });
     },
     address: () => address,
-    trouble: () => (server.listening ? null : "not listening"),
+    problem: () => (server.listening ? null : "not listening"),
     connectionCounts: () => connections.counts(),
   };
 }

@@ -54,14 +54,14 @@ test("an answer goes out with its length and the headers of every answer", async
   expect(counts()).toEqual({ 200: 1 });
 });
 
-test("one that fails is answered with what is said instead", async () => {
+test("a failed one gets the replacement response", async () => {
   const { url, counts } = await serve({ answer: async () => Promise.reject(new Error("no luck")) });
   const response = await fetch(url);
   expect([response.status, await response.text()]).toEqual([503, "no luck"]);
   expect(counts()).toEqual({ 503: 1 });
 });
 
-test("whoever comes while too many are worked on is sent away, and served later", async () => {
+test("requests beyond the limit are rejected, and served later", async () => {
   const gate = Promise.withResolvers<HttpResponse>();
   const { url } = await serve({ atOnceMax: 1, answer: () => gate.promise });
   const first = fetch(url);
@@ -151,7 +151,7 @@ async function stalledClient(
   return { client, done: done.promise };
 }
 
-test("no more is made than the client takes, and a stalled client is disconnected", async () => {
+test("no more chunks are produced than the client reads, and a stalled client is disconnected", async () => {
   const counted = { made: 0, isEnded: false };
   const { done } = await stalledClient((response) =>
     writePieces(response, endless(counted), { stalledMsMax: 500 }),

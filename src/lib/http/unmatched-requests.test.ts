@@ -8,7 +8,7 @@ function request(url: string, headers: Record<string, string> = {}): IncomingMes
   return Object.assign(new IncomingMessage(new Socket()), { method: "GET", url, headers });
 }
 
-test("the newest come first, those before an instant are left out, and old ones are forgotten", () => {
+test("the newest come first, those before an instant are left out, and old ones are dropped", () => {
   let now = 0;
   const misses = unmatchedRequests({ now: () => now, remoteAddrOf: () => "192.0.2.1" });
   for (now = 1; now <= 500; now += 1) misses.note(request(`/${now}`, { host: "a", "user-agent": "curl" }));

@@ -79,7 +79,7 @@ async function* flipPieces(
   for (;;) {
     const flips = await readFlips(database, { ...range, ...(after !== undefined && { after }) });
     // A flip that was taken back has not happened: the job had spoken in time.
-    const listed = flips.filter(({ takenBackAt }) => takenBackAt === null).map(presentFlip);
+    const listed = flips.filter(({ retractedAt }) => retractedAt === null).map(presentFlip);
     if (listed.length > 0) {
       text += (isFirst ? "" : ",") + listed.map((flip: FlipJson) => JSON.stringify(flip)).join(",");
       isFirst = false;

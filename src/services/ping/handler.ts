@@ -258,7 +258,7 @@ const FLAWED_MAX = 500;
 const LINGER_MS = 2_000;
 const ERROR_LOG_PAUSE_MS = 1_000;
 
-type Parts = {
+type Deps = {
   intake: SignalIntake;
   locate: LocatePing;
   clientOf(forwarding: Forwarding): ClientAddress;
@@ -278,7 +278,7 @@ type Parts = {
 export function pingHandler(options: PingHandlerOptions): PingHandler {
   const answers = pingAnswers(options);
   const isProxy = proxyNetworks(options.trustedProxies);
-  const parts: Parts = {
+  const deps: Deps = {
     intake: options.intake,
     locate: pingLocator(options),
     clientOf: clientAddressReader(options.trustedProxies, { schemeLengthMax: SCHEME_LENGTH_MAX }),
@@ -300,16 +300,16 @@ export function pingHandler(options: PingHandlerOptions): PingHandler {
     logFailure: failureLog(options.log),
   };
   return {
-    handles: (request) => parts.locate(request.url ?? "", request.headers.host) !== null,
-    handle: (request, response) => handle(parts, request, response),
-    counts: () => ({ answers: answers.counts(), pending: parts.pending.count() }),
-    refused: (connection) => noteRefused(parts, { ...connection, isProxy }),
+    handles: (request) => deps.locate(request.url ?? "", request.headers.host) !== null,
+    handle: (request, response) => handle(deps, request, response),
+    counts: () => ({ answers: answers.counts(), pending: deps.pending.count() }),
+    refused: (connection) => noteRefused(deps, { ...connection, isProxy }),
   };
 }
 
 /** The target of the rejected connection, if known; a proxy itself stands for any network. */
 function noteRefused(
-  { intake, locate }: Parts,
+  { intake, locate }: Deps,
   { network, request, isProxy }: RefusedConnection & { isProxy: (network: string) => boolean },
 ): void {
   const at = intake.now();
@@ -321,27 +321,27 @@ function noteRefused(
   intake.refused({ at, target: ping?.target ?? null, network: isProxy(network) ? null : network });
 }
 
-function handle(parts: Parts, request: IncomingMessage, response: ServerResponse): void {
-  const { answers } = parts;
+function handle(deps: Deps, request: IncomingMessage, response: ServerResponse): void {
+  const { answers } = deps;
   const { method } = request;
   if (method === "OPTIONS") return answers.send(response, "preflight");
   if (method !== "GET" && method !== "POST" && method !== "HEAD") {
     return answers.send(response, "methodNotAllowed");
   }
-  const ping = decodePing(parts.locate(request.url ?? "", request.headers.host) ?? "");
+  const ping = decodePing(deps.locate(request.url ?? "", request.headers.host) ?? "");
   if (typeof ping === "string") return answers.send(response, ping);
-  if (ping.flaw !== null) return void refuse(parts, { ping, flaw: ping.flaw, response });
+  if (ping.flaw !== null) return void refuse(deps, { ping, flaw: ping.flaw, response });
   const received = { ping, request, response };
   if (!announcesBody(request)) {
-    return parts.order.whole(request.socket, () => void record(parts, { ...received, body: null }));
+    return deps.order.whole(request.socket, () => void record(deps, { ...received, body: null }));
   }
-  const proceed = parts.order.unfinished(request.socket);
-  readBody(request, parts.bodyLimits, (read) => {
+  const proceed = deps.order.unfinished(request.socket);
+  readBody(request, deps.bodyLimits, (read) => {
     proceed(() => {
       if (read.kind === "broken") return;
-      if (read.kind === "overflow") return rejectBusy(parts, received);
+      if (read.kind === "overflow") return rejectBusy(deps, received);
       if (read.kind === "endless") response.once("finish", () => cutOff(request));
-      void record(parts, { ...received, body: read.body });
+      void record(deps, { ...received, body: read.body });
     });
   });
 }
@@ -354,11 +354,11 @@ type Received = {
 };
 
 /** The request is complete: the time limit of the response starts here. */
-async function record(parts: Parts, { ping, request, response, body }: Received): Promise<void> {
-  const { intake, answers, pending } = parts;
-  if (pending.count() >= parts.pendingMax) return rejectBusy(parts, { ping, request, response });
+async function record(deps: Deps, { ping, request, response, body }: Received): Promise<void> {
+  const { intake, answers, pending } = deps;
+  if (pending.count() >= deps.pendingMax) return rejectBusy(deps, { ping, request, response });
   const { headers, method = "GET" } = request;
-  const { remoteAddr, scheme } = parts.clientOf({
+  const { remoteAddr, scheme } = deps.clientOf({
     peer: request.socket.remoteAddress,
     forwardedFor: headers["x-forwarded-for"],
     forwardedProto: headers["x-forwarded-proto"],
@@ -375,7 +375,7 @@ async function record(parts: Parts, { ping, request, response, body }: Received)
     body,
     at: intake.now(),
   };
-  const network = senderOf(parts, request);
+  const network = senderOf(deps, request);
   const pendingAnswer = pending.add(response);
   try {
     const accepted = await intake.accept(signal, { create, network });
@@ -384,7 +384,7 @@ async function record(parts: Parts, { ping, request, response, body }: Received)
     answers.send(response, ANSWER_TO[accepted.kind], retryAfterSeconds);
   } catch (error) {
     intake.refused({ at: signal.at, target, network });
-    fail(parts, { pendingAnswer, error });
+    fail(deps, { pendingAnswer, error });
   }
 }
 
@@ -398,21 +398,21 @@ const ANSWER_TO: Readonly<Record<Acceptance["kind"], AnswerKind>> = {
 
 /** An unknown check is reported first, then the problem of the request. */
 async function refuse(
-  parts: Parts,
+  deps: Deps,
   { ping, flaw, response }: { ping: PingRequest; flaw: PingFlaw; response: ServerResponse },
 ): Promise<void> {
-  const { intake, answers, pending } = parts;
-  const isFull = pending.count() >= parts.pendingMax || parts.flawedCount >= parts.flawedMax;
+  const { intake, answers, pending } = deps;
+  const isFull = pending.count() >= deps.pendingMax || deps.flawedCount >= deps.flawedMax;
   if (isFull) return answers.send(response, "unavailable");
   const pendingAnswer = pending.add(response);
-  parts.flawedCount += 1;
+  deps.flawedCount += 1;
   try {
     const resolution = await intake.resolve(ping.target, { create: ping.create });
     if (pending.remove(pendingAnswer)) answers.send(response, answerToFlaw(resolution, flaw));
   } catch (error) {
-    fail(parts, { pendingAnswer, error });
+    fail(deps, { pendingAnswer, error });
   } finally {
-    parts.flawedCount -= 1;
+    deps.flawedCount -= 1;
   }
 }
 
@@ -425,24 +425,21 @@ function answerToFlaw(resolution: Resolution, flaw: PingFlaw): AnswerKind {
  * The signal is complete but cannot be accepted: the rejection is recorded, so that its check is not reported as
  * down.
  */
-function rejectBusy(parts: Parts, { ping, request, response }: Omit<Received, "body">): void {
-  const { intake, answers } = parts;
-  intake.refused({ at: intake.now(), target: ping.target, network: senderOf(parts, request) });
+function rejectBusy(deps: Deps, { ping, request, response }: Omit<Received, "body">): void {
+  const { intake, answers } = deps;
+  intake.refused({ at: intake.now(), target: ping.target, network: senderOf(deps, request) });
   answers.send(response, "unavailable");
 }
 
 /** The verified network of a request: the logged address may come from a header that the sender wrote. */
-function senderOf({ networkOf }: Parts, { socket, headers }: IncomingMessage): string {
+function senderOf({ networkOf }: Deps, { socket, headers }: IncomingMessage): string {
   return networkOf({ peer: socket.remoteAddress, forwardedFor: headers["x-forwarded-for"] });
 }
 
 /** The intake failed: the signal was not accepted, so the sender should retry. */
-function fail(
-  parts: Parts,
-  { pendingAnswer, error }: { pendingAnswer: PendingAnswer; error: unknown },
-): void {
-  parts.logFailure(error);
-  if (parts.pending.remove(pendingAnswer)) parts.answers.send(pendingAnswer.response, "unavailable");
+function fail(deps: Deps, { pendingAnswer, error }: { pendingAnswer: PendingAnswer; error: unknown }): void {
+  deps.logFailure(error);
+  if (deps.pending.remove(pendingAnswer)) deps.answers.send(pendingAnswer.response, "unavailable");
 }
 
 /**

@@ -51,7 +51,7 @@ describe("with a path in the site's address", () => {
   });
 });
 
-describe("with a ping host of its own", () => {
+describe("with a separate ping host", () => {
   const locate = locator("https://Ping.example.org");
 
   test.each([
@@ -93,14 +93,14 @@ describe("with a ping host of its own", () => {
 });
 
 describe("with other addresses for pings", () => {
-  test("where only the ports differ, the port tells the hosts apart", () => {
+  test("if only the ports differ, the port distinguishes the hosts", () => {
     const locate = locator("http://localhost:8001", "http://localhost:8000");
     expect(locate(`/${UUID}`, "localhost:8001")).toBe(`/${UUID}`);
     expect(locate(`/${UUID}`, "localhost:8000")).toBeNull();
     expect(locate(`/${UUID}`, "localhost")).toBeNull();
   });
 
-  test("a path on a host of its own counts on that host only", () => {
+  test("a path on a separate host counts on that host only", () => {
     const locate = locator("https://hooks.example.org/p/");
     expect(locate(`/p/${UUID}`, "hooks.example.org")).toBe(`/${UUID}`);
     expect(locate(`/${UUID}`, "hooks.example.org")).toBeNull();

@@ -37,7 +37,7 @@ describe("a URL with a UUID", () => {
   });
 
   test.each(["256", "99999", `${"0".repeat(40)}256`, "9".repeat(1_500)])(
-    "exit status %s is a flaw of the URL, told only when the check exists",
+    "exit status %s is invalid, which is reported only if the check exists",
     (status) => {
       expect(decodePing(`/${UUID}/${status}`)).toEqual(asked({ action: "fail", flaw: "invalidUrl" }));
     },
@@ -144,7 +144,7 @@ describe("a URL with ping key and slug", () => {
     expect(decodePing(`/${KEY}/${"s".repeat(101)}?create=1`)).toBe("invalidUrl");
   });
 
-  test("the letter case of the ping key is kept, and one that is too long for anybody is not looked up", () => {
+  test("the letter case of the ping key is kept, and one that is too long is not looked up", () => {
     expect(decodePing("/Old-Key_1/s")).toEqual(asked({ target: bySlug("s", "Old-Key_1") }));
     expect(decodePing(`/${"k".repeat(100)}/s`)).toEqual(asked({ target: bySlug("s", "k".repeat(100)) }));
     expect(decodePing(`/${"k".repeat(101)}/s`)).toBe("notFound");
@@ -181,7 +181,7 @@ describe("a run id", () => {
     expect(decodePing(`/${UUID}?${query}`)).toEqual(asked({ flaw: "invalidRunId" }));
   });
 
-  test("an impossible exit status is told before it", () => {
+  test("an impossible exit status is reported before it", () => {
     expect(decodePing(`/${UUID}/256?rid=bad`)).toEqual(asked({ action: "fail", flaw: "invalidUrl" }));
   });
 });
@@ -248,7 +248,7 @@ describe("whatever comes", () => {
     );
   });
 
-  test("parameters that nobody knows change nothing", () => {
+  test("unknown parameters are ignored", () => {
     const name = fc
       .string({ minLength: 1, maxLength: 6 })
       .filter((text) => !["rid", "create"].includes(text));

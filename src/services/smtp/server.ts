@@ -241,7 +241,7 @@ export type MailServer = {
   /** Resolves when all connections are closed. */
   stop(): Promise<void>;
   address(): ListenAddress | null;
-  trouble(): string | null;
+  problem(): string | null;
   counts(): { answers: Readonly<Record<MailOutcome, number>>; connections: ConnectionCounts };
 };
 
@@ -298,18 +298,18 @@ export function mailServer(options: MailServerOptions): MailServer {
     stopAccepting: () => void close(),
     stop: async () => (address === null ? undefined : close()),
     address: () => address,
-    trouble: () => (listener.server.listening ? null : "not receiving pings by email"),
+    problem: () => (listener.server.listening ? null : "not receiving pings by email"),
     counts: () => ({ answers: receiver.counts(), connections: connectionLimit.counts() }),
   };
 }
 
-type Parts = {
+type Deps = {
   receiver: MailReceiver;
   connectionLimit: ConnectionLimit;
   connections: Map<string, MailConnection>;
 };
 
-function listenerOptions(options: MailServerOptions, parts: Parts): SMTPServerOptions {
+function listenerOptions(options: MailServerOptions, deps: Deps): SMTPServerOptions {
   const { certificate, connectionsMax, isBehindProxy } = options;
   const domain = comparable(options.domain);
   const isOf = (named: string) => named === options.domain || comparable(named) === domain;
@@ -331,20 +331,20 @@ function listenerOptions(options: MailServerOptions, parts: Parts): SMTPServerOp
     ...(isBehindProxy ? { useProxy: true, maxClients: 2 * connectionsMax } : {}),
     logger: false,
     onMailFrom: (_sender: SMTPServerAddress, session: SMTPServerSession, answer: Answer) =>
-      answering(answer, () => parts.receiver.checkPeer(networkOf(session.remoteAddress))),
+      answering(answer, () => deps.receiver.checkPeer(networkOf(session.remoteAddress))),
     onRcptTo: ({ address }: SMTPServerAddress, session: SMTPServerSession, answer: Answer) =>
       answering(answer, () => {
         const at = address.lastIndexOf("@");
         if (at === -1 || !isOf(address.slice(at + 1))) throw new MailAnswer(550, "5.1.1 Recipient rejected");
         const target = mailboxTarget(address.slice(0, at));
         if (target === null) throw new MailAnswer(550, "5.1.1 Invalid mailbox");
-        parts.receiver.checkTarget(target, networkOf(session.remoteAddress));
+        deps.receiver.checkTarget(target, networkOf(session.remoteAddress));
       }),
-    onData: (stream, session, answer) => void receiveData(parts, options, { stream, session, answer }),
+    onData: (stream, session, answer) => void receiveData(deps, options, { stream, session, answer }),
     onClose: (session: SMTPServerSession) => {
-      const connection = parts.connections.get(session.id);
-      parts.connections.delete(session.id);
-      if (connection !== undefined) parts.connectionLimit.remove(connection);
+      const connection = deps.connections.get(session.id);
+      deps.connections.delete(session.id);
+      if (connection !== undefined) deps.connectionLimit.remove(connection);
     },
   };
 }
@@ -356,7 +356,7 @@ type Data = {
 };
 
 async function receiveData(
-  { receiver, connectionLimit, connections }: Parts,
+  { receiver, connectionLimit, connections }: Deps,
   { intake, log }: MailServerOptions,
   { stream, session, answer }: Data,
 ): Promise<void> {

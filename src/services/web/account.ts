@@ -66,12 +66,12 @@ async function accountPage({ context, account, session, now }: AccountRequest): 
       listTransfersTo(db, accountId),
     ]);
   const isOwn = signIn.proxyHeader === null;
-  const { uuid, email, name, isOperator, theme, density, createdAt } = account;
+  const { uuid, email, name, isAdmin, theme, density, createdAt } = account;
   return {
     uuid,
     email,
     name,
-    isOperator,
+    isOperator: isAdmin,
     theme,
     density,
     createdAt,
@@ -100,7 +100,7 @@ async function accountPage({ context, account, session, now }: AccountRequest): 
       mail: signIn.mail,
       changeEmail: isOwn && signIn.mail,
     },
-    provenUntil: session.isProven ? session.provenAt + REAUTHENTICATE_AFTER_MS : null,
+    provenUntil: session.isProven ? session.authenticatedAt + REAUTHENTICATE_AFTER_MS : null,
     projects: projects.map((project) => ({ uuid: project.uuid, name: project.name, role: project.role })),
     transfers,
   };

@@ -70,7 +70,7 @@ const accounts = accountRoute({
           uuid: account.uuid,
           email: account.email,
           name: account.name,
-          isOperator: account.isOperator,
+          isOperator: account.isAdmin,
           checkCount: account.checkCount,
           checkLimit: account.checkLimit ?? checkLimitDefault,
           hasOwnLimit: account.checkLimit !== null,
@@ -79,7 +79,7 @@ const accounts = accountRoute({
           hasTotp: byId.get(account.id)?.hasTotp ?? false,
         })),
         next: found.length > ACCOUNTS_PER_PAGE ? (shown.at(-1)?.id ?? null) : null,
-        invitesBy: invitationMethod({ sendsMail: context.signIn.mail, isOperator: true }),
+        invitesBy: invitationMethod({ sendsMail: context.signIn.mail, isAdmin: true }),
       },
     };
   },
@@ -95,7 +95,9 @@ const change = accountRoute({
   answer: async ({ context, account, params, body, now }) => {
     const accountUuid = params["account"] ?? "";
     if (!isUuid(accountUuid)) throw new WebRefusal("not_found", "Account not found.");
-    await changeAccount(context.database, { actorId: account.id, accountUuid, ...body, now });
+    const { isOperator, ...limits } = body;
+    const rights = isOperator === undefined ? {} : { isAdmin: isOperator };
+    await changeAccount(context.database, { actorId: account.id, accountUuid, ...limits, ...rights, now });
     return { json: { ok: true } };
   },
 });
@@ -153,7 +155,7 @@ async function instanceState(context: WebContext, now: Instant): Promise<AdminSt
     intakes: intakes.map((intake) => ({
       name: intake.name,
       startedAt: intake.startedAt,
-      beatAt: intake.beatAt,
+      beatAt: intake.heartbeatAt,
       isLost: isPastLease(intake),
       spoolEmpty: intake.spoolEmpty,
       spoolFill: intake.spoolFill,

@@ -297,7 +297,7 @@ export async function readExplanation(
   const before = log.filter(({ at }) => at <= flip.at);
   const steps: ExplanationStep[] = [
     ...(flip.to === "down" ? stepsDown(check, { flip, before }) : stepsUp(flip, before)),
-    ...(flip.takenBackAt === null ? [] : [{ kind: "takenBack" as const, at: flip.takenBackAt }]),
+    ...(flip.retractedAt === null ? [] : [{ kind: "takenBack" as const, at: flip.retractedAt }]),
     ...deliveries.map((delivery) => ({
       kind: "told" as const,
       at: delivery.settledAt ?? delivery.attemptedAt ?? delivery.createdAt,
@@ -455,7 +455,7 @@ export async function readCheckPage(
     // The ping key allows creating checks.
     mayDo(role, "manageKeys") ? slugAddress(context, { check, project }) : null,
   ]);
-  const lastFlip = flips.find(({ takenBackAt }) => takenBackAt === null);
+  const lastFlip = flips.find(({ retractedAt }) => retractedAt === null);
   return {
     projectId: project.uuid,
     row,

@@ -96,7 +96,7 @@ async function projectSettings({ context, account, project, now }: ProjectReques
             since: transfer.createdAt,
             isMine: asked.accountId === account.id,
           },
-    invitesBy: invitationMethod({ sendsMail: context.signIn.mail, isOperator: account.isOperator }),
+    invitesBy: invitationMethod({ sendsMail: context.signIn.mail, isAdmin: account.isAdmin }),
   };
 }
 
@@ -314,7 +314,7 @@ const inviteMember = projectRoute({
   body: InvitationBody,
   answer: async (request) => {
     const { context, account, project, body, now } = request;
-    const by = invitationMethod({ sendsMail: context.signIn.mail, isOperator: account.isOperator });
+    const by = invitationMethod({ sendsMail: context.signIn.mail, isAdmin: account.isAdmin });
     if (by === null) {
       const text = "This server doesn't send email. An admin can create an invitation link.";
       throw new WebRefusal("invalid", text, "email");

@@ -90,7 +90,7 @@ export async function lookUp(context: WebContext, { route, params, session }: Ca
   const nothing = { project: null, role: null, check: null, channel: null };
   if (route.access === "anyone") return { ...found, ...nothing };
   if (session === null) throw new SignInError("You are not signed in.");
-  if (route.access === "operator" && !session.account.isOperator) throw absent();
+  if (route.access === "operator" && !session.account.isAdmin) throw absent();
   if (route.access === "account" || route.access === "operator") {
     demandProof(route, session);
     return { ...found, ...nothing };

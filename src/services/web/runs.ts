@@ -94,8 +94,8 @@ export async function readPastRuns(
   return [...packed, ...logged].toSorted((one, other) => one.endAt - other.endAt).slice(-RUNS_READ_MAX);
 }
 
-export function presentFlip({ id, at, from, to, reason, takenBackAt }: StoredFlip): ShownFlip {
-  return { id, at, from, to, reason, takenBackAt };
+export function presentFlip({ id, at, from, to, reason, retractedAt }: StoredFlip): ShownFlip {
+  return { id, at, from, to, reason, takenBackAt: retractedAt };
 }
 
 /** The deliveries of a flip of a project's check, in the order of their creation. */
@@ -304,7 +304,7 @@ function running(log: readonly KeptPing[], { state }: CheckWithState): RunRow[] 
 
 function missing(flips: readonly StoredFlip[]): RunRow[] {
   return flips
-    .filter(({ reason, takenBackAt }) => reason === "timeout" && takenBackAt === null)
+    .filter(({ reason, retractedAt }) => reason === "timeout" && retractedAt === null)
     .map(({ at }) => ({ ...NOTHING, outcome: "missing", at }));
 }
 

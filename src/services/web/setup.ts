@@ -164,7 +164,7 @@ async function waitingFor({ context, account, project, role, check, now }: Check
   const ageMs = Math.min(MISSES_AGE_MS, context.now() - check.createdAt + CLOCKS_APART_MS);
   const nearMisses = context.setUp.missesSince(Date.now() - ageMs).flatMap((miss): NearMiss[] => {
     const text =
-      explainMiss(miss, wanted) ?? (account.isOperator ? explainUnmatched(miss, wanted.pingPath) : null);
+      explainMiss(miss, wanted) ?? (account.isAdmin ? explainUnmatched(miss, wanted.pingPath) : null);
     if (text === null) return [];
     const { at, method, remoteAddr, ua } = miss;
     return [{ at, method, remoteAddr, ua, address: `${miss.host}${miss.target}`, text }];

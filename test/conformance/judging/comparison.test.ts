@@ -20,7 +20,7 @@ function judged(
   return differences({ status: 200, ...expected }, answer, { bindings, tolerated: new Set(["extra"]) });
 }
 
-describe("What is sent", () => {
+describe("Sent values", () => {
   const bindings = new Map([
     ["a", UUID],
     ["t", "2026-01-31T11:59:59+00:00"],
@@ -173,7 +173,7 @@ describe("An answer", () => {
     expect(judged(expected, answer)).toHaveLength(1);
   });
 
-  test("may list in any order what is a set", () => {
+  test("may list a set in any order", () => {
     const answer = answerOf("", { headers: { allow: "POST,GET" } });
     expect(judged({ headers: { Allow: "{{list:GET, POST}}", "X-A": null } }, answer)).toEqual([]);
   });

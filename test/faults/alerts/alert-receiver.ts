@@ -1,10 +1,10 @@
-// A real HTTP server that webhooks are sent to. It notes what it has taken by the key of the message, and can be told
-// to take nothing, to take and not to answer, to be slow, to fail and to hang up.
+// A real HTTP server that receives webhooks. It records accepted messages by their key, and can be set to accept
+// nothing, to accept without responding, to be slow, to fail and to disconnect.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** What a message is: where it was sent, about which check, and the key that its repetitions share. */
+/** A message: its channel, its check, and the key that repetitions share. */
 export type Arrival = {
   channel: string;
   what: "down" | "up" | "notice";
@@ -17,8 +17,8 @@ export type Arrival = {
 };
 
 /**
- * deaf: requests wait, and are taken once it listens again, if whoever sent them still is there. mute: it takes them,
- * but does not answer.
+ * deaf: requests wait, and are accepted once it listens again, if the sender is still connected. mute: it accepts
+ * them, but does not respond.
  */
 export type Manner =
   | "well"
@@ -26,7 +26,7 @@ export type Manner =
   | "mute"
   | { slowMs: number }
   | { failsWith: number }
-  /** It takes the message, and closes the connection. */
+  /** It accepts the message, and closes the connection. */
   | "hangs up";
 
 type Waiting = { request: IncomingMessage; response: ServerResponse; body: string };
@@ -34,7 +34,7 @@ type Waiting = { request: IncomingMessage; response: ServerResponse; body: strin
 const BODY_BYTES_MAX = 1024 * 1024;
 
 export class AlertReceiver {
-  /** Everything that was taken, repetitions included, in this order. */
+  /** All accepted messages in order, including repetitions. */
   readonly arrivals: Arrival[] = [];
   readonly #server: Server;
   #manner: (channel: string) => Manner = () => "well";
@@ -66,12 +66,12 @@ export class AlertReceiver {
       url_up: `${url}/up/$CODE`,
       body_up: "$NAME is $STATUS",
       url_notice: `${url}/notice/`,
-      // Signed, because the key of a message travels with its signature.
+      // Signed, because the key of a message is sent with its signature.
       secret: `whsec_${Buffer.alloc(24, 7).toString("base64")}`,
     };
   }
 
-  /** How it behaves from now on, by channel. Whoever waits is served, if the new manner allows for it. */
+  /** Sets its behavior by channel. Waiting requests are served if the new behavior allows it. */
   behave(manner: Manner | ((channel: string) => Manner)): void {
     this.#manner = typeof manner === "function" ? manner : () => manner;
     for (const one of this.#deaf.splice(0)) void this.#serve(one);
@@ -81,7 +81,7 @@ export class AlertReceiver {
     }
   }
 
-  /** How many requests wait for their answer. */
+  /** Number of requests waiting for a response. */
   get waitingCount(): number {
     return [...this.#deaf, ...this.#mute].filter(({ response }) => !response.destroyed).length;
   }
@@ -96,7 +96,7 @@ export class AlertReceiver {
     let bytes = 0;
     for await (const chunk of request as AsyncIterable<Buffer>) {
       bytes += chunk.length;
-      if (bytes > BODY_BYTES_MAX) throw new Error("a webhook is larger than any should be");
+      if (bytes > BODY_BYTES_MAX) throw new Error("a webhook request is too large");
       chunks.push(chunk);
     }
     await this.#serve({ request, response, body: Buffer.concat(chunks).toString("utf8") });
@@ -114,7 +114,7 @@ export class AlertReceiver {
       return;
     }
     if (typeof manner === "object" && "slowMs" in manner) await sleep(manner.slowMs);
-    // Whoever is gone by now has to send it again.
+    // A sender that has disconnected has to send it again.
     if (response.destroyed || request.socket.destroyed) return;
     if (typeof manner === "object" && "failsWith" in manner) {
       response.writeHead(manner.failsWith).end("not now");

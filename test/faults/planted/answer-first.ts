@@ -1,5 +1,5 @@
-// Planted fault: senders are told that their signal is recorded while it still waits to be. A kill at the right
-// moment then loses what was promised.
+// Planted fault: signals are acknowledged while they still wait to be recorded. A kill at the right time then loses
+// acknowledged signals.
 import { DatabaseIntake } from "../../../src/intake/database-intake.ts";
 
 const accept = Reflect.get(DatabaseIntake.prototype, "accept");

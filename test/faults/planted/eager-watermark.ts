@@ -1,7 +1,7 @@
-// Planted fault: an intake vouches for everything up to now, although signals wait in its spool.
+// Planted fault: an intake publishes a watermark of now, although signals wait in its spool.
 import { rewriteQueries } from "./rewritten-query.ts";
 
-/** The place of the watermark among the values of a beat; see src/store/intakes.ts. */
+/** The position of the watermark among the parameters of a heartbeat; see src/store/intakes.ts. */
 const WATERMARK = 2;
 
 rewriteQueries((query) => {

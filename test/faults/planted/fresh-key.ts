@@ -1,4 +1,4 @@
-// Planted fault: every try at a message has a key of its own, so that its receiver cannot tell a repetition from news.
+// Planted fault: every attempt of a message has its own key, so that its receiver cannot recognize a repetition.
 import { rewriteQueries } from "./rewritten-query.ts";
 
 const CLAIMED = "claimed_by = $5,";

@@ -1,7 +1,7 @@
-// Planted fault: whoever is given up leaves a blind time behind that lies long ago, and so excuses nobody.
+// Planted fault: the blind interval of a lost intake is stored with a time long ago, and so excuses no check.
 import { rewriteQueries } from "./rewritten-query.ts";
 
-/** The places of its ends among the values; see src/store/intakes.ts. */
+/** The positions of its start and end among the parameters; see src/store/intakes.ts. */
 const [FROM, TO, REASON] = [1, 2, 3];
 const LONG_AGO = new Date(0);
 

@@ -1,4 +1,4 @@
-// Planted fault: time in which nobody could receive excuses nothing.
+// Planted fault: time in which no pings could be received excuses nothing.
 import { rewriteQueries } from "./rewritten-query.ts";
 
 const LIST = "from blind_intervals where";

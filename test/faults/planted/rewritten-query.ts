@@ -1,12 +1,12 @@
-// How planted faults get at what the program says to the database: whatever passes the driver can be changed on
-// its way. The product itself has no such door.
+// How planted faults change statements: the driver passes them through a function. The product itself has no such
+// hook.
 import pg from "pg";
 
 export type SentQuery = { name?: string; text?: string; values?: unknown[] };
 
 type AnyQuery = (this: unknown, config: unknown, ...rest: unknown[]) => unknown;
 
-/** Everything that is sent goes through the function first; texts without a name come as `{ text }`. */
+/** Every statement goes through the function first; texts without a name are passed as `{ text }`. */
 export function rewriteQueries(rewrite: (query: SentQuery) => SentQuery): void {
   const prototype = pg.Client.prototype as unknown as { query: AnyQuery };
   const original = prototype.query;

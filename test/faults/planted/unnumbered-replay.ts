@@ -1,5 +1,5 @@
-// Planted fault: the number of a batch is not compared with the newest one that was applied, so that a batch in
-// doubt is recorded again although it was there.
+// Planted fault: the number of a batch is not compared with the newest applied one, so that a batch in doubt is
+// recorded a second time.
 import { rewriteQueries } from "./rewritten-query.ts";
 
 const UNCHECKED = "update intakes set last_seq = greatest(last_seq, $2) where id = $1";

@@ -1,5 +1,5 @@
-// Planted fault: commits are confirmed before they are on disk. No kill of a process can show that, since the
-// system still has them; only watching the system calls can.
+// Planted fault: commits are confirmed before they are on disk. Killing a process cannot reveal that, because the
+// system still has the data; tracing system calls can.
 import { rewriteQueries } from "./rewritten-query.ts";
 
 rewriteQueries((query) =>

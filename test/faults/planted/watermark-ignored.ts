@@ -1,4 +1,4 @@
-// Planted fault: the sweeper believes that everything up to now has been applied, whatever those who receive vouch for.
+// Planted fault: the sweeper assumes that everything up to now has been applied, whatever the watermarks say.
 import { rewriteQueries } from "./rewritten-query.ts";
 
 const VOUCHED = "(select min(watermark_at) from open) as watermark_at";

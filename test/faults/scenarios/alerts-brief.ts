@@ -1,9 +1,9 @@
-// The faults around alerts in brief, for the check of every change. Minutes that the program waits for on purpose are
-// skipped in what the database remembers; every step waits for what it needs, so that chance decides nothing.
+// Short versions of the alert scenarios, for the check of every change. Intentional waits of the program are skipped
+// by changing times in the database; every step waits for its precondition, so that results do not depend on timing.
 import type { AlertReceiver } from "../alerts/alert-receiver.ts";
-import { countDuplicated, countRepeated, deliveryStates, toldOf } from "../alerts/alert-verdict.ts";
-import { addCrowd, expectBetween } from "../alerts/crowd.ts";
-import { makeBoth } from "../alerts/house.ts";
+import { countDuplicated, countRepeated, deliveryStates, notificationsOf } from "../alerts/alert-verdict.ts";
+import { addWatchedChecks, expectBetween } from "../alerts/watched-checks.ts";
+import { makeBoth } from "../alerts/alert-processes.ts";
 import type { Figures } from "../scenario.ts";
 import { databaseNow } from "../stage/intake-rows.ts";
 import { letTimePass, skipLeases, untilSettled } from "../stage/passing-time.ts";
@@ -13,26 +13,26 @@ import {
   expectWithin,
   gatherStopped,
   judgeStopped,
-  makeHouse,
+  makeProcesses,
   resumeJobs,
-  untilAllTold,
+  untilAllNotified,
 } from "./all-stopped.ts";
 import { playDiskLost } from "./disk-lost.ts";
 import { startStill, stopBeforeFiring, stopOneThatReceives } from "./sweeper-still.ts";
 
-/** A bound for what hangs. */
+/** A time limit. */
 const STEP_MS_MAX = 180_000;
 const OWED = 24;
 const CHANNELS = 2;
 const GRACE_SECONDS = 2;
 const OUTAGE_MS = 600_000;
 
-/** Nobody takes the messages that are under way when their sender dies: they have to be sent again. */
+/** The receiver accepts none of the messages in flight when their sender dies: they have to be sent again. */
 export function playUntakenBriefly(stage: Stage, receiver: AlertReceiver): Promise<Figures> {
   return playOwed(stage, { receiver, manners: ["deaf"] });
 }
 
-/** They are taken, but their sender dies before it hears so: they are sent again, and can be told apart. */
+/** They are accepted, but their sender dies before it gets the response: they are sent again with the same key. */
 export function playUnansweredBriefly(stage: Stage, receiver: AlertReceiver): Promise<Figures> {
   return playOwed(stage, { receiver, manners: ["mute"] });
 }
@@ -47,7 +47,7 @@ type OwedPlay = { receiver: AlertReceiver; manners: readonly ("deaf" | "mute")[]
 async function playOwed(stage: Stage, { receiver, manners }: OwedPlay): Promise<Figures> {
   const intake = await stage.receiver({ name: "intake", spool: null });
   const both = await makeBoth(stage, { name: "sweeper-and-notifier" });
-  const crowd = await addCrowd(stage, {
+  const watched = await addWatchedChecks(stage, {
     receiver,
     count: OWED,
     channels: CHANNELS,
@@ -56,14 +56,14 @@ async function playOwed(stage: Stage, { receiver, manners }: OwedPlay): Promise<
   receiver.behave(manners[0] ?? "well");
   await Promise.all([intake.start(), both.startInner()]);
   const from = await stage.withClient(databaseNow);
-  await expectBetween(stage, crowd, { from, to: from + 100, graceSeconds: GRACE_SECONDS });
+  await expectBetween(stage, watched, { from, to: from + 100, graceSeconds: GRACE_SECONDS });
   await untilSettled(stage, { atOnce: true });
   const wait = (what: string, holds: () => boolean | Promise<boolean>) =>
     demand(holds, { withinMs: STEP_MS_MAX, what });
   for (const [index] of manners.entries()) {
-    await wait("messages are under way", () => receiver.waitingCount > CHANNELS);
+    await wait("messages are in flight", () => receiver.waitingCount > CHANNELS);
     await both.kill();
-    // Otherwise the receiver would take messages whose sender it does not yet know to be dead.
+    // Otherwise the receiver would accept messages before it has noticed that their sender died.
     await wait("the receiver has seen its connections close", () => receiver.waitingCount === 0);
     receiver.behave(manners[index + 1] ?? "well");
     await skipLeases(stage);
@@ -73,11 +73,11 @@ async function playOwed(stage: Stage, { receiver, manners }: OwedPlay): Promise<
     const states = await deliveryStates(stage);
     return !("pending" in states) && sum(states) === OWED;
   });
-  const told = toldOf(receiver.arrivals, crowd);
+  const notified = notificationsOf(receiver.arrivals, watched);
   return {
     owed: OWED,
-    delivered: told.size,
-    lost: OWED - told.size,
+    delivered: notified.size,
+    lost: OWED - notified.size,
     duplicated: countDuplicated(receiver.arrivals),
     repeated: countRepeated(receiver.arrivals),
   };
@@ -87,11 +87,11 @@ function sum(counts: Readonly<Record<string, number>>): number {
   return Object.values(counts).reduce((total, count) => total + count, 0);
 }
 
-/** Everything but the database is killed, ten minutes pass, and the sweeper is the first to return. */
+/** Everything but the database is killed, ten minutes pass, and the sweeper returns first. */
 export async function playStoppedBriefly(stage: Stage, receiver: AlertReceiver): Promise<Figures> {
-  const house = await makeHouse(stage);
-  const { intake, sweeper, notifier } = house;
-  const crowd = await gatherStopped(stage, {
+  const processes = await makeProcesses(stage);
+  const { intake, sweeper, notifier } = processes;
+  const watched = await gatherStopped(stage, {
     receiver,
     checks: 20,
     afterwards: 4,
@@ -100,18 +100,18 @@ export async function playStoppedBriefly(stage: Stage, receiver: AlertReceiver):
   });
   await intake.start();
   await untilSettled(stage, { atOnce: true });
-  await expectWithin(stage, { crowd, outageMs: OUTAGE_MS, graceSeconds: GRACE_SECONDS });
+  await expectWithin(stage, { watched, outageMs: OUTAGE_MS, graceSeconds: GRACE_SECONDS });
   await intake.kill();
   await letTimePass(stage, OUTAGE_MS);
   await sweeper.startInner();
   await Promise.all([notifier.startInner(), intake.start()]);
-  await resumeJobs(stage, { house, crowd, graceSeconds: GRACE_SECONDS });
+  await resumeJobs(stage, { processes, watched, graceSeconds: GRACE_SECONDS });
   await untilSettled(stage, { atOnce: true });
-  await untilAllTold(stage, { crowd, arrivals: () => receiver.arrivals, channels: CHANNELS });
-  return judgeStopped(stage, { crowd, arrivals: receiver.arrivals });
+  await untilAllNotified(stage, { watched, arrivals: () => receiver.arrivals, channels: CHANNELS });
+  return judgeStopped(stage, { watched, arrivals: receiver.arrivals });
 }
 
-/** One of two that receive is destroyed with its disk. */
+/** One of two receiving processes is destroyed with its disk. */
 export async function playDiskBriefly(stage: Stage, receiver: AlertReceiver): Promise<Figures> {
   const plan = { held: 6, afterwards: 4, channels: CHANNELS, leaseMs: 10_000, comesBack: false };
   return (await playDiskLost(stage, { plan, receiver })).figures;
@@ -125,12 +125,12 @@ const STILL_PLAN = {
   isTogether: true,
 } as const;
 
-/** The sweeper stands still before it fires. */
+/** The sweeper is stopped before it fires. */
 export async function playSweeperBriefly(stage: Stage, receiver: AlertReceiver): Promise<Figures> {
   return stopBeforeFiring(await startStill(stage, { plan: STILL_PLAN, receiver }));
 }
 
-/** One of two that receive stands still. */
+/** One of two receiving processes is stopped. */
 export async function playReceivingBriefly(stage: Stage, receiver: AlertReceiver): Promise<Figures> {
   return stopOneThatReceives(await startStill(stage, { plan: STILL_PLAN, receiver }));
 }

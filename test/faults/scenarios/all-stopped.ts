@@ -1,10 +1,16 @@
-// Everything stops at once and stays away across thousands of deadlines, the database too, and comes back in one order
-// or another. Nobody is alarmed for that; whoever stays silent is named in one notice; afterwards silence counts again.
+// Everything stops at once across thousands of deadlines, including the database, and returns in different orders. No
+// alert is sent; each check without a ping is named in one notice; later missing pings raise alerts.
 import { setTimeout as sleep } from "node:timers/promises";
 import { AlertReceiver, type Arrival } from "../alerts/alert-receiver.ts";
-import { checksNamed, countDuplicated, countFalse, readNoticed, toldOf } from "../alerts/alert-verdict.ts";
-import { addCrowd, expectBetween, type Member } from "../alerts/crowd.ts";
-import { makeNotifier, makeSweeper, signalUntilTaken } from "../alerts/house.ts";
+import {
+  checksNamed,
+  countDuplicated,
+  countFalse,
+  readNoticed,
+  notificationsOf,
+} from "../alerts/alert-verdict.ts";
+import { addWatchedChecks, expectBetween, type WatchedCheck } from "../alerts/watched-checks.ts";
+import { makeNotifier, makeSweeper, signalUntilTaken } from "../alerts/alert-processes.ts";
 import { conclude } from "../conclusion.ts";
 import { bySize, type Figures, type Result, type Run, type Scenario } from "../scenario.ts";
 import { databaseNow } from "../stage/intake-rows.ts";
@@ -15,12 +21,12 @@ import { demand, until } from "../waiting.ts";
 
 type Role = "intake" | "sweeper" | "notifier";
 type Plan = {
-  /** Checks whose deadlines lie in the outage, and those that fall silent after it. */
+  /** Number of checks with deadlines in the outage, and of checks whose pings are missing after it. */
   checks: number;
   afterwards: number;
   channels: number;
   outageMs: number;
-  /** Whether the first outage is waited for; otherwise the database is told that so much time has passed. */
+  /** Whether to wait for the first outage; otherwise times in the database are moved back. */
   isReal: boolean;
   graceSeconds: number;
   orders: readonly (readonly Role[])[];
@@ -66,9 +72,9 @@ const PLANS: Record<Run["size"], Plan> = {
   },
 };
 
-/** Each is alone for so long before the next one is started. */
+/** Each runs alone for this long before the next one is started. */
 const ALONE_MS = 3_000;
-/** Of the checks that were due, every so many sends its signal when it can. */
+/** Of the checks that were due, one in this many sends its signal when it can. */
 const LATE_PART = 5;
 const EDGE_MS = 5_000;
 const ROUND_MS_MAX = 420_000;
@@ -88,30 +94,34 @@ export const allStopped: Scenario = {
 };
 
 type Play = { plan: Plan; receiver: AlertReceiver };
-export type House = Record<Role, PingProcess>;
-export type StoppedCrowd = { silent: Member[]; late: Member[]; afterwards: Member[] };
+export type Processes = Record<Role, PingProcess>;
+export type StoppedGroups = { silent: WatchedCheck[]; late: WatchedCheck[]; afterwards: WatchedCheck[] };
 
 async function play(stage: Stage, { plan, receiver }: Play): Promise<Result> {
-  const house = await makeHouse(stage);
-  await Promise.all([house.intake.start(), house.sweeper.startInner(), house.notifier.startInner()]);
-  const crowd = await gatherStopped(stage, { receiver, ...plan });
+  const processes = await makeProcesses(stage);
+  await Promise.all([
+    processes.intake.start(),
+    processes.sweeper.startInner(),
+    processes.notifier.startInner(),
+  ]);
+  const watched = await gatherStopped(stage, { receiver, ...plan });
   const figures: Figures = {};
   const complaints: string[] = [];
   for (const [index, order] of plan.orders.entries()) {
     const isReal = plan.isReal && index === 0;
     const how = isReal ? "waited for" : "skipped";
-    stage.run.say(`away for ${plan.outageMs / 1_000} s (${how}), then ${order.join(", ")}`);
+    stage.run.say(`down for ${plan.outageMs / 1_000} s (${how}), then ${order.join(", ")}`);
     const since = receiver.arrivals.length;
-    await stopAll(stage, { house, crowd, plan, isReal });
+    await stopAll(stage, { processes, watched, plan, isReal });
     for (const role of order) {
-      await startRole(house, role);
+      await startRole(processes, role);
       await sleep(ALONE_MS);
     }
-    await resumeJobs(stage, { house, crowd, graceSeconds: plan.graceSeconds });
+    await resumeJobs(stage, { processes, watched, graceSeconds: plan.graceSeconds });
     await untilSettled(stage, { atOnce: stage.run.size !== "full" });
     const arrivals = () => receiver.arrivals.slice(since);
-    await untilAllTold(stage, { crowd, arrivals, channels: plan.channels });
-    const found = await judgeStopped(stage, { crowd, arrivals: arrivals() });
+    await untilAllNotified(stage, { watched, arrivals, channels: plan.channels });
+    const found = await judgeStopped(stage, { watched, arrivals: arrivals() });
     for (const [name, value] of Object.entries(found)) figures[name] = (figures[name] ?? 0) + value;
     complaints.push(...complaintsOf(found, { order, channels: plan.channels }));
     await forget(stage);
@@ -120,7 +130,7 @@ async function play(stage: Stage, { plan, receiver }: Play): Promise<Result> {
 }
 
 /** One process for each role; none is started. */
-export async function makeHouse(stage: Stage): Promise<House> {
+export async function makeProcesses(stage: Stage): Promise<Processes> {
   return {
     intake: await stage.receiver({ name: "intake" }),
     sweeper: await makeSweeper(stage, { name: "sweeper" }),
@@ -128,8 +138,8 @@ export async function makeHouse(stage: Stage): Promise<House> {
   };
 }
 
-function startRole(house: House, role: Role): Promise<void> {
-  return role === "intake" ? house.intake.start() : house[role].startInner();
+function startRole(processes: Processes, role: Role): Promise<void> {
+  return role === "intake" ? processes.intake.start() : processes[role].startInner();
 }
 
 export async function gatherStopped(
@@ -141,11 +151,11 @@ export async function gatherStopped(
     channels: number;
     graceSeconds: number;
   },
-): Promise<StoppedCrowd> {
+): Promise<StoppedGroups> {
   const { checks, afterwards, receiver, channels, graceSeconds } = options;
-  const all = await addCrowd(stage, { receiver, count: checks + afterwards, channels, graceSeconds });
+  const all = await addWatchedChecks(stage, { receiver, count: checks + afterwards, channels, graceSeconds });
   const due = all.slice(0, checks);
-  // Of every channel some.
+  // Some checks of every channel.
   const isLate = (index: number) => Math.floor(index / channels) % LATE_PART === 0;
   return {
     silent: due.filter((_, index) => !isLate(index)),
@@ -154,52 +164,59 @@ export async function gatherStopped(
   };
 }
 
-/** Everything is killed, and the time passes in which all deadlines lie. */
+/** Kills everything, and lets the time with all deadlines pass. */
 async function stopAll(
   stage: Stage,
-  given: { house: House; crowd: StoppedCrowd; plan: Plan; isReal: boolean },
+  given: { processes: Processes; watched: StoppedGroups; plan: Plan; isReal: boolean },
 ): Promise<void> {
-  const { house, crowd, plan, isReal } = given;
-  await expectWithin(stage, { crowd, ...plan });
-  await Promise.all(Object.values(house).map((one) => one.kill()));
+  const { processes, watched, plan, isReal } = given;
+  await expectWithin(stage, { watched, ...plan });
+  await Promise.all(Object.values(processes).map((one) => one.kill()));
   await stage.postgres.crash();
   if (isReal) await sleep(plan.outageMs);
   await stage.postgres.resume();
   if (!isReal) await letTimePass(stage, plan.outageMs);
 }
 
-/** All deadlines lie in the outage that begins now. */
+/** All deadlines are in the outage that begins now. */
 export async function expectWithin(
   stage: Stage,
-  { crowd, outageMs, graceSeconds }: { crowd: StoppedCrowd; outageMs: number; graceSeconds: number },
+  { watched, outageMs, graceSeconds }: { watched: StoppedGroups; outageMs: number; graceSeconds: number },
 ): Promise<void> {
   const now = await stage.withClient(databaseNow);
   const within = { from: now + EDGE_MS, to: now + outageMs - EDGE_MS, graceSeconds };
-  await expectBetween(stage, crowd.silent, within);
-  await expectBetween(stage, crowd.late, within);
+  await expectBetween(stage, watched.silent, within);
+  await expectBetween(stage, watched.late, within);
 }
 
-/** Some of the jobs try again, and others fall silent only now. */
+/** Some jobs retry, and the pings of others are missing from now on. */
 export async function resumeJobs(
   stage: Stage,
-  { house, crowd, graceSeconds }: { house: House; crowd: StoppedCrowd; graceSeconds: number },
+  {
+    processes,
+    watched,
+    graceSeconds,
+  }: { processes: Processes; watched: StoppedGroups; graceSeconds: number },
 ): Promise<void> {
-  await signalUntilTaken(stage, crowd.late, { port: house.intake.port });
-  // What was expected from now on lies behind the blind time, so that nothing excuses it.
+  await signalUntilTaken(stage, watched.late, { port: processes.intake.port });
+  // These pings are due after the blind interval, so that nothing excuses them.
   const expectedAt = (await stage.withClient(databaseNow)) + 1_000;
   const deadlineAt = expectedAt + graceSeconds * 1_000;
-  await expectBetween(stage, crowd.afterwards, { from: deadlineAt, to: deadlineAt, graceSeconds });
+  await expectBetween(stage, watched.afterwards, { from: deadlineAt, to: deadlineAt, graceSeconds });
 }
 
-type Told = { crowd: StoppedCrowd; arrivals: () => readonly Arrival[]; channels: number };
+type Notified = { watched: StoppedGroups; arrivals: () => readonly Arrival[]; channels: number };
 
-/** Returns when everybody has been told what there is to tell, or when that takes too long. */
-export async function untilAllTold(stage: Stage, { crowd, arrivals, channels }: Told): Promise<void> {
-  const silent = new Set(crowd.silent.map(({ uuid }) => uuid));
+/** Returns when all notifications have been sent, or after a timeout. */
+export async function untilAllNotified(
+  stage: Stage,
+  { watched, arrivals, channels }: Notified,
+): Promise<void> {
+  const silent = new Set(watched.silent.map(({ uuid }) => uuid));
   const isFalse = ({ what, uuid }: Arrival) => what === "down" && silent.has(uuid);
   await until(
     async () => {
-      const { timesByCheck } = await readNoticed(stage, crowd.silent);
+      const { timesByCheck } = await readNoticed(stage, watched.silent);
       const isWhole = timesByCheck.size === silent.size;
       if (isWhole && stage.run.size !== "full") await skipFolding(stage);
       const notices = new Set(
@@ -207,9 +224,9 @@ export async function untilAllTold(stage: Stage, { crowd, arrivals, channels }: 
           .filter(isNotice)
           .map(({ channel }) => channel),
       );
-      // Alarms that should not be are an end, too: one is enough.
+      // A false alert ends the wait, too.
       const isDone = (isWhole && notices.size === channels) || arrivals().some(isFalse);
-      return isDone && toldOf(arrivals(), crowd.afterwards).size === crowd.afterwards.length;
+      return isDone && notificationsOf(arrivals(), watched.afterwards).size === watched.afterwards.length;
     },
     { withinMs: ROUND_MS_MAX, pollMs: 500 },
   );
@@ -221,23 +238,23 @@ function isNotice(arrival: Arrival): boolean {
 
 export async function judgeStopped(
   stage: Stage,
-  { crowd, arrivals }: { crowd: StoppedCrowd; arrivals: readonly Arrival[] },
+  { watched, arrivals }: { watched: StoppedGroups; arrivals: readonly Arrival[] },
 ): Promise<Figures> {
-  const due = [...crowd.silent, ...crowd.late];
+  const due = [...watched.silent, ...watched.late];
   const { timesByCheck } = await readNoticed(stage, due);
-  const told = toldOf(arrivals, crowd.afterwards);
+  const notified = notificationsOf(arrivals, watched.afterwards);
   const notices = new Map(arrivals.filter(isNotice).map((one) => [one.key, one]));
   const named = [...notices.values()].reduce((sum, one) => sum + checksNamed(one), 0);
   return {
     checks: due.length,
-    false_alarms: await countFalse(stage, { arrivals, crowd: due }),
+    false_alarms: await countFalse(stage, { arrivals, watched: due }),
     notices: notices.size,
-    unnoticed: crowd.silent.filter(({ checkId }) => timesByCheck.get(checkId) !== 1).length,
-    // Checks that sent their signal when they could, and are named in a notice all the same.
-    noticed_late: crowd.late.filter(({ checkId }) => timesByCheck.has(checkId)).length,
-    misnamed: Math.abs(crowd.silent.length - named),
-    owed: crowd.afterwards.length,
-    lost: crowd.afterwards.length - told.size,
+    unnoticed: watched.silent.filter(({ checkId }) => timesByCheck.get(checkId) !== 1).length,
+    // Checks that sent their signal when they could, and are named in a notice anyway.
+    noticed_late: watched.late.filter(({ checkId }) => timesByCheck.has(checkId)).length,
+    misnamed: Math.abs(watched.silent.length - named),
+    owed: watched.afterwards.length,
+    lost: watched.afterwards.length - notified.size,
     duplicated: countDuplicated(arrivals),
   };
 }
@@ -247,12 +264,12 @@ function complaintsOf(
   { order, channels }: { order: readonly Role[]; channels: number },
 ): string[] {
   const wrong: Record<string, string> = {
-    false_alarms: "checks were alarmed about for our absence",
-    unnoticed: "silent checks are not in exactly one notice",
-    noticed_late: "checks that sent their signal late are in a notice",
-    misnamed: "is the difference between silent checks and those that the notices speak of",
-    lost: "checks that fell silent later were alarmed about to nobody",
-    duplicated: "messages were sent under two keys",
+    false_alarms: "checks raised an alert because of our downtime",
+    unnoticed: "checks without a ping are not in exactly one notice",
+    noticed_late: "checks that sent their ping late are in a notice",
+    misnamed: "is the difference between checks without a ping and those named in notices",
+    lost: "checks without a ping after the outage raised no alert",
+    duplicated: "messages were sent with two keys",
   };
   const complaints = Object.entries(wrong)
     .filter(([name]) => (found[name] ?? 0) > 0)
@@ -261,7 +278,7 @@ function complaintsOf(
   return complaints.map((text) => `${text} (order ${order.join(", ")})`);
 }
 
-/** The next round begins with a clean table; what is left of this one would be told then. */
+/** The next round begins with empty tables; leftovers of this one would be sent then. */
 async function forget(stage: Stage): Promise<void> {
   await demand(
     () =>

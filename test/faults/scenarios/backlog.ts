@@ -1,5 +1,5 @@
-// A large backlog is replayed while new signals keep coming at full pace: nobody is refused, the backlog shrinks,
-// and once it is gone signals are recorded directly again and stay so.
+// A large backlog is replayed while new signals arrive at full rate: none is rejected, the backlog shrinks, and once
+// it is gone signals are recorded directly and stay so.
 import { setTimeout as sleep } from "node:timers/promises";
 import { conclude } from "../conclusion.ts";
 import { bySize, type Result, type Run, type Scenario } from "../scenario.ts";
@@ -20,21 +20,22 @@ const PLANS: Record<Run["size"], Plan> = {
   tiny: { signals: 5_000, perSecond: 200, checks: 200, drainMsMax: 60_000 },
 };
 
-/** Over how much time the backlog was received. */
+/** Time in which the backlog was received. */
 const RECEIVED_MS = 1_800_000;
-/** Every fourth signal of it has a body. */
+/** One in four of its signals has a body. */
 const BODY = Buffer.from("backed up 1,234 files in 56 s\n".repeat(4));
-/** Nothing may go through the spool any more for this long. */
+/** No signal may go through the spool for this long. */
 const DIRECT_MS = 10_000;
 const LOOK_EVERY_MS = 500;
-/** As much as the pace needs when every answer takes two seconds. */
+/** Enough for the rate if every response takes two seconds. */
 const IN_FLIGHT_MAX = 4_000;
-/** How much of the load may fall short before the run has shown nothing. */
+/** How much of the load may be missing before the run is invalid. */
 const LEFT_OUT_SHARE_MAX = 0.05;
 
 export const backlog: Scenario = {
   name: "backlog",
-  about: "half a million signals to replay while 2,000 a second arrive: nothing refused, no fall back",
+  about:
+    "half a million signals to replay while 2,000 a second arrive: nothing is rejected, and the spool is not used again",
   run: (run) => {
     const plan = bySize(run, PLANS);
     const signals = run.backlogSignals ?? plan.signals;
@@ -54,7 +55,7 @@ async function play(stage: Stage, plan: Plan): Promise<Result> {
     left: backlogOf(stage.targets, { count: plan.signals, now }),
   });
   run.say(`${plan.signals} signals are left in the spool`);
-  // Not watched while it replays: counting half a million rows four times a second would be the load.
+  // Not monitored during the replay: counting half a million rows four times a second would dominate the load.
   await receiver.start();
   const load = stage.ledger.startLoad({
     targets: stage.targets,
@@ -66,7 +67,7 @@ async function play(stage: Stage, plan: Plan): Promise<Result> {
   const isReplayed = await untilReplayed(stage, { orphan, plan, say: run.say });
   const replayMs = performance.now() - beganMs;
   const complaints = isReplayed ? [] : [`the backlog was not replayed within ${plan.drainMsMax / 1_000} s`];
-  const direct = await until(async () => !(await receiver.isOnDetour()), { withinMs: plan.drainMsMax });
+  const direct = await until(async () => !(await receiver.isSpooling()), { withinMs: plan.drainMsMax });
   if (!direct) complaints.push("signals still go through the spool");
   const watch = new WatermarkWatch(stage);
   const fallBacks = direct ? await countFallBacks(receiver) : 0;
@@ -75,7 +76,7 @@ async function play(stage: Stage, plan: Plan): Promise<Result> {
   const seconds = (performance.now() - beganMs) / 1_000;
   const due = counts.sent + counts.leftOut;
   if (counts.leftOut > due * LEFT_OUT_SHARE_MAX) {
-    complaints.push(`${counts.leftOut} of ${due} signals could not be sent at this pace`);
+    complaints.push(`${counts.leftOut} of ${due} signals could not be sent at this rate`);
   }
   const figures = {
     backlog: plan.signals,
@@ -107,12 +108,12 @@ async function untilReplayed(
   { orphan, plan, say }: { orphan: string; plan: Plan; say: Run["say"] },
 ): Promise<boolean> {
   const deadline = performance.now() + plan.drainMsMax;
-  let toldMs = performance.now();
+  let loggedMs = performance.now();
   while (performance.now() < deadline) {
     const row = (await stage.withClient(readIntakes)).find(({ id }) => id === orphan);
     if (row === undefined || row.closedAt !== null) return true;
-    if (performance.now() - toldMs > 10_000) {
-      toldMs = performance.now();
+    if (performance.now() - loggedMs > 10_000) {
+      loggedMs = performance.now();
       say(`batch ${row.lastSeq} of ${Math.ceil(plan.signals / 500)} is replayed`);
     }
     await sleep(LOOK_EVERY_MS);
@@ -120,12 +121,12 @@ async function untilReplayed(
   return false;
 }
 
-/** How many looks found the process on the detour again. */
+/** How often the process was found spooling again. */
 async function countFallBacks(receiver: PingProcess): Promise<number> {
   const deadline = performance.now() + DIRECT_MS;
   let found = 0;
   while (performance.now() < deadline) {
-    if (await receiver.isOnDetour()) found += 1;
+    if (await receiver.isSpooling()) found += 1;
     await sleep(LOOK_EVERY_MS / 5);
   }
   return found;

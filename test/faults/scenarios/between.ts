@@ -1,5 +1,5 @@
-// What can happen to a check between the moment when its signal was taken and the moment when it is applied:
-// deleted, paused, edited, its names given away; and what can be wrong with a signal, or in its way.
+// What can happen to a check between receiving and applying its signal: it is deleted, paused, edited, or its slug is
+// reused; and what can be wrong with a signal.
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import { deleteCheck, pauseCheck, resumeCheck, updateCheck } from "../../../src/operations/checks.ts";
@@ -15,7 +15,7 @@ import type { DatabaseProxy } from "../stage/proxy.ts";
 import { onStage, type Stage } from "../stage/stage.ts";
 import { warmUp } from "../stage/warm-up.ts";
 
-/** Nobody can tell what has been received, so that no command fires a deadline. */
+/** The watermark is unknown, so that no command fires a deadline. */
 const UNSEEN = { watermarkAt: null, blind: [] };
 const LOCKED_MS = 6_000;
 const ANSWER_MS_MAX = 2_500;
@@ -29,7 +29,7 @@ export const between: Scenario = {
   run: (run) => onStage(run, { checks: CAST.length + 10 }, play),
 };
 
-/** One check for each thing that happens. */
+/** One check for each event. */
 const CAST = [
   "deleted",
   "paused",
@@ -52,7 +52,7 @@ type Play = {
   proxy: DatabaseProxy;
   receiver: PingProcess;
   check: Record<Role, Target>;
-  /** Signals whose fate is judged here, and not by the ledger. */
+  /** Signals whose outcome is evaluated here, and not by the ledger. */
   forgiven: Set<string>;
   complaints: string[];
 };
@@ -76,20 +76,23 @@ async function play(stage: Stage): Promise<Result> {
   await judgeDeadlines(all);
   await warmUp(stage, [receiver]);
   const sent = await sendWhileAway(all);
-  await changeMeanwhile(all);
+  await changeBetween(all);
   proxy.heal();
   const holdUp = await untilDrained(stage, { withinMs: 60_000 });
   if (holdUp !== null) all.complaints.push(holdUp);
   await judgeChanges(all, sent);
   await abandonLock(all);
-  // With a check goes its log, also of what was recorded long before.
+  // The log of a check is deleted with it, including older rows.
   for await (const { marker, checkId } of stage.ledger.entries()) {
     if (checkId === check.deleted.checkId) all.forgiven.add(marker);
   }
   return conclude(stage, { complaints: all.complaints, forgiven: all.forgiven });
 }
 
-/** Two checks are down by silence; one success was received exactly at the deadline, one a moment later. */
+/**
+ * Two checks are down because of a missed deadline; one success was received exactly at the deadline, one shortly
+ * after.
+ */
 async function leaveAtDeadline({ stage, check }: Play): Promise<void> {
   const now = await stage.withClient(databaseNow);
   const deadlineAt = now - 60_000;
@@ -117,18 +120,18 @@ async function leaveAtDeadline({ stage, check }: Play): Promise<void> {
 
 async function judgeDeadlines({ stage, check, complaints }: Play): Promise<void> {
   const holdUp = await untilDrained(stage, { withinMs: 60_000 });
-  if (holdUp !== null) complaints.push(`after adopting what was left: ${holdUp}`);
-  const takenBack = await stage.withClient(async (client) => {
+  if (holdUp !== null) complaints.push(`after replaying the spool: ${holdUp}`);
+  const retracted = await stage.withClient(async (client) => {
     const { rows } = await client.query<{ check_id: string }>(
       "select check_id from flips where reason = 'timeout' and taken_back_at is not null",
     );
     return rows.map((row) => Number(row.check_id));
   });
-  if (!takenBack.includes(check.inTime.checkId)) {
-    complaints.push("a success that was received exactly at the deadline did not take back the alarm");
+  if (!retracted.includes(check.inTime.checkId)) {
+    complaints.push("a success that was received exactly at the deadline did not retract the alert");
   }
-  if (takenBack.includes(check.tooLate.checkId)) {
-    complaints.push("a success that was received after the deadline took back the alarm");
+  if (retracted.includes(check.tooLate.checkId)) {
+    complaints.push("a success that was received after the deadline retracted the alert");
   }
 }
 
@@ -149,7 +152,7 @@ async function sendWhileAway(all: Play): Promise<Sent> {
   const refused = Object.values(sent)
     .flat()
     .filter((entry) => !isAcknowledged(entry));
-  if (refused.length > 0) complaints.push(`${refused.length} were not taken while the link was cut`);
+  if (refused.length > 0) complaints.push(`${refused.length} were not accepted while the link was cut`);
   return sent;
 }
 
@@ -161,10 +164,10 @@ function sendOne(
   return stage.ledger.send(role === "edited" ? { ...signal, method: "GET" } : signal, receiver.port);
 }
 
-/** The run itself reaches the database, past the link that is cut. */
-async function changeMeanwhile({ stage, check }: Play): Promise<void> {
+/** The test itself reaches the database, bypassing the cut link. */
+async function changeBetween({ stage, check }: Play): Promise<void> {
   const { database, projectId } = stage;
-  // Everything that was received lies before the commands.
+  // All signals were received before the commands.
   await sleep(50);
   const at = await stage.withClient(databaseNow);
   const name = (role: Role) => ({ projectId, uuid: check[role].uuid });
@@ -205,20 +208,20 @@ async function judgeChanges(
     found.length === 1 && Number(found[0]?.check_id) === check[role].checkId;
   expectRows("deleted", { what: "a deleted check are in the log", holds: (found) => found.length === 0 });
   expectRows("renamed", {
-    what: "a slug that nobody has any more are in the log",
+    what: "a slug that no longer exists are in the log",
     holds: (found) => found.length === 0,
   });
   expectRows("revoked", {
     what: "a ping key that was revoked are in the log",
     holds: (found) => found.length === 0,
   });
-  expectRows("poisoned", { what: "a poisoned check are in the log", holds: (found) => found.length === 0 });
+  expectRows("poisoned", { what: "an invalid check are in the log", holds: (found) => found.length === 0 });
   expectRows("edited", {
-    what: "a check that takes POST only are not logged as ignored",
+    what: "a check that accepts only POST are not logged as ignored",
     holds: (found) => isAt("edited", found) && found[0]?.kind === "i",
   });
   expectRows("swappedOne", {
-    what: "a slug that moved to another check are not there",
+    what: "a slug that moved to another check are missing",
     holds: (found) => isAt("swappedOther", found),
   });
   await judgeDropped(
@@ -230,7 +233,7 @@ async function judgeChanges(
   if (statusOf("paused")?.status !== "paused") complaints.push("an older signal ended a pause");
   if (statusOf("resumed")?.status !== "new") complaints.push("an older signal changed a resumed check");
   judgeRate({ check, forgiven, complaints }, { rows, states, sent });
-  await judgePoison({ stage, complaints }, sent.poisoned.length);
+  await judgeInvalid({ stage, complaints }, sent.poisoned.length);
 }
 
 /** Beyond the limit a success leaves no row, but is counted. */
@@ -242,7 +245,7 @@ function judgeRate(
   const logged = rows.filter(({ check_id }) => Number(check_id) === check.busy.checkId).length;
   for (const { marker } of sent.busy) forgiven.add(marker);
   if (state === undefined || state.coalesced === 0) complaints.push("nothing was coalesced beyond the limit");
-  // Two successes came before, when the process got to know the check.
+  // Two successes were sent before, when the process first saw the check.
   const total = logged + (state?.coalesced ?? 0);
   if (state !== undefined && state.received !== total) {
     complaints.push(
@@ -254,7 +257,7 @@ function judgeRate(
   }
 }
 
-/** Whatever was promised and cannot be recorded any more is at least counted. */
+/** Acknowledged signals that cannot be recorded any more are at least counted. */
 async function judgeDropped(
   { receiver, complaints }: Pick<Play, "receiver" | "complaints">,
   count: number,
@@ -264,21 +267,21 @@ async function judgeDropped(
   const total = counted.reduce((sum, [, value]) => sum + Number(value), 0);
   if (total !== count) {
     complaints.push(
-      `${count} promised signals had lost their check, but the metrics count ${total} as dropped`,
+      `${count} acknowledged signals had lost their check, but the metrics count ${total} as dropped`,
     );
   }
 }
 
-async function judgePoison(
+async function judgeInvalid(
   { stage, complaints }: Pick<Play, "stage" | "complaints">,
   count: number,
 ): Promise<void> {
   const { rows } = await stage.withClient((client) =>
     client.query<{ reason: string }>("select reason from rejected_signals"),
   );
-  if (rows.length !== count) complaints.push(`${count} poisonous signals, but ${rows.length} are put aside`);
+  if (rows.length !== count) complaints.push(`${count} invalid signals, but ${rows.length} are quarantined`);
   if (rows.some(({ reason }) => reason === ""))
-    complaints.push("a poisonous signal is put aside without a reason");
+    complaints.push("an invalid signal is quarantined without a reason");
 }
 
 async function readLog(client: pg.ClientBase): Promise<Logged[]> {
@@ -303,8 +306,8 @@ async function readStates(client: pg.ClientBase): Promise<States> {
 }
 
 /**
- * Somebody holds a check's row and forgets about it: its senders and all others still get their 200. Only starts
- * are sent, since they are logged whatever the limit.
+ * A session holds the row of a check: its senders and all others still get 200. Only starts are sent, because they
+ * are always logged.
  */
 async function abandonLock(all: Play): Promise<void> {
   const { stage, check, complaints } = all;

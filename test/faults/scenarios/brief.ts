@@ -1,6 +1,6 @@
-// The faults in brief, for the check of every change: the link cut around COMMIT, a process killed while its
-// database is silent, and one killed while it is cut off. Every step waits for what it needs and for nothing else,
-// so that neither chance nor a busy machine decides what comes out. A refusal is no fault here: it promises nothing.
+// Short versions of the faults, for the check of every change: the link is cut around COMMIT, a process is killed
+// while its database does not respond, and one is killed while it is cut off. Every step waits for its precondition,
+// so that neither chance nor a busy machine affects the result. A rejection is not a fault: it acknowledges nothing.
 import { type Entry, isAcknowledged } from "../signals/send.ts";
 import { judge, type Verdict } from "../signals/verdict.ts";
 import { COMMIT_FAULTS, type CommitFault, type DatabaseProxy } from "../stage/proxy.ts";
@@ -8,24 +8,24 @@ import type { PingProcess } from "../stage/ping-process.ts";
 import type { Stage } from "../stage/stage.ts";
 import { demand } from "../waiting.ts";
 
-/** Bounds for what hangs. */
+/** Time limits. */
 const STEP_MS_MAX = 180_000;
 
 type Cast = { proxy: DatabaseProxy; receiver: PingProcess };
 
-/** Everything, on a stage with a few checks. What was promised is held against what is there. */
+/** Everything, on a stage with a few checks. Acknowledged signals are compared with recorded ones. */
 export async function playBriefly(stage: Stage): Promise<Verdict> {
   await Promise.all([playCutsAndKill(stage), killInSilence(stage)]);
   return judgeAll(stage);
 }
 
-/** Only the part that has to see an answer that is given before the commit. */
+/** Only the part that must detect a response before the commit. */
 export async function playSilence(stage: Stage): Promise<Verdict> {
   await killInSilence(stage);
   return judgeAll(stage);
 }
 
-/** Only the part that has to see a batch that is applied twice. */
+/** Only the part that must detect a batch that is applied twice. */
 export async function playAppliedTwice(stage: Stage): Promise<Verdict> {
   await cutAroundCommits(stage, { all: await cast(stage, "spooling"), faults: ["applied"] });
   return judgeAll(stage);
@@ -52,13 +52,13 @@ async function cast(stage: Stage, name: "spooling" | "bare"): Promise<Cast> {
   return { proxy, receiver };
 }
 
-/** A process takes only signals of checks that it knows while its database is away. */
+/** While its database is unavailable, a process accepts only signals of known checks. */
 async function getKnown(stage: Stage, receiver: PingProcess): Promise<void> {
   for (const target of stage.targets) {
     const ping = () => stage.ledger.send(stage.ledger.maker.make(target, { kind: "s" }), receiver.port);
     await demand(async () => isAcknowledged(await ping()), {
       withinMs: STEP_MS_MAX,
-      what: `${receiver.name} takes a signal`,
+      what: `${receiver.name} accepts a signal`,
     });
   }
 }
@@ -80,16 +80,16 @@ async function cutAroundCommits(
     let isStruck = false;
     const striking = all.proxy.strike(fault).then(() => (isStruck = true));
     await sendToAll(stage, all);
-    // Where nothing could be recorded at once, the batch that meets the fault is one that is replayed.
-    await demand(() => isStruck, { withinMs: STEP_MS_MAX, what: `a COMMIT came by (${fault})` });
+    // If nothing could be recorded directly, the batch that meets the fault is a replayed one.
+    await demand(() => isStruck, { withinMs: STEP_MS_MAX, what: `a COMMIT was intercepted (${fault})` });
     await striking;
     await untilDirect(all);
   }
 }
 
 /**
- * Nothing is heard from the database and there is no spool, so that nothing can be promised: whoever was told
- * otherwise has lost its signal with the process.
+ * The database does not respond and there is no spool, so nothing can be acknowledged: an acknowledged signal would
+ * be lost with the process.
  */
 async function killInSilence(stage: Stage): Promise<void> {
   const all = await cast(stage, "bare");
@@ -100,7 +100,7 @@ async function killInSilence(stage: Stage): Promise<void> {
   proxy.heal();
 }
 
-/** What was promised meanwhile is in the spool, and the next start has to find it there. */
+/** Signals acknowledged in the meantime are in the spool, and the next start has to find them there. */
 async function killWhileCutOff(stage: Stage, all: Cast): Promise<void> {
   const { proxy, receiver } = all;
   proxy.cut();
@@ -112,7 +112,7 @@ async function killWhileCutOff(stage: Stage, all: Cast): Promise<void> {
 
 /** The database has everything that the process holds. */
 function untilDirect({ receiver }: Cast): Promise<void> {
-  return demand(async () => !(await receiver.isOnDetour()), {
+  return demand(async () => !(await receiver.isSpooling()), {
     withinMs: STEP_MS_MAX,
     what: `${receiver.name} has replayed everything`,
   });

@@ -1,5 +1,5 @@
-// Clocks that are wrong or jump, of the processes and of the database. What counts is the database's time, it
-// never goes backwards for a check, and a signal is neither lost nor refused for any of it.
+// Wrong and jumping clocks of the processes and of the database. The database's time counts, it never goes backwards
+// for a check, and no signal is lost or rejected.
 import {
   chmodSync,
   existsSync,
@@ -27,12 +27,12 @@ const LIBRARIES = [
 ];
 const CHECKS = 120;
 const PER_SECOND = 60;
-/** How far the logged time may be from the time between sending and answer, on the true clock. */
+/** How far the logged time may be from the time between request and response, on the true clock. */
 const OFF_MS_MAX = 1_500;
-/** The library looks at its file once a second. */
+/** The library reads its file once a second. */
 const NOTICED_MS = 2_000;
 
-/** What is done to a process's clock, in seconds beside the true time. */
+/** Offset of a process's clock in seconds. */
 const STEPS = [2, -300, 600, 0];
 
 export const clocks: Scenario = {
@@ -42,7 +42,7 @@ export const clocks: Scenario = {
     const library = LIBRARIES.find((path) => existsSync(path));
     if (library === undefined) return { skipped: "libfaketime is not installed (apt-get install faketime)" };
     const folder = mkdtempSync(join(tmpdir(), "overdue-clock-"));
-    // The database's user has to get at it.
+    // The database's user needs access.
     chmodSync(folder, 0o755);
     const remove = () => rmSync(folder, { recursive: true, force: true });
     process.once("exit", remove);
@@ -75,7 +75,7 @@ class FakeClock {
     this.set(0);
   }
 
-  /** Seconds beside the true time. */
+  /** Offset in seconds. */
   set(seconds: number): void {
     writeFileSync(this.#path, `${seconds < 0 ? "" : "+"}${seconds}.0\n`, { mode: 0o644 });
   }
@@ -123,7 +123,7 @@ async function play(stage: Stage, databaseClock: FakeClock): Promise<Result> {
   for (const [index, { name }] of [skewed, plain].entries()) {
     const rows = back[index] ?? 0;
     if (rows <= (replayed[index] ?? 0)) continue;
-    complaints.push(`${rows} log rows by way of ${name} are older than a row before them`);
+    complaints.push(`${rows} log rows received by ${name} are older than a previous row`);
   }
   return {
     ...found,
@@ -137,13 +137,13 @@ async function step(
   { clock, whose, lastsMs }: { clock: FakeClock; whose: string; lastsMs: number },
 ): Promise<void> {
   for (const seconds of STEPS) {
-    run.say(`${whose} clock is ${seconds} s beside the true time`);
+    run.say(`${whose} clock is off by ${seconds} s`);
     clock.set(seconds);
     await sleep(NOTICED_MS + lastsMs);
   }
 }
 
-/** While only a process's clock was wrong, the logged times must be true. */
+/** While only a process's clock was wrong, the logged times must be correct. */
 async function farFromTruth(stage: Stage): Promise<string[]> {
   const rows = await stage.withClient(
     async (client) => (await client.query<{ ua: string; at: Date }>("select ua, at from pings")).rows,
@@ -158,12 +158,12 @@ async function farFromTruth(stage: Stage): Promise<string[]> {
     farthestMs = Math.max(farthestMs, entry.sentAt - at, at - entry.sentAt - entry.ms);
   }
   if (seen === 0) return ["no signal could be compared with the true time"];
-  return farthestMs > OFF_MS_MAX ? [`a logged time is ${farthestMs} ms beside the true one`] : [];
+  return farthestMs > OFF_MS_MAX ? [`a logged time is off by ${farthestMs} ms`] : [];
 }
 
 /**
- * How many log rows are older than a row before them in the order of n, by the port they came in through. What is
- * recorded directly never is; what took a detour keeps the time at which it was received, and may be.
+ * Number of log rows that are older than a previous row in the order of n, by port. Directly recorded rows never are;
+ * spooled signals keep their receive time, and may be.
  */
 async function backwards(stage: Stage, ports: readonly number[]): Promise<number[]> {
   const rows = await stage.withClient(

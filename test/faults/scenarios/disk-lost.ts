@@ -1,12 +1,12 @@
-// A process that receives is destroyed with its disk, and on the disk what only it had: its time counts as blind, so
-// nobody is alarmed, the operator is told, and alerts go on without it. Then again, but its disk comes back: the alarms
-// that its absence caused are taken back.
+// A receiving process is destroyed with its disk and the signals that only it had: the time counts as blind, so no
+// alert is sent, the admin is notified, and alerts continue without it. Then again, but its disk comes back: the
+// alerts caused by its absence are retracted.
 import { rmSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AlertReceiver, type Arrival } from "../alerts/alert-receiver.ts";
-import { countFalse, readFlips, readNoticed, toldOf } from "../alerts/alert-verdict.ts";
-import { addChannel, addCrowd, expectBetween, type Member } from "../alerts/crowd.ts";
-import { makeBoth, signalAll, signalUntilTaken } from "../alerts/house.ts";
+import { countFalse, readFlips, readNoticed, notificationsOf } from "../alerts/alert-verdict.ts";
+import { addChannel, addWatchedChecks, expectBetween, type WatchedCheck } from "../alerts/watched-checks.ts";
+import { makeBoth, signalAll, signalUntilTaken } from "../alerts/alert-processes.ts";
 import { conclude } from "../conclusion.ts";
 import { bySize, type Figures, type Run, type Scenario } from "../scenario.ts";
 import { isAcknowledged } from "../signals/send.ts";
@@ -18,11 +18,11 @@ import { onStage, type Stage } from "../stage/stage.ts";
 import { demand, until } from "../waiting.ts";
 
 export type DiskPlan = {
-  /** Checks whose signals lie on the disk, as many that are silent, and those that fall silent afterwards. */
+  /** Checks whose signals are on the disk, as many without signals, and those whose pings are missing afterwards. */
   held: number;
   afterwards: number;
   channels: number;
-  /** After this a process without a sign of life is given up; ten minutes unless it is set. */
+  /** After this time without a heartbeat a process is given up; ten minutes unless it is set. */
   leaseMs: number;
   /** Whether the disk comes back in the end. */
   comesBack: boolean;
@@ -36,11 +36,11 @@ const PLANS: Record<Run["size"], DiskPlan> = {
 
 const GRACE_SECONDS = 5;
 const STEP_MS_MAX = 240_000;
-const OPERATOR = "operator";
+const ADMIN = "admin";
 
 export const diskLost: Scenario = {
   name: "disk-lost",
-  about: "one of two that receive destroyed with its disk; and one that is given up and comes back",
+  about: "one of two receivers destroyed with its disk; and one that is given up and comes back",
   run: async (run) => {
     const plan = bySize(run, PLANS);
     const receiver = await AlertReceiver.start();
@@ -59,7 +59,7 @@ type Play = { plan: DiskPlan; receiver: AlertReceiver };
 type Cast = { doomed: PingProcess; other: PingProcess; proxy: DatabaseProxy };
 type Found = { figures: Figures; complaints: string[]; forgiven: Set<string> };
 
-/** Both parts on a stage of their own; what does not hold is told, and nothing is judged of the signals. */
+/** Both parts on separate stages; violations are reported, and the signals are not evaluated. */
 export async function playDiskLost(stage: Stage, { plan, receiver }: Play): Promise<Found> {
   const all = await start(stage, { plan, receiver });
   const found = await destroy(stage, { plan, receiver, all });
@@ -82,10 +82,10 @@ async function start(stage: Stage, { plan, receiver }: Play): Promise<Cast> {
     environment,
   });
   const other = await stage.receiver({ name: "other", spool: "other-disk", environment });
-  const operatorChannel = await addChannel(stage, { receiver, name: OPERATOR });
+  const adminChannel = await addChannel(stage, { receiver, name: ADMIN });
   const both = await makeBoth(stage, {
     name: "sweeper-and-notifier",
-    environment: { OVERDUE_ADMIN_CHANNEL: operatorChannel },
+    environment: { OVERDUE_ADMIN_CHANNEL: adminChannel },
   });
   await Promise.all([doomed.start(), other.start(), both.startInner()]);
   return { doomed, other, proxy };
@@ -95,15 +95,15 @@ type Part = Play & { all: Cast };
 
 async function destroy(stage: Stage, { plan, receiver, all }: Part): Promise<Found> {
   const { held: count, channels, leaseMs } = plan;
-  const crowd = await addCrowd(stage, {
+  const watched = await addWatchedChecks(stage, {
     receiver,
     count: 2 * count + plan.afterwards,
     channels,
     graceSeconds: GRACE_SECONDS,
   });
-  const held = crowd.slice(0, count);
-  const silent = crowd.slice(count, 2 * count);
-  const afterwards = crowd.slice(2 * count);
+  const held = watched.slice(0, count);
+  const silent = watched.slice(count, 2 * count);
+  const afterwards = watched.slice(2 * count);
   await signalUntilTaken(stage, held, { port: all.doomed.port });
   await untilSettled(stage, { atOnce: stage.run.size !== "full" });
   const { forgiven, cutAt } = await cutOff(stage, {
@@ -115,12 +115,14 @@ async function destroy(stage: Stage, { plan, receiver, all }: Part): Promise<Fou
       await expectBetween(stage, silent, within);
     },
   });
-  stage.run.say(`${forgiven.size} signals were promised by a process that is destroyed now, with its disk`);
+  stage.run.say(
+    `${forgiven.size} signals were acknowledged by a process that is now destroyed with its disk`,
+  );
   rmSync(stage.subfolder("disk"), { recursive: true, force: true });
   await untilLost(stage, { cutAt, leaseMs });
   await expectSoon(stage, afterwards);
   const due = [...held, ...silent];
-  await until(() => isAllTold(stage, { receiver, due, afterwards, channels }), {
+  await until(() => isAllNotified(stage, { receiver, due, afterwards, channels }), {
     withinMs: STEP_MS_MAX,
     pollMs: 500,
   });
@@ -128,19 +130,19 @@ async function destroy(stage: Stage, { plan, receiver, all }: Part): Promise<Fou
   const noticed = await readNoticed(stage, due);
   const figures: Figures = {
     on_the_disk: forgiven.size,
-    false_alarms: await countFalse(stage, { arrivals, crowd: due }),
+    false_alarms: await countFalse(stage, { arrivals, watched: due }),
     notices: noticed.notices,
     unnoticed: due.filter(({ checkId }) => noticed.timesByCheck.get(checkId) !== 1).length,
     owed: afterwards.length,
-    lost: afterwards.length - toldOf(arrivals, afterwards).size,
-    operator_told: arrivals.filter(isAboutLoss).length,
+    lost: afterwards.length - notificationsOf(arrivals, afterwards).size,
+    admin_notified: arrivals.filter(isAboutLoss).length,
   };
   return { figures, complaints: complaintsOf(figures, plan), forgiven };
 }
 
-type CutOff = { all: Cast; signalling: readonly Member[]; expect: (now: number) => Promise<void> };
+type CutOff = { all: Cast; signalling: readonly WatchedCheck[]; expect: (now: number) => Promise<void> };
 
-/** Cuts the process off from its database, lets it promise what it cannot record, and kills it. */
+/** Cuts the process off from its database, lets it acknowledge signals it cannot record, and kills it. */
 async function cutOff(
   stage: Stage,
   { all, signalling, expect }: CutOff,
@@ -150,7 +152,7 @@ async function cutOff(
   all.proxy.cut();
   const entries = await signalAll(stage, signalling, { port: all.doomed.port });
   const refused = entries.filter((entry) => !isAcknowledged(entry)).length;
-  if (refused > 0) throw new Error(`${refused} of ${entries.length} signals were refused by a spool`);
+  if (refused > 0) throw new Error(`${refused} of ${entries.length} signals were rejected by a spool`);
   await all.doomed.kill();
   return { forgiven: new Set(entries.map(({ marker }) => marker)), cutAt };
 }
@@ -163,64 +165,68 @@ function untilLost(stage: Stage, { cutAt, leaseMs }: { cutAt: number; leaseMs: n
   );
 }
 
-/** Silence from now on, with nothing that could excuse it. */
-async function expectSoon(stage: Stage, crowd: readonly Member[]): Promise<void> {
+/** Pings are missing from now on, without an excuse. */
+async function expectSoon(stage: Stage, watched: readonly WatchedCheck[]): Promise<void> {
   const deadlineAt = (await stage.withClient(databaseNow)) + 1_000 + GRACE_SECONDS * 1_000;
-  await expectBetween(stage, crowd, { from: deadlineAt, to: deadlineAt, graceSeconds: GRACE_SECONDS });
+  await expectBetween(stage, watched, { from: deadlineAt, to: deadlineAt, graceSeconds: GRACE_SECONDS });
 }
 
 type Telling = {
   receiver: AlertReceiver;
-  due: readonly Member[];
-  afterwards: readonly Member[];
+  due: readonly WatchedCheck[];
+  afterwards: readonly WatchedCheck[];
   channels: number;
 };
 
-async function isAllTold(stage: Stage, { receiver, due, afterwards, channels }: Telling): Promise<boolean> {
+async function isAllNotified(
+  stage: Stage,
+  { receiver, due, afterwards, channels }: Telling,
+): Promise<boolean> {
   const { arrivals } = receiver;
-  const isDone = arrivals.some(isAboutLoss) && toldOf(arrivals, afterwards).size === afterwards.length;
-  // Alarms that should not be are an end, too.
-  if (toldOf(arrivals, due).size > 0) return isDone;
+  const isDone =
+    arrivals.some(isAboutLoss) && notificationsOf(arrivals, afterwards).size === afterwards.length;
+  // A false alert ends the wait, too.
+  if (notificationsOf(arrivals, due).size > 0) return isDone;
   const { timesByCheck } = await readNoticed(stage, due);
   if (timesByCheck.size < due.length) return false;
   if (stage.run.size !== "full") await skipFolding(stage);
-  const told = new Set(arrivals.filter(({ what }) => what === "notice").map(({ channel }) => channel));
-  told.delete(OPERATOR);
-  return isDone && told.size === channels;
+  const notified = new Set(arrivals.filter(({ what }) => what === "notice").map(({ channel }) => channel));
+  notified.delete(ADMIN);
+  return isDone && notified.size === channels;
 }
 
 function isAboutLoss({ channel, body }: Arrival): boolean {
-  return channel === OPERATOR && body.includes("considered lost");
+  return channel === ADMIN && body.includes("considered lost");
 }
 
 function complaintsOf(found: Figures, { channels }: DiskPlan): string[] {
   const complaints: string[] = [];
-  const { false_alarms = 0, unnoticed = 0, notices = 0, lost = 0, operator_told = 0 } = found;
-  if (false_alarms > 0) complaints.push(`${false_alarms} checks were alarmed about for the loss of a disk`);
-  if (unnoticed > 0) complaints.push(`${unnoticed} checks that could not be watched are not in one notice`);
+  const { false_alarms = 0, unnoticed = 0, notices = 0, lost = 0, admin_notified = 0 } = found;
+  if (false_alarms > 0) complaints.push(`${false_alarms} checks raised an alert because of the lost disk`);
+  if (unnoticed > 0) complaints.push(`${unnoticed} checks that could not be monitored are not in one notice`);
   if (notices !== channels) complaints.push(`${notices} notices to ${channels} channels`);
-  if (lost > 0) complaints.push(`${lost} checks fell silent after the loss, and nobody was told`);
-  if (operator_told === 0) complaints.push("the operator was not told of the loss");
+  if (lost > 0) complaints.push(`${lost} checks without a ping after the loss raised no alert`);
+  if (admin_notified === 0) complaints.push("the admin was not notified of the loss");
   return complaints;
 }
 
-/** Signals that came early lie on the disk; what they had put off goes off while the disk is away. */
+/** Early signals are on the disk; the deadlines they had postponed fire while the disk is missing. */
 async function comeBack(
   stage: Stage,
   { plan, receiver, all }: Part,
 ): Promise<{ figures: Figures; complaints: string[] }> {
   const { held: count, channels, leaseMs } = plan;
-  const crowd = await addCrowd(stage, { receiver, count, channels, graceSeconds: GRACE_SECONDS });
+  const watched = await addWatchedChecks(stage, { receiver, count, channels, graceSeconds: GRACE_SECONDS });
   all.proxy.heal();
   await all.doomed.start();
-  await signalUntilTaken(stage, crowd, { port: all.doomed.port });
+  await signalUntilTaken(stage, watched, { port: all.doomed.port });
   // Well after it has been given up, so that nothing is blind then.
   const afterMs = leaseMs + 8_000 + GRACE_SECONDS * 1_000;
   const { cutAt } = await cutOff(stage, {
     all,
-    signalling: crowd,
+    signalling: watched,
     expect: async (now) => {
-      await expectBetween(stage, crowd, {
+      await expectBetween(stage, watched, {
         from: now + afterMs,
         to: now + afterMs,
         graceSeconds: GRACE_SECONDS,
@@ -228,21 +234,22 @@ async function comeBack(
     },
   });
   await untilLost(stage, { cutAt, leaseMs });
-  const isTold = (what: Arrival["what"]) => () =>
-    [...toldOf(receiver.arrivals, crowd).values()].filter((told) => told.some((one) => one.what === what))
-      .length === count;
-  await until(isTold("down"), { withinMs: STEP_MS_MAX, pollMs: 500 });
+  const isNotified = (what: Arrival["what"]) => () =>
+    [...notificationsOf(receiver.arrivals, watched).values()].filter((notified) =>
+      notified.some((one) => one.what === what),
+    ).length === count;
+  await until(isNotified("down"), { withinMs: STEP_MS_MAX, pollMs: 500 });
   stage.run.say("the disk comes back");
   await sleep(1_000);
   all.proxy.heal();
   await all.doomed.start();
-  await until(isTold("up"), { withinMs: STEP_MS_MAX, pollMs: 500 });
-  const flips = await readFlips(stage, crowd);
-  const told = toldOf(receiver.arrivals, crowd);
+  await until(isNotified("up"), { withinMs: STEP_MS_MAX, pollMs: 500 });
+  const flips = await readFlips(stage, watched);
+  const notified = notificationsOf(receiver.arrivals, watched);
   const figures: Figures = {
-    alarmed: [...told.values()].filter((of) => of.some(({ what }) => what === "down")).length,
-    taken_back: flips.filter(({ to, isTakenBack }) => to === "down" && isTakenBack).length,
-    corrected: [...told.values()].filter((of) => of.at(-1)?.what === "up").length,
+    alarmed: [...notified.values()].filter((of) => of.some(({ what }) => what === "down")).length,
+    retracted: flips.filter(({ to, isRetracted }) => to === "down" && isRetracted).length,
+    corrected: [...notified.values()].filter((of) => of.at(-1)?.what === "up").length,
   };
   const complaints = Object.entries(figures)
     .filter(([, value]) => value !== count)

@@ -1,5 +1,5 @@
-// The database is replaced under load by one that lacks the newest commits: a standby that was a second behind,
-// or an older backup. What was acknowledged lately is given again; what is older is on record as lost time.
+// The database is replaced under load by one that lacks the newest commits: a standby that was a second behind, or an
+// older backup. Recently acknowledged signals are sent again; older ones are recorded as a monitoring gap.
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
@@ -21,18 +21,18 @@ const CHECKS = 300;
 const PER_SECOND = 100;
 const LAG_MS = 1_000;
 const SETTLE_MS = 5_000;
-/** For how long a process remembers what was confirmed; see src/intake/batches/replay.ts. */
+/** How long a process keeps confirmed batches; see src/intake/batches/replay.ts. */
 const REMEMBERED_MS = 60_000;
 
 export const failover: Scenario = {
   name: "failover",
-  about: "a standby one second behind is promoted under load; what it lacks is given again",
+  about: "a standby one second behind is promoted under load; missing batches are sent again",
   run: (run) => onStage(run, { checks: CHECKS }, promoteStandby),
 };
 
 export const restore: Scenario = {
   name: "restore",
-  about: "an older backup takes the place of the database under load; what is remembered is given again",
+  about: "an older backup replaces the database under load; recent batches are sent again",
   run: (run) => {
     const ageMs = bySize(run, { full: 30_000, quick: 10_000, tiny: 5_000 });
     return onStage(run, { checks: CHECKS }, (stage) => restoreBackup(stage, ageMs));
@@ -41,7 +41,7 @@ export const restore: Scenario = {
 
 export const restoreOld: Scenario = {
   name: "restore-old",
-  about: "a backup older than anybody remembers: what cannot be given again is on record as blind",
+  about: "a backup older than any kept batch: the missing time is recorded as blind",
   run: (run) => onStage(run, { checks: CHECKS }, (stage) => restoreBackup(stage, REMEMBERED_MS + 30_000)),
 };
 
@@ -85,7 +85,7 @@ async function promoteStandby(stage: Stage): Promise<Result> {
   proxy.redirect(standby.port);
   await sleep(SETTLE_MS);
   await load.stop();
-  const complaints = behindMs > 0 ? [] : ["the standby was not behind, so nothing was shown"];
+  const complaints = behindMs > 0 ? [] : ["the standby was not behind, so the run proves nothing"];
   return conclude(stage, { figures: { behind_ms: behindMs }, complaints });
 }
 
@@ -95,7 +95,7 @@ async function restoreBackup(stage: Stage, ageMs: number): Promise<Result> {
   const folder = join(stage.folder, "backup");
   const copiedAt = Date.now();
   await copyCluster(stage.postgres, folder);
-  stage.run.say(`a backup is made, and in ${ageMs / 1_000} s it will be all there is`);
+  stage.run.say(`a backup is taken and restored in ${ageMs / 1_000} s`);
   await sleep(ageMs);
   const crashedAt = Date.now();
   await stage.postgres.crash();
@@ -116,11 +116,11 @@ async function restoreBackup(stage: Stage, ageMs: number): Promise<Result> {
   if (beyond.markers.size === 0) return result;
   const blind = await stage.withClient(readBlind);
   const isOnRecord = blind.some(({ from, to }) => from <= beyond.until && (to ?? Infinity) >= copiedAt);
-  const complaint = "signals that nobody could give again are lost, and their time is not on record as blind";
+  const complaint = "signals that could not be sent again are lost, and their time is not recorded as blind";
   return isOnRecord ? result : { ...result, complaints: [...result.complaints, complaint] };
 }
 
-/** What was confirmed after the backup, and too long before the crash to be remembered. */
+/** Confirmed after the backup, and too long before the crash to be kept. */
 async function beyondMemory(
   stage: Stage,
   { copiedAt, crashedAt }: { copiedAt: number; crashedAt: number },

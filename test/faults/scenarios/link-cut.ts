@@ -1,5 +1,5 @@
 // The link to the database breaks around a COMMIT: before it arrives, after it has been applied, or so that it
-// arrives when nobody waits for it any more. Whatever the process believes, each signal is there once.
+// arrives after the timeout. In every case, each signal is recorded once.
 import { setTimeout as sleep } from "node:timers/promises";
 import { chanceFrom } from "../chance.ts";
 import { conclude } from "../conclusion.ts";
@@ -17,7 +17,7 @@ type Plan = {
   checks: number;
   /** The longest pause between two faults. */
   pauseMsMax: number;
-  /** How long the whole link is away, broken and then silent. */
+  /** How long the whole link is down, broken and then unresponsive. */
   awayMs: number;
 };
 
@@ -27,15 +27,16 @@ const PLANS: Record<Run["size"], Plan> = {
   tiny: { rounds: 1, perSecond: 100, checks: 200, pauseMsMax: 500, awayMs: 1_500 },
 };
 
-/** A batch is committed many times a second, so this is long. */
+/** Many batches are committed per second, so this is long. */
 const STRIKE_MS_MAX = 30_000;
 const DIRECT_MS_MAX = 30_000;
-/** Less than the second after which a process turns to its spool. */
+/** Less than the second after which a process uses its spool. */
 const SILENCE_MS = 500;
 
 export const linkCut: Scenario = {
   name: "link-cut",
-  about: "the link to the database cut around COMMIT: applied, not applied, applied late; kill -9 in silence",
+  about:
+    "the link to the database cut around COMMIT: applied, not applied, applied late; kill -9 while it is unresponsive",
   run: (run) => {
     const plan = bySize(run, PLANS);
     return onStage(run, { checks: plan.checks }, (stage) => play(stage, plan));
@@ -61,7 +62,8 @@ async function play(stage: Stage, plan: Plan): Promise<Result> {
     for (const fault of COMMIT_FAULTS) {
       await sleep(chance.between(100, plan.pauseMsMax));
       if (await strike(proxy, fault)) cuts += 1;
-      else complaints.push(`no COMMIT of a batch came by within ${STRIKE_MS_MAX / 1_000} s (${fault})`);
+      else
+        complaints.push(`no COMMIT of a batch was intercepted within ${STRIKE_MS_MAX / 1_000} s (${fault})`);
     }
     for (const begin of [() => proxy.cut(), () => proxy.silence()]) {
       begin();
@@ -69,21 +71,21 @@ async function play(stage: Stage, plan: Plan): Promise<Result> {
       proxy.heal();
       await sleep(chance.between(100, plan.pauseMsMax));
     }
-    // What was spooled is replayed sooner when less follows.
+    // Spooled signals are replayed sooner if fewer follow.
     load.pace(plan.perSecond / 5);
-    await until(async () => !(await receiver.isOnDetour()), { withinMs: DIRECT_MS_MAX });
+    await until(async () => !(await receiver.isSpooling()), { withinMs: DIRECT_MS_MAX });
     load.pace(plan.perSecond);
     await killInSilence({ proxy, receiver });
     const { acknowledged, refused } = load.counts();
-    run.say(`round ${round} of ${plan.rounds}: ${acknowledged} acknowledged, ${refused} refused`);
+    run.say(`round ${round} of ${plan.rounds}: ${acknowledged} acknowledged, ${refused} rejected`);
   }
   await load.stop();
   return conclude(stage, { figures: { cuts, rounds: plan.rounds }, complaints, watch });
 }
 
 /**
- * Nothing is heard from the database, and before anybody has noticed the process is killed. Whoever was answered
- * in that moment was promised too much.
+ * The database does not respond, and the process is killed before it notices. A signal acknowledged at that time
+ * would be lost.
  */
 async function killInSilence(at: { proxy: DatabaseProxy; receiver: PingProcess }): Promise<void> {
   const { proxy, receiver } = at;

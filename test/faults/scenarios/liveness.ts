@@ -1,6 +1,6 @@
-// More pings wait than can be stored: the database stops or stalls and there is no spool, the spool becomes full, or a
-// stranger sends pipelined requests. Pings may be refused; the process must go on answering, and recover by itself.
-// Whether /healthz answers is asked all the time, as in every scenario: see stage/health-probe.ts.
+// More pings wait than can be stored: the database stops or stalls without a spool, the spool becomes full, or a
+// client sends pipelined requests for unknown checks. Pings may be rejected; the process must keep responding, and
+// recover without a restart. /healthz is requested continuously, as in every scenario: see stage/health-probe.ts.
 import { randomBytes, randomUUID } from "node:crypto";
 import { Agent } from "node:http";
 import { connect } from "node:net";
@@ -15,25 +15,25 @@ import { warmUp } from "../stage/warm-up.ts";
 import { until } from "../waiting.ts";
 
 const CHECKS = 50;
-/** A bound for what hangs. */
+/** A time limit. */
 const RECOVERED_MS_MAX = 60_000;
 const BODY_BYTES = 9_000;
 
 type Cast = { stage: Stage; proxy: DatabaseProxy; receiver: PingProcess; complaints: string[] };
 type Part = (cast: Cast) => Promise<void>;
 
-const CROWD = { full: 700, quick: 700, tiny: 700 };
+const CONNECTIONS = { full: 700, quick: 700, tiny: 700 };
 const OUTAGES_MS: Record<Run["size"], readonly number[]> = {
   full: [2_000, 3_000, 5_000, 7_000],
   quick: [2_000, 5_000],
   tiny: [2_500],
 };
 
-/** The database is stopped while as many as 700 connections send at once. */
+/** The database is stopped while 700 connections send at once. */
 const databaseStopped: Part = async (cast) => {
   for (const outageMs of bySize(cast.stage.run, OUTAGES_MS)) {
     cast.proxy.cut();
-    await crowd(cast, { connections: bySize(cast.stage.run, CROWD), ms: outageMs });
+    await sendFromMany(cast, { connections: bySize(cast.stage.run, CONNECTIONS), ms: outageMs });
     cast.proxy.heal();
     await recovered(cast);
   }
@@ -53,7 +53,7 @@ const databaseStalled: Part = async (cast) => {
   await load.stop();
 };
 
-/** The database stays away until the spool is full. */
+/** The database stays unavailable until the spool is full. */
 const spoolFills: Part = async (cast) => {
   const { stage, receiver, proxy, complaints } = cast;
   await warmUp(stage, [receiver]);
@@ -61,15 +61,18 @@ const spoolFills: Part = async (cast) => {
   const isFull = await until(async () => (await sendTogether(cast, { count: 700 })) < 700, {
     withinMs: RECOVERED_MS_MAX,
   });
-  if (!isFull) complaints.push("the spool did not become full, so nothing was shown");
-  await crowd(cast, { connections: 700, ms: bySize(stage.run, { full: 7_000, quick: 4_000, tiny: 2_500 }) });
+  if (!isFull) complaints.push("the spool did not become full, so the run proves nothing");
+  await sendFromMany(cast, {
+    connections: 700,
+    ms: bySize(stage.run, { full: 7_000, quick: 4_000, tiny: 2_500 }),
+  });
   proxy.heal();
 };
 
 const STRANGER = { connections: 100, perConnection: 300 };
 
 /** 30,000 pipelined requests for checks that do not exist, on 100 connections. */
-const strangerPipelines: Part = async ({ stage, receiver, complaints }) => {
+const unknownPipelines: Part = async ({ stage, receiver, complaints }) => {
   const rounds = bySize(stage.run, { full: 5, quick: 2, tiny: 1 });
   for (let round = 0; round < rounds; round += 1) {
     const answers = await Promise.all(
@@ -81,7 +84,7 @@ const strangerPipelines: Part = async ({ stage, receiver, complaints }) => {
   }
 };
 
-/** Sends requests without waiting; resolves with how many answers came before the connection ended. */
+/** Sends requests without waiting; resolves with the number of responses before the connection ended. */
 function pipeline(port: number, count: number): Promise<number> {
   const requests = Array.from(
     { length: count },
@@ -98,14 +101,17 @@ function pipeline(port: number, count: number): Promise<number> {
   });
 }
 
-/** Keeps so many pings under way for a while. */
-async function crowd(cast: Cast, { connections, ms }: { connections: number; ms: number }): Promise<void> {
+/** Keeps this many pings in flight for a while. */
+async function sendFromMany(
+  cast: Cast,
+  { connections, ms }: { connections: number; ms: number },
+): Promise<void> {
   const untilMs = performance.now() + ms;
   do await sendTogether(cast, { count: connections });
   while (performance.now() < untilMs);
 }
 
-/** Sends pings on as many connections; returns how many were acknowledged. */
+/** Sends pings on this many connections; returns how many were acknowledged. */
 async function sendTogether({ stage, receiver }: Cast, { count }: { count: number }): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: count });
   const { maker } = stage.ledger;
@@ -121,15 +127,15 @@ async function sendTogether({ stage, receiver }: Cast, { count }: { count: numbe
   return entries.filter(isAcknowledged).length;
 }
 
-/** Takes a ping again without having been restarted. */
+/** The process accepts a ping again without having been restarted. */
 async function recovered(cast: Cast): Promise<void> {
   const isBack = await until(async () => (await sendTogether(cast, { count: 1 })) === 1, {
     withinMs: RECOVERED_MS_MAX,
   });
-  if (!isBack) cast.complaints.push("pings are refused although the database is back");
+  if (!isBack) cast.complaints.push("pings are rejected although the database is back");
 }
 
-/** Plays one part on a stage, and judges what became of the pings. */
+/** Runs one part on a stage, and evaluates the pings. */
 async function play(stage: Stage, { part, spool }: { part: Part; spool: boolean }): Promise<Found> {
   const proxy = await stage.proxy();
   const receiver = await stage.receiver({
@@ -143,17 +149,18 @@ async function play(stage: Stage, { part, spool }: { part: Part; spool: boolean 
   const cast = { stage, proxy, receiver, complaints };
   await part(cast);
   await recovered(cast);
-  if (!receiver.isRunning || receiver.pid !== pid) complaints.push(`it has ended:\n${receiver.logTail()}`);
-  // With hundreds of senders on the same machine, the sender is late, too.
+  if (!receiver.isRunning || receiver.pid !== pid)
+    complaints.push(`the process has ended:\n${receiver.logTail()}`);
+  // With hundreds of senders on the same machine, the sender is slow, too.
   const found = await conclude(stage, { complaints, mayRefuse: () => true, mayBeSlow: true });
   const code = await receiver.terminate();
-  if (code !== 0) found.complaints.push(`it stopped with exit code ${code}`);
+  if (code !== 0) found.complaints.push(`the process stopped with exit code ${code}`);
   return found;
 }
 
-/** By the name of the scenario; for the short version, too. */
+/** By the name of the scenario; also for the short version. */
 export const LIVENESS: Readonly<Record<string, { about: string; play: (stage: Stage) => Promise<Found> }>> = {
-  "crowd-stopped": {
+  "connections-stopped": {
     about: "the database stopped for seconds while 700 connections send, and no spool",
     play: (stage) => play(stage, { part: databaseStopped, spool: false }),
   },
@@ -165,9 +172,9 @@ export const LIVENESS: Readonly<Record<string, { about: string; play: (stage: St
     about: "the spool becomes full while 700 connections send",
     play: (stage) => play(stage, { part: spoolFills, spool: true }),
   },
-  stranger: {
+  "unknown-uuids": {
     about: "30,000 pipelined pings for unknown UUIDs on 100 connections",
-    play: (stage) => play(stage, { part: strangerPipelines, spool: false }),
+    play: (stage) => play(stage, { part: unknownPipelines, spool: false }),
   },
 };
 

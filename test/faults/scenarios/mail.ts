@@ -1,5 +1,5 @@
-// Signals by mail while the database crashes, the link is cut and the process is killed: a 250 is the same promise as
-// a 200.
+// Signals by email while the database crashes, the link is cut and the process is killed: a 250 guarantees the same
+// as a 200.
 import { setTimeout as sleep } from "node:timers/promises";
 import { mailClient, type MailClient } from "../../smtp/client.ts";
 import { type Chance, chanceFrom } from "../chance.ts";
@@ -28,17 +28,17 @@ const PLANS: Record<Run["size"], Plan> = {
 };
 
 const DOMAIN = "ping.faults.example";
-/** Every so many messages go to several checks, so many of them. */
+/** One in this many messages has several recipients, this many. */
 const SEVERAL_EVERY = 4;
 const SEVERAL = 3;
 const START_MS_MAX = 60_000;
 const RECONNECT_MS = 50;
-/** As HTTP says the same: recorded, put off, and no answer at all. */
+/** The corresponding HTTP statuses: recorded, deferred, and no response. */
 const STATUS_OF: Readonly<Record<string, number>> = { "250": 200, "421": 0, "450": 503, "451": 503 };
 
 export const mail: Scenario = {
   name: "mail",
-  about: "signals by mail through a crash of the database, a cut link and kill -9 in the middle of messages",
+  about: "pings by email through a crash of the database, a cut link and kill -9 in the middle of messages",
   run: (run) => {
     const plan = bySize(run, PLANS);
     return onStage(run, { checks: plan.checks }, (stage) => play(stage, plan));
@@ -84,15 +84,15 @@ async function play(stage: Stage, { rounds, senders }: Plan): Promise<Result> {
   sending.isOver = true;
   await Promise.all(all);
   const { messages, acknowledged, slowestMs } = sending;
-  const complaints = acknowledged === 0 ? ["no mail was acknowledged, so nothing was shown"] : [];
+  const complaints = acknowledged === 0 ? ["no email was acknowledged, so the run proves nothing"] : [];
   const found = await conclude(stage, {
     figures: { messages, mail_acknowledged: acknowledged, mail_slowest_ms: slowestMs, kills: rounds * 3 },
     complaints,
     mayRefuse: () => true,
   });
   const several = await judgeSeveral(stage, sending.several);
-  if (several.acknowledged === 0) found.complaints.push("no mail to several checks was acknowledged");
-  if (several.lost > 0) found.complaints.push(`${several.lost} lost of mails to several checks`);
+  if (several.acknowledged === 0) found.complaints.push("no email to several checks was acknowledged");
+  if (several.lost > 0) found.complaints.push(`${several.lost} lost of emails to several checks`);
   if (several.duplicated > 0) found.complaints.push(`${several.duplicated} duplicated of the same`);
   return {
     tally: addTallies(found.tally, several),
@@ -101,7 +101,7 @@ async function play(stage: Stage, { rounds, senders }: Plan): Promise<Result> {
   };
 }
 
-/** A 250 to a mail for several checks promises each of them its signal, once. */
+/** A 250 for an email with several recipients acknowledges one signal for each of them. */
 async function judgeSeveral(stage: Stage, several: readonly Several[]): Promise<Tally> {
   const rows = await stage.withClient(async (client) => {
     const text =
@@ -120,7 +120,7 @@ async function judgeSeveral(stage: Stage, several: readonly Several[]): Promise<
   return tally;
 }
 
-/** A message to several checks, and how it was answered. */
+/** A message with several recipients, and its reply. */
 type Several = { from: string; checkIds: readonly number[]; status: number };
 type SeveralRow = { ua: string; check_id: string; times: number };
 const SEVERAL_UA = "Email from several-";
@@ -131,12 +131,12 @@ async function killAndRestart(receiver: PingProcess): Promise<void> {
   await receiver.listening(START_MS_MAX);
 }
 
-/** Senders that go on, whatever becomes of their connections. */
+/** Senders that continue after connection failures. */
 class Sending {
   isOver = false;
   messages = 0;
   acknowledged = 0;
-  /** The slowest dialogue that ended with an answer: four of them, and a message. */
+  /** The slowest dialogue that ended with a reply: four of them, and a message. */
   slowestMs = 0;
   readonly several: Several[] = [];
   readonly #stage: Stage;
@@ -165,7 +165,7 @@ class Sending {
     }
   }
 
-  /** False when the connection is of no use any more. */
+  /** False if the connection cannot be used any more. */
   async #sendNext(client: MailClient, chance: Chance): Promise<boolean> {
     this.messages += 1;
     const { targets } = this.#stage;

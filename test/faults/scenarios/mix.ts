@@ -1,5 +1,5 @@
-// The long mix: two processes under load, killed again and again at random moments, and a database that stops at
-// once and stays away for a while. In the end everything that was acknowledged has to be there, once.
+// The long mix: two processes under load, killed repeatedly at random times, and a database that crashes and stays
+// down for a while. In the end every acknowledged signal must be recorded once.
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Chance, chanceFrom } from "../chance.ts";
 import { conclude } from "../conclusion.ts";
@@ -13,7 +13,7 @@ import { WatermarkWatch } from "../stage/watermark-watch.ts";
 type Plan = {
   kills: number;
   outages: number;
-  /** How long the database stays away, least and most. */
+  /** How long the database stays down, minimum and maximum. */
   outageMs: readonly [number, number];
   /** Pauses between two kills, and between two outages. */
   killPauseMs: readonly [number, number];
@@ -54,7 +54,7 @@ const PLANS = {
 
 export const mix: Scenario = {
   name: "mix",
-  about: "load on two processes, kill -9 at random moments, and the database stopped at once and away",
+  about: "load on two processes, kill -9 at random moments, and crashes of the database",
   run: (run) => {
     const plan: Plan = bySize<Plan>(run, PLANS);
     return onStage(run, { checks: plan.checks }, (stage) => play(stage, plan));
@@ -93,17 +93,17 @@ function describeLoad(load: Load): string {
   const { sent, acknowledged, refused, unanswered, leftOut, slowestMs } = load.counts();
   return (
     `${sent} sent, ${acknowledged} acknowledged, ${refused} refused, ${unanswered} unanswered, ` +
-    `${leftOut} left out, slowest answer ${slowestMs} ms`
+    `${leftOut} skipped, slowest response ${slowestMs} ms`
   );
 }
 
-/** Returns for how long the database was away in all. */
+/** Returns how long the database was down in total. */
 async function stopDatabase(stage: Stage, plan: Plan, chance: Chance): Promise<number> {
   let awayMs = 0;
   for (let outage = 1; outage <= plan.outages; outage += 1) {
     await sleep(chance.between(...plan.outagePauseMs));
     const lastsMs = chance.between(...plan.outageMs);
-    stage.run.say(`outage ${outage} of ${plan.outages}: the database is away for ${lastsMs} ms`);
+    stage.run.say(`outage ${outage} of ${plan.outages}: the database is down for ${lastsMs} ms`);
     await stage.postgres.crash();
     await sleep(lastsMs);
     await stage.postgres.resume();
@@ -120,7 +120,7 @@ async function killProcesses(
   for (let kill = 1; kill <= plan.kills; kill += 1) {
     await sleep(chance.between(...plan.killPauseMs));
     const victim = chance.pick(processes);
-    // One that is still starting is killed as well: that, too, happens.
+    // A process that is still starting is killed as well, which happens in practice, too.
     await victim.kill();
     victim.launch();
     if (kill % 10 === 0 || kill === plan.kills) say(`kill ${kill} of ${plan.kills}`);

@@ -1,5 +1,6 @@
-// Thousands of alerts are owed at once while sweepers and notifiers are killed again and again, and some receivers are
-// slow, fail, or hang up. Everybody is told in the end, soon after the last kill, in order, and by one message each.
+// Thousands of alerts are due at once while sweepers and notifiers are killed repeatedly, and some receivers are
+// slow, fail, or disconnect. All notifications are delivered soon after the last kill, in order, and one message
+// each.
 import { setTimeout as sleep } from "node:timers/promises";
 import { AlertReceiver, type Manner } from "../alerts/alert-receiver.ts";
 import {
@@ -9,10 +10,10 @@ import {
   countRepeated,
   deliveryStates,
   readFlips,
-  toldOf,
+  notificationsOf,
 } from "../alerts/alert-verdict.ts";
-import { addCrowd, expectBetween, type Member } from "../alerts/crowd.ts";
-import { makeNotifier, makeSweeper, signalUntilTaken } from "../alerts/house.ts";
+import { addWatchedChecks, expectBetween, type WatchedCheck } from "../alerts/watched-checks.ts";
+import { makeNotifier, makeSweeper, signalUntilTaken } from "../alerts/alert-processes.ts";
 import { chanceFrom } from "../chance.ts";
 import { conclude } from "../conclusion.ts";
 import { bySize, type Figures, type Result, type Run, type Scenario } from "../scenario.ts";
@@ -23,14 +24,14 @@ import { onStage, type Stage } from "../stage/stage.ts";
 import { demand, until } from "../waiting.ts";
 
 type Plan = {
-  /** Checks that go down by silence, and channels that hear of them. */
+  /** Checks that go down because of missing pings, and their channels. */
   owed: number;
   channels: number;
-  /** Over how long they do. */
+  /** Time over which they do. */
   spreadMs: number;
   kills: number;
   killPauseMs: readonly [number, number];
-  /** So many of their first messages are failed, or hung up on, by the receivers that do. */
+  /** This many of their first messages fail, or are disconnected, at the receivers that do so. */
   failures: number;
 };
 
@@ -48,21 +49,20 @@ const PLANS = {
 } as const satisfies Record<Run["size"], Plan>;
 
 const GRACE_SECONDS = 60;
-/** Deadlines begin so long after they were written down. */
+/** Deadlines begin this long after they were stored. */
 const AHEAD_MS = 8_000;
-/** A part of the checks sends a signal in time, and another part comes up again while all this goes on. */
+/** Some of the checks send a signal in time, and others come up again during the test. */
 const IN_TIME_PART = 50;
 const RECOVER_PART = 10;
 const SLOW_MS = 400;
-/** What is promised: the last is told so long after the last kill. */
+/** The guarantee: the last notification arrives this long after the last kill. */
 const LAST_S_MAX = 120;
-/** After that it is waited for, so that what is only late is told apart from what is lost. */
+/** The test waits longer, to distinguish late from lost notifications. */
 const WAIT_MS_MAX = 300_000;
 
 export const owedKills: Scenario = {
   name: "owed-kills",
-  about:
-    "kill -9 of sweepers and notifiers again and again while alerts are owed; slow and failing receivers",
+  about: "repeated kill -9 of sweepers and notifiers while alerts are pending; slow and failing receivers",
   run: async (run) => {
     const plan = bySize<Plan>(run, PLANS);
     const receiver = await AlertReceiver.start();
@@ -76,28 +76,28 @@ export const owedKills: Scenario = {
 
 type Play = { plan: Plan; receiver: AlertReceiver };
 type Cast = { intake: PingProcess; sweepers: PingProcess[]; notifiers: PingProcess[] };
-type Crowd = { silent: Member[]; inTime: Member[]; recovering: Member[] };
+type WatchedGroups = { silent: WatchedCheck[]; inTime: WatchedCheck[]; recovering: WatchedCheck[] };
 
 async function play(stage: Stage, { plan, receiver }: Play): Promise<Result> {
   const cast = await start(stage);
-  const crowd = await gather(stage, { plan, receiver });
+  const watched = await gather(stage, { plan, receiver });
   await untilSettled(stage, { atOnce: stage.run.size !== "full" });
   receiver.behave("deaf");
   const now = await stage.withClient(databaseNow);
   const ends = { from: now + AHEAD_MS, to: now + AHEAD_MS + plan.spreadMs, graceSeconds: GRACE_SECONDS };
-  const deadlines = await expectBetween(stage, crowd.silent, ends);
-  await expectBetween(stage, crowd.inTime, ends);
-  await signalUntilTaken(stage, crowd.inTime, { port: cast.intake.port });
+  const deadlines = await expectBetween(stage, watched.silent, ends);
+  await expectBetween(stage, watched.inTime, ends);
+  await signalUntilTaken(stage, watched.inTime, { port: cast.intake.port });
   await sleep(Math.max(0, ends.from - (await stage.withClient(databaseNow))));
   await killWithFirst(stage, { cast, receiver });
-  misbehave(receiver, { crowd, failures: plan.failures });
+  misbehave(receiver, { watched, failures: plan.failures });
   const [lastKill] = await Promise.all([
     killAgainAndAgain(stage, { plan, cast, receiver }),
-    recover(stage, { cast, crowd, after: ends.to }),
+    recover(stage, { cast, watched, after: ends.to }),
   ]);
-  stage.run.say(`the last kill; ${receiver.arrivals.length} messages had been taken by then`);
-  await until(() => isAllSettled(stage, crowd), { withinMs: WAIT_MS_MAX, pollMs: 500 });
-  return judge(stage, { receiver, crowd, deadlines, lastKill, kills: plan.kills + 2 });
+  stage.run.say(`the last kill; ${receiver.arrivals.length} messages had been accepted by then`);
+  await until(() => isAllSettled(stage, watched), { withinMs: WAIT_MS_MAX, pollMs: 500 });
+  return judge(stage, { receiver, watched, deadlines, lastKill, kills: plan.kills + 2 });
 }
 
 async function start(stage: Stage): Promise<Cast> {
@@ -115,21 +115,21 @@ async function start(stage: Stage): Promise<Cast> {
   return { intake, sweepers, notifiers };
 }
 
-async function gather(stage: Stage, { plan, receiver }: Play): Promise<Crowd> {
+async function gather(stage: Stage, { plan, receiver }: Play): Promise<WatchedGroups> {
   const inTimeCount = Math.ceil(plan.owed / IN_TIME_PART);
-  const all = await addCrowd(stage, {
+  const all = await addWatchedChecks(stage, {
     receiver,
     count: plan.owed + inTimeCount,
     channels: plan.channels,
     graceSeconds: GRACE_SECONDS,
   });
   const silent = all.slice(0, plan.owed);
-  // Of every channel some: the channels take turns, and the parts are cut by tens.
+  // Some checks of every channel: channels alternate, and the groups are cut by tens.
   const recovering = silent.filter((_, index) => Math.floor(index / plan.channels) % RECOVER_PART === 0);
   return { silent, inTime: all.slice(plan.owed), recovering };
 }
 
-/** Nobody takes the first messages, so that all who send are killed with some under way. */
+/** The first messages are not accepted, so that all senders are killed with messages in flight. */
 async function killWithFirst(
   stage: Stage,
   { cast, receiver }: { cast: Cast; receiver: AlertReceiver },
@@ -138,7 +138,7 @@ async function killWithFirst(
     withinMs: WAIT_MS_MAX,
     what: "the first messages are sent",
   });
-  stage.run.say(`kill 1, of everybody; ${receiver.waitingCount} messages were under way`);
+  stage.run.say(`kill 1, of all processes; ${receiver.waitingCount} messages were in flight`);
   await killAll([...cast.sweepers, ...cast.notifiers]);
 }
 
@@ -149,9 +149,12 @@ async function killAll(victims: readonly PingProcess[]): Promise<number> {
   return at;
 }
 
-/** Of ten receivers one is slow, one fails at first, and one takes the first messages and hangs up. */
-function misbehave(receiver: AlertReceiver, { crowd, failures }: { crowd: Crowd; failures: number }): void {
-  const names = [...new Set(crowd.silent.map(({ channel }) => channel))];
+/** Of ten receivers one is slow, one fails at first, and one accepts the first messages and disconnects. */
+function misbehave(
+  receiver: AlertReceiver,
+  { watched, failures }: { watched: WatchedGroups; failures: number },
+): void {
+  const names = [...new Set(watched.silent.map(({ channel }) => channel))];
   const kinds = new Map(names.map((name, index) => [name, index % 10]));
   const counts = new Map<string, number>();
   receiver.behave((channel): Manner => {
@@ -165,7 +168,7 @@ function misbehave(receiver: AlertReceiver, { crowd, failures }: { crowd: Crowd;
   });
 }
 
-/** Returns when the last one happened, which takes everybody with it. */
+/** Returns the time of the last kill, which affects all processes. */
 async function killAgainAndAgain(
   stage: Stage,
   { plan, cast, receiver }: Play & { cast: Cast },
@@ -177,18 +180,19 @@ async function killAgainAndAgain(
     const victim = chance.pick(victims);
     await victim.kill();
     victim.launch();
-    if (kill % 8 === 0) stage.run.say(`kill ${kill}; ${receiver.arrivals.length} messages have been taken`);
+    if (kill % 8 === 0)
+      stage.run.say(`kill ${kill}; ${receiver.arrivals.length} messages have been accepted`);
   }
-  // One more, of everybody: whatever is claimed at this moment has nobody left.
+  // One more kill of all processes: claimed messages have no sender any more.
   return killAll(victims);
 }
 
 /** As soon as all of them are down, some come up again. */
 async function recover(
   stage: Stage,
-  { cast, crowd, after }: { cast: Cast; crowd: Crowd; after: number },
+  { cast, watched, after }: { cast: Cast; watched: WatchedGroups; after: number },
 ): Promise<void> {
-  const { recovering } = crowd;
+  const { recovering } = watched;
   await until(
     async () => {
       const now = await stage.withClient(databaseNow);
@@ -200,8 +204,8 @@ async function recover(
   await signalUntilTaken(stage, recovering, { port: cast.intake.port });
 }
 
-/** Whatever was to be written down as owed is, and nobody will send anything any more. */
-async function isAllSettled(stage: Stage, { silent, recovering }: Crowd): Promise<boolean> {
+/** All deliveries have been written, and none is pending. */
+async function isAllSettled(stage: Stage, { silent, recovering }: WatchedGroups): Promise<boolean> {
   const states = await deliveryStates(stage);
   const count = Object.values(states).reduce((sum, one) => sum + one, 0);
   return count >= silent.length + recovering.length && !("pending" in states);
@@ -209,17 +213,17 @@ async function isAllSettled(stage: Stage, { silent, recovering }: Crowd): Promis
 
 type Played = {
   receiver: AlertReceiver;
-  crowd: Crowd;
+  watched: WatchedGroups;
   deadlines: readonly number[];
   lastKill: number;
   kills: number;
 };
 
 async function judge(stage: Stage, played: Played): Promise<Result> {
-  const { receiver, crowd, lastKill, kills } = played;
+  const { receiver, watched, lastKill, kills } = played;
   const { arrivals } = receiver;
-  const told = toldOf(arrivals, crowd.silent);
-  const counted = countDelivered(crowd, told);
+  const notified = notificationsOf(arrivals, watched.silent);
+  const counted = countDelivered(watched, notified);
   const firstAt = new Map<string, number>();
   for (const { key, at } of arrivals) if (!firstAt.has(key)) firstAt.set(key, at);
   const lastS = Math.max(0, Math.max(...firstAt.values()) - lastKill) / 1_000;
@@ -227,8 +231,8 @@ async function judge(stage: Stage, played: Played): Promise<Result> {
     ...counted,
     duplicated: countDuplicated(arrivals),
     repeated: countRepeated(arrivals),
-    out_of_order: countOutOfOrder(told),
-    false_alarms: await countFalse(stage, { arrivals, crowd: crowd.inTime }),
+    out_of_order: countOutOfOrder(notified),
+    false_alarms: await countFalse(stage, { arrivals, watched: watched.inTime }),
     kills,
     last_s: Math.round(lastS * 10) / 10,
   };
@@ -240,13 +244,13 @@ async function judge(stage: Stage, played: Played): Promise<Result> {
   return conclude(stage, { figures, complaints });
 }
 
-/** A message that a check is up again tells of both, where nobody had been told that it was down. */
+/** A message that a check is up again covers both changes if no down message was accepted. */
 function countDelivered(
-  { silent, recovering }: Crowd,
-  told: ReturnType<typeof toldOf>,
+  { silent, recovering }: WatchedGroups,
+  notified: ReturnType<typeof notificationsOf>,
 ): { owed: number; delivered: number; lost: number; merged: number } {
-  const has = ({ uuid }: Member, what: "down" | "up") =>
-    (told.get(uuid) ?? []).some((one) => one.what === what);
+  const has = ({ uuid }: WatchedCheck, what: "down" | "up") =>
+    (notified.get(uuid) ?? []).some((one) => one.what === what);
   const up = new Set(recovering);
   let delivered = 0;
   let merged = 0;
@@ -263,26 +267,24 @@ function countDelivered(
 function complaintsOf(figures: Figures): string[] {
   const { lost = 0, duplicated = 0, out_of_order = 0, false_alarms = 0, last_s = 0 } = figures;
   const complaints: string[] = [];
-  if (lost > 0) complaints.push(`${lost} alerts that were owed were told to nobody`);
-  if (duplicated > 0) complaints.push(`${duplicated} messages say under a new key what had been said`);
-  if (out_of_order > 0) complaints.push(`of ${out_of_order} checks the older news came last`);
-  if (false_alarms > 0) complaints.push(`${false_alarms} checks that were heard of in time are down`);
-  if (last_s > LAST_S_MAX) complaints.push(`the last alert was told ${last_s} s after the last kill`);
+  if (lost > 0) complaints.push(`${lost} expected alerts were not sent`);
+  if (duplicated > 0) complaints.push(`${duplicated} messages were sent again with a new key`);
+  if (out_of_order > 0) complaints.push(`${out_of_order} checks got messages out of order`);
+  if (false_alarms > 0) complaints.push(`${false_alarms} checks that were pinged in time are down`);
+  if (last_s > LAST_S_MAX) complaints.push(`the last alert was sent ${last_s} s after the last kill`);
   return complaints;
 }
 
-/** Every silent check went down once, at its deadline, and those that came up again did so once. */
-async function wrongFlips(stage: Stage, { crowd, deadlines }: Played): Promise<string[]> {
-  const flips = Map.groupBy(await readFlips(stage, crowd.silent), ({ checkId }) => checkId);
-  const up = new Set(crowd.recovering);
-  const wrong = crowd.silent.filter((member, index) => {
+/** Every check without a ping went down once, at its deadline, and those that came up again did so once. */
+async function wrongFlips(stage: Stage, { watched, deadlines }: Played): Promise<string[]> {
+  const flips = Map.groupBy(await readFlips(stage, watched.silent), ({ checkId }) => checkId);
+  const up = new Set(watched.recovering);
+  const wrong = watched.silent.filter((member, index) => {
     const [down, back, ...more] = flips.get(member.checkId) ?? [];
     const isDown = down?.to === "down" && down.at === deadlines[index];
     return !isDown || (back?.to === "up") !== up.has(member) || more.length > 0;
   });
-  return wrong.length === 0
-    ? []
-    : [`the flips of ${wrong.length} checks are not those that they should have`];
+  return wrong.length === 0 ? [] : [`the flips of ${wrong.length} checks are not as expected`];
 }
 
 function unsettled(states: Readonly<Record<string, number>>): string[] {

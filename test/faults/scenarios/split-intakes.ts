@@ -1,5 +1,6 @@
-// Two processes, of which one cannot reach the database: the signals of a check alternate between them, so that
-// half of them are applied at once and half much later. In the end every check stands as if all had come in order.
+// Two processes, one of which cannot reach the database: the signals of a check alternate between them, so that half
+// of them are applied immediately and half much later. In the end the state of every check is as if all had arrived
+// in order.
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
@@ -25,10 +26,10 @@ const PLANS: Record<Run["size"], Plan> = {
 
 /** More than the clocks of two processes may differ. */
 const STEP_MS = 120;
-/** Steps that follow after the link is back, while the one process still replays. */
+/** Steps after the link is restored, while one process still replays. */
 const STEPS_HEALED = 5;
 
-/** What a check is sent, over and over; who carries which step depends on the check. */
+/** The repeated steps of a check; which process gets which step depends on the check. */
 const STORIES: readonly (readonly KindLetter[])[] = [
   ["b", "s"],
   ["f", "s"],
@@ -64,7 +65,7 @@ async function play(stage: Stage, plan: Plan): Promise<Result> {
   return { ...result, figures, complaints: [...result.complaints, ...complaints] };
 }
 
-/** Each check's signals one after the other, alternately through the two; all checks side by side. */
+/** The signals of each check one after the other, alternating between the two; all checks concurrently. */
 async function tellStories(
   stage: Stage,
   { steps, processes }: { steps: number; processes: readonly PingProcess[] },
@@ -76,7 +77,7 @@ async function tellStories(
       stage.targets.map((target, index) => {
         const story = STORIES[index % STORIES.length] ?? ["s"];
         const kind = story[step % story.length] ?? "s";
-        // Every other check names its runs.
+        // One in two checks uses run IDs.
         if (kind === "b" || !rids.has(target)) rids.set(target, index % 2 === 0 ? randomUUID() : null);
         const port = processes[(step + Math.floor(index / STORIES.length)) % processes.length]?.port ?? 0;
         const signal = stage.ledger.maker.make(target, { kind, rid: rids.get(target) ?? null });
@@ -98,7 +99,7 @@ type StateRow = {
 
 const KIND_OF: Record<string, SignalKind> = { s: "success", b: "start", f: "fail", l: "log" };
 
-/** The stored state of every check beside what the rules make of its log, sorted by the time of receipt. */
+/** The stored state of every check, and the state that the rules derive from its log, sorted by receive time. */
 async function compareWithModel(client: pg.ClientBase, targets: readonly Target[]): Promise<string[]> {
   const log = await client.query<LogRow>("select check_id, at, kind, rid from pings order by at, n");
   const states = await client.query<StateRow>(

@@ -1,5 +1,5 @@
-// The spool's disk fails the spool: it is full, a page is damaged, a file there is somebody else's, or two
-// processes share the folder. Nothing is promised that is not kept, and nothing is thrown away.
+// Faults of the spool's disk: it is full, a page is damaged, a file belongs to another program, or two processes
+// share the folder. Nothing is acknowledged that is not stored, and nothing is deleted.
 import { execFile } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";
 import { closeSync, openSync, readdirSync, readFileSync, statSync, writeFileSync, writeSync } from "node:fs";
@@ -21,19 +21,19 @@ const run = promisify(execFile);
 
 const CHECKS = 200;
 const PER_SECOND = 200;
-/** What the program leaves free on a disk, see src/intake/intake-files.ts, and a little to write into. */
+/** What the program leaves free on a disk (see src/intake/intake-files.ts), and some space to write. */
 const SMALL_DISK = "72m";
 const FULL_MS_MAX = 90_000;
-/** The guardian lets go of a disk of this name. */
+/** The guardian unmounts a disk with this name. */
 const SMALL_DISK_FOLDER = "small-disk";
 const PAGE_BYTES = 4_096;
-/** Longer than the write-ahead log is let grow before it is moved into the main file. */
+/** Longer than the limit of the write-ahead log. */
 const MOVED_BYTES = 6 * 1024 * 1024;
 const BODY_BYTES = 9_000;
 
 export const spoolDisk: Scenario = {
   name: "spool-disk",
-  about: "the spool's disk full, a page damaged, a file of somebody else, two processes in one folder",
+  about: "the spool's disk full, a page damaged, a foreign file, two processes in one folder",
   run: (given) => onStage(given, { checks: CHECKS }, play),
 };
 
@@ -42,7 +42,7 @@ type Play = {
   proxy: DatabaseProxy;
   complaints: string[];
   figures: Record<string, number>;
-  /** What only a damaged file held. */
+  /** Signals that only a damaged file contained. */
   forgiven: Set<string>;
 };
 
@@ -67,14 +67,14 @@ async function processIn({ stage, proxy }: Play, { name, spool }: { name: string
   return receiver;
 }
 
-/** Signals with large bodies while the link is cut, until somebody is refused. */
+/** Signals with large bodies while the link is cut, until one is rejected. */
 async function fullDisk(all: Play): Promise<void> {
   const { stage, proxy, complaints, figures } = all;
   const folder = stage.subfolder(SMALL_DISK_FOLDER);
   try {
     await run("mount", ["-t", "tmpfs", "-o", `size=${SMALL_DISK}`, "tmpfs", folder]);
   } catch (error) {
-    stage.run.say(`no small disk can be mounted here, so that it cannot fill up: ${String(error)}`);
+    stage.run.say(`no small disk can be mounted here, so it cannot be filled: ${String(error)}`);
     figures["full_disk_tried"] = 0;
     return;
   }
@@ -92,7 +92,7 @@ async function fullDisk(all: Play): Promise<void> {
   const isBack = await until(() => sendBodies(stage, { receiver, count: 5 }).then((taken) => taken === 5), {
     withinMs: FULL_MS_MAX,
   });
-  if (!isBack) complaints.push("after the disk was full, signals are refused although the database is back");
+  if (!isBack) complaints.push("after the disk was full, signals are rejected although the database is back");
   const isOnRecord = await until(
     async () => {
       const blind = await stage.withClient(readBlind);
@@ -100,7 +100,7 @@ async function fullDisk(all: Play): Promise<void> {
     },
     { withinMs: 30_000 },
   );
-  if (!isOnRecord) complaints.push("the time in which senders were refused is not on record as blind");
+  if (!isOnRecord) complaints.push("the time in which signals were rejected is not recorded as blind");
   figures["full_disk_tried"] = 1;
   await stop(all, receiver);
   await run("umount", [folder]);
@@ -122,7 +122,7 @@ async function sendBodies(
   return entries.filter(isAcknowledged).length;
 }
 
-/** Files with a name like ours and something else inside stay as they are, under another name. */
+/** Foreign files with names like ours are left unchanged, under another name. */
 async function foreignFiles(all: Play): Promise<void> {
   const { stage, proxy, complaints } = all;
   const folder = stage.subfolder("foreign");
@@ -142,11 +142,14 @@ async function foreignFiles(all: Play): Promise<void> {
   const isNoiseKept = kept.some((content) => content.equals(noise));
   const isTheirsKept = kept.some((content) => content.includes("precious"));
   const isNoteKept = kept.some((content) => content.toString() === "not a spool");
-  if (!isNoiseKept || !isTheirsKept || !isNoteKept) complaints.push("a file of somebody else is gone");
-  stage.run.say(`beside files of somebody else: ${readdirSync(folder).length} files in the folder`);
+  if (!isNoiseKept || !isTheirsKept || !isNoteKept) complaints.push("a foreign file is gone");
+  stage.run.say(`next to foreign files: ${readdirSync(folder).length} files in the folder`);
 }
 
-/** One of two that share a folder dies in an outage; what it held is taken over, by whoever comes first. */
+/**
+ * One of two processes that share a folder dies in an outage; its spool is taken over by the first process that finds
+ * it.
+ */
 async function twoOwners(all: Play): Promise<void> {
   const { stage, proxy } = all;
   const processes = await Promise.all(
@@ -187,7 +190,7 @@ async function damagedPage(all: Play): Promise<void> {
       withinMs: FULL_MS_MAX,
     },
   );
-  if (!isMoved) complaints.push("nothing was moved into the main file of the spool, so no page was damaged");
+  if (!isMoved) complaints.push("nothing was written to the main file of the spool, so no page was damaged");
   await receiver.kill();
   const name = readdirSync(folder).find((one) => /^spool-.*\.sqlite$/.test(one)) ?? "";
   damage(join(folder, name));
@@ -196,11 +199,11 @@ async function damagedPage(all: Play): Promise<void> {
   await receiver.start();
   await sendBodies(stage, { receiver, count: 20 });
   const intakeId = /^spool-([0-9a-f-]{36})/.exec(name)?.[1];
-  const isTold = await until(
+  const isNotified = await until(
     async () => (await stage.withClient(readIntakes)).find(({ id }) => id === intakeId)?.isLost === true,
     { withinMs: 30_000 },
   );
-  if (!isTold) complaints.push("the intake whose spool is damaged does not count as lost");
+  if (!isNotified) complaints.push("the intake whose spool is damaged does not count as lost");
   const aside = readdirSync(folder).filter((one) => one.startsWith(name) && one.endsWith(".set-aside"));
   const bytes = aside.reduce((sum, one) => sum + statSync(join(folder, one)).size, 0);
   if (bytes === 0) complaints.push("the damaged spool was not set aside");
@@ -213,7 +216,7 @@ function sizeIn(folder: string): number {
   return main.reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
 }
 
-/** Every tenth page becomes noise, except for the first ones, which say that it is a spool at all. */
+/** One in ten pages becomes noise, except for the first ones, which identify the file as a spool. */
 function damage(path: string): void {
   const file = openSync(path, "r+");
   const pages = Math.floor(statSync(path).size / PAGE_BYTES);
@@ -229,7 +232,7 @@ async function markersSoFar(stage: Stage): Promise<Set<string>> {
   return markers;
 }
 
-/** In order: it gives the database what it has first. */
+/** A graceful stop: it records its signals in the database first. */
 async function stop({ complaints }: Play, receiver: PingProcess): Promise<void> {
   const code = await receiver.terminate();
   if (code !== 0) complaints.push(`${receiver.name} stopped with exit code ${code}`);

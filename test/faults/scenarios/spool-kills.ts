@@ -1,5 +1,5 @@
-// kill -9 where it hurts most: while the spool commits, while it is replayed, and between the database's commit
-// and the removal from the spool. Also a stop in order, and starts, while the database is away.
+// SIGKILL at critical times: while the spool commits, while it is replayed, and between the database's commit and the
+// removal from the spool. Also a graceful stop, and starts, while the database is down.
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Chance, chanceFrom } from "../chance.ts";
 import { conclude } from "../conclusion.ts";
@@ -20,13 +20,14 @@ const PLANS: Record<Run["size"], Plan> = {
 };
 
 const START_MS_MAX = 60_000;
-/** A process that cannot reach its database may take this long to be there again. */
+/** Time limit for the start of a process that cannot reach its database. */
 const AWAY_START_MS_MAX = 20_000;
 const COMMIT_MS_MAX = 30_000;
 
 export const spoolKills: Scenario = {
   name: "spool-kills",
-  about: "kill -9 during a spool commit, a replay, and between commit and removal; stop and start while away",
+  about:
+    "kill -9 during a spool commit, a replay, and between commit and removal; stop and start without the database",
   run: (run) => {
     const plan = bySize(run, PLANS);
     return onStage(run, { checks: plan.checks }, (stage) => play(stage, plan));
@@ -64,14 +65,14 @@ async function play(stage: Stage, plan: Plan): Promise<Result> {
   return conclude(stage, { figures, complaints: all.complaints, watch, mayRefuse: () => true });
 }
 
-/** Every start after a kill is one with the database away after a crash. */
+/** Every start after a kill is one without the database after a crash. */
 async function killWhileSpooling({ stage, plan, receiver, chance, complaints }: Play): Promise<void> {
   await stage.postgres.crash();
   for (let kill = 1; kill <= plan.kills; kill += 1) {
     await sleep(chance.between(300, 1_500));
     await receiver.kill();
     if (!(await comesBack(receiver))) {
-      complaints.push("killed while the database was away, it did not come back until the database did");
+      complaints.push("killed while the database was down, it did not start until the database did");
       return;
     }
   }
@@ -79,7 +80,7 @@ async function killWhileSpooling({ stage, plan, receiver, chance, complaints }: 
   complaints.push(...(await askWhileAway(stage, { receiver, after: "a crash" })));
 }
 
-/** Whether the process takes connections again although its database is away. */
+/** Whether the process accepts connections again although its database is down. */
 async function comesBack(receiver: PingProcess): Promise<boolean> {
   receiver.launch();
   return receiver.listening(AWAY_START_MS_MAX).then(
@@ -88,17 +89,17 @@ async function comesBack(receiver: PingProcess): Promise<boolean> {
   );
 }
 
-/** A stop in order cannot empty the spool; the next start finds it. */
+/** A graceful stop cannot empty the spool; the next start finds it. */
 async function stopWhileAway({ stage, receiver, complaints }: Play): Promise<number> {
   if (!receiver.isRunning) return 0;
   const beganMs = performance.now();
   const code = await receiver.terminate();
   const seconds = Math.round((performance.now() - beganMs) / 100) / 10;
-  stage.run.say(`stopped in order after ${seconds} s with exit code ${code}`);
-  if (code === null) complaints.push("told to stop while the database was away, it had to be killed");
+  stage.run.say(`stopped gracefully after ${seconds} s with exit code ${code}`);
+  if (code === null) complaints.push("stopping while the database was down, it had to be killed");
   if (await comesBack(receiver)) {
-    complaints.push(...(await askWhileAway(stage, { receiver, after: "a stop in order" })));
-  } else complaints.push("stopped while the database was away, it did not come back until the database did");
+    complaints.push(...(await askWhileAway(stage, { receiver, after: "a graceful stop" })));
+  } else complaints.push("stopped while the database was down, it did not start until the database did");
   return seconds;
 }
 
@@ -113,7 +114,7 @@ async function killWhileReplaying({ stage, plan, receiver, chance }: Play): Prom
   stage.run.say(`${plan.kills} kills while replaying`);
 }
 
-/** The link is cut until something is spooled; the first commit after it is healed is that of a replay. */
+/** The link is cut until something is spooled; the first commit after it is restored is that of a replay. */
 async function killAfterCommit({ stage, plan, proxy, receiver, chance, complaints }: Play): Promise<void> {
   for (let kill = 1; kill <= plan.kills; kill += 1) {
     proxy.cut();
@@ -127,7 +128,7 @@ async function killAfterCommit({ stage, plan, proxy, receiver, chance, complaint
     proxy.heal();
     const isSeen = await until(() => isKilled && !receiver.isRunning, { withinMs: COMMIT_MS_MAX });
     proxy.onBatchCommitted = () => {};
-    if (!isSeen) complaints.push("no batch was replayed after the link was healed");
+    if (!isSeen) complaints.push("no batch was replayed after the link was restored");
     await receiver.kill();
     receiver.launch();
     await receiver.listening(START_MS_MAX);
@@ -135,7 +136,10 @@ async function killAfterCommit({ stage, plan, proxy, receiver, chance, complaint
   stage.run.say(`${plan.kills} kills between commit and removal`);
 }
 
-/** While the database is away: what is known is taken, what is not known or has to be made is put off. */
+/**
+ * While the database is down: signals of known checks are accepted, those of unknown checks or with create=1 are
+ * deferred.
+ */
 async function askWhileAway(
   stage: Stage,
   { receiver, after }: { receiver: PingProcess; after: string },
@@ -146,7 +150,7 @@ async function askWhileAway(
   const complaints: string[] = [];
   const expectStatus = (what: string, { status, wanted }: { status: number; wanted: number }) => {
     if (status !== wanted) {
-      complaints.push(`started while the database was away after ${after}, ${what} got ${status}`);
+      complaints.push(`started while the database was down after ${after}, ${what} got ${status}`);
     }
   };
   for (const bySlug of [true, false]) {
@@ -157,6 +161,6 @@ async function askWhileAway(
   const ask = async (path: string) => (await fetch(`${root}/${path}`).catch(() => null))?.status ?? 0;
   expectStatus("an unknown UUID", { status: await ask(crypto.randomUUID()), wanted: 503 });
   const fresh = `${target.pingKey}/fresh-${Date.now()}?create=1`;
-  expectStatus("a check that was to be made", { status: await ask(fresh), wanted: 503 });
+  expectStatus("a check to be created", { status: await ask(fresh), wanted: 503 });
   return complaints;
 }

@@ -1,5 +1,6 @@
-// Processes that stand still and then go on as if nothing had been: one of two that receive, the database, and
-// everybody. What lay in the sockets is taken, nothing is vouched for too early, and blind time is on record.
+// Processes that are stopped by SIGSTOP and continue: one of two receiving processes, the database, and all
+// processes. Pending data in sockets is processed, the watermark is not published too early, and blind intervals are
+// recorded.
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { conclude } from "../conclusion.ts";
@@ -19,17 +20,17 @@ const PLANS: Record<Run["size"], Plan> = {
   tiny: { stillMs: 6_000, perSecond: 60, checks: 200 },
 };
 
-/** What a beat may be late, and what the edges of a stretch may be off by. */
+/** Tolerance for heartbeats, and for the ends of an interval. */
 const EDGE_MS = 2_000;
 const SETTLE_MS = 5_000;
-/** Two seconds after its last byte a request is refused, less what noticing and sending takes. */
+/** A request is rejected two seconds after its last byte, minus the time for detecting and sending. */
 const REFUSED_AFTER_MS = 1_800;
-/** Everything that is sent to a process that stands still waits. */
+/** Everything sent to a stopped process waits. */
 const IN_FLIGHT_MAX = 4_000;
 
 export const stopped: Scenario = {
   name: "stopped",
-  about: "SIGSTOP of one of two processes, of the database, and nobody there at all; sockets keep filling",
+  about: "SIGSTOP of one of two processes, of the database, and no process running; sockets keep filling",
   run: (run) => {
     const plan = bySize(run, PLANS);
     return onStage(run, { checks: plan.checks }, (stage) => play(stage, plan));
@@ -56,24 +57,24 @@ async function play(stage: Stage, plan: Plan): Promise<Result> {
   const away = await standStillDatabase(stage, plan);
   await sleep(SETTLE_MS);
   await load.stop();
-  const absent = await nobodyThere(stage, plan, [one, two]);
+  const absent = await noProcess(stage, plan, [one, two]);
   await sleep(SETTLE_MS);
   const blind = await stage.withClient(readBlind);
   const complaints = [
-    ...mustBeBlind("while one of two stood still", { stretch: frozen, blind }),
-    ...mustNotBeBlind("while the database stood still", { stretch: away, blind }),
-    ...mustBeBlind("while nobody was there", { stretch: absent, blind }),
+    ...mustBeBlind("while one of two was stopped", { stretch: frozen, blind }),
+    ...mustNotBeBlind("while the database was stopped", { stretch: away, blind }),
+    ...mustBeBlind("while no process was running", { stretch: absent, blind }),
   ];
   const figures = { still_seconds: plan.stillMs / 1_000, blind_rows: blind.length };
-  // What was sent to a process that stood still may be past its time when that goes on, and past its time the
-  // answer is a refusal. Nobody else may be refused, least of all while only the database stands still.
+  // A request to a stopped process may be past its time limit when the process continues, and then it is rejected. No
+  // other may be rejected, especially while only the database is stopped.
   const mayRefuse = ({ port, sentAt, ms }: Entry) =>
     port === one.port && sentAt <= frozen.to && sentAt + ms >= frozen.to && ms >= REFUSED_AFTER_MS;
   return conclude(stage, { figures, complaints, watch, mayRefuse, mayBeSlow: true });
 }
 
 async function standStill(stage: Stage, { stillMs }: Plan, receiver: PingProcess): Promise<Stretch> {
-  stage.run.say(`one of two stands still for ${stillMs / 1_000} s`);
+  stage.run.say(`one of two is stopped for ${stillMs / 1_000} s`);
   const from = await stage.withClient(databaseNow);
   receiver.freeze();
   await sleep(stillMs);
@@ -82,12 +83,12 @@ async function standStill(stage: Stage, { stillMs }: Plan, receiver: PingProcess
   return { from, to };
 }
 
-/** The database and all its processes stand still for so long; returns when that was, on its clock. */
+/** Stops the database and all its processes for this long; returns the interval on its clock. */
 export async function standStillDatabase(stage: Stage, { stillMs }: Pick<Plan, "stillMs">): Promise<Stretch> {
-  stage.run.say(`the database stands still for ${stillMs / 1_000} s`);
+  stage.run.say(`the database is stopped for ${stillMs / 1_000} s`);
   const from = await stage.withClient(databaseNow);
   const pids = [stage.postgres.pid(), ...childrenOf(stage.postgres.pid())];
-  // The first one first: it would start others in place of those that seem to be gone.
+  // The postmaster first: it would replace processes that seem to be gone.
   for (const pid of pids) signal(pid, "SIGSTOP");
   await sleep(stillMs);
   for (const pid of pids.toReversed()) signal(pid, "SIGCONT");
@@ -95,12 +96,12 @@ export async function standStillDatabase(stage: Stage, { stillMs }: Pick<Plan, "
   return { from, to };
 }
 
-async function nobodyThere(
+async function noProcess(
   stage: Stage,
   { stillMs }: Plan,
   processes: readonly PingProcess[],
 ): Promise<Stretch> {
-  stage.run.say(`nobody is there for ${stillMs / 1_000} s`);
+  stage.run.say(`no process runs for ${stillMs / 1_000} s`);
   await Promise.all(processes.map((one) => one.kill()));
   const from = await stage.withClient(databaseNow);
   await sleep(stillMs);
@@ -114,7 +115,7 @@ function childrenOf(pid: number): number[] {
   return text === "" ? [] : text.split(" ").map(Number);
 }
 
-/** One that has ended meanwhile needs no signal. */
+/** A process that has ended in the meantime needs no signal. */
 function signal(pid: number, name: "SIGSTOP" | "SIGCONT"): void {
   try {
     process.kill(pid, name);
@@ -129,7 +130,7 @@ function mustBeBlind(when: string, { stretch, blind }: Judged): string[] {
   const isCovered = blind.some(
     ({ from, to }) => from <= stretch.from + EDGE_MS && (to ?? Infinity) >= stretch.to - EDGE_MS,
   );
-  return isCovered ? [] : [`the time ${when} is not on record as blind`];
+  return isCovered ? [] : [`the time ${when} is not recorded as blind`];
 }
 
 function mustNotBeBlind(when: string, { stretch, blind }: Judged): string[] {
@@ -137,6 +138,6 @@ function mustNotBeBlind(when: string, { stretch, blind }: Judged): string[] {
     ({ from, to }) => from < stretch.to - EDGE_MS && (to ?? Infinity) > stretch.from + EDGE_MS,
   );
   return touching.map(
-    ({ reason }) => `time ${when} is on record as blind, although all was taken: ${reason}`,
+    ({ reason }) => `time ${when} is recorded as blind, although everything was accepted: ${reason}`,
   );
 }

@@ -1,5 +1,5 @@
-// Whether the disk has it before the sender is told. A kill keeps what the system holds in memory, so it cannot
-// show this; watching the system calls can: of the database for one signal after the other, and of the spool.
+// Whether a signal is on disk before it is acknowledged. A kill keeps what the system has in memory, so it cannot
+// show this; tracing system calls can: of the database for one signal at a time, and of the spool.
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,15 +14,14 @@ import { warmUp } from "../stage/warm-up.ts";
 import { demand } from "../waiting.ts";
 
 const STRACE = "/usr/bin/strace";
-/** Enough of what is read and written to find a marker in it. */
+/** Enough of the data read and written to find a marker in it. */
 const SHOWN_BYTES = 4_096;
 const CALLS = "read,recvfrom,write,writev,sendto,sendmsg,fsync,fdatasync,openat";
 const ATTACH_MS_MAX = 15_000;
 
 export const syncFirst: Scenario = {
   name: "sync-first",
-  about:
-    "system calls watched: the sync of the database, or of the spool, has returned before the 200 leaves",
+  about: "system calls traced: the sync of the database, or of the spool, returns before the 200 is sent",
   run: async (run) => {
     if (!existsSync(STRACE)) return { skipped: `${STRACE} is not installed (apt-get install strace)` };
     return onStage(run, { checks: 20 }, play);
@@ -62,7 +61,7 @@ async function play(stage: Stage): Promise<Result> {
   return conclude(stage, { figures, complaints });
 }
 
-/** One after the other, so that no sync can be taken for that of another signal. Returns their markers. */
+/** One after the other, so that no sync can be confused with that of another signal. Returns their markers. */
 async function sendSome(stage: Stage, receiver: PingProcess): Promise<string[]> {
   const count = bySize(stage.run, { full: 100, quick: 30, tiny: 10 });
   const markers: string[] = [];
@@ -77,7 +76,7 @@ async function sendSome(stage: Stage, receiver: PingProcess): Promise<string[]> 
 
 type Traces = { receiver: string; database: string; detach(): Promise<void> };
 
-/** Watches the process with all its threads, and the database with all its processes. */
+/** Traces the process with all its threads, and the database with all its processes. */
 async function attachAll(stage: Stage, receiver: PingProcess): Promise<Traces | string> {
   const receiverTrace = join(stage.folder, "receiver.trace");
   const database = join(stage.folder, "database.trace");
@@ -96,7 +95,7 @@ async function attachAll(stage: Stage, receiver: PingProcess): Promise<Traces | 
       .join(" ")
       .trim()}`;
   }
-  // Lines may come late, but never later than the end of the one who writes them.
+  // Lines may be late, but not later than the end of the process that writes them.
   const detach = async () => {
     await sleep(500);
     await Promise.all(tracers.map(({ child }) => interrupted(child)));

@@ -1,5 +1,4 @@
-// Everything that a run has sent and how it was answered: what the process of the load wrote, and what the
-// scenario sent itself.
+// All signals of a run and their responses: those of the load process, and those that the scenario sent itself.
 import { createReadStream, existsSync } from "node:fs";
 import { Agent } from "node:http";
 import { join } from "node:path";
@@ -39,14 +38,14 @@ export class Ledger {
     this.maker = signalMaker({ prefix: "own", chance: this.#chance });
   }
 
-  /** Sends one signal and notes its end. */
+  /** Sends one signal and records its result. */
   async send(signal: Outgoing, port: number, agent = this.#agent): Promise<Entry> {
     const entry = await send(signal, { port, agent });
     this.#own.push(entry);
     return entry;
   }
 
-  /** Notes a signal that did not come by HTTP: it counts as acknowledged unless the status says otherwise. */
+  /** Records a signal that was not sent by HTTP: it counts as acknowledged unless the status says otherwise. */
   note(
     { body, ...entry }: Pick<Entry, "marker" | "checkId" | "kind" | "rid" | "sentAt"> & WithBody,
     { status = 200 }: { status?: number } = {},
@@ -55,7 +54,7 @@ export class Ledger {
     this.#own.push({ ...entry, digest, status, trouble: null, ms: 0, port: 0 });
   }
 
-  /** A load beside it; its ledger counts when it has been stopped. */
+  /** Starts a load; its ledger counts when it has been stopped. */
   startLoad({ targets, ports, perSecond, inFlightMax = IN_FLIGHT_MAX }: LoadWish): Load {
     const ledgerPath = join(this.#folder, `ledger-${this.#paths.length + 1}.jsonl`);
     this.#paths.push(ledgerPath);

@@ -1,23 +1,23 @@
-// What the run and the process that makes the load say to each other.
+// The messages between the run and the load process.
 import type { Target } from "./outgoing.ts";
 
 export type LoadOptions = {
   targets: readonly Target[];
   ports: readonly number[];
   perSecond: number;
-  /** The most that may wait for an answer; what is due beyond it is left out, never sent later. */
+  /** Maximum number of pending responses; signals due beyond that are skipped. */
   inFlightMax: number;
-  /** Begins every marker. */
+  /** The prefix of every marker. */
   prefix: string;
   seed: number;
-  /** One line for every signal that was sent, written when its end is known. */
+  /** One line for every sent signal, written when its result is known. */
   ledgerPath: string;
 };
 
 export type ToLoad =
   | { kind: "begin"; options: LoadOptions }
   | { kind: "pace"; perSecond: number }
-  /** Sends nothing more, waits for what is under way, and ends. */
+  /** Sends nothing more, waits for pending responses, and ends. */
   | { kind: "stop" };
 
 export type LoadCounts = {

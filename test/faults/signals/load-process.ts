@@ -1,5 +1,5 @@
-// The process that makes the load: a steady pace of random signals over kept connections, bounded in what is
-// under way. It shares no event loop with the run, so that neither slows down the other's clock.
+// The load process: a steady rate of random signals over persistent connections, with a limited number in flight. It
+// shares no event loop with the run, so that neither delays the other.
 import { createWriteStream } from "node:fs";
 import { Agent } from "node:http";
 import { chanceFrom } from "../chance.ts";
@@ -9,7 +9,7 @@ import { type Entry, isAcknowledged, send } from "./send.ts";
 
 const TICK_MS = 5;
 const TELL_EVERY_MS = 1_000;
-/** After a pause of this process, only this much of what was due is made up for. */
+/** After a pause of this process, only this much of the missed load is made up for. */
 const CATCH_UP_MS_MAX = 100;
 const SOCKETS_PER_PORT_MAX = 1_000;
 
@@ -81,7 +81,7 @@ function note(entry: Entry): void {
 
 let load: ReturnType<typeof begin> | null = null;
 
-async function obey(message: ToLoad): Promise<void> {
+async function apply(message: ToLoad): Promise<void> {
   if (message.kind === "begin") load = begin(message.options);
   else if (message.kind === "pace") load?.pace(message.perSecond);
   else {
@@ -91,6 +91,6 @@ async function obey(message: ToLoad): Promise<void> {
   }
 }
 
-process.on("message", (message: ToLoad) => void obey(message));
-// Whoever asked for the load is gone.
+process.on("message", (message: ToLoad) => void apply(message));
+// The parent process is gone.
 process.on("disconnect", () => process.exit());

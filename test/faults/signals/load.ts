@@ -1,4 +1,4 @@
-// Starts and steers the process that makes the load, and hands out what it counted.
+// Starts and controls the load process, and returns its counts.
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { Guardian } from "../stage/guardian.ts";
@@ -11,9 +11,9 @@ export type Load = {
   /** As of about a second ago. */
   counts(): LoadCounts;
   pace(perSecond: number): void;
-  /** Resolves when every signal that was sent has its end in the ledger. */
+  /** Resolves when the result of every sent signal is in the ledger. */
   stop(): Promise<LoadCounts>;
-  /** Ends it at once, if it has not ended. */
+  /** Ends it immediately, if it has not ended. */
   abandon(): void;
 };
 
@@ -28,7 +28,7 @@ const NOTHING: LoadCounts = {
   slowestMs: 0,
 };
 
-/** The load begins at once. */
+/** The load begins immediately. */
 export function startLoad(options: LoadOptions, guardian: Guardian): Load {
   const child = fork(PROCESS, { env: {}, execArgv: [], stdio: ["ignore", "inherit", "inherit", "ipc"] });
   guardian.watch(child);
@@ -39,7 +39,7 @@ export function startLoad(options: LoadOptions, guardian: Guardian): Load {
       if (message.kind === "done") resolve();
     });
     child.once("error", reject);
-    child.once("exit", (code) => reject(new Error(`the process of the load ended early (${code})`)));
+    child.once("exit", (code) => reject(new Error(`the load process ended early (${code})`)));
   });
   done.catch(() => {});
   const tell = (message: ToLoad) => void child.send(message);

@@ -1,12 +1,12 @@
-// The signals that a run sends: every kind, with and without body and run id, each with a marker of its own by
-// which it is found again in the log.
+// The signals that a run sends: every kind, with and without body and run ID, each with its own marker by which it is
+// found in the log.
 import { createHash, randomBytes } from "node:crypto";
 import type { Chance } from "../chance.ts";
 
-/** Where signals go: a check, and both names that lead to it. */
+/** The target of signals: a check, with its UUID and slug. */
 export type Target = { checkId: number; uuid: string; pingKey: string; slug: string };
 
-/** The letters under which the log keeps the kinds. */
+/** The letters of the kinds in the log. */
 export type KindLetter = "s" | "b" | "f" | "l";
 
 export type Outgoing = {
@@ -19,14 +19,14 @@ export type Outgoing = {
   body: Buffer | null;
 };
 
-/** The default of OVERDUE_PING_BODY_LIMIT: what is longer is cut there. */
+/** The default of OVERDUE_PING_BODY_LIMIT: longer bodies are truncated. */
 const BODY_BYTES_KEPT = 10_000;
 const FILLER_BYTES = 64 * 1024;
 const UA_PREFIX = "faults/";
-/** A mail carries its marker as the name of its sender. */
+/** The sender address of an email contains its marker. */
 const MAIL_UA = /^Email from faults\/([^@]+)@/;
 
-/** What a kind is called at the end of a ping URL. */
+/** The suffix of a kind in ping URLs. */
 const ENDINGS: Record<KindLetter, readonly string[]> = {
   s: ["", "", "", "/0"],
   b: ["/start"],
@@ -37,7 +37,7 @@ const BODILESS: readonly Outgoing["method"][] = ["GET", "GET", "HEAD"];
 /** How often each kind is sent. */
 const KINDS: readonly KindLetter[] = ["s", "s", "s", "s", "b", "b", "f", "f", "l", "l"];
 
-/** The user agent that carries a marker. */
+/** The user agent that contains a marker. */
 export function userAgentOf(marker: string): string {
   return UA_PREFIX + marker;
 }
@@ -48,22 +48,22 @@ export function markerIn(userAgent: string): string | null {
   return MAIL_UA.exec(userAgent)?.[1] ?? null;
 }
 
-/** The digest of what is kept of a body. */
+/** The digest of the stored part of a body. */
 export function digestOf(body: Buffer): string {
   return createHash("sha256").update(body.subarray(0, BODY_BYTES_KEPT)).digest("hex");
 }
 
 export type SignalMaker = {
-  /** Any signal for one of the targets. */
+  /** A random signal for one of the targets. */
   any(targets: readonly Target[]): Outgoing;
-  /** One of a kind, by UUID unless the slug is asked for. */
+  /** A signal of a given kind, by UUID unless the slug is requested. */
   make(
     target: Target,
     wish: { kind: KindLetter; rid?: string | null; bySlug?: boolean; body?: Buffer | null },
   ): Outgoing;
 };
 
-/** Markers begin with the prefix, and are never given twice under it. */
+/** Markers begin with the prefix, and are unique. */
 export function signalMaker({ prefix, chance }: { prefix: string; chance: Chance }): SignalMaker {
   const filler = randomBytes(FILLER_BYTES);
   let count = 0;
@@ -88,7 +88,7 @@ export function signalMaker({ prefix, chance }: { prefix: string; chance: Chance
   };
 }
 
-/** None, a line or two, a page, or more than is kept. */
+/** None, a line or two, a page, or more than is stored. */
 function someBody(chance: Chance, filler: Buffer): Buffer | null {
   const dice = chance.fraction();
   if (dice < 0.3) return null;

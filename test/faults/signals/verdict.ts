@@ -1,5 +1,5 @@
-// Holds what was acknowledged against what the database has: every signal once, with its kind, its run id and
-// its body, and the numbers of each check without gap or repeat.
+// Compares acknowledged signals with the database: every signal once, with its kind, its run ID and its body, and the
+// numbers of each check without gap or repetition.
 import type pg from "pg";
 import type { Tally } from "../scenario.ts";
 import type { Ledger } from "./ledger.ts";
@@ -11,28 +11,28 @@ type Found = { count: number; row: Row };
 
 export type Verdict = {
   tally: Tally;
-  /** Sent, and cut off before an answer came: they may be there or not. */
+  /** Sent, and disconnected before a response: they may be recorded or not. */
   unanswered: number;
-  /** Answered with something that a signal of this run must never get. */
+  /** Unexpected statuses. */
   otherAnswers: number;
-  /** Answered 503 although they should have been taken. */
+  /** Got 503 although they should have been accepted. */
   wronglyRefused: number;
-  /** Of those that were answered at all. */
+  /** Of those that got a response. */
   slowestMs: number;
   complaints: string[];
 };
 
-/** Examples that a complaint names. */
+/** Number of examples in a complaint. */
 const NAMED_MAX = 3;
 
 export type Leniency = {
-  /** Markers whose loss is the scenario's doing, and is judged by it. */
+  /** Markers whose loss is caused and evaluated by the scenario. */
   forgiven: ReadonlySet<string>;
-  /** Which signals may be answered 503. */
+  /** Which signals may get 503. */
   mayRefuse: (entry: Entry) => boolean;
 };
 
-/** Everything that was sent beside everything that is there. */
+/** Compares all sent signals with all rows. */
 export async function judge(
   client: pg.ClientBase,
   ledger: Ledger,
@@ -76,15 +76,14 @@ export async function judge(
   verdict.otherAnswers = others.length;
   verdict.wronglyRefused = refused.length;
   const { complaints } = verdict;
-  if (sent === 0) complaints.push("nothing was sent, so nothing was shown");
+  if (sent === 0) complaints.push("nothing was sent, so the run proves nothing");
   if (lost.length > 0) complaints.push(`${lost.length} lost: ${someOf(lost)}`);
   if (tally.duplicated > 0) complaints.push(`${tally.duplicated} duplicated`);
-  if (others.length > 0)
-    complaints.push(`${others.length} answers that no signal may get: ${someOf(others)}`);
+  if (others.length > 0) complaints.push(`${others.length} unexpected responses: ${someOf(others)}`);
   if (refused.length > 0) {
-    complaints.push(`${refused.length} signals of known checks were refused: ${someOf(refused)}`);
+    complaints.push(`${refused.length} signals of known checks were rejected: ${someOf(refused)}`);
   }
-  if (found.size > 0) complaints.push(`the log has ${found.size} signals that nobody sent`);
+  if (found.size > 0) complaints.push(`the log has ${found.size} signals that were not sent`);
   complaints.push(...(await numberingFlaws(client)));
   return verdict;
 }
@@ -114,9 +113,9 @@ async function readLog(client: pg.ClientBase): Promise<{ found: Map<string, Foun
   return { found, rows: ours };
 }
 
-/** What is wrong with the row of an acknowledged signal; null when nothing is. */
+/** The problem of the row of an acknowledged signal; null if there is none. */
 function flawOf(entry: Entry, found: Found | undefined): string | null {
-  if (found === undefined) return "not there";
+  if (found === undefined) return "missing";
   const { row } = found;
   if (Number(row.check_id) !== entry.checkId) return "at another check";
   if (row.kind !== entry.kind) return `as ${row.kind} instead of ${entry.kind}`;
@@ -124,7 +123,7 @@ function flawOf(entry: Entry, found: Found | undefined): string | null {
   return row.digest === entry.digest ? null : "with another body";
 }
 
-/** n counts the pings of each check from 1 on, and the state knows how many there are and how many left no row. */
+/** n counts the pings of each check from 1, and the state has the number of pings and of those without a row. */
 async function numberingFlaws(client: pg.ClientBase): Promise<string[]> {
   const { rows } = await client.query<{ check_id: string; rows: string; states: string; newest: string }>(`
     select s.check_id, count(p.n) as rows, s.ping_count - s.coalesced_count as states, coalesce(max(p.n), 0) as newest

@@ -1,5 +1,5 @@
-// Copies of a running cluster, as a backup or the beginning of a standby, and the slow link that keeps a standby
-// behind. Only tools that PostgreSQL's server package has.
+// Copies of a running cluster, as a backup or the start of a standby, and the slow link that delays a standby. Uses
+// only tools of PostgreSQL's server package.
 import { execFile } from "node:child_process";
 import { chownSync, statSync, writeFileSync } from "node:fs";
 import { connect, createServer, type Server, type Socket } from "node:net";
@@ -19,7 +19,7 @@ export async function copyCluster(server: PostgresServer, to: string): Promise<v
     await client.query("select pg_backup_start('faults', true)");
     await copyFiles(server.dataDirectory, to, "--exclude=./pg_wal/* --exclude=./postmaster.*");
     const { rows } = await client.query<{ labelfile: string }>("select labelfile from pg_backup_stop(false)");
-    // The log up to the end of the copy is part of it.
+    // The WAL up to the end of the copy is part of it.
     await copyFiles(join(server.dataDirectory, "pg_wal"), join(to, "pg_wal"), "");
     ownedFile(to, { name: "backup_label", text: rows[0]?.labelfile ?? "" });
   } finally {
@@ -32,7 +32,7 @@ export function makeStandby(folder: string): void {
   ownedFile(folder, { name: "standby.signal", text: "" });
 }
 
-/** Files may change and go while they are read, which the log repairs; tar says so with exit code 1. */
+/** Files may change and disappear while they are read, which the WAL repairs; tar reports it with exit code 1. */
 async function copyFiles(from: string, to: string, exclude: string): Promise<void> {
   const script = `
     mkdir -p "$2" && chmod --reference="$1" "$2" && chown --reference="$1" "$2"
@@ -47,7 +47,7 @@ function ownedFile(folder: string, { name, text }: { name: string; text: string 
   chownSync(path, uid, gid);
 }
 
-/** A link that delivers everything late, in order, until it is cut; what was under way is then lost. */
+/** A link that delivers everything late, in order, until it is cut; data in transit is then lost. */
 export class SlowLink {
   readonly port: number;
   readonly #server: Server;

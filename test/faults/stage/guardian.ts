@@ -1,8 +1,8 @@
-// Sees to it that nothing outlives a run, however that ends: a shell that knows the ids of the processes which
-// were started here, and ends those that are left, by id, when its standard input closes.
+// Ensures that nothing outlives a run, however it ends: a shell that has the IDs of the processes started here, and
+// ends the remaining ones, by ID, when its standard input closes.
 import { type ChildProcess, spawn } from "node:child_process";
 
-/** Ids come as "+id" and go as "-id": one that is gone may soon be somebody else's. */
+/** IDs are added as "+id" and removed as "-id", because an ID may be reused. */
 const SCRIPT = `
   while read -r line; do
     case "$line" in
@@ -16,13 +16,13 @@ const SCRIPT = `
   rm -rf "$1"`;
 
 export type Guardian = {
-  /** The process is ended with us, unless it ends before. */
+  /** The process is ended with this one, unless it ends before. */
   watch(child: ChildProcess): void;
-  /** Ends what is left, removes the folder, and waits for that. */
+  /** Ends remaining processes, deletes the folder, and waits for that. */
   dismiss(): Promise<void>;
 };
 
-/** Also removes the folder at the end, unless it is to be kept. */
+/** Also deletes the folder at the end, unless it is to be kept. */
 export function startGuardian({ folder, keep }: { folder: string; keep: boolean }): Guardian {
   const shell = spawn("sh", ["-c", SCRIPT, "guardian", folder, keep ? "keep" : "remove"], {
     cwd: "/",

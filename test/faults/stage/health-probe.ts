@@ -1,10 +1,10 @@
-// Asks one process for /healthz all the time, whatever the scenario does to it. A process whose event loop turns
-// answers at once; only one that is stopped by SIGSTOP, is ending or has ended need not answer.
+// Requests /healthz from one process all the time, whatever the scenario does to it. A process whose event loop runs
+// responds immediately; only one that is stopped by SIGSTOP, is ending or has ended need not respond.
 import { readFileSync } from "node:fs";
 import { get } from "node:http";
 import { awakeMs } from "../../support/awake.ts";
 
-/** What is promised, on a clock that stands still while this process does. */
+/** The guaranteed time, on a clock that stops while this process is stopped. */
 const ANSWER_MS_MAX = 2_000;
 const PROBE_EVERY_MS = 100;
 const COMPLAINTS_MAX = 5;
@@ -12,7 +12,7 @@ const COMPLAINTS_MAX = 5;
 export type Probed = {
   name: string;
   adminPort: number;
-  /** Null when it is not running, or is about to end on purpose. */
+  /** Null if it is not running, or is being ended on purpose. */
   pid: () => number | null;
 };
 
@@ -20,7 +20,7 @@ export class HealthProbe {
   readonly complaints: string[] = [];
   readonly #probed: Probed;
   readonly #timer: NodeJS.Timeout;
-  /** The process that has answered before: until then it is starting. */
+  /** The process that has responded before: until then it is starting. */
   #answeredPid: number | null = null;
   #current: { pid: number; sinceMs: number; isExcused: boolean; isLate: boolean } | null = null;
 
@@ -71,7 +71,7 @@ export class HealthProbe {
   }
 }
 
-/** Whether SIGSTOP, or a tracer, keeps the process from running; also when it is gone. */
+/** Whether SIGSTOP, or a tracer, keeps the process from running; also if it is gone. */
 function isStopped(pid: number): boolean {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");

@@ -1,5 +1,4 @@
-// What the database says about its intakes: how far each vouches for having applied everything, and which times
-// count as blind. Only read here.
+// The intakes in the database: their watermarks, and blind intervals. Read only.
 import type pg from "pg";
 import { someOf } from "../signals/verdict.ts";
 import { until } from "../waiting.ts";
@@ -10,7 +9,7 @@ export type IntakeRow = {
   name: string;
   lastSeq: number;
   watermarkAt: number;
-  beatAt: number;
+  heartbeatAt: number;
   closedAt: number | null;
   isLost: boolean;
 };
@@ -38,7 +37,7 @@ export async function readIntakes(client: pg.ClientBase): Promise<IntakeRow[]> {
     name: row.name,
     lastSeq: Number(row.last_seq),
     watermarkAt: row.watermark_at.getTime(),
-    beatAt: row.beat_at.getTime(),
+    heartbeatAt: row.beat_at.getTime(),
     closedAt: row.closed_at?.getTime() ?? null,
     isLost: row.lost,
   }));
@@ -60,8 +59,8 @@ export async function readBlind(client: pg.ClientBase): Promise<BlindRow[]> {
 }
 
 /**
- * Resolves when every open intake vouches for everything up to now; otherwise returns what holds it up. The
- * load must have ended.
+ * Resolves when the watermark of every open intake has passed now; otherwise returns what holds it. The load must
+ * have ended.
  */
 export async function untilDrained(stage: Stage, { withinMs }: { withinMs: number }): Promise<string | null> {
   const endAt = await stage.withClient(databaseNow);
@@ -79,14 +78,14 @@ export async function untilDrained(stage: Stage, { withinMs }: { withinMs: numbe
   const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
   const described = holding.map((row) => {
     const behind = seconds(endAt - row.watermarkAt);
-    const silent = seconds(endAt + withinMs - row.beatAt);
+    const silent = seconds(endAt + withinMs - row.heartbeatAt);
     return `${row.id} (${row.name}, batch ${row.lastSeq}) by ${behind}, silent for ${silent}`;
   });
   const held = `${holding.length} of ${open.length} open intakes hold the watermark back`;
   return `${held}: ${someOf(described)}${await stage.withClient(describeBusy)}`;
 }
 
-/** What the database is doing for others at the moment, and who waits for whom; for people. */
+/** Current activity of the database, and which sessions wait for which locks; for debugging. */
 async function describeBusy(client: pg.ClientBase): Promise<string> {
   const { rows } = await client.query<{ what: string }>(`
     select format('%s %s %s/%s for %s s, waits for %s: %s', pid, state, wait_event_type, wait_event,

@@ -1,5 +1,5 @@
-// What a process leaves behind when it dies in an outage: an intake that never said goodbye, and its batches in
-// the spool. Made with the spool itself, so that any number of signals with any time of receipt can be left.
+// The remains of a process that died in an outage: an intake that was not closed, and its batches in the spool.
+// Created with the spool itself, so that any number of signals with any receive time can be left.
 import { randomUUID } from "node:crypto";
 import type { AcceptedSignal } from "../../../src/core/signal.ts";
 import { openSpool } from "../../../src/intake/spool/spool.ts";
@@ -14,7 +14,7 @@ const LEASE_MS = 600_000;
 
 export type Left = { marker: string; checkId: number; uuid: string; at: number; body: Buffer | null };
 
-/** Leaves the signals in a folder as if they had been acknowledged; returns the id of the intake. */
+/** Leaves the signals in a folder as if they had been acknowledged; returns the ID of the intake. */
 export async function leaveOrphan(
   stage: Stage,
   { folder, left }: { folder: string; left: Iterable<Left> },

@@ -1,15 +1,15 @@
-// Time that passes without anybody waiting for it: what the database remembers is moved back, as if it had happened
-// earlier. Nothing else may run while all of it is moved, because processes have clocks of their own.
+// Simulates the passing of time: timestamps in the database are moved back, as if everything had happened earlier.
+// Nothing else may run while all of them are moved, because processes have their own clocks.
 import type pg from "pg";
 import { demand } from "../waiting.ts";
 import { databaseNow } from "./intake-rows.ts";
 import type { Stage } from "./stage.ts";
 
-/** Silence is believed when signs of life have been fresh for so long; see src/core/watermark.ts. */
+/** Missing pings raise alerts when heartbeats have been fresh for this long; see src/core/watermark.ts. */
 const SETTLE_MS = 60_000;
 const SETTLED_MS_MAX = 180_000;
 
-/** As if the process had stood still for so long. To be called while nothing runs but the database. */
+/** As if the processes had been stopped for this long. Only the database may be running. */
 export async function letTimePass(stage: Stage, ms: number): Promise<void> {
   await stage.withClient(async (client) => {
     const { rows } = await client.query<{ text: string }>(`
@@ -25,8 +25,8 @@ export async function letTimePass(stage: Stage, ms: number): Promise<void> {
 }
 
 /**
- * Waits until silence is believed. With `atOnce` the minute that this takes is skipped: the gap lies back so far in
- * what the database remembers.
+ * Waits until missing pings raise alerts. With `atOnce` the minute that this takes is skipped: the gap is moved back
+ * in the database.
  */
 export async function untilSettled(stage: Stage, { atOnce }: { atOnce: boolean }): Promise<void> {
   await stage.withClient((client) =>
@@ -57,14 +57,14 @@ async function isSettled(client: pg.ClientBase): Promise<boolean> {
   return now - row.beat_at.getTime() < 3_000 && now - row.gap_ended_at.getTime() >= SETTLE_MS;
 }
 
-/** Skips the minute for which a notice waits for others to join it. */
+/** Skips the minute for which a notice waits for other checks. */
 export async function skipFolding(stage: Stage): Promise<void> {
   await stage.withClient((client) =>
     client.query("update deliveries set next_try_at = now() where kind = 'notice' and state = 'pending'"),
   );
 }
 
-/** Skips what is left of the leases of messages that a killed process had claimed. */
+/** Skips the rest of the leases of messages that a killed process had claimed. */
 export async function skipLeases(stage: Stage): Promise<void> {
   await stage.withClient((client) =>
     client.query("update deliveries set claimed_until_at = now() where claimed_until_at is not null"),

@@ -1,5 +1,5 @@
-// One process under test, started as an operator starts it: the real program with the role that receives pings.
-// It can be killed, stopped, frozen and started again on the same port.
+// One process under test, started as in production: the real program with the role that receives pings. It can be
+// killed, stopped, suspended and started again on the same port.
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, existsSync, openSync, readFileSync } from "node:fs";
 import { connect } from "node:net";
@@ -50,7 +50,7 @@ export class PingProcess {
     return this.#probe.complaints;
   }
 
-  /** Asks for /healthz no more. */
+  /** Stops requesting /healthz. */
   stopProbe(): void {
     this.#probe.stop();
   }
@@ -65,7 +65,7 @@ export class PingProcess {
     return this.#child !== null && this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** Starts it and returns at once. */
+  /** Starts it and returns immediately. */
   launch(changes: Readonly<Record<string, string>> = {}): void {
     if (this.isRunning) throw new Error(`${this.name} runs already`);
     const { environment, preloads, adminPort, guardian } = this.#options;
@@ -89,13 +89,13 @@ export class PingProcess {
     this.#exited = new Promise((resolve) => child.once("exit", (code) => resolve(code)));
   }
 
-  /** Starts it and waits until it takes connections. */
+  /** Starts it and waits until it accepts connections. */
   async start(changes: Readonly<Record<string, string>> = {}): Promise<void> {
     this.launch(changes);
     await this.listening();
   }
 
-  /** Resolves when it takes connections. */
+  /** Resolves when it accepts connections. */
   async listening(withinMs = START_MS_MAX): Promise<void> {
     let ended = false;
     await demand(
@@ -108,13 +108,13 @@ export class PingProcess {
     if (ended) throw new Error(`${this.name} ended while it was starting:\n${this.logTail()}`);
   }
 
-  /** Starts it and waits until all its roles are at work; for those that take no connections. */
+  /** Starts it and waits until all its roles are ready; for processes that accept no connections. */
   async startInner(changes: Readonly<Record<string, string>> = {}): Promise<void> {
     this.launch(changes);
     await this.ready();
   }
 
-  /** Resolves when the process says that all its roles are at work. */
+  /** Resolves when the process reports that all its roles are ready. */
   async ready(withinMs = START_MS_MAX): Promise<void> {
     await demand(
       async () => {
@@ -126,7 +126,7 @@ export class PingProcess {
     if (!this.isRunning) throw new Error(`${this.name} ended while it was starting:\n${this.logTail()}`);
   }
 
-  /** As a crash or the system's memory killer would: at once, without a word. */
+  /** Like a crash or the OOM killer: immediately, without cleanup. */
   async kill(): Promise<void> {
     if (!this.isRunning) return;
     this.#isEnding = true;
@@ -134,7 +134,7 @@ export class PingProcess {
     await this.#exited;
   }
 
-  /** Asks it to stop in order, and returns its exit code. */
+  /** Stops it gracefully, and returns its exit code. */
   async terminate(): Promise<number | null> {
     if (!this.isRunning) return null;
     this.#isEnding = true;
@@ -159,14 +159,14 @@ export class PingProcess {
     return response.text();
   }
 
-  /** Whether signals go through the spool; the process says so itself. */
-  async isOnDetour(): Promise<boolean> {
+  /** Whether signals go through the spool, according to the process. */
+  async isSpooling(): Promise<boolean> {
     const found = /^overdue_intake_detour (\d)/m.exec(await this.metrics());
     if (found === null) throw new Error("the metrics do not say whether signals go through the spool");
     return found[1] === "1";
   }
 
-  /** How many signals it has recorded after a detour since it was started. */
+  /** How many signals it has recorded from the spool since it was started. */
   async replayedCount(): Promise<number> {
     const found = /^overdue_intake_replayed_total (\d+)/m.exec(await this.metrics());
     if (found?.[1] === undefined) throw new Error("the metrics do not say how much was replayed");
@@ -183,7 +183,7 @@ export class PingProcess {
   }
 }
 
-/** Whether somebody takes connections there. */
+/** Whether a process accepts connections there. */
 function accepts(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host: "127.0.0.1", port });

@@ -1,15 +1,14 @@
-// A link between a process and its database that can be cut: all of it, or exactly around one COMMIT. It passes
-// on whole messages, so that a cut never leaves half of one behind.
+// A link between a process and its database that can be cut: completely, or exactly around one COMMIT. It forwards
+// whole messages, so that a cut never leaves half of one.
 import { createServer, type Server, type Socket, connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "../../support/ports.ts";
 import { asksForCommit, confirmsCommit, isAtRest, type WireMessage, WireReader, writesLog } from "./wire.ts";
 
 /**
- * What happens to the next COMMIT of a batch.
- * unsent: it never arrives, and the connection breaks. unsent-silent: it never arrives, and nothing is said.
- * late: it arrives long after the sender has given up. applied: it arrives, its answer does not, and the
- * connection breaks. applied-silent: it arrives, and no answer is ever heard.
+ * What happens to the next COMMIT of a batch. unsent: it never arrives, and the connection breaks. unsent-silent: it
+ * never arrives, and there is no response. late: it arrives long after the sender has given up. applied: it arrives,
+ * its response does not, and the connection breaks. applied-silent: it arrives, and there is no response.
  */
 export type CommitFault = "unsent" | "unsent-silent" | "late" | "applied" | "applied-silent";
 
@@ -27,10 +26,10 @@ const LATE_MS = 3_000;
 type Link = {
   client: Socket;
   server: Socket;
-  /** The running transaction has written into the log of signals. */
+  /** The running transaction has written to the ping log. */
   isBatch: boolean;
   fault: CommitFault | null;
-  /** Nothing is passed on any more, in neither direction. */
+  /** Nothing is forwarded any more, in either direction. */
   isSilent: boolean;
 };
 
@@ -42,7 +41,7 @@ export class DatabaseProxy {
   #isSilent = false;
   readonly #links = new Set<Link>();
   #armed: { fault: CommitFault; done: () => void } | null = null;
-  /** Called at the moment when the database has committed a batch, before anybody is told. */
+  /** Called when the database has committed a batch, before the response is forwarded. */
   onBatchCommitted: () => void = () => {};
 
   private constructor({ port, targetPort }: { port: number; targetPort: number }) {
@@ -61,41 +60,41 @@ export class DatabaseProxy {
     return proxy;
   }
 
-  /** The same address with the proxy in between. */
+  /** The same URL with the proxy in between. */
   urlFor(url: string): string {
     const through = new URL(url);
     through.port = String(this.port);
-    // The answer to a request for TLS is no message, and what is encrypted cannot be cut at messages.
+    // The response to a TLS request is not a message, and encrypted data cannot be cut at messages.
     through.searchParams.set("sslmode", "disable");
     return through.href;
   }
 
-  /** Breaks every connection, and every new one at once. */
+  /** Breaks every connection, and every new one immediately. */
   cut(): void {
     this.#isCut = true;
     this.#breakAll();
   }
 
-  /** Keeps every connection, and new ones too, but nothing gets through any more. */
+  /** Keeps every connection, and new ones too, but forwards nothing any more. */
   silence(): void {
     this.#isSilent = true;
     for (const link of this.#links) link.isSilent = true;
   }
 
-  /** From now on connections go through; those that were silenced are broken. */
+  /** From now on connections work; silenced ones are broken. */
   heal(): void {
     if (this.#isSilent) this.#breakAll();
     this.#isCut = false;
     this.#isSilent = false;
   }
 
-  /** Leads to another server from now on. */
+  /** Forwards to another server from now on. */
   redirect(targetPort: number): void {
     this.#targetPort = targetPort;
     this.#breakAll();
   }
 
-  /** The next COMMIT of a batch meets the fault; resolves when that has happened. */
+  /** Applies the fault to the next COMMIT of a batch; resolves when that has happened. */
   strike(fault: CommitFault): Promise<void> {
     return new Promise((done) => {
       this.#armed = { fault, done };
@@ -132,7 +131,7 @@ export class DatabaseProxy {
     server.on("data", (chunk: Buffer) => {
       for (const message of fromServer.read(chunk)) this.#toClient(link, message);
     });
-    // A silenced link stays open towards the other side, as a network that swallows packets would have it.
+    // A silenced link stays open for the other side, like a network that drops packets.
     const end = () => {
       if (link.isSilent && link.fault !== null) return;
       breakLink(link);

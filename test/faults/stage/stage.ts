@@ -1,5 +1,5 @@
-// Where a scenario plays: a durable PostgreSQL of its own, a migrated database with checks in it, folders on a
-// disk, and the processes under test. Everything is on loopback, and gone at the end.
+// The environment of a scenario: its own durable PostgreSQL, a migrated database with checks, folders on a disk, and
+// the processes under test. Everything is on loopback, and removed at the end.
 import { randomBytes, randomUUID } from "node:crypto";
 import { chmodSync, mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -25,7 +25,7 @@ const DATABASE = "overdue";
 
 export type StageOptions = {
   checks: number;
-  /** A server that others use as well, and a name for a database on it; without it, a server of its own. */
+  /** A shared server, and the name of a database on it; without it, a separate server. */
   shared?: { postgres: PostgresServer; database: string };
   /** Other programs than those of the npm package. */
   binaries?: PostgresBinaries;
@@ -35,12 +35,12 @@ export type StageOptions = {
 
 export type ProcessWish = {
   name: string;
-  /** The database itself, unless something stands in between. */
+  /** The database itself, unless there is a proxy in between. */
   databaseUrl?: string;
   /** A folder of the stage by name; null for a process without a spool. */
   spool?: string | null;
   environment?: Record<string, string>;
-  /** Modules that only this process loads first, besides those of the run. */
+  /** Modules that only this process loads first, in addition to those of the run. */
   preloads?: readonly string[];
 };
 
@@ -49,7 +49,7 @@ type StageParts = {
   folder: string;
   postgres: PostgresServer;
   databaseName: string;
-  /** The server is stopped by somebody else. */
+  /** The server is stopped elsewhere. */
   isShared: boolean;
   guardian: Guardian;
 };
@@ -59,7 +59,7 @@ export class Stage {
   readonly folder: string;
   readonly guardian: Guardian;
   readonly ledger: Ledger;
-  /** A pool of the run's own; its connections may break. */
+  /** The run's own pool; its connections may break. */
   readonly database: Database;
   projectId = 0;
   pingKey = "";
@@ -81,14 +81,14 @@ export class Stage {
     this.database = openStageDatabase(this.url);
   }
 
-  /** The database server of the moment. */
+  /** The current database server. */
   get postgres(): PostgresServer {
     const newest = this.#servers.at(-1);
     if (newest === undefined) throw new Error("there is always a server");
     return newest;
   }
 
-  /** Another server takes its place; this is what is asked from now on, except through the pool. */
+  /** Replaces the server; queries go to it from now on, except through the pool. */
   moveTo(server: PostgresServer): void {
     this.#servers.push(server);
   }
@@ -105,7 +105,7 @@ export class Stage {
     return this.#processes;
   }
 
-  /** A folder below the stage's, made if need be. */
+  /** A folder below the stage's, created if necessary. */
   subfolder(name: string): string {
     const path = join(this.folder, name);
     mkdirSync(path, { recursive: true, mode: 0o700 });
@@ -129,14 +129,14 @@ export class Stage {
     return made;
   }
 
-  /** A link to the database server of the moment that can be cut. */
+  /** A link to the current database server that can be cut. */
   async proxy(): Promise<DatabaseProxy> {
     const proxy = await DatabaseProxy.open({ targetPort: this.postgres.port });
     this.#proxies.push(proxy);
     return proxy;
   }
 
-  /** One connection to the database itself, for the time of the work. */
+  /** A connection to the database itself, for the duration of the work. */
   async withClient<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
     const client = new pg.Client({ connectionString: this.url });
     client.on("error", () => {});
@@ -189,21 +189,21 @@ export class Stage {
   }
 }
 
-/** Nothing is trimmed or thinned out: the log is to hold everything that was sent. */
+/** Nothing is trimmed or coalesced: the log must contain everything that was sent. */
 const STEADY = {
   OVERDUE_PING_LOG_LIMIT: "10000",
   OVERDUE_SIGNALS_PER_MINUTE: "0",
   OVERDUE_LOG_LEVEL: "info",
 };
 
-/** Opens a stage for the work, and closes it whatever happens. */
+/** Opens a stage for the work, and closes it in any case. */
 export async function onStage<T>(
   run: Run,
   options: StageOptions,
   work: (stage: Stage) => Promise<T>,
 ): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), "overdue-faults-"));
-  // The database's user has to get through to copies of its data.
+  // The database's user needs access to copies of its data.
   chmodSync(folder, 0o755);
   const guardian = startGuardian({ folder, keep: run.keepFiles });
   const { shared } = options;
@@ -222,7 +222,7 @@ export async function onStage<T>(
   }
 }
 
-/** What most scenarios return; the others say otherwise what did not hold. */
+/** The result of most scenarios; others report violations differently. */
 function hasComplaints(result: unknown): result is { complaints: string[] } {
   return (
     typeof result === "object" &&

@@ -1,11 +1,11 @@
-// Reads what strace wrote, and finds out in which order a signal was read, synced and answered.
+// Parses the output of strace, and determines in which order a signal was read, synced and answered.
 import { readFileSync } from "node:fs";
 
 /** One system call that has returned. Times are seconds of the system's clock. */
 export type Syscall = {
   pid: number;
   name: string;
-  /** Arguments and result as strace shows them, with paths and texts. */
+  /** Arguments and result as strace prints them, with paths and texts. */
   shown: string;
   result: number;
   beganAt: number;
@@ -56,8 +56,8 @@ const WRITES = new Set(["write", "writev", "sendto", "sendmsg"]);
 const SYNCS = new Set(["fsync", "fdatasync"]);
 
 /**
- * One process of the database has read the signal, was asked to commit, has synced the write-ahead log, has said
- * so, and only then the answer was written.
+ * One process of the database has read the signal, received the commit, synced the WAL and confirmed it, and only
+ * then the response was written.
  */
 export function walSyncedFirst(
   marker: string,
@@ -75,7 +75,7 @@ export function walSyncedFirst(
     .some(({ name, shown, result }) => SYNCS.has(name) && result === 0 && shown.includes("pg_wal"));
 }
 
-/** Some thread of the process has synced a file of the spool between reading the signal and answering it. */
+/** A thread of the process has synced a file of the spool between reading the signal and answering it. */
 export function spoolSyncedFirst(marker: string, receiver: readonly Syscall[]): boolean {
   const arrival = requestOf(marker, receiver);
   const answeredAt = answerTime(marker, receiver);
@@ -96,7 +96,7 @@ function requestOf(marker: string, receiver: readonly Syscall[]): Syscall | unde
   );
 }
 
-/** When the process began to write the answer to the request: the first 200 after it on the same socket. */
+/** When the process began to write the response: the first 200 after the request on the same socket. */
 function answerTime(marker: string, receiver: readonly Syscall[]): number | null {
   const request = requestOf(marker, receiver);
   if (request === undefined) return null;
@@ -111,7 +111,7 @@ function answerTime(marker: string, receiver: readonly Syscall[]): number | null
   return answer?.beganAt ?? null;
 }
 
-/** The marker as a whole, not as the beginning of a longer one. */
+/** The complete marker, not the prefix of a longer one. */
 function mentions(shown: string, marker: string): boolean {
   return new RegExp(`${marker}(?!\\d)`).test(shown);
 }

@@ -1,5 +1,5 @@
-// Lets every process get to know every check by both of its names, as it would in the first days of its life:
-// what it has never heard of it may refuse while the database is away.
+// Makes every check known to every process by UUID and slug, because a process may reject signals of unknown checks
+// while the database is down.
 import { setTimeout as sleep } from "node:timers/promises";
 import { isAcknowledged } from "../signals/send.ts";
 import type { Target } from "../signals/outgoing.ts";
@@ -7,10 +7,13 @@ import type { PingProcess } from "./ping-process.ts";
 import type { Stage } from "./stage.ts";
 
 const TOGETHER_MAX = 50;
-/** What a process knows is on its disk after this; see the interval in src/intake/known-checks/known-checks.ts. */
+/**
+ * After this, the known checks of a process are on its disk; see the interval in
+ * src/intake/known-checks/known-checks.ts.
+ */
 const KEPT_AFTER_MS = 4_000;
 
-/** Returns when the processes know the checks, and will still after a crash. */
+/** Returns when the checks are known to the processes, even after a crash. */
 export async function warmUp(
   stage: Stage,
   processes: readonly PingProcess[],

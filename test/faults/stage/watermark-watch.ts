@@ -1,5 +1,5 @@
-// Looks over the intakes' shoulders: whenever they vouch for everything before an instant, nothing from before it
-// may appear in the log afterwards, unless its time was declared blind.
+// Monitors the watermarks: once they have passed an instant, nothing received before it may appear in the log
+// afterwards, unless its time is in a blind interval.
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { type BlindRow, readBlind } from "./intake-rows.ts";
@@ -7,7 +7,7 @@ import type { Stage } from "./stage.ts";
 
 const LOOK_EVERY_MS = 250;
 
-/** What was vouched for, how many rows from before it were there, and which transactions could be seen. */
+/** The watermark, how many rows from before it existed, and which transactions were visible. */
 type Look = { watermarkAt: Date; rows: number; snapshot: string };
 
 export type WatchResult = { looks: number; tooLate: number };
@@ -23,7 +23,7 @@ export class WatermarkWatch {
     this.#looking = this.#look();
   }
 
-  /** Ends the watch; returns how many looks there were and how many rows came too late. */
+  /** Ends the monitoring; returns the number of readings and of late rows. */
   async end(): Promise<WatchResult> {
     this.#isOver = true;
     await this.#looking;
@@ -41,7 +41,7 @@ export class WatermarkWatch {
         const look = await lookOnce(client);
         if (look !== null) this.#looks.push(look);
       } catch {
-        // The database is away, which is what is being tried out.
+        // The database is down, which is part of the test.
         await client?.end().catch(() => {});
         client = null;
       }
@@ -62,7 +62,7 @@ async function connected(url: string): Promise<pg.Client> {
   return client;
 }
 
-/** One statement, and so one moment. */
+/** One statement, and so one snapshot. */
 async function lookOnce(client: pg.ClientBase): Promise<Look | null> {
   const { rows } = await client.query<{ watermark_at: Date | null; rows: string; snapshot: string }>(`
     with seen as (select min(watermark_at) as watermark_at from intakes where closed_at is null)
@@ -74,7 +74,7 @@ async function lookOnce(client: pg.ClientBase): Promise<Look | null> {
   return { watermarkAt: row.watermark_at, rows: Number(row.rows), snapshot: row.snapshot };
 }
 
-/** Rows that were not there when somebody vouched for their time, and whose time nobody called blind. */
+/** Rows that did not exist when the watermark passed their time, and whose time is not blind. */
 async function countLate(client: pg.ClientBase, looks: readonly Look[]): Promise<number> {
   const blind = await readBlind(client);
   const { rows } = await client.query<{ at: Date }>("select at from pings order by at");
@@ -98,7 +98,7 @@ function isBlind(at: number, blind: readonly BlindRow[]): boolean {
   return blind.some(({ from, to }) => at >= from && (to === null || at <= to));
 }
 
-/** How many of the sorted times lie before an instant. */
+/** How many of the sorted times are before an instant. */
 function countBefore(times: readonly number[], at: number): number {
   let low = 0;
   let high = times.length;

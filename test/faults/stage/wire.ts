@@ -1,7 +1,7 @@
-// PostgreSQL's wire protocol, as far as somebody in the middle has to understand it: where a message begins and
-// ends, and which ones begin, fill and end a transaction that records signals.
+// PostgreSQL's wire protocol, as far as a proxy needs it: where a message begins and ends, and which ones begin, fill
+// and end a transaction that records signals.
 
-/** One message, whole. `type` is empty for the first packets of a client, which carry none. */
+/** One complete message. `type` is empty for the first packets of a client, which have none. */
 export type WireMessage = { type: string; bytes: Buffer };
 
 const TYPE_BYTES = 1;
@@ -9,7 +9,7 @@ const LENGTH_BYTES = 4;
 const SSL_REQUEST = 80_877_103;
 const GSS_REQUEST = 80_877_104;
 
-/** Cuts a stream of bytes into messages; what is not complete waits for the rest. */
+/** Splits a byte stream into messages; incomplete ones wait for the rest. */
 export class WireReader {
   #rest: Buffer = Buffer.alloc(0);
   #isTyped: boolean;
@@ -40,20 +40,20 @@ function asksForEncryption(bytes: Buffer): boolean {
   return code === SSL_REQUEST || code === GSS_REQUEST;
 }
 
-/** Statements are named after their table, and prepared ones are called by that name. */
+/** Statements are named after their table, and prepared ones are executed by that name. */
 const WRITES_LOG = /\bpings\.insert|insert into pings\b/;
 
-/** Whether the client's message writes into the log of signals. */
+/** Whether the client's message writes to the ping log. */
 export function writesLog({ type, bytes }: WireMessage): boolean {
   return (type === "P" || type === "B" || type === "Q") && WRITES_LOG.test(textIn(bytes));
 }
 
-/** Whether the client's message asks for the end of a transaction. */
+/** Whether the client's message ends a transaction. */
 export function asksForCommit({ type, bytes }: WireMessage): boolean {
   return (type === "Q" || type === "P") && /^commit\b/i.test(statementIn(type, bytes));
 }
 
-/** Whether the server's message says that the transaction is committed. */
+/** Whether the server's message confirms a commit. */
 export function confirmsCommit({ type, bytes }: WireMessage): boolean {
   return type === "C" && bytes.toString("latin1", TYPE_BYTES + LENGTH_BYTES, bytes.length - 1) === "COMMIT";
 }
@@ -63,7 +63,7 @@ export function isAtRest({ type, bytes }: WireMessage): boolean {
   return type === "Z" && bytes.toString("latin1", TYPE_BYTES + LENGTH_BYTES) === "I";
 }
 
-/** Names and statements stand in front; bodies behind them are not looked at. */
+/** Names and statements come first; the parameters behind them are not parsed. */
 const LOOKED_AT_BYTES = 2_000;
 
 function textIn(bytes: Buffer): string {
@@ -72,6 +72,6 @@ function textIn(bytes: Buffer): string {
 
 function statementIn(type: string, bytes: Buffer): string {
   const text = textIn(bytes);
-  // A prepared statement has its name in front.
+  // A prepared statement begins with its name.
   return type === "P" ? text.slice(text.indexOf("\0") + 1) : text;
 }

@@ -1,5 +1,5 @@
-// The body of a process that appends to a spool and prints the number of every batch that was acknowledged,
-// for tests that kill it. Arguments: folder, intake id, batches at a time, and how many at all.
+// A process that appends to a spool and prints the number of every acknowledged batch, for tests that kill it.
+// Arguments: folder, intake ID, batches at a time, and the total number.
 import { SpoolError } from "../../../src/intake/spool/messages.ts";
 import { openSpool } from "../../../src/intake/spool/spool.ts";
 import { batchOf } from "./batches.ts";

@@ -1,9 +1,9 @@
-// Signals and batches for the tests of intake, and for the processes that they start.
+// Signals and batches for the tests of the intake, and for the processes that they start.
 import type { AcceptedSignal, Batch } from "../../../src/core/signal.ts";
 
 export const T0 = Date.UTC(2026, 9, 1);
 
-/** A plain success by UUID; `number` makes it unlike others. */
+/** A plain success by UUID; `number` makes it unique. */
 export function signalOf(number: number, changes: Partial<AcceptedSignal> = {}): AcceptedSignal {
   return {
     target: { by: "uuid", uuid: `00000000-0000-4000-8000-${String(number).padStart(12, "0")}` },
@@ -19,7 +19,7 @@ export function signalOf(number: number, changes: Partial<AcceptedSignal> = {}):
   };
 }
 
-/** A batch whose content can be told from its number alone. */
+/** A batch whose content can be derived from its number. */
 export function batchOf(options: {
   intakeId: string;
   seq: number;

@@ -1,9 +1,9 @@
-// The body of a process that looks for orphans in a folder again and again and lets go of what it finds, for
-// tests of what happens to a file that is looked at while it is made. Argument: the folder.
+// A process that repeatedly searches for orphans in a folder and releases what it finds, for tests of files that are
+// inspected while they are created. Argument: the folder.
 import { adoptSpoolFile, spoolNames } from "../../../src/intake/spool/folder.ts";
 
 const [folder = ""] = process.argv.slice(2);
-/** To it every file seems old, so that it does not spare the ones that are just being made. */
+/** To it every file seems old, so that it does not skip files that are being created. */
 const TOMORROW = Date.now() + 86_400_000;
 process.stdout.write("looking\n");
 for (;;) {

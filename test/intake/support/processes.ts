@@ -1,4 +1,4 @@
-// Processes that use a spool, for tests that kill them or take their disk away.
+// Processes that use a spool, for tests that kill them or remove their disk.
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -9,38 +9,38 @@ const LOOK_FOR_ORPHANS = fileURLToPath(new URL("./look-for-orphans.ts", import.m
 
 export type WatchedProcess = {
   process: ChildProcess;
-  /** Resolves when it has printed a line that begins so. */
+  /** Resolves when it has printed a line with this prefix. */
   waitForLine(start: string): Promise<void>;
   /** The lines so far. */
   lines: readonly string[];
-  /** Everything it printed, once it is gone. */
+  /** All its output, once it has ended. */
   ended: Promise<readonly string[]>;
 };
 
 export type AppenderOptions = {
   folder: string;
   intakeId: string;
-  /** How many appends wait at a time. */
+  /** Number of concurrent appends. */
   lanes: number;
-  /** How many batches it appends before it ends by itself; without it, no end. */
+  /** How many batches it appends before it ends; without it, no end. */
   batchesMax?: number;
-  /** What the program is started through, for instance a tracer. */
+  /** The program that starts it, for example a tracer. */
   through?: readonly string[];
 };
 
-/** The numbers of the batches that the process said were acknowledged. */
+/** The numbers of the batches that the process printed as acknowledged. */
 export function acknowledgedIn(lines: readonly string[]): number[] {
   return lines.filter((line) => /^\d+$/.test(line)).map(Number);
 }
 
-/** Starts a process that appends; it is killed after the test if it still runs. */
+/** Starts a process that appends; it is killed after the test if it is still running. */
 export function startAppender(options: AppenderOptions): WatchedProcess {
   const { folder, intakeId, lanes, batchesMax = Number.POSITIVE_INFINITY, through = [] } = options;
   const program = [process.execPath, APPEND_FOREVER, folder, intakeId, String(lanes), String(batchesMax)];
   return watch([...through, ...program]);
 }
 
-/** Starts a process that looks for orphans without end; it is killed after the test. */
+/** Starts a process that searches for orphans endlessly; it is killed after the test. */
 export function startSeeker(folder: string): WatchedProcess {
   return watch([process.execPath, LOOK_FOR_ORPHANS, folder]);
 }

@@ -1,4 +1,4 @@
-// The body of a process that remembers one check, saves it and kills itself. Arguments: folder, UUID, instant.
+// A process that adds one known check, saves it and kills itself. Arguments: folder, UUID, instant.
 import { openKnownChecks } from "../../../src/intake/known-checks/known-checks.ts";
 
 const [folder = "", uuid = "", now = "0"] = process.argv.slice(2);

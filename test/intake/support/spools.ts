@@ -1,4 +1,4 @@
-// Spools for tests: opened with roomy bounds, closed after the test, drained into a list.
+// Spools for tests: opened with large limits, closed after the test, drained into a list.
 import { onTestFinished } from "vitest";
 import type { SpoolOptions } from "../../../src/intake/spool/messages.ts";
 import { openSpool, type Spool, type SpooledBatch } from "../../../src/intake/spool/spool.ts";
@@ -22,7 +22,7 @@ export async function spoolIn(
   return spool;
 }
 
-/** Everything in the spool, in the order in which it is given out; the spool is empty then. */
+/** Everything in the spool, in order; the spool is empty afterwards. */
 export async function drain(spool: Spool): Promise<SpooledBatch[]> {
   const batches: SpooledBatch[] = [];
   for (let batch = await spool.oldest(); batch !== null; batch = await spool.oldest()) {

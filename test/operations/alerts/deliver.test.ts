@@ -1,4 +1,4 @@
-// Delivering what is owed: what the message tells, who is told and who is not, and what the record says afterwards.
+// Sending pending deliveries: the contents of messages, which channels are notified, and the delivery log afterwards.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { MINUTE_MS, SECOND_MS } from "../../../src/core/instant.ts";
 import type { FlipMessage } from "../../../src/core/message.ts";
@@ -36,7 +36,7 @@ function lastTo(channel: { id: number }): FlipMessage {
 }
 
 describe("a message", () => {
-  test("tells what happened, with the last ping, its output and how the neighbours are", async () => {
+  test("states what happened, with the last ping, its output and the state of the other checks", async () => {
     const one = await watchedCheck(database.db, { name: "nightly", tags: "db prod" });
     const { check, channel } = one;
     const { projectId } = check;
@@ -110,7 +110,7 @@ describe("a message", () => {
     });
   });
 
-  test("tells a check without neighbours apart from one whose neighbours are well", async () => {
+  test("distinguishes a check without other checks from one whose other checks are up", async () => {
     const alone = await watchedCheck(database.db);
     await owe(database.db, alone, flip("down"));
     const one = await watchedCheck(database.db);
@@ -145,14 +145,14 @@ describe("what has gathered", () => {
     expect(lastTo(one.channel).downtimeMs).toBe(MINUTE_MS);
   });
 
-  test("a first success is no news", async () => {
+  test("a first success is not notified", async () => {
     const one = await watchedCheck(database.db);
     await (await sampleIntake(database.db))([{ uuid: one.check.uuid }]);
     await deliver();
     expect(await record(one.channel)).toEqual([]);
   });
 
-  test("is told to each channel by itself, in order", async () => {
+  test("is sent to each channel separately, in order", async () => {
     const { check, channels } = await watchedCheck(database.db, { channelCount: 2 });
     const [fast, slow] = channels;
     await owe(database.db, { check }, flip("down"));
@@ -178,7 +178,7 @@ describe("what has gathered", () => {
   });
 });
 
-describe("a channel that does not hear", () => {
+describe("a channel that is not subscribed", () => {
   test("is skipped, and that is final", async () => {
     const { check } = await watchedCheck(database.db);
     const { projectId } = check;
@@ -199,7 +199,7 @@ describe("a channel that does not hear", () => {
     expect((await states(upOnly)).at(-1)).toBe("skipped");
   });
 
-  test("is told of a failure that is over, if it hears of failures", async () => {
+  test("is notified of a failure that is over, if it is subscribed to failures", async () => {
     const { check } = await watchedCheck(database.db);
     const downOnly = await addChannel(database.db, { projectId: check.projectId, config: { up: false } });
     await assign(database.db, check, [downOnly]);
@@ -225,7 +225,7 @@ describe("nothing is sent", () => {
     expect((await record(gone.channel))[0]?.reason).toBe("The channel was deleted");
   });
 
-  test("about a check that was moved meanwhile: of its new project the old one hears nothing", async () => {
+  test("about a check that was moved in the meantime: the old project gets nothing about the new one", async () => {
     const [left, joined] = [
       await watchedCheck(database.db),
       await watchedCheck(database.db, { name: "secret" }),
@@ -272,7 +272,7 @@ describe("nothing is sent", () => {
 });
 
 describe("other messages", () => {
-  test("a notice waits for other checks, tells of all of them, and comes once", async () => {
+  test("a notice waits for other checks, names all of them, and is sent once", async () => {
     const { check, channel } = await watchedCheck(database.db, { name: "b" });
     const other = await sampleCheck(database.db, { projectId: check.projectId, name: "a" });
     await assign(database.db, other, [channel]);
@@ -298,7 +298,7 @@ describe("other messages", () => {
     });
   });
 
-  test("what is given is handed on as it is", async () => {
+  test("given contents are passed on unchanged", async () => {
     const { channel } = await watchedCheck(database.db);
     const about = {
       kind: "operator",
@@ -324,7 +324,7 @@ describe("other messages", () => {
   });
 });
 
-test("delivering ends although somebody else holds what is due, and others have to wait", async () => {
+test("delivering ends although another process holds due messages, and others have to wait", async () => {
   const [held, waiting] = [await watchedCheck(database.db), await watchedCheck(database.db)];
   await owe(database.db, held, flip("down"));
   const taken = await claimDeliveries(database.db, { now: NOW, limit: 1, rateOf: () => null });

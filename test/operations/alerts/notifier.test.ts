@@ -1,5 +1,5 @@
-// Notifiers at work: killed between sending and settling, two at once, beside slow receivers, through a pooler, and
-// stopped in the middle.
+// Running notifiers: killed between sending and settling, two at once, with slow receivers, through a pooler, and
+// stopped while sending.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { MINUTE_MS } from "../../../src/core/instant.ts";
@@ -16,7 +16,7 @@ import { Receiver } from "./receiver.ts";
 
 const database = useDatabase();
 const WITHIN = { timeout: 40_000 };
-/** How long a slow receiver takes: much longer than all that is to happen meanwhile. */
+/** The delay of a slow receiver: much longer than the rest of the test. */
 const SLOW_MS = 4_000;
 
 let receiver: Receiver;
@@ -37,7 +37,7 @@ async function start(url = database.url, given: Parameters<Receiver["ports"]>[0]
   return notifier;
 }
 
-/** A channel and so many checks that it hears of. */
+/** A channel with this many checks. */
 async function manyChecks(count: number) {
   const one = await watchedCheck(database.db);
   const checks = [one.check];
@@ -63,7 +63,7 @@ describe("a notifier that is killed between sending and settling", () => {
     expect(await sendAndDie(dying)).toBe("SIGKILL");
     expect(receiver.taken).toHaveLength(4);
     expect(await unsent()).toBe(6);
-    // What happens meanwhile is told afterwards, and not lost behind a key that was used before.
+    // Changes in the meantime are sent afterwards, and not lost behind a key that was used before.
     for (const check of checks) await owe(database.db, { check }, flip("up", NOW + 1));
     const deliver = (now: number) => deliverDue(database.db, { now, ports: receiver.ports() });
     await deliver(NOW + MINUTE_MS - 1);
@@ -107,8 +107,8 @@ describe("two notifiers at once", () => {
   });
 });
 
-describe("a receiver in trouble delays nobody else", () => {
-  test("a slow one has a few messages under way, and the others are told at once", async () => {
+describe("a failing receiver delays no other", () => {
+  test("a slow one has a few messages in flight, and the others are notified immediately", async () => {
     const slow = await manyChecks(30);
     const quick = await manyChecks(30);
     receiver.behaves = ({ channelId }) => ({
@@ -126,7 +126,7 @@ describe("a receiver in trouble delays nobody else", () => {
       ({ channelId, atMs }) => channelId === slow.channel.id && atMs < lastQuickMs,
     );
     expect(slowBefore.length).toBeLessThan(30);
-    // Never more than a few at the same time: one that is answered at last makes room for the next.
+    // Never more than a few at the same time: a response makes room for the next.
     const times = receiver.arrived
       .filter(({ channelId }) => channelId === slow.channel.id)
       .map(({ atMs }) => atMs);
@@ -136,7 +136,7 @@ describe("a receiver in trouble delays nobody else", () => {
 });
 
 describe("channels of one account that never answer", () => {
-  /** Sends that wait until `release` is called, for these channels; all others are answered at once. */
+  /** Sends that wait until `release` is called, for these channels; all others are answered immediately. */
   function hanging(channels: readonly { id: number }[]) {
     const ids = new Set(channels.map(({ id }) => id));
     const { send } = receiver.ports();
@@ -155,7 +155,7 @@ describe("channels of one account that never answer", () => {
   test.each([
     ["new ones", 0, 100],
     ["ones that failed before", 1, 50],
-  ])("delay nobody else: %s", async (_, failureCount, heldMin) => {
+  ])("delay no other: %s", async (_, failureCount, heldMin) => {
     const attacker = await watchedCheck(database.db, { channelCount: 300 });
     const others = [await watchedCheck(database.db), await watchedCheck(database.db)];
     await database.db.pool.query("update channels set failure_count = $1", [failureCount]);
@@ -164,7 +164,7 @@ describe("channels of one account that never answer", () => {
       await owe(database.db, attacker, flip("down"));
       await start(database.url, { send });
       await expect.poll(heldCount, WITHIN).toBeGreaterThan(0);
-      // As many as it may have: nothing changes any more.
+      // The maximum number: nothing changes any more.
       let before = 0;
       await expect
         .poll(
@@ -180,7 +180,7 @@ describe("channels of one account that never answer", () => {
       for (const { channel } of others) {
         await expect.poll(() => receiver.saidTo(channel), WITHIN).toEqual(["down (timeout)"]);
       }
-      // About half of the senders of a process, or of those for channels in trouble.
+      // About half of the senders of a process, or of those for degraded channels.
       expect(heldCount()).toBeGreaterThan(heldMin);
       expect(heldCount()).toBeLessThanOrEqual(128);
     } finally {
@@ -228,8 +228,8 @@ describe("a notifier", () => {
     expect(said()).not.toContain("very-s3cret");
   });
 
-  test("pauses between its rounds while others hold what is due, and sends what nobody holds", async () => {
-    // More channels than one claim shares its messages out to, so that a round takes three of them.
+  test("pauses between its rounds while others hold due messages, and sends the rest", async () => {
+    // More channels than one claim distributes its messages to, so that a round takes three of them.
     const heldCount = 40;
     const claimsPerRound = 3;
     const pauseMs = 250;
@@ -246,14 +246,14 @@ describe("a notifier", () => {
     await expect.poll(() => receiver.saidTo(free.channel), WITHIN).toEqual(["down (timeout)"]);
     await sleep(4 * pauseMs);
     const ticks = (await notifier.metrics.loops.ticks.get()).values[0]?.value;
-    // One round more for the message that was sent, and one that has begun.
+    // One more round for the message that was sent, and one that has begun.
     const roundsMax = (performance.now() - startedMs) / pauseMs + 2;
     expect(ticks).toBeGreaterThan(claimsPerRound);
     expect(ticks).toBeLessThanOrEqual(roundsMax * claimsPerRound);
     await expect.poll(unsent, WITHIN).toBe(heldCount);
   });
 
-  test("goes on after a fault of ours, and tries the message again", async () => {
+  test("continues after an internal error, and retries the message", async () => {
     const one = await watchedCheck(database.db);
     let faults = 0;
     const send = receiver.ports().send;

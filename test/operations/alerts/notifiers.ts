@@ -1,4 +1,4 @@
-// Notifiers for tests: the loop that sends, with the ports of a receiver, in this process or in one of its own.
+// Notifiers for tests: the send loop with the ports of a receiver, in this process or in a separate one.
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { createLog } from "../../../src/lib/log.ts";
@@ -11,7 +11,7 @@ import { openTestDatabase } from "../../support/database.ts";
 
 export type Notifier = { loop: Loop; metrics: Metrics; lines: string[]; stop(): Promise<void> };
 
-/** Starts a notifier with a pool of its own. */
+/** Starts a notifier with its own pool. */
 export async function startNotifier(url: string, ports: Ports): Promise<Notifier> {
   const database: Database = openTestDatabase(url, () => {});
   const metrics = createMetrics({ version: "test" });
@@ -28,7 +28,7 @@ export async function startNotifier(url: string, ports: Ports): Promise<Notifier
 
 const SEND_AND_DIE = fileURLToPath(new URL("./send-and-die.ts", import.meta.url));
 
-/** Runs a notifier that dies after so many messages; returns the signal that ended it. */
+/** Runs a notifier that dies after this many messages; returns the signal that ended it. */
 export function sendAndDie(of: {
   databaseUrl: string;
   receiverUrl: string;

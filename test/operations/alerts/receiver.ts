@@ -1,5 +1,5 @@
-// A real HTTP server that takes messages and keeps them, and the ports that send to it. It can be told to refuse, to
-// be slow, to hang up, or to take a message and say nothing.
+// A real HTTP server that accepts and keeps messages, and the ports that send to it. It can be set to reject, to be
+// slow, to disconnect, or to accept a message without responding.
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { FailedResult, SendResult } from "../../../src/core/delivery.ts";
@@ -16,19 +16,19 @@ export type Received = {
   atMs: number;
 };
 
-/** How a request is answered; `taken` says whether the message counts as received. */
+/** The response to a request; `taken` says whether the message counts as received. */
 export type Behaviour =
   | { kind: "answers"; code: number; headers?: Record<string, string>; body?: string; afterMs?: number }
-  /** Takes the message and closes the connection without a word. */
+  /** Accepts the message and closes the connection without a response. */
   | { kind: "hangs up" };
 
 const WELL: Behaviour = { kind: "answers", code: 200, body: "ok" };
 const SEND_MS = 20_000;
 
 export class Receiver {
-  /** Everything that arrived, answered well or not. */
+  /** All requests, whatever the response. */
   readonly arrived: Received[] = [];
-  /** What was answered with 200, each dedupe key once. */
+  /** Messages answered with 200, each deduplication key once. */
   readonly taken: Received[] = [];
   repeatCount = 0;
   readonly #keys = new Set<string>();
@@ -75,7 +75,7 @@ export class Receiver {
     this.#keys.add(key);
   }
 
-  /** What one channel took, as words: the kind, and in brackets what it names. */
+  /** The messages accepted for one channel, as words: the kind, and in brackets its contents. */
   saidTo(channel: { id: number }): string[] {
     return this.taken
       .filter(({ channelId }) => channelId === channel.id)
@@ -87,7 +87,7 @@ export class Receiver {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  /** Everything goes to this server, whatever the channel is. */
+  /** Everything is sent to this server, whatever the channel. */
   ports(given: Partial<Ports> = {}): Ports {
     const { url } = this;
     return {
@@ -100,7 +100,7 @@ export class Receiver {
   }
 }
 
-/** Sends as a kind would: what went wrong is a result. */
+/** Sends like a channel kind: errors are results. */
 export async function post(url: string, body: object): Promise<SendResult> {
   const failed: FailedResult = {
     kind: "failed",

@@ -1,5 +1,5 @@
-// A notifier that is killed, without any warning, between a receiver's answer and the record of it. Its arguments: the
-// database's address, the receiver's, the time, and after how many messages it dies.
+// A notifier that is killed between a receiver's response and its recording. Arguments: the URLs of the database and
+// the receiver, the time, and after how many messages it dies.
 import { deliverDue } from "../../../src/operations/deliveries.ts";
 import { openDatabase } from "../../../src/store/db.ts";
 import { post } from "./receiver.ts";

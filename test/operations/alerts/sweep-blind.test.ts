@@ -1,4 +1,4 @@
-// Time in which we could not receive: what it moves, excuses and says, once for each channel and blind time.
+// Monitoring gaps: which deadlines they move and excuse, and one notice per channel and blind interval.
 import { beforeEach, describe, expect, test } from "vitest";
 import { HOUR_MS, type Interval, MINUTE_MS } from "../../../src/core/instant.ts";
 import { sweepDeadlines } from "../../../src/operations/sweep.ts";
@@ -18,7 +18,7 @@ import {
 
 const database = useDatabase();
 const BLIND = { from: HOURLY_DOWN_AT - MINUTE_MS, to: HOURLY_DOWN_AT + MINUTE_MS };
-/** Until then jobs of ten minutes' grace may try again. */
+/** Until then jobs with a grace period of ten minutes may retry. */
 const RETRIES_END_AT = BLIND.to + 10 * MINUTE_MS;
 
 const sweep = (watermarkAt: number, blind: readonly Interval[] = [BLIND]) =>
@@ -69,7 +69,7 @@ describe("a deadline that our blindness touches", () => {
     expect(await sweep(RETRIES_END_AT + MINUTE_MS)).toMatchObject({ looked: 0 });
   });
 
-  test("fires when the job stays silent after it is expected anew", async () => {
+  test("fires when the next ping is missing", async () => {
     await makeWatched(database, world);
     await sweep(RETRIES_END_AT + 1);
     const anewAt = BLIND.to + HOUR_MS + 10 * MINUTE_MS;
@@ -78,7 +78,7 @@ describe("a deadline that our blindness touches", () => {
     expect(await notices()).toHaveLength(2);
   });
 
-  test("is forgotten when a retry comes", async () => {
+  test("is dropped when a retry arrives", async () => {
     const check = await makeWatched(database, world);
     await sweep(HOURLY_DOWN_AT + 2 * MINUTE_MS);
     const ping = await sampleIntake(database.db);
@@ -97,10 +97,10 @@ describe("a deadline that our blindness touches", () => {
     expect(await notices()).toEqual([]);
   });
 
-  test("that is edited meanwhile is looked at where its new deadline is", async () => {
+  test("that is edited in the meantime is evaluated at its new deadline", async () => {
     const check = await makeWatched(database, world);
     await sweep(HOURLY_DOWN_AT + 2 * MINUTE_MS);
-    // What an edit writes: the mark at or before the deadline. The hold must not stand in its way.
+    // What an edit writes: the mark at or before the deadline. The hold must not prevent that.
     await database.db.pool.query(
       "update check_states set down_at = down_at - interval '5 min', sweep_at = down_at - interval '5 min' where check_id = $1",
       [check.id],
@@ -110,7 +110,7 @@ describe("a deadline that our blindness touches", () => {
 });
 
 describe("one notice", () => {
-  test("tells of all checks that the same blind time has touched, however many sweeps find them", async () => {
+  test("names all checks affected by the same blind interval, however many sweeps find them", async () => {
     await makeManyWatched(database, world, 12);
     const options = {
       now: RETRIES_END_AT + 2_000,

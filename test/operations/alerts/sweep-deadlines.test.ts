@@ -1,5 +1,5 @@
-// The sweeper on a real database: what fires, what only moves, what several of them do at once, and what the watermark
-// holds back.
+// The sweeper on a real database: what fires, what only moves, several sweepers at once, and what the watermark holds
+// back.
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
@@ -66,7 +66,7 @@ describe("a deadline that has passed", () => {
     expect(flips.map(({ at }) => at)).toEqual([MONDAY_NOON + 601_000, MONDAY_NOON + 601_000]);
   });
 
-  test("of a deleted check that may be taken back waits, and fires when it was", async () => {
+  test("of a deleted check that may be restored waits, and fires when it was", async () => {
     const world = await makeWorld(database);
     const check = await makeWatched(database, world);
     await inTransaction(database.db, (tx) =>
@@ -111,7 +111,7 @@ describe("a check that is due for a look and not down", () => {
     });
   });
 
-  test("loses its mark when silence means nothing any more", async () => {
+  test("loses its mark when no ping is expected any more", async () => {
     const world = await makeWorld(database);
     const check = await makeWatched(database, world);
     const { projectId } = world;
@@ -125,7 +125,7 @@ describe("a check that is due for a look and not down", () => {
 });
 
 describe("the watermark", () => {
-  test("holds back what lies at or behind it, whatever the clock says", async () => {
+  test("holds back deadlines at or after it, whatever the clock says", async () => {
     const world = await makeWorld(database);
     await makeWatched(database, world);
     const visibility = sightUntil(HOURLY_DOWN_AT - 1);
@@ -139,7 +139,7 @@ describe("the watermark", () => {
 
 describe("several sweepers", () => {
   const WHO = statement<{ pid: number }>({ name: "test.who", text: "select pg_backend_pid() as pid" });
-  // Nobody else: the two lanes of a sweep may wait for each other for a moment, to make a table longer.
+  // No other transaction: the two lanes of a sweep may wait for each other briefly to extend a table.
   const WAITING_FOR = "select from pg_stat_activity where $1::int = any (pg_blocking_pids(pid))";
 
   test("at once let each deadline fire once", async () => {
@@ -172,7 +172,7 @@ describe("several sweepers", () => {
 });
 
 describe("a signal that races the sweeper", () => {
-  test("in time, keeps the check up, whoever holds the lock first", async () => {
+  test("in time keeps the check up, whichever transaction gets the lock first", async () => {
     const world = await makeWorld(database);
     const checks = await makeManyWatched(database, world, 40);
     const ping = await sampleIntake(database.db);
@@ -180,7 +180,7 @@ describe("a signal that races the sweeper", () => {
     const pinging = (async () => {
       for (const uuid of uuids) await ping([{ uuid, at: HOURLY_DOWN_AT - 1 }], { replayed: true });
     })();
-    // An eager watermark, as if what is on its way had been forgotten: the signal then takes its flip back.
+    // A watermark that is too early, as if pending signals had been lost: the signal then retracts its flip.
     for (let n = 0; n < 20; n += 1) {
       await sweep(HOURLY_DOWN_AT + 1_000, 3);
       await sleep(5);
@@ -214,7 +214,7 @@ describe("a deadline that refused pings may explain", () => {
   test("is excused for the check whose ping was refused, and for no other", async () => {
     const world = await makeWorld(database);
     const [refused, other] = [await makeWatched(database, world), await makeWatched(database, world)];
-    // Before the expected time: a job is often a little early.
+    // Before the expected time: a job is often slightly early.
     await refuse({ checkId: refused.id }, MONDAY_NOON + 3_599_000);
     expect(await sweep(HOURLY_DOWN_AT + 1_000)).toMatchObject({ fired: 1, excused: 1 });
     expect(await storedRow(database, refused.id)).toMatchObject({ status: "up" });
@@ -238,7 +238,7 @@ describe("a deadline that refused pings may explain", () => {
     const without = (await makeWatched(database, world)).id;
     await refuse({ network: "2001:db8:1:2::/64" }, MONDAY_NOON + 3_700_000);
     await refuse({ network: "198.0.0.0/8" }, MONDAY_NOON + 3_700_000);
-    // The deadline waits for retries, and is excused when none has come.
+    // The deadline waits for retries, and is excused if none arrives.
     await sweep(MONDAY_NOON + 3_700_000 + 600_001);
     const statusOf = async (id: number) => (await storedRow(database, id)).status;
     expect(await Promise.all([same, other, inBlock, without].map(statusOf))).toEqual([

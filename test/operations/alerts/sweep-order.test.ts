@@ -1,5 +1,5 @@
-// The sweeper's timing changes nothing: however its sweeps fall between the signals of a check, flips, history, notices
-// and state end up the same as if it had come only at the end.
+// The sweeper's timing changes nothing: however its sweeps fall between the signals of a check, flips, history,
+// notices and state are the same as with a single sweep at the end.
 import fc from "fast-check";
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
@@ -20,7 +20,7 @@ const RUNS = 40;
 const TEST_MS_MAX = 120_000;
 const database = useDatabase();
 
-/** Times in minutes: two of period and one of grace, so that deadlines fall between the steps. */
+/** Times in minutes: a period of two and a grace period of one, so that deadlines fall between the steps. */
 const SETTINGS = { timeoutSeconds: 120, graceSeconds: 60 };
 const ACTIONS = ["success", "fail", "start", "log", "pause", "resume"] as const;
 type Step = { minutes: number; what: (typeof ACTIONS)[number] | "sweep" };
@@ -43,7 +43,7 @@ const story: fc.Arbitrary<Story> = fc.record({
   ),
 });
 
-/** What has been found this way, and what is worth trying each time. */
+/** Cases found in this way, which are always tried. */
 const EXAMPLES: [Story][] = [
   [{ steps: [after(4, "sweep"), after(0, "pause"), after(0, "success")], blind: [] }],
   [{ steps: [after(4, "sweep"), after(1, "success"), after(5, "sweep"), after(0, "fail")], blind: [] }],
@@ -54,10 +54,12 @@ function after(minutes: number, what: Step["what"]): Step {
   return { minutes, what };
 }
 
-/** Everything before a moment is seen, but for what began to be blind by then; what has ended has been told. */
+/**
+ * Everything before a time is visible, except blind intervals that have not begun; finished ones have been reported.
+ */
 function sightAt(now: number, blind: readonly Blind[]): Visibility {
   const times = blind
-    // In between the minutes, so that no step falls on an end.
+    // Between minutes, so that no step falls on an end.
     .map(({ from, length }) => ({
       from: MONDAY_NOON + from * MINUTE_MS + 20 * SECOND_MS,
       to: MONDAY_NOON + (from + length) * MINUTE_MS + 40 * SECOND_MS,
@@ -134,7 +136,7 @@ function signalOf(
   };
 }
 
-/** Everything that is on record of a check and could depend on who was quicker. */
+/** All stored data of a check that could depend on timing. */
 async function recordOf({ check }: Player): Promise<Record<string, unknown>> {
   const rows = async (text: string) => (await database.db.pool.query(text, [check.id])).rows;
   return {
@@ -164,7 +166,7 @@ test(
       fc.asyncProperty(story, async (told) => {
         const world = await makeWorld(database);
         const swept = await recordOf(await play(world, told));
-        // What was swept has no deadline left within the story, so that the sweeps of the other one pass it by.
+        // Swept checks have no deadline left within the story, so that later sweeps skip them.
         const steps = told.steps.map((step) =>
           step.what === "sweep" ? { ...step, what: "log" as const } : step,
         );
@@ -177,7 +179,7 @@ test(
       }),
       { numRuns: RUNS, examples: EXAMPLES },
     );
-    // Stories in which nothing happens would prove nothing.
+    // Stories without any event would prove nothing.
     expect(withFlips).toBeGreaterThan(RUNS / 4);
     expect(withNotices).toBeGreaterThan(0);
     expect(withSweeps).toBeGreaterThan(RUNS / 4);

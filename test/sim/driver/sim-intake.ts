@@ -50,9 +50,14 @@ export class SimIntake {
 
   /** Makes itself known, before it listens. */
   async enter(name: string, { databaseAt }: Moment): Promise<void> {
-    const { lastBeatAt } = await enterIntake(this.#database, { intakeId: this.id, name, leaseMs: LEASE_MS });
-    this.#beatAt = lastBeatAt;
-    if (lastBeatAt !== null && lastBeatAt < databaseAt) this.#before = [{ from: lastBeatAt, to: databaseAt }];
+    const { lastHeartbeatAt } = await enterIntake(this.#database, {
+      intakeId: this.id,
+      name,
+      leaseMs: LEASE_MS,
+    });
+    this.#beatAt = lastHeartbeatAt;
+    if (lastHeartbeatAt !== null && lastHeartbeatAt < databaseAt)
+      this.#before = [{ from: lastHeartbeatAt, to: databaseAt }];
   }
 
   /** Says that it lives, and what it could not receive. */
@@ -76,7 +81,7 @@ export class SimIntake {
     const result = await recordHeartbeat(this.#database, {
       intakeId: this.id,
       leaseMs: LEASE_MS,
-      beatAt: this.#beatAt,
+      heartbeatAt: this.#beatAt,
       lookedAt: this.#lookedAt,
       confirmedSeq: this.#seq,
       watchingSinceAt: this.#watchingSinceAt,
@@ -87,7 +92,7 @@ export class SimIntake {
     });
     if (result.kind === "closed") throw new Error("an intake was given up that beats as it should");
     if (result.lost.length > 0) throw new Error("an intake was declared lost within its lease");
-    this.#beatAt = result.beatAt;
+    this.#beatAt = result.heartbeatAt;
     this.#lookedAt = databaseAt;
     this.#before = [];
     this.watermarkAt = watermarkAt;

@@ -1,5 +1,5 @@
-// When sending fails: tries with growing pauses, dead in the end, channels that are given up or left alone, and messages
-// of which nobody knows whether they arrived.
+// When sending fails: retries with growing delays, expired deliveries, channels that are disabled or wait, and
+// messages with an unknown outcome.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../src/core/instant.ts";
 import { claimDeliveries, deliverDue, type Ports } from "../../../src/operations/deliveries.ts";
@@ -8,7 +8,7 @@ import { type Channel, findChannelById } from "../../../src/store/channels.ts";
 import { listDeliveriesOfChannel } from "../../../src/store/deliveries.ts";
 import { inTransaction } from "../../../src/store/transaction.ts";
 import { useDatabase } from "../../support/database.ts";
-import { addChannel, assign, flip, owe, refusal, SENT, takeBack, watchedCheck } from "../../support/owed.ts";
+import { addChannel, assign, flip, owe, refusal, SENT, retract, watchedCheck } from "../../support/owed.ts";
 import { MONDAY_NOON as NOW, sampleCheck } from "../../support/sample.ts";
 import { type Behaviour, Receiver } from "./receiver.ts";
 
@@ -81,7 +81,7 @@ describe("a refused message", () => {
     expect(await reread(one.channel)).toMatchObject({ disabledAt: null });
   });
 
-  test("that grows old takes no younger news with it", async () => {
+  test("that expires does not expire newer changes", async () => {
     const one = await watchedCheck(database.db);
     await owe(database.db, one, flip("down"));
     await database.db.pool.query("update deliveries set attempt_count = 30");
@@ -94,7 +94,7 @@ describe("a refused message", () => {
     expect(receiver.saidTo(one.channel)).toEqual(["up (up)"]);
   });
 
-  test("keeps the order: what came later is told with it", async () => {
+  test("keeps the order: later changes are sent with it", async () => {
     const one = await watchedCheck(database.db);
     await owe(database.db, one, flip("down"));
     behave(REFUSES);
@@ -126,7 +126,7 @@ describe("a receiver that asks to be left alone", () => {
 });
 
 describe("a receiver that refuses for good", () => {
-  test("has its channel disabled with the reason, and the owner is told by the others, by mail if there is one", async () => {
+  test("has its channel disabled with the reason, and the owner is notified by the others, by email if there is one", async () => {
     const { check, channels } = await watchedCheck(database.db, { channelCount: 2 });
     const [gone, chat] = channels;
     const { projectId } = check;
@@ -184,7 +184,7 @@ test("a receiver may move: the new configuration is kept", async () => {
 describe("a rate", () => {
   const rateOf = () => ({ perMinute: 6, burst: 2 });
 
-  test("holds for the channel, whoever sends, and the rest waits", async () => {
+  test("applies to the channel, whichever process sends, and the rest waits", async () => {
     const one = await watchedCheck(database.db);
     const checks = [one.check];
     for (let i = 0; i < 4; i += 1)
@@ -207,8 +207,8 @@ describe("a rate", () => {
   });
 });
 
-describe("a message of which nobody knows whether it arrived", () => {
-  test("is repeated as it was, under the same key, before anything newer is told", async () => {
+describe("a message with an unknown outcome", () => {
+  test("is repeated unchanged, with the same key, before anything newer is sent", async () => {
     const one = await watchedCheck(database.db);
     await owe(database.db, one, flip("down"));
     behave({ kind: "hangs up" });
@@ -233,7 +233,7 @@ describe("a message of which nobody knows whether it arrived", () => {
     expect(await states(one.channel)).toEqual(["sent", "sent"]);
   });
 
-  test("is not settled by somebody who has lost the claim", async () => {
+  test("is not settled by a process that has lost the claim", async () => {
     const one = await watchedCheck(database.db);
     await owe(database.db, one, flip("down"));
     const slow = deliver(NOW, {
@@ -247,50 +247,50 @@ describe("a message of which nobody knows whether it arrived", () => {
   });
 });
 
-describe("a flip that is taken back", () => {
-  test("before it was told is not told", async () => {
+describe("a flip that is retracted", () => {
+  test("before it was sent is not sent", async () => {
     const one = await watchedCheck(database.db);
     await owe(database.db, one, flip("down"));
-    await takeBack(database.db, { check: one.check, deadlineAt: NOW });
+    await retract(database.db, { check: one.check, deadlineAt: NOW });
     await deliver(NOW);
     expect(receiver.saidTo(one.channel)).toEqual([]);
     expect(await states(one.channel)).toEqual(["withdrawn"]);
   });
 
-  test("after it was told is corrected once, with the reason", async () => {
+  test("after it was sent is corrected once, with the reason", async () => {
     const one = await watchedCheck(database.db);
     await owe(database.db, one, flip("down"));
     await deliver(NOW);
-    await takeBack(database.db, { check: one.check, deadlineAt: NOW });
+    await retract(database.db, { check: one.check, deadlineAt: NOW });
     await deliver(NOW + 1);
     await deliver(NOW + 2);
     expect(receiver.saidTo(one.channel)).toEqual(["down (timeout)", "up (taken back)"]);
     expect(receiver.taken.at(-1)?.message).toMatchObject({
-      reason: "takenBack",
+      reason: "retracted",
       since: NOW - 1,
-      corrections: [{ at: NOW, takenBackAt: NOW - 1 }],
+      corrections: [{ at: NOW, retractedAt: NOW - 1 }],
       flips: [],
     });
   });
 
-  test("after it may have been told is corrected without being told again", async () => {
+  test("after it may have been sent is corrected without being sent again", async () => {
     const one = await watchedCheck(database.db);
     await owe(database.db, one, flip("down"));
     behave({ kind: "hangs up" });
     await deliver(NOW);
-    await takeBack(database.db, { check: one.check, deadlineAt: NOW });
+    await retract(database.db, { check: one.check, deadlineAt: NOW });
     behave({ kind: "answers", code: 200 });
     await deliver(NOW + MINUTE_MS);
     expect(receiver.saidTo(one.channel)).toEqual(["down (timeout)", "up (taken back)"]);
     expect(await states(one.channel)).toEqual(["withdrawn", "sent"]);
   });
 
-  test("while it is being refused is told by nobody: neither it nor its correction", async () => {
+  test("while the receiver rejects it is not sent, nor is its correction", async () => {
     const one = await watchedCheck(database.db);
     await owe(database.db, one, flip("down"));
     await deliver(NOW, {
       send: async () => {
-        await takeBack(database.db, { check: one.check, deadlineAt: NOW });
+        await retract(database.db, { check: one.check, deadlineAt: NOW });
         return refusal();
       },
     });
@@ -303,7 +303,7 @@ describe("a flip that is taken back", () => {
     const one = await watchedCheck(database.db);
     await owe(database.db, one, flip("down"));
     await deliver(NOW);
-    await takeBack(database.db, { check: one.check, deadlineAt: NOW });
+    await retract(database.db, { check: one.check, deadlineAt: NOW });
     await owe(database.db, one, flip("down", NOW + 5, { reason: "fail" }));
     await deliver(NOW + 6);
     expect(receiver.saidTo(one.channel)).toEqual(["down (timeout)", "down (taken back, fail)"]);

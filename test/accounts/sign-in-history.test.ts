@@ -18,8 +18,8 @@ beforeEach(async () => {
   await setPassword(cast.db, { person: { accountId, email }, password: PASSWORD, sessionId: null, now });
 });
 
-describe("Somebody who is signed in", () => {
-  test("sees who came in: the way, the place and the browser, and how often somebody failed before", async () => {
+describe("A signed-in user", () => {
+  test("sees sign-ins with method, address and browser, and the number of failed attempts", async () => {
     const browser = visitor();
     const form = { email: "owner@example.org", password: PASSWORD };
     await browser.post("/accounts/login/password/", form);
@@ -73,7 +73,7 @@ describe("Somebody who is signed in", () => {
 });
 
 describe("A password", () => {
-  test("that is wrong costs the same statements for nobody, down to the commit", async () => {
+  test("that is wrong takes the same statements for an unknown user, including the commit", async () => {
     const query = vi.spyOn(pg.Client.prototype, "query");
     const workFor = async (email: string): Promise<string[]> => {
       query.mockClear();

@@ -1,5 +1,5 @@
-// Whoever runs the installation is told of each trouble once when it begins and once when it is over, by one of the
-// processes that watch, in the log and through the configured channel.
+// Admins are notified of each health problem once when it begins and once when it is over, by one of the processes,
+// in the log and through the configured channel.
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Instant } from "../../../src/core/instant.ts";
@@ -26,8 +26,8 @@ beforeEach(async () => {
 
 const STUCK: HealthProblem = { kind: "deliveryStuck", subject: "", since: 0, text: "It waits." };
 
-const tell = (troubles: readonly HealthProblem[], now: Instant, channelUuid: string | null = null) =>
-  notifyAdmin(database.db, { troubles, now, channelUuid });
+const tell = (problems: readonly HealthProblem[], now: Instant, channelUuid: string | null = null) =>
+  notifyAdmin(database.db, { problems, now, channelUuid });
 
 async function owed(): Promise<{ kind: string; about: { isOver: boolean; title: string } }[]> {
   const { rows } = await database.db.pool.query(
@@ -36,14 +36,14 @@ async function owed(): Promise<{ kind: string; about: { isOver: boolean; title: 
   return rows;
 }
 
-describe("a trouble", () => {
-  test("is told once, however many watch and however often they look, and once when it is over", async () => {
+describe("a health problem", () => {
+  test("is reported once, however many processes check, and once when it is over", async () => {
     const at = look.now;
     const told = await Promise.all([tell([STUCK], at), tell([STUCK], at), tell([STUCK], at)]);
     expect(told.flat()).toMatchObject([{ isOver: false, trouble: "deliveryStuck" }]);
     for (let second = 10; second <= 50; second += 10)
       expect(await tell([STUCK], at + second * 1_000)).toEqual([]);
-    // One of them cannot see it; it lasts as long as anybody does.
+    // One process does not observe it; it lasts as long as any does.
     expect(await tell([], at + 55_000)).toEqual([]);
     expect(await tell([], at + 109_000)).toEqual([]);
     const ended = await Promise.all([tell([], at + 110_000), tell([], at + 110_000)]);
@@ -68,7 +68,7 @@ describe("a trouble", () => {
   });
 });
 
-describe("what is observed", () => {
+describe("the observed state", () => {
   const observe = async (given: Partial<Parameters<typeof observeServer>[1]> = {}) =>
     observeServer(database.db, {
       look,
@@ -93,7 +93,7 @@ describe("what is observed", () => {
     return id;
   }
 
-  test("is nothing in an installation that has just been made, and in one that works", async () => {
+  test("has no problems on a new server, and on one that works", async () => {
     expect(await kinds()).toEqual([]);
     await intake("host/1", { at: look.now });
     expect(await kinds()).toEqual([]);
@@ -122,7 +122,7 @@ describe("what is observed", () => {
     expect(trouble).toMatchObject({ kind: "watermarkHeld", text: expect.stringContaining("slow/1") });
   });
 
-  test("that nobody is there who receives", async () => {
+  test("no process receives", async () => {
     const id = await intake("host/1", { at: look.now - 100_000 });
     await inTransaction(database.db, (tx) => closeIntake(tx, { intakeId: id, at: look.now, lost: false }));
     look = await readIntakes(database.db);
@@ -134,8 +134,8 @@ describe("what is observed", () => {
     await intake("full/1", { at: look.now, spoolFill: 0.75 });
     const id = await intake("gone/1", { at: look.now });
     await inTransaction(database.db, (tx) => closeIntake(tx, { intakeId: id, at: look.now, lost: true }));
-    const troubles = healthProblemsOf(await observe());
-    expect(troubles).toMatchObject([
+    const problems = healthProblemsOf(await observe());
+    expect(problems).toMatchObject([
       { kind: "spoolFilling", subject: "full/1", text: expect.stringContaining("75%") },
       { kind: "intakeLost", subject: id, text: expect.stringContaining("gone/1") },
     ]);
@@ -145,13 +145,13 @@ describe("what is observed", () => {
     const intakeId = await intake("one/1", { at: look.now });
     await skipLostBatches(database.db, { intakeId, seq: 41, name: "one/1" });
     const { now } = await readIntakes(database.db);
-    const troubles = healthProblemsOf({ ...(await observe()), now });
-    expect(troubles).toContainEqual(
+    const problems = healthProblemsOf({ ...(await observe()), now });
+    expect(problems).toContainEqual(
       expect.objectContaining({ kind: "pingsLost", text: expect.stringContaining("are missing") }),
     );
   });
 
-  test("checks that are put aside or held, by name", async () => {
+  test("checks that are quarantined or locked, by name", async () => {
     const { now } = look;
     const check = await makeWatched(database, world, { settings: { name: "nightly backup" } });
     await inTransaction(database.db, (tx) =>

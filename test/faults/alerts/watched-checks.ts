@@ -1,15 +1,15 @@
-// Many checks that webhooks hear of, filled on the server, and the moments at which silence makes them down. What is
-// expected of them lies as it would after signals in the past, so that nobody has to wait for a day.
+// Many checks with webhook channels, created in the database, and the times of their deadlines. Their states look as
+// if pings had been received in the past, so that tests need not wait for a day.
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import type { Target } from "../signals/outgoing.ts";
 import type { Stage } from "../stage/stage.ts";
 import type { AlertReceiver } from "./alert-receiver.ts";
 
-/** A check with the channel that hears of it. */
-export type Member = Target & { channel: string };
+/** A check and its channel. */
+export type WatchedCheck = Target & { channel: string };
 
-export type CrowdOptions = {
+export type WatchedCheckOptions = {
   receiver: AlertReceiver;
   count: number;
   channels: number;
@@ -18,8 +18,8 @@ export type CrowdOptions = {
 
 const TIMEOUT_SECONDS = 86_400;
 
-/** Adds checks that expect nothing yet; each channel has a project of its own. */
-export async function addCrowd(stage: Stage, options: CrowdOptions): Promise<Member[]> {
+/** Adds checks that expect nothing yet; each channel has its own project. */
+export async function addWatchedChecks(stage: Stage, options: WatchedCheckOptions): Promise<WatchedCheck[]> {
   const names = Array.from({ length: options.channels }, () => randomUUID().slice(0, 8));
   return stage.withClient(async (client) => {
     const projects = await client.query<{ id: string; ping_key: string }>(
@@ -46,7 +46,7 @@ type CheckRow = { id: string; uuid: string; slug: string };
 
 async function addChecks(
   client: pg.ClientBase,
-  { count, graceSeconds, projectIds }: CrowdOptions & { projectIds: readonly string[] },
+  { count, graceSeconds, projectIds }: WatchedCheckOptions & { projectIds: readonly string[] },
 ): Promise<CheckRow[]> {
   const { rows } = await client.query<CheckRow>(
     `insert into checks (uuid, badge_uuid, project_id, name, slug, tags, description, kind, timeout_seconds,
@@ -66,7 +66,7 @@ async function addChecks(
   return rows;
 }
 
-type ChannelsOf = CrowdOptions & {
+type ChannelsOf = WatchedCheckOptions & {
   projectIds: readonly string[];
   names: readonly string[];
   checkIds: string[];
@@ -90,7 +90,7 @@ async function addChannels(
   );
 }
 
-/** A channel that nobody's checks use; returns its UUID. */
+/** A channel without checks; returns its UUID. */
 export async function addChannel(
   stage: Stage,
   { receiver, name }: { receiver: AlertReceiver; name: string },
@@ -106,13 +106,13 @@ export async function addChannel(
   return uuid;
 }
 
-/** When silence makes the checks down: evenly between two instants. Returns the deadlines in the order of the checks. */
+/** Sets the deadlines of the checks, evenly between two instants. Returns them in the order of the checks. */
 export async function expectBetween(
   stage: Stage,
-  crowd: readonly Member[],
+  watched: readonly WatchedCheck[],
   { from, to, graceSeconds }: { from: number; to: number; graceSeconds: number },
 ): Promise<number[]> {
-  const deadlines = crowd.map((_, index) => Math.round(from + ((to - from) * index) / crowd.length));
+  const deadlines = watched.map((_, index) => Math.round(from + ((to - from) * index) / watched.length));
   await stage.withClient((client) =>
     client.query(
       `with due as (
@@ -127,7 +127,7 @@ export async function expectBetween(
          last_start_at = null, command_at = null, expect_from_at = null, silence_deadline_at = null,
          silence_from = null
        from due where s.check_id = due.id`,
-      [crowd.map(({ checkId }) => checkId), deadlines, graceSeconds],
+      [watched.map(({ checkId }) => checkId), deadlines, graceSeconds],
     ),
   );
   return deadlines;

@@ -53,7 +53,7 @@ describe("overdue admin", () => {
     ]);
   });
 
-  test("reset-2fa takes an authenticator app away", async () => {
+  test("reset-2fa removes an authenticator app", async () => {
     expect((await admin("reset-2fa")).out).toBe("ann@example.org has no authenticator app.\n");
     const secretKey = "a-secret-of-the-operator-0123456789";
     const accountId = await onDatabase(async (db) => {

@@ -1,5 +1,5 @@
-// A world for the heart of an intake: time that only the test moves, a database that hears beats as the test
-// wants it to, spools that are only counted, and an intake on scripted ports.
+// The dependencies of a heartbeat for tests: time that only the test advances, a scripted database, spools that are
+// only counted, and an intake on scripted ports.
 import {
   type AttributedRefusals,
   endsGap,
@@ -16,7 +16,7 @@ import type { LastHeartbeat } from "../../src/intake/last-heartbeat.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { scripted, ScriptedSpool } from "./scripted-ports.ts";
 
-/** When such a world begins, on the database's clock. */
+/** The start time, on the database's clock. */
 export const T = Date.UTC(2026, 10, 16, 12);
 
 function scriptedTime() {
@@ -25,7 +25,7 @@ function scriptedTime() {
     monotonic: () => time.ms,
     wall: () => time.wall,
     look: () => ({ databaseAt: time.databaseAt, sentAtMs: time.ms, receivedAtMs: time.ms }),
-    /** Time passes for everybody, and for some a little more. */
+    /** Advances the time of all clocks, and of some a little more. */
     pass: (ms: number, besides: { database?: number; wall?: number } = {}) => {
       time.ms += ms;
       time.wall += ms + (besides.wall ?? 0);
@@ -34,50 +34,50 @@ function scriptedTime() {
   };
 }
 
-/** What the database says of the intake's batches, unless the test says otherwise. */
+/** The intake's newest batch in the database, unless the test says otherwise. */
 const LAST_SEQ = 1_000;
 
-type Heard = HeartbeatRequest & { observed: Observation };
+type SentRequest = HeartbeatRequest & { observed: Observation };
 
-function scriptedBeats(look: () => { databaseAt: number; sentAtMs: number; receivedAtMs: number }) {
-  const heard: Heard[] = [];
+function scriptedHeartbeats(look: () => { databaseAt: number; sentAtMs: number; receivedAtMs: number }) {
+  const requests: SentRequest[] = [];
   const entered: IntakeEntry[] = [];
   const left: { intakeId: string; refused: readonly unknown[]; attributed?: AttributedRefusals }[] = [];
   const script = {
     fails: false,
     closed: false,
-    /** The last sign of anybody's life before an intake enters. */
+    /** The last heartbeat of any intake before an intake registers. */
     enteredAfterAt: null as number | null,
     answer: {} as Partial<HeartbeatAccepted>,
-    /** What happens inside the transaction, before the intake is asked. */
-    meanwhile: (): void => {},
+    /** Called inside the transaction, before the intake is observed. */
+    duringTransaction: (): void => {},
   };
-  let newestBeatAt: number | null = null;
+  let newestHeartbeatAt: number | null = null;
   let freshSinceAt = look().databaseAt;
   const enter: HeartbeatDeps["enter"] = async (entry) => {
     if (script.fails) throw new Error("away");
     entered.push(entry);
     script.closed = false;
-    return { look: look(), lastBeatAt: script.enteredAfterAt ?? look().databaseAt - 100 };
+    return { look: look(), lastHeartbeatAt: script.enteredAfterAt ?? look().databaseAt - 100 };
   };
-  const beat = async (request: HeartbeatRequest): Promise<HeartbeatResult> => {
+  const answerHeartbeat = async (request: HeartbeatRequest): Promise<HeartbeatResult> => {
     if (script.fails) throw new Error("away");
     if (script.closed) return { kind: "closed" };
     const at = look();
-    script.meanwhile();
+    script.duringTransaction();
     const observed = await request.observe(at);
-    heard.push({ ...request, observed });
+    requests.push({ ...request, observed });
     const { watermarkAt, acceptedUntilAt } = observed;
     const { lookedAt, confirmedSeq } = request;
     const isBehind = (script.answer.lastSeq ?? LAST_SEQ) < confirmedSeq;
-    if (endsGap({ now: at.databaseAt, newestBeatAt, lookedAt, isBehind })) freshSinceAt = at.databaseAt;
-    newestBeatAt = at.databaseAt;
+    if (endsGap({ now: at.databaseAt, newestHeartbeatAt, lookedAt, isBehind })) freshSinceAt = at.databaseAt;
+    newestHeartbeatAt = at.databaseAt;
     const plain = { others: [], lost: [], blind: [], visibility: { watermarkAt, blind: [] }, freshSinceAt };
-    const beatAt = acceptedUntilAt ?? at.databaseAt;
-    return { kind: "beaten", look: at, beatAt, lastSeq: LAST_SEQ, ...plain, ...script.answer };
+    const heartbeatAt = acceptedUntilAt ?? at.databaseAt;
+    return { kind: "accepted", look: at, heartbeatAt, lastSeq: LAST_SEQ, ...plain, ...script.answer };
   };
   const leave: HeartbeatDeps["leave"] = async (going) => left.push(going) > 0;
-  return { heard, entered, left, script, operations: { enter, sendHeartbeat: beat, leave } };
+  return { requests, entered, left, script, operations: { enter, sendHeartbeat: answerHeartbeat, leave } };
 }
 
 function countedSpools() {
@@ -98,41 +98,43 @@ function countedSpools() {
   return { opened, closedBefore, openSpool, closeSpool, isNew: (spool: BatchSpool) => numbers.has(spool) };
 }
 
-/** Everything that a heart is made of; the intake has entered, and nobody has beaten before unless given. */
-export function world(given: Partial<HeartbeatDeps> & { lastBeatAt?: number | null; isLate?: boolean } = {}) {
+/** All dependencies of a heartbeat; the intake is registered, and there was no heartbeat before unless given. */
+export function world(
+  given: Partial<HeartbeatDeps> & { lastHeartbeatAt?: number | null; isLate?: boolean } = {},
+) {
   const time = scriptedTime();
-  const beats = scriptedBeats(time.look);
+  const answers = scriptedHeartbeats(time.look);
   const spools = countedSpools();
   const clock = new DatabaseClock(time.look(), time.monotonic);
-  const { lastBeatAt = null, isLate = false, ...changes } = given;
-  /** What the intake asks a heart; whoever makes one of these parts puts it in here. */
+  const { lastHeartbeatAt = null, isLate = false, ...changes } = given;
+  /** Called by the intake; a test that creates a heartbeat sets it. */
   const presence = { hasEntered: () => !isLate };
   const ports = scripted({ clock, hasEntered: () => presence.hasEntered() });
   const lines: string[] = [];
-  const letGo: string[] = [];
+  const released: string[] = [];
   const noted: LastHeartbeat[] = [];
-  const parts: HeartbeatDeps = {
+  const deps: HeartbeatDeps = {
     name: "host/1",
     leaseMs: 10_000,
     identity: { intakeId: ports.intake.state().confirmed.intakeId, spool: ports.spool },
-    entered: isLate ? null : { look: time.look(), lastBeatAt },
+    entered: isLate ? null : { look: time.look(), lastHeartbeatAt },
     lastHeartbeat: { ms: time.monotonic(), isAlone: true },
     intake: ports.intake,
     clock,
-    ...beats.operations,
+    ...answers.operations,
     openSpool: spools.openSpool,
     closeSpool: spools.closeSpool,
-    spoolTrouble: () => null,
+    spoolProblem: () => null,
     spoolFill: () => 0,
     findOrphans: async () => ({ gone: [], broken: [] }),
-    releaseIntakes: async (intakeIds) => void letGo.push(...intakeIds),
-    noteHeartbeat: (beat) => void noted.push(beat),
+    releaseIntakes: async (intakeIds) => void released.push(...intakeIds),
+    noteHeartbeat: (answerHeartbeat) => void noted.push(answerHeartbeat),
     log: createLog({ level: "info", destination: { write: (line) => lines.push(line) } }),
     monotonic: time.monotonic,
     wall: time.wall,
     ...changes,
   };
-  const { heard, entered, left, script } = beats;
-  const told = { lines, entered, left, letGo, noted };
-  return { ...ports, ...told, clock, parts, pass: time.pass, heard, script, spools, presence };
+  const { requests, entered, left, script } = answers;
+  const recorded = { lines, entered, left, released, noted };
+  return { ...ports, ...recorded, clock, deps, pass: time.pass, requests, script, spools, presence };
 }

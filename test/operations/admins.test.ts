@@ -1,5 +1,5 @@
-// Operators who step down, are put down or close their accounts at the same time: somebody is always left. And an
-// account that is closed while somebody joins its project, a project that is removed while it gets a check.
+// Admins who revoke rights or close their accounts at the same time: one is always left. Also an account that is
+// closed while a user joins its project, and a project that is deleted while it gets a check.
 import { describe, expect, test } from "vitest";
 import { AppError } from "../../src/core/errors.ts";
 import { changeAccount } from "../../src/operations/admin.ts";
@@ -20,15 +20,15 @@ const ROUNDS = 8;
 
 async function newOperator(): Promise<Account> {
   const account = await sampleAccount(database.db);
-  await inTransaction(database.db, (tx) => writeAdmin(tx, { accountId: account.id, isOperator: true }));
-  return { ...account, isOperator: true };
+  await inTransaction(database.db, (tx) => writeAdmin(tx, { accountId: account.id, isAdmin: true }));
+  return { ...account, isAdmin: true };
 }
 
 const putDown = (actor: Account, { uuid }: Account) =>
-  changeAccount(database.db, { actorId: actor.id, accountUuid: uuid, isOperator: false, now: NOW });
+  changeAccount(database.db, { actorId: actor.id, accountUuid: uuid, isAdmin: false, now: NOW });
 const close = (account: Account) => closeAccount(database.db, { account, now: NOW });
 
-describe("Two operators at once", () => {
+describe("Two admins at once", () => {
   test.each<[string, (one: Account, other: Account) => Promise<void>[]]>([
     ["step down", (one, other) => [putDown(one, one), putDown(other, other)]],
     ["put each other down", (one, other) => [putDown(one, other), putDown(other, one)]],
@@ -47,7 +47,7 @@ describe("Two operators at once", () => {
   });
 });
 
-test("Operators can still work while it is judged who of them is left", async () => {
+test("Admins can still work while their number is checked", async () => {
   const { db } = database;
   const operator = await newOperator();
   const change = { projectId: null, accountId: operator.id, keyId: null, before: null, after: null, at: NOW };
@@ -76,7 +76,7 @@ test("An account that is closed takes its name and the addresses that it had out
   expect(record).toContain("account.closed");
 });
 
-test("An account is not closed with a project that somebody is joining", async () => {
+test("An account is not closed with a project that another user is joining", async () => {
   const { db } = database;
   const [owner, guest] = [await sampleAccount(db), await sampleAccount(db)];
   const { id: projectId } = await sampleProject(db, { ownerId: owner.id });
@@ -93,7 +93,7 @@ test("An account is not closed with a project that somebody is joining", async (
   expect((await listMembers(db, projectId)).map(({ accountId }) => accountId)).toEqual([owner.id, guest.id]);
 });
 
-test("A project that is being removed gets no check any more, which nobody would see", async () => {
+test("A project that is being deleted gets no new check", async () => {
   const { db } = database;
   const project = await sampleProject(db);
   const removed = Promise.withResolvers<void>();
@@ -108,7 +108,7 @@ test("A project that is being removed gets no check any more, which nobody would
   expect(await listChecks(db, { projectId: project.id })).toEqual([]);
 });
 
-/** Until somebody waits for what the caller holds. */
+/** Until another transaction waits for a lock that the caller holds. */
 async function somebodyWaits(): Promise<void> {
   const waiting =
     "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";

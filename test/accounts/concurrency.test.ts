@@ -78,7 +78,7 @@ describe("By many at once", () => {
     expect(await countIn(browsers)).toBe(1);
   });
 
-  test("a link that somebody holds for longer than one wait for it lasts lets in all the same", async () => {
+  test("a link whose row is locked longer than one lock timeout still signs in", async () => {
     const path = await linkOf(cast.owner.account);
     const holder = await cast.db.pool.connect();
     await holder.query("begin; select from sign_in_tokens for update");
@@ -138,7 +138,7 @@ describe("What one account was asked for", () => {
   });
 });
 
-describe("Codes that somebody guesses who has come to the second step", () => {
+describe("Guessing second-factor codes", () => {
   test("cost a browser that was in before none of its tries, and it has not many either", async () => {
     const { account } = cast.mate;
     const { codes } = await withApp(cast, account);

@@ -1,5 +1,5 @@
-// The body of a process whose intake can promise nothing while more signals wait than fit into a batch. Prints what
-// became of them. Argument: "no-spool" or "full-spool".
+// A process whose intake can acknowledge nothing while more signals wait than fit into a batch. Prints their
+// outcomes. Argument: "no-spool" or "full-spool".
 import { scripted, words } from "../scripted-ports.ts";
 
 const spoolless = process.argv[2] === "no-spool";

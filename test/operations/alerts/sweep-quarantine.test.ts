@@ -1,4 +1,4 @@
-// Checks that cannot be judged: they are put aside with a reason, and hold up nobody.
+// Checks that cannot be evaluated: they are quarantined with a reason, and block no others.
 import { beforeEach, describe, expect, test } from "vitest";
 import { HOUR_MS } from "../../../src/core/instant.ts";
 import { sweepDeadlines } from "../../../src/operations/sweep.ts";
@@ -25,7 +25,7 @@ beforeEach(async () => {
   world = await makeWorld(database);
 });
 
-/** The database refuses to make these checks down, as a broken value of theirs would have it. */
+/** The database rejects flips of these checks, as it would for an invalid value. */
 async function refuse(checkIds: readonly number[]): Promise<void> {
   await database.db.pool.query(
     `alter table check_states add constraint test_refusal
@@ -36,7 +36,7 @@ async function refuse(checkIds: readonly number[]): Promise<void> {
 const permit = () => database.db.pool.query("alter table check_states drop constraint test_refusal");
 
 describe("a check that the database refuses", () => {
-  test("is put aside for an hour with the reason, and the others of its batch fire", async () => {
+  test("is quarantined for an hour with the reason, and the others of its batch fire", async () => {
     const checks = await makeManyWatched(database, world, 20);
     const [first, other] = [checks[3]?.id ?? 0, checks[17]?.id ?? 0];
     await refuse([first, other]);
@@ -68,8 +68,8 @@ describe("a check that the database refuses", () => {
     expect(await owedFlips(database, world)).toMatchObject([{ at: HOURLY_DOWN_AT }]);
   });
 
-  // Several times: the two lanes of a sweep have to meet at the wrong moment for a check to be put aside twice.
-  test("in every batch stops none of them, and is put aside once", { repeats: 20 }, async () => {
+  // Several times: the two lanes of a sweep have to collide at the wrong time for a check to be quarantined twice.
+  test("in every batch blocks none of them, and is quarantined once", { repeats: 20 }, async () => {
     const checks = await makeManyWatched(database, world, 60);
     await refuse(checks.filter((_, index) => index % 5 === 0).map(({ id }) => id));
     const swept = await sweep({ limit: 5 });
@@ -80,7 +80,7 @@ describe("a check that the database refuses", () => {
 });
 
 describe("a check that our own code stumbles over", () => {
-  test("because a value of it cannot be read, is put aside", async () => {
+  test("because a value of it cannot be read, is quarantined", async () => {
     const checks = await makeManyWatched(database, world, 5);
     await database.db.pool.query("update check_states set last_start_at = 'infinity' where check_id = $1", [
       checks[2]?.id,
@@ -92,7 +92,7 @@ describe("a check that our own code stumbles over", () => {
     ]);
   });
 
-  test("because its schedule is none any more, is put aside instead of being silent for ever", async () => {
+  test("because its schedule is no longer valid, is quarantined instead of never alerting", async () => {
     const [check] = await makeManyWatched(database, world, 1);
     await database.db.pool.query("update checks set kind = 'cron', schedule = 'nonsense' where id = $1", [
       check?.id,
@@ -105,7 +105,7 @@ describe("a check that our own code stumbles over", () => {
   });
 });
 
-test("whatever else the database has against a batch puts nobody aside", async () => {
+test("other database errors of a batch quarantine no check", async () => {
   await makeManyWatched(database, world, 3);
   await database.db.pool.query("alter table flips rename to flips_hidden");
   await expect(sweep()).rejects.toThrow(/relation "flips" does not exist/);

@@ -121,7 +121,7 @@ describe("The identity provider", () => {
     if (was !== undefined) PEOPLE["owner"] = was;
   });
 
-  test("asks for the code of the app before somebody new opens an account that has one", async () => {
+  test("requires the code of the app before a new identity opens an account that has one", async () => {
     await cast.db.pool.query("delete from oidc_identities");
     const { codes } = await withApp(cast, cast.owner.account);
     const browser = visitor();
@@ -141,7 +141,7 @@ describe("The identity provider", () => {
     await cast.db.pool.query("delete from authenticators");
   });
 
-  test("is forgotten by whoever proves it again, and not as the last way in", async () => {
+  test("can be unlinked after re-authentication, but not as the last sign-in method", async () => {
     const browser = visitor();
     await signIn(browser, "owner");
     const remove = (subject: string) =>
@@ -169,14 +169,14 @@ describe("The identity provider", () => {
     return rows.length > 0;
   }
 
-  test("lets nobody in by an address that is not verified, or that has no account", async () => {
+  test("signs in no one with an unverified address, or without an account", async () => {
     const impostor = await signIn(visitor(), "impostor");
     expect([impostor.status, impostor.text.includes("verified")]).toEqual([403, true]);
     const newcomer = await signIn(visitor(), "newcomer");
     expect([newcomer.status, newcomer.text.includes("newcomer@example.org")]).toEqual([403, true]);
   });
 
-  test("lets nobody in under an identifier that is too long", async () => {
+  test("signs in no one with an identifier that is too long", async () => {
     const visitorHere = { now: await cast.now(), network: "", ua: "", remoteAddr: null };
     const identified = {
       issuer,
@@ -196,7 +196,7 @@ describe("The identity provider", () => {
     await expect(entering()).rejects.toMatchObject({ code: "invalid" });
   });
 
-  test("lets a new person in by all windows that come back at once", async () => {
+  test("signs a new user in from all windows that return at once", async () => {
     const now = await cast.now();
     const visitorHere = { ua: "test", remoteAddr: null, network: "here", now };
     const email = "twice@example.org";
@@ -226,7 +226,7 @@ describe("The identity provider", () => {
     expect((await browser.ask("/accounts/oidc/?code=x&state=y")).status).toBe(400);
   });
 
-  test("proves again who is there, and nobody else", async () => {
+  test("re-authenticates only the same user", async () => {
     const browser = visitor();
     await signIn(browser, "owner");
     await cast.db.pool.query("update sessions set proven_at = proven_at - interval '1 hour'");

@@ -1,5 +1,5 @@
-// Signs of life in the database: entering, beating, leaving, and being declared lost. What was blind is written
-// in the same transaction that moves the watermark, so whoever reads both never sees the one without the other.
+// Heartbeats in the database: registering, sending, leaving, and being declared lost. Blind intervals are written in
+// the transaction that moves the watermark, so that no reader sees one without the other.
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Instant } from "../../src/core/instant.ts";
@@ -36,15 +36,15 @@ async function enter(name = "host/1") {
   return { intakeId, ...entered };
 }
 
-/** Beats as an intake that has nothing to say, except what the test gives it. */
-async function beat(
+/** Sends a heartbeat without anything to report, except what the test passes. */
+async function send(
   intakeId: string,
   { observed = {}, ...request }: Partial<HeartbeatRequest> & { observed?: Partial<Observation> } = {},
 ) {
   return recordHeartbeat(database.db, {
     intakeId,
     leaseMs: LEASE_MS,
-    beatAt: null,
+    heartbeatAt: null,
     lookedAt: null,
     confirmedSeq: 0,
     watchingSinceAt: null,
@@ -66,15 +66,15 @@ async function beat(
   });
 }
 
-async function beaten(...args: Parameters<typeof beat>): Promise<HeartbeatAccepted> {
-  const result = await beat(...args);
-  if (result.kind !== "beaten") throw new Error("the intake was closed");
+async function sendAccepted(...args: Parameters<typeof send>): Promise<HeartbeatAccepted> {
+  const result = await send(...args);
+  if (result.kind !== "accepted") throw new Error("the intake was closed");
   return result;
 }
 
 const now = () => readDatabaseClock(database.db);
 
-/** Moves the last sign of an intake into the past, as time would. */
+/** Moves the last heartbeat of an intake into the past. */
 async function age(intakeId: string, ms: number): Promise<void> {
   await database.db.pool.query(
     `update intakes set beat_at = beat_at - $2 * interval '1 ms', watermark_at = watermark_at - $2 * interval '1 ms',
@@ -90,43 +90,43 @@ async function blindTimes() {
 }
 
 describe("entering", () => {
-  test("holds the watermark at the last sign of anybody's life", async () => {
+  test("holds the watermark at the last heartbeat of any intake", async () => {
     const first = await enter();
-    expect(first.lastBeatAt).toBeNull();
+    expect(first.lastHeartbeatAt).toBeNull();
     await age(first.intakeId, 600_000);
     const second = await enter();
-    expect(second.lastBeatAt).toBeLessThan((await now()) - 599_000);
+    expect(second.lastHeartbeatAt).toBeLessThan((await now()) - 599_000);
     const [, own] = await listOpenIntakes(database.db);
-    expect(own?.watermarkAt).toBe((second.lastBeatAt ?? 0) - 1_000);
+    expect(own?.watermarkAt).toBe((second.lastHeartbeatAt ?? 0) - 1_000);
     expect(own?.leaseUntilAt).toBe(second.look.databaseAt + LEASE_MS);
   });
 
-  test("and leaving again without having listened does not hide for how long nobody did", async () => {
+  test("and leaving again without having listened does not hide how long no process listened", async () => {
     const first = await enter();
     await age(first.intakeId, 600_000);
     await leaveIntake(database.db, first);
     const never = await enter();
     await leaveIntake(database.db, never);
-    expect((await enter()).lastBeatAt).toBe(never.lastBeatAt);
+    expect((await enter()).lastHeartbeatAt).toBe(never.lastHeartbeatAt);
   });
 
   test("with signals that it took before it could enter holds the watermark before those", async () => {
     const before = await enter();
-    await beaten(before.intakeId);
+    await sendAccepted(before.intakeId);
     const [intakeId, unappliedAt] = [randomUUID(), (await now()) - 5_000];
     await enterIntake(database.db, { intakeId, name: "late", leaseMs: LEASE_MS, unappliedAt });
     expect((await readIntakes(database.db)).visibility.watermarkAt).toBe(unappliedAt - 1_000);
   });
 
-  test("twice, because the first answer was not heard, is entering once", async () => {
+  test("twice, because the first response was lost, is registering once", async () => {
     const { intakeId } = await enter();
-    await beaten(intakeId);
+    await sendAccepted(intakeId);
     const [row] = await listOpenIntakes(database.db);
     await enterIntake(database.db, { intakeId, name: "host/1", leaseMs: LEASE_MS });
     expect(await listOpenIntakes(database.db)).toEqual([row]);
   });
 
-  test("looks at the clock between two readings of our own", async () => {
+  test("reads the clock between two readings of our own", async () => {
     const before = performance.now();
     const { look } = await enter();
     expect(look.sentAtMs).toBeGreaterThanOrEqual(before);
@@ -135,52 +135,52 @@ describe("entering", () => {
   });
 });
 
-describe("a beat", () => {
+describe("a heartbeat", () => {
   test("moves watermark, lease and sign of life on the database's clock", async () => {
     const { intakeId } = await enter();
-    const result = await beaten(intakeId);
+    const result = await sendAccepted(intakeId);
     const [row] = await listOpenIntakes(database.db);
     expect(row).toMatchObject({
-      beatAt: result.look.databaseAt,
+      heartbeatAt: result.look.databaseAt,
       watermarkAt: result.look.databaseAt - 1_000,
       leaseUntilAt: result.look.databaseAt + LEASE_MS,
     });
     expect(result.visibility).toEqual({ watermarkAt: row?.watermarkAt, blind: [] });
   });
 
-  test("after a start writes the time in which nobody listened, in the same breath as it moves the watermark", async () => {
+  test("after a start records the time in which no process listened, in the transaction that moves the watermark", async () => {
     const before = await enter();
     await age(before.intakeId, 600_000);
     await leaveIntake(database.db, { intakeId: before.intakeId });
-    const { intakeId, lastBeatAt } = await enter();
+    const { intakeId, lastHeartbeatAt } = await enter();
     const listensAt = await now();
-    const unproven = [{ from: lastBeatAt ?? 0, to: listensAt }];
-    // Somebody who looks all the while never finds the watermark moved without the blind time.
+    const unproven = [{ from: lastHeartbeatAt ?? 0, to: listensAt }];
+    // A concurrent reader never finds the watermark moved without the blind interval.
     const done = new AbortController();
     let looks = 0;
     const watching = (async () => {
       while (!done.signal.aborted) {
         const { visibility } = await readIntakes(database.db);
         looks += 1;
-        const isMoved = (visibility.watermarkAt ?? 0) > (lastBeatAt ?? 0);
+        const isMoved = (visibility.watermarkAt ?? 0) > (lastHeartbeatAt ?? 0);
         expect(isMoved && visibility.blind.length === 0).toBe(false);
       }
     })();
     await expect.poll(() => looks).toBeGreaterThan(3);
-    const result = await beaten(intakeId, { beatAt: lastBeatAt, observed: { unproven } });
+    const result = await sendAccepted(intakeId, { heartbeatAt: lastHeartbeatAt, observed: { unproven } });
     await expect.poll(() => looks).toBeGreaterThan(6);
     done.abort();
     await watching;
     const reason = "the receiving process did not accept pings";
-    expect(await blindTimes()).toEqual([{ intakeId, from: lastBeatAt, to: listensAt, reason }]);
-    expect(result.visibility.blind).toMatchObject([{ from: lastBeatAt, to: listensAt }]);
+    expect(await blindTimes()).toEqual([{ intakeId, from: lastHeartbeatAt, to: listensAt, reason }]);
+    expect(result.visibility.blind).toMatchObject([{ from: lastHeartbeatAt, to: listensAt }]);
   });
 
-  test("after a start writes nothing when somebody has beaten a moment ago", async () => {
+  test("after a start records nothing if another intake has just sent a heartbeat", async () => {
     await enter();
-    const { intakeId, lastBeatAt } = await enter();
-    const unproven = [{ from: lastBeatAt ?? 0, to: await now() }];
-    await beaten(intakeId, { beatAt: lastBeatAt, observed: { unproven } });
+    const { intakeId, lastHeartbeatAt } = await enter();
+    const unproven = [{ from: lastHeartbeatAt ?? 0, to: await now() }];
+    await sendAccepted(intakeId, { heartbeatAt: lastHeartbeatAt, observed: { unproven } });
     expect(await blindTimes()).toEqual([]);
   });
 
@@ -188,11 +188,11 @@ describe("a beat", () => {
     const there = await enter();
     await age(there.intakeId, 10_000);
     await database.db.pool.query("update intakes set started_at = started_at - interval '1 minute'");
-    const { intakeId, lastBeatAt } = await enter();
-    // The start took ten seconds, in which the other one went on beating.
-    await beaten(there.intakeId, { beatAt: lastBeatAt });
-    const unproven = [{ from: lastBeatAt ?? 0, to: await now() }];
-    const { blind } = await beaten(intakeId, { beatAt: lastBeatAt, observed: { unproven } });
+    const { intakeId, lastHeartbeatAt } = await enter();
+    // The start took ten seconds, in which the other one kept sending heartbeats.
+    await sendAccepted(there.intakeId, { heartbeatAt: lastHeartbeatAt });
+    const unproven = [{ from: lastHeartbeatAt ?? 0, to: await now() }];
+    const { blind } = await sendAccepted(intakeId, { heartbeatAt: lastHeartbeatAt, observed: { unproven } });
     expect(blind).toEqual([]);
     expect(await blindTimes()).toEqual([]);
   });
@@ -201,12 +201,12 @@ describe("a beat", () => {
     const { intakeId } = await enter();
     const at = await now();
     const refused = [{ from: at - 30_000, to: at - 20_000 }];
-    const beatAt = at - 60_000;
-    const result = await beaten(intakeId, { beatAt, observed: { refused, skippedMs: 50_000 } });
+    const heartbeatAt = at - 60_000;
+    const result = await sendAccepted(intakeId, { heartbeatAt, observed: { refused, skippedMs: 50_000 } });
     expect(await blindTimes()).toEqual([
       {
         intakeId,
-        from: beatAt,
+        from: heartbeatAt,
         to: result.look.databaseAt,
         reason: "the receiving process did not accept pings",
       },
@@ -214,68 +214,70 @@ describe("a beat", () => {
     ]);
   });
 
-  test("of an intake that listens no more vouches for nothing after that", async () => {
+  test("of an intake that no longer listens confirms nothing after that", async () => {
     const { intakeId } = await enter();
     const stoppedAt = (await now()) - 5_000;
-    await beaten(intakeId, { observed: { acceptedUntilAt: stoppedAt, watermarkAt: stoppedAt - 1_000 } });
+    await sendAccepted(intakeId, {
+      observed: { acceptedUntilAt: stoppedAt, watermarkAt: stoppedAt - 1_000 },
+    });
     expect(await listOpenIntakes(database.db)).toMatchObject([
-      { beatAt: stoppedAt, watermarkAt: stoppedAt - 1_000 },
+      { heartbeatAt: stoppedAt, watermarkAt: stoppedAt - 1_000 },
     ]);
     await leaveIntake(database.db, { intakeId });
-    expect((await enter()).lastBeatAt).toBe(stoppedAt);
+    expect((await enter()).lastHeartbeatAt).toBe(stoppedAt);
   });
 
-  test("tells what the database has of this intake's batches", async () => {
+  test("returns which of this intake's batches the database has", async () => {
     const { intakeId } = await enter();
     await inTransaction(database.db, (tx) => advanceSequence(tx, { intakeId, seq: 1 }));
-    expect((await beaten(intakeId)).lastSeq).toBe(1);
+    expect((await sendAccepted(intakeId)).lastSeq).toBe(1);
   });
 
   test("sees as far as the slowest of all open intakes", async () => {
     const slow = await enter("slow");
     const { intakeId } = await enter("fast");
     await age(slow.intakeId, 5_000);
-    const result = await beaten(intakeId);
+    const result = await sendAccepted(intakeId);
     const slowAt = result.others[0]?.watermarkAt;
     expect(result.others.map(({ name }) => name)).toEqual(["slow"]);
     expect(result.visibility.watermarkAt).toBe(slowAt);
     expect((await readIntakes(database.db)).visibility.watermarkAt).toBe(slowAt);
   });
 
-  test("hears of blind times after the ones that are known, of whomever", async () => {
+  test("returns blind intervals after the known ones, of any intake", async () => {
     const { intakeId } = await enter();
     const at = await now();
     const refused = (from: Instant) => ({ observed: { refused: [{ from, to: from + 1 }] } });
-    const first = await beaten(intakeId, refused(at - 50));
+    const first = await sendAccepted(intakeId, refused(at - 50));
     const [known] = first.visibility.blind;
     const other = await enter();
-    await beaten(other.intakeId, { ...refused(at - 90), blindAfterId: known?.id ?? 0 });
-    const { blind } = (await beaten(intakeId, { blindAfterId: known?.id ?? 0 })).visibility;
+    await sendAccepted(other.intakeId, { ...refused(at - 90), blindAfterId: known?.id ?? 0 });
+    const { blind } = (await sendAccepted(intakeId, { blindAfterId: known?.id ?? 0 })).visibility;
     expect(blind).toMatchObject([{ from: at - 90, to: at - 89 }]);
-    expect((await beaten(intakeId, { blindAfterId: blind[0]?.id ?? 0 })).visibility.blind).toEqual([]);
-    expect((await beaten(intakeId)).visibility.blind).toHaveLength(2);
+    expect((await sendAccepted(intakeId, { blindAfterId: blind[0]?.id ?? 0 })).visibility.blind).toEqual([]);
+    expect((await sendAccepted(intakeId)).visibility.blind).toHaveLength(2);
   });
 
   test("whose own observation fails writes nothing", async () => {
     const { intakeId } = await enter();
     const [before] = await listOpenIntakes(database.db);
-    const failing = beat(intakeId, { observe: () => Promise.reject(new Error("on purpose")) });
+    const failing = send(intakeId, { observe: () => Promise.reject(new Error("on purpose")) });
     await expect(failing).rejects.toThrow("on purpose");
     expect(await listOpenIntakes(database.db)).toEqual([before]);
   });
 });
 
-describe("an intake that is silent", () => {
+describe("an intake without heartbeats", () => {
   const watchingSinceAt: Instant = 0;
 
-  test("is declared lost when its lease is over, its time since its watermark is blind, and it hears of it", async () => {
+  test("is declared lost when its lease is over, the time since its watermark is blind, and it is notified", async () => {
     const silent = await enter("silent");
     const { intakeId } = await enter();
     await age(silent.intakeId, LEASE_MS + 500);
     const watermarkAt = (await listOpenIntakes(database.db)).find(
       ({ id }) => id === silent.intakeId,
     )?.watermarkAt;
-    const result = await beaten(intakeId, { watchingSinceAt });
+    const result = await sendAccepted(intakeId, { watchingSinceAt });
     expect(result.lost.map(({ name }) => name)).toEqual(["silent"]);
     expect(result.others).toEqual([]);
     expect(await blindTimes()).toEqual([
@@ -290,40 +292,40 @@ describe("an intake that is silent", () => {
       watermarkAt: result.look.databaseAt - 1_000,
       blind: [{ to: expect.any(Number) }],
     });
-    expect(await beat(silent.intakeId)).toEqual({ kind: "closed" });
+    expect(await send(silent.intakeId)).toEqual({ kind: "closed" });
     const { rows } = await database.db.pool.query("select lost from intakes where id = $1", [
       silent.intakeId,
     ]);
     expect(rows).toEqual([{ lost: true }]);
   });
 
-  test("is not lost before, nor while nobody could have heard it, nor while it records", async () => {
+  test("is not lost before, nor while no intake could have observed it, nor while it records", async () => {
     const silent = await enter("silent");
     const { intakeId } = await enter();
     await age(silent.intakeId, LEASE_MS - 5_000);
-    expect((await beaten(intakeId, { watchingSinceAt })).lost).toEqual([]);
+    expect((await sendAccepted(intakeId, { watchingSinceAt })).lost).toEqual([]);
     await age(silent.intakeId, LEASE_MS);
-    expect((await beaten(intakeId, { watchingSinceAt: (await now()) - 2_000 })).lost).toEqual([]);
-    expect((await beaten(intakeId)).lost).toEqual([]);
+    expect((await sendAccepted(intakeId, { watchingSinceAt: (await now()) - 2_000 })).lost).toEqual([]);
+    expect((await sendAccepted(intakeId)).lost).toEqual([]);
     const signs = new Map([[silent.intakeId, (await now()) - 1_000]]);
-    expect((await beaten(intakeId, { watchingSinceAt, signs })).lost).toEqual([]);
-    expect((await beaten(intakeId, { watchingSinceAt })).lost).toHaveLength(1);
+    expect((await sendAccepted(intakeId, { watchingSinceAt, signs })).lost).toEqual([]);
+    expect((await sendAccepted(intakeId, { watchingSinceAt })).lost).toHaveLength(1);
   });
 
-  test("is not lost by the first beat after an outage, or after a step of the database's clock", async () => {
+  test("is not lost by the first heartbeat after an outage, or after a step of the database's clock", async () => {
     const silent = await enter("silent");
     const { intakeId } = await enter();
     await age(silent.intakeId, 10 * LEASE_MS);
     const lookedAt = (await now()) - 4_000;
-    expect((await beaten(intakeId, { watchingSinceAt, lookedAt })).lost).toEqual([]);
-    expect((await beaten(intakeId, { watchingSinceAt, lookedAt: await now() })).lost).toHaveLength(1);
+    expect((await sendAccepted(intakeId, { watchingSinceAt, lookedAt })).lost).toEqual([]);
+    expect((await sendAccepted(intakeId, { watchingSinceAt, lookedAt: await now() })).lost).toHaveLength(1);
   });
 
-  test("whose row somebody works on is left alone, and nobody waits for it", async () => {
+  test("whose row is locked is skipped without waiting", async () => {
     const [silent, gone] = [await enter("silent"), await enter("gone")];
     const { intakeId } = await enter();
     await age(silent.intakeId, 2 * LEASE_MS);
-    const judge = () => beaten(intakeId, { watchingSinceAt, gone: [gone.intakeId] });
+    const judge = () => sendAccepted(intakeId, { watchingSinceAt, gone: [gone.intakeId] });
     await inTransaction(database.db, async (tx) => {
       for (const other of [silent, gone]) await advanceSequence(tx, { intakeId: other.intakeId, seq: 1 });
       const { others, lost } = await judge();
@@ -337,7 +339,9 @@ describe("an intake that is silent", () => {
     const silent = await enter("silent");
     const others = await Promise.all([enter(), enter(), enter()]);
     await age(silent.intakeId, 2 * LEASE_MS);
-    const results = await Promise.all(others.map(({ intakeId }) => beaten(intakeId, { watchingSinceAt })));
+    const results = await Promise.all(
+      others.map(({ intakeId }) => sendAccepted(intakeId, { watchingSinceAt })),
+    );
     expect(results.flatMap(({ lost }) => lost)).toHaveLength(1);
     expect(await blindTimes()).toHaveLength(1);
   });
@@ -345,7 +349,7 @@ describe("an intake that is silent", () => {
   test("and is known to be gone without a rest is closed without any blind time", async () => {
     const gone = await enter("gone");
     const { intakeId } = await enter();
-    const result = await beaten(intakeId, { gone: [gone.intakeId, randomUUID()] });
+    const result = await sendAccepted(intakeId, { gone: [gone.intakeId, randomUUID()] });
     expect([result.others, result.lost]).toEqual([[], []]);
     expect(await blindTimes()).toEqual([]);
     expect(await listOpenIntakes(database.db)).toHaveLength(1);
@@ -354,7 +358,7 @@ describe("an intake that is silent", () => {
   test("and whose spool cannot be read is lost at once", async () => {
     const broken = await enter("broken");
     const { intakeId } = await enter();
-    const result = await beaten(intakeId, { broken: [broken.intakeId] });
+    const result = await sendAccepted(intakeId, { broken: [broken.intakeId] });
     expect(result.lost.map(({ name }) => name)).toEqual(["broken"]);
     expect(await blindTimes()).toMatchObject([
       { reason: "the spool of the receiving process cannot be read" },
@@ -363,7 +367,7 @@ describe("an intake that is silent", () => {
 });
 
 describe("leaving", () => {
-  test("closes the intake once, with the refusals that had not been told", async () => {
+  test("closes the intake once, with rejections that had not been reported", async () => {
     const { intakeId } = await enter();
     const at = await now();
     expect(await leaveIntake(database.db, { intakeId, refused: [{ from: at - 10, to: null }] })).toBe(true);
@@ -376,7 +380,7 @@ describe("leaving", () => {
 describe("batches that the database has lost for good", () => {
   test("are skipped, and the time since the watermark is blind", async () => {
     const { intakeId } = await enter();
-    const { look } = await beaten(intakeId);
+    const { look } = await sendAccepted(intakeId);
     const skip = () => skipLostBatches(database.db, { intakeId, seq: 7, name: "host/1" });
     expect(await skip()).toBe(true);
     expect(await findSequence(database.db, intakeId)).toBe(7);
@@ -387,7 +391,7 @@ describe("batches that the database has lost for good", () => {
     expect(await blindTimes()).toHaveLength(1);
   });
 
-  test("of an intake that an older state of the database does not know can go on as well", async () => {
+  test("of an intake that is missing from an older state of the database can continue as well", async () => {
     const known = await enter();
     await age(known.intakeId, 60_000);
     const intakeId = randomUUID();
@@ -395,7 +399,7 @@ describe("batches that the database has lost for good", () => {
     expect(await findSequence(database.db, intakeId)).toBe(41);
     const [blind] = await blindTimes();
     expect((blind?.to ?? 0) - (blind?.from ?? 0)).toBeGreaterThan(59_000);
-    // It holds nothing back: the intake itself enters anew.
+    // It holds nothing back: the intake itself registers again.
     expect((await listOpenIntakes(database.db)).map(({ id }) => id)).toEqual([known.intakeId]);
   });
 });
@@ -414,7 +418,7 @@ test("an intake that died before it could enter holds nothing back, and nothing 
 });
 
 describe("settling", () => {
-  /** Lets time pass for everybody's past, as if so much more of it lay back. */
+  /** Moves all times of the database into the past. */
   async function ageAll(ms: number): Promise<void> {
     await database.db.pool.query(
       `update intakes set beat_at = beat_at - $1 * interval '1 ms', watermark_at = watermark_at - $1 * interval '1 ms',
@@ -423,94 +427,94 @@ describe("settling", () => {
     );
   }
 
-  /** Whoever looks has nothing but the database: it is always as if it had just started. */
+  /** A reader has only the database: it is always as if it had just started. */
   const isSettled = async () => (await readIntakes(database.db)).settled.watermarkAt !== null;
 
-  /** Beats so often that nobody misses one, for a time that passes in a moment. */
-  async function beatThrough(intakeId: string, seconds: number): Promise<void> {
+  /** Sends heartbeats without gaps for a simulated time. */
+  async function sendThrough(intakeId: string, seconds: number): Promise<void> {
     for (let passed = 0; passed < seconds; passed += 2) {
       await ageAll(2_000);
-      await beaten(intakeId);
+      await sendAccepted(intakeId);
     }
   }
 
-  test("takes a minute after the first start, for everybody who looks alike", async () => {
+  test("takes a minute after the first start, for every process", async () => {
     const { intakeId } = await enter();
     expect(await isSettled()).toBe(false);
-    const { freshSinceAt, look } = await beaten(intakeId);
+    const { freshSinceAt, look } = await sendAccepted(intakeId);
     expect(freshSinceAt).toBe(look.databaseAt);
-    await beatThrough(intakeId, 56);
+    await sendThrough(intakeId, 56);
     expect(await isSettled()).toBe(false);
-    await beatThrough(intakeId, 4);
+    await sendThrough(intakeId, 4);
     expect(await isSettled()).toBe(true);
-    expect((await beaten(intakeId)).freshSinceAt).toBeLessThan((await now()) - 59_000);
+    expect((await sendAccepted(intakeId)).freshSinceAt).toBeLessThan((await now()) - 59_000);
   });
 
-  test("begins anew after a time without any beat, and is known in the same breath in which beats return", async () => {
+  test("restarts after a time without any heartbeat, and is stored with the heartbeat that ends it", async () => {
     const { intakeId } = await enter();
-    await beaten(intakeId);
-    await beatThrough(intakeId, 62);
+    await sendAccepted(intakeId);
+    await sendThrough(intakeId, 62);
     await ageAll(4_000);
     expect(await isSettled()).toBe(false);
-    await beaten(intakeId);
+    await sendAccepted(intakeId);
     expect(await isSettled()).toBe(false);
-    await beatThrough(intakeId, 62);
+    await sendThrough(intakeId, 62);
     expect(await isSettled()).toBe(true);
   });
 
-  test("does not begin anew when one of several was silent, restarts or leaves", async () => {
+  test("does not restart when one of several stops, restarts or leaves", async () => {
     const [first, second] = [await enter("a"), await enter("b")];
-    await beaten(first.intakeId);
-    await beatThrough(first.intakeId, 62);
-    await beaten(second.intakeId);
+    await sendAccepted(first.intakeId);
+    await sendThrough(first.intakeId, 62);
+    await sendAccepted(second.intakeId);
     expect(await isSettled()).toBe(true);
     await leaveIntake(database.db, first);
     const third = await enter("a");
-    await beaten(third.intakeId, { beatAt: third.lastBeatAt });
+    await sendAccepted(third.intakeId, { heartbeatAt: third.lastHeartbeatAt });
     expect(await isSettled()).toBe(true);
   });
 
   test("begins anew when the database's clock went back", async () => {
     const { intakeId } = await enter();
-    await beaten(intakeId);
-    await beatThrough(intakeId, 62);
-    await beaten(intakeId, { lookedAt: (await now()) + 5_000 });
+    await sendAccepted(intakeId);
+    await sendThrough(intakeId, 62);
+    await sendAccepted(intakeId, { lookedAt: (await now()) + 5_000 });
     expect(await isSettled()).toBe(false);
   });
 
   test("begins anew when the database lacks what it had confirmed, and the watermark stays where it was", async () => {
     const { intakeId } = await enter();
     await inTransaction(database.db, (tx) => advanceSequence(tx, { intakeId, seq: 1 }));
-    await beaten(intakeId, { confirmedSeq: 1 });
-    await beatThrough(intakeId, 62);
+    await sendAccepted(intakeId, { confirmedSeq: 1 });
+    await sendThrough(intakeId, 62);
     const [before] = await listOpenIntakes(database.db);
-    const behind = await beaten(intakeId, { confirmedSeq: 2 });
+    const behind = await sendAccepted(intakeId, { confirmedSeq: 2 });
     expect(behind.visibility.watermarkAt).toBe(before?.watermarkAt);
     expect((await listOpenIntakes(database.db))[0]?.watermarkAt).toBe(before?.watermarkAt);
     expect(await isSettled()).toBe(false);
     await inTransaction(database.db, (tx) => advanceSequence(tx, { intakeId, seq: 2 }));
-    const caughtUp = await beaten(intakeId, { confirmedSeq: 2 });
+    const caughtUp = await sendAccepted(intakeId, { confirmedSeq: 2 });
     expect(caughtUp.visibility.watermarkAt).toBe(caughtUp.look.databaseAt - 1_000);
   });
 
-  test("is on record by the first beat of an installation that had beaten without it", async () => {
+  test("is stored by the first heartbeat of a server that had run without it", async () => {
     const { intakeId } = await enter();
-    await beaten(intakeId);
+    await sendAccepted(intakeId);
     await database.db.pool.query("update intakes set gap_ended_at = null");
     expect(await isSettled()).toBe(false);
-    expect((await beaten(intakeId)).freshSinceAt).toBeGreaterThan((await now()) - 5_000);
+    expect((await sendAccepted(intakeId)).freshSinceAt).toBeGreaterThan((await now()) - 5_000);
   });
 });
 
-test("whoever only looks finds no watermark when nobody is open", async () => {
+test("a process that only reads finds no watermark when no intake is open", async () => {
   expect(await readIntakes(database.db)).toMatchObject({
-    newestBeatAt: null,
+    newestHeartbeatAt: null,
     visibility: { watermarkAt: null },
   });
   const { intakeId } = await enter();
-  const { look } = await beaten(intakeId);
+  const { look } = await sendAccepted(intakeId);
   expect(await readIntakes(database.db)).toMatchObject({
-    newestBeatAt: look.databaseAt,
+    newestHeartbeatAt: look.databaseAt,
     visibility: { watermarkAt: look.databaseAt - 1_000 },
   });
 });
@@ -531,7 +535,7 @@ describe("refusals of single pings", () => {
     const { intakeId } = await enter();
     const at = await now();
     const stretch = { from: at, to: at + 5 };
-    const result = await beaten(intakeId, {
+    const result = await sendAccepted(intakeId, {
       observed: {
         attributed: {
           targets: [
@@ -549,18 +553,18 @@ describe("refusals of single pings", () => {
       { check_id: bySlug.id, network: null, from_at: at, to_at: at + 5 },
       { check_id: null, network: "192.0.2.1", from_at: at, to_at: at + 5 },
     ]);
-    // Nobody else is excused, and the watermark moves.
+    // No other check is excused, and the watermark moves.
     expect(result.blind).toEqual([]);
     expect(await blindTimes()).toEqual([]);
     expect(result.visibility.watermarkAt).toBe(result.look.databaseAt - 1_000);
   });
 
-  test("that go on extend what is stored, and begin anew after a while", async () => {
+  test("that continue extend the stored interval, and begin a new one after a while", async () => {
     const { intakeId } = await enter();
     const at = await now();
     const refused = async (from: number) => {
       const networks = [{ network: "192.0.2.1", from, to: from + 1_000 }];
-      await beaten(intakeId, { observed: { attributed: { targets: [], networks } } });
+      await sendAccepted(intakeId, { observed: { attributed: { targets: [], networks } } });
     };
     await refused(at);
     await refused(at + 60_000);
