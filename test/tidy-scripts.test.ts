@@ -113,7 +113,7 @@ describe("Running the steps", () => {
 
   test("ends a step that takes too long", async () => {
     const lines = await printed(step("endless", "setInterval(() => {}, 1_000)", { minutesMax: 0.005 }));
-    expect(lines).toContain("Ended after 0.005 minutes, its limit.");
+    expect(lines).toContain("Ended after its limit of 0.005 minutes.");
     expect(lines.at(-2)).toBe("0 passed, 1 failed");
   });
 });
@@ -225,7 +225,7 @@ describe("Completing the lock file", () => {
   test.each([{ "@tool/darwin-arm64": "^1.0.0" }, { "@tool/extras": "1.0.0" }])(
     "refuses to guess: %j",
     (names) => {
-      expect(() => completeLock(lockOf(names))).toThrow("does not say which version or platform");
+      expect(() => completeLock(lockOf(names))).toThrow("has no version or platform");
     },
   );
 });

@@ -66,7 +66,7 @@ export async function openKnownChecks(options: KnownChecksOptions): Promise<Know
 }
 
 /** Known only until the restart, for an intake without a folder. */
-export function knownUntilRestart(): Pick<KnownChecks, "remember" | "knows" | "forget"> {
+export function knownUntilRestart(): Pick<KnownChecks, "remember" | "knows" | "remove"> {
   const table = new KnownTable({ countMax: KNOWN_CHECKS_MAX });
   const fingerprintOf = fingerprintWith(randomSecret());
   return {

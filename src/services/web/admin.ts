@@ -234,7 +234,7 @@ async function readServerState(db: Db): Promise<{ look: IntakesView; troubles: H
     // The sweeper checks the admin channel; what it found is among the incidents.
     observeServer(db, { look, unsettledSinceAt: null, locked: new Map(), channelUuid: null }),
   ]);
-  const { begun } = changesOf(incidents, { troubles: healthProblemsOf(observed), now: look.now });
+  const { begun } = changesOf(incidents, { problems: healthProblemsOf(observed), now: look.now });
   return { look, troubles: [...incidents, ...begun] };
 }
 
