@@ -75,7 +75,7 @@ describe("overdue prune", () => {
     expect(again).toEqual({ code: 0, err: "", out: "Deleted: nothing. No expired data remains.\n" });
   });
 
-  test("prints its progress, unless it is quiet", async () => {
+  test("says how far it is while it works, unless it is told to be quiet", async () => {
     await makePast(2_500);
     const past = performance.now.bind(performance);
     let skippedMs = 0;
@@ -98,7 +98,7 @@ describe("overdue prune", () => {
     expect(await query("select 1 from check_days where check_id = 1")).toEqual([]);
   });
 
-  test("stops at its time limit, says so, and the next run continues", async () => {
+  test("stops when its time is over, says so, and the next run goes on", async () => {
     await makePast(2_500);
     const first = await prune("--minutes", "0.0001");
     expect(first.code).toBe(1);
@@ -148,7 +148,7 @@ describe("objects whose pings are gone", () => {
     expect(await countOf("object_removals")).toBe(0);
   });
 
-  test("stay queued while the object store is unavailable, and that is reported", async () => {
+  test("stay known while the object store is away, and that is said", async () => {
     await owe(3);
     // A port that nobody listens on.
     Object.assign(environment, store(1));

@@ -60,7 +60,7 @@ describe("ten thousand checks", () => {
     expect(Buffer.byteLength(page.text)).toBeLessThan(PAGE_BYTES_MAX);
   });
 
-  test("the users in the log of a check are named by one statement, however many they are", async () => {
+  test("the people in the log of a check are named by one statement, however many they are", async () => {
     const { rows } = await at.db.pool.query<{ id: number; uuid: string }>(
       "select id, uuid from checks limit 1",
     );
