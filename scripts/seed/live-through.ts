@@ -5,8 +5,9 @@ import type { SendResult } from "../../src/core/delivery.ts";
 import { type Instant, SECOND_MS } from "../../src/core/instant.ts";
 import { PAID_PING_LOG_ROWS } from "../../src/core/limits.ts";
 import type { AcceptedSignal } from "../../src/core/signal.ts";
-import { deliverDue, type Ports } from "../../src/operations/deliveries.ts";
+import type { Ports } from "../../src/operations/deliveries.ts";
 import { applyBatch, lockTargetsOf } from "../../src/operations/record-signals.ts";
+import { deliverDue } from "../../src/operations/send-loop.ts";
 import { sweepDeadlines } from "../../src/operations/sweep.ts";
 import { type Database, statement } from "../../src/store/db.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
@@ -116,7 +117,6 @@ function isFailure({ source }: AcceptedSignal): boolean {
 const RECEIVERS: Ports = {
   isSubscribed: () => true,
   rateOf: () => null,
-  projectHealth: null,
   send: async ({ kind }, _message, { attempt, now }): Promise<SendResult> => {
     const summary = kind === "email" ? "mail to ops@example.org" : `POST https://hooks.example.org/${kind}`;
     const isTaken = attempt > 1 || Math.floor(now / SECOND_MS) % 9 !== 0;

@@ -125,9 +125,6 @@ export type ClaimOptions = {
   inFlight?: ReadonlyMap<number, number>;
   /** The senders of this process, and those for degraded channels; if omitted, accounts are not limited. */
   senders?: { all: Senders; degraded: Senders };
-  /** Concurrent messages to one channel. */
-  sendsMax?: number;
-  leaseMs?: number;
   /** Only this delivery; if omitted, all that are due. */
   onlyId?: number;
 };
@@ -234,16 +231,16 @@ function shareOf(
   { channelId, channel }: WaitingChannel,
   options: ClaimOptions & { degradedLeft?: number },
 ): number {
-  const { now, limit, rateOf, inFlight, degradedLeft = limit, sendsMax = CHANNEL_SENDS_MAX } = options;
+  const { now, limit, rateOf, inFlight, degradedLeft = limit } = options;
   // Nothing, or only a few messages, is sent there; the rest is settled without sending.
   if (channel === null || channel.isDisabled) return UNSENT_MAX;
-  const underway = { inFlight: inFlight?.get(channelId) ?? 0, sendsMax, degradedLeft };
+  const underway = { inFlight: inFlight?.get(channelId) ?? 0, sendsMax: CHANNEL_SENDS_MAX, degradedLeft };
   return allowance(channel, { rate: rateOf(channel.kind), now, underway });
 }
 
 async function claimShares(tx: Tx, shares: Shares, options: ClaimOptions): Promise<Claim[]> {
   const { given, owners, degraded, limited } = shares;
-  const { now, leaseMs = DELIVERY_LEASE_MS, onlyId } = options;
+  const { now, onlyId } = options;
   const buckets = limited.size === 0 ? new Map() : await lockBuckets(tx, [...limited.keys()]);
   shareAgain(shares, { buckets, options });
   const claimedBy = randomUUID();
@@ -251,7 +248,7 @@ async function claimShares(tx: Tx, shares: Shares, options: ClaimOptions): Promi
     now,
     allowances: given,
     claimedBy,
-    leaseMs,
+    leaseMs: DELIVERY_LEASE_MS,
     partsMax: MESSAGE_FLIPS_MAX,
     ...(onlyId !== undefined && { onlyId }),
   });
@@ -329,15 +326,18 @@ export type Prepared = { claim: Claim } & (
 export type PrepareOptions = {
   now: Instant;
   isSubscribed: (channel: Channel, what: SubscribedEvent) => boolean;
-  /** State of the other checks of a project; null: messages do not mention them. */
-  projectHealth: ProjectHealthCache | null;
+  projectHealth: ProjectHealthCache;
 };
 
 /**
  * Prepares the message of each claim, or the reason there is none; in the same order. Reads the current state
  * for many claims at once and writes nothing.
  */
-async function prepareClaims(db: Db, claims: readonly Claim[], options: PrepareOptions): Promise<Prepared[]> {
+export async function prepareClaims(
+  db: Db,
+  claims: readonly Claim[],
+  options: PrepareOptions,
+): Promise<Prepared[]> {
   const channels = await findChannelsByIds(db, [...new Set(claims.map(({ channelId }) => channelId))]);
   const channelById = new Map(channels.map((channel) => [channel.id, channel]));
   const prepared = new Map<Claim, Prepared>();
@@ -511,7 +511,7 @@ async function withFacts(
       db,
       composed.map(({ check, message }) => ({ checkId: check.id, at: message.since })),
     ),
-    projectHealth?.of(db, projectIds, now),
+    projectHealth.of(db, projectIds, now),
     listAssignmentsOfChecks(db, checkIds),
   ]);
   const channelsOf = Map.groupBy(assignments, ({ checkId }) => checkId);
@@ -522,7 +522,7 @@ async function withFacts(
       at: now,
       check: factsOf(check, { projectName: channel.projectName, channelUuids }),
       lastPing: lastPingOf(pings, { checkId: check.id, at: message.since }),
-      otherChecks: othersOf(check, health?.get(check.projectId)),
+      otherChecks: othersOf(check, health.get(check.projectId)),
     };
     return { claim, kind: "send", channel, message: full, parts, includedFlips };
   });
@@ -586,7 +586,7 @@ export class ProjectHealthCache {
   readonly #maxAgeMs: number;
   readonly #known = new Map<number, { at: Instant; health: OtherChecks | null }>();
 
-  /** Entries older than this are read again; 0 disables the cache. */
+  /** Entries older than this are read again. */
   constructor({ maxAgeMs }: { maxAgeMs: number }) {
     this.#maxAgeMs = maxAgeMs;
   }
@@ -615,10 +615,7 @@ export class ProjectHealthCache {
 
 /** What the caller provides for sending messages. */
 export type Ports = {
-  /**
-   * Sends a message within SEND_MS_MAX. If it throws, nothing is settled, as if the process had been killed:
-   * the message is sent again after the claim expires.
-   */
+  /** Sends a message within SEND_MS_MAX. An exception counts as a failure after which the message may have arrived. */
   send: (channel: ChannelInProject, message: AlertMessage, sending: SendingFacts) => Promise<SendResult>;
   /** Whether a channel is subscribed to this type of event. */
   isSubscribed: (channel: Channel, what: SubscribedEvent) => boolean;
@@ -626,32 +623,15 @@ export type Ports = {
   rateOf: (kind: string) => Rate | null;
   /** The object store that bodies may have been moved to. */
   objects?: Pick<ObjectStore, "get"> | null;
-  /**
-   * State of the other checks of a project. Absent: read for each message; null: messages do not mention
-   * them.
-   */
-  projectHealth?: ProjectHealthCache | null;
 };
 
 export type SendingFacts = { dedupeKey: string; attempt: number; now: Instant };
-
-type Moment = { now: () => Instant; ports: Ports };
-
-/** Prepares the messages of claims. */
-export function prepareFor(
-  db: Db,
-  claims: readonly Claim[],
-  { now, ports }: { now: Instant; ports: Ports },
-): Promise<Prepared[]> {
-  const { isSubscribed, projectHealth = new ProjectHealthCache({ maxAgeMs: 0 }) } = ports;
-  return prepareClaims(db, claims, { now, isSubscribed, projectHealth });
-}
 
 /** Sends one prepared message with the body of its last ping. */
 export async function sendPrepared(
   db: Db,
   prepared: Extract<Prepared, { kind: "send" }>,
-  { now, ports }: Moment,
+  { now, ports }: { now: () => Instant; ports: Ports },
 ): Promise<Extract<Ended, { result: SendResult }>> {
   const { claim, channel } = prepared;
   const message = await withBody(db, prepared, ports);
@@ -676,41 +656,6 @@ async function withBody(
   return read?.kind === "found"
     ? { ...message, lastPing: { ...lastPing, body: lenient.decode(read.body) } }
     : message;
-}
-
-/** Sends one message after the other and settles them together. */
-async function deliverAll(database: Database, claims: readonly Claim[], moment: Moment): Promise<Settled[]> {
-  const { now, ports } = moment;
-  const ended: Ended[] = [];
-  for (const prepared of await prepareFor(database, claims, { now: now(), ports })) {
-    ended.push(prepared.kind === "send" ? await sendPrepared(database, prepared, moment) : { prepared });
-  }
-  return ended.length === 0 ? [] : settleClaims(database, ended, { now: now() });
-}
-
-/** Messages claimed and settled together by deliverDue. */
-const DUE_BATCH_MAX = 100;
-
-/** Delivers everything that is due, once; failed messages are due later. */
-export async function deliverDue(
-  database: Database,
-  { now, ports }: { now: Instant; ports: Ports },
-): Promise<Settled[]> {
-  const settled: Settled[] = [];
-  let after = 0;
-  let isFruitless = true;
-  for (;;) {
-    const options = { now, limit: DUE_BATCH_MAX, sendsMax: DUE_BATCH_MAX, rateOf: ports.rateOf, after };
-    const claimed = await claimDeliveries(database, options);
-    settled.push(...(await deliverAll(database, claimed.claims, { now: () => now, ports })));
-    if (claimed.claims.length > 0) isFruitless = false;
-    after = claimed.after;
-    if (after !== 0) continue;
-    // All channels have been visited. Deliveries held by other senders are due as well, and may take more
-    // than one round.
-    if (isFruitless) return settled;
-    isFruitless = true;
-  }
 }
 
 /** A message that was sent or had nothing to send. */

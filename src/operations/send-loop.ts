@@ -1,5 +1,5 @@
 // The notifier: sends due messages concurrently, as many as there are free senders. When stopped, it finishes
-// messages in flight. Several processes may run it.
+// messages in flight. Several processes may run it. Tests and the simulation run the same class by `deliverDue`.
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Instant, SECOND_MS } from "../core/instant.ts";
 import { DELIVERY_LEASE_MS, SEND_MS_MAX } from "../core/limits.ts";
@@ -16,8 +16,8 @@ import {
   claimDeliveries,
   type Ended,
   type Ports,
+  prepareClaims,
   type Prepared,
-  prepareFor,
   ProjectHealthCache,
   type Senders,
   sendPrepared,
@@ -46,8 +46,9 @@ export type SendLoopResources = { database: Database; log: Log; metrics: Metrics
 
 /** The loop that sends through these ports. */
 export function sendLoop(resources: SendLoopResources, ports: Ports): Loop {
-  const notifier = new Notifier(resources, ports);
-  const { log, metrics } = resources;
+  const { database, log, metrics } = resources;
+  const clock = databaseClock(database);
+  const notifier = new Notifier({ database, log, ports, clock, ...deliveryCounts(metrics) });
   const loop = loopService("notifier", {
     idleMs: IDLE_MS,
     log,
@@ -60,6 +61,47 @@ export function sendLoop(resources: SendLoopResources, ports: Ports): Loop {
       await loop.stop();
       await notifier.untilEmpty();
     },
+  };
+}
+
+/**
+ * Delivers everything that is due at `now`, once; failed messages are due later. Throws what the notifier of a
+ * server logs as an error.
+ */
+export async function deliverDue(
+  database: Database,
+  { now, ports }: { now: Instant; ports: Ports },
+): Promise<Settled[]> {
+  const settled: Settled[] = [];
+  const errors: unknown[] = [];
+  const notifier = new Notifier({
+    database,
+    log: { error: (fields: unknown) => errors.push(fields), warn: () => {}, info: () => {} },
+    ports,
+    clock: { read: () => Promise.resolve(now), now: () => now },
+    onSettled: (one) => settled.push(one),
+  });
+  await notifier.deliverDue();
+  if (errors.length > 0) throw new AggregateError(errors, "could not deliver all that is due");
+  return settled;
+}
+
+type Clock = {
+  read: () => Promise<Instant>;
+  /** The time since the last `read`, without reading it again. */
+  now: () => Instant;
+};
+
+function databaseClock(database: Database): Clock {
+  /** The database's clock is ahead of `performance.now()` by this. */
+  let aheadMs = 0;
+  return {
+    read: async () => {
+      const now = await readDatabaseClock(database);
+      aheadMs = now - performance.now();
+      return now;
+    },
+    now: () => Math.floor(performance.now() + aheadMs),
   };
 }
 
@@ -85,55 +127,69 @@ function add(counts: Map<number, number>, key: number, by: number): void {
   else counts.set(key, count);
 }
 
+type NotifierDeps = {
+  database: Database;
+  log: Pick<Log, "error" | "warn" | "info">;
+  ports: Ports;
+  clock: Clock;
+  onSettled: (settled: Settled) => void;
+  /** Called every COUNT_EVERY_MS. */
+  onUnsent?: (unsent: { count: number; oldestAt: Instant | null }, now: Instant) => void;
+};
+
 class Notifier {
-  readonly #database: Database;
-  readonly #log: Log;
-  readonly #ports: Ports;
-  readonly #counts: DeliveryCounts;
+  readonly #deps: NotifierDeps;
+  readonly #projectHealth = new ProjectHealthCache({ maxAgeMs: PROJECT_HEALTH_MAX_AGE_MS });
   readonly #settling: SettleQueue;
   readonly #underway = new Set<Promise<void>>();
   readonly #inFlight = new Map<number, number>();
   readonly #held = new SendersInUse();
-  readonly #heldTroubled = new SendersInUse();
+  readonly #heldDegraded = new SendersInUse();
   #after = 0;
   #countedAtMs = -Infinity;
-  /** The database's clock is ahead of `performance.now()` by this. */
-  #aheadMs = 0;
 
-  constructor({ database, log, metrics }: SendLoopResources, ports: Ports) {
-    this.#database = database;
-    this.#log = log;
-    const projectHealth = new ProjectHealthCache({ maxAgeMs: PROJECT_HEALTH_MAX_AGE_MS });
-    this.#ports = { projectHealth, ...ports, send: boundedSend(ports, log) };
-    this.#counts = deliveryCounts(metrics);
-    this.#settling = new SettleQueue({ database, log, now: this.#now });
+  constructor(deps: NotifierDeps) {
+    this.#deps = { ...deps, ports: { ...deps.ports, send: boundedSend(deps) } };
+    this.#settling = new SettleQueue(deps);
   }
-
-  readonly #now = (): Instant => Math.floor(performance.now() + this.#aheadMs);
 
   /** Claims due messages and starts to send them. */
   async turn(): Promise<TickResult> {
+    const { database, ports, clock } = this.#deps;
     await this.#untilFree();
-    const { isInService, noticeId } = await readService(this.#database);
+    const { isInService, noticeId } = await readService(database);
     if (!isInService && noticeId === null) return "idle";
-    const now = await readDatabaseClock(this.#database);
-    this.#aheadMs = now - performance.now();
+    const now = await clock.read();
     await this.#count(now);
-    const { claims, after } = await claimDeliveries(this.#database, {
+    const { claims, after } = await claimDeliveries(database, {
       now,
       limit: Math.min(CLAIM_MAX, SENDERS_MAX - this.#underway.size),
       after: this.#after,
       inFlight: this.#inFlight,
       senders: {
         all: this.#held.outOf(SENDERS_MAX),
-        degraded: this.#heldTroubled.outOf(DEGRADED_SENDERS_MAX),
+        degraded: this.#heldDegraded.outOf(DEGRADED_SENDERS_MAX),
       },
-      rateOf: this.#ports.rateOf,
+      rateOf: ports.rateOf,
       ...(!isInService && noticeId !== null && { onlyId: noticeId }),
     });
     this.#after = after;
     if (claims.length > 0) this.#begin(claims, now);
     return claims.length > 0 || after !== 0 ? "again" : "idle";
+  }
+
+  /** Takes turns until nothing is left that it can claim. */
+  async deliverDue(): Promise<void> {
+    for (let hasClaimed = true; hasClaimed; ) {
+      hasClaimed = false;
+      // A round visits all channels. Messages that others hold are due as well, so only a round without a claim
+      // is the last.
+      for (let result: TickResult = "again"; result === "again"; ) {
+        result = await this.turn();
+        hasClaimed ||= this.#underway.size > 0;
+        await this.untilEmpty();
+      }
+    }
   }
 
   /** Waits for messages in flight, in bounded time; nothing new is started. */
@@ -164,7 +220,7 @@ class Notifier {
     const count = (by: 1 | -1) => {
       add(this.#inFlight, channelId, by);
       this.#held.add(ownerId, by);
-      if (isDegraded) this.#heldTroubled.add(ownerId, by);
+      if (isDegraded) this.#heldDegraded.add(ownerId, by);
     };
     count(1);
     const ended = ending.finally(() => {
@@ -179,12 +235,14 @@ class Notifier {
    * the maximum number of attempts.
    */
   async #prepare(claims: readonly Claim[], now: Instant): Promise<Map<Claim, Prepared>> {
+    const { database, log, ports } = this.#deps;
+    const options = { now, isSubscribed: ports.isSubscribed, projectHealth: this.#projectHealth };
     const prepare = async (some: readonly Claim[]) => {
       try {
-        return await prepareFor(this.#database, some, { now, ports: this.#ports });
+        return await prepareClaims(database, some, options);
       } catch (error) {
         const deliveryIds = some.map(({ deliveries }) => deliveries[0].id);
-        this.#log.error({ err: error, deliveryIds }, "could not prepare notifications");
+        log.error({ err: error, deliveryIds }, "could not prepare notifications");
         return null;
       }
     };
@@ -198,38 +256,35 @@ class Notifier {
   }
 
   async #deliver(prepared: Prepared): Promise<void> {
-    const moment = { now: this.#now, ports: this.#ports };
+    const { database, log, ports, clock, onSettled } = this.#deps;
+    const moment = { now: clock.now, ports };
     const ended: Ended =
-      prepared.kind === "send" ? await sendPrepared(this.#database, prepared, moment) : { prepared };
+      prepared.kind === "send" ? await sendPrepared(database, prepared, moment) : { prepared };
     const settled = await this.#settling.settle(ended);
-    if (settled === null) this.#log.warn({ ...namesOf(prepared) }, "a notification may be sent twice");
+    if (settled === null) log.warn({ ...namesOf(prepared) }, "a notification may be sent twice");
     else {
-      this.#counts.add(settled);
+      onSettled(settled);
       this.#tell(settled, prepared);
     }
   }
 
   #tell({ claim, outcomes, failure, disabled }: Settled, prepared: Prepared): void {
+    const { log } = this.#deps;
     const names = namesOf(prepared);
     const isDead = [...(outcomes?.values() ?? [])].includes("dead");
-    if (disabled !== null) this.#log.warn({ ...names, reason: disabled.reason }, "channel disabled");
+    if (disabled !== null) log.warn({ ...names, reason: disabled.reason }, "channel disabled");
     if (isDead)
-      this.#log.warn(
-        { ...names, attempt: claim.attempt, reason: failure },
-        "notification failed permanently",
-      );
+      log.warn({ ...names, attempt: claim.attempt, reason: failure }, "notification failed permanently");
     else if (failure !== null) {
-      this.#log.info(
-        { ...names, attempt: claim.attempt, reason: failure },
-        "notification not sent; will retry",
-      );
+      log.info({ ...names, attempt: claim.attempt, reason: failure }, "notification not sent; will retry");
     }
   }
 
   async #count(now: Instant): Promise<void> {
-    if (performance.now() - this.#countedAtMs < COUNT_EVERY_MS) return;
+    const { database, onUnsent } = this.#deps;
+    if (onUnsent === undefined || performance.now() - this.#countedAtMs < COUNT_EVERY_MS) return;
     this.#countedAtMs = performance.now();
-    this.#counts.setUnsent(await countUnsent(this.#database), now);
+    onUnsent(await countUnsent(database), now);
   }
 }
 
@@ -240,7 +295,7 @@ function namesOf({ claim }: Prepared): Record<string, unknown> {
 }
 
 /** An exception or a hanging send is a failure. Whether the message arrived is unknown. */
-function boundedSend(ports: Ports, log: Log): Ports["send"] {
+function boundedSend({ ports, log }: NotifierDeps): Ports["send"] {
   return async (channel, message, sending) => {
     try {
       return await within(ports.send(channel, message, sending), BACKSTOP_MS);
@@ -273,16 +328,12 @@ const PAUSE_MS = SECOND_MS;
 type Waiting = { ended: Ended; sinceMs: number; done: (settled: Settled | null) => void };
 
 class SettleQueue {
-  readonly #database: Database;
-  readonly #log: Log;
-  readonly #now: () => Instant;
+  readonly #deps: Pick<NotifierDeps, "database" | "log" | "clock">;
   #waiting: Waiting[] = [];
   #isRunning = false;
 
-  constructor({ database, log, now }: { database: Database; log: Log; now: () => Instant }) {
-    this.#database = database;
-    this.#log = log;
-    this.#now = now;
+  constructor(deps: Pick<NotifierDeps, "database" | "log" | "clock">) {
+    this.#deps = deps;
   }
 
   /** Resolves when it is settled; null: it could not be, and is sent again after its claim expires. */
@@ -306,16 +357,14 @@ class SettleQueue {
   }
 
   async #settled(batch: readonly Waiting[]): Promise<boolean> {
+    const { database, log, clock } = this.#deps;
     try {
       const ended = batch.map((one) => one.ended);
-      const settled = await settleClaims(this.#database, ended, { now: this.#now() });
+      const settled = await settleClaims(database, ended, { now: clock.now() });
       for (const [index, { done }] of batch.entries()) done(settled[index] ?? null);
       return true;
     } catch (error) {
-      this.#log.error(
-        { err: error, count: batch.length },
-        "could not save the results of sent notifications",
-      );
+      log.error({ err: error, count: batch.length }, "could not save the results of sent notifications");
       return false;
     }
   }
@@ -329,13 +378,8 @@ class SettleQueue {
 /** Fine-grained for normal delays, up to hours for receivers that are down. */
 const WAITED_SECONDS = [0.5, 1, 2, 3, 5, 10, 30, 60, 120, 300, 900, 3_600, 14_400, 86_400];
 
-export type DeliveryCounts = {
-  add(settled: Settled): void;
-  setUnsent(unsent: { count: number; oldestAt: Instant | null }, now: Instant): void;
-};
-
 /** Registers the delivery metrics of a process. */
-function deliveryCounts(metrics: Metrics): DeliveryCounts {
+function deliveryCounts(metrics: Metrics): Required<Pick<NotifierDeps, "onSettled" | "onUnsent">> {
   const settled: Record<string, number> = {
     sent: 0,
     merged: 0,
@@ -373,11 +417,11 @@ function deliveryCounts(metrics: Metrics): DeliveryCounts {
     bucketsSeconds: WAITED_SECONDS,
   });
   return {
-    add: ({ outcomes, waitedMs }) => {
+    onSettled: ({ outcomes, waitedMs }) => {
       for (const outcome of outcomes?.values() ?? ["lost"]) settled[outcome] = (settled[outcome] ?? 0) + 1;
       for (const ms of waitedMs) observe(ms / SECOND_MS);
     },
-    setUnsent: ({ count, oldestAt }, now) => {
+    onUnsent: ({ count, oldestAt }, now) => {
       unsent = { count, oldestSeconds: oldestAt === null ? 0 : Math.max(0, now - oldestAt) / SECOND_MS };
     },
   };

@@ -2,8 +2,9 @@
 // that are given up, and tests.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { type GuardedHttp, guardedHttp } from "../../src/lib/outgoing-http.ts";
-import { deliverDue, type Ports } from "../../src/operations/deliveries.ts";
+import type { Ports } from "../../src/operations/deliveries.ts";
 import { planTest } from "../../src/operations/plan-deliveries.ts";
+import { deliverDue } from "../../src/operations/send-loop.ts";
 import { disableChannel, findChannelById } from "../../src/store/channels.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { startNtfy } from "../receivers/ntfy.ts";

@@ -25,15 +25,8 @@ export type Message = {
 /** What the receiver answered. `refused for good`: the channel is to be disabled, with a reason. */
 export type Answer = "taken" | "refused for now" | "refused for good";
 
-/**
- * Hands a message to its receiver. It throws KilledError where the plan has the notifier killed in that moment, after
- * the receiver has taken it: then nothing more may happen in the call, and the next turn has to find it undone.
- */
+/** Hands a message to its receiver. */
 export type Send = (message: Message) => Promise<Answer>;
-
-export class KilledError extends Error {
-  override readonly name = "KilledError";
-}
 
 export type House = {
   /**
@@ -44,7 +37,8 @@ export type House = {
   sweepDeadlines(database: Database, moment: { now: Instant; visibility: Visibility }): Promise<void>;
   /**
    * Tries every delivery that is due at `now` once, in the order that the rules ask for, several at a time if it
-   * likes. May be called twice at the same time.
+   * likes. May be called twice at the same time. When `killed` is aborted it returns at once, and nothing more is
+   * sent or recorded.
    */
-  deliverDue(database: Database, moment: { now: Instant; send: Send }): Promise<void>;
+  deliverDue(database: Database, moment: { now: Instant; send: Send; killed: AbortSignal }): Promise<void>;
 };

@@ -1,9 +1,12 @@
 // The sweeper and the notifier as they are built, behind the doors that the simulation knocks at. Only the last step
 // is another one: a message goes to a receiver of the world instead of into the network.
+import { once } from "node:events";
+import type pg from "pg";
 import type { SendResult } from "../../src/core/delivery.ts";
 import type { AlertMessage } from "../../src/core/message.ts";
-import { deliverDue } from "../../src/operations/deliveries.ts";
+import { deliverDue } from "../../src/operations/send-loop.ts";
 import { sweepDeadlines } from "../../src/operations/sweep.ts";
+import type { Database } from "../../src/store/db.ts";
 import type { Answer, House, Message } from "./house.ts";
 
 const SENT = { summary: "POST receiver.example", excerpt: null };
@@ -22,6 +25,19 @@ function contentsOf(message: AlertMessage) {
   return { about: "flips" as const, checkUuid: message.check.uuid, flips };
 }
 
+/**
+ * The database for a process that may be killed: after that, no statement and no transaction begins. A transaction
+ * that has begun still ends, as if the kill came right after its commit.
+ */
+function untilKilled(database: Database, killed: AbortSignal): Database {
+  const call = <T>(work: () => Promise<T>): Promise<T> => (killed.aborted ? new Promise(() => {}) : work());
+  return {
+    ...database,
+    pool: { connect: () => call(() => database.pool.connect()) } as pg.Pool,
+    query: (what, values) => call(() => database.query(what, values)),
+  };
+}
+
 export const realHouse: House = {
   sweepDeadlines: async (database, moment) => {
     for (;;) {
@@ -31,7 +47,7 @@ export const realHouse: House = {
       if (isComplete) return;
     }
   },
-  deliverDue: async (database, { now, send }) => {
+  deliverDue: async (database, { now, send, killed }) => {
     const ports = {
       isSubscribed: () => true,
       rateOf: () => null,
@@ -44,6 +60,7 @@ export const realHouse: House = {
         return resultOf(await send(sent));
       },
     };
-    await deliverDue(database, { now, ports });
+    const delivering = deliverDue(untilKilled(database, killed), { now, ports });
+    await Promise.race([delivering, once(killed, "abort")]);
   },
 };

@@ -1,9 +1,11 @@
 // Sending pending deliveries: the contents of messages, which channels are notified, and the delivery log afterwards.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { CHANNEL_SENDS_MAX } from "../../../src/core/delivery.ts";
 import { MINUTE_MS, SECOND_MS } from "../../../src/core/instant.ts";
 import type { FlipMessage } from "../../../src/core/message.ts";
-import { claimDeliveries, deliverDue } from "../../../src/operations/deliveries.ts";
+import { claimDeliveries } from "../../../src/operations/deliveries.ts";
 import { planNotices, planTest } from "../../../src/operations/plan-deliveries.ts";
+import { deliverDue } from "../../../src/operations/send-loop.ts";
 import { deleteChannel, disableChannel, findChannelById } from "../../../src/store/channels.ts";
 import { markCheckDeleted, moveCheck } from "../../../src/store/checks.ts";
 import { insertMessages, listDeliveriesOfChannel } from "../../../src/store/deliveries.ts";
@@ -336,4 +338,29 @@ test("delivering ends although another process holds due messages, and others ha
   ]);
   expect(await deliver(NOW + SECOND_MS)).toEqual([]);
   expect([await states(held.channel), await states(waiting.channel)]).toEqual([["pending"], ["pending"]]);
+});
+
+test("everything is delivered that others do not hold, in more than one turn", async () => {
+  // Messages of one channel for three turns, and more held channels than one claim visits.
+  const one = await watchedCheck(database.db);
+  const checks = [one.check];
+  while (checks.length < 2 * CHANNEL_SENDS_MAX + 1) {
+    checks.push(await sampleCheck(database.db, { projectId: one.check.projectId }));
+    await assign(database.db, checks.at(-1) ?? one.check, [one.channel]);
+  }
+  const heldCount = 40;
+  for (let index = 0; index < heldCount; index += 1) {
+    await owe(database.db, await watchedCheck(database.db), flip("down"));
+  }
+  const options = { now: NOW, limit: heldCount * CHANNEL_SENDS_MAX, rateOf: () => null };
+  expect((await claimDeliveries(database.db, options)).claims).toHaveLength(heldCount);
+  for (const check of checks) await owe(database.db, { check }, flip("down"));
+  expect(await deliver(NOW + SECOND_MS)).toHaveLength(checks.length);
+});
+
+test("an error that a server would log is thrown", async () => {
+  await owe(database.db, await watchedCheck(database.db), flip("down"));
+  const ports = receiver.ports({ send: () => Promise.reject(new TypeError("a bug")) });
+  const delivering = deliverDue(database.db, { now: NOW, ports });
+  await expect(delivering).rejects.toMatchObject({ errors: [{ err: { message: "a bug" } }] });
 });

@@ -2,8 +2,9 @@
 // messages with an unknown outcome.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../src/core/instant.ts";
-import { claimDeliveries, deliverDue, type Ports } from "../../../src/operations/deliveries.ts";
+import { claimDeliveries, type Ports } from "../../../src/operations/deliveries.ts";
 import { planTest } from "../../../src/operations/plan-deliveries.ts";
+import { deliverDue } from "../../../src/operations/send-loop.ts";
 import { type Channel, findChannelById } from "../../../src/store/channels.ts";
 import { listDeliveriesOfChannel } from "../../../src/store/deliveries.ts";
 import { inTransaction } from "../../../src/store/transaction.ts";

@@ -3,7 +3,7 @@
 import type { Visibility } from "../../../src/core/deadline.ts";
 import type { AcceptedSignal } from "../../../src/core/signal.ts";
 import type { Received } from "../comparison.ts";
-import { type House, KilledError, type Message, type Send } from "../house.ts";
+import type { House, Message, Send } from "../house.ts";
 import type { Turn } from "../model/history.ts";
 import type { Plant } from "../plants.ts";
 import { type Clocks, clocksOf } from "../world/clocks.ts";
@@ -214,28 +214,23 @@ class Player {
     const isKilled = this.#world.head.faults.some(
       (fault) => fault.kind === "notifier-down" && fault.from === trueAt,
     );
-    const send = this.#sender(trueAt, { isKilled });
-    await this.#each(trueAt, async () => {
-      try {
-        await house.deliverDue(stage.database, { now, send });
-      } catch (error) {
-        if (!(error instanceof KilledError)) throw error;
-      }
-    });
+    const kill = new AbortController();
+    const send = this.#sender(trueAt, { isKilled, kill });
+    const moment = { now, send, killed: kill.signal };
+    await this.#each(trueAt, () => house.deliverDue(stage.database, moment));
   }
 
-  /** `isKilled`: the notifier dies after the first message that is taken. */
-  #sender(trueAt: number, { isKilled }: { isKilled: boolean }): Send {
+  /** `isKilled`: the notifier is killed after the first message that is taken, before it can record that. */
+  #sender(trueAt: number, { isKilled, kill }: { isKilled: boolean; kill: AbortController }): Send {
     const { plant } = this.#options;
-    let isDead = false;
-    return (message: Message) => {
-      if (isDead) return Promise.reject(new KilledError("it is dead already"));
+    return async (message: Message) => {
+      // The notifier is dead: the message reaches no receiver, and the answer is not recorded.
+      if (kill.signal.aborted) return "refused for now";
       const answer = this.#receivers.take(plant?.message?.(message) ?? message, trueAt);
-      if (answer === "taken") this.#takenCount += 1;
-      isDead = answer === "taken" && (isKilled || this.#takenCount % (plant?.killsEvery ?? Infinity) === 0);
-      if (!isDead) return Promise.resolve(answer);
-      this.#receivers.noteKilled(message);
-      return Promise.reject(new KilledError("killed after sending"));
+      if (answer !== "taken") return answer;
+      this.#takenCount += 1;
+      if (isKilled || this.#takenCount % (plant?.killsEvery ?? Infinity) === 0) kill.abort();
+      return answer;
     };
   }
 

@@ -1,19 +1,17 @@
 // The receivers of a world: they take what they are sent unless the plan has them fail, tell repeats by their key,
 // and keep what they took. Counting happens here, because only what arrived was delivered.
 import type { Answer, Message } from "../house.ts";
-import type { Received, Told } from "../comparison.ts";
+import type { Received } from "../comparison.ts";
 import type { ReceiverHistory } from "../model/history.ts";
 import type { Population } from "./population.ts";
 
 export class Receivers {
   readonly received: Received[] = [];
-  /** What came again, as it may at least once: with its own key, or inside a longer message. */
+  /** Messages that came again with the same key. */
   repeatCount = 0;
   readonly #histories: readonly ReceiverHistory[];
   readonly #population: Population;
   readonly #keys = new Set<string>();
-  /** By channel and check: what was taken from a notifier that died before it could write that down. */
-  readonly #unconfirmed = new Map<string, readonly Told[]>();
   /** From here on whoever is not gone takes everything. */
   #calmTrueAt = Infinity;
 
@@ -45,35 +43,14 @@ export class Receivers {
     return "taken";
   }
 
-  /** The notifier died after this message was taken, and will find it unsent. */
-  noteKilled(message: Message): void {
-    if (message.about === "flips") this.#unconfirmed.set(storyOf(message), message.flips);
-  }
-
   #keep(message: Message, { channel, trueAt }: { channel: number; trueAt: number }): void {
     if (message.about === "notice") {
       const { from, to } = message.blind;
       this.received.push({ channel, trueAt, about: "notice", blind: { from, to: to ?? Infinity } });
     } else if (message.about === "flips") {
       const check = this.#population.indexOf(message.checkUuid);
-      const flips = this.#news(message);
+      const { flips } = message;
       if (flips.length > 0) this.received.push({ channel, trueAt, about: "flips", check, flips });
     }
   }
-
-  /**
-   * What a message tells that was not told by one whose sender died. Only if it tells more than that one: the same
-   * message under another key is a duplicate.
-   */
-  #news(message: Message & { about: "flips" }): readonly Told[] {
-    const known = this.#unconfirmed.get(storyOf(message));
-    if (known === undefined || known.length >= message.flips.length) return message.flips;
-    this.#unconfirmed.delete(storyOf(message));
-    this.repeatCount += 1;
-    return message.flips.filter((flip) => !known.some(({ at, to }) => at === flip.at && to === flip.to));
-  }
-}
-
-function storyOf({ channelUuid, checkUuid }: Message & { about: "flips" }): string {
-  return `${channelUuid} ${checkUuid}`;
 }
