@@ -5,7 +5,7 @@ import type { Visibility } from "../../src/core/deadline.ts";
 import type { Instant } from "../../src/core/instant.ts";
 import type { Tally } from "./comparison.ts";
 import type { Stage } from "./driver/stage.ts";
-import type { Message } from "./house.ts";
+import type { House, Message } from "./house.ts";
 
 export type Plant = {
   about: string;
@@ -17,6 +17,8 @@ export type Plant = {
   visibility?: (visibility: Visibility) => Visibility;
   /** Done to the database before messages are sent. */
   beforeSending?: (stage: Stage) => Promise<void>;
+  /** Used instead of the real one. */
+  house?: (house: House) => House;
   /** What reaches the receiver instead. */
   message?: (message: Message) => Message;
   /** The notifier is killed after every so many messages, besides what the world has planned. */
@@ -50,6 +52,24 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     about: "every attempt has a key of its own, and the notifier dies after every tenth message",
     shows: "duplicated",
     message: (message) => ({ ...message, dedupeKey: randomUUID() }),
+    killsEvery: 10,
+  },
+  "settled-first": {
+    about:
+      "messages are recorded as sent before they are sent, and the notifier dies after every tenth message",
+    shows: "missed",
+    house: (house) => ({
+      ...house,
+      deliverDue: async (database, { send, ...moment }) => {
+        const unsent: Message[] = [];
+        const settle = async (message: Message) => {
+          unsent.push(message);
+          return "taken" as const;
+        };
+        await house.deliverDue(database, { ...moment, send: settle });
+        for (const message of unsent) await send(message);
+      },
+    }),
     killsEvery: 10,
   },
   "sweeper-delayed": {

@@ -217,7 +217,8 @@ class Player {
     const kill = new AbortController();
     const send = this.#sender(trueAt, { isKilled, kill });
     const moment = { now, send, killed: kill.signal };
-    await this.#each(trueAt, () => house.deliverDue(stage.database, moment));
+    const sending = plant?.house?.(house) ?? house;
+    await this.#each(trueAt, () => sending.deliverDue(stage.database, moment));
   }
 
   /** `isKilled`: the notifier is killed after the first message that is taken, before it can record that. */
