@@ -191,7 +191,7 @@ create table api_keys (
   revoked_at   timestamptz
 );
 comment on table api_keys is 'Keys of the Management API, hashed. Bounded by what people create; revoked ones are pruned.';
-comment on index api_keys_digest_key is 'Reader: keys.find_by_digest, on every API request.';
+comment on index api_keys_digest_key is 'Readers: keys.find_with_project and keys.find_with_check, on every API request.';
 create index api_keys_project on api_keys (project_id);
 comment on index api_keys_project is 'Reader: keys.list, for the project settings.';
 
@@ -428,11 +428,10 @@ create table checks (
   deleted_at          timestamptz,
   -- The name of the check for read-only API keys: SHA-1 of the first 16 hexadecimal digits of the UUID. The program
   -- computes it, because PostgreSQL has no SHA-1 without an extension.
-  unique_key          text
+  unique_key          text not null
 );
 comment on table checks is 'Settings of a check: a few changes a year. Bounded by the owners'' check limits.';
-comment on column checks.unique_key is 'Null: not computed yet. Written when a unique key of the project is first looked up.';
-comment on index checks_uuid_key is 'Reader: checks.find_by_uuid, for pings and the API.';
+comment on index checks_uuid_key is 'Readers: checks.find_by_uuid, for pings; keys.find_with_check, for the API.';
 comment on index checks_badge_uuid_key is 'Reader: checks.find_by_badge_uuid, for the badge of one check.';
 create index checks_project on checks (project_id, id) where deleted_at is null;
 comment on index checks_project is 'Readers: checks.list, checks.list_uuids, checks.find_oldest_match, checks.count_owned.';
@@ -443,10 +442,8 @@ comment on index checks_deleted is 'Readers: checks.find_deleted_before, which e
 -- Includes deleted checks: without it, listing the trash of a project and deleting a project read the checks of others.
 create index checks_with_deleted on checks (project_id, deleted_at);
 comment on index checks_with_deleted is 'Readers: checks.list_deleted, for the bin of a project; projects.prune, and the foreign key that it wakes.';
-create index checks_unique_key on checks (unique_key) where unique_key is not null;
-comment on index checks_unique_key is 'Reader: checks.find_by_unique_key.';
-create index checks_without_unique_key on checks (project_id) where unique_key is null;
-comment on index checks_without_unique_key is 'Reader: checks.list_without_unique_key.';
+create index checks_unique_key on checks (unique_key);
+comment on index checks_unique_key is 'Readers: checks.find_by_unique_key, keys.find_with_unique_key.';
 
 create table check_states (
   check_id            bigint primary key references checks on delete cascade,

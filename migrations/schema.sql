@@ -41,7 +41,7 @@ create table api_keys (
   constraint api_keys_digest_check CHECK (octet_length(digest) = 32),
   constraint api_keys_kind_check CHECK (kind = ANY (ARRAY['readWrite'::text, 'readOnly'::text]))
 );
--- Index api_keys_digest_key: Reader: keys.find_by_digest, on every API request.
+-- Index api_keys_digest_key: Readers: keys.find_with_project and keys.find_with_check, on every API request.
 -- Reader: keys.list, for the project settings.
 create index api_keys_project on api_keys (project_id);
 
@@ -217,7 +217,7 @@ create table checks (
   created_at          timestamptz not null,
   updated_at          timestamptz not null,
   deleted_at          timestamptz,
-  unique_key          text,
+  unique_key          text not null,
   constraint checks_pkey PRIMARY KEY (id),
   constraint checks_badge_uuid_key UNIQUE (badge_uuid),
   constraint checks_uuid_key UNIQUE (uuid),
@@ -232,13 +232,11 @@ create index checks_deleted on checks (deleted_at) WHERE (deleted_at IS NOT NULL
 create index checks_project on checks (project_id, id) WHERE (deleted_at IS NULL);
 -- Reader: checks.find_by_slug, for pings by key and slug, and the list filter.
 create index checks_slug on checks (project_id, slug) WHERE ((deleted_at IS NULL) AND (slug <> ''::text));
--- Reader: checks.find_by_unique_key.
-create index checks_unique_key on checks (unique_key) WHERE (unique_key IS NOT NULL);
--- Index checks_uuid_key: Reader: checks.find_by_uuid, for pings and the API.
+-- Readers: checks.find_by_unique_key, keys.find_with_unique_key.
+create index checks_unique_key on checks (unique_key);
+-- Index checks_uuid_key: Readers: checks.find_by_uuid, for pings; keys.find_with_check, for the API.
 -- Readers: checks.list_deleted, for the bin of a project; projects.prune, and the foreign key that it wakes.
 create index checks_with_deleted on checks (project_id, deleted_at);
--- Reader: checks.list_without_unique_key.
-create index checks_without_unique_key on checks (project_id) WHERE (unique_key IS NULL);
 
 -- Which database the data was last in service in. Bounded: one row. Read by every process each second.
 create table database_identity (

@@ -11,12 +11,14 @@ test(
   async () => {
     const figures = await benchApi(API_SIZES.small, () => {});
     const { small, large } = API_SIZES.small;
-    for (const work of ["create", "get", "update", `list_${small}`, `list_${large}`]) {
+    for (const work of ["create", "get", "unique_key_get", "update", `list_${small}`, `list_${large}`]) {
       for (const figure of ["per_second", "over_bare_sql", "over_noop"]) {
         expect(figures[`api.${work}.${figure}`], `${work}.${figure}`).toBeGreaterThan(0);
       }
     }
-    expect(Object.keys(figures)).toHaveLength(15);
+    for (const figure of [`list_${large}_ms`, "list_304_ms"])
+      expect(figures[`api.${figure}`]).toBeGreaterThan(0);
+    expect(Object.keys(figures)).toHaveLength(20);
   },
   RUN_MS_MAX,
 );

@@ -4,15 +4,16 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import pg from "pg";
 import type { RecordedStatement } from "./recorded.ts";
+import type { ApiStage, SampleCheck } from "./stage.ts";
 
 export type BareOrder = {
   url: string;
   /** Buffers as { base64 }. */
   statements: readonly RecordedStatement[];
   /** The check that they are about, in whose place another one is put each time; null where there is none. */
-  sample: { id: number; uuid: string } | null;
-  /** Other checks: a UUID in each line, and the ids in the same order. */
-  uuidsPath: string;
+  sample: SampleCheck | null;
+  /** Other checks: a UUID or a unique key in each line, and the ids in the same order. */
+  namesPaths: ApiStage["namesPaths"];
   ids: readonly number[];
   /** A text that has to be another one each time. */
   counter: string;
@@ -24,7 +25,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 type Replacing = {
   /** In whose place which check stands, if any. */
-  check: { from: { id: number; uuid: string }; to: { id: number; uuid: string } } | null;
+  check: { from: SampleCheck; to: SampleCheck } | null;
   /** An id that a statement of the recording has returned, and the one that it has returned now. */
   returned: Map<number, number>;
   counter: { from: string; to: string };
@@ -42,12 +43,13 @@ function replaced(value: unknown, how: Replacing): unknown {
   }
   if (typeof value !== "string") return value;
   if (value === how.check?.from.uuid) return how.check.to.uuid;
+  if (value === how.check?.from.uniqueKey) return how.check.to.uniqueKey;
   // Every other UUID was drawn for a new row.
   if (UUID.test(value)) return randomUUID();
   return value.replaceAll(how.counter.from, how.counter.to);
 }
 
-async function repeat(client: pg.Client, order: BareOrder, targets: readonly { id: number; uuid: string }[]) {
+async function repeat(client: pg.Client, order: BareOrder, targets: readonly SampleCheck[]) {
   let count = 0;
   const until = performance.now() + order.seconds * 1_000;
   while (performance.now() < until) {
@@ -75,8 +77,13 @@ async function repeat(client: pg.Client, order: BareOrder, targets: readonly { i
 }
 
 const order = JSON.parse(readFileSync(process.argv[2] ?? "", "utf8")) as BareOrder;
-const uuids = readFileSync(order.uuidsPath, "utf8").trimEnd().split("\n");
-const targets = uuids.map((uuid, index) => ({ uuid, id: order.ids[index] ?? 0 }));
+const linesOf = (path: string) => readFileSync(path, "utf8").trimEnd().split("\n");
+const uniqueKeys = linesOf(order.namesPaths.uniqueKey);
+const targets = linesOf(order.namesPaths.uuid).map((uuid, index) => ({
+  uuid,
+  uniqueKey: uniqueKeys[index] ?? "",
+  id: order.ids[index] ?? 0,
+}));
 const clients = Array.from({ length: order.sessions }, () => new pg.Client({ connectionString: order.url }));
 await Promise.all(clients.map((client) => client.connect()));
 const begin = performance.now();

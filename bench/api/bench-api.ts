@@ -10,7 +10,7 @@ import { endWithUs } from "../../test/support/end-with-us.ts";
 import { startPingProcess } from "../../test/support/ping-process.ts";
 import { freePort } from "../../test/support/ports.ts";
 import { startEngine } from "../store/engine.ts";
-import { mean, printTable, rounded, shown } from "../store/figures.ts";
+import { mean, median, printTable, rounded, shown } from "../store/figures.ts";
 import type { BareOrder } from "./bare-sql.ts";
 import { measureLoad } from "./load.ts";
 import { COUNTER_TEXT, type RecordedWork, recordWorks } from "./recorded.ts";
@@ -52,10 +52,17 @@ export async function benchApi(
       if (one === undefined) throw new Error(`${work.name} was not recorded`);
       return { work, recorded: one, rates: { ours: [], bareSql: [], noop: [] } };
     });
-    await withServers(stage, (ports) => measure(contests, { stage, size, ports, folder }));
+    const times: Times = { list: [], unchanged: [] };
+    await withServers(stage, async (ports) => {
+      const circumstances = { stage, size, ports, folder };
+      await measure(contests, circumstances);
+      await measureTimes(times, circumstances);
+    });
     await stage.close();
     print(contests);
-    return figuresOf(contests);
+    const figures = { ...figuresOf(contests), ...timeFigures(times, size) };
+    for (const [name, value] of Object.entries(timeFigures(times, size))) console.log(`  ${name}: ${value}`);
+    return figures;
   } finally {
     await cleanUp();
   }
@@ -117,23 +124,48 @@ async function measureOnce(
 ): Promise<void> {
   const { method, project, body, connections, drainSeconds } = work;
   const load = { method, key: stage.keys[project], body, connections, seconds, drainSeconds };
-  const uuidsPath = work.path.includes("UUID") ? stage.uuidsPath : null;
+  const uuidsPath = work.namedBy === undefined ? null : stage.namesPaths[work.namedBy];
   rates.ours.push(await measureLoad({ ...load, port: ports.ours, path: work.path, uuidsPath }));
   rates.bareSql.push(await measureBare({ work, recorded }, { stage, folder, seconds }));
   const path = `/api/v3/${recorded.status}/${recorded.bytes}`;
   rates.noop.push(await measureLoad({ ...load, port: ports.noop, path, uuidsPath: null }));
 }
 
+/** How long the large list takes one client that asks for nothing else, in ms: read in full, and answered with 304. */
+type Times = { list: number[]; unchanged: number[] };
+
+async function measureTimes(times: Times, { stage, size, ports }: Circumstances): Promise<void> {
+  const url = `http://127.0.0.1:${ports.ours}/api/v3/checks/`;
+  const headers = { "X-Api-Key": stage.keys.large };
+  const ask = async (more: Record<string, string>, status: number) => {
+    const begin = performance.now();
+    const response = await fetch(url, { headers: { ...headers, ...more } });
+    await response.arrayBuffer();
+    if (response.status !== status) throw new Error(`the list was answered ${response.status}`);
+    return { ms: performance.now() - begin, tag: response.headers.get("etag") ?? "" };
+  };
+  for (let count = 0; count < size.timedLists; count++) times.list.push((await ask({}, 200)).ms);
+  const { tag } = await ask({}, 200);
+  for (let count = 0; count < size.timedLists; count++) {
+    times.unchanged.push((await ask({ "If-None-Match": tag }, 304)).ms);
+  }
+}
+
+function timeFigures({ list, unchanged }: Times, { large }: ApiSize): Figures {
+  const name = large === 10_000 ? "list_10k" : `list_${large}`;
+  return { [`api.${name}_ms`]: rounded(median(list)), "api.list_304_ms": rounded(median(unchanged)) };
+}
+
 async function measureBare(
   { work, recorded }: Pick<Contest, "work" | "recorded">,
   { stage, folder, seconds }: { stage: ApiStage; folder: string; seconds: number },
 ): Promise<number> {
-  const { url, uuidsPath, ids } = stage;
+  const { url, namesPaths, ids } = stage;
   const order: BareOrder = {
     url,
     statements: recorded.statements,
-    sample: work.path.includes("UUID") ? stage.sample : null,
-    uuidsPath,
+    sample: work.namedBy === undefined ? null : stage.sample,
+    namesPaths,
     ids,
     counter: COUNTER_TEXT,
     sessions: work.connections,

@@ -91,8 +91,8 @@ async function ask(
   origin: string,
   { work, stage }: { work: Work; stage: ApiStage },
 ): Promise<{ status: number; bytes: number }> {
-  const { method, path, body, project } = work;
-  const response = await fetch(origin + path.replace("UUID", stage.sample.uuid), {
+  const { method, path, namedBy = "uuid", body, project } = work;
+  const response = await fetch(origin + path.replace("UUID", stage.sample[namedBy]), {
     method,
     headers: { "X-Api-Key": stage.keys[project] },
     ...(body === "" ? {} : { body: body.replace("COUNTER", COUNTER_TEXT) }),

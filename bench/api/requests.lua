@@ -1,5 +1,5 @@
 -- Sends one kind of request to the API: wrk … -s requests.lua URL -- METHOD PATH FILE KEY BODY SECONDS
--- FILE holds a UUID in each line, one of which takes the place of UUID in PATH; "-" for none. COUNTER in BODY becomes
+-- FILE holds a UUID or a unique key in each line, one of which takes the place of UUID in PATH; "-" for none. COUNTER in BODY becomes
 -- a number that no other request has. Nothing is sent after SECONDS, so that every request is answered before wrk
 -- ends; the time until the last answer is what counts. The last line of the output is one object for machines.
 local ffi = require("ffi")
@@ -9,7 +9,6 @@ ffi.cdef([[
 ]])
 
 local MONOTONIC = 1
-local LINE = 37
 local FOREVER_MS = 600000
 local now = ffi.new("moment")
 local threads = {}
@@ -31,7 +30,8 @@ function init(args)
     local file = assert(io.open(args[3], "rb"))
     uuids = file:read("*a")
     file:close()
-    count = #uuids / LINE
+    line = uuids:find("\n", 1, true)
+    count = #uuids / line
   end
   headers = "Host: localhost\r\nUser-Agent: curl/8.5.0\r\nX-Api-Key: " .. args[4] .. "\r\n"
   body = args[5]
@@ -50,8 +50,8 @@ function request()
   sent = sent + 1
   local target = path
   if uuids ~= nil then
-    local at = math.random(0, count - 1) * LINE
-    target = path:gsub("UUID", uuids:sub(at + 1, at + LINE - 1), 1)
+    local at = math.random(0, count - 1) * line
+    target = path:gsub("UUID", uuids:sub(at + 1, at + line - 1), 1)
   end
   local text = method .. " " .. target .. " HTTP/1.1\r\n" .. headers
   if body == "" then return text .. "\r\n" end

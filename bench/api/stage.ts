@@ -1,8 +1,10 @@
 // One migrated database with three projects, a small one, a large one and one without checks, with their keys, and
-// the UUIDs of the small one's checks in a file. Filled on the server; every fifth check has a schedule.
+// the names of the small one's checks in files. Filled on the server; every fifth check has a schedule.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type pg from "pg";
+import { uniqueKey } from "../../src/core/identity.ts";
+import { sha1Hex } from "../../src/lib/secrets.ts";
 import { createAccount } from "../../src/operations/accounts.ts";
 import { secretKeyOf } from "../../src/operations/api-keys.ts";
 import { createProject } from "../../src/operations/projects.ts";
@@ -21,13 +23,15 @@ export type ApiStage = {
   /** Read-write keys. */
   keys: Readonly<Record<ProjectName, string>>;
   /** A check of the small project. */
-  sample: { id: number; uuid: string };
-  /** The UUIDs of the small project's checks, one in each line. */
-  uuidsPath: string;
+  sample: SampleCheck;
+  /** The UUIDs and the unique keys of the small project's checks, one in each line. */
+  namesPaths: Readonly<Record<"uuid" | "uniqueKey", string>>;
   /** Their ids, in the same order. */
   ids: readonly number[];
   close(): Promise<void>;
 };
+
+export type SampleCheck = { id: number; uuid: string; uniqueKey: string };
 
 /** Creates, migrates and fills the database; what it needs on disk lies in the folder. */
 export async function createApiStage(
@@ -50,24 +54,38 @@ export async function createApiStage(
   await fill(admin, { project: "large", count: large });
   await fill(admin, { project: "empty", count: 0 });
   await database.close();
+  const checks = await writeUniqueKeys(admin);
   await admin.query("vacuum analyze");
-  const { rows } = await admin.query<{ id: string; uuid: string }>(
-    "select c.id, c.uuid from checks c join projects p on p.id = c.project_id where p.name = 'small' order by c.id",
-  );
-  const [first] = rows;
+  const [first] = checks;
   if (first === undefined) throw new Error("the small project has no checks");
-  const uuidsPath = join(folder, "api-checks.txt");
-  await writeFile(uuidsPath, rows.map(({ uuid }) => `${uuid}\n`).join(""));
+  const write = async (name: "uuid" | "uniqueKey") => {
+    const path = join(folder, `api-checks-${name}.txt`);
+    await writeFile(path, checks.map((check) => `${check[name]}\n`).join(""));
+    return path;
+  };
   return {
     url,
     admin,
     secretKey,
     keys,
-    sample: { id: Number(first.id), uuid: first.uuid },
-    uuidsPath,
-    ids: rows.map(({ id }) => Number(id)),
+    sample: first,
+    namesPaths: { uuid: await write("uuid"), uniqueKey: await write("uniqueKey") },
+    ids: checks.map(({ id }) => id),
     close: () => admin.end(),
   };
+}
+
+/** Gives the checks of the small project their unique keys, which SQL cannot compute. Returns these checks. */
+async function writeUniqueKeys(admin: pg.Client): Promise<SampleCheck[]> {
+  const { rows } = await admin.query<{ id: string; uuid: string }>(
+    "select c.id, c.uuid from checks c join projects p on p.id = c.project_id where p.name = 'small' order by c.id",
+  );
+  const checks = rows.map(({ id, uuid }) => ({ id: Number(id), uuid, uniqueKey: uniqueKey(uuid, sha1Hex) }));
+  await admin.query(
+    `update checks c set unique_key = n.key from unnest($1::bigint[], $2::text[]) as n (id, key) where c.id = n.id`,
+    [checks.map(({ id }) => id), checks.map((check) => check.uniqueKey)],
+  );
+  return checks;
 }
 
 async function makeProjects(database: Database, secretKey: string): Promise<Record<ProjectName, string>> {
@@ -87,10 +105,11 @@ async function fill(
   const { rows } = await admin.query<{ id: string }>("select id from projects where name = $1", [project]);
   const projectId = rows[0]?.id;
   await admin.query(
-    `insert into checks (uuid, badge_uuid, project_id, name, slug, tags, description, kind,
+    `insert into checks (uuid, badge_uuid, unique_key, project_id, name, slug, tags, description, kind,
       timeout_seconds, grace_seconds, schedule, tz, manual_resume, methods, start_kw, success_kw, failure_kw,
       filter_subject, filter_body, filter_http_body, filter_default_fail, created_at, updated_at)
-    select gen_random_uuid(), gen_random_uuid(), $1, 'nightly backup ' || i, 'nightly-backup-' || i, 'prod db',
+    select gen_random_uuid(), gen_random_uuid(), gen_random_uuid()::text,
+      $1, 'nightly backup ' || i, 'nightly-backup-' || i, 'prod db',
       'copies the database to the other site', case when i % 5 = 0 then 'cron' else 'simple' end, 3600, 600,
       '15 4 * * *', 'Europe/Riga', false, '', '', '', '', false, false, false, false, now(), now()
     from generate_series(1, $2::int) i`,

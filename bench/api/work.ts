@@ -3,12 +3,13 @@ import type { ApiSize } from "./sizes.ts";
 import type { ProjectName } from "./stage.ts";
 
 export type Work = {
-  name: "create" | "get" | "update" | "list_small" | "list_large";
+  name: "create" | "get" | "unique_key_get" | "update" | "list_small" | "list_large";
   /** What the figures are called after. */
   figure: string;
   method: "GET" | "POST";
-  /** UUID stands for a check of the small project. */
+  /** UUID stands for a check of the small project, by its UUID or by its unique key. */
   path: string;
+  namedBy?: "uuid" | "uniqueKey";
   project: ProjectName;
   /** COUNTER stands for a text that no other request has. */
   body: string;
@@ -51,6 +52,17 @@ export function worksOf({ connections, listConnections, small, large, isFull }: 
       figure: "get",
       method: "GET",
       path: `${checks}UUID`,
+      namedBy: "uuid",
+      project: "small",
+      body: "",
+      ...one,
+    },
+    {
+      name: "unique_key_get",
+      figure: "unique_key_get",
+      method: "GET",
+      path: `${checks}UUID`,
+      namedBy: "uniqueKey",
       project: "small",
       body: "",
       ...one,
@@ -60,6 +72,7 @@ export function worksOf({ connections, listConnections, small, large, isFull }: 
       figure: "update",
       ...change,
       path: `${checks}UUID`,
+      namedBy: "uuid",
       project: "small",
       body: JSON.stringify({ name: "COUNTER", tags: "prod db", timeout: 3_600 }),
     },

@@ -90,10 +90,12 @@ async function fill(
   await admin.query(`insert into projects (uuid, name, badge_key, created_at)
     select gen_random_uuid(), 'Backups ' || i, gen_random_uuid(), now()
     from generate_series(1, ${Math.max(1, Math.ceil(deliveries / CHECKS_PER_PROJECT), channels)}) i`);
-  await admin.query(`insert into checks (uuid, badge_uuid, project_id, name, slug, tags, description, kind,
+  await admin.query(`insert into checks (uuid, badge_uuid, unique_key,
+    project_id, name, slug, tags, description, kind,
       timeout_seconds, grace_seconds, schedule, tz, manual_resume, methods, start_kw, success_kw, failure_kw,
       filter_subject, filter_body, filter_http_body, filter_default_fail, created_at, updated_at)
-    select gen_random_uuid(), gen_random_uuid(), ${projectOf("i")}, 'nightly backup ' || i, 'nightly-backup-' || i,
+    select gen_random_uuid(), gen_random_uuid(), gen_random_uuid()::text,
+      ${projectOf("i")}, 'nightly backup ' || i, 'nightly-backup-' || i,
       'prod db', 'copies the database to the other site', 'simple', 3600, 600, '* * * * *', 'UTC', false, '', '', '',
       '', false, false, false, false, now(), now()
     from generate_series(1, ${deliveries}) i`);

@@ -47,10 +47,12 @@ async function fillChecks(admin: pg.Client, checkCount: number): Promise<void> {
   await admin.query(`insert into projects (uuid, name, badge_key, created_at)
     select gen_random_uuid(), 'Backups ' || i, gen_random_uuid(), now()
     from generate_series(0, ${Math.floor(checkCount / CHECKS_PER_PROJECT)}) i`);
-  await admin.query(`insert into checks (uuid, badge_uuid, project_id, name, slug, tags, description, kind,
+  await admin.query(`insert into checks (uuid, badge_uuid, unique_key,
+    project_id, name, slug, tags, description, kind,
       timeout_seconds, grace_seconds, schedule, tz, manual_resume, methods, start_kw, success_kw, failure_kw,
       filter_subject, filter_body, filter_http_body, filter_default_fail, created_at, updated_at)
-    select gen_random_uuid(), gen_random_uuid(), 1 + i / ${CHECKS_PER_PROJECT}, 'nightly backup ' || i,
+    select gen_random_uuid(), gen_random_uuid(), gen_random_uuid()::text,
+      1 + i / ${CHECKS_PER_PROJECT}, 'nightly backup ' || i,
       'nightly-backup-' || i, 'prod db', 'copies the database to the other site', 'simple', 3600, 600,
       '* * * * *', 'UTC', false, '', '', '', '', false, false, false, false, now(), now()
     from generate_series(1, ${checkCount}) i`);

@@ -129,7 +129,7 @@ async function loaded(
   port: number,
   { seconds, size, stage }: { seconds: number; size: SmtpSize; stage: ApiStage },
 ): Promise<Counted> {
-  const args = [LOAD, port, size.connections, seconds, stage.uuidsPath, DOMAIN].map(String);
+  const args = [LOAD, port, size.connections, seconds, stage.namesPaths.uuid, DOMAIN].map(String);
   const { stdout } = await run(process.execPath, args, {
     timeout: seconds * 1_000 + LOAD_GRACE_MS,
     killSignal: "SIGKILL",

@@ -44,10 +44,12 @@ async function fillSettings(admin: pg.Client, { checkCount, dueCount }: SweepSiz
     select gen_random_uuid(), 'Backups ' || i, gen_random_uuid(), now() from generate_series(0, ${projects}) i`);
   await admin.query(`insert into channels (uuid, project_id, kind, name, config, created_at)
     select gen_random_uuid(), id, 'webhook', 'Hook', '{"url": "http://127.0.0.1/"}', now() from projects order by id`);
-  await admin.query(`insert into checks (uuid, badge_uuid, project_id, name, slug, tags, description, kind,
+  await admin.query(`insert into checks (uuid, badge_uuid, unique_key,
+    project_id, name, slug, tags, description, kind,
       timeout_seconds, grace_seconds, schedule, tz, manual_resume, methods, start_kw, success_kw, failure_kw,
       filter_subject, filter_body, filter_http_body, filter_default_fail, created_at, updated_at)
-    select gen_random_uuid(), gen_random_uuid(), 1 + i / ${CHECKS_PER_PROJECT}, 'nightly backup ' || i,
+    select gen_random_uuid(), gen_random_uuid(), gen_random_uuid()::text,
+      1 + i / ${CHECKS_PER_PROJECT}, 'nightly backup ' || i,
       'nightly-backup-' || i, 'prod db', 'copies the database to the other site',
       case when i / ${every} % 2 = 0 then 'simple' else 'cron' end, 3600, ${GRACE_SECONDS}, '50 * * * *',
       (array['UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Tokyo'])[1 + i / ${every} % 4],

@@ -1,11 +1,20 @@
 // A check as JSON: the fields of every version, to every key, in their order and with their values.
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type CheckSettings, DEFAULT_SETTINGS } from "../core/check.ts";
-import type { KeyKind } from "../core/identity.ts";
-import { type CheckState, NEW_STATE } from "../core/state.ts";
-import { checkPresenter, type PresentableCheck } from "./check.ts";
-import { publicUrls } from "./urls.ts";
-import { type ApiEndpoint, type VersionColumn, VERSIONS } from "./versions.ts";
+import { type CheckSettings, DEFAULT_SETTINGS, subjectFailOf, subjectOf } from "../core/check.ts";
+import { type KeyKind, uniqueKey } from "../core/identity.ts";
+import { MINUTE_MS } from "../core/instant.ts";
+import { type CheckState, NEW_STATE, viewAt, viewWithStartedAt } from "../core/state.ts";
+import { checkSerializer, type PresentableCheck } from "./check.ts";
+import { isoSeconds } from "./timestamp.ts";
+import { apiBase, publicUrls } from "./urls.ts";
+import {
+  type ApiEndpoint,
+  type CheckField,
+  VERSION_NUMBERS,
+  type VersionColumn,
+  VERSIONS,
+} from "./versions.ts";
 
 const UUID = "31365bce-8da9-4729-8ff3-aaa71d56b712";
 const BADGE = "803f680d-e89b-492b-82ef-2be7b774a92d";
@@ -29,7 +38,8 @@ function present(
   { column = V3, endpoint = "getCheck", keyKind = "readWrite" }: As = {},
 ) {
   const sha1Hex = (text: string) => `sha1 of ${text}`;
-  return checkPresenter({ column, endpoint, keyKind }, { urls: URLS, now: NOW, sha1Hex })(given);
+  const serialize = checkSerializer({ column, endpoint, keyKind }, { urls: URLS, sha1Hex });
+  return JSON.parse(serialize(given, NOW).json) as Record<string, unknown>;
 }
 
 const V3 = VERSIONS.standard[3];
@@ -146,5 +156,128 @@ describe("the values", () => {
     expect(present(check(settings), changed)).toMatchObject({ subject: "OK", subject_fail: "BAD" });
     const off = check({ ...settings, filterSubject: false });
     expect(present(off, changed)).toMatchObject({ subject: "", subject_fail: "" });
+  });
+});
+
+describe("the text", () => {
+  type Value = string | number | boolean | null | undefined;
+
+  /** Every field of a check as a value; undefined for one that is left out. */
+  function valuesOf({ settings, state, ...given }: PresentableCheck, column: VersionColumn) {
+    const view = (column.startedIsStatus ? viewWithStartedAt : viewAt)({ timing: settings, state }, NOW);
+    const instant = (at: number | null) => (at === null ? null : isoSeconds(at));
+    const extension = (isSet: boolean) => (isSet || column.extensions === "always" ? isSet : undefined);
+    const url = `${apiBase(URLS, column.number)}/checks/${given.uuid}`;
+    const { lastDurationMs } = state;
+    return {
+      name: settings.name,
+      slug: settings.slug,
+      tags: settings.tags,
+      desc: settings.desc,
+      grace: settings.graceSeconds,
+      n_pings: state.pingCount,
+      status: view.status,
+      started: state.lastStartAt !== null,
+      last_ping: instant(state.lastPingAt),
+      next_ping: instant(view.nextPingAt),
+      manual_resume: settings.manualResume,
+      methods: settings.methods,
+      subject: subjectOf(settings),
+      subject_fail: subjectFailOf(settings),
+      start_kw: settings.startKw,
+      success_kw: settings.successKw,
+      failure_kw: settings.failureKw,
+      filter_subject: settings.filterSubject,
+      filter_body: settings.filterBody,
+      filter_http_body: extension(settings.filterHttpBody),
+      filter_default_fail: extension(settings.filterDefaultFail),
+      badge_url: `${URLS.site}/b/2/${given.badgeUuid}.svg`,
+      last_duration: lastDurationMs ? Math.floor(lastDurationMs / 1_000) : undefined,
+      uuid: given.uuid,
+      ping_url: `${URLS.ping}/${given.uuid}`,
+      update_url: url,
+      pause_url: `${url}/pause`,
+      resume_url: `${url}/resume`,
+      channels: given.channelUuids.join(","),
+      unique_key: uniqueKey(given.uuid, (text) => `sha1 of ${text}`),
+      timeout: settings.timeoutSeconds,
+      schedule: settings.schedule,
+      tz: settings.tz,
+    } satisfies Record<CheckField, Value>;
+  }
+
+  const text = fc.oneof(
+    fc.string({ unit: "binary" }),
+    fc.string({
+      unit: fc.constantFrom('"', "\\", "\n", "\u0007", "\ud83d", "\udc4d", "\u2028", "é", "a", "</b>"),
+    }),
+  );
+  const instants = fc.option(
+    fc.integer({ min: -90, max: 90 }).map((minutes) => NOW + minutes * MINUTE_MS + 7),
+    { nil: null },
+  );
+  const settings = fc.record({
+    name: text,
+    slug: text,
+    tags: text,
+    desc: text,
+    kind: fc.constantFrom("simple", "cron", "oncalendar"),
+    timeoutSeconds: fc.integer({ min: 60, max: 31_536_000 }),
+    graceSeconds: fc.integer({ min: 60, max: 31_536_000 }),
+    schedule: fc.constantFrom("*/5 * * * *", "12:30", '"'),
+    tz: fc.constantFrom("UTC", "Europe/Riga"),
+    manualResume: fc.boolean(),
+    methods: fc.constantFrom("", "POST"),
+    startKw: text,
+    successKw: text,
+    failureKw: text,
+    filterSubject: fc.boolean(),
+    filterBody: fc.boolean(),
+    filterHttpBody: fc.boolean(),
+    filterDefaultFail: fc.boolean(),
+  });
+  const states = fc.record({
+    status: fc.constantFrom("new", "up", "down", "paused"),
+    lastPingAt: instants,
+    lastStartAt: instants,
+    expectFromAt: instants,
+    lastDurationMs: fc.option(fc.integer({ min: 0, max: 10_000 }), { nil: null }),
+    pingCount: fc.nat(),
+  });
+  const columns = Object.values(VERSIONS).flatMap((dialect) => VERSION_NUMBERS.map((one) => dialect[one]));
+
+  test("is what JSON.stringify gives, in every version and dialect, to both kinds of key", () => {
+    const endpoints = fc.constantFrom<ApiEndpoint>("listChecks", "getCheck", "updateCheck");
+    const keyKinds = fc.constantFrom<KeyKind>("readWrite", "readOnly");
+    const uuids = fc.uuid();
+    const checks = fc.record({
+      uuid: uuids,
+      badgeUuid: uuids,
+      settings,
+      state: states,
+      channelUuids: fc.array(uuids, { maxLength: 3 }),
+    });
+    fc.assert(
+      fc.property(
+        checks,
+        fc.constantFrom(...columns),
+        endpoints,
+        keyKinds,
+        (given, column, endpoint, keyKind) => {
+          const values = valuesOf(given, column);
+          const hasSubjects = column.subjectsOn.includes(endpoint);
+          const names: CheckField[] = [
+            ...column.checkFields.filter((name) => hasSubjects || !name.startsWith("subject")),
+            ...column.keyFields[keyKind],
+            ...(given.settings.kind === "simple" ? (["timeout"] as const) : (["schedule", "tz"] as const)),
+          ];
+          const expected = JSON.stringify(Object.fromEntries(names.map((name) => [name, values[name]])));
+          const sha1Hex = (of: string) => `sha1 of ${of}`;
+          const serialize = checkSerializer({ column, endpoint, keyKind }, { urls: URLS, sha1Hex });
+          expect(serialize(given, NOW).json).toBe(expected);
+        },
+      ),
+      { numRuns: 500 },
+    );
   });
 });

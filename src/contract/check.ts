@@ -31,7 +31,7 @@ import {
   SLUG_LENGTH_MAX,
   TAGS_LENGTH_MAX,
 } from "../core/limits.ts";
-import { type CheckState, nextPingAt, statusAt, statusWithStartedAt } from "../core/state.ts";
+import { type CheckState, type View, viewAt, viewWithStartedAt } from "../core/state.ts";
 import { isoSeconds } from "./timestamp.ts";
 import { checkBadgeUrl, checkUrls, type CheckUrls, pingUrl, type PublicUrls } from "./urls.ts";
 import {
@@ -329,94 +329,138 @@ export function readCheckRequest(
   return text === null ? { ok: true, value: checkRequestOf(body, rules) } : { ok: false, text };
 }
 
-/** A check with everything that can be seen of it. The channels stand in the order of their texts. */
+/** A check with everything that can be seen of it. The channels are in the order of their texts. */
 export type PresentableCheck = {
   uuid: string;
   badgeUuid: string;
   settings: CheckSettings;
-  state: CheckState;
+  state: ShownState;
   channelUuids: readonly string[];
 };
 
-/** With what a check is presented, besides itself. */
-export type Surroundings = { urls: PublicUrls; now: Instant; sha1Hex: Sha1Hex };
+/** The part of a state that is shown. */
+export type ShownState = Pick<
+  CheckState,
+  "status" | "lastPingAt" | "lastStartAt" | "lastDurationMs" | "expectFromAt" | "pingCount"
+>;
 
-type Context = {
-  showing: Showing;
-  surroundings: Surroundings;
-  addresses: CheckUrls;
-};
-type ValueOf<Field extends CheckField> = (
-  check: PresentableCheck,
-  context: Context,
-) => CheckValues[Field] | undefined;
+/** What all answers of an instance have in common. */
+export type Surroundings = { urls: PublicUrls; sha1Hex: Sha1Hex };
 
-function shownInstant(at: Instant | null): string | null {
-  return at === null ? null : isoSeconds(at);
+type ShownView = View<CheckValues["status"]>;
+/** The JSON text of a value; empty leaves the field out. */
+type Write = (check: PresentableCheck, view: ShownView) => string;
+type Context = Surroundings & { column: VersionColumn; addresses: CheckUrls };
+
+/** What JSON has to escape; half a surrogate pair is escaped, too. */
+const NEEDS_ESCAPE = /[\u0000-\u001f"\\\ud800-\udfff]/;
+
+function quoted(text: string): string {
+  return NEEDS_ESCAPE.test(text) ? JSON.stringify(text) : `"${text}"`;
 }
 
-/** The value of each field; undefined leaves it out. */
-const VALUES: { readonly [Field in CheckField]: ValueOf<Field> } = {
-  name: ({ settings }) => settings.name,
-  slug: ({ settings }) => settings.slug,
-  tags: ({ settings }) => settings.tags,
-  desc: ({ settings }) => settings.desc,
-  grace: ({ settings }) => settings.graceSeconds,
-  n_pings: ({ state }) => state.pingCount,
-  status: ({ settings, state }, { showing, surroundings }) => {
-    const statusOf = showing.column.startedIsStatus ? statusWithStartedAt : statusAt;
-    return statusOf({ timing: settings, state }, surroundings.now);
-  },
-  started: ({ state }) => state.lastStartAt !== null,
-  last_ping: ({ state }) => shownInstant(state.lastPingAt),
-  next_ping: ({ settings, state }) => shownInstant(nextPingAt({ timing: settings, state })),
-  manual_resume: ({ settings }) => settings.manualResume,
-  methods: ({ settings }) => settings.methods,
-  subject: ({ settings }) => subjectOf(settings),
-  subject_fail: ({ settings }) => subjectFailOf(settings),
-  start_kw: ({ settings }) => settings.startKw,
-  success_kw: ({ settings }) => settings.successKw,
-  failure_kw: ({ settings }) => settings.failureKw,
-  filter_subject: ({ settings }) => settings.filterSubject,
-  filter_body: ({ settings }) => settings.filterBody,
-  filter_http_body: ({ settings }) => settings.filterHttpBody,
-  filter_default_fail: ({ settings }) => settings.filterDefaultFail,
-  badge_url: ({ badgeUuid }, { surroundings }) => checkBadgeUrl(surroundings.urls, badgeUuid),
+function quotedInstant(at: Instant | null): string {
+  return at === null ? "null" : `"${isoSeconds(at)}"`;
+}
+
+/** Stands for a UUID that is not known yet. */
+const ANY_UUID = "00000000-0000-0000-0000-000000000000";
+
+/** Writes a URL with a UUID in it. Only the UUID varies, and it needs no escape. */
+function urlWriter(urlOf: (uuid: string) => string, uuidOf: (check: PresentableCheck) => string): Write {
+  const text = JSON.stringify(urlOf(ANY_UUID));
+  const at = text.lastIndexOf(ANY_UUID);
+  const before = text.slice(0, at);
+  const after = text.slice(at + ANY_UUID.length);
+  return (check) => before + uuidOf(check) + after;
+}
+
+const uuidOf = ({ uuid }: PresentableCheck) => uuid;
+
+/** A field of ours, which the standard dialect shows only where it is not what everyone has. */
+function extensionWriter(
+  { extensions }: VersionColumn,
+  valueOf: (settings: CheckSettings) => boolean,
+): Write {
+  const off = extensions === "whenSet" ? "" : "false";
+  return ({ settings }) => (valueOf(settings) ? "true" : off);
+}
+
+/** How each field is written. */
+const WRITERS: { readonly [Field in CheckField]: (context: Context) => Write } = {
+  name: () => (check) => quoted(check.settings.name),
+  slug: () => (check) => quoted(check.settings.slug),
+  tags: () => (check) => quoted(check.settings.tags),
+  desc: () => (check) => quoted(check.settings.desc),
+  grace: () => (check) => String(check.settings.graceSeconds),
+  n_pings: () => (check) => String(check.state.pingCount),
+  status: () => (_check, view) => `"${view.status}"`,
+  started: () => (check) => (check.state.lastStartAt === null ? "false" : "true"),
+  last_ping: () => (check) => quotedInstant(check.state.lastPingAt),
+  next_ping: () => (_check, view) => quotedInstant(view.nextPingAt),
+  manual_resume: () => (check) => String(check.settings.manualResume),
+  methods: () => (check) => quoted(check.settings.methods),
+  subject: () => (check) => quoted(subjectOf(check.settings)),
+  subject_fail: () => (check) => quoted(subjectFailOf(check.settings)),
+  start_kw: () => (check) => quoted(check.settings.startKw),
+  success_kw: () => (check) => quoted(check.settings.successKw),
+  failure_kw: () => (check) => quoted(check.settings.failureKw),
+  filter_subject: () => (check) => String(check.settings.filterSubject),
+  filter_body: () => (check) => String(check.settings.filterBody),
+  filter_http_body: ({ column }) => extensionWriter(column, ({ filterHttpBody }) => filterHttpBody),
+  filter_default_fail: ({ column }) => extensionWriter(column, ({ filterDefaultFail }) => filterDefaultFail),
+  badge_url: ({ urls }) =>
+    urlWriter(
+      (uuid) => checkBadgeUrl(urls, uuid),
+      ({ badgeUuid }) => badgeUuid,
+    ),
   // A run that took no time at all is one of which nothing is known.
-  last_duration: ({ state }) =>
-    state.lastDurationMs ? Math.floor(state.lastDurationMs / SECOND_MS) : undefined,
-  uuid: ({ uuid }) => uuid,
-  ping_url: ({ uuid }, { surroundings }) => pingUrl(surroundings.urls, uuid),
-  update_url: ({ uuid }, { addresses }) => addresses.update(uuid),
-  pause_url: ({ uuid }, { addresses }) => addresses.pause(uuid),
-  resume_url: ({ uuid }, { addresses }) => addresses.resume(uuid),
-  channels: ({ channelUuids }) => channelUuids.join(","),
-  unique_key: ({ uuid }, { surroundings }) => uniqueKey(uuid, surroundings.sha1Hex),
-  timeout: ({ settings }) => settings.timeoutSeconds,
-  schedule: ({ settings }) => settings.schedule,
-  tz: ({ settings }) => settings.tz,
+  last_duration: () => (check) =>
+    check.state.lastDurationMs ? String(Math.floor(check.state.lastDurationMs / SECOND_MS)) : "",
+  uuid: () => (check) => `"${check.uuid}"`,
+  ping_url: ({ urls }) => urlWriter((uuid) => pingUrl(urls, uuid), uuidOf),
+  update_url: ({ addresses }) => urlWriter(addresses.update, uuidOf),
+  pause_url: ({ addresses }) => urlWriter(addresses.pause, uuidOf),
+  resume_url: ({ addresses }) => urlWriter(addresses.resume, uuidOf),
+  channels: () => (check) => `"${check.channelUuids.join(",")}"`,
+  unique_key:
+    ({ sha1Hex }) =>
+    (check) =>
+      quoted(uniqueKey(check.uuid, sha1Hex)),
+  timeout: () => (check) => String(check.settings.timeoutSeconds),
+  schedule: () => (check) => quoted(check.settings.schedule),
+  tz: () => (check) => quoted(check.settings.tz),
 };
 
-/** Presents any number of checks for the same answer. */
-export function checkPresenter(
-  showing: Showing,
-  surroundings: Surroundings,
-): (check: PresentableCheck) => Record<string, unknown> {
-  const addresses = checkUrls(surroundings.urls, showing.column.number);
-  const context: Context = { showing, surroundings, addresses };
-  const common = shownFields(showing).map((field) => ({
-    field,
-    valueOf: VALUES[field] as ValueOf<CheckField>,
-    isOptional: isSometimesShown(field, showing.column),
-  }));
-  return (check) => {
-    const json: Record<string, unknown> = {};
-    for (const { field, valueOf, isOptional } of common) {
-      const value = valueOf(check, context);
-      if (!isOptional || (value !== undefined && value !== false)) json[field] = value;
+/** A check as JSON text. It would be another text from `until` on, even if nothing of the check changes. */
+export type SerializedCheck = { json: string; until: Instant };
+export type CheckSerializer = (check: PresentableCheck, now: Instant) => SerializedCheck;
+
+/**
+ * A serializer for one sort of answers, to be made once and used for all of them: which fields there are and what
+ * is the same in every check is decided here. Gives the text that JSON.stringify would.
+ */
+export function checkSerializer(showing: Showing, surroundings: Surroundings): CheckSerializer {
+  const { column } = showing;
+  const context = { ...surroundings, column, addresses: checkUrls(surroundings.urls, column.number) };
+  const fieldsOf = (names: readonly CheckField[]) =>
+    names.map((field, index) => ({
+      before: `${index === 0 ? "" : ","}"${field}":`,
+      write: WRITERS[field](context),
+    }));
+  const common = shownFields(showing);
+  const simple = fieldsOf([...common, ...TIMING_FIELDS.simple]);
+  const scheduled = fieldsOf([...common, ...TIMING_FIELDS.scheduled]);
+  const viewOf: (of: { timing: CheckSettings; state: ShownState }, now: Instant) => ShownView =
+    column.startedIsStatus ? viewWithStartedAt : viewAt;
+  return (check, now) => {
+    const { settings, state } = check;
+    const view = viewOf({ timing: settings, state }, now);
+    let json = "{";
+    for (const { before, write } of settings.kind === "simple" ? simple : scheduled) {
+      const value = write(check, view);
+      if (value !== "") json += before + value;
     }
-    const timing = check.settings.kind === "simple" ? TIMING_FIELDS.simple : TIMING_FIELDS.scheduled;
-    for (const field of timing) json[field] = VALUES[field](check, context);
-    return json;
+    return { json: `${json}}`, until: view.until };
   };
 }

@@ -8,13 +8,13 @@ import {
   downAtOf,
   expectedAt,
   NEW_STATE,
-  nextPingAt,
   quickStatusAt,
   startedAt,
   statusAt,
-  statusWithStartedAt,
   sweepAt,
   type Timing,
+  viewAt,
+  viewWithStartedAt,
   type WatchedCheck,
 } from "./state.ts";
 
@@ -37,6 +37,8 @@ function check(state: Partial<CheckState>, timing: Partial<Timing> = {}): Watche
 }
 
 const UP = { status: "up", lastPingAt: AT } as const;
+
+const nextPingAt = (of: WatchedCheck) => viewAt(of, AT).nextPingAt;
 
 describe("the expected time", () => {
   test("of a simple check is its last ping plus its period", () => {
@@ -92,10 +94,10 @@ describe("the status shown", () => {
   test("in version 1 is started while a run is in time, whatever is stored", () => {
     for (const status of ["new", "up", "down", "paused"] as const) {
       const running = check({ status, lastPingAt: AT, lastStartAt: minutesAfter(1) });
-      expect(statusWithStartedAt(running, minutesAfter(2))).toBe("started");
+      expect(viewWithStartedAt(running, minutesAfter(2)).status).toBe("started");
     }
     const overrun = check({ status: "down", lastPingAt: AT, lastStartAt: minutesAfter(1) });
-    expect(statusWithStartedAt(overrun, minutesAfter(11))).toBe("down");
+    expect(viewWithStartedAt(overrun, minutesAfter(11)).status).toBe("down");
   });
 });
 
@@ -115,6 +117,45 @@ describe("the next ping", () => {
 
   test("is null for a check that was never pinged", () => {
     expect(nextPingAt(check({}))).toBeNull();
+  });
+});
+
+describe("the shown status", () => {
+  const instants = fc.integer({ min: -90, max: 200 }).map(minutesAfter);
+  const maybe = fc.option(instants, { nil: null });
+  const checks = fc.record({
+    timing: fc.record({
+      kind: fc.constantFrom("simple", "cron", "oncalendar"),
+      timeoutSeconds: fc.constantFrom(60, 3_600),
+      graceSeconds: fc.constantFrom(60, 600, 7_200),
+      schedule: fc.constantFrom("*/7 * * * *", "0 13 * * *", "12:45", "2019-01-01"),
+      tz: fc.constantFrom("UTC", "Europe/Riga"),
+      manualResume: fc.boolean(),
+    }),
+    status: fc.constantFrom("new", "up", "down", "paused"),
+    lastPingAt: maybe,
+    lastStartAt: maybe,
+    expectFromAt: maybe,
+  });
+
+  test("stays the same until the instant that is given with it, and changes there", () => {
+    const offset = fc.integer({ min: 0, max: 300 * MINUTE_MS });
+    fc.assert(
+      fc.property(checks, instants, offset, ({ timing, ...state }, now, after) => {
+        const of = check(state, timing);
+        for (const view of [viewAt, viewWithStartedAt]) {
+          const { status, until } = view(of, now);
+          const later = now + after;
+          expect(until).toBeGreaterThan(now);
+          if (later < until) expect(view(of, later).status).toBe(status);
+          if (until === Infinity) continue;
+          expect(view(of, until - 1).status).toBe(status);
+          // A run that is late already when it overruns shows the same status after it in some states.
+          if (view === viewAt) expect(view(of, until).status).toBe("grace");
+        }
+      }),
+      { numRuns: 500 },
+    );
   });
 });
 

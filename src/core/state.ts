@@ -83,8 +83,12 @@ export function graceMs(timing: Timing): number {
   return timing.graceSeconds * SECOND_MS;
 }
 
+/** The part of a state that the shown status and the next ping depend on. */
+type ObservedState = Pick<CheckState, "status" | "lastPingAt" | "lastStartAt" | "expectFromAt">;
+type ObservedCheck = { timing: Timing; state: ObservedState };
+
 /** When the next success is due; null if nothing is expected or the schedule never fires again. */
-export function expectedAt({ timing, state }: WatchedCheck): Instant | null {
+export function expectedAt({ timing, state }: ObservedCheck): Instant | null {
   if (state.status !== "up") return null;
   const base = Math.max(state.lastPingAt ?? -Infinity, state.expectFromAt ?? -Infinity);
   if (base === -Infinity) return null;
@@ -94,7 +98,7 @@ export function expectedAt({ timing, state }: WatchedCheck): Instant | null {
 }
 
 /** Start of the run in progress; null if there is none. */
-export function startedAt({ state }: WatchedCheck): Instant | null {
+export function startedAt({ state }: ObservedCheck): Instant | null {
   return state.lastStartAt;
 }
 
@@ -102,11 +106,14 @@ export function startedAt({ state }: WatchedCheck): Instant | null {
  * The instant after which a check without pings is down. Null if there is none: the check is down already,
  * nothing is expected, or it is paused until a manual resume.
  */
-export function deadlineOf(check: WatchedCheck): Deadline | null {
+export function deadlineOf(check: ObservedCheck): Deadline | null {
+  return deadlineAfter(check, expectedAt(check));
+}
+
+function deadlineAfter(check: ObservedCheck, expected: Instant | null): Deadline | null {
   const { timing, state } = check;
   if (state.status === "down" || ignoresSignals(check)) return null;
   const grace = graceMs(timing);
-  const expected = expectedAt(check);
   const started = startedAt(check);
   if (started !== null && (expected === null || started < expected)) {
     return { from: started, at: started + grace, cause: "overrun" };
@@ -129,38 +136,54 @@ export function sweepAt({ current, deadline }: { current: Instant | null; deadli
 }
 
 /** A paused check with manual resume ignores signals. */
-export function ignoresSignals({ timing, state }: WatchedCheck): boolean {
+export function ignoresSignals({ timing, state }: ObservedCheck): boolean {
   return state.status === "paused" && timing.manualResume;
 }
 
-/** The status to show at `now`. */
-export function statusAt(check: WatchedCheck, now: Instant): ShownStatus {
+/** What the API shows of a check at an instant. */
+export type View<Status = ShownStatus> = {
+  status: Status;
+  /**
+   * When the next signal is due. During a run that is its start, because the run must end within the grace time
+   * after it.
+   */
+  nextPingAt: Instant | null;
+  /** The status stays the same before this instant, unless settings or state change. Infinity: for good. */
+  until: Instant;
+};
+
+/** What to show at `now`. Evaluates the schedule once, which is most of the work. */
+export function viewAt(check: ObservedCheck, now: Instant): View {
   const { status } = check.state;
-  const deadline = deadlineOf(check);
-  if (deadline === null) return status;
-  if (now > deadline.at) return "grace";
   const expected = expectedAt(check);
-  return expected !== null && now >= expected ? "grace" : status;
+  const deadline = deadlineAfter(check, expected);
+  const nextPingAt = nextPingAfter(check, expected);
+  if (deadline === null) return { status, nextPingAt, until: Infinity };
+  if (now > deadline.at || (expected !== null && now >= expected)) {
+    return { status: "grace", nextPingAt, until: Infinity };
+  }
+  return { status, nextPingAt, until: Math.min(deadline.at + 1, expected ?? Infinity) };
 }
 
 /** API version 1 shows a run in progress as a separate status, whatever the stored one is. */
-export function statusWithStartedAt(check: WatchedCheck, now: Instant): ShownStatus | "started" {
+export function viewWithStartedAt(check: ObservedCheck, now: Instant): View<ShownStatus | "started"> {
+  const view = viewAt(check, now);
   const started = startedAt(check);
-  if (started !== null && now < started + graceMs(check.timing)) return "started";
-  return statusAt(check, now);
+  const until = started === null ? -Infinity : started + graceMs(check.timing);
+  return now < until ? { ...view, status: "started", until } : view;
 }
 
-/**
- * The API's next_ping: when the next signal is due. During a run that is its start, because the run must end
- * within the grace time after it.
- */
-export function nextPingAt(check: WatchedCheck): Instant | null {
+function nextPingAfter(check: ObservedCheck, expected: Instant | null): Instant | null {
   const { status } = check.state;
   if (status === "down" || status === "paused") return null;
-  const expected = expectedAt(check);
   const started = startedAt(check);
   if (expected === null || started === null) return expected ?? started;
   return Math.min(expected, started);
+}
+
+/** The status to show at `now`. */
+export function statusAt(check: ObservedCheck, now: Instant): ShownStatus {
+  return viewAt(check, now).status;
 }
 
 /**

@@ -11,7 +11,6 @@ import {
   expectedAt,
   type Flip,
   NEW_STATE,
-  nextPingAt,
   statusAt,
   type Timing,
   type WatchedCheck,
@@ -305,7 +304,6 @@ describe("a life of signals, sweeps, pauses and resumes", () => {
         const check = watched(timing, state);
         const before = JSON.stringify(check);
         statusAt(check, now);
-        nextPingAt(check);
         const deadline = deadlineOf(check);
         expect(JSON.stringify(check)).toBe(before);
         expect(downAtOf(check)).toBe(deadline?.at ?? null);

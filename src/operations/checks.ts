@@ -20,14 +20,13 @@ import {
 } from "../core/check.ts";
 import { passDeadlines, type PassedDeadlines, type Visibility } from "../core/deadline.ts";
 import { ERROR_TEXT, type ErrorCode, FIELD_PROBLEM, fieldText } from "../core/errors.ts";
-import { uniqueKey, withTag } from "../core/identity.ts";
+import { withTag } from "../core/identity.ts";
 import type { Instant } from "../core/instant.ts";
 import { NAME_LENGTH_MAX, PING_COMMIT_MS_MAX, SLUG_LENGTH_MAX, TAGS_LENGTH_MAX } from "../core/limits.ts";
 import { keptFrom } from "../core/retention.ts";
 import type { AcceptedSignal } from "../core/signal.ts";
 import { downAtOf, type Flip, NEW_STATE, sweepAt, type Timing } from "../core/state.ts";
 import { pause, resume } from "../core/transition.ts";
-import { sha1Hex } from "../lib/secrets.ts";
 import { assignChannels, listAssignmentsOfChecks, listChannels } from "../store/channels.ts";
 import {
   type Check,
@@ -42,10 +41,8 @@ import {
   findChecksDeletedBefore,
   findDeletedCheck,
   findOldestMatch,
-  findUuidByUniqueKey,
   insertCheck,
   insertState,
-  listWithoutUniqueKey,
   lockCreation,
   lockOwnedChecks,
   lockStates,
@@ -55,9 +52,7 @@ import {
   type StoredState,
   updateCheck as writeSettings,
   updateSchedules,
-  type UuidOfCheck,
   writeStates,
-  writeUniqueKeys,
 } from "../store/checks.ts";
 import type { Database, Db } from "../store/db.ts";
 import { deleteDeliveriesOfCheck } from "../store/deliveries.ts";
@@ -1004,29 +999,4 @@ export async function removeDeletedChecks(
   const checkIds = await findChecksDeletedBefore(database, { before, limit });
   for (const checkId of checkIds) await inTransaction(database, (tx) => removeCheck(tx, checkId));
   return checkIds.length;
-}
-
-/** Keys computed per batch; a hundred take well below a millisecond. */
-const KEYS_AT_ONCE = 500;
-
-/**
- * The UUID of the check with this unique key in one of these projects; null if there is none. Checks created
- * before unique keys were stored get theirs here.
- */
-export async function findByUniqueKey(
-  database: Database,
-  { key, projectIds }: { key: string; projectIds: readonly number[] },
-): Promise<string | null> {
-  const known = await findUuidByUniqueKey(database, { key, projectIds });
-  if (known !== null) return known;
-  let found: string | null = null;
-  for (let afterId = 0; ; ) {
-    const checks = await listWithoutUniqueKey(database, { projectIds, afterId, limit: KEYS_AT_ONCE });
-    const keyed = checks.map((check) => ({ ...check, key: uniqueKey(check.uuid, sha1Hex) }));
-    if (keyed.length > 0) await inTransaction(database, (tx) => writeUniqueKeys(tx, keyed));
-    found ??= keyed.find((check) => check.key === key && !check.isDeleted)?.uuid ?? null;
-    const last: UuidOfCheck | undefined = checks.at(-1);
-    if (last === undefined || checks.length < KEYS_AT_ONCE) return found;
-    afterId = last.id;
-  }
 }

@@ -7,7 +7,7 @@ import { createSender } from "../channels/sender.ts";
 import { type ChatCode, greetChat, readSetUpCodes } from "../channels/telegram.ts";
 import type { Config } from "../config/config.ts";
 import { mailServerOf, objectStoreOf, openOutgoing } from "../config/connections.ts";
-import { checkPresenter } from "../contract/check.ts";
+import { checkSerializer } from "../contract/check.ts";
 import { publicUrls } from "../contract/urls.ts";
 import { VERSIONS } from "../contract/versions.ts";
 import {
@@ -96,12 +96,13 @@ function openPorts(config: Config, { mail }: { mail: MailPort | null }): OpenPor
   const urls = publicUrls(config);
   const http = openOutgoing(config);
   const showing = { column: VERSIONS.standard[3], endpoint: "getCheck", keyKind: "readWrite" } as const;
+  const serialize = checkSerializer(showing, { urls, sha1Hex });
   const sender = createSender({
     http,
     mail,
     site: { name: config.siteName, url: urls.site },
     keys: { telegramToken: config.telegramToken, ntfyShToken: config.ntfyShToken },
-    checkJson: (check, now) => checkPresenter(showing, { urls, now, sha1Hex })(check),
+    checkJson: (check, now) => JSON.parse(serialize(check, now).json) as Record<string, unknown>,
   });
   const ending = new AbortController();
   const objects = objectStoreOf(config, { signal: ending.signal });

@@ -1,6 +1,13 @@
 // API keys. Only digests are stored.
 import type { KeyKind } from "../core/identity.ts";
 import type { Instant } from "../core/instant.ts";
+import {
+  CHANNEL_UUIDS,
+  SHOWN_COLUMNS,
+  type ShownCheckWithChannels,
+  type ShownRow,
+  toShownCheck,
+} from "./checks.ts";
 import { type Db, statement } from "./db.ts";
 import type { Tx } from "./transaction.ts";
 import { toTimestamp } from "./values.ts";
@@ -68,34 +75,102 @@ export async function insertApiKey(tx: Tx, key: NewApiKey): Promise<ApiKey> {
   return toKey(row);
 }
 
-const FIND_WITH_PROJECT = statement<
-  KeyRow & { digest: Buffer; project_uuid: string; badge_key: string; at: Instant }
->({
-  name: "keys.find_with_project",
-  text: `select k.id, k.project_id, k.kind, k.name, k.prefix, k.created_at, k.last_used_at, k.revoked_at,
-      k.digest, p.uuid as project_uuid, p.badge_key, clock_timestamp() as at
-    from api_keys k join projects p on p.id = k.project_id
-    where k.digest = $1 and k.revoked_at is null`,
-});
-
+/** A key that is in use, as requests present it. */
 export type KeyWithProject = {
-  key: ApiKey;
+  key: Pick<ApiKey, "id" | "projectId" | "kind">;
   digest: Buffer;
   project: { id: number; uuid: string; badgeKey: string };
   /** The database's clock. */
   at: Instant;
 };
 
+type KeyWithProjectRow = {
+  key_id: number;
+  key_kind: KeyKind;
+  digest: Buffer;
+  key_project_id: number;
+  project_uuid: string;
+  badge_key: string;
+  at: Instant;
+};
+
+const KEY_COLUMNS = `k.id as key_id, k.kind as key_kind, k.digest, k.project_id as key_project_id,
+  p.uuid as project_uuid, p.badge_key, clock_timestamp() as at`;
+
+function toKeyWithProject(row: KeyWithProjectRow): KeyWithProject {
+  return {
+    key: { id: row.key_id, projectId: row.key_project_id, kind: row.key_kind },
+    digest: row.digest,
+    project: { id: row.key_project_id, uuid: row.project_uuid, badgeKey: row.badge_key },
+    at: row.at,
+  };
+}
+
+const FIND_WITH_PROJECT = statement<KeyWithProjectRow>({
+  name: "keys.find_with_project",
+  text: `select ${KEY_COLUMNS} from api_keys k join projects p on p.id = k.project_id
+    where k.digest = $1 and k.revoked_at is null`,
+});
+
 /**
  * The key with this digest, unless it was revoked, with its project and the time. Looking up a keyed digest leaks
  * nothing through timing: clients cannot compute it, so they cannot control it.
  */
 export async function findKeyWithProject(db: Db, digest: Buffer): Promise<KeyWithProject | null> {
-  const { rows } = await db.query(FIND_WITH_PROJECT, [digest]);
-  const [row] = rows;
-  if (row === undefined) return null;
-  const project = { id: row.project_id, uuid: row.project_uuid, badgeKey: row.badge_key };
-  return { key: toKey(row), digest: row.digest, project, at: row.at };
+  const [row] = (await db.query(FIND_WITH_PROJECT, [digest])).rows;
+  return row === undefined ? null : toKeyWithProject(row);
+}
+
+/** A key by its digest, and the check that a request with it is about. */
+export type CheckLookup = { digest: Buffer; name: string };
+
+/** How requests name a check: by UUID in any project, by unique key only in the project of the key. */
+export type CheckNames = "uuid" | "uniqueKey";
+
+/** The key, if it is in use, and the check, if it exists. */
+export type KeyWithCheck = { found: KeyWithProject | null; check: ShownCheckWithChannels | null };
+
+type Nullable<Row> = { [Column in keyof Row]: Row[Column] | null };
+type KeyWithCheckRow = KeyWithProjectRow & Nullable<ShownRow> & { position: number; channel_uuids: string[] };
+
+function keyWithCheckStatement(name: string, { type, condition }: { type: string; condition: string }) {
+  return statement<KeyWithCheckRow>({
+    name,
+    text: `select n.position::int, ${KEY_COLUMNS}, ${SHOWN_COLUMNS}, ${CHANNEL_UUIDS}
+      from unnest($1::bytea[], $2::${type}[]) with ordinality as n (digest, name, position)
+      join api_keys k on k.digest = n.digest and k.revoked_at is null
+      join projects p on p.id = k.project_id
+      left join (checks c join check_states s on s.check_id = c.id) on ${condition} and c.deleted_at is null`,
+  });
+}
+
+const FIND_WITH_CHECK: Readonly<Record<CheckNames, ReturnType<typeof keyWithCheckStatement>>> = {
+  uuid: keyWithCheckStatement("keys.find_with_check", { type: "uuid", condition: "c.uuid = n.name" }),
+  uniqueKey: keyWithCheckStatement("keys.find_with_unique_key", {
+    type: "text",
+    condition: "c.unique_key = n.name and c.project_id = k.project_id",
+  }),
+};
+
+/**
+ * Keys with their projects and checks, in the order of the lookups. In one statement, because a round trip costs more
+ * than the lookups themselves.
+ */
+export async function findKeysWithChecks(
+  db: Db,
+  { namedBy, lookups }: { namedBy: CheckNames; lookups: readonly CheckLookup[] },
+): Promise<KeyWithCheck[]> {
+  const values = [lookups.map(({ digest }) => digest), lookups.map(({ name }) => name)];
+  const { rows } = await db.query(FIND_WITH_CHECK[namedBy], values);
+  const results = lookups.map((): KeyWithCheck => ({ found: null, check: null }));
+  for (const row of rows) results[row.position - 1] = toKeyWithCheck(row);
+  return results;
+}
+
+function toKeyWithCheck(row: KeyWithCheckRow): KeyWithCheck {
+  const found = toKeyWithProject(row);
+  if (row.id === null) return { found, check: null };
+  return { found, check: { ...toShownCheck(row as ShownRow), channelUuids: row.channel_uuids } };
 }
 
 const LIST = statement<KeyRow>({

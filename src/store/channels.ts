@@ -321,6 +321,9 @@ function toAssignment(row: AssignmentRow): Assignment {
   return { checkId: row.check_id, channelId: row.channel_id, channelUuid: row.uuid };
 }
 
+// Which channels a check has is shown in the list of checks, whose entity tag follows from the rows of the checks and
+// channels (see ListVersion): each transaction that changes an assignment also writes the row of the check or channel.
+
 const REMOVE_OTHERS = statement({
   name: "check_channels.remove_others",
   text: "delete from check_channels where check_id = $1 and channel_id <> all ($2::bigint[])",
@@ -368,6 +371,19 @@ const LIST_ASSIGNMENTS_OF_CHECKS = statement<AssignmentRow>({
 /** The channels of these checks, for the response about one check and for the deliveries of a batch of flips. */
 export async function listAssignmentsOfChecks(db: Db, checkIds: readonly number[]): Promise<Assignment[]> {
   return (await db.query(LIST_ASSIGNMENTS_OF_CHECKS, [checkIds])).rows.map(toAssignment);
+}
+
+const FIND_CHANNEL_UUIDS = statement<{ id: number; uuid: string }>({
+  name: "channels.find_uuids",
+  text: "select id, uuid from channels where id = any ($1::bigint[])",
+});
+
+/** The UUIDs of these channels, without those that do not exist. */
+export async function findChannelUuids(
+  db: Db,
+  channelIds: readonly number[],
+): Promise<{ id: number; uuid: string }[]> {
+  return (await db.query(FIND_CHANNEL_UUIDS, [toNumberArray(channelIds)])).rows;
 }
 
 const REMOVE_OTHER_CHECKS = statement({

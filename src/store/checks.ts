@@ -496,11 +496,117 @@ export async function findChecksBySlug(
   return (await db.query(FIND_CHECKS_BY_SLUG, [pingKey, slug])).rows.map(toCheckWithState);
 }
 
+/** What the Management API shows of a check. */
+export type ShownCheck = {
+  id: number;
+  projectId: number;
+  uuid: string;
+  badgeUuid: string;
+  settings: CheckSettings;
+  state: ShownState;
+};
+
+/** A check with the UUIDs of its channels, sorted. */
+export type ShownCheckWithChannels = ShownCheck & { channelUuids: readonly string[] };
+
+/** The part of a state that the Management API shows. */
+export type ShownState = Pick<
+  CheckState,
+  "status" | "lastPingAt" | "lastStartAt" | "lastDurationMs" | "expectFromAt" | "pingCount"
+>;
+
+/** Texts that are often empty are null then, and switches are bits of a number: the driver is slow per value. */
+export type ShownRow = Pick<
+  CheckRow,
+  | "id"
+  | "uuid"
+  | "badge_uuid"
+  | "project_id"
+  | "kind"
+  | "timeout_seconds"
+  | "grace_seconds"
+  | "schedule"
+  | "tz"
+> & {
+  [Column in (typeof OFTEN_EMPTY)[number]]: CheckRow[Column] | null;
+} & { flags: number } & Pick<
+    StateRow,
+    "status" | "last_ping_at" | "last_start_at" | "last_duration_ms" | "expect_from_at" | "ping_count"
+  >;
+
+const OFTEN_EMPTY = [
+  "name",
+  "slug",
+  "tags",
+  "description",
+  "methods",
+  "start_kw",
+  "success_kw",
+  "failure_kw",
+] as const satisfies readonly (keyof CheckRow)[];
+
+const FLAGS = [
+  "manual_resume",
+  "filter_subject",
+  "filter_body",
+  "filter_http_body",
+  "filter_default_fail",
+] as const satisfies readonly (keyof CheckRow)[];
+
+const SHOWN_STATE_COLUMNS =
+  "s.status, s.last_ping_at, s.last_start_at, s.last_duration_ms, s.expect_from_at, s.ping_count";
+
+/** As few columns as possible: each costs the driver more than the database. */
+export const SHOWN_COLUMNS = `c.id, c.uuid, c.badge_uuid, c.project_id, c.kind, c.timeout_seconds, c.grace_seconds,
+  c.schedule, c.tz, ${OFTEN_EMPTY.map((column) => `nullif(c.${column}, '') as ${column}`).join(", ")},
+  ${FLAGS.map((column, bit) => `(c.${column}::int << ${bit})`).join(" | ")} as flags,
+  ${SHOWN_STATE_COLUMNS}`;
+
+/** The UUIDs of the channels of `c`, sorted. */
+export const CHANNEL_UUIDS = `array(select ch.uuid from check_channels cc join channels ch on ch.id = cc.channel_id
+  where cc.check_id = c.id order by ch.uuid)::text[] as channel_uuids`;
+
+export function toShownCheck(row: ShownRow): ShownCheck {
+  const isSet = (flag: (typeof FLAGS)[number]) => (row.flags & (1 << FLAGS.indexOf(flag))) !== 0;
+  return {
+    id: row.id,
+    projectId: row.project_id,
+    uuid: row.uuid,
+    badgeUuid: row.badge_uuid,
+    settings: {
+      name: row.name ?? "",
+      slug: row.slug ?? "",
+      tags: row.tags ?? "",
+      desc: row.description ?? "",
+      kind: row.kind,
+      timeoutSeconds: row.timeout_seconds,
+      graceSeconds: row.grace_seconds,
+      schedule: row.schedule,
+      tz: row.tz,
+      methods: row.methods ?? "",
+      startKw: row.start_kw ?? "",
+      successKw: row.success_kw ?? "",
+      failureKw: row.failure_kw ?? "",
+      manualResume: isSet("manual_resume"),
+      filterSubject: isSet("filter_subject"),
+      filterBody: isSet("filter_body"),
+      filterHttpBody: isSet("filter_http_body"),
+      filterDefaultFail: isSet("filter_default_fail"),
+    },
+    state: {
+      status: row.status,
+      lastPingAt: row.last_ping_at,
+      lastStartAt: row.last_start_at,
+      lastDurationMs: row.last_duration_ms,
+      expectFromAt: row.expect_from_at,
+      pingCount: row.ping_count,
+    },
+  };
+}
+
 const FIND_SHOWN_CHECK = statement<CheckRow & StateRow & { channel_uuids: string[] }>({
   name: "checks.find_shown",
-  text: `select ${CHECK_COLUMNS}, ${STATE_COLUMNS},
-      array(select ch.uuid from check_channels cc join channels ch on ch.id = cc.channel_id
-        where cc.check_id = c.id order by ch.uuid)::text[] as channel_uuids
+  text: `select ${CHECK_COLUMNS}, ${STATE_COLUMNS}, ${CHANNEL_UUIDS}
     from checks c join check_states s on s.check_id = c.id
     where c.uuid = $1 and c.deleted_at is null`,
 });
@@ -517,9 +623,7 @@ export async function findShownCheck(
 
 const FIND_DELETED_CHECK = statement<CheckRow & StateRow & { channel_uuids: string[] }>({
   name: "checks.find_deleted",
-  text: `select ${CHECK_COLUMNS}, ${STATE_COLUMNS},
-      array(select ch.uuid from check_channels cc join channels ch on ch.id = cc.channel_id
-        where cc.check_id = c.id order by ch.uuid)::text[] as channel_uuids
+  text: `select ${CHECK_COLUMNS}, ${STATE_COLUMNS}, ${CHANNEL_UUIDS}
     from checks c join check_states s on s.check_id = c.id
     where c.uuid = $1 and c.deleted_at is not null`,
 });
@@ -555,38 +659,126 @@ export async function findOldestMatch(
   return rows[0] === undefined ? null : toCheckWithState(rows[0]);
 }
 
-// Uses the stored length, so that descriptions that a page leaves out are not read.
-const LIST_CHECKS = statement<CheckRow & StateRow>({
+/** A transaction id as a number. The cast by way of text takes five times as long. */
+const xidNumber = (xid: string) => `((select age('3'::xid))::bigint - age(${xid}))`;
+
+/**
+ * Another number for each version of a row: every change gives a row another `xmin`, and none comes back. A list is
+ * unchanged while the sum of these is the same. One bit less than a bigint, so that two can be added.
+ */
+const checkVersion = (of: { id: string; xmin: string }) =>
+  `(hashint8extended(${xidNumber(of.xmin)}, ${of.id}) >> 1)`;
+const stateVersion = (of: { id: string; xmin: string }) =>
+  `(hashint8extended(${xidNumber(of.xmin)}, -${of.id}) >> 1)`;
+
+const PAGE_VERSION = `${checkVersion({ id: "page.id", xmin: "page.check_xmin" })}
+      + ${stateVersion({ id: "page.id", xmin: "page.state_xmin" })}`;
+
+// Uses the stored length, so that descriptions that a page leaves out are not read. Whatever has to be computed is
+// computed outside, only for the rows of the page.
+const LIST_CHECKS = statement<ShownRow & { channel_ids: string | null; version: string }>({
   name: "checks.list",
-  text: `select * from (
-      select ${CHECK_COLUMNS}, ${STATE_COLUMNS},
+  text: `select ${SHOWN_COLUMNS.replaceAll(/\b[cs]\./g, "page.")}, (${PAGE_VERSION})::text as version,
+      case when $6 then array(select cc.channel_id from check_channels cc where cc.check_id = page.id)::text end
+        as channel_ids
+    from (
+      select c.*, ${SHOWN_STATE_COLUMNS}, c.xmin as check_xmin, s.xmin as state_xmin,
         sum(octet_length(c.description)) over (order by c.id) - octet_length(c.description) as bytes_before
       from checks c join check_states s on s.check_id = c.id
       where c.project_id = $1 and c.deleted_at is null and ($2::text is null or c.slug = $2) and c.id > $3
       order by c.id limit $4
     ) as page
     where $5::bigint is null or bytes_before < $5
-    order by id`,
+    order by page.id`,
 });
 
 /** A page of checks: limited by rows and by bytes of descriptions. */
 export type CheckPage = { afterId: number; limit: number; bytesMax: number };
 
-/** The checks of a project, oldest first: all of them, or a page; with a slug only those that have it. */
+/** All checks of a project, or only those with a slug. */
+export type ListedChecks = { projectId: number; slug?: string | null };
+
+/** `channelIds` is the text of an array, or null if it was not asked for; `version` see ListVersion. */
+export type ListedCheck = ShownCheck & { channelIds: string | null; version: string };
+
+/** The checks of a project, oldest first: all of them, or a page. */
 export async function listChecks(
   db: Db,
-  { projectId, slug, page }: { projectId: number; slug?: string; page?: CheckPage },
-): Promise<CheckWithState[]> {
-  // A text with NUL cannot be stored, and must not be sent as a parameter.
-  if (slug?.includes("\0") === true) return [];
-  const { rows } = await db.query(LIST_CHECKS, [
+  {
     projectId,
-    slug ?? null,
-    page?.afterId ?? 0,
-    page?.limit ?? null,
-    page?.bytesMax ?? null,
-  ]);
-  return rows.map(toCheckWithState);
+    slug = null,
+    page,
+    withChannels = false,
+  }: ListedChecks & { page?: CheckPage; withChannels?: boolean },
+): Promise<ListedCheck[]> {
+  if (!isStorable(slug)) return [];
+  const { afterId = 0, limit = null, bytesMax = null } = page ?? {};
+  const { rows } = await db.query(LIST_CHECKS, [projectId, slug, afterId, limit, bytesMax, withChannels]);
+  return rows.map(toListedCheck);
+}
+
+function toListedCheck(row: ShownRow & { channel_ids: string | null; version: string }): ListedCheck {
+  return { ...toShownCheck(row), channelIds: row.channel_ids, version: row.version };
+}
+
+/** A text with NUL cannot be stored, and must not be sent as a parameter. */
+function isStorable(slug: string | null): boolean {
+  return slug?.includes("\0") !== true;
+}
+
+/**
+ * What a list was made of. `checks` is the sum of the versions of its rows. `channels` stands for the channels of the
+ * project: whoever changes which checks a channel has writes either its row or theirs. It names the server, too,
+ * because the rows of a restored copy may have the same numbers and other contents.
+ */
+export type ListVersion = { checks: string; channels: string };
+
+const CHANNELS_VERSION = `concat_ws(' ', coalesce(sum(hashint8extended(${xidNumber("ch.xmin")}, ch.id)), 0),
+  pg_postmaster_start_time())`;
+
+// Not a join: the states are read in the order of their index, whatever PostgreSQL expects their number to be.
+function listVersionStatement(name: string, condition: string) {
+  const listed = `from checks c where c.project_id = $1 and c.deleted_at is null ${condition}`;
+  return statement<ListVersion>({
+    name,
+    text: `select (coalesce((select sum(${checkVersion({ id: "c.id", xmin: "c.xmin" })}) ${listed}), 0)
+        + coalesce((select sum(${stateVersion({ id: "s.check_id", xmin: "s.xmin" })}) from check_states s
+          where s.check_id = any (array(select c.id ${listed}))), 0))::text as checks,
+      (select ${CHANNELS_VERSION} from channels ch where ch.project_id = $1) as channels`,
+  });
+}
+
+const READ_LIST_VERSION = listVersionStatement("checks.list_version", "");
+const READ_SLUG_VERSION = listVersionStatement("checks.list_version_of_slug", "and c.slug = $2");
+
+/** The version of a list as it would be now, without reading the contents of its checks. */
+export async function readListVersion(
+  db: Db,
+  { projectId, slug = null }: ListedChecks,
+): Promise<ListVersion> {
+  const { rows } = await (slug === null
+    ? db.query(READ_LIST_VERSION, [projectId])
+    : db.query(READ_SLUG_VERSION, [projectId, isStorable(slug) ? slug : ""]));
+  const [row] = rows;
+  if (row === undefined) throw new Error("a statement that must return a row returned none");
+  return row;
+}
+
+const LIST_CHANNEL_UUIDS = statement<{ ids: number[] | null; uuids: string[] | null; version: string }>({
+  name: "checks.list_channels",
+  text: `select array_agg(ch.id) as ids, array_agg(ch.uuid)::text[] as uuids, ${CHANNELS_VERSION} as version
+    from channels ch where ch.project_id = $1`,
+});
+
+/** The UUIDs of the channels of a project by their ids, and their part of the version of a list. */
+export async function listChannelUuids(
+  db: Db,
+  projectId: number,
+): Promise<{ uuids: Map<number, string>; version: string }> {
+  const [row] = (await db.query(LIST_CHANNEL_UUIDS, [projectId])).rows;
+  if (row === undefined) throw new Error("a statement that must return a row returned none");
+  const uuids = row.uuids ?? [];
+  return { uuids: new Map(row.ids?.map((id, index) => [id, uuids[index] ?? ""])), version: row.version };
 }
 
 const LIST_TAGS = statement<{ tag: string }>({
@@ -691,51 +883,12 @@ const FIND_UUID_BY_UNIQUE_KEY = statement<{ uuid: string }>({
     order by id limit 1`,
 });
 
-/**
- * The UUID of the check with this unique key in one of these projects; also null if its key is not stored
- * yet.
- */
+/** The UUID of the check with this unique key in one of these projects. */
 export async function findUuidByUniqueKey(
   db: Db,
   { key, projectIds }: { key: string; projectIds: readonly number[] },
 ): Promise<string | null> {
   return (await db.query(FIND_UUID_BY_UNIQUE_KEY, [key, toNumberArray(projectIds)])).rows[0]?.uuid ?? null;
-}
-
-export type UuidOfCheck = { id: number; uuid: string; isDeleted: boolean };
-
-const LIST_WITHOUT_UNIQUE_KEY = statement<{ id: number; uuid: string; is_deleted: boolean }>({
-  name: "checks.list_without_unique_key",
-  text: `select id, uuid, deleted_at is not null as is_deleted from checks
-    where project_id = any ($1::bigint[]) and unique_key is null and id > $2
-    order by id limit $3`,
-});
-
-/**
- * Checks of these projects without a stored unique key, oldest first; including deleted ones, since they can
- * be restored.
- */
-export async function listWithoutUniqueKey(
-  db: Db,
-  { projectIds, afterId, limit }: { projectIds: readonly number[]; afterId: number; limit: number },
-): Promise<UuidOfCheck[]> {
-  const { rows } = await db.query(LIST_WITHOUT_UNIQUE_KEY, [toNumberArray(projectIds), afterId, limit]);
-  return rows.map(({ id, uuid, is_deleted: isDeleted }) => ({ id, uuid, isDeleted }));
-}
-
-const WRITE_UNIQUE_KEYS = statement({
-  name: "checks.write_unique_keys",
-  text: `update checks c set unique_key = n.key
-    from unnest($1::bigint[], $2::text[]) as n (id, key)
-    where c.id = n.id and c.unique_key is null`,
-});
-
-/** Stores unique keys of checks that have none. */
-export async function writeUniqueKeys(tx: Tx, checks: readonly { id: number; key: string }[]): Promise<void> {
-  await tx.query(WRITE_UNIQUE_KEYS, [
-    toNumberArray(checks.map(({ id }) => id)),
-    toTextArray(checks.map(({ key }) => key)),
-  ]);
 }
 
 const FIND_CHECK_IDS_BY_UUIDS = statement<{ uuid: string; id: number }>({

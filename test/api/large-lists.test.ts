@@ -35,10 +35,11 @@ beforeAll(async () => {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   await client.query(
-    `insert into checks (uuid, badge_uuid, project_id, name, slug, tags, description, kind, timeout_seconds,
+    `insert into checks (uuid, badge_uuid, unique_key,
+      project_id, name, slug, tags, description, kind, timeout_seconds,
        grace_seconds, schedule, tz, manual_resume, methods, start_kw, success_kw, failure_kw, filter_subject,
        filter_body, filter_http_body, filter_default_fail, created_at, updated_at)
-     select gen_random_uuid(), gen_random_uuid(), p.id, 'job ' || n, 'job-' || n, '',
+     select gen_random_uuid(), gen_random_uuid(), gen_random_uuid()::text, p.id, 'job ' || n, 'job-' || n, '',
        rpad('', $2::int, md5(n::text)), 'simple', 3600, 600, '* * * * *', 'UTC', false, '', '', '', '', false,
        false, false, false, now(), now()
      from projects p, generate_series(1, $1::int) n`,

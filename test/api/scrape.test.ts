@@ -141,10 +141,12 @@ describe("answers 200", () => {
     const project = await makeProject();
     await database.db.pool.query(
       `with made as (
-        insert into checks (uuid, badge_uuid, project_id, name, slug, tags, description, kind, timeout_seconds,
+        insert into checks (uuid, badge_uuid, unique_key,
+          project_id, name, slug, tags, description, kind, timeout_seconds,
           grace_seconds, schedule, tz, manual_resume, methods, start_kw, success_kw, failure_kw, filter_subject,
           filter_body, filter_http_body, filter_default_fail, created_at, updated_at)
-        select gen_random_uuid(), gen_random_uuid(), $1, 'job ' || i, '', '', '', 'simple', 60, 60, '', 'UTC',
+        select gen_random_uuid(), gen_random_uuid(), gen_random_uuid()::text,
+          $1, 'job ' || i, '', '', '', 'simple', 60, 60, '', 'UTC',
           false, '', '', '', '', false, false, false, false, now(), now()
         from generate_series(1, 2500) i returning id)
       insert into check_states (check_id, status, ping_count, coalesced_count, rate_count)

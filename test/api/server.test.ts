@@ -251,6 +251,6 @@ describe("the list", () => {
     query.mockRestore();
     expect((json as { checks: unknown[] }).checks).toHaveLength(5);
     const own = names.filter((name) => /^(keys\.find|checks\.|check_channels\.)/.test(name));
-    expect(own).toEqual(["keys.find_with_project", "checks.list", "check_channels.list_of_checks"]);
+    expect(own).toEqual(["keys.find_with_project", "checks.list_channels", "checks.list"]);
   });
 });

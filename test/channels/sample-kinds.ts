@@ -1,7 +1,7 @@
 // A configuration for each kind that sends by HTTP, and a sender that the tests of channels share.
 import type { ChannelConfig } from "../../src/channels/channel-config.ts";
 import { createSender, type Sender, type SenderOptions } from "../../src/channels/sender.ts";
-import { checkPresenter } from "../../src/contract/check.ts";
+import { checkSerializer } from "../../src/contract/check.ts";
 import { VERSIONS } from "../../src/contract/versions.ts";
 import { sha1Hex } from "../../src/lib/secrets.ts";
 import { DISCORD_PATH } from "../receivers/discord.ts";
@@ -40,7 +40,10 @@ export function sampleSender(options: Pick<SenderOptions, "http"> & Partial<Send
     checkJson: (check, now) => {
       const showing = { column: VERSIONS.standard[3], endpoint: "getCheck", keyKind: "readWrite" } as const;
       const urls = { site: SITE.url, ping: `${SITE.url}/ping`, api: null };
-      return checkPresenter(showing, { urls, now, sha1Hex })(check);
+      return JSON.parse(checkSerializer(showing, { urls, sha1Hex })(check, now).json) as Record<
+        string,
+        unknown
+      >;
     },
     ...options,
   });

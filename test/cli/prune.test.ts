@@ -37,10 +37,12 @@ async function makePast(count: number): Promise<void> {
       values (gen_random_uuid(), '', 'key', 'key', now());
   `);
   await query(`
-    insert into checks (uuid, badge_uuid, project_id, name, slug, tags, description, kind, timeout_seconds,
+    insert into checks (uuid, badge_uuid, unique_key,
+      project_id, name, slug, tags, description, kind, timeout_seconds,
         grace_seconds, schedule, tz, manual_resume, methods, start_kw, success_kw, failure_kw, filter_subject,
         filter_body, filter_http_body, filter_default_fail, created_at, updated_at)
-      select gen_random_uuid(), gen_random_uuid(), 1, 'job ' || i, '', '', '', 'simple', 3600, 600, '', 'UTC',
+      select gen_random_uuid(), gen_random_uuid(), gen_random_uuid()::text,
+        1, 'job ' || i, '', '', '', 'simple', 3600, 600, '', 'UTC',
         false, '', '', '', '', false, false, false, false, now(), now()
       from generate_series(1, 450) i`);
   await query(`

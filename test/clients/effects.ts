@@ -3,7 +3,12 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { listAssignmentsOfChecks } from "../../src/store/channels.ts";
-import { type CheckWithState, findCheckByUuid, listChecks } from "../../src/store/checks.ts";
+import {
+  type CheckWithState,
+  findCheckByUuid,
+  listChecks,
+  type ListedCheck,
+} from "../../src/store/checks.ts";
 import type { Database } from "../../src/store/db.ts";
 import { findBody, listPings, type Ping } from "../../src/store/pings.ts";
 
@@ -37,12 +42,12 @@ export class Effects {
   }
 
   /** All checks of the project, oldest first. */
-  checks(): Promise<CheckWithState[]> {
+  checks(): Promise<ListedCheck[]> {
     return listChecks(this.#database, { projectId: this.#projectId });
   }
 
   /** The only check of the project that is called so. */
-  async named(name: string): Promise<CheckWithState> {
+  async named(name: string): Promise<ListedCheck> {
     const found = (await this.checks()).filter(({ settings }) => settings.name === name);
     const [check] = found;
     assert.ok(check !== undefined && found.length === 1, `${found.length} checks are called ${name}`);

@@ -1,9 +1,14 @@
 // API keys: found by digest, listed, used, revoked, deleted.
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
+import { uniqueKey } from "../../src/core/identity.ts";
+import { sha1Hex } from "../../src/lib/secrets.ts";
 import {
+  type CheckNames,
+  findKeysWithChecks,
   findKeyWithProject,
   insertApiKey,
+  type KeyWithCheck,
   listApiKeys,
   pruneApiKeys,
   revokeApiKey,
@@ -11,7 +16,7 @@ import {
 } from "../../src/store/api-keys.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
-import { MONDAY_NOON, sampleProject } from "../support/sample.ts";
+import { MONDAY_NOON, sampleCheck, sampleProject } from "../support/sample.ts";
 
 const database = useDatabase();
 
@@ -33,9 +38,41 @@ test("a key is found by its digest and by nothing else, with its project and the
     lastUsedAt: null,
   });
   const found = await findKeyWithProject(database.db, digest);
-  expect(found).toMatchObject({ key, digest, project: { id: project.id, uuid: project.uuid } });
+  const { id, kind, projectId } = key;
+  expect(found).toMatchObject({
+    key: { id, kind, projectId },
+    digest,
+    project: { id: project.id, uuid: project.uuid },
+  });
   expect(found?.at).toBeTypeOf("number");
   expect(await findKeyWithProject(database.db, randomBytes(32))).toBeNull();
+});
+
+test("keys are found together with checks, by UUID in any project, by unique key only in their own", async () => {
+  const project = await sampleProject(database.db);
+  const { key, digest } = await sampleKey(project.id, "readOnly");
+  const own = await sampleCheck(database.db, { projectId: project.id, name: "own" });
+  const foreign = await sampleCheck(database.db, { projectId: (await sampleProject(database.db)).id });
+  const find = (namedBy: CheckNames, names: string[]) =>
+    findKeysWithChecks(database.db, { namedBy, lookups: names.map((name) => ({ digest, name })) });
+  const idsOf = (results: KeyWithCheck[]) => results.map(({ check }) => check?.id ?? null);
+  const uuids = [foreign.uuid, own.uuid, randomUUID(), own.uuid];
+  const uniqueKeys = uuids.map((uuid) => uniqueKey(uuid, sha1Hex));
+  const byUuid = await find("uuid", uuids);
+  expect(idsOf(byUuid)).toEqual([foreign.id, own.id, null, own.id]);
+  expect(idsOf(await find("uniqueKey", uniqueKeys))).toEqual([null, own.id, null, own.id]);
+  for (const { found } of byUuid) {
+    expect(found).toMatchObject({ key: { id: key.id }, digest, project: { uuid: project.uuid } });
+  }
+  const { settings, badgeUuid } = own;
+  expect(byUuid[1]?.check).toMatchObject({ settings, badgeUuid, channelUuids: [], projectId: project.id });
+  const unknown = { digest: randomBytes(32), name: own.uuid };
+  const mixed = [unknown, { digest, name: own.uuid }];
+  const [none, some] = await findKeysWithChecks(database.db, { namedBy: "uuid", lookups: mixed });
+  expect([none, some?.check?.id]).toEqual([{ found: null, check: null }, own.id]);
+  await database.db.pool.query("update checks set deleted_at = now() where id = $1", [own.id]);
+  expect(idsOf(await find("uuid", [own.uuid]))).toEqual([null]);
+  expect(idsOf(await find("uniqueKey", [uniqueKey(own.uuid, sha1Hex)]))).toEqual([null]);
 });
 
 test("a project may have several keys of a kind", async () => {

@@ -3,7 +3,7 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { NEW_STATE } from "../../src/core/state.ts";
-import { findKeyWithProject } from "../../src/store/api-keys.ts";
+import { findKeysWithChecks, findKeyWithProject } from "../../src/store/api-keys.ts";
 import { listAssignmentsOfChecks } from "../../src/store/channels.ts";
 import { listChangedChecks, listScrapedChecks, tallyStatuses } from "../../src/store/check-lists.ts";
 import {
@@ -18,6 +18,7 @@ import {
   listTags,
   lockStates,
   moveSweep,
+  readListVersion,
   writeStates,
 } from "../../src/store/checks.ts";
 import { statement } from "../../src/store/db.ts";
@@ -48,10 +49,12 @@ const FILL = `
     select i, 1, 'owner', '2026-01-01' from generate_series(1, 500) i;
   insert into api_keys (project_id, kind, name, prefix, digest, created_at)
     select i % 500 + 1, 'readWrite', '', '', sha256(i::text::bytea), '2026-01-01' from generate_series(1, 5000) i;
-  insert into checks (uuid, badge_uuid, project_id, name, slug, tags, description, kind, timeout_seconds,
+  insert into checks (uuid, badge_uuid, unique_key,
+    project_id, name, slug, tags, description, kind, timeout_seconds,
       grace_seconds, schedule, tz, manual_resume, methods, start_kw, success_kw, failure_kw, filter_subject,
       filter_body, filter_http_body, filter_default_fail, created_at, updated_at, deleted_at)
-    select gen_random_uuid(), gen_random_uuid(), i % 500 + 1, 'job ' || i, 'job-' || i, '', '', 'simple', 3600,
+    select gen_random_uuid(), gen_random_uuid(), gen_random_uuid()::text,
+      i % 500 + 1, 'job ' || i, 'job-' || i, '', '', 'simple', 3600,
       600, '', 'UTC', false, '', '', '', '', false, false, false, false, '2026-01-01', '2026-01-01',
       case when i % 50 = 1 then timestamptz '2026-11-17' end
     from generate_series(1, ${CHECK_COUNT}) i;
@@ -95,11 +98,15 @@ function nodesOf(plan: PlanNode): PlanNode[] {
   return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 }
 
+function element(item: unknown): string {
+  if (item === null) return "null";
+  return Buffer.isBuffer(item) ? `"\\\\x${item.toString("hex")}"` : `"${String(item)}"`;
+}
+
 /** A value as SQL; the values of these tests need no quoting inside an array. */
 function literal(value: unknown): string {
   if (value === null || value === undefined) return "null";
-  if (Array.isArray(value))
-    return `'{${value.map((item) => (item === null ? "null" : `"${String(item)}"`)).join(",")}}'`;
+  if (Array.isArray(value)) return `'{${value.map(element).join(",")}}'`;
   if (Buffer.isBuffer(value)) return `'\\x${value.toString("hex")}'`;
   return typeof value === "string" ? `'${value}'` : JSON.stringify(value);
 }
@@ -185,8 +192,13 @@ const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
   ],
   [
     "list checks of a project",
-    ["check_states_pkey", "checks_project"],
-    (tx) => listChecks(tx, { projectId: 7, page: { afterId: 1, limit: 2, bytesMax: 262_144 } }),
+    ["check_channels_pkey", "check_states_pkey", "checks_project"],
+    (tx) =>
+      listChecks(tx, {
+        projectId: 7,
+        page: { afterId: 1, limit: 2, bytesMax: 262_144 },
+        withChannels: true,
+      }),
   ],
   [
     "count the statuses of a project",
@@ -207,6 +219,43 @@ const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
     "find a check by its unique key",
     ["checks_unique_key"],
     (tx) => findUuidByUniqueKey(tx, { key: "0123456789abcdef0123456789abcdef01234567", projectIds: [7] }),
+  ],
+  [
+    "find a key and a check",
+    [
+      "api_keys_digest_key",
+      "channels_pkey",
+      "check_channels_pkey",
+      "check_states_pkey",
+      "checks_uuid_key",
+      "projects_pkey",
+    ],
+    (tx) =>
+      findKeysWithChecks(tx, {
+        namedBy: "uuid",
+        lookups: [{ digest: Buffer.alloc(32), name: "00000000-0000-0000-0000-000000000000" }],
+      }),
+  ],
+  [
+    "find a key and a check by its unique key",
+    [
+      "api_keys_digest_key",
+      "channels_pkey",
+      "check_channels_pkey",
+      "check_states_pkey",
+      "checks_unique_key",
+      "projects_pkey",
+    ],
+    (tx) =>
+      findKeysWithChecks(tx, {
+        namedBy: "uniqueKey",
+        lookups: [{ digest: Buffer.alloc(32), name: "0".repeat(40) }],
+      }),
+  ],
+  [
+    "tell whether a list has changed",
+    ["channels_project", "check_states_pkey", "checks_project"],
+    (tx) => readListVersion(tx, { projectId: 7 }),
   ],
   ["list tags of a project", ["checks_project"], (tx) => listTags(tx, { projectId: 7, limit: 10 })],
   [

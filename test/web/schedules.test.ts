@@ -54,10 +54,12 @@ describe("schedules of many checks", () => {
     const { id: projectId } = at.owner.project;
     await at.db.pool.query(
       `with made as (
-          insert into checks (uuid, badge_uuid, project_id, created_at, updated_at, name, slug, tags, description, kind,
+          insert into checks (uuid, badge_uuid, unique_key,
+            project_id, created_at, updated_at, name, slug, tags, description, kind,
               timeout_seconds, grace_seconds, schedule, tz, manual_resume, methods, start_kw, success_kw, failure_kw,
               filter_subject, filter_body, filter_http_body, filter_default_fail)
-            select gen_random_uuid(), gen_random_uuid(), $1, now(), now(), 'many ' || n, '', 'many', '', 'simple',
+            select gen_random_uuid(), gen_random_uuid(), gen_random_uuid()::text,
+              $1, now(), now(), 'many ' || n, '', 'many', '', 'simple',
               60 + n, 60, '* * * * *', 'UTC', false, '', '', '', '', false, false, false, false
             from generate_series(1, 1000) as n returning id)
         insert into check_states (check_id, status, ping_count, coalesced_count, rate_count)

@@ -9,10 +9,12 @@ export async function fillProject(
 ): Promise<void> {
   const { pool } = db;
   await pool.query(
-    `insert into checks (uuid, badge_uuid, project_id, name, slug, tags, description, kind, timeout_seconds,
+    `insert into checks (uuid, badge_uuid, unique_key,
+      project_id, name, slug, tags, description, kind, timeout_seconds,
         grace_seconds, schedule, tz, manual_resume, methods, start_kw, success_kw, failure_kw, filter_subject,
         filter_body, filter_http_body, filter_default_fail, created_at, updated_at)
-      select gen_random_uuid(), gen_random_uuid(), $1, 'job-' || n || '-of-the-night', 'job-' || n,
+      select gen_random_uuid(), gen_random_uuid(), gen_random_uuid()::text,
+        $1, 'job-' || n || '-of-the-night', 'job-' || n,
         'team-' || n % 40 || ' ' || (array['prod', 'db', 'etl', 'mail'])[1 + n % 4], '',
         case when n % 3 = 0 then 'cron' else 'simple' end, 3600, 1200,
         n % 60 || ' ' || n % 24 || ' * * *', 'Europe/Riga', false, '', '', '', '', false, false, false, false,

@@ -162,7 +162,7 @@ const STALLED_MS_MAX = 30_000;
  */
 export async function writePieces(
   response: ServerResponse,
-  pieces: AsyncIterable<string>,
+  pieces: AsyncIterable<string | Uint8Array>,
   { stalledMsMax = STALLED_MS_MAX }: { stalledMsMax?: number } = {},
 ): Promise<void> {
   for await (const piece of pieces) {

@@ -8,7 +8,13 @@ import type { Log } from "../../lib/log.ts";
 import { type Loop, loopService } from "../../lib/loop.ts";
 import type { LoopMetrics } from "../../lib/metrics.ts";
 import { digestOfKey, type KeyUse, recordKeyUses } from "../../operations/api-keys.ts";
-import { findKeyWithProject, type KeyWithProject } from "../../store/api-keys.ts";
+import {
+  type CheckLookup,
+  type CheckNames,
+  findKeysWithChecks,
+  type KeyWithCheck,
+  type KeyWithProject,
+} from "../../store/api-keys.ts";
 import type { Database, Db } from "../../store/db.ts";
 
 /** Buckets that are kept; beyond it, the one unused for longest is dropped. */
@@ -101,16 +107,16 @@ export type Presented = {
   network: string;
 };
 
-export type Identified<T> = {
+export type Identified = {
   credential: Credential;
   /** The key that was found; null when there is none. */
   found: KeyWithProject | null;
   rate: RateVerdict | null;
-  /** What was looked up beside the key; null when no key was looked up. */
-  beside: T | null;
+  /** The check that the request is about; null without one, without a key, and if it does not exist. */
+  check: KeyWithCheck["check"];
 };
 
-export type CredentialParts = { database: Db; secretKey: string; limiter: RateLimiter };
+export type CredentialParts = { secretKey: string; limiter: RateLimiter };
 
 /** Too many requests with this key, or too many unknown keys from this network. */
 export class TooManyRequestsError extends AppError {
@@ -122,36 +128,86 @@ export class TooManyRequestsError extends AppError {
   }
 }
 
+/** How a request's key is looked up by its digest, with the check that the request is about if there is one. */
+export type LookUp = (digest: Buffer) => Promise<KeyWithCheck>;
+
 /**
- * Finds out whose key this is. `beside` runs while the key is looked up: most requests are good ones, and wait only
- * once. Those that are turned away before cost the database nothing. Throws TooManyRequestsError.
+ * Finds the key of a request. Requests that are rejected before cost the database nothing. Throws
+ * TooManyRequestsError.
  */
-export async function identify<T>(
-  { database, secretKey, limiter }: CredentialParts,
+export async function identify(
+  { secretKey, limiter }: CredentialParts,
   { header, body, network }: Presented,
-  beside: () => Promise<T | null>,
-): Promise<Identified<T>> {
+  lookUp: LookUp,
+): Promise<Identified> {
   const presented = presentedKey({ header, body });
   if (typeof presented === "string") return unknownSender(limiter, { network, credential: presented });
   const digest = digestOfKey({ key: presented.key, secretKey });
   const name = digest.toString("base64");
   if (!limiter.mayTry({ key: name, network })) throw tooMany(limiter.takeForNetwork(network));
-  const [found, looked] = await Promise.all([findKeyWithProject(database, digest), beside()]);
+  const { found, check } = await lookUp(digest);
   if (found === null || !timingSafeEqual(found.digest, digest)) {
     return unknownSender(limiter, { network, credential: "unknown" });
   }
   const rate = limiter.takeForKey(name);
   if (rate?.isAllowed === false) throw tooMany(rate);
-  return { credential: found.key.kind, found, rate, beside: looked };
+  return { credential: found.key.kind, found, rate, check };
 }
+
+/** More lookups than this are sent in several statements. */
+const LOOKUPS_AT_ONCE_MAX = 100;
+
+type WaitingLookup = CheckLookup & {
+  resolve: (result: KeyWithCheck) => void;
+  reject: (error: unknown) => void;
+};
+
+/**
+ * Looks up keys with checks. Requests that arrive in the same turn of the event loop share a statement: under load a
+ * statement costs the driver and the database more than the rows that it returns.
+ */
+export class CheckLookups {
+  readonly #database: Db;
+  readonly #waiting: Record<CheckNames, WaitingLookup[]> = { uuid: [], uniqueKey: [] };
+
+  constructor(database: Db) {
+    this.#database = database;
+  }
+
+  find(namedBy: CheckNames, lookup: CheckLookup): Promise<KeyWithCheck> {
+    const waiting = this.#waiting[namedBy];
+    return new Promise((resolve, reject) => {
+      waiting.push({ ...lookup, resolve, reject });
+      if (waiting.length === 1) setImmediate(() => this.#send(namedBy));
+    });
+  }
+
+  #send(namedBy: CheckNames): void {
+    const waiting = this.#waiting[namedBy];
+    this.#waiting[namedBy] = [];
+    for (let from = 0; from < waiting.length; from += LOOKUPS_AT_ONCE_MAX) {
+      const lookups = waiting.slice(from, from + LOOKUPS_AT_ONCE_MAX);
+      findKeysWithChecks(this.#database, { namedBy, lookups }).then(
+        (results) => {
+          for (const [index, { resolve }] of lookups.entries()) resolve(results[index] ?? NOTHING_FOUND);
+        },
+        (error: unknown) => {
+          for (const { reject } of lookups) reject(error);
+        },
+      );
+    }
+  }
+}
+
+const NOTHING_FOUND: KeyWithCheck = { found: null, check: null };
 
 function unknownSender(
   limiter: RateLimiter,
   { network, credential }: { network: string; credential: Credential },
-): Identified<never> {
+): Identified {
   const rate = limiter.takeForNetwork(network);
   if (rate?.isAllowed === false) throw tooMany(rate);
-  return { credential, found: null, rate, beside: null };
+  return { credential, found: null, rate, check: null };
 }
 
 function tooMany(rate: RateVerdict | null): TooManyRequestsError {

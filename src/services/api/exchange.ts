@@ -1,5 +1,11 @@
 // What an endpoint of the Management API receives and returns, and how an answer becomes bytes.
 import { createHash } from "node:crypto";
+import {
+  type CheckSerializer,
+  checkSerializer,
+  type Showing,
+  type Surroundings,
+} from "../../contract/check.ts";
 import type { BodySchema, Route } from "../../contract/route.ts";
 import type { PublicUrls } from "../../contract/urls.ts";
 import type { ApiEndpoint, VersionColumn } from "../../contract/versions.ts";
@@ -13,7 +19,7 @@ import { type ByteBudget, byteBudget } from "../../lib/http/body.ts";
 import { SAFETY_HEADERS } from "../../lib/http/response.ts";
 import type { Log } from "../../lib/log.ts";
 import type { ObjectStore } from "../../lib/object-store.ts";
-import type { CheckWithState } from "../../store/checks.ts";
+import type { ListVersion, ShownCheckWithChannels } from "../../store/checks.ts";
 import type { Database } from "../../store/db.ts";
 
 /** What `work` comes to, or AppError `unavailable` when that takes too long; the work itself is left to its fate. */
@@ -41,7 +47,7 @@ const STREAMS_MAX = 100;
 const STREAMS_PER_PROJECT_MAX = 10;
 
 /** Everything, or a stream of everything. `release` is called once, when the answer was sent or its client is gone. */
-export type CollectedAnswer = ({ content: string } | { stream: AsyncGenerator<string> }) & {
+export type CollectedAnswer = ({ content: Uint8Array } | { stream: AsyncGenerator<string | Uint8Array> }) & {
   release: () => void;
 };
 
@@ -58,7 +64,7 @@ export class AnswerCollector {
     source: AsyncGenerator<string>,
     { projectId }: { projectId: number },
   ): Promise<CollectedAnswer> {
-    const pieces: string[] = [];
+    const pieces: Buffer[] = [];
     let length = 0;
     const endMs = performance.now() + API_ANSWER_MS_MAX;
     const release = () => {
@@ -68,11 +74,12 @@ export class AnswerCollector {
     try {
       for (;;) {
         const next = await withTimeout(source.next(), Math.max(1, endMs - performance.now()));
-        if (next.done === true) return { content: pieces.join(""), release };
-        pieces.push(next.value);
-        const isRoom = length + next.value.length <= WHOLE_LENGTH_MAX && this.#budget.take(next.value.length);
+        if (next.done === true) return { content: Buffer.concat(pieces), release };
+        const piece = Buffer.from(next.value);
+        pieces.push(piece);
+        const isRoom = length + piece.length <= WHOLE_LENGTH_MAX && this.#budget.take(piece.length);
         if (!isRoom) break;
-        length += next.value.length;
+        length += piece.length;
       }
       const endStream = this.#takeStream(projectId);
       const done = () => {
@@ -104,9 +111,9 @@ export class AnswerCollector {
 }
 
 async function* continued(
-  pieces: string[],
+  pieces: Buffer[],
   source: AsyncGenerator<string>,
-): AsyncGenerator<string, void, void> {
+): AsyncGenerator<string | Uint8Array, void, void> {
   try {
     pieces.reverse();
     for (let piece = pieces.pop(); piece !== undefined; piece = pieces.pop()) yield piece;
@@ -145,16 +152,15 @@ export type Exchange = OpenExchange & {
   body: Readonly<Record<string, unknown>>;
   /** The schema that the body has to keep; null where the route has none. */
   bodySchema: BodySchema | null;
+  /** The If-None-Match header. */
+  ifNoneMatch: string | undefined;
   /** The database's clock. */
   now: Instant;
 };
 
-/** A check with the UUIDs of its channels, in the order of their texts. */
-export type FoundCheck = CheckWithState & { channelUuids: readonly string[] };
-
 /** A request about one check of the key's project, as it was found just now; it may have vanished since. */
 export type CheckExchange = Exchange & {
-  check: FoundCheck;
+  check: ShownCheckWithChannels;
   /** The number of a ping in the path; null where there is none. */
   n: number | null;
 };
@@ -166,12 +172,16 @@ export type Answer = AnswerHead &
     | { json: unknown }
     /** Sent as it is. */
     | { content: string | Uint8Array; type: string }
-    /** JSON of any length, made piece by piece while it is sent. */
-    | { pieces: AsyncGenerator<string> }
+    /** JSON of any length, made piece by piece while it is sent. `onTag` is called if it gets an entity tag. */
+    | { pieces: AsyncGenerator<string>; onTag?: (tag: string) => void }
+    /** The client has the current answer, which has this entity tag. */
+    | { unchanged: string }
   );
 
 /** An answer of which as much is there as may be held in memory. */
-export type SentAnswer = Exclude<Answer, { pieces: unknown }> | (AnswerHead & CollectedAnswer);
+export type SentAnswer =
+  | Exclude<Answer, { pieces: unknown }>
+  | (AnswerHead & CollectedAnswer & { onTag?: (tag: string) => void });
 
 /** What endpoints work with. */
 export type ApiContext = {
@@ -190,17 +200,69 @@ export type ApiContext = {
   log: Log;
 };
 
+/** The context of a handler: what endpoints work with, and what they keep between requests. */
+export type HandlerContext = ApiContext & { lists: KnownLists; serializerOf: SerializerOf };
+
+/** The serializer for one sort of answers, always the same one. */
+export type SerializerOf = (showing: Showing) => CheckSerializer;
+
+/** There are as many as combinations of version, endpoint and kind of key. */
+export function cachedSerializers(surroundings: Surroundings): SerializerOf {
+  const serializers = new Map<string, CheckSerializer>();
+  return (showing) => {
+    const { column, endpoint, keyKind } = showing;
+    const name = `${column.dialect} ${column.number} ${endpoint} ${keyKind}`;
+    const known = serializers.get(name);
+    if (known !== undefined) return known;
+    const made = checkSerializer(showing, surroundings);
+    serializers.set(name, made);
+    return made;
+  };
+}
+
+/** Lists that are remembered: beyond it, the one unused for longest is dropped. About 500 bytes each. */
+const KNOWN_LISTS_MAX = 1_000;
+/** A list with a longer name is not remembered. */
+const LIST_NAME_LENGTH_MAX = 500;
+
+/** A list that was sent: its entity tag, and as long as what its contents follow from. */
+export type KnownList = {
+  tag: string;
+  version: ListVersion;
+  /** It shows the statuses of this instant, which are the same before `until`. */
+  from: Instant;
+  until: Instant;
+};
+
+/** The newest contents of lists that this process has sent, so that it can tell whether they would be the same now. */
+export class KnownLists {
+  readonly #byName = new Map<string, KnownList>();
+
+  get(name: string): KnownList | null {
+    return this.#byName.get(name) ?? null;
+  }
+
+  set(name: string, list: KnownList): void {
+    if (name.length > LIST_NAME_LENGTH_MAX) return;
+    this.#byName.delete(name);
+    this.#byName.set(name, list);
+    if (this.#byName.size <= KNOWN_LISTS_MAX) return;
+    const { value: oldest } = this.#byName.keys().next();
+    if (oldest !== undefined) this.#byName.delete(oldest);
+  }
+}
+
 /** Throws AppError for what is refused; everything else that it throws is a fault of ours. */
-export type OpenHandler = (exchange: OpenExchange, context: ApiContext) => Promise<Answer>;
-export type Handler = (exchange: Exchange, context: ApiContext) => Promise<Answer>;
-export type CheckHandler = (exchange: CheckExchange, context: ApiContext) => Promise<Answer>;
+export type OpenHandler = (exchange: OpenExchange, context: HandlerContext) => Promise<Answer>;
+export type Handler = (exchange: Exchange, context: HandlerContext) => Promise<Answer>;
+export type CheckHandler = (exchange: CheckExchange, context: HandlerContext) => Promise<Answer>;
 
 export type Rendered = {
   status: number;
   headers: Record<string, string>;
   /** Null: no body, or a stream. */
   bytes: Uint8Array | null;
-  stream?: AsyncGenerator<string>;
+  stream?: AsyncGenerator<string | Uint8Array>;
   /** To be called once when the answer was sent, or cannot be. */
   release?: () => void;
 };
@@ -208,20 +270,27 @@ export type Rendered = {
 const OK = 200;
 const NO_CONTENT = 204;
 const NOT_MODIFIED = 304;
-const JSON_TYPE = "application/json";
+export const JSON_TYPE = "application/json";
 const PREFLIGHT_SECONDS = 600;
 /** Retry-After of requests that could not be served. */
 const RETRY_AFTER_SECONDS = 5;
 const ALL_METHODS = ["DELETE", "GET", "POST"];
 
+/** By the methods, of which each resource has one list. */
+const CORS_HEADERS = new WeakMap<readonly string[], Readonly<Record<string, string>>>();
+
 /** Browsers on any site may call the API: what protects it is the key, which no browser sends by itself. */
-function corsHeaders(methods: readonly string[] = ALL_METHODS): Record<string, string> {
-  return {
+function corsHeaders(methods: readonly string[] = ALL_METHODS): Readonly<Record<string, string>> {
+  const known = CORS_HEADERS.get(methods);
+  if (known !== undefined) return known;
+  const made = {
     "Access-Control-Allow-Origin": "*",
     "Access-Control-Allow-Headers": "X-Api-Key",
     "Access-Control-Allow-Methods": [...methods, "OPTIONS"].toSorted().join(", "),
     "Access-Control-Max-Age": String(PREFLIGHT_SECONDS),
   };
+  CORS_HEADERS.set(methods, made);
+  return made;
 }
 
 /** What a request learns about how many more it may make. */
@@ -261,7 +330,8 @@ export function render(answer: SentAnswer, { route, methods, rate, ifNoneMatch }
   const bytes = bytesOf(answer);
   const isTagged = route?.isTagged === true && answer.status === OK;
   // A streamed answer has no ETag: its content is not known yet.
-  const tag = isTagged && bytes !== null ? entityTag(bytes) : null;
+  const tag = isTagged ? tagOf(answer, bytes) : null;
+  if (tag !== null && "onTag" in answer) answer.onTag?.(tag);
   const headers = {
     // What is true of a check now need not be so a second later; a tag only saves sending it again.
     "Cache-Control": tag === null ? "no-store" : "private, no-cache",
@@ -286,9 +356,15 @@ export function render(answer: SentAnswer, { route, methods, rate, ifNoneMatch }
   };
 }
 
-function bytesOf(answer: SentAnswer): Buffer | null {
-  if ("stream" in answer) return null;
-  return Buffer.from("json" in answer ? JSON.stringify(answer.json) : answer.content);
+function bytesOf(answer: SentAnswer): Uint8Array | null {
+  if ("stream" in answer || "unchanged" in answer) return null;
+  if ("json" in answer) return Buffer.from(JSON.stringify(answer.json));
+  return typeof answer.content === "string" ? Buffer.from(answer.content) : answer.content;
+}
+
+function tagOf(answer: SentAnswer, bytes: Uint8Array | null): string | null {
+  if ("unchanged" in answer) return answer.unchanged;
+  return bytes === null ? null : entityTag(bytes);
 }
 
 function entityTag(bytes: Uint8Array): string {
@@ -296,7 +372,7 @@ function entityTag(bytes: Uint8Array): string {
 }
 
 /** Whether the sender has the answer already. Proxies that compress mark tags as weak; the content is the same. */
-function matches(header: string | undefined, tag: string): boolean {
+export function matches(header: string | undefined, tag: string): boolean {
   if (header === undefined) return false;
   if (header.trim() === "*") return true;
   return header.split(",").some((item) => item.trim().replace(/^W\//, "") === tag);

@@ -6,7 +6,7 @@ import { AppError, ERROR_TEXT } from "../../core/errors.ts";
 import { isPingKept, pingsListed, trimmedThrough } from "../../core/retention.ts";
 import { runDurations } from "../../core/run.ts";
 import { readBody } from "../../operations/ping-bodies.ts";
-import { type CheckWithState, findLogLimits } from "../../store/checks.ts";
+import { findLogLimits, type ShownCheck } from "../../store/checks.ts";
 import { listFlips as readFlips } from "../../store/flips.ts";
 import { listPings as readPings } from "../../store/pings.ts";
 import type { ApiContext, CheckExchange, CheckHandler } from "./exchange.ts";
@@ -44,7 +44,7 @@ export const getPingBody: CheckHandler = async ({ check, n }, context) => {
   }
 };
 
-async function logOf(check: CheckWithState, { database, pingLogLimit }: ApiContext) {
+async function logOf(check: ShownCheck, { database, pingLogLimit }: ApiContext) {
   const limits = await findLogLimits(database, [check.id]);
   return { pingCount: check.state.pingCount, rowsMax: limits.get(check.id) ?? pingLogLimit };
 }

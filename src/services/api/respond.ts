@@ -1,7 +1,7 @@
 // From a request of the Management API to its answer.
 import type { IncomingMessage } from "node:http";
 import { presentChannels } from "../../contract/channels.ts";
-import type { BodySchema, CheckNaming, Route } from "../../contract/route.ts";
+import type { BodySchema, CheckNaming, Route, RouteMethod } from "../../contract/route.ts";
 import { presentStatus, routesOf } from "../../contract/routes.ts";
 import { type ApiEndpoint, hasEndpoint, postedColumn, type VersionColumn } from "../../contract/versions.ts";
 import { type Access, decideAccess, type Target } from "../../core/access.ts";
@@ -17,13 +17,17 @@ import {
   type JsonBounds,
   readBody,
 } from "../../lib/http/body.ts";
-import { findByUniqueKey as findUuid } from "../../operations/checks.ts";
+import { findKeyWithProject } from "../../store/api-keys.ts";
 import { listChannels as readChannels } from "../../store/channels.ts";
-import { findShownCheck } from "../../store/checks.ts";
-import type { Database, Db } from "../../store/db.ts";
 import { isDatabaseAway } from "../../store/errors.ts";
 import { askDatabase } from "../../store/instance.ts";
-import { type Identified, identify, type RateLimiter, TooManyRequestsError } from "./auth.ts";
+import {
+  type CheckLookups,
+  type Identified,
+  identify,
+  type RateLimiter,
+  TooManyRequestsError,
+} from "./auth.ts";
 import { listBadges } from "./badges.ts";
 import {
   createCheck,
@@ -37,11 +41,10 @@ import {
 import {
   type Answer,
   type AnswerCollector,
-  type ApiContext,
   type CheckHandler,
   type Exchange,
-  type FoundCheck,
   type Handler,
+  type HandlerContext,
   type OpenExchange,
   type OpenHandler,
   preflight,
@@ -138,22 +141,8 @@ export function namingOf(segment: string): CheckNaming | null {
   return isUniqueKey(segment) ? "uniqueKey" : null;
 }
 
-/** The check with a UUID, whosever it is. */
-function findByUuid(db: Db, uuid: string): Promise<FoundCheck | null> {
-  return findShownCheck(db, uuid);
-}
-
-/** The check of a project that a unique key names. */
-async function findByUniqueKey(
-  database: Database,
-  { key, projectId }: { key: string; projectId: number },
-): Promise<FoundCheck | null> {
-  const uuid = await findUuid(database, { key, projectIds: [projectId] });
-  return uuid === null ? null : findShownCheck(database, uuid);
-}
-
 /** What a found check is to the project of the key. */
-function targetOf(check: FoundCheck | null, projectId: number): Target {
+function targetOf(check: Identified["check"], projectId: number): Target {
   if (check === null) return "absent";
   return check.projectId === projectId ? "own" : "foreign";
 }
@@ -202,7 +191,8 @@ const RESPONDERS: Readonly<Record<ApiEndpoint, Responder>> = {
 // The order of these steps is visible to clients: route, method, body, key, check, permission, endpoint.
 
 export type RespondParts = {
-  context: ApiContext;
+  context: HandlerContext;
+  lookups: CheckLookups;
   limiter: RateLimiter;
   /** How many bytes all bodies together may hold while they are read. */
   budget: ByteBudget;
@@ -218,11 +208,30 @@ export type RespondParts = {
 /** A path of the API in a version, as the router found it. */
 export type Resource = {
   column: VersionColumn;
-  path: string;
   hasSlash: boolean;
   /** Schemas are built once, not for each request. */
   bodySchemas: ReadonlyMap<Route, BodySchema>;
+  /** The routes of the path by how it names a check, or if it names none. */
+  routes: Readonly<Record<CheckNaming | "none", RoutesOfPath>>;
 };
+
+/** The same path with different methods. */
+type RoutesOfPath = { routes: readonly Route[]; methods: readonly RouteMethod[] };
+
+/** The resource of a path, to be made once. */
+export function resourceOf({
+  path,
+  ...resource
+}: Pick<Resource, "column" | "hasSlash" | "bodySchemas"> & { path: string }): Resource {
+  const routesBy = (naming: CheckNaming | null): RoutesOfPath => {
+    const routes = routesOf(path, naming).filter(({ endpoint }) => hasEndpoint(resource.column, endpoint));
+    return { routes, methods: routes.map(({ method }) => method) };
+  };
+  return {
+    ...resource,
+    routes: { none: routesBy(null), uuid: routesBy("uuid"), uniqueKey: routesBy("uniqueKey") },
+  };
+}
 
 export type ApiRequest = {
   resource: Resource;
@@ -239,8 +248,7 @@ export type Response = Rendered & { endpoint: string | null };
 /** Answers a request, whatever happens. Rejects only when the sender has gone away. */
 export async function respond(parts: RespondParts, request: ApiRequest): Promise<Response> {
   const { resource, raw } = request;
-  const routes = routesFor(request);
-  const methods = routes.map(({ method }) => method);
+  const { routes, methods } = routesFor(request);
   if (routes.length > 0 && raw.method === "OPTIONS") return { ...preflight(methods), endpoint: null };
   const ifNoneMatch = raw.headers["if-none-match"];
   const route = routes.find((one) => takes(one, request));
@@ -283,12 +291,13 @@ export function answerTo(error: unknown, onFault: () => void): SentAnswer {
 }
 
 /** The routes that a path has in its version, for a check that is named as the path does it. */
-function routesFor({ resource, params }: ApiRequest): Route[] {
-  const naming: CheckNaming | null = params.check === undefined ? null : namingOf(params.check);
-  if (params.check !== undefined && naming === null) return [];
-  if (params.n !== undefined && numberOf(params.n) === null) return [];
-  return routesOf(resource.path, naming).filter(({ endpoint }) => hasEndpoint(resource.column, endpoint));
+function routesFor({ resource, params }: ApiRequest): RoutesOfPath {
+  const naming = params.check === undefined ? "none" : namingOf(params.check);
+  if (naming === null || (params.n !== undefined && numberOf(params.n) === null)) return NO_ROUTES;
+  return resource.routes[naming];
 }
+
+const NO_ROUTES: RoutesOfPath = { routes: [], methods: [] };
 
 function numberOf(text: string): number | null {
   const number = /^\d{1,15}$/.test(text) ? Number(text) : null;
@@ -342,24 +351,34 @@ async function answerWithKey(
   const { context } = parts;
   const { dialect } = resource.column;
   const segment = params.check;
-  const { who, check } = await lookUp(parts, { raw, apiKey: body["api_key"], segment });
+  const who = await lookUp(parts, { raw, apiKey: body["api_key"], segment });
   request.onRate(who.rate);
-  const { credential } = who;
-  const target = targetFor(who, { segment, check });
+  const { credential, check } = who;
+  const target = targetFor(who, segment);
   permit(decideAccess({ endpoint: route.endpoint, credential, target, dialect }));
   if (who.found === null) throw new Error(`${route.endpoint} accepts requests without an API key`);
   const { key, project, at: now } = who.found;
   parts.keyUsed({ keyId: key.id, at: now });
   const bodySchema = resource.bodySchemas.get(route) ?? null;
-  const exchange: Exchange = { ...open, project, keyKind: key.kind, keyId: key.id, body, bodySchema, now };
+  const ifNoneMatch = raw.headers["if-none-match"];
+  const exchange: Exchange = {
+    ...open,
+    project,
+    keyKind: key.kind,
+    keyId: key.id,
+    body,
+    bodySchema,
+    ifNoneMatch,
+    now,
+  };
   const answer = await handled(responder, { exchange, check, n: params.n }, context);
   return { answer, projectId: project.id };
 }
 
 async function handled(
   responder: Read["responder"],
-  { exchange, check, n }: { exchange: Exchange; check: FoundCheck | null; n: string | undefined },
-  context: ApiContext,
+  { exchange, check, n }: { exchange: Exchange; check: Identified["check"]; n: string | undefined },
+  context: HandlerContext,
 ): Promise<Answer> {
   if (responder.about === "project") return responder.handler(exchange, context);
   if (check === null) throw new Error(`${exchange.endpoint} accepts requests without a check`);
@@ -367,28 +386,23 @@ async function handled(
 }
 
 /** The key, and the check that the path names if it names one. */
-async function lookUp(
-  { context, limiter, networkOf }: RespondParts,
+function lookUp(
+  { context, lookups, limiter, networkOf }: RespondParts,
   { raw, apiKey, segment }: { raw: IncomingMessage; apiKey: unknown; segment: string | undefined },
-): Promise<{ who: Identified<FoundCheck>; check: FoundCheck | null }> {
+): Promise<Identified> {
   const { database, secretKey } = context;
   const given = raw.headers["x-api-key"];
   const header = Array.isArray(given) ? given.join(",") : given;
-  const isByUuid = segment !== undefined && namingOf(segment) === "uuid";
-  const who = await identify(
-    { database, secretKey, limiter },
-    { header, body: apiKey, network: networkOf(raw) },
-    async () => (isByUuid ? findByUuid(database, segment) : null),
+  const presented = { header, body: apiKey, network: networkOf(raw) };
+  const namedBy = segment === undefined ? null : namingOf(segment);
+  return identify({ secretKey, limiter }, presented, async (digest) =>
+    segment === undefined || namedBy === null
+      ? { found: await findKeyWithProject(database, digest), check: null }
+      : lookups.find(namedBy, { digest, name: segment }),
   );
-  if (segment === undefined || isByUuid || who.found === null) return { who, check: who.beside };
-  const projectId = who.found.project.id;
-  return { who, check: await findByUniqueKey(database, { key: segment, projectId }) };
 }
 
-function targetFor(
-  { found }: Identified<FoundCheck>,
-  { segment, check }: { segment: string | undefined; check: FoundCheck | null },
-): Target {
+function targetFor({ found, check }: Identified, segment: string | undefined): Target {
   return segment === undefined || found === null ? "none" : targetOf(check, found.project.id);
 }
 

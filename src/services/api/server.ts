@@ -14,16 +14,27 @@ import { type HttpHandler, RequestQueue } from "../../lib/http/listener.ts";
 import { basePath, hostMatcher, requestTarget } from "../../lib/http/request-target.ts";
 import { writePieces } from "../../lib/http/response.ts";
 import { limitedWarning, type Log } from "../../lib/log.ts";
-import type { KeyWithProject } from "../../store/api-keys.ts";
+import { sha1Hex } from "../../lib/secrets.ts";
+import { findKeyWithProject, type KeyWithProject } from "../../store/api-keys.ts";
 import type { Db } from "../../store/db.ts";
 import { isDatabaseAway } from "../../store/errors.ts";
-import { identify, RateLimiter, TooManyRequestsError } from "./auth.ts";
-import { AnswerCollector, type ApiContext, refusal, render, type Rendered, withTimeout } from "./exchange.ts";
+import { CheckLookups, identify, type LookUp, RateLimiter, TooManyRequestsError } from "./auth.ts";
+import {
+  AnswerCollector,
+  type ApiContext,
+  cachedSerializers,
+  KnownLists,
+  refusal,
+  render,
+  type Rendered,
+  withTimeout,
+} from "./exchange.ts";
 import {
   answerTo,
   parseBody,
   readRequestBody,
   type Resource,
+  resourceOf,
   respond,
   type RespondParts,
   SenderGoneError,
@@ -106,7 +117,11 @@ export function apiAuth({ context, limiter, budget, networkOf, keyUsed }: ApiAut
   const identifyKey: ApiAuth["identifyKey"] = async (request, key) => {
     const presented = { header: key, body: undefined, network: networkOf(request) };
     try {
-      return await identify({ database, secretKey, limiter }, presented, async () => null);
+      const find: LookUp = async (digest) => ({
+        found: await findKeyWithProject(database, digest),
+        check: null,
+      });
+      return await identify({ secretKey, limiter }, presented, find);
     } catch (error) {
       if (!(error instanceof TooManyRequestsError)) throw error;
       return { credential: null, found: null, rate: error.rate };
@@ -211,7 +226,12 @@ function respondParts({
 }: ApiOptions): RespondParts {
   const networkAt = networkReader(trustedProxies);
   return {
-    context,
+    context: {
+      ...context,
+      lists: new KnownLists(),
+      serializerOf: cachedSerializers({ urls: context.urls, sha1Hex }),
+    },
+    lookups: new CheckLookups(context.database),
     limiter: new RateLimiter({ perMinute: requestsPerMinute, monotonic }),
     budget: byteBudget(BODY_BYTES_HELD_MAX),
     beginner: new AnswerCollector(),
@@ -244,7 +264,7 @@ function addRoutes(app: FastifyInstance, serving: Serving): void {
       const bare = `/v${number}${path.replace(/\/$/, "")}`;
       for (const hasSlash of [false, true]) {
         const url = (hasSlash ? `${bare}/` : bare).replace(/\{(\w+)\}/g, ":$1");
-        const resource: Resource = { column, path, hasSlash, bodySchemas };
+        const resource = resourceOf({ column, path, hasSlash, bodySchemas });
         app.route({
           method: [...METHODS],
           url,
@@ -342,7 +362,7 @@ function send(
 async function sendStream(
   serving: Serving,
   reply: FastifyReply,
-  { status, headers, release, stream }: Rendered & { stream: AsyncGenerator<string> },
+  { status, headers, release, stream }: Rendered & { stream: AsyncGenerator<string | Uint8Array> },
 ): Promise<FastifyReply> {
   serving.counts[status] = (serving.counts[status] ?? 0) + 1;
   reply.hijack();

@@ -34,7 +34,7 @@ import { isUniqueKey } from "../../core/identity.ts";
 import { DAY_MS, type Instant, MINUTE_MS } from "../../core/instant.ts";
 import { type Html, html, ICON_HREF, trusted } from "../../lib/http/html.ts";
 import { basePath } from "../../lib/http/request-target.ts";
-import { findByUniqueKey } from "../../operations/checks.ts";
+import { findUuidByUniqueKey } from "../../store/checks.ts";
 import type { Db } from "../../store/db.ts";
 import { medianAlertDelay } from "../../store/deliveries.ts";
 import { listProjectsOfAccount, type Project } from "../../store/projects.ts";
@@ -386,7 +386,8 @@ const cloaked = accountRoute({
     const key = params["uniqueKey"] ?? "";
     const projects = isUniqueKey(key) ? await listProjectsOfAccount(context.database, account.id) : [];
     const projectIds = projects.map(({ id }) => id);
-    const uuid = projects.length === 0 ? null : await findByUniqueKey(context.database, { key, projectIds });
+    const uuid =
+      projects.length === 0 ? null : await findUuidByUniqueKey(context.database, { key, projectIds });
     if (uuid !== null) return { redirect: `/checks/${uuid}/details/` };
     throw new WebRefusal("not_found", "Check not found, or you don't have access.");
   },

@@ -49,10 +49,12 @@ async function addChecks(
   { count, graceSeconds, projectIds }: WatchedCheckOptions & { projectIds: readonly string[] },
 ): Promise<CheckRow[]> {
   const { rows } = await client.query<CheckRow>(
-    `insert into checks (uuid, badge_uuid, project_id, name, slug, tags, description, kind, timeout_seconds,
+    `insert into checks (uuid, badge_uuid, unique_key,
+      project_id, name, slug, tags, description, kind, timeout_seconds,
        grace_seconds, schedule, tz, manual_resume, methods, start_kw, success_kw, failure_kw, filter_subject,
        filter_body, filter_http_body, filter_default_fail, created_at, updated_at)
-     select gen_random_uuid(), gen_random_uuid(), ($1::bigint[])[1 + i % $2::int], 'job ' || i, 'job-' || i, '', '',
+     select gen_random_uuid(), gen_random_uuid(), gen_random_uuid()::text,
+       ($1::bigint[])[1 + i % $2::int], 'job ' || i, 'job-' || i, '', '',
        'simple', ${TIMEOUT_SECONDS}, $4, '* * * * *', 'UTC', false, '', '', '', '', false, false, false, false,
        now(), now()
      from generate_series(0, $3::int - 1) i order by i returning id, uuid, slug`,
