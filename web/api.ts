@@ -1,6 +1,6 @@
 // Requests to the server under /web/api. A failed request throws an ApiError whose message can be shown as it is.
 import { QueryClient } from "@tanstack/react-query";
-import type { EditConflict, WebError } from "../src/contract/web/boot.ts";
+import type { EditConflict, WebError } from "../src/contract/api/boot.ts";
 import { boot, siteUrl } from "./boot.ts";
 import { words } from "./words/shared.ts";
 

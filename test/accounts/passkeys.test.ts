@@ -1,6 +1,6 @@
 // Passkeys from end to end: made, used to come in and to prove it again, and refused when anything about them is wrong.
 import { beforeEach, describe, expect, test } from "vitest";
-import type { AccountPage } from "../../src/contract/web/account.ts";
+import type { AccountPage } from "../../src/contract/api/account.ts";
 import { openSession } from "../../src/operations/sessions.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useCast } from "../api/cast.ts";

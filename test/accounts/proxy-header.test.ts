@@ -1,6 +1,6 @@
 // A proxy in front says who is there: by a header that is believed from it alone, with every request.
 import { describe, expect, test } from "vitest";
-import type { AccountPage } from "../../src/contract/web/account.ts";
+import type { AccountPage } from "../../src/contract/api/account.ts";
 import { useCast } from "../api/cast.ts";
 import { openBrowser } from "./browser.ts";
 

@@ -2,9 +2,9 @@
 // mail is sent at all.
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import type { AccountPage } from "../../src/contract/web/account.ts";
-import type { AdminAccounts, AdminKept, AdminState } from "../../src/contract/web/admin.ts";
-import type { ProjectSettings } from "../../src/contract/web/projects.ts";
+import type { AccountPage } from "../../src/contract/api/account.ts";
+import type { AdminAccounts, AdminKept, AdminState } from "../../src/contract/api/admin.ts";
+import type { ProjectSettings } from "../../src/contract/api/projects.ts";
 import { linkToken } from "../../src/core/sign-in.ts";
 import { signingWith } from "../../src/operations/emails.ts";
 import { registerIntake } from "../../src/store/intakes.ts";

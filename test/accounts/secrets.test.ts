@@ -3,7 +3,7 @@
 import { createHmac } from "node:crypto";
 import { Secret, TOTP } from "otpauth";
 import { afterAll, expect, test } from "vitest";
-import type { TotpSetUp } from "../../src/contract/web/account.ts";
+import type { TotpSetUp } from "../../src/contract/api/account.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { WEB_ROUTES } from "../../src/services/web/routes.ts";
 import type { Account } from "../../src/store/accounts.ts";

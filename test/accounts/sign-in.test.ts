@@ -3,7 +3,7 @@
 import { Secret, TOTP } from "otpauth";
 import pg from "pg";
 import { afterAll, beforeEach, describe, expect, test, vi } from "vitest";
-import type { AccountPage, TotpSetUp } from "../../src/contract/web/account.ts";
+import type { AccountPage, TotpSetUp } from "../../src/contract/api/account.ts";
 import { type AttemptKind, ATTEMPTS } from "../../src/core/sign-in.ts";
 import { digestOfToken } from "../../src/lib/secrets.ts";
 import {

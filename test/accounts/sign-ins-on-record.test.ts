@@ -1,7 +1,7 @@
 // Who came into an account, as its owner sees it on the account page, and what strangers learn by failing: nothing.
 import pg from "pg";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import type { AccountPage } from "../../src/contract/web/account.ts";
+import type { AccountPage } from "../../src/contract/api/account.ts";
 import { setPassword } from "../../src/operations/credentials.ts";
 import { useCast } from "../api/cast.ts";
 import { locationOf, openBrowser } from "./browser.ts";

@@ -1,8 +1,8 @@
 // Projects and the people in them, over HTTP: invitations, roles, leaving, handing over, keys, removing, closing, and
 // the record of all of it.
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import type { AccountPage } from "../../src/contract/web/account.ts";
-import type { AuditPage, KeyMade, ProjectSettings } from "../../src/contract/web/projects.ts";
+import type { AccountPage } from "../../src/contract/api/account.ts";
+import type { AuditPage, KeyMade, ProjectSettings } from "../../src/contract/api/projects.ts";
 import { PROJECTS_OWNED_MAX } from "../../src/core/limits.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { changeProjectName } from "../../src/operations/projects.ts";

@@ -2,7 +2,7 @@
 // the server as the browser does, and send signals as a job does. Nothing here waits for a fixed time.
 import type { Locator, Page } from "playwright-core";
 import { expect } from "vitest";
-import type { CheckRow } from "../../src/contract/web/check-row.ts";
+import type { CheckRow } from "../../src/contract/api/check-row.ts";
 import { createAccount } from "../../src/operations/accounts.ts";
 import { readDatabaseClock } from "../../src/store/instance.ts";
 import { visit } from "../support/browser.ts";

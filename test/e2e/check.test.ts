@@ -2,7 +2,7 @@
 // reported, and the lines to copy.
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import type { CheckRow } from "../../src/contract/web/check-row.ts";
+import type { CheckRow } from "../../src/contract/api/check-row.ts";
 import { readDatabaseClock } from "../../src/store/instance.ts";
 import { findProjectByUuid, insertMember } from "../../src/store/projects.ts";
 import { inTransaction } from "../../src/store/transaction.ts";

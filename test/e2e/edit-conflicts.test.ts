@@ -1,9 +1,9 @@
 // Forms that two people have open, that are left, and whose check is deleted: nobody's text is lost without a word.
 import type { Locator } from "playwright-core";
 import { expect, test } from "vitest";
-import type { ChannelsPage } from "../../src/contract/web/channels.ts";
-import type { CheckPage } from "../../src/contract/web/checks.ts";
-import type { ProjectSettings } from "../../src/contract/web/projects.ts";
+import type { ChannelsPage } from "../../src/contract/api/channels.ts";
+import type { CheckPage } from "../../src/contract/api/checks.ts";
+import type { ProjectSettings } from "../../src/contract/api/projects.ts";
 import { accessibilityTrouble } from "../support/browser.ts";
 import { button, expectGone, expectSeen, expectSoon, notice, openRoom, type Room } from "./at-the-screen.ts";
 import { useSite } from "./use-site.ts";

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { createTransport } from "nodemailer";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import type { CheckPage } from "../../src/contract/web/checks.ts";
+import type { CheckPage } from "../../src/contract/api/checks.ts";
 import { freePort } from "../support/ports.ts";
 import { button, expectGone, expectSeen, expectSoon, openRoom, type Room, signal } from "./at-the-screen.ts";
 import { useSite } from "./use-site.ts";

@@ -18,9 +18,9 @@ import {
 import { readIfMatch, readPage } from "../../src/contract/channels.ts";
 import { checkBodySchema, readCheckRequest } from "../../src/contract/check.ts";
 import { VERSIONS } from "../../src/contract/versions.ts";
-import { naturalKey } from "../../src/contract/web/check-row.ts";
-import { CheckChange } from "../../src/contract/web/checks.ts";
-import { validateBody } from "../../src/contract/web/validate.ts";
+import { naturalKey } from "../../src/contract/api/check-row.ts";
+import { CheckChange } from "../../src/contract/api/checks.ts";
+import { validateBody } from "../../src/contract/api/validate.ts";
 import { badgeLabel, parseSignatureSegment, tagsOfSegment } from "../../src/core/badge.ts";
 import { resolveChannels } from "../../src/core/channel.ts";
 import { DEFAULT_SETTINGS, isCheckWanted, readFlipFilter, readListFilter } from "../../src/core/check.ts";

@@ -34,7 +34,7 @@ const BROWSER_PACKAGES: readonly string[] = [
 const INWARD = [
   "core",
   "lib",
-  "contract/web",
+  "contract/api",
   "contract",
   "store",
   "intake",
@@ -73,8 +73,8 @@ export const ROOMS: readonly Room[] = [
     why: "Code that refers to checks or pings belongs in a domain folder.",
   },
   {
-    name: "contract/web",
-    owns: /^src\/contract\/web\//,
+    name: "contract/api",
+    owns: /^src\/contract\/api\//,
     holds: "types and schemas shared by the browser and the dashboard server",
     rooms: ["core", "contract"],
     packages: ["typebox"],
@@ -209,7 +209,7 @@ export const ROOMS: readonly Room[] = [
     name: "web",
     owns: /^web\//,
     holds: "the dashboard in the browser",
-    rooms: ["contract/web"],
+    rooms: ["contract/api"],
     packages: BROWSER_PACKAGES,
     node: "none",
     why: "The browser contains no domain rules. It shows what the server returns and sends requests.",

@@ -1,6 +1,6 @@
 // Every page that there is, with addresses that lead to something: those of the browser's router, and those that the
 // server draws by itself. Tests, pictures and the look at accessibility all walk this list.
-import { PAGE_PATHS } from "../../src/contract/web/boot.ts";
+import { PAGE_PATHS } from "../../src/contract/api/boot.ts";
 
 /** What a page is of. */
 export type PageSubjects = { project: string; check: string; run: number };

@@ -6,7 +6,7 @@ import type {
   ChannelsPage,
   CreatedChannel,
   DeliveriesPage,
-} from "../../src/contract/web/channels.ts";
+} from "../../src/contract/api/channels.ts";
 import { useDashboard } from "./dashboard.ts";
 
 const stage = useDashboard({ settings: { OVERDUE_SMTP_HOST: "127.0.0.1", OVERDUE_SMTP_TLS: "none" } });

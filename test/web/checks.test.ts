@@ -1,10 +1,10 @@
 // The dashboard's checks over HTTP: lists, rows, details, and everything that can be done to one check or to many.
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import type { ChecksBoot, ProjectsBoot } from "../../src/contract/web/boot.ts";
-import type { CreatedChannel } from "../../src/contract/web/channels.ts";
-import type { CheckRow, DeletedRow, RowDetail, RowsPage } from "../../src/contract/web/check-row.ts";
-import type { BulkAnswer, CheckPage } from "../../src/contract/web/checks.ts";
+import type { ChecksBoot, ProjectsBoot } from "../../src/contract/api/boot.ts";
+import type { CreatedChannel } from "../../src/contract/api/channels.ts";
+import type { CheckRow, DeletedRow, RowDetail, RowsPage } from "../../src/contract/api/check-row.ts";
+import type { BulkAnswer, CheckPage } from "../../src/contract/api/checks.ts";
 import { useDashboard } from "./dashboard.ts";
 import { checkPath, ownerChecks } from "./owner-checks.ts";
 

@@ -2,8 +2,8 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import type { RowsPage } from "../../src/contract/web/check-row.ts";
-import type { CrontabChecks, FoundJobs } from "../../src/contract/web/checks.ts";
+import type { RowsPage } from "../../src/contract/api/check-row.ts";
+import type { CrontabChecks, FoundJobs } from "../../src/contract/api/checks.ts";
 import { useDashboard } from "./dashboard.ts";
 
 const at = useDashboard({ roles: ["web", "ping"] });

@@ -1,9 +1,9 @@
 // Somebody with a project of their own names what belongs to others: in the path behind their own project, and in what
 // they send. Nothing of it is found, and nothing of it is changed. The first name in a path is tried by the matrix.
 import { beforeAll, describe, expect, test } from "vitest";
-import type { AccountPage } from "../../src/contract/web/account.ts";
-import type { CheckRow } from "../../src/contract/web/check-row.ts";
-import type { BulkAnswer } from "../../src/contract/web/checks.ts";
+import type { AccountPage } from "../../src/contract/api/account.ts";
+import type { CheckRow } from "../../src/contract/api/check-row.ts";
+import type { BulkAnswer } from "../../src/contract/api/checks.ts";
 import { uniqueKey } from "../../src/core/identity.ts";
 import { sha1Hex } from "../../src/lib/secrets.ts";
 import { openSession } from "../../src/operations/sessions.ts";

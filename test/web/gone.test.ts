@@ -1,7 +1,7 @@
 // How a check has left its project, as the page is told that still shows it: who did what and when, and whether it can
 // be taken back; and what nobody is told.
 import { expect, test } from "vitest";
-import type { CheckRow, GoneCheck } from "../../src/contract/web/check-row.ts";
+import type { CheckRow, GoneCheck } from "../../src/contract/api/check-row.ts";
 import { useDashboard } from "./dashboard.ts";
 
 const at = useDashboard({ roles: ["web", "api"] });

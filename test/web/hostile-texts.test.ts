@@ -1,7 +1,7 @@
 // Texts that would be markup, a header or a secret: in every page and every answer, as its reader gets it.
 import { beforeAll, describe, expect, test } from "vitest";
-import type { CheckRow } from "../../src/contract/web/check-row.ts";
-import type { KeyMade } from "../../src/contract/web/projects.ts";
+import type { CheckRow } from "../../src/contract/api/check-row.ts";
+import type { KeyMade } from "../../src/contract/api/projects.ts";
 import type { WebRoute } from "../../src/services/web/route.ts";
 import { WEB_ROUTES } from "../../src/services/web/routes.ts";
 import type { Reply } from "../api/cast.ts";

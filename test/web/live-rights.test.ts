@@ -1,7 +1,7 @@
 // Who is let out while watching: the stream of a project ends at once, and nothing that happens afterwards is told.
 import { request } from "node:http";
 import { afterEach, describe, expect, test } from "vitest";
-import type { AccountPage } from "../../src/contract/web/account.ts";
+import type { AccountPage } from "../../src/contract/api/account.ts";
 import { openSession } from "../../src/operations/sessions.ts";
 import type { Account } from "../../src/store/accounts.ts";
 import { inTransaction } from "../../src/store/transaction.ts";

@@ -1,9 +1,9 @@
 // The stream of a project's page over a real connection: what is told, how it resumes, and who is turned away.
 import { request } from "node:http";
 import { afterEach, describe, expect, test } from "vitest";
-import type { ChecksBoot } from "../../src/contract/web/boot.ts";
-import type { CheckRow } from "../../src/contract/web/check-row.ts";
-import type { ChangesPage, DownEvent, FlipEvent, RowsEvent } from "../../src/contract/web/live.ts";
+import type { ChecksBoot } from "../../src/contract/api/boot.ts";
+import type { CheckRow } from "../../src/contract/api/check-row.ts";
+import type { ChangesPage, DownEvent, FlipEvent, RowsEvent } from "../../src/contract/api/live.ts";
 import { LiveHub, STREAMS_PER_ACCOUNT_MAX } from "../../src/services/web/live-hub.ts";
 import { readSnapshot } from "../../src/store/check-lists.ts";
 import type { Db, Statement } from "../../src/store/db.ts";

@@ -1,6 +1,6 @@
 // Projects with more tags than anybody could look at: what is made of them is bounded.
 import { beforeAll, expect, test } from "vitest";
-import type { BadgesPage } from "../../src/contract/web/checks.ts";
+import type { BadgesPage } from "../../src/contract/api/checks.ts";
 import { useDashboard } from "./dashboard.ts";
 import { fillProject } from "./ten-thousand.ts";
 

@@ -1,6 +1,6 @@
 // Checks of the owner's project, made and read as a browser does.
 import { expect } from "vitest";
-import type { CheckRow, RowsPage } from "../../src/contract/web/check-row.ts";
+import type { CheckRow, RowsPage } from "../../src/contract/api/check-row.ts";
 import type { Dashboard } from "./dashboard.ts";
 
 export const checkPath = (row: { id: string }) => `/web/api/checks/${row.id}`;

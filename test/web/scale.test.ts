@@ -2,9 +2,9 @@
 import pg from "pg";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { build } from "../../scripts/build.ts";
-import type { ChecksBoot } from "../../src/contract/web/boot.ts";
-import { drawnAt, type RowsPage } from "../../src/contract/web/check-row.ts";
-import type { EventsPage } from "../../src/contract/web/history.ts";
+import type { ChecksBoot } from "../../src/contract/api/boot.ts";
+import { drawnAt, type RowsPage } from "../../src/contract/api/check-row.ts";
+import type { EventsPage } from "../../src/contract/api/history.ts";
 import { useDashboard } from "./dashboard.ts";
 import { fillProject } from "./ten-thousand.ts";
 

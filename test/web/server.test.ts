@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Boot, PAGE_PATHS } from "../../src/contract/web/boot.ts";
+import { type Boot, PAGE_PATHS } from "../../src/contract/api/boot.ts";
 import { uniqueKey } from "../../src/core/identity.ts";
 import { sha1Hex } from "../../src/lib/secrets.ts";
 import { folderAssets } from "../../src/services/web/assets.ts";

@@ -8,7 +8,7 @@ import type {
   MailTest,
   SetUp,
   Waiting,
-} from "../../src/contract/web/setup.ts";
+} from "../../src/contract/api/setup.ts";
 import { testAddress } from "../../src/services/web/setup.ts";
 import { startSmtp } from "../receivers/smtp.ts";
 import { freePort } from "../support/ports.ts";

@@ -7,16 +7,16 @@ import type {
   SinceAway,
   StateCounts,
   TagCount,
-} from "../../src/contract/web/boot.ts";
+} from "../../src/contract/api/boot.ts";
 import {
   type CheckRow,
   naturalKey,
   type RowDetail,
   type RowsPage,
   type SilentChecks,
-} from "../../src/contract/web/check-row.ts";
-import { DETAIL_ROWS_MAX, ROWS_PAGE_MAX } from "../../src/contract/web/limits.ts";
-import type { DownEvent, FlipEvent, ReceivingEvent, RowsEvent } from "../../src/contract/web/live.ts";
+} from "../../src/contract/api/check-row.ts";
+import { DETAIL_ROWS_MAX, ROWS_PAGE_MAX } from "../../src/contract/api/limits.ts";
+import type { DownEvent, FlipEvent, ReceivingEvent, RowsEvent } from "../../src/contract/api/live.ts";
 import { ApiError, get } from "../api.ts";
 import { takeBootPage } from "../boot.ts";
 import { type LiveEvent, type LiveState, NO_ACCESS_STATUSES } from "./live-stream.ts";

@@ -1,6 +1,6 @@
 // A thousand flips of one moment are one call, those of the next moment another, and nobody is called who has left.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { FlipEvent } from "../../src/contract/web/live.ts";
+import type { FlipEvent } from "../../src/contract/api/live.ts";
 import { onFlips } from "./flips.tsx";
 
 const listeners = vi.hoisted(() => new Set<(flip: unknown) => void>());

@@ -1,7 +1,7 @@
 // Collects flips that arrive together and announces them to screen readers. A thousand checks may change at once.
 import { useEffect, useState } from "react";
-import type { FlipEvent } from "../../src/contract/web/live.ts";
-import { checkName } from "../../src/contract/web/words.ts";
+import type { FlipEvent } from "../../src/contract/api/live.ts";
+import { checkName } from "../../src/contract/api/words.ts";
 import { checksWords } from "../words/checks.ts";
 import { onFlip } from "./checks-store.ts";
 

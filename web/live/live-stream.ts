@@ -1,7 +1,7 @@
 // The event stream of a project: server-sent events, or polling if a proxy buffers them. Runs in the shared worker or
 // in the page.
 
-import { type ChangesPage, HERE_EVENT, LIVE_EVENTS, type ReloadEvent } from "../../src/contract/web/live.ts";
+import { type ChangesPage, HERE_EVENT, LIVE_EVENTS, type ReloadEvent } from "../../src/contract/api/live.ts";
 
 export type LiveState = "live" | "reconnecting" | "polling";
 export type LiveEvent = { name: string; data: string };

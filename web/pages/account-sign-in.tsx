@@ -8,8 +8,8 @@ import type {
   PasskeyRow,
   RecoveryCodes,
   TotpSetUp,
-} from "../../src/contract/web/account.ts";
-import { FIELD_LENGTHS } from "../../src/contract/web/limits.ts";
+} from "../../src/contract/api/account.ts";
+import { FIELD_LENGTHS } from "../../src/contract/api/limits.ts";
 import { ApiError, errorText, send } from "../api.ts";
 import { boot } from "../boot.ts";
 import { AddressDialog, Confirm, ConfirmButton } from "../parts/dialogs.tsx";

@@ -9,8 +9,8 @@ import type {
   SessionRow,
   SignInRow,
   ThemeName,
-} from "../../src/contract/web/account.ts";
-import { FIELD_LENGTHS } from "../../src/contract/web/limits.ts";
+} from "../../src/contract/api/account.ts";
+import { FIELD_LENGTHS } from "../../src/contract/api/limits.ts";
 import { errorText, send } from "../api.ts";
 import { browserZone, showDensity, shownDensity, showTheme, siteUrl, useTheme } from "../boot.ts";
 import { pageHref, usePageTitle } from "../page-location.ts";

@@ -1,6 +1,6 @@
 // What is said of each part, drawn as the server judged it, and that the diagnostics give nothing away.
 import { describe, expect, test } from "vitest";
-import type { AdminState } from "../../src/contract/web/admin.ts";
+import type { AdminState } from "../../src/contract/api/admin.ts";
 import { diagnosticsOf, factsOf } from "./admin.tsx";
 
 const NOW = 1_800_000_000_000;

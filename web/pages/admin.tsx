@@ -11,8 +11,8 @@ import type {
   AdminState,
   KeptBound,
   QuarantineRetried,
-} from "../../src/contract/web/admin.ts";
-import { formatCount } from "../../src/contract/web/words.ts";
+} from "../../src/contract/api/admin.ts";
+import { formatCount } from "../../src/contract/api/words.ts";
 import { errorText, get, send } from "../api.ts";
 import { pageHref, usePageTitle } from "../page-location.ts";
 import { AuditLog } from "../parts/audit-log.tsx";

@@ -1,6 +1,6 @@
 // From what is stored to the form and back.
 import { expect, test } from "vitest";
-import type { ChannelCard, KindField } from "../../src/contract/web/channels.ts";
+import type { ChannelCard, KindField } from "../../src/contract/api/channels.ts";
 import { configOf, type FormValues, mistakeOf, typedAddresses, valuesOf } from "./channel-form.tsx";
 
 function field(name: string, given: Partial<KindField>): KindField {

@@ -1,7 +1,7 @@
 // The form of a channel, built from the fields of its kind. The server validates; its message is shown at the field.
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useEffect, useState } from "react";
-import type { EditConflict } from "../../src/contract/web/boot.ts";
+import type { EditConflict } from "../../src/contract/api/boot.ts";
 import type {
   ChannelCard,
   ConfigWarning,
@@ -9,9 +9,9 @@ import type {
   CreatedChannel,
   KindCard,
   KindField,
-} from "../../src/contract/web/channels.ts";
-import { FIELD_LENGTHS } from "../../src/contract/web/limits.ts";
-import { channelName } from "../../src/contract/web/words.ts";
+} from "../../src/contract/api/channels.ts";
+import { FIELD_LENGTHS } from "../../src/contract/api/limits.ts";
+import { channelName } from "../../src/contract/api/words.ts";
 import { ApiError, errorText, send } from "../api.ts";
 import { Conflict } from "../parts/conflict.tsx";
 import { useDebounced } from "../parts/hooks.ts";

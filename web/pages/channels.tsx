@@ -10,9 +10,9 @@ import type {
   DeliveriesPage,
   DeliveryRow,
   KindCard,
-} from "../../src/contract/web/channels.ts";
-import type { CheckRow } from "../../src/contract/web/check-row.ts";
-import { channelName, checkName } from "../../src/contract/web/words.ts";
+} from "../../src/contract/api/channels.ts";
+import type { CheckRow } from "../../src/contract/api/check-row.ts";
+import { channelName, checkName } from "../../src/contract/api/words.ts";
 import { get, send } from "../api.ts";
 import { mayIn } from "../boot.ts";
 import { checksStore, nameKey, searchText, useAllRows } from "../live/checks-store.ts";

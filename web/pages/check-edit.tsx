@@ -2,10 +2,10 @@
 // history.
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useEffect, useId, useState } from "react";
-import type { CheckRow } from "../../src/contract/web/check-row.ts";
-import type { CheckPage } from "../../src/contract/web/checks.ts";
-import type { Replay, ReplayedAlert, ScheduleRequest } from "../../src/contract/web/history.ts";
-import { checkName } from "../../src/contract/web/words.ts";
+import type { CheckRow } from "../../src/contract/api/check-row.ts";
+import type { CheckPage } from "../../src/contract/api/checks.ts";
+import type { Replay, ReplayedAlert, ScheduleRequest } from "../../src/contract/api/history.ts";
+import { checkName } from "../../src/contract/api/words.ts";
 import { ApiError, checkKey, errorText, isNotFound, refreshCheck, send } from "../api.ts";
 import { boot } from "../boot.ts";
 import { Conflict } from "../parts/conflict.tsx";

@@ -1,9 +1,9 @@
 // Shown when the check was deleted or moved while its page was open: who did it, and how to restore it.
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState, useSyncExternalStore } from "react";
-import type { CheckRow, GoneCheck } from "../../src/contract/web/check-row.ts";
-import type { CheckPage } from "../../src/contract/web/checks.ts";
-import { checkName } from "../../src/contract/web/words.ts";
+import type { CheckRow, GoneCheck } from "../../src/contract/api/check-row.ts";
+import type { CheckPage } from "../../src/contract/api/checks.ts";
+import { checkName } from "../../src/contract/api/words.ts";
 import { get, refreshCheck, send } from "../api.ts";
 import { boot, otherProjects, readerZone } from "../boot.ts";
 import { checksStore } from "../live/checks-store.ts";

@@ -8,8 +8,8 @@ import {
 } from "@tanstack/react-query";
 import { type PointerEvent, useState } from "react";
 import { Link, useLocation } from "wouter";
-import type { DrawnState } from "../../src/contract/web/check-row.ts";
-import type { CheckPage, DayMark, MonthDowntime, UsualDuration } from "../../src/contract/web/checks.ts";
+import type { DrawnState } from "../../src/contract/api/check-row.ts";
+import type { CheckPage, DayMark, MonthDowntime, UsualDuration } from "../../src/contract/api/checks.ts";
 import type {
   Durations as Figures,
   EventRow,
@@ -17,8 +17,8 @@ import type {
   RunRow,
   RunsPage,
   SignalWord,
-} from "../../src/contract/web/history.ts";
-import { eventSentence, formatCount } from "../../src/contract/web/words.ts";
+} from "../../src/contract/api/history.ts";
+import { eventSentence, formatCount } from "../../src/contract/api/words.ts";
 import { checkKey, get } from "../api.ts";
 import { readerZone } from "../boot.ts";
 import { useMinute } from "../live/clock.ts";

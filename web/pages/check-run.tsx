@@ -2,9 +2,9 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { type ReactNode, useDeferredValue, useEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
-import type { DrawnState } from "../../src/contract/web/check-row.ts";
-import type { CheckPage, UsualDuration } from "../../src/contract/web/checks.ts";
-import type { DiffLine, Run, RunBody } from "../../src/contract/web/history.ts";
+import type { DrawnState } from "../../src/contract/api/check-row.ts";
+import type { CheckPage, UsualDuration } from "../../src/contract/api/checks.ts";
+import type { DiffLine, Run, RunBody } from "../../src/contract/api/history.ts";
 import { apiUrl, checkKey, get } from "../api.ts";
 import { readerZone } from "../boot.ts";
 import { useMinute } from "../live/clock.ts";

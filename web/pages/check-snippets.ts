@@ -1,6 +1,6 @@
 // Snippets: lines to put into a job so that it sends pings. A test runs each of them if its interpreter is installed.
-import type { CheckPage } from "../../src/contract/web/checks.ts";
-import { curlLine } from "../../src/contract/web/words.ts";
+import type { CheckPage } from "../../src/contract/api/checks.ts";
+import { curlLine } from "../../src/contract/api/words.ts";
 
 /** What the lines are filled in with. */
 export type Facts = {

@@ -1,9 +1,9 @@
 // The timeline of a check, to scale, and the explanation of its last alert.
 import { Link } from "wouter";
-import { type CheckRow, drawnAt } from "../../src/contract/web/check-row.ts";
-import type { CheckPage } from "../../src/contract/web/checks.ts";
-import type { Explanation, ExplanationStep, RunRow } from "../../src/contract/web/history.ts";
-import { checkName } from "../../src/contract/web/words.ts";
+import { type CheckRow, drawnAt } from "../../src/contract/api/check-row.ts";
+import type { CheckPage } from "../../src/contract/api/checks.ts";
+import type { Explanation, ExplanationStep, RunRow } from "../../src/contract/api/history.ts";
+import { checkName } from "../../src/contract/api/words.ts";
 import { readerZone } from "../boot.ts";
 import { useMinute, useNow } from "../live/clock.ts";
 import { pageHref } from "../page-location.ts";

@@ -1,7 +1,7 @@
 // Many checks at once: in portions, with a way back for what was changed, also when it broke off.
 import { expect, test } from "vitest";
-import type { BulkAnswer, BulkRequest } from "../../src/contract/web/checks.ts";
-import { BULK_CHECKS_MAX } from "../../src/contract/web/limits.ts";
+import type { BulkAnswer, BulkRequest } from "../../src/contract/api/checks.ts";
+import { BULK_CHECKS_MAX } from "../../src/contract/api/limits.ts";
 import { runInBulk } from "./checks-actions.ts";
 
 const ids = Array.from({ length: BULK_CHECKS_MAX + 500 }, (_, n) => `check ${n}`);

@@ -1,8 +1,8 @@
 // Actions on one or many checks: send the request, show a message, offer undo. Rows change after the response.
-import type { CheckRow } from "../../src/contract/web/check-row.ts";
-import type { BulkAnswer, BulkRequest } from "../../src/contract/web/checks.ts";
-import { BULK_CHECKS_MAX } from "../../src/contract/web/limits.ts";
-import { checkName, listNames } from "../../src/contract/web/words.ts";
+import type { CheckRow } from "../../src/contract/api/check-row.ts";
+import type { BulkAnswer, BulkRequest } from "../../src/contract/api/checks.ts";
+import { BULK_CHECKS_MAX } from "../../src/contract/api/limits.ts";
+import { checkName, listNames } from "../../src/contract/api/words.ts";
 import { send } from "../api.ts";
 import { boot } from "../boot.ts";
 import { copyText } from "../ui/copy.tsx";

@@ -2,14 +2,14 @@
 import "./checks-crontab.css";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import type { CheckRow } from "../../src/contract/web/check-row.ts";
+import type { CheckRow } from "../../src/contract/api/check-row.ts";
 import type {
   CrontabChecks,
   CrontabChecksRequest,
   CrontabRequest,
   FoundJob,
   FoundJobs,
-} from "../../src/contract/web/checks.ts";
+} from "../../src/contract/api/checks.ts";
 import { errorText, send } from "../api.ts";
 import { readerZone } from "../boot.ts";
 import { useMinute } from "../live/clock.ts";

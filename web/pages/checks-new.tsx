@@ -1,10 +1,10 @@
 // The form for a new check; only the name is required.
 import { type FormEvent, useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
-import type { CheckRow } from "../../src/contract/web/check-row.ts";
-import type { CheckChange } from "../../src/contract/web/checks.ts";
-import type { ScheduleRequest } from "../../src/contract/web/history.ts";
-import { checkName } from "../../src/contract/web/words.ts";
+import type { CheckRow } from "../../src/contract/api/check-row.ts";
+import type { CheckChange } from "../../src/contract/api/checks.ts";
+import type { ScheduleRequest } from "../../src/contract/api/history.ts";
+import { checkName } from "../../src/contract/api/words.ts";
 import { ApiError, errorText, send } from "../api.ts";
 import { readerZone } from "../boot.ts";
 import { useMinute } from "../live/clock.ts";

@@ -1,7 +1,7 @@
 // Schedules of many checks: in portions, and taken back to what each of them had.
 import { expect, test } from "vitest";
-import type { ScheduleGroup, SchedulesRequest } from "../../src/contract/web/checks.ts";
-import { BULK_CHECKS_MAX } from "../../src/contract/web/limits.ts";
+import type { ScheduleGroup, SchedulesRequest } from "../../src/contract/api/checks.ts";
+import { BULK_CHECKS_MAX } from "../../src/contract/api/limits.ts";
 import { portionsOf, setSchedules } from "./checks-schedule.tsx";
 
 const when = (schedule: string): ScheduleGroup["when"] => ({

@@ -1,14 +1,14 @@
 // One schedule for all selected checks. It starts with the schedule of the first. Loaded on demand.
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useId, useState } from "react";
-import type { CheckRow } from "../../src/contract/web/check-row.ts";
+import type { CheckRow } from "../../src/contract/api/check-row.ts";
 import type {
   CheckPage,
   ScheduleGroup,
   SchedulesAnswer,
   SchedulesRequest,
-} from "../../src/contract/web/checks.ts";
-import { BULK_CHECKS_MAX } from "../../src/contract/web/limits.ts";
+} from "../../src/contract/api/checks.ts";
+import { BULK_CHECKS_MAX } from "../../src/contract/api/limits.ts";
 import { ApiError, checkKey, errorText, get, send } from "../api.ts";
 import { Conflict } from "../parts/conflict.tsx";
 import {

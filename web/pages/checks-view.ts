@@ -13,7 +13,7 @@ import {
   SHOWN_STATES,
   type ShownState,
   stateAt,
-} from "../../src/contract/web/check-row.ts";
+} from "../../src/contract/api/check-row.ts";
 import { type ChecksSnapshot, nameKey, searchText } from "../live/checks-store.ts";
 import { serverNow } from "../live/clock.ts";
 import { nextLateAt } from "../ui/marks.tsx";

@@ -14,9 +14,9 @@ import {
   useSyncExternalStore,
 } from "react";
 import { Link, useLocation } from "wouter";
-import type { ProjectHead } from "../../src/contract/web/boot.ts";
-import type { ChannelsPage } from "../../src/contract/web/channels.ts";
-import type { CheckRow, DeletedRow, SilentChecks } from "../../src/contract/web/check-row.ts";
+import type { ProjectHead } from "../../src/contract/api/boot.ts";
+import type { ChannelsPage } from "../../src/contract/api/channels.ts";
+import type { CheckRow, DeletedRow, SilentChecks } from "../../src/contract/api/check-row.ts";
 import {
   channelName,
   checkName,
@@ -25,7 +25,7 @@ import {
   SILENT_WORDS,
   silentAction,
   STATE_WORDS,
-} from "../../src/contract/web/words.ts";
+} from "../../src/contract/api/words.ts";
 import { get } from "../api.ts";
 import { otherProjects } from "../boot.ts";
 import { type ChecksSnapshot, checksStore } from "../live/checks-store.ts";

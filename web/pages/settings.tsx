@@ -4,7 +4,7 @@ import "./settings.css";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useSearchParams } from "wouter";
-import { FIELD_LENGTHS } from "../../src/contract/web/limits.ts";
+import { FIELD_LENGTHS } from "../../src/contract/api/limits.ts";
 import type {
   InvitationBody,
   InvitationMade,
@@ -15,7 +15,7 @@ import type {
   MemberRow,
   ProjectSettings,
   RoleName,
-} from "../../src/contract/web/projects.ts";
+} from "../../src/contract/api/projects.ts";
 import { ApiError, errorText, get, send } from "../api.ts";
 import { boot, siteUrl } from "../boot.ts";
 import { pageHref, type PageProps, renameShown, usePageTitle } from "../page-location.ts";

@@ -1,6 +1,6 @@
 // The account, fetched once for the page; every change returns it. Some dialogs require re-authentication first.
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { AccountPage } from "../../src/contract/web/account.ts";
+import type { AccountPage } from "../../src/contract/api/account.ts";
 import { get, leaveForReauthentication, send } from "../api.ts";
 import { serverNow } from "../live/clock.ts";
 import { useOpen } from "../parts/hooks.ts";

@@ -1,9 +1,9 @@
 // The data of the check page. It is refetched when the event stream reports a change, at a limited rate.
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState, useSyncExternalStore } from "react";
-import type { CheckRow } from "../../src/contract/web/check-row.ts";
-import type { CheckPage } from "../../src/contract/web/checks.ts";
-import type { Durations, Explanation, RunsPage } from "../../src/contract/web/history.ts";
+import type { CheckRow } from "../../src/contract/api/check-row.ts";
+import type { CheckPage } from "../../src/contract/api/checks.ts";
+import type { Durations, Explanation, RunsPage } from "../../src/contract/api/history.ts";
 import { checkKey, get, refreshCheck } from "../api.ts";
 import { takeBootPage } from "../boot.ts";
 import { checksStore } from "../live/checks-store.ts";

@@ -3,9 +3,9 @@ import "./welcome.css";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { Link } from "wouter";
-import type { ChecksBoot, ProjectHead } from "../../src/contract/web/boot.ts";
-import type { ChannelsPage, CreatedChannel } from "../../src/contract/web/channels.ts";
-import type { CheckRow } from "../../src/contract/web/check-row.ts";
+import type { ChecksBoot, ProjectHead } from "../../src/contract/api/boot.ts";
+import type { ChannelsPage, CreatedChannel } from "../../src/contract/api/channels.ts";
+import type { CheckRow } from "../../src/contract/api/check-row.ts";
 import type {
   AddressReport,
   AddressTest,
@@ -13,8 +13,8 @@ import type {
   MailTest,
   Problem,
   SetUp,
-} from "../../src/contract/web/setup.ts";
-import { channelName, checkName } from "../../src/contract/web/words.ts";
+} from "../../src/contract/api/setup.ts";
+import { channelName, checkName } from "../../src/contract/api/words.ts";
 import { errorText, get, send } from "../api.ts";
 import { boot } from "../boot.ts";
 import { pageHref, useCurrentProject, usePageTitle } from "../page-location.ts";

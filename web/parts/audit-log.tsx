@@ -1,8 +1,8 @@
 // The audit log of a project or of the server, newest first.
 import "./audit-log.css";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { FIELD_NAMES } from "../../src/contract/web/field-names.ts";
-import type { AuditPage, AuditRow } from "../../src/contract/web/projects.ts";
+import { FIELD_NAMES } from "../../src/contract/api/field-names.ts";
+import type { AuditPage, AuditRow } from "../../src/contract/api/projects.ts";
 import { get } from "../api.ts";
 import { Button } from "../ui/button.tsx";
 import { Empty, Failed, Loading } from "../ui/page-state.tsx";

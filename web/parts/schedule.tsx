@@ -2,7 +2,7 @@
 import "./schedule.css";
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, type RefObject, useEffect, useRef, useState } from "react";
-import type { SchedulePreview, ScheduleRequest } from "../../src/contract/web/history.ts";
+import type { SchedulePreview, ScheduleRequest } from "../../src/contract/api/history.ts";
 import { ApiError, errorText, send } from "../api.ts";
 import { readerZone } from "../boot.ts";
 import { useMinute } from "../live/clock.ts";

@@ -1,8 +1,8 @@
 // Two lines about the past: what has changed since the user's last visit, and the newest monitoring gap.
 import { useState } from "react";
 import { Link } from "wouter";
-import { hasNews, type MonitoringGap, type SinceAway } from "../../src/contract/web/boot.ts";
-import { checkName } from "../../src/contract/web/words.ts";
+import { hasNews, type MonitoringGap, type SinceAway } from "../../src/contract/api/boot.ts";
+import { checkName } from "../../src/contract/api/words.ts";
 import { readerZone } from "../boot.ts";
 import { useMinute } from "../live/clock.ts";
 import { pageHref } from "../page-location.ts";

@@ -2,7 +2,7 @@
 import "./waiting.css";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import type { Arrival, NearMiss, Waiting } from "../../src/contract/web/setup.ts";
+import type { Arrival, NearMiss, Waiting } from "../../src/contract/api/setup.ts";
 import { get } from "../api.ts";
 import { serverNow, useNow } from "../live/clock.ts";
 import { pageHref } from "../page-location.ts";

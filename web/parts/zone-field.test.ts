@@ -1,6 +1,6 @@
 // Which time zones are found by what somebody types.
 import { expect, test } from "vitest";
-import type { Zones } from "../../src/contract/web/history.ts";
+import type { Zones } from "../../src/contract/api/history.ts";
 import { searchZones, spelledZone } from "./zone-field.tsx";
 
 const ZONES: Zones = {

@@ -2,7 +2,7 @@
 import "./zone-field.css";
 import { useQuery } from "@tanstack/react-query";
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
-import type { Zones } from "../../src/contract/web/history.ts";
+import type { Zones } from "../../src/contract/api/history.ts";
 import { get } from "../api.ts";
 import { Field } from "../ui/field.tsx";
 import { plural } from "../words/format.ts";

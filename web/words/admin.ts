@@ -1,6 +1,6 @@
 // Texts of the server admin page.
-import type { KeptName } from "../../src/contract/web/admin.ts";
-import { formatCount } from "../../src/contract/web/words.ts";
+import type { KeptName } from "../../src/contract/api/admin.ts";
+import { formatCount } from "../../src/contract/api/words.ts";
 import { plural } from "./format.ts";
 
 const processes = (count: number) => plural(count, "process", "processes");

@@ -1,6 +1,6 @@
 // Names of settings as people read them.
 import { expect, test } from "vitest";
-import type { DeliveryRow } from "../../src/contract/web/channels.ts";
+import type { DeliveryRow } from "../../src/contract/api/channels.ts";
 import { deliveryWhat, fieldLabel } from "./channels.ts";
 
 test.each([

@@ -1,6 +1,6 @@
 // Texts of the channels page.
-import type { ChannelCard, DeliveryRow } from "../../src/contract/web/channels.ts";
-import { formatCount } from "../../src/contract/web/words.ts";
+import type { ChannelCard, DeliveryRow } from "../../src/contract/api/channels.ts";
+import { formatCount } from "../../src/contract/api/words.ts";
 import { plural } from "./format.ts";
 
 export const channelsWords = {

@@ -1,6 +1,6 @@
 // The steps of an explanation as sentences.
 import { expect, test } from "vitest";
-import type { Explanation, ExplanationStep } from "../../src/contract/web/history.ts";
+import type { Explanation, ExplanationStep } from "../../src/contract/api/history.ts";
 import {
   firstDeliveryMs,
   formatOffset,

@@ -1,6 +1,6 @@
 // Who is named for a check that has left, and in which words.
 import { expect, test } from "vitest";
-import type { GoneCheck } from "../../src/contract/web/check-row.ts";
+import type { GoneCheck } from "../../src/contract/api/check-row.ts";
 import { goneSentence } from "./check.ts";
 
 const BY: readonly [GoneCheck["by"], string][] = [

@@ -1,6 +1,6 @@
 // The sentence on top of a check's page, state by state.
 import { describe, expect, test } from "vitest";
-import type { CheckRow } from "../../src/contract/web/check-row.ts";
+import type { CheckRow } from "../../src/contract/api/check-row.ts";
 import { expectationOf, insideSentence, type SummaryFacts } from "./check.ts";
 
 const NOW = Date.UTC(2026, 10, 15, 4, 1);

@@ -1,8 +1,8 @@
 // Texts of the check page.
-import { type CheckRow, drawnAt, type DrawnState, type GoneCheck } from "../../src/contract/web/check-row.ts";
-import type { CheckPage } from "../../src/contract/web/checks.ts";
-import type { Explanation, ExplanationStep, Run, RunRow } from "../../src/contract/web/history.ts";
-import { formatCount } from "../../src/contract/web/words.ts";
+import { type CheckRow, drawnAt, type DrawnState, type GoneCheck } from "../../src/contract/api/check-row.ts";
+import type { CheckPage } from "../../src/contract/api/checks.ts";
+import type { Explanation, ExplanationStep, Run, RunRow } from "../../src/contract/api/history.ts";
+import { formatCount } from "../../src/contract/api/words.ts";
 import { reasonText, statusText } from "./channels.ts";
 import {
   formatAgo,

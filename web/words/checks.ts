@@ -1,5 +1,5 @@
 // Texts of the checks page, and texts about checks that other pages share.
-import { formatCount, LIST_WORDS } from "../../src/contract/web/words.ts";
+import { formatCount, LIST_WORDS } from "../../src/contract/api/words.ts";
 import { plural } from "./format.ts";
 
 export const checksWords = {

@@ -1,6 +1,6 @@
 // Texts of the setup page.
-import type { Arrival } from "../../src/contract/web/setup.ts";
-import { listNames } from "../../src/contract/web/words.ts";
+import type { Arrival } from "../../src/contract/api/setup.ts";
+import { listNames } from "../../src/contract/api/words.ts";
 import { formatDuration } from "./format.ts";
 
 export const welcomeWords = {

@@ -13,7 +13,7 @@ import { ownDocument } from "../../contract/own-openapi.ts";
 import { OWN_API_PATH } from "../../contract/own-routes.ts";
 import { apiBase, type PublicUrls } from "../../contract/urls.ts";
 import { VERSIONS } from "../../contract/versions.ts";
-import { type Theme, THEME_COOKIE } from "../../contract/web/boot.ts";
+import { type Theme, THEME_COOKIE } from "../../contract/api/boot.ts";
 import type { Dialect } from "../../core/access.ts";
 import { ERROR_TEXT } from "../../core/errors.ts";
 import { escapeHtml, ICON_HREF, LOGO_SVG } from "../../lib/http/html.ts";

@@ -9,7 +9,7 @@ import {
   PasswordBody,
   ProfileBody,
   TotpCodeBody,
-} from "../../contract/web/account.ts";
+} from "../../contract/api/account.ts";
 import { isUuid } from "../../core/identity.ts";
 import { REAUTHENTICATE_AFTER_MS, SIGN_INS_PER_ACCOUNT_MAX } from "../../core/sign-in.ts";
 import {

@@ -6,8 +6,8 @@ import {
   type AdminKept,
   type AdminState,
   type KeptBound,
-} from "../../contract/web/admin.ts";
-import { AuditQuery } from "../../contract/web/projects.ts";
+} from "../../contract/api/admin.ts";
+import { AuditQuery } from "../../contract/api/projects.ts";
 import { invitationMethod } from "../../core/access.ts";
 import { isUuid } from "../../core/identity.ts";
 import type { Instant } from "../../core/instant.ts";

@@ -1,6 +1,6 @@
 // Badge URLs to copy. The badges are served by services/api/badges.ts.
 import { presentBadges } from "../../contract/badges.ts";
-import type { BadgesPage, CheckBadge } from "../../contract/web/checks.ts";
+import type { BadgesPage, CheckBadge } from "../../contract/api/checks.ts";
 import { badgeSignature, OVERALL_TAG } from "../../core/badge.ts";
 import { BADGE_TAGS_SHOWN_MAX } from "../../core/limits.ts";
 import { hmacSha1, sha1 } from "../../lib/secrets.ts";

@@ -12,8 +12,8 @@ import {
   type KindField,
   NewChannel,
   TypedConfig,
-} from "../../contract/web/channels.ts";
-import { ROWS_PAGE_MAX } from "../../contract/web/limits.ts";
+} from "../../contract/api/channels.ts";
+import { ROWS_PAGE_MAX } from "../../contract/api/limits.ts";
 import { GROUP, membersOf } from "../../core/channel.ts";
 import { AppError } from "../../core/errors.ts";
 import { CHANNELS_LISTED_MAX } from "../../core/limits.ts";

@@ -1,5 +1,5 @@
 // Creating, changing and deleting checks, one or many, with the same operations as the API.
-import type { EditConflict } from "../../contract/web/boot.ts";
+import type { EditConflict } from "../../contract/api/boot.ts";
 import {
   type BulkAnswer,
   BulkRequest,
@@ -8,9 +8,9 @@ import {
   type SchedulesAnswer,
   SchedulesRequest,
   TransferRequest,
-} from "../../contract/web/checks.ts";
-import type { ScheduleRequest } from "../../contract/web/history.ts";
-import { BULK_CHECKS_MAX } from "../../contract/web/limits.ts";
+} from "../../contract/api/checks.ts";
+import type { ScheduleRequest } from "../../contract/api/history.ts";
+import { BULK_CHECKS_MAX } from "../../contract/api/limits.ts";
 import { mayDo } from "../../core/access.ts";
 import type { CheckParams, CheckSettings } from "../../core/check.ts";
 import { AppError, ERROR_TEXT, FIELD_PROBLEM, fieldText } from "../../core/errors.ts";

@@ -7,8 +7,8 @@ import type {
   RowDetail,
   RunMark,
   ShownState,
-} from "../../contract/web/check-row.ts";
-import { channelName } from "../../contract/web/words.ts";
+} from "../../contract/api/check-row.ts";
+import { channelName } from "../../contract/api/words.ts";
 import { splitTags } from "../../core/identity.ts";
 import type { Instant } from "../../core/instant.ts";
 import { isLateRun, usualOf } from "../../core/run.ts";

@@ -7,7 +7,7 @@ import type {
   DayMark,
   Expectation,
   MonthDowntime,
-} from "../../contract/web/checks.ts";
+} from "../../contract/api/checks.ts";
 import {
   EventsFileQuery,
   EventsQuery,
@@ -22,8 +22,8 @@ import {
   type ScheduleRemark,
   ScheduleRequest,
   type Zones,
-} from "../../contract/web/history.ts";
-import { channelName } from "../../contract/web/words.ts";
+} from "../../contract/api/history.ts";
+import { channelName } from "../../contract/api/words.ts";
 import { mayDo, type Role } from "../../core/access.ts";
 import {
   type CheckHistory,

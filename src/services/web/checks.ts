@@ -7,7 +7,7 @@ import type {
   SinceAway,
   StateCounts,
   TagCount,
-} from "../../contract/web/boot.ts";
+} from "../../contract/api/boot.ts";
 import {
   type CheckRow,
   type DeletedRow,
@@ -16,10 +16,10 @@ import {
   type RowsPage,
   SHOWN_STATES,
   type SilentChecks,
-} from "../../contract/web/check-row.ts";
-import { DetailsQuery, RowsQuery } from "../../contract/web/checks.ts";
-import { BULK_CHECKS_MAX, DETAIL_ROWS_MAX, ROWS_PAGE_MAX } from "../../contract/web/limits.ts";
-import { channelName } from "../../contract/web/words.ts";
+} from "../../contract/api/check-row.ts";
+import { DetailsQuery, RowsQuery } from "../../contract/api/checks.ts";
+import { BULK_CHECKS_MAX, DETAIL_ROWS_MAX, ROWS_PAGE_MAX } from "../../contract/api/limits.ts";
+import { channelName } from "../../contract/api/words.ts";
 import { mayDo } from "../../core/access.ts";
 import { usableChannels } from "../../core/channel.ts";
 import { isUuid } from "../../core/identity.ts";

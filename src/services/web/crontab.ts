@@ -6,8 +6,8 @@ import {
   CrontabChecksRequest,
   CrontabRequest,
   type FoundJobs,
-} from "../../contract/web/checks.ts";
-import { curlLine } from "../../contract/web/words.ts";
+} from "../../contract/api/checks.ts";
+import { curlLine } from "../../contract/api/words.ts";
 import { CRONTAB_JOBS_MAX } from "../../core/limits.ts";
 import {
   type CrontabJob,

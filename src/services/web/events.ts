@@ -6,8 +6,8 @@ import type {
   EventType,
   ProjectEvent,
   ProjectEventsPage,
-} from "../../contract/web/history.ts";
-import { EVENTS_IN_FILE_MAX, eventSentence, formatCount } from "../../contract/web/words.ts";
+} from "../../contract/api/history.ts";
+import { EVENTS_IN_FILE_MAX, eventSentence, formatCount } from "../../contract/api/words.ts";
 import { type Instant, MINUTE_MS } from "../../core/instant.ts";
 import { DEFAULT_TZ } from "../../core/limits.ts";
 import { instantOfLocal } from "../../core/local-time.ts";

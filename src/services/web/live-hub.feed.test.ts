@@ -1,6 +1,6 @@
 // What the watchers of a project are told: each change once, the newest version, in portions, and what has gone.
 import { describe, expect, test } from "vitest";
-import type { RowsEvent } from "../../contract/web/live.ts";
+import type { RowsEvent } from "../../contract/api/live.ts";
 import { NEW_STATE } from "../../core/state.ts";
 import type { LeanCheck } from "../../store/check-lists.ts";
 import { ProjectFeed } from "./live-hub.ts";

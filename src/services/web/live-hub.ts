@@ -1,7 +1,7 @@
 // Live updates of projects: the changes since a cursor, the connected browsers, and the loop that serves them.
 import type { ServerResponse } from "node:http";
-import type { MonitoringGap } from "../../contract/web/boot.ts";
-import { type ChangesPage, HERE_EVENT, type LiveMessage } from "../../contract/web/live.ts";
+import type { MonitoringGap } from "../../contract/api/boot.ts";
+import { type ChangesPage, HERE_EVENT, type LiveMessage } from "../../contract/api/live.ts";
 import type { Instant } from "../../core/instant.ts";
 import { SAFETY_HEADERS } from "../../lib/http/response.ts";
 import {

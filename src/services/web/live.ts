@@ -1,5 +1,5 @@
 // The event stream of a project, and the same by polling for clients that cannot hold a stream.
-import { LiveQuery } from "../../contract/web/checks.ts";
+import { LiveQuery } from "../../contract/api/checks.ts";
 import { MINUTE_MS } from "../../core/instant.ts";
 import { noteVisit } from "../../operations/sessions.ts";
 import { readSnapshot } from "../../store/check-lists.ts";

@@ -1,7 +1,7 @@
 // The first rows as the server draws them: in order, escaped, and allowed by the page's policy.
 import { describe, expect, test } from "vitest";
-import type { Boot, ChecksBoot } from "../../contract/web/boot.ts";
-import type { CheckRow, ShownState } from "../../contract/web/check-row.ts";
+import type { Boot, ChecksBoot } from "../../contract/api/boot.ts";
+import type { CheckRow, ShownState } from "../../contract/api/check-row.ts";
 import { initialRows } from "./pages.ts";
 
 const row = (name: string, state: ShownState, runningSince: number | null = null) =>

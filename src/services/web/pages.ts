@@ -12,7 +12,7 @@ import {
   type ProjectRight,
   type Theme,
   THEME_COOKIE,
-} from "../../contract/web/boot.ts";
+} from "../../contract/api/boot.ts";
 import {
   type CheckRow,
   comparePlaces,
@@ -20,7 +20,7 @@ import {
   isUrgent,
   naturalKey,
   placeByNeed,
-} from "../../contract/web/check-row.ts";
+} from "../../contract/api/check-row.ts";
 import {
   checkName,
   checksTitle,
@@ -28,7 +28,7 @@ import {
   SILENT_WORDS,
   silentAction,
   STATE_WORDS,
-} from "../../contract/web/words.ts";
+} from "../../contract/api/words.ts";
 import { type Action, ACTION_ROLES, mayDo, type Role } from "../../core/access.ts";
 import { isUniqueKey } from "../../core/identity.ts";
 import { DAY_MS, type Instant, MINUTE_MS } from "../../core/instant.ts";

@@ -1,5 +1,5 @@
 // Project settings: name, members, invitations, keys, transfer, deletion, audit log. The role decides what is shown.
-import { EmptyForm } from "../../contract/web/account.ts";
+import { EmptyForm } from "../../contract/api/account.ts";
 import {
   type AuditPage,
   AuditQuery,
@@ -14,7 +14,7 @@ import {
   RemoveProjectBody,
   RoleBody,
   TransferBody,
-} from "../../contract/web/projects.ts";
+} from "../../contract/api/projects.ts";
 import { invitationMethod, mayChangeRole, mayDo, mayRemoveMember, type Role } from "../../core/access.ts";
 import { AUDIT_ACTIONS } from "../../core/audit.ts";
 import { AppError } from "../../core/errors.ts";

@@ -2,8 +2,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
-import type { WebError } from "../../contract/web/boot.ts";
-import { validateBody, type Validated, validateQuery } from "../../contract/web/validate.ts";
+import type { WebError } from "../../contract/api/boot.ts";
+import { validateBody, type Validated, validateQuery } from "../../contract/api/validate.ts";
 import { mayDo, type Role } from "../../core/access.ts";
 import { AppError, type ErrorCode, HTTP_STATUS } from "../../core/errors.ts";
 import { isUuid } from "../../core/identity.ts";

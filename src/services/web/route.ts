@@ -2,9 +2,9 @@
 import type { ServerResponse } from "node:http";
 import type { Reach } from "../../channels/registry.ts";
 import type { PublicUrls } from "../../contract/urls.ts";
-import type { EditConflict } from "../../contract/web/boot.ts";
-import type { ChangedBy } from "../../contract/web/check-row.ts";
-import type { Schema, ValueOf } from "../../contract/web/validate.ts";
+import type { EditConflict } from "../../contract/api/boot.ts";
+import type { ChangedBy } from "../../contract/api/check-row.ts";
+import type { Schema, ValueOf } from "../../contract/api/validate.ts";
 import type { Action, Role } from "../../core/access.ts";
 import type { ServiceState } from "../../core/database-identity.ts";
 import type { Visibility } from "../../core/deadline.ts";

@@ -9,8 +9,8 @@ import type {
   RunRow,
   RunsPage,
   ShownFlip,
-} from "../../contract/web/history.ts";
-import { channelName } from "../../contract/web/words.ts";
+} from "../../contract/api/history.ts";
+import { channelName } from "../../contract/api/words.ts";
 import { AppError, ERROR_TEXT } from "../../core/errors.ts";
 import { DAY_MS, type Instant } from "../../core/instant.ts";
 import { keptFrom, pingsListed, trimmedThrough } from "../../core/retention.ts";

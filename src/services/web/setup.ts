@@ -13,8 +13,8 @@ import {
   type Problem,
   type SetUp,
   type Waiting,
-} from "../../contract/web/setup.ts";
-import { curlLine } from "../../contract/web/words.ts";
+} from "../../contract/api/setup.ts";
+import { curlLine } from "../../contract/api/words.ts";
 import { mayDo } from "../../core/access.ts";
 import { isUuid } from "../../core/identity.ts";
 import { MINUTE_MS } from "../../core/instant.ts";

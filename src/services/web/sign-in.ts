@@ -9,7 +9,7 @@ import {
   PasskeyAnswerBody,
   PasskeyOptionsBody,
   PasswordForm,
-} from "../../contract/web/account.ts";
+} from "../../contract/api/account.ts";
 import { AppError } from "../../core/errors.ts";
 import { isReauthenticatedByProvider } from "../../core/sign-in.ts";
 import { html, type Html } from "../../lib/http/html.ts";
