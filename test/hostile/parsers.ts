@@ -71,7 +71,7 @@ import { MailCollector } from "../../src/services/smtp/receive.ts";
 import { decodeWebPath } from "../../src/services/web/mail-pages.ts";
 import { encodingFor, originProblem, readBody } from "../../src/services/web/respond.ts";
 import { pathNumber } from "../../src/services/web/route.ts";
-import { diffLines, SHOWN_MAIL_BOUNDS } from "../../src/services/web/runs.ts";
+import { diffLines, SHOWN_MAIL_BOUNDS } from "../../src/services/own-api/runs.ts";
 import { readCookies } from "../../src/services/web/session.ts";
 import { explainMiss, explainUnmatched } from "../../src/services/web/setup.ts";
 import { sampleChannel, sampleSender } from "../channels/sample-kinds.ts";
@@ -90,7 +90,7 @@ const UUID = "31365bce-8da9-4729-8ff3-aaa71d56b712";
 const HEADERS_LENGTH_MAX = 16 * 1024;
 /** Answers to outgoing requests (`src/lib/outgoing-http.ts`). */
 const ANSWER_LENGTH_MAX = 64 * 1024;
-/** Of a body that is shown (`src/services/web/runs.ts`). */
+/** Of a body that is shown (`src/services/own-api/runs.ts`). */
 const SHOWN_LENGTH_MAX = 200_000;
 
 const bytes = (text: string) => Buffer.from(text);

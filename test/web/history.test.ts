@@ -18,16 +18,16 @@ import {
   readCheckPage,
   readExplanation,
   readReplay,
-} from "../../src/services/web/check.ts";
+} from "../../src/services/own-api/check.ts";
 import {
   type EventsFile,
   rangeOf,
   readEvents,
   readProjectEvents,
   sendEventsFile,
-} from "../../src/services/web/events.ts";
+} from "../../src/services/own-api/events.ts";
 import type { WebContext } from "../../src/services/web/route.ts";
-import { readDurations, readRawBody, readRun, readRuns } from "../../src/services/web/runs.ts";
+import { readDurations, readRawBody, readRun, readRuns } from "../../src/services/own-api/runs.ts";
 import { type CheckWithState, findCheckByUuid } from "../../src/store/checks.ts";
 import { insertEvents } from "../../src/store/events.ts";
 import { insertBlindInterval, registerIntake } from "../../src/store/intakes.ts";

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { ChecksBoot } from "../../src/contract/api/boot.ts";
 import type { CheckRow } from "../../src/contract/api/check-row.ts";
 import type { ChangesPage, DownEvent, FlipEvent, RowsEvent } from "../../src/contract/api/live.ts";
-import { LiveHub, STREAMS_PER_ACCOUNT_MAX } from "../../src/services/web/live-hub.ts";
+import { LiveHub, STREAMS_PER_ACCOUNT_MAX } from "../../src/services/own-api/live-hub.ts";
 import { readSnapshot } from "../../src/store/check-lists.ts";
 import type { Db, Statement } from "../../src/store/db.ts";
 import { useDashboard } from "./dashboard.ts";

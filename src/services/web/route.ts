@@ -23,7 +23,7 @@ import type { Database } from "../../store/db.ts";
 import type { Project } from "../../store/projects.ts";
 import type { Person } from "../../store/sessions.ts";
 import type { Assets } from "./assets.ts";
-import type { LiveHub } from "./live-hub.ts";
+import type { LiveHub } from "../own-api/live-hub.ts";
 import type { OidcClient } from "./oidc.ts";
 
 export type SetupContext = {

@@ -1,15 +1,15 @@
 // All routes of the dashboard. The permission matrix is generated from this table and tested against it.
 import { accountRoutes } from "./account.ts";
-import { adminRoutes } from "./admin.ts";
-import { badgeRoutes } from "./badges.ts";
-import { channelRoutes } from "./channels.ts";
-import { bulkRoutes, changeRoutes, scheduleRoutes } from "./check-changes.ts";
-import { historyRoutes, readCheckPage } from "./check.ts";
-import { checksBoot, listRoutes, projectCards, recentMonitoringGap, silentRoutes } from "./checks.ts";
-import { crontabRoutes } from "./crontab.ts";
-import { liveRoutes } from "./live.ts";
+import { adminRoutes } from "../own-api/admin.ts";
+import { badgeRoutes } from "../own-api/badges.ts";
+import { channelRoutes } from "../own-api/channels.ts";
+import { bulkRoutes, changeRoutes, scheduleRoutes } from "../own-api/check-changes.ts";
+import { historyRoutes, readCheckPage } from "../own-api/check.ts";
+import { checksBoot, listRoutes, projectCards, recentMonitoringGap, silentRoutes } from "../own-api/checks.ts";
+import { crontabRoutes } from "../own-api/crontab.ts";
+import { liveRoutes } from "../own-api/live.ts";
 import { type PageData, pageRoutes, projectHead, shellRoutes } from "./pages.ts";
-import { projectRoutes } from "./projects.ts";
+import { projectRoutes } from "../own-api/projects.ts";
 import type { AccountRequest, CheckRequest, ProjectRequest, WebRequest, WebRoute } from "./route.ts";
 import { setUpRoutes } from "./setup.ts";
 import { signInRoutes } from "./sign-in.ts";

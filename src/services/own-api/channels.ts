@@ -39,7 +39,7 @@ import {
   type WebContext,
   WebRefusal,
   type WebRoute,
-} from "./route.ts";
+} from "../web/route.ts";
 import { presentFlipDelivery } from "./runs.ts";
 
 /** Texts that may be longer than this get more than a line. In characters. */

@@ -41,7 +41,7 @@ import {
 import { type Intake, listOpenIntakes } from "../../store/intakes.ts";
 import { countRejectedSignals, listQuarantinedPings } from "../../store/quarantine.ts";
 import { auditPage } from "./projects.ts";
-import { accountRoute, type WebContext, WebRefusal, type WebRoute } from "./route.ts";
+import { accountRoute, type WebContext, WebRefusal, type WebRoute } from "../web/route.ts";
 
 const ACCOUNTS_PER_PAGE = 100;
 const INTAKES_MAX = 200;

@@ -5,7 +5,7 @@ import { noteVisit } from "../../operations/sessions.ts";
 import { readSnapshot } from "../../store/check-lists.ts";
 import { findProjectEntry } from "../../store/projects.ts";
 import { changesSince, eventText, openWatcher, type Watcher } from "./live-hub.ts";
-import { type ProjectRequest, projectRoute, WebRefusal, type WebRoute } from "./route.ts";
+import { type ProjectRequest, projectRoute, WebRefusal, type WebRoute } from "../web/route.ts";
 
 /** So often it is asked whether the session has grown too old; whether it was ended, every look of the hub asks. */
 const ALLOWED_EVERY_MS = MINUTE_MS;

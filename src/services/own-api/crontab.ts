@@ -21,7 +21,7 @@ import { describeSchedule, noteSentence, scheduleNotes } from "../../core/schedu
 import { findLeanChecks } from "../../store/check-lists.ts";
 import { makeCheck } from "./check-changes.ts";
 import { rowsOf } from "./check-rows.ts";
-import { type ProjectRequest, projectRoute, WebRefusal, type WebRoute } from "./route.ts";
+import { type ProjectRequest, projectRoute, WebRefusal, type WebRoute } from "../web/route.ts";
 
 const CREATED = 201;
 

@@ -54,7 +54,7 @@ import {
   type WebAnswer,
   WebRefusal,
   type WebRoute,
-} from "./route.ts";
+} from "../web/route.ts";
 
 type Circumstances = Pick<ProjectRequest, "context" | "account" | "project" | "now">;
 

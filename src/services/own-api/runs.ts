@@ -25,7 +25,7 @@ import { type CheckEvent, listEvents } from "../../store/events.ts";
 import { listFlips, type StoredFlip } from "../../store/flips.ts";
 import { listBodyStarts, listLoggedRuns, listPings, type Ping } from "../../store/pings.ts";
 import { type EndedRun, listDays, listPackedRuns } from "../../store/runs.ts";
-import type { WebContext } from "./route.ts";
+import type { WebContext } from "../web/route.ts";
 
 /** How much of a body is shown in a line, in bytes. */
 const EXCERPT_BYTES = 150;

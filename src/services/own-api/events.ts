@@ -17,7 +17,7 @@ import { type CheckWithState, findCheckNames } from "../../store/checks.ts";
 import type { Database } from "../../store/db.ts";
 import { type CheckEvent, listEvents, listEventsOfProject } from "../../store/events.ts";
 import { listFlips, listFlipsOfProject } from "../../store/flips.ts";
-import type { WebContext } from "./route.ts";
+import type { WebContext } from "../web/route.ts";
 import { type KeptPing, presentFlip, readExcerpts, readLog } from "./runs.ts";
 
 const EVENTS_PER_PAGE = 100;

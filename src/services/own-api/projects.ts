@@ -53,7 +53,7 @@ import {
   WebRefusal,
   type WebRequest,
   type WebRoute,
-} from "./route.ts";
+} from "../web/route.ts";
 
 /** The settings of a project, as they are now. */
 async function projectSettings({ context, account, project, now }: ProjectRequest): Promise<ProjectSettings> {

@@ -47,7 +47,7 @@ import { listDownSince, listNewestFlipIds, listNewestFlips } from "../../store/f
 import { countChecksMadeSince, listProjectsOfAccount } from "../../store/projects.ts";
 import { detailsOf, rowsOf } from "./check-rows.ts";
 import { FLIPS_LOOKED_AT, FLIPS_SENT_MAX } from "./live-hub.ts";
-import { projectHead } from "./pages.ts";
+import { projectHead } from "../web/pages.ts";
 import {
   type AccountRequest,
   accountRoute,
@@ -58,7 +58,7 @@ import {
   type WebContext,
   WebRefusal,
   type WebRoute,
-} from "./route.ts";
+} from "../web/route.ts";
 
 /** The row of one check as it is now. */
 export async function presentRow(

@@ -76,7 +76,7 @@ import {
   type WebContext,
   WebRefusal,
   type WebRoute,
-} from "./route.ts";
+} from "../web/route.ts";
 import {
   FLIPS_READ_MAX,
   type KeptPing,

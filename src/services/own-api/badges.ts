@@ -5,7 +5,7 @@ import { badgeSignature, OVERALL_TAG } from "../../core/badge.ts";
 import { BADGE_TAGS_SHOWN_MAX } from "../../core/limits.ts";
 import { hmacSha1, sha1 } from "../../lib/secrets.ts";
 import { listTags } from "../../store/checks.ts";
-import { checkRoute, projectRoute, type WebRoute } from "./route.ts";
+import { checkRoute, projectRoute, type WebRoute } from "../web/route.ts";
 
 const ofProject = projectRoute({
   name: "badges of a project",
