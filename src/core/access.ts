@@ -133,6 +133,85 @@ export function decideOwnAccess(request: { endpoint: OwnEndpoint; credential: Cr
     : { allowed: false, code: "forbidden", text: "A read-write API key is required." };
 }
 
+/** What a personal access token may do: read, change, or also what needs a re-authentication or a server admin. */
+export const TOKEN_SCOPES = ["read", "write", "admin"] as const;
+export type TokenScope = (typeof TOKEN_SCOPES)[number];
+
+/** Who sends a request to the Overdue API. */
+export type ApiCaller =
+  | { kind: "none"; why: "missing" | "malformed" | "unknown" }
+  | { kind: "session"; isAdmin: boolean; isReauthenticated: boolean }
+  | { kind: "token"; scope: TokenScope; isAdmin: boolean }
+  | { kind: "key"; key: KeyKind };
+
+/** What a route of the Overdue API requires. */
+export type ApiRule = {
+  access: "anyone" | "account" | "admin" | Action;
+  /** The least privileged kind of API key that may call it; null: none may. */
+  keys: KeyKind | null;
+  /** It changes nothing. */
+  isRead: boolean;
+  /** It needs a recent re-authentication, or a token with the scope `admin`. */
+  needsReauth: boolean;
+};
+
+/** The role that an API key has in its project. */
+export const KEY_ROLES: Readonly<Record<KeyKind, Role>> = { readWrite: "member", readOnly: "readOnly" };
+
+export type ApiAccess = { allowed: true } | { allowed: false; code: ErrorCode; text: string; reauth?: true };
+
+/**
+ * Whether a caller may send this request at all, before anything is looked up. Admin routes do not exist for
+ * other accounts.
+ */
+export function decideApiCaller(rule: ApiRule, caller: ApiCaller): ApiAccess {
+  if (rule.access === "anyone") return { allowed: true };
+  if (caller.kind === "none") return refused("unauthenticated", CREDENTIAL_TEXT[caller.why]);
+  if (caller.kind === "key") return decideKey(rule, caller.key);
+  if (rule.access === "admin" && !caller.isAdmin) return refused("not_found", "Not found.");
+  return caller.kind === "token" ? decideScope(rule, caller.scope) : { allowed: true };
+}
+
+/** Whether the caller may do it in the project, given the role there. */
+export function decideApiRole(rule: ApiRule, caller: ApiCaller, role: Role | null): ApiAccess {
+  const { access } = rule;
+  if (access !== "anyone" && access !== "account" && access !== "admin") {
+    if (role === null || !mayDo(role, access)) {
+      return refused("forbidden", "Your role in this project doesn't allow this.");
+    }
+  }
+  if (rule.needsReauth && caller.kind === "session" && !caller.isReauthenticated) {
+    return { ...refused("forbidden", "Re-authenticate to continue."), reauth: true };
+  }
+  return { allowed: true };
+}
+
+const CREDENTIAL_TEXT = {
+  missing: "Sign in, or send an API key or a personal access token.",
+  malformed: "The API key or token is malformed.",
+  unknown: "The API key or token is invalid, expired, or revoked.",
+} as const;
+
+function decideKey({ keys }: ApiRule, key: KeyKind): ApiAccess {
+  if (keys === null) {
+    return refused("forbidden", "API keys can't be used for this. Use a personal access token.");
+  }
+  return keys === "readOnly" || key === "readWrite"
+    ? { allowed: true }
+    : refused("forbidden", "A read-write API key is required.");
+}
+
+function decideScope({ access, isRead, needsReauth }: ApiRule, scope: TokenScope): ApiAccess {
+  const needed: TokenScope = access === "admin" || needsReauth ? "admin" : isRead ? "read" : "write";
+  return TOKEN_SCOPES.indexOf(scope) >= TOKEN_SCOPES.indexOf(needed)
+    ? { allowed: true }
+    : refused("forbidden", `A token with the scope "${needed}" is required.`);
+}
+
+function refused(code: ErrorCode, text: string): { allowed: false; code: ErrorCode; text: string } {
+  return { allowed: false, code, text };
+}
+
 /**
  * The API key of a request, if well-formed: from the header if present, even empty; a POST may have it in the
  * JSON body instead (`body` is the `api_key` field).

@@ -1,13 +1,16 @@
 // The API role: the Management API, the Overdue API, badges, Prometheus metrics, and the API documents. Needs the database.
+import type { IncomingMessage } from "node:http";
 import { KINDS, reachOf } from "../channels/registry.ts";
 import type { Config } from "../config/config.ts";
 import { objectStoreOf } from "../config/connections.ts";
 import { OWN_API_PATH } from "../contract/own-routes.ts";
 import { publicUrls } from "../contract/urls.ts";
+import type { ServiceState } from "../core/database-identity.ts";
+import { SECOND_MS } from "../core/instant.ts";
 import type { HttpHandler } from "../lib/http/listener.ts";
 import type { Log } from "../lib/log.ts";
+import { loopService } from "../lib/loop.ts";
 import { addFigures, type Figure, type Metrics } from "../lib/metrics.ts";
-import type { Service } from "../lib/service.ts";
 import { secretKeyOf } from "../operations/api-keys.ts";
 import { signingWith } from "../operations/emails.ts";
 import { guardedObjects } from "../operations/ping-bodies.ts";
@@ -18,15 +21,30 @@ import { type OwnApiHandler, ownApiHandler } from "../services/api/own-api.ts";
 import { type PrometheusHandler, prometheusHandler } from "../services/api/prometheus.ts";
 import { referenceHandler } from "../services/api/reference.ts";
 import { type ApiHandler, apiHandler } from "../services/api/server.ts";
+import { recentMonitoringGap } from "../services/own-api/checks.ts";
+import { LiveHub } from "../services/own-api/live-hub.ts";
+import type { ApiContext as OverdueContext } from "../services/own-api/route.ts";
 import { type MailPagesHandler, mailPagesHandler } from "../services/web/mail-pages.ts";
 import type { Database } from "../store/db.ts";
 import type { ServerRole } from "./public-server.ts";
-import { fontPath } from "./web.ts";
+import { fontPath, resolverOf } from "./web.ts";
 
-export type ApiResources = { config: Config; database: Database; log: Log; metrics: Metrics };
+export type ApiResources = {
+  config: Config;
+  database: Database;
+  log: Log;
+  metrics: Metrics;
+  serviceState?: () => ServiceState;
+};
+
+type Parts = { watermark: WatermarkLoop; uses: KeyUses; live: LiveHub; signal: AbortSignal };
+
+/** How often changes are read while clients receive live updates. */
+const LIVE_EVERY_MS = SECOND_MS;
 
 type Handlers = {
   api: ApiHandler;
+  overdue: Counting;
   own: OwnApiHandler;
   badge: BadgeHandler;
   scrape: PrometheusHandler;
@@ -40,11 +58,25 @@ export function apiRole(resources: ApiResources): ServerRole {
   const ending = new AbortController();
   const watermark = watermarkLoop("api-sight", { database, log, metrics: metrics.loops });
   const uses = new KeyUses();
-  const loops: Service[] = [watermark, keyUseLoop({ uses, database, log, metrics: metrics.loops })];
+  const live = new LiveHub({
+    database,
+    now: () => watermark.now(),
+    receiving: (now) => recentMonitoringGap(watermark, now),
+  });
+  const liveLoop = loopService("api-live", {
+    idleMs: LIVE_EVERY_MS,
+    log,
+    metrics: metrics.loops,
+    tick: async () => {
+      await live.tick();
+      return "idle";
+    },
+  });
+  const loops = [watermark, liveLoop, keyUseLoop({ uses, database, log, metrics: metrics.loops })];
   let handlers: Handlers | null = null;
   addFigures(metrics, [
     answers("api", "Management API responses by status.", () => handlers?.api),
-    answers("own_api", "Overdue API responses by status.", () => handlers?.own),
+    answers("own_api", "Overdue API responses by status.", () => handlers?.overdue),
     answers("badge", "Badge responses by status.", () => handlers?.badge),
     answers("scrape", "Project metrics responses by status.", () => handlers?.scrape),
     answers("web", "Responses of pages linked from emails, by status.", () => handlers?.web),
@@ -53,12 +85,14 @@ export function apiRole(resources: ApiResources): ServerRole {
     name: "api",
     needsDatabase: true,
     open: async () => {
-      handlers = await makeHandlers(resources, { watermark, uses, signal: ending.signal });
+      handlers = await makeHandlers(resources, { watermark, uses, live, signal: ending.signal });
       for (const loop of loops) await loop.start();
       const { api, own, badge, scrape, documents, web } = handlers;
       // The API handles every path below its own, so handlers with a path there come before it.
       return [badge, scrape, documents, web, own, api];
     },
+    // Streams never end on their own; clients reconnect to another process.
+    closing: () => live.close(),
     close: async () => {
       ending.abort();
       for (const loop of loops.toReversed()) await loop.stop();
@@ -69,8 +103,8 @@ export function apiRole(resources: ApiResources): ServerRole {
 }
 
 async function makeHandlers(
-  { config, database, log }: ApiResources,
-  { watermark, uses, signal }: { watermark: WatermarkLoop; uses: KeyUses; signal: AbortSignal },
+  { config, database, log, metrics, serviceState = () => "normal" }: ApiResources,
+  { watermark, uses, live, signal }: Parts,
 ): Promise<Handlers> {
   const secretKey = await secretKeyOf(database, config.secretKey);
   const siteUrl = new URL(config.siteUrl);
@@ -89,6 +123,21 @@ async function makeHandlers(
     log,
   };
   const monotonic = () => performance.now();
+  const overdue: OverdueContext = {
+    ...context,
+    site: { name: config.siteName, url: config.siteUrl },
+    mailDomain: config.pingMailListen === null ? null : config.pingMailDomain,
+    version: metrics.version,
+    mailVerification: config.mailVerification,
+    sendsMail: config.smtpHost !== null,
+    destinations: reachOf(config),
+    signalsPerMinute: config.signalsPerMinute,
+    signing: signingWith(secretKey),
+    live,
+    now: () => watermark.now(),
+    serviceState,
+  };
+  const resolve = resolverOf(config, { database, secretKey });
   const api = await apiHandler({
     context,
     siteUrl,
@@ -98,8 +147,10 @@ async function makeHandlers(
     trustedProxies: config.trustedProxies,
     keyUsed,
     monotonic,
+    overdue: { context: overdue, resolveSession: async (source) => (await resolve(source)).session },
   });
-  const identify: ApiHandler["auth"]["identifyKey"] = (request, key) => api.auth.identifyKey(request, key);
+  const identify = (request: IncomingMessage, key: string | undefined) =>
+    api.auth.identifyKey({ network: api.auth.networkOf(request), key });
   const { mailVerification } = config;
   const fontFile = fontPath();
   const baseUrl = urls.site + OWN_API_PATH;
@@ -107,6 +158,7 @@ async function makeHandlers(
   const ownContext = { database, baseUrl, mailVerification, destinations, log };
   return {
     api,
+    overdue: { answerCounts: () => api.overdueCounts() },
     own: ownApiHandler({ context: ownContext, auth: api.auth, siteUrl, monotonic }),
     badge: badgeHandler({ database, siteUrl, siteName: config.siteName, secret: secretKey, now, log }),
     scrape: prometheusHandler({ database, siteUrl, identify, now, log, keyUsed }),

@@ -173,8 +173,8 @@ function signInOf(config: Config): SignInContext {
   };
 }
 
-/** Finds out who asks, by a cookie or as a proxy says. */
-function resolverOf(
+/** Finds the session of a request, by its cookie or by the header of an authenticating proxy. */
+export function resolverOf(
   config: Config,
   { database, secretKey }: { database: Database; secretKey: string },
 ): ReturnType<typeof sessionResolver> {

@@ -61,7 +61,7 @@ function handlerOn(db: Db, { requestsPerMinute = 0 } = {}): PrometheusHandler {
   return prometheusHandler({
     database: db,
     siteUrl: new URL("https://overdue.example.org/site"),
-    identify: (request, key) => door.identifyKey(request, key),
+    identify: ({ headers }, key) => door.identifyKey({ network: String(headers["x-network"] ?? "here"), key }),
     now: () => MONDAY_NOON,
     keyUsed: (use) => uses.push(use),
     log: createLog({ level: "fatal" }),

@@ -69,7 +69,9 @@ import { decodePing } from "../../src/services/ping/ping-url.ts";
 import { htmlText, MailDecoder } from "../../src/services/smtp/decode.ts";
 import { MailCollector } from "../../src/services/smtp/receive.ts";
 import { decodeWebPath } from "../../src/services/web/mail-pages.ts";
-import { encodingFor, originProblem, readBody } from "../../src/services/web/respond.ts";
+import { encodingFor } from "../../src/lib/http/compress.ts";
+import { originProblem } from "../../src/lib/http/same-origin.ts";
+import { readBody } from "../../src/services/web/respond.ts";
 import { pathNumber } from "../../src/services/web/route.ts";
 import { diffLines, SHOWN_MAIL_BOUNDS } from "../../src/services/own-api/runs.ts";
 import { readCookies } from "../../src/services/web/session.ts";
@@ -190,7 +192,7 @@ export const PARSERS: readonly HostileParser[] = [
   {
     name: "originTrouble",
     read: (origin) =>
-      originProblem({ origin, host: origin, forwardedHost: origin, fetchSite: undefined }, SITE),
+      originProblem({ origin, host: origin, "x-forwarded-host": origin }, SITE),
   },
   { name: "readIfMatch", read: readIfMatch },
   { name: "readPage", read: (text) => readPage(query("limit", text)) },

@@ -90,12 +90,11 @@ export type Located = {
   delivery: number;
 };
 
-/** Everything below it is ours, whether or not something is there. */
-const PREFIX = OWN_API_PATH.replace(/\/v1$/, "");
+const OWN_PATH = new RegExp(`^${OWN_API_PATH}/(kinds|channels|deliveries)(/|$)`);
 
 /** Whether a path, below the site, belongs to this API. */
 function isOwnPath(path: string): boolean {
-  return path === PREFIX || path.startsWith(`${PREFIX}/`);
+  return OWN_PATH.test(path);
 }
 
 const PATTERNS = [...Map.groupBy(OWN_ROUTES, ({ path }) => path)].map(([path, routes]) => ({

@@ -9,7 +9,8 @@ import { AppError, ERROR_TEXT } from "../../core/errors.ts";
 import { API_ANSWER_MS_MAX } from "../../core/limits.ts";
 import type { RateVerdict } from "../../core/rate-limit.ts";
 import { byteBudget } from "../../lib/http/body.ts";
-import { networkReader } from "../../lib/http/client-address.ts";
+import { ConcurrencyByKey } from "../../lib/concurrency-by-key.ts";
+import { certainAddressReader, networkOf, networkReader } from "../../lib/http/client-address.ts";
 import { type HttpHandler, RequestQueue } from "../../lib/http/listener.ts";
 import { basePath, hostMatcher, requestTarget } from "../../lib/http/request-target.ts";
 import { writePieces } from "../../lib/http/response.ts";
@@ -17,6 +18,11 @@ import { limitedWarning, type Log } from "../../lib/log.ts";
 import type { KeyWithProject } from "../../store/api-keys.ts";
 import type { Db } from "../../store/db.ts";
 import { isDatabaseAway } from "../../store/errors.ts";
+import { identify as identifyCaller, type IdentifyDeps } from "../own-api/identify.ts";
+import type { RespondDeps } from "../own-api/respond.ts";
+import type { ApiContext as OverdueContext } from "../own-api/route.ts";
+import { ROUTES as OVERDUE_ROUTES } from "../own-api/routes.ts";
+import { addApiRoutes } from "../own-api/server.ts";
 import { identify, RateLimiter, TooManyRequestsError } from "./auth.ts";
 import { AnswerCollector, type ApiContext, refusal, render, type Rendered, withTimeout } from "./exchange.ts";
 import {
@@ -85,8 +91,10 @@ export type Caller = {
 export type ApiAuth = {
   /** Finds out whose key the header of a request carries, counts the request, and notes the use of a good key. */
   identify(request: IncomingMessage): Promise<Caller>;
-  /** The same for a key that came in another way than in that header, and without noting its use. */
-  identifyKey(request: IncomingMessage, key: string | undefined): Promise<Caller>;
+  /** The same for a key from elsewhere, without recording its use. */
+  identifyKey(from: { network: string; key: string | undefined }): Promise<Caller>;
+  /** What rate limits apply to. */
+  networkOf(request: IncomingMessage): string;
   /** The JSON object in the body; null when the sender has gone. Throws AppError for what is none, or too large. */
   readObject(
     request: IncomingMessage,
@@ -103,8 +111,8 @@ export type ApiAuthParts = Pick<RespondParts, "limiter" | "budget" | "networkOf"
 /** The way in for others, made of what this API works with itself. */
 export function apiAuth({ context, limiter, budget, networkOf, keyUsed }: ApiAuthParts): ApiAuth {
   const { database, secretKey } = context;
-  const identifyKey: ApiAuth["identifyKey"] = async (request, key) => {
-    const presented = { header: key, body: undefined, network: networkOf(request) };
+  const identifyKey: ApiAuth["identifyKey"] = async ({ network, key }) => {
+    const presented = { header: key, body: undefined, network };
     try {
       return await identify({ database, secretKey, limiter }, presented, async () => null);
     } catch (error) {
@@ -115,11 +123,13 @@ export function apiAuth({ context, limiter, budget, networkOf, keyUsed }: ApiAut
   return {
     identify: async (request) => {
       const given = request.headers["x-api-key"];
-      const who = await identifyKey(request, Array.isArray(given) ? given.join(",") : given);
+      const key = Array.isArray(given) ? given.join(",") : given;
+      const who = await identifyKey({ network: networkOf(request), key });
       if (who.found !== null) keyUsed({ keyId: who.found.key.id, at: who.found.at });
       return who;
     },
     identifyKey,
+    networkOf,
     readObject: async (request, onEndless) => {
       try {
         return parseBody(await readRequestBody(request, { budget, onEndless }));
@@ -147,11 +157,15 @@ export type ApiOptions = {
   trustedProxies: readonly string[];
   keyUsed: RespondParts["keyUsed"];
   monotonic: () => number;
+  /** The Overdue API, which shares the server, the credentials, and their limits. */
+  overdue: { context: OverdueContext; resolveSession: IdentifyDeps["resolveSession"] } | null;
 };
 
 export type ApiHandler = HttpHandler & {
   /** How many answers were given, by status. */
   answerCounts(): Readonly<Record<string, number>>;
+  /** The same for the Overdue API. */
+  overdueCounts(): Readonly<Record<string, number>>;
   /** What other APIs of the process share with this one. */
   auth: ApiAuth;
   close(): Promise<void>;
@@ -161,6 +175,8 @@ export type ApiHandler = HttpHandler & {
 const BODY_BYTES_HELD_MAX = 64 * 1024 * 1024;
 /** Requests that are answered at once; those beyond get 503. */
 const AT_ONCE_MAX = 1_000;
+/** Concurrent and waiting requests of one account to the Overdue API; others are refused. */
+const ACCOUNT_LIMITS = { runningMax: 500, perKeyMax: 4, waitingPerKeyMax: 64 };
 /** Paths have UUIDs and numbers; whatever is longer names nothing. */
 const PARAM_LENGTH_MAX = 100;
 /** How long a sender whose request will not be read may go on, so that it gets to read the answer. */
@@ -192,13 +208,57 @@ export async function apiHandler(options: ApiOptions): Promise<ApiHandler> {
     frameworkErrors: (_error, request, reply) => void notFound(serving, request, reply),
   });
   addRoutes(app, serving);
+  const overdueCounts: Record<string, number> = {};
+  if (options.overdue !== null) {
+    addApiRoutes(app, {
+      deps: overdueDeps(options.overdue, { options, parts: serving.parts }),
+      routes: OVERDUE_ROUTES,
+      counts: overdueCounts,
+      takeTurn: async ({ raw }) => {
+        const { before, end } = serving.turns.take(raw.socket);
+        if (before !== null) await before;
+        return end;
+      },
+      closeAfterAnswer,
+    });
+  }
   await app.ready();
   return {
     handles: (request) => locate(request.url ?? "", request.headers.host) !== null,
     handle: (request: IncomingMessage, response: ServerResponse) => app.routing(request, response),
     answerCounts: () => ({ ...serving.counts }),
+    overdueCounts: () => ({ ...overdueCounts }),
     auth: apiAuth(serving.parts),
     close: () => app.close(),
+  };
+}
+
+function overdueDeps(
+  { context, resolveSession }: NonNullable<ApiOptions["overdue"]>,
+  { options, parts }: { options: ApiOptions; parts: RespondParts },
+): RespondDeps {
+  const { siteUrl, trustedProxies, keyUsed, monotonic } = options;
+  const auth = apiAuth(parts);
+  const addressOf = certainAddressReader(trustedProxies);
+  return {
+    context,
+    siteUrl,
+    identify: (source) => identifyCaller({ auth, keyUsed, resolveSession }, source),
+    sourceOf: ({ headers, socket }) => {
+      const peer = socket.remoteAddress;
+      const address = addressOf({ peer, forwardedFor: headers["x-forwarded-for"] });
+      return {
+        headers,
+        peer,
+        remoteAddr: address === "" ? null : address,
+        network: networkOf(address),
+        ua: headers["user-agent"] ?? "",
+        now: context.now(),
+      };
+    },
+    requests: new ConcurrencyByKey(ACCOUNT_LIMITS),
+    budget: parts.budget,
+    warnAway: limitedWarning(context.log, monotonic),
   };
 }
 

@@ -7,7 +7,7 @@ import {
   type AdminState,
   type KeptBound,
 } from "../../contract/api/admin.ts";
-import { AuditQuery } from "../../contract/api/projects.ts";
+import { CursorQuery } from "../../contract/api/types.ts";
 import { invitationMethod } from "../../core/access.ts";
 import { isUuid } from "../../core/identity.ts";
 import type { Instant } from "../../core/instant.ts";
@@ -273,9 +273,9 @@ const record = accountRoute({
   method: "GET",
   path: "/web/api/admin/audit",
   access: "operator",
-  query: AuditQuery,
+  query: CursorQuery,
   answer: async ({ context, query }) => ({
-    json: await auditPage(context.database, { projectId: null, before: query.before }),
+    json: await auditPage(context.database, { projectId: null, cursor: query.cursor }),
   }),
 });
 

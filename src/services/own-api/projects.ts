@@ -1,24 +1,16 @@
-// Project settings: name, members, invitations, keys, transfer, deletion, audit log. The role decides what is shown.
-import { EmptyForm } from "../../contract/api/account.ts";
+// Handlers of projects: settings, members, invitations, API keys, transfer, audit log. The role decides what is shown.
 import {
   type AuditPage,
-  AuditQuery,
-  InvitationBody,
   type InvitationRow,
-  KeyBody,
   type KeyRow,
   type MemberRow,
-  ProjectBody,
-  ProjectChangeBody,
+  type projectRoutes,
   type ProjectSettings,
-  RemoveProjectBody,
-  RoleBody,
-  TransferBody,
 } from "../../contract/api/projects.ts";
 import { invitationMethod, mayChangeRole, mayDo, mayRemoveMember, type Role } from "../../core/access.ts";
 import { AUDIT_ACTIONS } from "../../core/audit.ts";
 import { AppError } from "../../core/errors.ts";
-import { isUuid } from "../../core/identity.ts";
+import type { Instant } from "../../core/instant.ts";
 import { listAudit } from "../../operations/audit.ts";
 import {
   changeRole,
@@ -43,36 +35,45 @@ import {
 import { type ApiKey, listApiKeys } from "../../store/api-keys.ts";
 import type { Db } from "../../store/db.ts";
 import { type Invitation, listInvitations } from "../../store/invitations.ts";
-import { findProjectEntry, findTransfer, listMembers, type Member } from "../../store/projects.ts";
 import {
-  accountRoute,
-  changedBy,
-  pathNumber,
-  type ProjectRequest,
-  projectRoute,
-  WebRefusal,
-  type WebRequest,
-  type WebRoute,
-} from "../web/route.ts";
+  findProjectByUuid,
+  findTransfer,
+  listMembers,
+  type Member,
+  type Project,
+} from "../../store/projects.ts";
+import type { Person } from "../../store/sessions.ts";
+import { changedBy, notFound, numberParam, uuidParam } from "./params.ts";
+import { type Actor, type ApiContext, type ApiHandlers, ApiProblem } from "./route.ts";
 
-/** The settings of a project, as they are now. */
-async function projectSettings({ context, account, project, now }: ProjectRequest): Promise<ProjectSettings> {
+/** What handlers of a project use of a request. */
+type ProjectRequest = {
+  context: ApiContext;
+  actor: Actor;
+  account: Person | null;
+  project: Project;
+  role: Role;
+  now: Instant;
+};
+
+/** The settings of a project, read again, because the request may just have changed it. */
+async function projectSettings(request: ProjectRequest): Promise<ProjectSettings> {
+  const { context, account, role, now } = request;
   const { database: db } = context;
-  // Read again: the request may just have changed it.
-  const entry = await findProjectEntry(db, { accountId: account.id, projectId: project.id });
-  if (entry === null) throw new WebRefusal("not_found", "It doesn't exist, or you don't have access to it.");
-  const { role } = entry;
+  const project = await findProjectByUuid(db, request.project.uuid);
+  if (project === null) throw notFound();
   const [members, invitations, keys, transfer] = await Promise.all([
     listMembers(db, project.id),
     mayDo(role, "manageMembers") ? listInvitations(db, project.id) : [],
     mayDo(role, "manageKeys") ? listApiKeys(db, project.id) : [],
     findTransfer(db, project.id),
   ]);
-  const asked = members.find(({ accountId }) => accountId === transfer?.toAccountId);
+  const accountId = account?.id ?? null;
+  const asked = members.find((member) => member.accountId === transfer?.toAccountId);
   return {
-    uuid: project.uuid,
-    name: entry.project.name,
-    zone: entry.project.tz,
+    id: project.uuid,
+    name: project.name,
+    zone: project.tz,
     createdAt: project.createdAt,
     role,
     may: {
@@ -83,10 +84,10 @@ async function projectSettings({ context, account, project, now }: ProjectReques
       remove: mayDo(role, "removeProject"),
       leave: mayDo(role, "leaveProject"),
     },
-    members: members.map((member) => shownMember(member, { role, accountId: account.id })),
+    members: members.map((member) => shownMember(member, { role, accountId })),
     invitations: invitations.filter(({ expiresAt }) => expiresAt > now).map(shownInvitation),
     keys: keys.filter(({ revokedAt }) => revokedAt === null).map(shownKey),
-    pingKey: mayDo(role, "manageKeys") ? entry.project.pingKey : null,
+    pingKey: mayDo(role, "manageKeys") ? project.pingKey : null,
     transfer:
       transfer === null || asked === undefined
         ? null
@@ -94,17 +95,20 @@ async function projectSettings({ context, account, project, now }: ProjectReques
             to: asked.email,
             name: asked.name,
             since: transfer.createdAt,
-            isMine: asked.accountId === account.id,
+            isMine: asked.accountId === accountId,
           },
-    invitesBy: invitationMethod({ sendsMail: context.signIn.mail, isOperator: account.isOperator }),
+    invitesBy:
+      account === null
+        ? null
+        : invitationMethod({ sendsMail: context.sendsMail, isOperator: account.isOperator }),
   };
 }
 
-function shownMember(member: Member, asker: { role: Role; accountId: number }): MemberRow {
+function shownMember(member: Member, asker: { role: Role; accountId: number | null }): MemberRow {
   const isMe = member.accountId === asker.accountId;
-  const { uuid, email, name, role, since } = member;
+  const { uuid: id, email, name, role, since } = member;
   return {
-    uuid,
+    id,
     email,
     name,
     role,
@@ -116,24 +120,24 @@ function shownMember(member: Member, asker: { role: Role; accountId: number }): 
 }
 
 function shownInvitation({ uuid, email, role, invitedBy, createdAt, expiresAt }: Invitation): InvitationRow {
-  return { uuid, email, role: role ?? "readOnly", invitedBy, createdAt, expiresAt };
+  return { id: uuid, email, role: role ?? "readOnly", invitedBy, createdAt, expiresAt };
 }
 
 function shownKey({ id, kind, name, prefix, createdAt, lastUsedAt }: ApiKey): KeyRow {
   return { id, kind, name, prefix, createdAt, lastUsedAt };
 }
 
-/** A page of the record of a project, or (null) of what is about none. */
+/** A page of the audit log of a project, or of the server (null). */
 export async function auditPage(
   db: Db,
-  { projectId, before }: { projectId: number | null; before: string | undefined },
+  { projectId, cursor }: { projectId: number | null; cursor: string | undefined },
 ): Promise<AuditPage> {
   const { entries, nextBeforeId } = await listAudit(db, {
     projectId,
-    ...(before !== undefined && { beforeId: Number(before) }),
+    ...(cursor !== undefined && { beforeId: Number(cursor) }),
   });
   return {
-    next: nextBeforeId,
+    next: nextBeforeId === null ? null : String(nextBeforeId),
     entries: entries.map((entry) => ({
       id: entry.id,
       at: entry.at,
@@ -149,310 +153,138 @@ export async function auditPage(
   };
 }
 
-type SettingsRequest = WebRequest & ProjectRequest;
-
-/** A change of the project by the signed-in user. */
-function changeOf({ project, account, now }: SettingsRequest): ProjectChange {
-  return { project, by: { accountId: account.id, keyId: null }, now };
+/** A change of the project. */
+function changeOf({ project, actor, now }: ProjectRequest): ProjectChange {
+  return { project, by: actor, now };
 }
 
-/** The same for what is done to people. */
-function actorOf({ project, account, now }: SettingsRequest) {
+/** A change to members. */
+function memberChange({ project, account, now }: ProjectRequest & { account: Person }) {
   return { project, actorId: account.id, now };
 }
 
-/** The settings as they are after the change. */
-async function settings(request: SettingsRequest) {
+/** The project after a change. */
+async function settings(request: ProjectRequest): Promise<{ json: ProjectSettings }> {
   return { json: await projectSettings(request) };
 }
 
-const PATH = "/web/api/projects/:project";
-
-const transfer = projectRoute({
-  name: "project.transfer",
-  method: "POST",
-  path: `${PATH}/transfer`,
-  access: "transferProject",
-  reauth: true,
-  body: TransferBody,
-  answer: async (request) => {
-    const { context, body } = request;
-    await requestTransfer(context.database, {
-      ...actorOf(request),
-      toUuid: body.account,
-      byMail: context.signIn.mail,
-    });
-    return settings(request);
-  },
-});
-
-const noTransfer = projectRoute({
-  name: "project.cancelTransfer",
-  method: "DELETE",
-  path: `${PATH}/transfer`,
-  access: "transferProject",
-  answer: async (request) => {
-    await endTransfer(request.context.database, actorOf(request));
-    return settings(request);
-  },
-});
-
-const acceptTransferRoute = projectRoute({
-  name: "project.acceptTransfer",
-  method: "POST",
-  path: `${PATH}/transfer/accept`,
-  access: "view",
-  body: EmptyForm,
-  answer: async (request) => {
-    const { context, project } = request;
-    const { checkLimitDefault } = context;
-    await takeOverProject(context.database, { ...actorOf(request), checkLimitDefault });
-    return { json: { uuid: project.uuid } };
-  },
-});
-
-const declineTransferRoute = projectRoute({
-  name: "project.declineTransfer",
-  method: "POST",
-  path: `${PATH}/transfer/decline`,
-  access: "view",
-  body: EmptyForm,
-  answer: async (request) => {
-    await endTransfer(request.context.database, actorOf(request));
-    return { json: { uuid: request.project.uuid } };
-  },
-});
-
-const remove = projectRoute({
-  name: "project.remove",
-  method: "POST",
-  path: `${PATH}/remove`,
-  access: "removeProject",
-  reauth: true,
-  body: RemoveProjectBody,
-  answer: async (request) => {
-    if (request.body.name.trim() !== request.project.name) {
-      throw new WebRefusal("invalid", "Type the project name to delete it.", "name");
-    }
-    await removeProject(request.context.database, changeOf(request));
-    return { json: { removed: true } };
-  },
-});
-
-const ownershipRoutes: readonly WebRoute[] = [
-  transfer,
-  noTransfer,
-  acceptTransferRoute,
-  declineTransferRoute,
-  remove,
-];
-
-function uuidParam({ params }: WebRequest, name: string): string {
-  const uuid = params[name] ?? "";
-  if (!isUuid(uuid)) throw new WebRefusal("not_found", "It doesn't exist, or you don't have access to it.");
-  return uuid;
-}
-
-const create = accountRoute({
-  name: "project.create",
-  method: "POST",
-  path: "/web/api/projects",
-  access: "account",
-  body: ProjectBody,
-  answer: async ({ context, account, body, now }) => ({
-    status: 201,
-    json: await openProject(context.database, { accountId: account.id, name: body.name, now }),
-  }),
-});
-
-const show = projectRoute({
-  name: "project.settings",
-  method: "GET",
-  path: `${PATH}/settings`,
-  access: "view",
-  answer: settings,
-});
-
-const rename = projectRoute({
-  name: "project.rename",
-  method: "PATCH",
-  path: PATH,
-  access: "renameProject",
-  body: ProjectChangeBody,
-  answer: async (request) => {
-    const { name, nameBefore: expected, zone } = request.body;
-    if (name !== undefined) {
-      const change = { ...changeOf(request), name, ...(expected !== undefined && { expected }) };
-      await changeProjectName(request.context.database, change).catch(async (error: unknown) => {
-        if (!(error instanceof AppError) || error.code !== "precondition_failed") throw error;
-        throw await overtakenName(request);
-      });
-    }
-    if (zone !== undefined) await changeProjectZone(request.context.database, { ...changeOf(request), zone });
-    return settings(request);
-  },
-});
-
-/** The answer to a form that was opened before another user renamed the project. */
-async function overtakenName({ context, account, project, now }: ProjectRequest): Promise<WebRefusal> {
+/** The error for a request based on a name that has changed since. */
+async function nameConflict({ context, account, project, now }: ProjectRequest): Promise<ApiProblem> {
   const { entries } = await listAudit(context.database, { projectId: project.id });
   const entry = entries.find(({ what }) => what === "project.renamed");
-  return new WebRefusal("conflict", "Someone else renamed this project while you were editing it.", null, {
-    by: changedBy(entry, account.id),
-    at: entry?.at ?? now,
-    before: { ...entry?.before },
-    after: { ...entry?.after },
-    version: 0,
+  return new ApiProblem("conflict", "Someone else renamed this project while you were editing it.", {
+    conflict: {
+      by: changedBy(entry, account?.id ?? null),
+      at: entry?.at ?? now,
+      before: { ...entry?.before },
+      after: { ...entry?.after },
+      version: 0,
+    },
   });
 }
 
-const inviteMember = projectRoute({
-  name: "project.invite",
-  method: "POST",
-  path: `${PATH}/invitations`,
-  access: "manageMembers",
-  body: InvitationBody,
-  answer: async (request) => {
+export const projectHandlers: ApiHandlers<typeof projectRoutes> = {
+  createProject: async ({ context, account, body, now }) => {
+    const { uuid, name } = await openProject(context.database, {
+      accountId: account.id,
+      name: body.name,
+      now,
+    });
+    return { json: { id: uuid, name } };
+  },
+  getProject: settings,
+  updateProject: async (request) => {
+    const { context, body } = request;
+    const { name, nameBefore: expected, zone } = body;
+    if (name !== undefined) {
+      const change = { ...changeOf(request), name, ...(expected !== undefined && { expected }) };
+      await changeProjectName(context.database, change).catch(async (error: unknown) => {
+        if (!(error instanceof AppError) || error.code !== "precondition_failed") throw error;
+        throw await nameConflict(request);
+      });
+    }
+    if (zone !== undefined) await changeProjectZone(context.database, { ...changeOf(request), zone });
+    return settings(request);
+  },
+  deleteProject: async (request) => {
+    await removeProject(request.context.database, changeOf(request));
+    return { json: null };
+  },
+  leaveProject: async ({ context, project, account, now }) => {
+    await leaveProject(context.database, { project, accountId: account.id, now });
+    return { json: null };
+  },
+  inviteMember: async (request) => {
     const { context, account, project, body, now } = request;
-    const by = invitationMethod({ sendsMail: context.signIn.mail, isOperator: account.isOperator });
+    const by = invitationMethod({ sendsMail: context.sendsMail, isOperator: account.isOperator });
     if (by === null) {
       const text = "This server doesn't send email. An admin can create an invitation link.";
-      throw new WebRefusal("invalid", text, "email");
+      throw new AppError("invalid", text, "email");
     }
     const { signing } = context;
     const invitation = { project, inviterId: account.id, ...body, signing, byMail: by === "mail", now };
     const { token } = await invite(context.database, invitation);
     const link = token === null ? null : `${context.site.url}/accounts/invitation/${token}/`;
-    return { status: 201, json: { settings: await projectSettings(request), link } };
+    return { json: { settings: await projectSettings(request), link } };
   },
-});
-
-const cancelInvitation = projectRoute({
-  name: "project.uninvite",
-  method: "DELETE",
-  path: `${PATH}/invitations/:uuid`,
-  access: "manageMembers",
-  answer: async (request) => {
-    await withdrawInvitation(request.context.database, {
-      ...actorOf(request),
-      uuid: uuidParam(request, "uuid"),
-    });
+  cancelInvitation: async (request) => {
+    const uuid = uuidParam(request.params.invitation);
+    await withdrawInvitation(request.context.database, { ...memberChange(request), uuid });
     return settings(request);
   },
-});
-
-const role = projectRoute({
-  name: "project.changeRole",
-  method: "PATCH",
-  path: `${PATH}/members/:account`,
-  access: "manageMembers",
-  body: RoleBody,
-  answer: async (request) => {
-    const memberUuid = uuidParam(request, "account");
-    await changeRole(request.context.database, { ...actorOf(request), memberUuid, role: request.body.role });
+  changeRole: async (request) => {
+    const memberUuid = uuidParam(request.params.account);
+    const { role } = request.body;
+    await changeRole(request.context.database, { ...memberChange(request), memberUuid, role });
     return settings(request);
   },
-});
-
-const removeMemberRoute = projectRoute({
-  name: "project.removeMember",
-  method: "DELETE",
-  path: `${PATH}/members/:account`,
-  access: "manageMembers",
-  answer: async (request) => {
-    await removeMember(request.context.database, {
-      ...actorOf(request),
-      memberUuid: uuidParam(request, "account"),
-    });
+  removeMember: async (request) => {
+    const memberUuid = uuidParam(request.params.account);
+    await removeMember(request.context.database, { ...memberChange(request), memberUuid });
     return settings(request);
   },
-});
-
-const leave = projectRoute({
-  name: "project.leave",
-  method: "POST",
-  path: `${PATH}/leave`,
-  access: "leaveProject",
-  body: EmptyForm,
-  answer: async ({ context, project, account, now }) => {
-    await leaveProject(context.database, { project, accountId: account.id, now });
-    return { json: { left: true } };
-  },
-});
-
-const makeKey = projectRoute({
-  name: "project.makeKey",
-  method: "POST",
-  path: `${PATH}/keys`,
-  access: "manageKeys",
-  body: KeyBody,
-  answer: async (request) => {
+  createKey: async (request) => {
     const { context, body } = request;
     const { secretKey } = context;
     const key = await makeApiKey(context.database, { ...changeOf(request), ...body, secretKey });
-    return { status: 201, json: { key, settings: await projectSettings(request) } };
+    return { json: { key, settings: await projectSettings(request) } };
   },
-});
-
-const endKey = projectRoute({
-  name: "project.endKey",
-  method: "DELETE",
-  path: `${PATH}/keys/:id`,
-  access: "manageKeys",
-  answer: async (request) => {
-    const keyId = pathNumber(request.params["id"]);
+  revokeKey: async (request) => {
+    const keyId = numberParam(request.params.key);
     await endApiKey(request.context.database, { ...changeOf(request), keyId });
     return settings(request);
   },
-});
-
-const newPingKey = projectRoute({
-  name: "project.newPingKey",
-  method: "POST",
-  path: `${PATH}/ping-key`,
-  access: "manageKeys",
-  body: EmptyForm,
-  answer: async (request) => {
+  createPingKey: async (request) => {
     await changePingKey(request.context.database, { ...changeOf(request), to: "new" });
     return settings(request);
   },
-});
-
-const noPingKey = projectRoute({
-  name: "project.endPingKey",
-  method: "DELETE",
-  path: `${PATH}/ping-key`,
-  access: "manageKeys",
-  answer: async (request) => {
+  deletePingKey: async (request) => {
     await changePingKey(request.context.database, { ...changeOf(request), to: "none" });
     return settings(request);
   },
-});
-
-const record = projectRoute({
-  name: "project.audit",
-  method: "GET",
-  path: `${PATH}/audit`,
-  access: "manageMembers",
-  query: AuditQuery,
-  answer: async ({ context, project, query }) => ({
-    json: await auditPage(context.database, { projectId: project.id, before: query.before }),
+  requestTransfer: async (request) => {
+    const { context, body } = request;
+    await requestTransfer(context.database, {
+      ...memberChange(request),
+      toUuid: body.account,
+      byMail: context.sendsMail,
+    });
+    return settings(request);
+  },
+  cancelTransfer: async (request) => {
+    await endTransfer(request.context.database, memberChange(request));
+    return settings(request);
+  },
+  acceptTransfer: async (request) => {
+    const { checkLimitDefault } = request.context;
+    await takeOverProject(request.context.database, { ...memberChange(request), checkLimitDefault });
+    return { json: null };
+  },
+  declineTransfer: async (request) => {
+    await endTransfer(request.context.database, memberChange(request));
+    return { json: null };
+  },
+  listAudit: async ({ context, project, query }) => ({
+    json: await auditPage(context.database, { projectId: project.id, cursor: query.cursor }),
   }),
-});
-
-export const projectRoutes: readonly WebRoute[] = [
-  create,
-  show,
-  rename,
-  inviteMember,
-  cancelInvitation,
-  role,
-  removeMemberRoute,
-  leave,
-  makeKey,
-  endKey,
-  newPingKey,
-  noPingKey,
-  record,
-  ...ownershipRoutes,
-];
+};

@@ -40,7 +40,7 @@ import { medianAlertDelay } from "../../store/deliveries.ts";
 import { listProjectsOfAccount, type Project } from "../../store/projects.ts";
 import type { Build, Entry } from "./assets.ts";
 import { PAGE_HEADERS, renderPage } from "./plain-page.ts";
-import { encodingFor } from "./respond.ts";
+import { encodingFor } from "../../lib/http/compress.ts";
 import {
   accountRoute,
   checkRoute,

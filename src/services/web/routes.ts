@@ -5,11 +5,16 @@ import { badgeRoutes } from "../own-api/badges.ts";
 import { channelRoutes } from "../own-api/channels.ts";
 import { bulkRoutes, changeRoutes, scheduleRoutes } from "../own-api/check-changes.ts";
 import { historyRoutes, readCheckPage } from "../own-api/check.ts";
-import { checksBoot, listRoutes, projectCards, recentMonitoringGap, silentRoutes } from "../own-api/checks.ts";
+import {
+  checksBoot,
+  listRoutes,
+  projectCards,
+  recentMonitoringGap,
+  silentRoutes,
+} from "../own-api/checks.ts";
 import { crontabRoutes } from "../own-api/crontab.ts";
 import { liveRoutes } from "../own-api/live.ts";
 import { type PageData, pageRoutes, projectHead, shellRoutes } from "./pages.ts";
-import { projectRoutes } from "../own-api/projects.ts";
 import type { AccountRequest, CheckRequest, ProjectRequest, WebRequest, WebRoute } from "./route.ts";
 import { setUpRoutes } from "./setup.ts";
 import { signInRoutes } from "./sign-in.ts";
@@ -49,6 +54,5 @@ export const WEB_ROUTES: readonly WebRoute[] = [
   ...setUpRoutes,
   ...signInRoutes,
   ...accountRoutes,
-  ...projectRoutes,
   ...adminRoutes,
 ];

@@ -1,6 +1,6 @@
 // Which encoding an answer is sent in: the better of those that the other side takes, and none that it refuses.
 import { expect, test } from "vitest";
-import { encodingFor } from "./respond.ts";
+import { encodingFor } from "./compress.ts";
 
 test.each([
   ["gzip, deflate, br", "br"],

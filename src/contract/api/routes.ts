@@ -1,0 +1,7 @@
+// All routes of the Overdue API by their operation ids.
+import { projectRoutes } from "./projects.ts";
+
+export const API_ROUTES = { ...projectRoutes } as const;
+
+export type ApiRoutes = typeof API_ROUTES;
+export type OperationId = keyof ApiRoutes;

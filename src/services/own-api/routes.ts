@@ -1,0 +1,14 @@
+// All routes of the Overdue API with their handlers.
+import { API_ROUTES, type ApiRoutes } from "../../contract/api/routes.ts";
+import { projectHandlers } from "./projects.ts";
+import type { ApiRoute } from "./respond.ts";
+import type { ApiHandler, ApiHandlers } from "./route.ts";
+
+const HANDLERS: ApiHandlers<ApiRoutes> = { ...projectHandlers };
+
+export const ROUTES: readonly ApiRoute[] = Object.entries(API_ROUTES).map(([id, definition]) => ({
+  id,
+  definition,
+  // Each handler gets requests of its own definition only.
+  handler: HANDLERS[id as keyof ApiRoutes] as unknown as ApiHandler,
+}));
