@@ -11,7 +11,7 @@ import type {
   ThemeName,
 } from "../../src/contract/api/account.ts";
 import { FIELD_LENGTHS } from "../../src/contract/api/limits.ts";
-import { errorText, send } from "../api.ts";
+import { call, errorText, send } from "../api.ts";
 import { browserZone, showDensity, shownDensity, showTheme, siteUrl, useTheme } from "../boot.ts";
 import { pageHref, usePageTitle } from "../page-location.ts";
 import { deviceName } from "../parts/device.ts";
@@ -283,7 +283,7 @@ export function OwnProjects({ account }: { account: AccountPage }) {
 
 function Leave({ project }: { project: Project }) {
   const left = useMutation({
-    mutationFn: () => send("POST", `/projects/${project.uuid}/leave`, {}),
+    mutationFn: () => call("leaveProject", { project: project.uuid }),
     onSuccess: reload,
   });
   return (

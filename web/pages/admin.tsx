@@ -63,7 +63,7 @@ export function AdminPage() {
               body: <Queried query={query}>{(state) => <Instance state={state} />}</Queried>,
             },
             { name: "accounts", label: adminWords.tabs.accounts, body: <Accounts /> },
-            { name: "record", label: adminWords.tabs.record, body: <AuditLog path="/admin/audit" /> },
+            { name: "record", label: adminWords.tabs.record, body: <AuditLog project={null} /> },
           ]}
         />
       </div>

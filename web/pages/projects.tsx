@@ -7,7 +7,7 @@ import type { ProjectCard, ProjectsBoot } from "../../src/contract/api/boot.ts";
 import type { DrawnState } from "../../src/contract/api/check-row.ts";
 import { FIELD_LENGTHS } from "../../src/contract/api/limits.ts";
 import { checkName, formatCount, STATE_WORDS } from "../../src/contract/api/words.ts";
-import { errorText, get, send } from "../api.ts";
+import { call, errorText, get } from "../api.ts";
 import { siteUrl, takeBootPage } from "../boot.ts";
 import { setDownCount } from "../live/checks-store.ts";
 import { pageHref, usePageTitle } from "../page-location.ts";
@@ -167,9 +167,9 @@ export function NewProject() {
     event.preventDefault();
     setBusy(true);
     try {
-      const { uuid } = await send<{ uuid: string }>("POST", "/projects", { name: name.trim() });
-      // A whole new page: the list of projects comes with it.
-      location.assign(siteUrl(pageHref("checks", { project: uuid })));
+      const { id } = await call("createProject", { body: { name: name.trim() } });
+      // Loads a new page, which has the new list of projects.
+      location.assign(siteUrl(pageHref("checks", { project: id })));
     } catch (trouble) {
       setError(errorText(trouble));
       setBusy(false);
