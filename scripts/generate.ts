@@ -5,10 +5,9 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { KINDS } from "../src/channels/registry.ts";
 import { renderEnvExample } from "../src/config/render.ts";
-import { openApiDocument } from "../src/contract/openapi.ts";
-import { ownDocument } from "../src/contract/own-openapi.ts";
-import { OWN_API_PATH } from "../src/contract/own-routes.ts";
+import { API_PATH } from "../src/contract/api/route.ts";
 import { API_ROUTES } from "../src/contract/api/routes.ts";
+import { openApiDocument, overdueDocument } from "../src/contract/openapi.ts";
 import { VERSIONS } from "../src/contract/versions.ts";
 import { renderStateTable } from "../src/core/state-table.ts";
 import { renderImportTable } from "../test/support/import-rule.ts";
@@ -30,7 +29,7 @@ const GENERATED: readonly Generated[] = [
   { path: "migrations/schema.sql", render: renderSchema },
   { path: "docs/openapi.json", render: renderOpenApi },
   { path: "docs/rights.md", render: renderRights },
-  { path: "docs/openapi-overdue.json", render: renderOwnOpenApi },
+  { path: "docs/openapi-overdue.json", render: renderOverdueOpenApi },
   { path: "src/contract/api/operations.ts", render: renderOperations },
   section("docs/import-rules.md", "import-table", renderImportTable),
   section("docs/state-machine.md", "state-table", renderStateTable),
@@ -47,15 +46,15 @@ Usage: npm run generate [-- --check]
 Generated: ${[...new Set(GENERATED.map(({ path }) => path))].join(", ")}
 `;
 
-/** What every installation serves, with an address that stands for its own. */
+/** What every server serves, with an example URL. */
 function renderOpenApi(): string {
   const serverUrl = "https://overdue.example.org/api/v3";
   return `${JSON.stringify(openApiDocument({ column: VERSIONS.standard[3], serverUrl }), null, 2)}\n`;
 }
 
-function renderOwnOpenApi(): string {
-  const serverUrl = `https://overdue.example.org${OWN_API_PATH}`;
-  return `${JSON.stringify(ownDocument({ kinds: KINDS, serverUrl }), null, 2)}\n`;
+function renderOverdueOpenApi(): string {
+  const serverUrl = `https://overdue.example.org${API_PATH}`;
+  return `${JSON.stringify(overdueDocument({ kinds: KINDS, serverUrl }), null, 2)}\n`;
 }
 
 /** A part of a document, between \`<!-- generated: name -->\` and the next \`<!-- end -->\`. */

@@ -201,8 +201,14 @@ function decideKey({ keys }: ApiRule, key: KeyKind): ApiAccess {
     : refused("forbidden", "A read-write API key is required.");
 }
 
-function decideScope({ access, isRead, needsReauth }: ApiRule, scope: TokenScope): ApiAccess {
-  const needed: TokenScope = access === "admin" || needsReauth ? "admin" : isRead ? "read" : "write";
+/** The least scope of a personal access token that may call a route. */
+export function neededScope({ access, isRead, needsReauth }: ApiRule): TokenScope {
+  if (access === "admin" || needsReauth) return "admin";
+  return isRead ? "read" : "write";
+}
+
+function decideScope(rule: ApiRule, scope: TokenScope): ApiAccess {
+  const needed = neededScope(rule);
   return TOKEN_SCOPES.indexOf(scope) >= TOKEN_SCOPES.indexOf(needed)
     ? { allowed: true }
     : refused("forbidden", `A token with the scope "${needed}" is required.`);

@@ -1,12 +1,13 @@
-// Validates what a browser sent against a schema and returns the first error as a sentence. Converts numbers in queries.
+// Validates bodies and queries against compiled schemas and returns the first error as a sentence. Converts numbers in
+// queries.
 import type { Static, TSchema } from "typebox";
-import { Value } from "typebox/value";
+import { Compile, type Validator } from "typebox/compile";
 import { TEXT_RULES, type TextRule } from "../../core/check.ts";
 import { sentenceText } from "../../core/duration-text.ts";
 import { RULE } from "../check.ts";
 import { FIELD_NAMES } from "./field-names.ts";
 
-/** The schema of a body or a query, and what a value is that keeps it. */
+/** The schema of a body or a query, and the type of its values. */
 export type Schema = TSchema;
 export type ValueOf<S extends Schema> = Static<S>;
 
@@ -14,9 +15,22 @@ export type Validated = { ok: true; value: unknown } | { ok: false; error: strin
 
 type Node = { type?: string; properties?: Record<string, Node>; items?: Node; [RULE]?: TextRule };
 
-/** Whether a body keeps its schema, and otherwise what to tell. */
+const COMPILED = new WeakMap<Schema, Validator>();
+
+/** The validator of a schema, compiled when it is first used. */
+function validatorOf(schema: Schema): Validator {
+  const known = COMPILED.get(schema);
+  if (known !== undefined) return known;
+  const validator: Validator = Compile(schema);
+  COMPILED.set(schema, validator);
+  return validator;
+}
+
+/** Whether a body matches its schema, and otherwise the first problem. */
 export function validateBody(schema: Schema, body: unknown): Validated {
-  const [first] = Value.Errors(schema, body);
+  const validator = validatorOf(schema);
+  // The errors are only collected if there are any: the compiled check is much faster.
+  const [first] = validator.Check(body) ? [] : validator.Errors(body);
   if (first !== undefined) return refusal(first);
   return brokenRule(schema, body) ?? { ok: true, value: body };
 }
