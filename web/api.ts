@@ -1,4 +1,5 @@
-// Requests to the server under /web/api. A failed request throws an ApiError whose message can be shown as it is.
+// Requests to the server: `call` for the Overdue API, `get` and `send` for what needs a browser. A failed request throws
+// an ApiError whose message can be shown as it is.
 import { QueryClient } from "@tanstack/react-query";
 import type { EditConflict, WebError } from "../src/contract/api/boot.ts";
 import type { Problem, REAUTH_PROBLEM as ReauthProblem } from "../src/contract/api/problem.ts";
@@ -91,9 +92,12 @@ export function send<T = null>(method: Exclude<Method, "GET">, path: string, bod
   return ask<T>(method, path, body);
 }
 
+/** All other paths move to the Overdue API. */
+const BROWSER_ONLY = /^\/account(\/|$)/;
+
 /** The address of something that the browser fetches by itself: a download, a picture, a stream. */
 export function apiUrl(path: string, query: Query = {}): string {
-  return siteUrl(`/web/api${path}${queryText(query)}`);
+  return siteUrl(`/web${BROWSER_ONLY.test(path) ? "" : "/api"}${path}${queryText(query)}`);
 }
 
 async function ask<T>(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {

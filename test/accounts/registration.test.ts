@@ -43,8 +43,8 @@ describe("Where registration is open", () => {
     expect((await browser.post(first, {})).status).toBe(404);
     expect((await browser.ask(second)).text).toContain("Create your account");
     expect(locationOf(await browser.post(second, {}))).toBe("/");
-    const page = (await browser.ask("/web/api/account")).json as AccountPage;
-    expect(page).toMatchObject({ email: "new@example.org", isOperator: false, hasPassword: false });
+    const page = (await browser.ask("/web/account")).json as AccountPage;
+    expect(page).toMatchObject({ email: "new@example.org", isAdmin: false, hasPassword: false });
     expect(page.projects).toMatchObject([{ name: "My project", role: "owner" }]);
     expect(await count()).toBe(1);
   });
@@ -79,10 +79,10 @@ describe("Where no mail is sent", () => {
   });
 
   test("operators get the link of an invitation to pass on, and nobody else does", async () => {
-    const path = `/web/api/projects/${mute.owner.project.uuid}/invitations`;
+    const path = `/api/overdue/v1/projects/${mute.owner.project.uuid}/invitations`;
     const invite = (email: string) => mute.browse(path, { method: "POST", body: { email, role: "member" } });
     const invitesBy = async () =>
-      ((await mute.browse(path.replace("invitations", "settings"))).json as ProjectSettings).invitesBy;
+      ((await mute.browse(path.replace("/invitations", ""))).json as ProjectSettings).invitesBy;
     expect((await invite("a@example.org")).status).toBe(400);
     expect(await invitesBy()).toBeNull();
     await mute.db.pool.query("update accounts set is_operator = true where id = $1", [mute.owner.account.id]);
@@ -96,7 +96,7 @@ describe("Where no mail is sent", () => {
 
   test("whoever is invited chooses a password, because no mail could let them in again", async () => {
     await mute.db.pool.query("update accounts set is_operator = true where id = $1", [mute.owner.account.id]);
-    const invited = await mute.browse(`/web/api/projects/${mute.owner.project.uuid}/invitations`, {
+    const invited = await mute.browse(`/api/overdue/v1/projects/${mute.owner.project.uuid}/invitations`, {
       method: "POST",
       body: { email: "guest@example.org", role: "member" },
     });
@@ -122,7 +122,7 @@ describe("Where no mail is sent", () => {
     await mute.db.pool.query("update accounts set is_operator = true where id = any ($1)", [operators]);
     await mute.join(mate.account, "manager");
     const made = { method: "POST", as: mate.account, body: { email: "kept@example.org", role: "member" } };
-    const invited = await mute.browse(`/web/api/projects/${owner.project.uuid}/invitations`, made);
+    const invited = await mute.browse(`/api/overdue/v1/projects/${owner.project.uuid}/invitations`, made);
     const path = (invited.json as { link: string }).link.slice(mute.site.length);
     expect((await openBrowser(() => mute.site).ask(path)).status).toBe(200);
     const down = { method: "PATCH", body: { isOperator: false } };
@@ -155,7 +155,7 @@ describe("Where no mail is sent", () => {
     expect(entries.map(({ what }) => what)).toEqual(
       expect.arrayContaining(["account.limitChanged", "member.invited"]),
     );
-    const closed = await mute.browse("/web/api/account/close", {
+    const closed = await mute.browse("/web/account/close", {
       method: "POST",
       body: { email: "owner@example.org" },
     });
@@ -231,8 +231,8 @@ describe("Where no mail is sent", () => {
   });
 
   test("a profile is changed, with its time zone, and nonsense is refused with a sentence", async () => {
-    const change = (body: object) => mute.browse("/web/api/account", { method: "PATCH", body });
-    expect((await mute.browse("/web/api/account")).json).toMatchObject({ zone: null });
+    const change = (body: object) => mute.browse("/api/overdue/v1/account", { method: "PATCH", body });
+    expect((await mute.browse("/web/account")).json).toMatchObject({ zone: null });
     const changed = await change({ name: " Ann ", theme: "dark", zone: "Europe/Riga", reports: "weekly" });
     expect(changed.json).toMatchObject({
       name: "Ann",
@@ -241,7 +241,7 @@ describe("Where no mail is sent", () => {
       reports: "weekly",
       reminders: "off",
     });
-    expect((await mute.browse("/web/api/account")).json).toMatchObject({
+    expect((await mute.browse("/web/account")).json).toMatchObject({
       name: "Ann",
       theme: "dark",
       zone: "Europe/Riga",
@@ -251,7 +251,7 @@ describe("Where no mail is sent", () => {
       { zone: "Europe/Nowhere" },
       { theme: "pink" },
       { name: "x".repeat(300) },
-      { isOperator: true },
+      { isAdmin: true },
     ]) {
       expect((await change(wrong)).status).toBe(400);
     }
@@ -263,19 +263,19 @@ describe("Where no mail is sent", () => {
   ])("who has given the password begins anew when %s", async (_what, method, path, body) => {
     const { account } = mute.owner;
     const password = "a few words in a row";
-    await mute.browse("/web/api/account/password", { method: "PUT", body: { password } });
+    await mute.browse("/web/account/password", { method: "PUT", body: { password } });
     const { codes } = await withApp(mute, account);
     const waiting = openBrowser(() => mute.site);
     const asked = await waiting.post("/accounts/login/password/", { email: account.email, password });
     expect(locationOf(asked)).toBe("/accounts/login/two_factor/");
-    expect((await mute.browse(`/web/api/account${path}`, { method, body })).status).toBe(200);
+    expect((await mute.browse(`/web/account${path}`, { method, body })).status).toBe(200);
     expect((await waiting.post("/accounts/login/two_factor/", { code: codes[0] ?? "" })).status).toBe(401);
-    expect((await waiting.ask("/web/api/account")).status).toBe(401);
+    expect((await waiting.ask("/web/account")).status).toBe(401);
     await mute.db.pool.query("delete from authenticators");
   });
 
   test("choices that are made at once are all kept", async () => {
-    const change = (body: object) => mute.browse("/web/api/account", { method: "PATCH", body });
+    const change = (body: object) => mute.browse("/api/overdue/v1/account", { method: "PATCH", body });
     for (const [theme, zone] of [
       ["light", "Asia/Tokyo"],
       ["dark", "Europe/Riga"],
@@ -283,7 +283,7 @@ describe("Where no mail is sent", () => {
     ]) {
       const reports = theme === "dark" ? "weekly" : "monthly";
       await Promise.all([change({ theme }), change({ zone }), change({ reports }), change({ name: zone })]);
-      expect((await mute.browse("/web/api/account")).json).toMatchObject({
+      expect((await mute.browse("/web/account")).json).toMatchObject({
         theme,
         zone,
         reports,

@@ -69,14 +69,14 @@ test("no secret is in any answer or in the log", { timeout: 120_000 }, async () 
   const { owner, mate } = cast;
   await cast.db.pool.query("update accounts set is_operator = true where id = $1", [owner.account.id]);
   const set = (method: string, path: string, body: unknown) => cast.browse(path, { method, body });
-  await set("PUT", "/web/api/account/password", { password: PASSWORD });
-  const totp = (await set("POST", "/web/api/account/totp", {})).json as TotpSetUp;
+  await set("PUT", "/web/account/password", { password: PASSWORD });
+  const totp = (await set("POST", "/web/account/totp", {})).json as TotpSetUp;
   const secret = totp.secret.replaceAll(" ", "");
   const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate();
-  const { codes } = (await set("POST", "/web/api/account/totp/confirm", { code })).json as {
+  const { codes } = (await set("POST", "/web/account/totp/confirm", { code })).json as {
     codes: string[];
   };
-  const project = `/web/api/projects/${owner.project.uuid}`;
+  const project = `/api/overdue/v1/projects/${owner.project.uuid}`;
   await set("POST", `${project}/invitations`, { email: "guest@example.org", role: "member" });
   const { key } = (await set("POST", `${project}/keys`, { kind: "readWrite", name: "CI" })).json as {
     key: string;

@@ -1,7 +1,7 @@
 // Projects and the people in them, over HTTP: invitations, roles, leaving, handing over, keys, removing, closing, and
 // the record of all of it.
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import type { AccountPage } from "../../src/contract/api/account.ts";
+import type { Account as ShownAccount, AccountPage } from "../../src/contract/api/account.ts";
 import type { AuditPage, KeyMade, ProjectSettings } from "../../src/contract/api/projects.ts";
 import { PROJECTS_OWNED_MAX } from "../../src/core/limits.ts";
 import { createLog } from "../../src/lib/log.ts";
@@ -62,7 +62,7 @@ describe("An invitation", () => {
     expect((await browser.ask(link)).text).toContain("This creates an account for invited@example.org.");
     const joined = await browser.post(link, {});
     expect(locationOf(joined)).toBe(`/projects/${cast.owner.project.uuid}/checks/`);
-    const account = (await browser.ask("/web/api/account")).json as AccountPage;
+    const account = (await browser.ask("/web/account")).json as AccountPage;
     expect(account.projects).toMatchObject([{ role: "readOnly" }]);
     expect((await openBrowser(() => cast.site).post(link, {})).status).toBe(404);
   });
@@ -207,7 +207,10 @@ describe("Two who change a project at once", () => {
     const tries = new Set<string>();
     const late = await inTransaction(db, async (tx) => {
       await lockAccount(tx, owner.account.id);
-      const waiting = cast.browse("/web/api/account", { method: "PATCH", body: { theme: "dark" } });
+      const waiting = cast.browse("/api/overdue/v1/account", {
+        method: "PATCH",
+        body: { theme: "dark" },
+      });
       const countTries = async () => {
         for (const begun of await waiters()) tries.add(begun);
         return tries.size;
@@ -216,7 +219,7 @@ describe("Two who change a project at once", () => {
       return { waiting };
     });
     const { status, json } = await late.waiting;
-    expect([status, (json as AccountPage).theme]).toEqual([200, "dark"]);
+    expect([status, (json as ShownAccount).theme]).toEqual([200, "dark"]);
   });
 
   /** When each transaction has begun that waits for a lock. */
@@ -420,7 +423,7 @@ describe("An account that is closed", () => {
     const { owner, stranger } = cast;
     await cast.join(stranger.account, "member");
     const close = (as: Account, email: string) =>
-      cast.browse("/web/api/account/close", { method: "POST", as, body: { email } });
+      cast.browse("/web/account/close", { method: "POST", as, body: { email } });
     const shared = await close(owner.account, owner.account.email);
     expect([shared.status, (shared.json as { error: string }).error]).toEqual([
       409,
@@ -437,7 +440,7 @@ describe("An account that is closed", () => {
     expect(await signedIn()).toBeGreaterThan(0);
     expect((await close(stranger.account, stranger.account.email)).status).toBe(200);
     expect(await signedIn()).toBe(0);
-    expect((await cast.browse("/web/api/account", { as: stranger.account })).status).toBe(401);
+    expect((await cast.browse("/web/account", { as: stranger.account })).status).toBe(401);
     const tables = [
       "accounts",
       "sessions",

@@ -89,7 +89,7 @@ const IN_PATHS: readonly Try[] = [
   },
   { what: "check that has gone", method: "GET", path: ({ deleted }) => `${path()}/gone/${deleted.id}` },
   { what: "restore", method: "POST", path: ({ deleted }) => `/web/api/checks/${deleted.id}/restore` },
-  { what: "session", method: "DELETE", path: ({ session }) => `/web/api/account/sessions/${session}` },
+  { what: "session", method: "DELETE", path: ({ session }) => `/web/account/sessions/${session}` },
 ];
 
 describe("what belongs to others, named behind one's own project,", () => {
@@ -110,7 +110,7 @@ describe("what belongs to others, named behind one's own project,", () => {
     const { uuid } = at.mate.account;
     expect((await asMe(`${path()}/members/${uuid}`, "PATCH", { role: "manager" })).status).toBe(404);
     expect((await asMe(`${path()}/members/${uuid}`, "DELETE")).status).toBe(404);
-    expect((await asMe(`${path()}/transfer`, "POST", { account: uuid })).status).toBe(400);
+    expect((await asMe(`${path()}/transfer`, "PUT", { account: uuid })).status).toBe(400);
   });
 
   test("shows nothing of itself in lists", async () => {
@@ -221,7 +221,7 @@ describe("what belongs to others, named in a request,", () => {
       at.stranger.account.id,
     ]);
     expect((await asMe(`${there}/bulk`, "POST", undo)).status).toBe(404);
-    const page = (await asMe("/web/api/account")).json as AccountPage;
-    expect(page.projects.map(({ uuid }) => uuid)).not.toContain(at.owner.project.uuid);
+    const page = (await asMe("/web/account")).json as AccountPage;
+    expect(page.projects.map(({ id }) => id)).not.toContain(at.owner.project.uuid);
   });
 });

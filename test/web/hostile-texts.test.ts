@@ -18,7 +18,7 @@ beforeAll(async () => {
   const { account, project } = at.owner;
   const path = `/web/api/projects/${project.uuid}`;
   const post = async (to: string, body: unknown) => at.browse(to, { method: "POST", body });
-  await at.browse("/web/api/account", { method: "PATCH", body: { name: HOSTILE } });
+  await at.browse("/api/overdue/v1/account", { method: "PATCH", body: { name: HOSTILE } });
   await at.browse(path, { method: "PATCH", body: { name: HOSTILE.slice(0, 60) } });
   const check = (
     await post(`${path}/checks`, { name: HOSTILE, tags: `<b>tag</b> "onload='x'`, desc: HOSTILE })

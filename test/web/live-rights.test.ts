@@ -67,11 +67,11 @@ const WAYS: Readonly<Record<string, (one: Member) => Promise<unknown>>> = {
   leaves: ({ headers }) => at.ask(`${project()}/leave`, { method: "POST", headers, body: {} }),
   "signs out": ({ headers }) => at.ask("/accounts/logout/", { method: "POST", headers, body: {} }),
   "ends the session from another browser": ({ account, sessionId }) =>
-    at.browse(`/web/api/account/sessions/${sessionId}`, { method: "DELETE", as: account }),
+    at.browse(`/web/account/sessions/${sessionId}`, { method: "DELETE", as: account }),
   "ends all other sessions": ({ account }) =>
-    at.browse("/web/api/account/sessions/end-others", { method: "POST", as: account, body: {} }),
+    at.browse("/web/account/sessions/end-others", { method: "POST", as: account, body: {} }),
   "closes the account": ({ headers, account: { email } }) =>
-    at.ask("/web/api/account/close", { method: "POST", headers, body: { email } }),
+    at.ask("/web/account/close", { method: "POST", headers, body: { email } }),
 };
 
 describe("the stream of a project", () => {
@@ -99,7 +99,7 @@ describe("the stream of a project", () => {
     });
     const after = await makeCheck(owners);
     await expect.poll(() => one.stream.text.includes(`"${after}"`), { timeout: 30_000 }).toBe(true);
-    const page = (await at.ask("/web/api/account", { headers: one.headers })).json as AccountPage;
+    const page = (await at.ask("/web/account", { headers: one.headers })).json as AccountPage;
     expect(page.projects).toMatchObject([{ role: "readOnly" }]);
     expect(one.stream.hasEnded).toBe(false);
   });

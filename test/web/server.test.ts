@@ -132,9 +132,9 @@ describe("what cannot be read", () => {
 
   // Reading costs more than sending: a megabyte of names took three seconds, and nothing else was done meanwhile.
   test.each([
-    ["what is longer than any answer of a passkey", "POST", "/web/api/sign-in/passkey", wide(90_000), 413],
-    ["what is short enough", "POST", "/web/api/sign-in/passkey", `{"response":${wide(5_000)}}`, 400],
-    ["what is not read before it is known who asks", "PATCH", "/web/api/account", "{", 401],
+    ["what is longer than any answer of a passkey", "POST", "/web/sign-in/passkey", wide(90_000), 413],
+    ["what is short enough", "POST", "/web/sign-in/passkey", `{"response":${wide(5_000)}}`, 400],
+    ["what is not read before it is known who asks", "PUT", "/web/account/password", "{", 401],
   ])("strangers are answered at once to %s", async (_what, method, path, body, status) => {
     const headers = { "Content-Type": "application/json", "Sec-Fetch-Site": "same-origin" };
     expect((await at.ask(path, { method, headers, body })).status).toBe(status);

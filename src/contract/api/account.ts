@@ -1,51 +1,113 @@
-// Requests and responses of the account pages: profile, sign-in methods, sessions, preferences. Instants are epoch
-// milliseconds. Secrets are only in the response that creates them.
+// The account. Profile and preferences are part of the API; what needs a browser (sign-in methods, sessions, closing the
+// account) is served below /web. Secrets are only in the response that creates them.
 import { type Static, Type } from "typebox";
-import { EMAIL_ADDRESS_LENGTH_MAX } from "../../core/limits.ts";
+import { EMAIL_ADDRESS_LENGTH_MAX, TZ_LENGTH_MAX } from "../../core/limits.ts";
 import { PASSWORD_LENGTH_MAX } from "../../core/sign-in.ts";
 import { RULE } from "../check.ts";
 import { FIELD_LENGTHS } from "./limits.ts";
+import { route } from "./route.ts";
+import { nullable, Time, UuidText } from "./types.ts";
 
-export type ThemeName = "system" | "light" | "dark";
-export type DensityName = "comfortable" | "compact";
+const ThemeName = Type.Enum(["system", "light", "dark"]);
+export type ThemeName = Static<typeof ThemeName>;
+const DensityName = Type.Enum(["comfortable", "compact"]);
+export type DensityName = Static<typeof DensityName>;
+const Reports = Type.Enum(["off", "daily", "weekly", "monthly"], {
+  description: "How often you get a summary of all checks by email.",
+});
+const Reminders = Type.Enum(["off", "hourly", "daily"], {
+  description: "How often you get an email while checks are down.",
+});
+
 export type SignInMethodName = "link" | "password" | "passkey" | "oidc" | "proxy" | "setUp" | "admin";
 
-/** GET /web/api/account */
-export type AccountPage = {
-  uuid: string;
-  email: string;
-  name: string;
-  isOperator: boolean;
-  /** IANA name; null: that of the browser. */
-  zone: string | null;
-  theme: ThemeName;
-  density: DensityName;
-  reports: "off" | "daily" | "weekly" | "monthly";
-  reminders: "off" | "hourly" | "daily";
-  createdAt: number;
+const Account = Type.Object({
+  id: UuidText,
+  email: Type.String(),
+  name: Type.String(),
+  isAdmin: Type.Boolean({ description: "Whether you are a server admin." }),
+  zone: nullable(Type.String(), "Time zone. Null: the one of the browser."),
+  theme: ThemeName,
+  density: DensityName,
+  reports: Reports,
+  reminders: Reminders,
+  createdAt: Time,
+  transfers: Type.Array(
+    Type.Object({
+      project: UuidText,
+      name: Type.String(),
+      from: Type.String({ description: "Email address of the owner." }),
+      since: Time,
+    }),
+    { description: "Projects that you were asked to take over." },
+  ),
+});
+export type Account = Static<typeof Account>;
+
+/** Fields that are left out stay as they are. */
+const AccountChangeBody = Type.Object(
+  {
+    name: Type.Optional(Type.String({ maxLength: FIELD_LENGTHS.accountName })),
+    theme: Type.Optional(ThemeName),
+    density: Type.Optional(DensityName),
+    zone: Type.Optional(nullable(Type.String({ maxLength: TZ_LENGTH_MAX }))),
+    reports: Type.Optional(Reports),
+    reminders: Type.Optional(Reminders),
+  },
+  { additionalProperties: false },
+);
+export type AccountChangeBody = Static<typeof AccountChangeBody>;
+
+const account = { status: 200, description: "Your account.", schema: Account } as const;
+
+export const accountRoutes = {
+  getAccount: route({
+    method: "GET",
+    path: "/account",
+    access: "account",
+    keys: null,
+    tag: "Account",
+    summary: "Get your account",
+    success: account,
+  }),
+  updateAccount: route({
+    method: "PATCH",
+    path: "/account",
+    access: "account",
+    keys: null,
+    tag: "Account",
+    summary: "Update your account",
+    description:
+      "Changes your name and preferences. Sign-in methods can only be changed in the browser.",
+    body: AccountChangeBody,
+    bodyExample: { zone: "Europe/Riga", reports: "weekly" },
+    success: account,
+  }),
+} as const;
+
+/** GET /web/account */
+export type AccountPage = Account & {
   hasPassword: boolean;
   /** Null: no authenticator app is set up. */
   totp: { since: number; codesLeft: number } | null;
   passkeys: PasskeyRow[];
-  /** Accounts at the identity provider that may come in as this one. */
+  /** Accounts at the identity provider that can sign in to this one. */
   identities: IdentityRow[];
   sessions: SessionRow[];
-  /** Who came in, the newest first. */
+  /** Newest first. */
   signIns: SignInRow[];
-  /** Wrong passwords and codes since the newest of them; null: there were none. */
+  /** Failed attempts since the latest sign-in; null: none. */
   failedSignIns: { count: number; lastAt: number } | null;
-  /** What may be done here: nothing of it where a proxy says who people are. */
+  /** What can be changed. Nothing if an authenticating proxy is used. */
   offers: { passwords: boolean; passkeys: boolean; mail: boolean; changeEmail: boolean };
-  /** Until when dangerous acts ask no more; null: they ask now. */
-  provenUntil: number | null;
-  projects: { uuid: string; name: string; role: "owner" | "manager" | "member" | "readOnly" }[];
-  /** Projects that somebody wants this account to take over. */
-  transfers: { uuid: string; name: string; from: string; since: number }[];
+  /** Until when no re-authentication is required; null: it is required now. */
+  reauthenticatedUntil: number | null;
+  projects: { id: string; name: string; role: "owner" | "manager" | "member" | "readOnly" }[];
 };
 
-export type PasskeyRow = { uuid: string; name: string; createdAt: number; lastUsedAt: number | null };
+export type PasskeyRow = { id: string; name: string; createdAt: number; lastUsedAt: number | null };
 
-/** `subject` is what the provider calls somebody. */
+/** `subject` identifies the user at the provider. */
 export type IdentityRow = { issuer: string; subject: string; since: number; lastUsedAt: number };
 
 export type SessionRow = {
@@ -55,7 +117,7 @@ export type SessionRow = {
   seenAt: number;
   ua: string;
   remoteAddr: string | null;
-  isThis: boolean;
+  isCurrent: boolean;
 };
 
 export type SignInRow = {
@@ -63,42 +125,18 @@ export type SignInRow = {
   method: SignInMethodName;
   ua: string;
   remoteAddr: string | null;
-  /** Wrong passwords and codes between the one before and this one. */
+  /** Failed attempts between the previous sign-in and this one. */
   failedCount: number;
 };
 
-/** PATCH /web/api/account → AccountPage. Whatever is left out stays. */
-export const ProfileBody = Type.Object(
-  {
-    name: Type.Optional(Type.String({ maxLength: FIELD_LENGTHS.accountName })),
-    theme: Type.Optional(Type.Union([Type.Literal("system"), Type.Literal("light"), Type.Literal("dark")])),
-    density: Type.Optional(Type.Enum(["comfortable", "compact"])),
-    /** Null: that of the browser, whichever that is. */
-    zone: Type.Optional(Type.Union([Type.String({ maxLength: 36 }), Type.Null()])),
-    reports: Type.Optional(
-      Type.Union([
-        Type.Literal("off"),
-        Type.Literal("daily"),
-        Type.Literal("weekly"),
-        Type.Literal("monthly"),
-      ]),
-    ),
-    reminders: Type.Optional(
-      Type.Union([Type.Literal("off"), Type.Literal("hourly"), Type.Literal("daily")]),
-    ),
-  },
-  { additionalProperties: false },
-);
-export type ProfileBody = Static<typeof ProfileBody>;
-
-/** PUT /web/api/account/password (reauth) → AccountPage; the other sessions end. */
+/** PUT /web/account/password (reauth) → AccountPage; the other sessions end. */
 export const PasswordBody = Type.Object(
   { password: Type.String({ maxLength: PASSWORD_LENGTH_MAX }) },
   { additionalProperties: false },
 );
 export type PasswordBody = Static<typeof PasswordBody>;
 
-/** POST /web/api/account/email (reauth) → { sent: true }: a link goes to the new address. */
+/** POST /web/account/email (reauth) → { sent: true }: a link is sent to the new address. */
 export const EmailBody = Type.Object(
   { email: Type.String({ maxLength: EMAIL_ADDRESS_LENGTH_MAX }) },
   { additionalProperties: false },
@@ -106,9 +144,9 @@ export const EmailBody = Type.Object(
 export type EmailBody = Static<typeof EmailBody>;
 
 /**
- * POST /web/api/account/passkeys/options (reauth) → the options of navigator.credentials.create, as
- * @simplewebauthn/browser takes them: startRegistration({ optionsJSON }). Its answer goes to
- * POST /web/api/account/passkeys (reauth) { name, response } → AccountPage.
+ * POST /web/account/passkeys/options (reauth) → the options of navigator.credentials.create for
+ * startRegistration({ optionsJSON }) of @simplewebauthn/browser. Its response goes to
+ * POST /web/account/passkeys (reauth) { name, response } → AccountPage.
  */
 export const NewPasskeyBody = Type.Object(
   {
@@ -120,14 +158,14 @@ export const NewPasskeyBody = Type.Object(
 export type NewPasskeyBody = Static<typeof NewPasskeyBody>;
 
 /**
- * POST /web/api/account/totp (reauth) → TotpSetUp; the code of the app goes to
- * POST /web/api/account/totp/confirm (reauth) { code } → RecoveryCodes. Until then it is asked for nowhere.
+ * POST /web/account/totp (reauth) → TotpSetUp; the code of the app goes to
+ * POST /web/account/totp/confirm (reauth) { code } → RecoveryCodes. Until then it is not required to sign in.
  */
 export type TotpSetUp = {
-  /** For whoever cannot scan: base32, in groups of four. */
+  /** To type instead of scanning: base32, in groups of four. */
   secret: string;
   uri: string;
-  /** The picture to be scanned: true is dark. Rows of equal length. */
+  /** The QR code: true is dark. Rows of equal length. */
   qr: boolean[][];
 };
 
@@ -137,13 +175,12 @@ export const TotpCodeBody = Type.Object(
 );
 export type TotpCodeBody = Static<typeof TotpCodeBody>;
 
-/** Shown once. POST /web/api/account/totp/codes (reauth) makes new ones; the old ones end. */
+/** Shown once. POST /web/account/totp/codes (reauth) replaces them. */
 export type RecoveryCodes = { codes: string[] };
 
-/** What providers call themselves and their people is far shorter. */
 const IdentityText = Type.String({ maxLength: 2_000, [RULE]: "storable" });
 
-/** POST /web/api/account/identities/remove (reauth) → AccountPage: this one of the provider opens the account no more. */
+/** POST /web/account/identities/remove (reauth) → AccountPage */
 export const IdentityBody = Type.Object(
   {
     issuer: IdentityText,
@@ -153,16 +190,16 @@ export const IdentityBody = Type.Object(
 );
 export type IdentityBody = Static<typeof IdentityBody>;
 
-// DELETE /web/api/account/password, /account/totp, /account/passkeys/:uuid (all reauth) → AccountPage
-// DELETE /web/api/account/sessions/:id → AccountPage · POST /web/api/account/sessions/end-others → AccountPage
-// POST /web/api/account/close (reauth) { email } (typed again) → { closed: true }; the cookie is gone then.
+// DELETE /web/account/password, /account/totp, /account/passkeys/:id (all reauth) → AccountPage
+// DELETE /web/account/sessions/:id → AccountPage · POST /web/account/sessions/end-others → AccountPage
+/** POST /web/account/close (reauth) { email } → { closed: true }; the cookie is deleted. */
 export const CloseBody = Type.Object(
   { email: Type.String({ maxLength: EMAIL_ADDRESS_LENGTH_MAX }) },
   { additionalProperties: false },
 );
 export type CloseBody = Static<typeof CloseBody>;
 
-// The sign-in forms. Form fields are texts; a missing one is empty.
+// The sign-in forms. A missing field is empty.
 
 const FIELD_LENGTH_MAX = 1_000;
 const field = () => Type.Optional(Type.String({ maxLength: FIELD_LENGTH_MAX }));
@@ -172,12 +209,12 @@ export const PasswordForm = Type.Object({ email: field(), password: field(), nex
 export const CodeForm = Type.Object({ code: field(), next: field() });
 export const SetUpForm = Type.Object({ email: field(), name: field(), password: field() });
 export const ConfirmForm = Type.Object({
-  /** By what it is to be proven: password, mailed, code; or mail, to be sent a code. */
+  /** How to re-authenticate: password, mailed, code; or mail, to get a code by email. */
   way: field(),
   password: field(),
-  /** The code from the mail. */
+  /** The code from the email. */
   mailed: field(),
-  /** Of the app, or a recovery code. */
+  /** Of the authenticator app, or a recovery code. */
   code: field(),
   next: field(),
 });

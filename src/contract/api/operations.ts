@@ -18,4 +18,6 @@ export const OPERATIONS = {
   acceptTransfer: "POST /projects/{project}/transfer/accept",
   declineTransfer: "POST /projects/{project}/transfer/decline",
   listAudit: "GET /projects/{project}/audit",
+  getAccount: "GET /account",
+  updateAccount: "PATCH /account",
 } as const;

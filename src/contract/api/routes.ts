@@ -1,7 +1,8 @@
 // All routes of the Overdue API by their operation ids.
+import { accountRoutes } from "./account.ts";
 import { projectRoutes } from "./projects.ts";
 
-export const API_ROUTES = { ...projectRoutes } as const;
+export const API_ROUTES = { ...projectRoutes, ...accountRoutes } as const;
 
 export type ApiRoutes = typeof API_ROUTES;
 export type OperationId = keyof ApiRoutes;

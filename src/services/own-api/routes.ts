@@ -1,10 +1,11 @@
 // All routes of the Overdue API with their handlers.
 import { API_ROUTES, type ApiRoutes } from "../../contract/api/routes.ts";
+import { accountHandlers } from "./account.ts";
 import { projectHandlers } from "./projects.ts";
 import type { ApiRoute } from "./respond.ts";
 import type { ApiHandler, ApiHandlers } from "./route.ts";
 
-const HANDLERS: ApiHandlers<ApiRoutes> = { ...projectHandlers };
+const HANDLERS: ApiHandlers<ApiRoutes> = { ...projectHandlers, ...accountHandlers };
 
 export const ROUTES: readonly ApiRoute[] = Object.entries(API_ROUTES).map(([id, definition]) => ({
   id,
