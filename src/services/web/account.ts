@@ -35,6 +35,7 @@ import {
 } from "../../store/credentials.ts";
 import type { Db } from "../../store/db.ts";
 import { listProjectsOfAccount } from "../../store/projects.ts";
+import type { Session } from "../../store/sessions.ts";
 import { findSignInFailures, listSignIns } from "../../store/sign-in.ts";
 import { shownAccount } from "../own-api/account.ts";
 import { hasPasskeys, readRegistration, registrationOptions } from "./passkeys.ts";
@@ -43,7 +44,6 @@ import {
   accountRoute,
   pathNumber,
   WebRefusal,
-  type Session,
   type WebRequest,
   type WebRoute,
 } from "./route.ts";
