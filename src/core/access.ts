@@ -1,6 +1,7 @@
 // Authorization: API keys on endpoints of the Management API, and roles of members in the dashboard.
 import { ERROR_TEXT, type ErrorCode } from "./errors.ts";
-import { isKeyShaped, type KeyKind } from "./identity.ts";
+import { ACCESS_TOKEN_PREFIX, isAccessTokenShaped, isKeyShaped, type KeyKind } from "./identity.ts";
+import type { Instant } from "./instant.ts";
 
 type Rights = Readonly<Record<KeyKind, boolean>>;
 
@@ -139,7 +140,7 @@ export type TokenScope = (typeof TOKEN_SCOPES)[number];
 
 /** Who sends a request to the Overdue API. */
 export type ApiCaller =
-  | { kind: "none"; why: "missing" | "malformed" | "unknown" }
+  | { kind: "none"; why: "missing" | "malformed" | "unknown" | "twice" }
   | { kind: "session"; isAdmin: boolean; isReauthenticated: boolean }
   | { kind: "token"; scope: TokenScope; isAdmin: boolean }
   | { kind: "key"; key: KeyKind };
@@ -190,6 +191,7 @@ const CREDENTIAL_TEXT = {
   missing: "Sign in, or send an API key or a personal access token.",
   malformed: "The API key or token is malformed.",
   unknown: "The API key or token is invalid, expired, or revoked.",
+  twice: "Send either an API key or a personal access token, not both.",
 } as const;
 
 function decideKey({ keys }: ApiRule, key: KeyKind): ApiAccess {
@@ -229,6 +231,24 @@ export function presentedKey(request: {
   const key = request.header ?? request.body;
   if (typeof key !== "string" || key === "") return "missing";
   return isKeyShaped(key) ? { key } : "malformed";
+}
+
+/**
+ * The personal access token in an Authorization header. "missing": the header has another scheme. "foreign": a
+ * bearer token of another program; authenticating proxies add one.
+ */
+export function presentedToken(
+  header: string | undefined,
+): { token: string } | "missing" | "malformed" | "foreign" {
+  const [, token] = /^bearer +(\S*)\s*$/i.exec(header ?? "") ?? [];
+  if (token === undefined) return "missing";
+  if (!token.startsWith(ACCESS_TOKEN_PREFIX)) return "foreign";
+  return isAccessTokenShaped(token) ? { token } : "malformed";
+}
+
+/** Whether a token may be used at an instant. */
+export function isAccessTokenValid({ expiresAt }: { expiresAt: Instant }, now: Instant): boolean {
+  return now < expiresAt;
 }
 
 /** Roles in a project. */

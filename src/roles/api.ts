@@ -14,6 +14,7 @@ import { addFigures, type Figure, type Metrics } from "../lib/metrics.ts";
 import { secretKeyOf } from "../operations/api-keys.ts";
 import { signingWith } from "../operations/emails.ts";
 import { guardedObjects } from "../operations/ping-bodies.ts";
+import { recordTokenUses } from "../operations/tokens.ts";
 import { type WatermarkLoop, watermarkLoop } from "../operations/watermark-loop.ts";
 import { keyUseLoop, KeyUses } from "../services/api/auth.ts";
 import { type BadgeHandler, badgeHandler } from "../services/api/badges.ts";
@@ -37,7 +38,13 @@ export type ApiResources = {
   serviceState?: () => ServiceState;
 };
 
-type Parts = { watermark: WatermarkLoop; uses: KeyUses; live: LiveHub; signal: AbortSignal };
+type Parts = {
+  watermark: WatermarkLoop;
+  uses: KeyUses;
+  tokenUses: KeyUses;
+  live: LiveHub;
+  signal: AbortSignal;
+};
 
 /** How often changes are read while clients receive live updates. */
 const LIVE_EVERY_MS = SECOND_MS;
@@ -58,6 +65,7 @@ export function apiRole(resources: ApiResources): ServerRole {
   const ending = new AbortController();
   const watermark = watermarkLoop("api-sight", { database, log, metrics: metrics.loops });
   const uses = new KeyUses();
+  const tokenUses = new KeyUses();
   const live = new LiveHub({
     database,
     now: () => watermark.now(),
@@ -72,7 +80,13 @@ export function apiRole(resources: ApiResources): ServerRole {
       return "idle";
     },
   });
-  const loops = [watermark, liveLoop, keyUseLoop({ uses, database, log, metrics: metrics.loops })];
+  const writing = { database, log, metrics: metrics.loops };
+  const loops = [
+    watermark,
+    liveLoop,
+    keyUseLoop({ ...writing, uses }),
+    keyUseLoop({ ...writing, name: "token-uses", uses: tokenUses, record: recordTokenUses }),
+  ];
   let handlers: Handlers | null = null;
   addFigures(metrics, [
     answers("api", "Management API responses by status.", () => handlers?.api),
@@ -85,7 +99,7 @@ export function apiRole(resources: ApiResources): ServerRole {
     name: "api",
     needsDatabase: true,
     open: async () => {
-      handlers = await makeHandlers(resources, { watermark, uses, live, signal: ending.signal });
+      handlers = await makeHandlers(resources, { watermark, uses, tokenUses, live, signal: ending.signal });
       for (const loop of loops) await loop.start();
       const { api, own, badge, scrape, documents, web } = handlers;
       // The API handles every path below its own, so handlers with a path there come before it.
@@ -104,7 +118,7 @@ export function apiRole(resources: ApiResources): ServerRole {
 
 async function makeHandlers(
   { config, database, log, metrics, serviceState = () => "normal" }: ApiResources,
-  { watermark, uses, live, signal }: Parts,
+  { watermark, uses, tokenUses, live, signal }: Parts,
 ): Promise<Handlers> {
   const secretKey = await secretKeyOf(database, config.secretKey);
   const siteUrl = new URL(config.siteUrl);
@@ -147,7 +161,11 @@ async function makeHandlers(
     trustedProxies: config.trustedProxies,
     keyUsed,
     monotonic,
-    overdue: { context: overdue, resolveSession: async (source) => (await resolve(source)).session },
+    overdue: {
+      context: overdue,
+      resolveSession: async (source) => (await resolve(source)).session,
+      tokenUsed: tokenUses.note.bind(tokenUses),
+    },
   });
   const identify = (request: IncomingMessage, key: string | undefined) =>
     api.auth.identifyKey({ network: api.auth.networkOf(request), key });

@@ -41,6 +41,7 @@ async function storedSecrets(): Promise<string[]> {
     union all select encode(digest, 'hex') from recovery_codes
     union all select encode(digest, 'hex') from sessions
     union all select encode(digest, 'hex') from api_keys
+    union all select encode(digest, 'hex') from access_tokens
     union all select encode(digest, 'hex') from sign_in_tokens
     union all select encode(digest, 'hex') from invitations`);
   return rows.flatMap(({ secret }) => {

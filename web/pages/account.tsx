@@ -37,6 +37,7 @@ import {
 import { ROLE_WORDS } from "../words/settings.ts";
 import { words as shared } from "../words/shared.ts";
 import { Authenticator, EmailSection, Identities, Passkeys, PasswordSection } from "./account-sign-in.tsx";
+import { AccessTokens } from "./account-tokens.tsx";
 import { useAccount, useProfileChange, useSecurityChange, useWindows } from "./use-account.ts";
 
 export function AccountScreen() {
@@ -64,6 +65,7 @@ function Parts({ account }: { account: AccountPage }) {
       {account.identities.length > 0 && <Identities account={account} />}
       <Sessions account={account} />
       <SignIns account={account} />
+      <AccessTokens account={account} />
       <Reports account={account} />
       <OwnProjects account={account} />
       <CloseAccount account={account} />

@@ -46,7 +46,8 @@ type SecurityChange = {
 export function useSecurityChange() {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: ({ method, path, body }: SecurityChange) => send<AccountPage>(method, `/account${path}`, body),
+    mutationFn: ({ method, path, body }: SecurityChange) =>
+      send<AccountPage>(method, `/account${path}`, body),
     onSuccess: (account, { message }) => {
       client.setQueryData(KEY, account);
       toast({ text: message });
@@ -60,7 +61,17 @@ export function useRefresh(): () => void {
   return () => void client.invalidateQueries({ queryKey: KEY });
 }
 
-const WINDOWS = ["email", "password", "noPassword", "passkey", "totp", "codes", "noTotp", "close"] as const;
+const WINDOWS = [
+  "email",
+  "password",
+  "noPassword",
+  "passkey",
+  "totp",
+  "codes",
+  "noTotp",
+  "token",
+  "close",
+] as const;
 export type WindowName = (typeof WINDOWS)[number];
 
 /** The dialogs that require re-authentication. */

@@ -10,6 +10,7 @@ export const FIELD_NAMES: Readonly<Record<string, string>> = {
   tags: "tags",
   desc: "description",
   email: "email address",
+  expiresInDays: "number of days until expiration",
   manualResume: "manual resume",
   methods: "request methods",
   startKw: "start keywords",

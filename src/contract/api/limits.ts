@@ -1,6 +1,7 @@
 // Length limits of form fields and requests, for the schemas here and the forms in the browser. No schemas, so that the
 // browser does not load them.
 import {
+  ACCESS_TOKEN_NAME_LENGTH_MAX,
   ACCOUNT_NAME_LENGTH_MAX,
   API_KEY_NAME_LENGTH_MAX,
   CHANNEL_NAME_LENGTH_MAX,
@@ -9,6 +10,7 @@ import {
 
 /** What the fields of forms take, in characters. */
 export const FIELD_LENGTHS = {
+  accessTokenName: ACCESS_TOKEN_NAME_LENGTH_MAX,
   accountName: ACCOUNT_NAME_LENGTH_MAX,
   apiKeyName: API_KEY_NAME_LENGTH_MAX,
   channelName: CHANNEL_NAME_LENGTH_MAX,

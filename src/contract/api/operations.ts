@@ -20,4 +20,6 @@ export const OPERATIONS = {
   listAudit: "GET /projects/{project}/audit",
   getAccount: "GET /account",
   updateAccount: "PATCH /account",
+  listTokens: "GET /account/tokens",
+  revokeToken: "DELETE /account/tokens/{token}",
 } as const;

@@ -23,7 +23,14 @@ import type { RespondDeps } from "../own-api/respond.ts";
 import type { ApiContext as OverdueContext } from "../own-api/route.ts";
 import { ROUTES as OVERDUE_ROUTES } from "../own-api/routes.ts";
 import { addApiRoutes } from "../own-api/server.ts";
-import { identify, RateLimiter, TooManyRequestsError } from "./auth.ts";
+import {
+  identify,
+  type IdentifiedToken,
+  identifyToken,
+  RateLimiter,
+  type TokenSource,
+  TooManyRequestsError,
+} from "./auth.ts";
 import { AnswerCollector, type ApiContext, refusal, render, type Rendered, withTimeout } from "./exchange.ts";
 import {
   answerTo,
@@ -93,6 +100,8 @@ export type ApiAuth = {
   identify(request: IncomingMessage): Promise<Caller>;
   /** The same for a key from elsewhere, without recording its use. */
   identifyKey(from: { network: string; key: string | undefined }): Promise<Caller>;
+  /** Finds the owner of a personal access token, and counts the request. Throws TooManyRequestsError. */
+  identifyToken(from: TokenSource): Promise<IdentifiedToken>;
   /** What rate limits apply to. */
   networkOf(request: IncomingMessage): string;
   /** The JSON object in the body; null when the sender has gone. Throws AppError for what is none, or too large. */
@@ -129,6 +138,7 @@ export function apiAuth({ context, limiter, budget, networkOf, keyUsed }: ApiAut
       return who;
     },
     identifyKey,
+    identifyToken: (from) => identifyToken({ database, secretKey, limiter }, from),
     networkOf,
     readObject: async (request, onEndless) => {
       try {
@@ -158,7 +168,7 @@ export type ApiOptions = {
   keyUsed: RespondParts["keyUsed"];
   monotonic: () => number;
   /** The Overdue API, which shares the server, the credentials, and their limits. */
-  overdue: { context: OverdueContext; resolveSession: IdentifyDeps["resolveSession"] } | null;
+  overdue: ({ context: OverdueContext } & Pick<IdentifyDeps, "resolveSession" | "tokenUsed">) | null;
 };
 
 export type ApiHandler = HttpHandler & {
@@ -234,7 +244,7 @@ export async function apiHandler(options: ApiOptions): Promise<ApiHandler> {
 }
 
 function overdueDeps(
-  { context, resolveSession }: NonNullable<ApiOptions["overdue"]>,
+  { context, resolveSession, tokenUsed }: NonNullable<ApiOptions["overdue"]>,
   { options, parts }: { options: ApiOptions; parts: RespondParts },
 ): RespondDeps {
   const { siteUrl, trustedProxies, keyUsed, monotonic } = options;
@@ -243,7 +253,7 @@ function overdueDeps(
   return {
     context,
     siteUrl,
-    identify: (source) => identifyCaller({ auth, keyUsed, resolveSession }, source),
+    identify: (source) => identifyCaller({ auth, keyUsed, tokenUsed, resolveSession }, source),
     sourceOf: ({ headers, socket }) => {
       const peer = socket.remoteAddress;
       const address = addressOf({ peer, forwardedFor: headers["x-forwarded-for"] });

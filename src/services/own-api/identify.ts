@@ -1,14 +1,16 @@
 // Who sends a request to the Overdue API: an API key or a personal access token if a header has one, otherwise the browser
 // session.
+import { presentedToken } from "../../core/access.ts";
 import type { FoundSession } from "../../operations/sessions.ts";
+import { TooManyRequestsError } from "../api/auth.ts";
 import type { ApiAuth } from "../api/server.ts";
-import { AppError, ERROR_TEXT } from "../../core/errors.ts";
 import { readCookies } from "../web/session.ts";
 import type { Identity, Source } from "./respond.ts";
 
 export type IdentifyDeps = {
-  auth: Pick<ApiAuth, "identifyKey">;
+  auth: Pick<ApiAuth, "identifyKey" | "identifyToken">;
   keyUsed(use: { keyId: number; at: number }): void;
+  tokenUsed(use: { keyId: number; at: number }): void;
   resolveSession(of: Source & { cookies: Readonly<Record<string, string>> }): Promise<FoundSession | null>;
 };
 
@@ -20,12 +22,27 @@ const NOBODY = {
   rate: null,
 } as const;
 
-/** Throws AppError `rate_limited`. */
+type PresentedToken = ReturnType<typeof presentedToken>;
+
+/**
+ * A header takes precedence over the session. Bearer tokens of other programs do not: proxies add them to
+ * requests of browsers. Throws TooManyRequestsError.
+ */
 export async function identify(deps: IdentifyDeps, source: Source): Promise<Identity> {
-  const given = source.headers["x-api-key"];
-  if (given !== undefined) return identifyByKey(deps, source, Array.isArray(given) ? given.join(",") : given);
-  const session = await deps.resolveSession({ ...source, cookies: readCookies(source.headers.cookie) });
-  if (session === null) return { ...NOBODY, caller: { kind: "none", why: "missing" } };
+  const { headers } = source;
+  const key = headers["x-api-key"];
+  const presented = presentedToken(headers.authorization);
+  const isOurs = presented !== "missing" && presented !== "foreign";
+  if (key !== undefined) {
+    if (isOurs) return { ...NOBODY, caller: { kind: "none", why: "twice" } };
+    return identifyByKey(deps, source, Array.isArray(key) ? key.join(",") : key);
+  }
+  if (isOurs) return identifyByToken(deps, source, presented);
+  const session = await deps.resolveSession({ ...source, cookies: readCookies(headers.cookie) });
+  if (session === null) {
+    if (presented === "foreign") return identifyByToken(deps, source, presented);
+    return { ...NOBODY, caller: { kind: "none", why: "missing" } };
+  }
   const { account, id: sessionId, isProven } = session;
   return {
     ...NOBODY,
@@ -42,7 +59,7 @@ async function identifyByKey(
   key: string,
 ): Promise<Identity> {
   const { credential, found, rate } = await auth.identifyKey({ network, key });
-  if (credential === null) throw new AppError("rate_limited", ERROR_TEXT.tooManyRequests);
+  if (credential === null) throw new TooManyRequestsError(rate);
   if (credential !== "readWrite" && credential !== "readOnly") {
     return { ...NOBODY, caller: { kind: "none", why: credential }, rate };
   }
@@ -53,6 +70,24 @@ async function identifyByKey(
     caller: { kind: "key", key: credential },
     actor: { accountId: null, keyId: found.key.id },
     keyProject: found.project,
+    rate,
+  };
+}
+
+async function identifyByToken(
+  { auth, tokenUsed }: IdentifyDeps,
+  { network, now }: Source,
+  presented: PresentedToken,
+): Promise<Identity> {
+  const { found, rate } = await auth.identifyToken({ network, presented, now });
+  if (typeof found === "string") return { ...NOBODY, caller: { kind: "none", why: found }, rate };
+  const { token, person } = found;
+  tokenUsed({ keyId: token.id, at: now });
+  return {
+    ...NOBODY,
+    caller: { kind: "token", scope: token.scope, isAdmin: person.isOperator },
+    actor: { accountId: person.id, keyId: null },
+    account: person,
     rate,
   };
 }

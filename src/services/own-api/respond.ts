@@ -27,6 +27,7 @@ import { findDeletedCheck, findShownCheck } from "../../store/checks.ts";
 import { isDatabaseAway } from "../../store/errors.ts";
 import { findProjectByUuid, findProjectEntry, type Project } from "../../store/projects.ts";
 import type { Person } from "../../store/sessions.ts";
+import { TooManyRequestsError } from "../api/auth.ts";
 import { withTimeout } from "../api/exchange.ts";
 import { parseBody, readRequestBody } from "../api/respond.ts";
 import type { Actor, ApiAnswer, ApiContext, ApiHandler, ApiProblem, ApiRequest } from "./route.ts";
@@ -59,7 +60,7 @@ export type Source = {
 export type RespondDeps = {
   context: ApiContext;
   siteUrl: URL;
-  /** Finds out who sends a request. Throws AppError `rate_limited`. */
+  /** Finds out who sends a request. Throws TooManyRequestsError. */
   identify(source: Source): Promise<Identity>;
   sourceOf(raw: IncomingMessage): Source;
   /** Concurrent requests of one account. */
@@ -89,7 +90,8 @@ export async function respond(deps: RespondDeps, request: RoutedRequest): Promis
     return { answer, rate: state.rate };
   } catch (error) {
     if (error instanceof Error && error.name === "SenderGoneError") throw error;
-    return { answer: errorAnswer(deps, error, request.route.id), rate: state.rate };
+    const rate = error instanceof TooManyRequestsError ? error.rate : state.rate;
+    return { answer: errorAnswer(deps, error, request.route.id), rate };
   }
 }
 
@@ -296,7 +298,10 @@ export function problemAnswer(problem: Problem): ApiAnswer {
   const isLater = status === 429 || status === 503;
   return {
     status,
-    headers: isLater ? { "Retry-After": RETRY_AFTER_SECONDS } : {},
+    headers: {
+      ...(isLater && { "Retry-After": RETRY_AFTER_SECONDS }),
+      ...(status === 401 && { "WWW-Authenticate": "Bearer" }),
+    },
     content: JSON.stringify(problem),
     type: PROBLEM_TYPE,
   };

@@ -4,8 +4,9 @@ import { accountHandlers } from "./account.ts";
 import { projectHandlers } from "./projects.ts";
 import type { ApiRoute } from "./respond.ts";
 import type { ApiHandler, ApiHandlers } from "./route.ts";
+import { tokenHandlers } from "./tokens.ts";
 
-const HANDLERS: ApiHandlers<ApiRoutes> = { ...projectHandlers, ...accountHandlers };
+const HANDLERS: ApiHandlers<ApiRoutes> = { ...projectHandlers, ...accountHandlers, ...tokenHandlers };
 
 export const ROUTES: readonly ApiRoute[] = Object.entries(API_ROUTES).map(([id, definition]) => ({
   id,

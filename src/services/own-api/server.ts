@@ -112,8 +112,8 @@ async function send(serving: ApiServing, sending: Sending): Promise<FastifyReply
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     Vary: "Accept-Encoding",
     ...corsHeaders(methods),
-    ...rateHeaders(rate),
     ...answer.headers,
+    ...rateHeaders(rate),
   });
   if ("json" in answer && answer.json === null) return reply.send();
   const isJson = "json" in answer;

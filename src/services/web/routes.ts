@@ -18,6 +18,7 @@ import { type PageData, pageRoutes, projectHead, shellRoutes } from "./pages.ts"
 import type { AccountRequest, CheckRequest, ProjectRequest, WebRequest, WebRoute } from "./route.ts";
 import { setUpRoutes } from "./setup.ts";
 import { signInRoutes } from "./sign-in.ts";
+import { tokenRoutes } from "./tokens.ts";
 
 const checkPage = async (webRequest: WebRequest) => {
   // The paths of these pages name a check, and only members are let through.
@@ -54,5 +55,6 @@ export const WEB_ROUTES: readonly WebRoute[] = [
   ...setUpRoutes,
   ...signInRoutes,
   ...accountRoutes,
+  ...tokenRoutes,
   ...adminRoutes,
 ];
