@@ -82,6 +82,11 @@ function webErrorOf({ type, detail, field, conflict }: Problem): WebError {
   };
 }
 
+/** The URL of what the browser loads on its own, such as a download. */
+export function operationUrl<Id extends OperationId>(id: Id, input: Omit<InputOf<Id>, "body">): string {
+  return client.url(id, input);
+}
+
 /** `get("/projects/…/checks", { after })` */
 export function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
   return ask<T>("GET", path + queryText(query), undefined, signal);

@@ -3,11 +3,11 @@ import type { IncomingMessage } from "node:http";
 import { KINDS, reachOf } from "../channels/registry.ts";
 import type { Config } from "../config/config.ts";
 import { objectStoreOf } from "../config/connections.ts";
-import { OWN_API_PATH } from "../contract/own-routes.ts";
 import { publicUrls } from "../contract/urls.ts";
 import type { ServiceState } from "../core/database-identity.ts";
 import { SECOND_MS } from "../core/instant.ts";
 import type { HttpHandler } from "../lib/http/listener.ts";
+import type { UnmatchedRequests } from "../lib/http/unmatched-requests.ts";
 import type { Log } from "../lib/log.ts";
 import { loopService } from "../lib/loop.ts";
 import { addFigures, type Figure, type Metrics } from "../lib/metrics.ts";
@@ -18,7 +18,6 @@ import { recordTokenUses } from "../operations/tokens.ts";
 import { type WatermarkLoop, watermarkLoop } from "../operations/watermark-loop.ts";
 import { keyUseLoop, KeyUses } from "../services/api/auth.ts";
 import { type BadgeHandler, badgeHandler } from "../services/api/badges.ts";
-import { type OwnApiHandler, ownApiHandler } from "../services/api/own-api.ts";
 import { type PrometheusHandler, prometheusHandler } from "../services/api/prometheus.ts";
 import { referenceHandler } from "../services/api/reference.ts";
 import { type ApiHandler, apiHandler } from "../services/api/server.ts";
@@ -35,6 +34,7 @@ export type ApiResources = {
   database: Database;
   log: Log;
   metrics: Metrics;
+  misses?: UnmatchedRequests;
   serviceState?: () => ServiceState;
 };
 
@@ -52,7 +52,6 @@ const LIVE_EVERY_MS = SECOND_MS;
 type Handlers = {
   api: ApiHandler;
   overdue: Counting;
-  own: OwnApiHandler;
   badge: BadgeHandler;
   scrape: PrometheusHandler;
   documents: HttpHandler;
@@ -101,9 +100,9 @@ export function apiRole(resources: ApiResources): ServerRole {
     open: async () => {
       handlers = await makeHandlers(resources, { watermark, uses, tokenUses, live, signal: ending.signal });
       for (const loop of loops) await loop.start();
-      const { api, own, badge, scrape, documents, web } = handlers;
+      const { api, badge, scrape, documents, web } = handlers;
       // The API handles every path below its own, so handlers with a path there come before it.
-      return [badge, scrape, documents, web, own, api];
+      return [badge, scrape, documents, web, api];
     },
     // Streams never end on their own; clients reconnect to another process.
     closing: () => live.close(),
@@ -117,7 +116,7 @@ export function apiRole(resources: ApiResources): ServerRole {
 }
 
 async function makeHandlers(
-  { config, database, log, metrics, serviceState = () => "normal" }: ApiResources,
+  { config, database, log, metrics, misses, serviceState = () => "normal" }: ApiResources,
   { watermark, uses, tokenUses, live, signal }: Parts,
 ): Promise<Handlers> {
   const secretKey = await secretKeyOf(database, config.secretKey);
@@ -148,6 +147,7 @@ async function makeHandlers(
     signalsPerMinute: config.signalsPerMinute,
     signing: signingWith(secretKey),
     live,
+    missesSince: (at) => misses?.since(at) ?? [],
     now: () => watermark.now(),
     serviceState,
   };
@@ -169,15 +169,10 @@ async function makeHandlers(
   });
   const identify = (request: IncomingMessage, key: string | undefined) =>
     api.auth.identifyKey({ network: api.auth.networkOf(request), key });
-  const { mailVerification } = config;
   const fontFile = fontPath();
-  const baseUrl = urls.site + OWN_API_PATH;
-  const destinations = reachOf(config);
-  const ownContext = { database, baseUrl, mailVerification, destinations, log };
   return {
     api,
     overdue: { answerCounts: () => api.overdueCounts() },
-    own: ownApiHandler({ context: ownContext, auth: api.auth, siteUrl, monotonic }),
     badge: badgeHandler({ database, siteUrl, siteName: config.siteName, secret: secretKey, now, log }),
     scrape: prometheusHandler({ database, siteUrl, identify, now, log, keyUsed }),
     documents: referenceHandler({

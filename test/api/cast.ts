@@ -199,7 +199,7 @@ async function ask(url: string, { method = "GET", key, headers = {}, body }: Ask
   });
   const bytes = Buffer.from(await response.arrayBuffer());
   const text = bytes.toString("utf8");
-  const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false;
+  const isJson = /^application\/(problem\+)?json\b/.test(response.headers.get("content-type") ?? "");
   const json: unknown = isJson && text !== "" ? JSON.parse(text) : null;
   return { status: response.status, headers: response.headers, bytes, text, json };
 }

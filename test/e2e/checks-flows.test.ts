@@ -3,7 +3,7 @@
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import type { CheckRow } from "../../src/contract/api/check-row.ts";
-import type { CheckPage } from "../../src/contract/api/checks.ts";
+import type { CheckPage } from "../../src/contract/api/check-page.ts";
 import { accessibilityTrouble } from "../support/browser.ts";
 import {
   button,

@@ -1,8 +1,8 @@
 // Forms that two people have open, that are left, and whose check is deleted: nobody's text is lost without a word.
 import type { Locator } from "playwright-core";
 import { expect, test } from "vitest";
-import type { ChannelsPage } from "../../src/contract/api/channels.ts";
-import type { CheckPage } from "../../src/contract/api/checks.ts";
+import type { Channel } from "../../src/contract/api/channels.ts";
+import type { CheckPage } from "../../src/contract/api/check-page.ts";
 import type { ProjectSettings } from "../../src/contract/api/projects.ts";
 import { accessibilityTrouble } from "../support/browser.ts";
 import { button, expectGone, expectSeen, expectSoon, notice, openRoom, type Room } from "./at-the-screen.ts";
@@ -82,13 +82,13 @@ test("who edits a channel second is told, too", async () => {
   await page.getByRole("menuitem", { name: "Edit" }).click();
   const form = await expectSeen(page.getByRole("dialog", { name: "Edit hook" }));
   await form.getByLabel("Name").fill("mine");
-  const { channels } = await ask<ChannelsPage>("GET", `/projects/${project}/channels`);
+  const { channels } = await ask<{ channels: Channel[] }>("GET", `/projects/${project}/channels`);
   await ask("PATCH", `/channels/${channels[0]?.id}`, { name: "theirs" });
   await button(form, "Save").click();
   await expectSeen(form.getByText("hook → theirs"));
   await button(form, "Overwrite").click();
   await expectGone(form);
-  const after = await ask<ChannelsPage>("GET", `/projects/${project}/channels`);
+  const after = await ask<{ channels: Channel[] }>("GET", `/projects/${project}/channels`);
   expect(after.channels[0]?.name).toBe("mine");
   await context.close();
 });

@@ -15,7 +15,6 @@ import {
   placeholderValues,
   TooMuchError,
 } from "../../src/channels/webhook.ts";
-import { readIfMatch, readPage } from "../../src/contract/channels.ts";
 import { checkBodySchema, readCheckRequest } from "../../src/contract/check.ts";
 import { VERSIONS } from "../../src/contract/versions.ts";
 import { naturalKey } from "../../src/contract/api/check-row.ts";
@@ -62,7 +61,6 @@ import {
 import { explainConnection } from "../../src/lib/postgres-error.ts";
 import { addressIn, senderKind } from "../../src/lib/setting-value.ts";
 import { badgeDocument, decodeBadgePath } from "../../src/services/api/badges.ts";
-import { locateOwn } from "../../src/services/api/own-api.ts";
 import { decodePrometheusPath } from "../../src/services/api/prometheus.ts";
 import { namingOf, parseBody } from "../../src/services/api/respond.ts";
 import { decodePing } from "../../src/services/ping/ping-url.ts";
@@ -73,9 +71,10 @@ import { encodingFor } from "../../src/lib/http/compress.ts";
 import { originProblem } from "../../src/lib/http/same-origin.ts";
 import { readBody } from "../../src/services/web/respond.ts";
 import { pathNumber } from "../../src/services/web/route.ts";
+import { idempotencyKey, ifMatch, numberParam } from "../../src/services/own-api/params.ts";
 import { diffLines, SHOWN_MAIL_BOUNDS } from "../../src/services/own-api/runs.ts";
 import { readCookies } from "../../src/services/web/session.ts";
-import { explainMiss, explainUnmatched } from "../../src/services/web/setup.ts";
+import { explainMiss, explainUnmatched } from "../../src/services/own-api/check-setup.ts";
 import { sampleChannel, sampleSender } from "../channels/sample-kinds.ts";
 import { DOWN, NOW } from "../channels/sample-messages.ts";
 
@@ -96,7 +95,6 @@ const ANSWER_LENGTH_MAX = 64 * 1024;
 const SHOWN_LENGTH_MAX = 200_000;
 
 const bytes = (text: string) => Buffer.from(text);
-const query = (name: string, text: string) => new URLSearchParams([[name, text]]);
 const answer = (text: string) => ({ status: 500, headers: { "retry-after": text }, text });
 const isTrusted = { trusted: ["10.0.0.0/8"], peer: "10.0.0.1" };
 const clientOf = clientAddressReader(isTrusted.trusted, { schemeLengthMax: 10 });
@@ -169,7 +167,6 @@ export const PARSERS: readonly HostileParser[] = [
   },
   { name: "decodeScrapePath", read: (text) => decodePrometheusPath(`/projects/${text}/metrics`) },
   { name: "decodeWebPath", read: (text) => decodeWebPath(`/integrations/${text}`) },
-  { name: "locateOwn", read: (text) => locateOwn(`/api/overdue/v1/channels/${text}`) },
   { name: "namingOf", read: namingOf },
   { name: "pathNumber", read: pathNumber },
   { name: "isUuid", read: isUuid },
@@ -194,8 +191,9 @@ export const PARSERS: readonly HostileParser[] = [
     read: (origin) =>
       originProblem({ origin, host: origin, "x-forwarded-host": origin }, SITE),
   },
-  { name: "readIfMatch", read: readIfMatch },
-  { name: "readPage", read: (text) => readPage(query("limit", text)) },
+  { name: "ifMatch", read: (text) => ifMatch({ "if-match": text }) },
+  { name: "idempotencyKey", read: (text) => idempotencyKey({ "idempotency-key": text }) },
+  { name: "numberParam", read: numberParam },
   { name: "readFlipFilter", read: (text) => readFlipFilter([["seconds", text]], NOW) },
   {
     name: "readListFilter",

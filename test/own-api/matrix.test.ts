@@ -1,27 +1,28 @@
-// Who may do what in our own API: every route with every key, against a literal table. A route that the table does not
-// know makes the test fail, and a refused request leaves everything as it was.
+// Which API keys may do what with channels: every route with every key, against a literal table. A route without a row
+// fails the test, and a refused request changes nothing.
 import { beforeAll, describe, expect, test } from "vitest";
-import { OWN_ROUTES } from "../../src/contract/own-routes.ts";
+import { channelRoutes } from "../../src/contract/api/channels.ts";
 import { useCast } from "../api/cast.ts";
 import { CREDENTIALS, type Keys, makeKeys } from "../api/credentials.ts";
-import { askOwn, newChannel, SLACK } from "./asking.ts";
+import { askApi, newChannel, SLACK } from "./asking.ts";
 
 const cast = useCast({ settings: { OVERDUE_API_RATE_LIMIT: "0" } });
 
 // biome-ignore format: a table is read by its columns.
 const TABLE: Readonly<Record<string, readonly number[]>> = {
   //                                     none malformed unknown revoked  ro   rw  other rw  other ro
-  "GET /kinds":                           [401, 401, 401, 401, 200, 200, 200, 200],
-  "GET /channels":                        [401, 401, 401, 401, 200, 200, 200, 200],
-  "POST /channels":                       [401, 401, 401, 401, 403, 201, 201, 403],
+  "GET /channel-kinds":                   [401, 401, 401, 401, 200, 200, 200, 200],
+  "GET /projects/{project}/channels":     [401, 401, 401, 401, 200, 200, 404, 404],
+  "POST /projects/{project}/channels":    [401, 401, 401, 401, 403, 201, 404, 403],
+  "POST /projects/{project}/channels/warnings": [401, 401, 401, 401, 403, 200, 404, 403],
   "GET /channels/{channel}":              [401, 401, 401, 401, 200, 200, 404, 404],
   "PATCH /channels/{channel}":            [401, 401, 401, 401, 403, 200, 404, 403],
   "DELETE /channels/{channel}":           [401, 401, 401, 401, 403, 204, 404, 403],
   "GET /channels/{channel}/checks":       [401, 401, 401, 401, 403, 200, 404, 403],
   "POST /channels/{channel}/test":        [401, 401, 401, 401, 403, 202, 404, 403],
   "GET /channels/{channel}/deliveries":   [401, 401, 401, 401, 403, 200, 404, 403],
-  "GET /deliveries/{delivery}":           [401, 401, 401, 401, 403, 200, 404, 403],
-  "POST /deliveries/{delivery}/retry":    [401, 401, 401, 401, 403, 202, 404, 403],
+  "GET /projects/{project}/deliveries/{delivery}": [401, 401, 401, 401, 403, 200, 404, 403],
+  "POST /projects/{project}/deliveries/{delivery}/retry": [401, 401, 401, 401, 403, 202, 404, 403],
 };
 
 const OWN_NAME = "only its own project sees this";
@@ -33,11 +34,11 @@ beforeAll(async () => {
 });
 
 /** A channel of the owner with a test that nobody has sent. */
-async function sample(): Promise<{ channel: string; delivery: string }> {
+async function sample(): Promise<{ channel: string; delivery: number }> {
   const { id } = await newChannel(cast, { ...SLACK, name: OWN_NAME });
-  const reply = await askOwn(cast, `/channels/${id}/test`, { method: "POST", key: cast.owner.rw });
-  const [delivery] = reply.json["deliveries"] as { id: string }[];
-  return { channel: id, delivery: delivery?.id ?? "" };
+  const reply = await askApi(cast, `/channels/${id}/test`, { method: "POST", key: cast.owner.rw });
+  const [delivery] = reply.json["deliveries"] as { id: number }[];
+  return { channel: id, delivery: delivery?.id ?? 0 };
 }
 
 async function stored(): Promise<unknown> {
@@ -50,7 +51,7 @@ async function stored(): Promise<unknown> {
 }
 
 test("every route has a row, and every row a route", () => {
-  expect(OWN_ROUTES.map(({ method, path }) => `${method} ${path}`).toSorted()).toEqual(
+  expect(Object.values(channelRoutes).map(({ method, path }) => `${method} ${path}`).toSorted()).toEqual(
     Object.keys(TABLE).toSorted(),
   );
 });
@@ -61,10 +62,11 @@ describe.each(CREDENTIALS)("with %s", (credential) => {
     const { channel, delivery } = await sample();
     const before = await stored();
     const key = keys[credential];
-    const reply = await askOwn(cast, path.replace("{channel}", channel).replace("{delivery}", delivery), {
+    const reply = await askApi(cast, path.replace("{channel}", channel).replace("{delivery}", String(delivery)), {
       method,
       ...(key !== undefined && { key }),
-      ...(method === "POST" && path === "/channels" && { body: SLACK }),
+      ...(method === "POST" && path.endsWith("/channels") && { body: SLACK }),
+      ...(path.endsWith("/warnings") && { body: { kind: SLACK.kind, config: SLACK.config } }),
       ...(method === "PATCH" && { body: { name: "changed" } }),
     });
     expect(reply.status).toBe(statuses[CREDENTIALS.indexOf(credential)]);
@@ -76,6 +78,6 @@ describe.each(CREDENTIALS)("with %s", (credential) => {
 
 test("a key in the body, or in the address, is none", async () => {
   const body = { ...SLACK, api_key: cast.owner.rw };
-  expect((await askOwn(cast, "/channels", { method: "POST", body })).status).toBe(401);
-  expect((await askOwn(cast, `/channels?api_key=${cast.owner.rw}`)).status).toBe(401);
+  expect((await askApi(cast, "/projects/{project}/channels", { method: "POST", body })).status).toBe(401);
+  expect((await askApi(cast, `/projects/{project}/channels?api_key=${cast.owner.rw}`)).status).toBe(401);
 });

@@ -4,7 +4,8 @@ import { describe, expect, test } from "vitest";
 import type { ChecksBoot, ProjectsBoot } from "../../src/contract/api/boot.ts";
 import type { CreatedChannel } from "../../src/contract/api/channels.ts";
 import type { CheckRow, DeletedRow, RowDetail, RowsPage } from "../../src/contract/api/check-row.ts";
-import type { BulkAnswer, CheckPage } from "../../src/contract/api/checks.ts";
+import type { CheckPage } from "../../src/contract/api/check-page.ts";
+import type { BulkAnswer } from "../../src/contract/api/checks.ts";
 import { useDashboard } from "./dashboard.ts";
 import { checkPath, ownerChecks } from "./owner-checks.ts";
 
@@ -40,7 +41,7 @@ describe("making and changing a check", () => {
   test("its address by slug has the ping key in it, and is told to who may have that", async () => {
     const row = await make({ name: "Known by its slug" });
     const slugUrl = async (as: typeof at.mate.account) =>
-      ((await at.browse(checkPath(row), { as })).json as CheckPage).addresses.slugUrl;
+      ((await at.browse(checkPath(row), { as })).json as CheckPage).pingAddresses.slugUrl;
     expect(await slugUrl(at.owner.account)).toMatch(
       new RegExp(`/ping/${at.owner.pingKey}/known-by-its-slug$`),
     );
@@ -208,7 +209,7 @@ describe("a check that was moved", () => {
       [left.id],
     );
     const as = at.stranger.account;
-    const explain = async () => at.browse(`${checkPath(row)}/explain`, { as });
+    const explain = async () => at.browse(`${checkPath(row)}/explanation`, { as });
     expect((await explain()).text).toContain("secret pager of the old team");
     const body = { project: at.stranger.project.uuid };
     await at.browse(`${checkPath(row)}/transfer`, { method: "POST", as, body });
@@ -216,27 +217,27 @@ describe("a check that was moved", () => {
     const run = await at.browse(`${checkPath(row)}/runs/2`, { as });
     for (const { status, json, text } of [await explain(), run]) {
       expect(status).toBe(200);
-      expect(text).not.toMatch(/old-team|old team|"code":500/);
+      expect(text).not.toMatch(/old-team|old team|"responseCode":500/);
       const { steps = [], deliveries = steps } = json as { steps?: object[]; deliveries?: object[] };
       expect(deliveries).toContainEqual(
-        expect.objectContaining({ isElsewhere: true, channel: null, state: "dead" }),
+        expect.objectContaining({ isInOtherProject: true, channel: null, state: "dead" }),
       );
     }
-    const log = await at.browse(`/web/api/channels/${left.uuid}/deliveries`);
+    const log = await at.browse(`/api/overdue/v1/channels/${left.uuid}/deliveries`);
     expect(log.json).toMatchObject({ deliveries: [{ kind: "flip", check: null }] });
     expect(log.text).not.toContain(row.id);
     expect(log.text).not.toContain("secret new name");
     await at.db.pool.query("delete from channels where id = $1", [left.id]);
     const gone = await explain();
     expect((gone.json as { steps: object[] }).steps).toContainEqual(
-      expect.objectContaining({ isElsewhere: false, channel: null, state: "dead" }),
+      expect.objectContaining({ isInOtherProject: false, channel: null, state: "dead" }),
     );
-    expect(gone.text).not.toMatch(/old-team|old team|"code":500/);
+    expect(gone.text).not.toMatch(/old-team|old team|"responseCode":500/);
   });
 });
 
 test("a mail channel without a name is called by its address on the page of a check", async () => {
-  const { status, json } = await post(`${project()}/channels`, {
+  const { status, json } = await post(`/api/overdue/v1/projects/${at.owner.project.uuid}/channels`, {
     kind: "email",
     name: "",
     config: { value: "ops@example.org" },

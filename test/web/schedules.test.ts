@@ -1,7 +1,8 @@
 // Schedules of many checks at once, over HTTP: what is set, what takes it back, and what is refused.
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import type { CheckPage, SchedulesAnswer } from "../../src/contract/api/checks.ts";
+import type { CheckPage } from "../../src/contract/api/check-page.ts";
+import type { SchedulesAnswer } from "../../src/contract/api/checks.ts";
 import { useDashboard } from "./dashboard.ts";
 import { checkPath, ownerChecks } from "./owner-checks.ts";
 

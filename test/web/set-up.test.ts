@@ -7,8 +7,8 @@ import type {
   Echo,
   MailTest,
   SetUp,
-  Waiting,
 } from "../../src/contract/api/setup.ts";
+import type { CheckSetup } from "../../src/contract/api/history.ts";
 import { testAddress } from "../../src/services/web/setup.ts";
 import { startSmtp } from "../receivers/smtp.ts";
 import { freePort } from "../support/ports.ts";
@@ -41,18 +41,18 @@ async function make(body: object): Promise<string> {
 }
 
 const waiting = async (as = stage.owner.account, id = check) =>
-  (await stage.browse(`/web/api/checks/${id}/waiting`, { as })).json as Waiting;
+  (await stage.browse(`/api/overdue/v1/checks/${id}/setup`, { as })).json as CheckSetup;
 
 describe("the wait for the first ping", () => {
   test("gives the line to try, and names what is wrong with requests that came close", async () => {
-    expect(await waiting()).toMatchObject({ arrivals: [], nearMisses: [] });
+    expect(await waiting()).toMatchObject({ pings: [], unmatched: [] });
     expect((await waiting()).curl).toMatch(new RegExp(`^curl .*-X POST http.*/ping/${check}$`));
     const almost = check.replace(/.$/, (last) => (last === "0" ? "1" : "0"));
     await stage.ask(`/ping/${almost}`);
     await stage.ask(`/ping/${check}`, { method: "PUT" });
     await stage.ask(`/${check}`);
-    const { nearMisses } = await waiting();
-    expect(nearMisses.map(({ method, text }) => `${method}: ${text}`)).toEqual([
+    const { unmatched } = await waiting();
+    expect(unmatched.map(({ method, text }) => `${method}: ${text}`)).toEqual([
       expect.stringContaining('GET: The UUID is correct, but the path before it is "/"'),
       expect.stringContaining("PUT: The URL is correct, but the method is PUT"),
       expect.stringContaining("GET: The UUID differs from this check's UUID by one character"),
@@ -62,10 +62,10 @@ describe("the wait for the first ping", () => {
   test("shows a request by a method that the check does not take as ignored, then the one that counts", async () => {
     await stage.ask(`/ping/${check}`);
     const ignored = await waiting();
-    expect(ignored.arrivals.map(({ kind, method }) => [kind, method])).toEqual([["ignored", "GET"]]);
+    expect(ignored.pings.map(({ kind, method }) => [kind, method])).toEqual([["ignored", "GET"]]);
     expect(ignored.hints.join()).toContain("accepts only POST");
     await stage.ask(`/ping/${check}`, { method: "POST" });
-    expect((await waiting()).arrivals[0]).toMatchObject({ kind: "success", method: "POST", by: "http" });
+    expect((await waiting()).pings[0]).toMatchObject({ kind: "success", method: "POST", by: "http" });
   });
 
   test("tells nothing that came before the check was there", async () => {
@@ -75,17 +75,17 @@ describe("the wait for the first ping", () => {
     await stage.db.pool.query("update checks set created_at = now() + interval '1 minute' where uuid = $1", [
       id,
     ]);
-    expect((await waiting(stage.owner.account, id)).nearMisses).toEqual([]);
+    expect((await waiting(stage.owner.account, id)).unmatched).toEqual([]);
   });
 
   test("says how many channels hear of the check, also of one that was added meanwhile", async () => {
-    expect((await waiting()).channels).toBe(0);
+    expect((await waiting()).channelCount).toBe(0);
     const { uuid } = await stage.channel(stage.owner, { name: "hook", kind: "webhook" });
     await stage.browse(`/web/api/projects/${stage.owner.project.uuid}/bulk`, {
       method: "POST",
       body: { ids: [check], do: "addChannel", channel: uuid },
     });
-    expect((await waiting()).channels).toBe(1);
+    expect((await waiting()).channelCount).toBe(1);
   });
 
   test("a try with the ping key shows the key, and so is told to nobody who may not have it", async () => {
@@ -103,12 +103,12 @@ describe("the wait for the first ping", () => {
 
   test("strangers' requests are for whoever runs the installation, and nobody else", async () => {
     await stage.ask("/ping/7f3f8a52-1111-4222-8333-944445555666");
-    const texts = (told: Waiting) => told.nearMisses.map(({ text }) => text).join();
+    const texts = (setup: CheckSetup) => setup.unmatched.map(({ text }) => text).join();
     expect(texts(await waiting())).toContain("7f3f8a52-1111");
     await stage.join(stage.mate.account, "member");
     expect(texts(await waiting(stage.mate.account))).not.toContain("7f3f8a52-1111");
     expect(
-      (await stage.browse(`/web/api/checks/${check}/waiting`, { as: stage.stranger.account })).status,
+      (await stage.browse(`/api/overdue/v1/checks/${check}/setup`, { as: stage.stranger.account })).status,
     ).toBe(404);
   });
 });

@@ -3,10 +3,10 @@
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useEffect, useId, useState } from "react";
 import type { CheckRow } from "../../src/contract/api/check-row.ts";
-import type { CheckPage } from "../../src/contract/api/checks.ts";
+import type { CheckPage } from "../../src/contract/api/check-page.ts";
 import type { Replay, ReplayedAlert, ScheduleRequest } from "../../src/contract/api/history.ts";
 import { checkName } from "../../src/contract/api/words.ts";
-import { ApiError, checkKey, errorText, isNotFound, refreshCheck, send } from "../api.ts";
+import { ApiError, call, checkKey, errorText, isNotFound, refreshCheck, send } from "../api.ts";
 import { boot } from "../boot.ts";
 import { Conflict } from "../parts/conflict.tsx";
 import { useDebounced } from "../parts/hooks.ts";
@@ -297,7 +297,7 @@ function ScheduleReplay({ id, asked, onGrace }: ReplayProps) {
   const isRead = reading.data !== undefined && !reading.isPlaceholderData && !("error" in reading.data);
   const { data, isError } = useQuery({
     queryKey: ["replay", id, settled],
-    queryFn: () => send<Replay>("POST", `/checks/${id}/replay`, settled),
+    queryFn: () => call("replayCheck", { check: id, body: settled }),
     enabled: isRead,
     placeholderData: keepPreviousData,
     retry: false,

@@ -2,7 +2,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState, useSyncExternalStore } from "react";
 import type { CheckRow, GoneCheck } from "../../src/contract/api/check-row.ts";
-import type { CheckPage } from "../../src/contract/api/checks.ts";
+import type { CheckPage } from "../../src/contract/api/check-page.ts";
 import { checkName } from "../../src/contract/api/words.ts";
 import { get, refreshCheck, send } from "../api.ts";
 import { boot, otherProjects, readerZone } from "../boot.ts";

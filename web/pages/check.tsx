@@ -4,7 +4,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
 import { type CheckRow, drawnAt } from "../../src/contract/api/check-row.ts";
-import type { CheckChannel, CheckPage } from "../../src/contract/api/checks.ts";
+import type { CheckChannel, CheckPage } from "../../src/contract/api/check-page.ts";
 import { checkName } from "../../src/contract/api/words.ts";
 import { checkKey, isNotFound, refreshCheck, send } from "../api.ts";
 import { boot, mayIn, otherProjects, readerZone } from "../boot.ts";
@@ -106,7 +106,7 @@ function Shown({ page, n, isGone, onUnsaved }: ShownProps) {
         <div className="check-main">
           {!isNew && (
             <>
-              <NinetyDays days={page.days} ninety={page.ninety} />
+              <NinetyDays days={page.days} last90Days={page.last90Days} />
               <DurationChart id={row.id} usual={page.usual} />
               <Runs id={row.id} query={runs} usual={page.usual} checkZone={page.settings.tz} />
               <Months months={page.months} />
@@ -479,8 +479,8 @@ function Languages({ offered, chosen, onChoose }: LanguagesProps) {
 
 type AddressProps = { page: CheckPage; bySlug: boolean; onBySlug: (bySlug: boolean) => void };
 
-function Addresses({ page: { addresses }, bySlug, onBySlug }: AddressProps) {
-  const { url, slugUrl, mail } = addresses;
+function Addresses({ page: { pingAddresses }, bySlug, onBySlug }: AddressProps) {
+  const { url, slugUrl, email } = pingAddresses;
   const shownUrl = bySlug && slugUrl !== null ? slugUrl : url;
   return (
     <dl className="check-addresses">
@@ -505,12 +505,12 @@ function Addresses({ page: { addresses }, bySlug, onBySlug }: AddressProps) {
         </dd>
         <dd className="hint">{signalWords.paths}</dd>
       </div>
-      {mail !== null && (
+      {email !== null && (
         <div>
           <dt>{signalWords.mail}</dt>
           <dd>
-            <code>{mail}</code>
-            <CopyButton text={mail} />
+            <code>{email}</code>
+            <CopyButton text={email} />
           </dd>
         </div>
       )}
@@ -777,7 +777,7 @@ export function useCheckActions(page: CheckPage) {
     copy: () => copy(requests),
     transfer: (to: { id: string; name: string }) => transfer(requests, to),
     remove: () => remove(requests),
-    copyUrl: () => copyUrl(page.addresses.url),
+    copyUrl: () => copyUrl(page.pingAddresses.url),
   };
 }
 

@@ -2,12 +2,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useId, useState } from "react";
 import type { CheckRow } from "../../src/contract/api/check-row.ts";
-import type {
-  CheckPage,
-  ScheduleGroup,
-  SchedulesAnswer,
-  SchedulesRequest,
-} from "../../src/contract/api/checks.ts";
+import type { CheckPage } from "../../src/contract/api/check-page.ts";
+import type { ScheduleGroup, SchedulesAnswer, SchedulesRequest } from "../../src/contract/api/checks.ts";
 import { BULK_CHECKS_MAX } from "../../src/contract/api/limits.ts";
 import { ApiError, checkKey, errorText, get, send } from "../api.ts";
 import { Conflict } from "../parts/conflict.tsx";

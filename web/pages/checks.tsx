@@ -15,7 +15,6 @@ import {
 } from "react";
 import { Link, useLocation } from "wouter";
 import type { ProjectHead } from "../../src/contract/api/boot.ts";
-import type { ChannelsPage } from "../../src/contract/api/channels.ts";
 import type { CheckRow, DeletedRow, SilentChecks } from "../../src/contract/api/check-row.ts";
 import {
   channelName,
@@ -55,6 +54,7 @@ import {
 } from "./checks-actions.ts";
 import { CheckList } from "./checks-list.tsx";
 import { FirstSignal, NewCheck, NothingYet } from "./checks-new.tsx";
+import { useChannels } from "./use-channels.ts";
 import {
   FILTER_STATES,
   isFiltered,
@@ -633,11 +633,7 @@ function BulkTagMenu({
 }
 
 function ChannelMenu({ project, rows }: { project: string; rows: readonly CheckRow[] }) {
-  const { data } = useQuery({
-    queryKey: ["channels", project],
-    queryFn: () => get<ChannelsPage>(`/projects/${project}/channels`),
-  });
-  const channels = data?.channels ?? [];
+  const { data: channels = [] } = useChannels(project);
   if (channels.length === 0) return null;
   const entry = (isOn: boolean) =>
     channels.map((channel) => {

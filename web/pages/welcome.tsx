@@ -4,7 +4,6 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { Link } from "wouter";
 import type { ChecksBoot, ProjectHead } from "../../src/contract/api/boot.ts";
-import type { ChannelsPage, CreatedChannel } from "../../src/contract/api/channels.ts";
 import type { CheckRow } from "../../src/contract/api/check-row.ts";
 import type {
   AddressReport,
@@ -15,7 +14,7 @@ import type {
   SetUp,
 } from "../../src/contract/api/setup.ts";
 import { channelName, checkName } from "../../src/contract/api/words.ts";
-import { errorText, get, send } from "../api.ts";
+import { call, errorText, get, send } from "../api.ts";
 import { boot } from "../boot.ts";
 import { pageHref, useCurrentProject, usePageTitle } from "../page-location.ts";
 import { Notice } from "../parts/section.tsx";
@@ -26,6 +25,7 @@ import { TextField } from "../ui/field.tsx";
 import { StateShape } from "../ui/marks.tsx";
 import { Queried, Tabs } from "../ui/page-state.tsx";
 import { took, welcomeWords } from "../words/welcome.ts";
+import { useChannels } from "./use-channels.ts";
 
 export function WelcomePage() {
   usePageTitle(welcomeWords.tab);
@@ -371,19 +371,16 @@ export function ChannelStep({ n, hasMail }: { n: number; hasMail: boolean }) {
 }
 
 function ChannelInProject({ n, project, hasMail }: { n: number; project: ProjectHead; hasMail: boolean }) {
-  const query = useQuery({
-    queryKey: ["channels", project.id],
-    queryFn: () => get<ChannelsPage>(`/projects/${project.id}/channels`),
-  });
-  const hasAny = (query.data?.channels.length ?? 0) > 0;
-  const isNotified = (query.data?.told.length ?? 0) > 0;
+  const query = useChannels(project.id);
+  const hasAny = (query.data?.length ?? 0) > 0;
+  const isNotified = query.data?.some(({ notifies }) => notifies) === true;
   const mayEdit = project.may.includes("editChannels");
   return (
     <Step n={n} state={isNotified ? "done" : hasAny ? "wrong" : "open"} title={channelWords.title}>
       <Queried query={query} rows={2}>
-        {({ channels, told }) =>
+        {(channels) =>
           isNotified ? (
-            <p>{channelWords.told(channels.filter(({ id }) => told.includes(id)).map(channelName))}</p>
+            <p>{channelWords.told(channels.filter(({ notifies }) => notifies).map(channelName))}</p>
           ) : hasAny ? (
             <p>{channelWords.toldNot(channels.map(channelName))}</p>
           ) : mayEdit ? (
@@ -407,12 +404,7 @@ function Nobody({ project, hasMail }: { project: string; hasMail: boolean }) {
   const email = boot.account?.email ?? "";
   const made = useMutation({
     mutationFn: () =>
-      send<CreatedChannel>("POST", `/projects/${project}/channels`, {
-        kind: "email",
-        name: "",
-        config: { value: email },
-        checks: "*",
-      }),
+      call("createChannel", { project, body: { kind: "email", config: { value: email }, checks: "*" } }),
     // The previous step shows whether a channel is notified.
     onSuccess: () =>
       Promise.all(

@@ -5,11 +5,11 @@ import { searchZones, spelledZone } from "./zone-field.tsx";
 
 const ZONES: Zones = {
   zones: [
-    { name: "America/New_York", formerly: ["US/Eastern"] },
-    { name: "Asia/Kolkata", formerly: ["Asia/Calcutta"] },
-    { name: "Europe/Berlin", formerly: [] },
-    { name: "Europe/Kyiv", formerly: ["Europe/Kiev"] },
-    { name: "UTC", formerly: ["Zulu"] },
+    { name: "America/New_York", aliases: ["US/Eastern"] },
+    { name: "Asia/Kolkata", aliases: ["Asia/Calcutta"] },
+    { name: "Europe/Berlin", aliases: [] },
+    { name: "Europe/Kyiv", aliases: ["Europe/Kiev"] },
+    { name: "UTC", aliases: ["Zulu"] },
   ],
   others: ["EST", "Etc/GMT+5"],
 };

@@ -1,6 +1,6 @@
 import type { ServiceState } from "../../core/database-identity.ts";
 import type { ChangedBy, CheckRow, RowDetail, ShownState, SilentChecks } from "./check-row.ts";
-import type { CheckPage } from "./checks.ts";
+import type { CheckPage } from "./check-page.ts";
 
 // The pages of the dashboard by their paths: the server answers each with the shell, and the browser's router is
 // tested against this list. Nothing else about a page is written here.

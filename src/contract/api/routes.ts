@@ -1,9 +1,19 @@
 // All routes of the Overdue API by their operation ids.
 import { accountRoutes } from "./account.ts";
+import { channelRoutes } from "./channels.ts";
+import { checkPageRoutes } from "./check-page.ts";
+import { historyRoutes } from "./history.ts";
 import { projectRoutes } from "./projects.ts";
 import { tokenRoutes } from "./tokens.ts";
 
-export const API_ROUTES = { ...projectRoutes, ...accountRoutes, ...tokenRoutes } as const;
+export const API_ROUTES = {
+  ...projectRoutes,
+  ...checkPageRoutes,
+  ...historyRoutes,
+  ...channelRoutes,
+  ...accountRoutes,
+  ...tokenRoutes,
+} as const;
 
 export type ApiRoutes = typeof API_ROUTES;
 export type OperationId = keyof ApiRoutes;

@@ -1,4 +1,4 @@
-// Requests and responses of the setup pages: the public URL, email, and the wait for the first ping.
+// Requests and responses of the setup pages: the public URL and email.
 import { type Static, Type } from "typebox";
 import { EMAIL_ADDRESS_LENGTH_MAX } from "../../core/limits.ts";
 
@@ -60,42 +60,6 @@ export type MailTest = {
   code: number | null;
   answer: string | null;
   tookMs: number;
-};
-
-/** GET /web/api/checks/:check/waiting (whoever may see the check); ask once a second while the page waits. */
-export type Waiting = {
-  now: number;
-  /** How many channels hear of the check. */
-  channels: number;
-  /** The newest first, at most five. */
-  arrivals: Arrival[];
-  /** Requests that look as if they were meant for this check, the newest first, at most five. */
-  nearMisses: NearMiss[];
-  /** The line to try, and what to look at when nothing comes. */
-  curl: string;
-  hints: string[];
-};
-
-export type Arrival = {
-  n: number;
-  at: number;
-  /** "ignored": it came by a method that the check does not take. */
-  kind: "success" | "start" | "fail" | "log" | "ignored";
-  by: "http" | "email";
-  method: string;
-  remoteAddr: string | null;
-  ua: string;
-};
-
-export type NearMiss = {
-  at: number;
-  method: string;
-  /** Host and path as they came, cut. */
-  address: string;
-  remoteAddr: string | null;
-  ua: string;
-  /** What is wrong with it, and how to mend it. */
-  text: string;
 };
 
 /** GET /web/api/set-up/echo (anyone): what arrived of a request, for the test above and for whoever tries a proxy. */

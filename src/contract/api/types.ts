@@ -1,5 +1,6 @@
 // Schemas that several resources use. Times are Unix timestamps in milliseconds.
 import { type TSchema, Type } from "typebox";
+import { PAGE_LENGTH_DEFAULT, PAGE_LENGTH_MAX } from "../../core/limits.ts";
 
 export const UuidText = Type.String({ pattern: "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$" });
 
@@ -23,3 +24,22 @@ export const CursorQuery = Type.Object(
   },
   { additionalProperties: false },
 );
+
+/** The query of a list whose pages have a chosen length. */
+export function pageQuery(limits: { maximum: number; default: number }) {
+  return Type.Object(
+    {
+      ...CursorQuery.properties,
+      limit: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: limits.maximum,
+          description: `Maximum number of items on the page. Default: ${limits.default}.`,
+        }),
+      ),
+    },
+    { additionalProperties: false },
+  );
+}
+
+export const PageQuery = pageQuery({ maximum: PAGE_LENGTH_MAX, default: PAGE_LENGTH_DEFAULT });

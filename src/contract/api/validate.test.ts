@@ -2,7 +2,7 @@
 import { Type } from "typebox";
 import { describe, expect, test } from "vitest";
 import { RULE } from "../check.ts";
-import { ProjectEventsQuery } from "./history.ts";
+import { historyRoutes } from "./history.ts";
 import { validateBody, validateQuery } from "./validate.ts";
 
 const Body = Type.Object(
@@ -105,6 +105,6 @@ describe("a minute of a local clock", () => {
     ["2026-01-01T24:00", false],
     ["2026-01-01T00:00\n", false],
   ])("%j: %s", (to, isTaken) => {
-    expect(validateQuery(ProjectEventsQuery, new URLSearchParams({ to })).ok).toBe(isTaken);
+    expect(validateQuery(historyRoutes.listProjectEvents.query, new URLSearchParams({ to })).ok).toBe(isTaken);
   });
 });

@@ -48,6 +48,9 @@ export function validateQuery(schema: Schema, query: URLSearchParams): Validated
   return validateBody(schema, value);
 }
 
+/** How much of an unknown field name an error repeats. */
+const FIELD_NAME_LENGTH_MAX = 100;
+
 type Problem = { keyword: string; instancePath: string; params: object };
 
 function refusal({ keyword, instancePath, params }: Problem): Validated {
@@ -55,7 +58,7 @@ function refusal({ keyword, instancePath, params }: Problem): Validated {
   const missing = (given["requiredProperties"] ?? given["additionalProperties"]) as string[] | undefined;
   // The innermost name is the one that a form has a field for; numbers only say which of a list.
   const names = [...instancePath.split("/").slice(1), ...(missing?.slice(0, 1) ?? [])];
-  const field = names.findLast((name) => !/^\d+$/.test(name));
+  const field = names.findLast((name) => !/^\d+$/.test(name))?.slice(0, FIELD_NAME_LENGTH_MAX);
   const error =
     field === undefined
       ? "The request is not a JSON object."

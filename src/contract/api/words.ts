@@ -103,16 +103,16 @@ const EVENT_SENTENCES: Readonly<Record<string, string>> = {
   not_observed: "monitoring gap: pings couldn't be received, so no alerts were sent",
 };
 
-const TAKEN_BACK = "corrected: a ping was received in time";
+const RETRACTED = "corrected: a ping was received in time";
 
 /** Events searched for one download; limits the load on the database. */
 export const EVENTS_IN_FILE_MAX = 10_000;
 
 /** "went down: no ping before the deadline", and whether it was corrected. */
-export function eventSentence(event: Exclude<EventRow, { type: "signal" }>): string {
+export function eventSentence(event: Exclude<EventRow, { type: "ping" }>): string {
   if (event.type === "flip") {
     const change = event.to === "up" ? "came up" : DOWN_REASONS[event.reason];
-    return event.takenBackAt === null ? change : `${change}; ${TAKEN_BACK}`;
+    return event.retractedAt === null ? change : `${change}; ${RETRACTED}`;
   }
   const known = EVENT_SENTENCES[event.kind] ?? event.kind.replaceAll("_", " ");
   const fields = event.kind === "edited" ? editedFields(event.detail) : [];

@@ -1,22 +1,19 @@
-// The channel pages: kinds, channels, and deliveries.
-import { type Field, fieldsOf, shownConfig } from "../../channels/channel-config.ts";
+// Handlers of channels, channel kinds, and deliveries.
+import { shownConfig } from "../../channels/channel-config.ts";
 import type { AnyKind } from "../../channels/channel-kind.ts";
-import { addressWarnings, CONFIG_RULES, kindNamed, KINDS, type Reach } from "../../channels/registry.ts";
-import {
-  type ChannelCard,
-  ChannelChange,
-  type ChannelChecks,
-  ChannelPartQuery,
-  type DeliveryRow,
-  type KindCard,
-  type KindField,
-  NewChannel,
-  TypedConfig,
+import { addressWarnings, CONFIG_RULES, kindNamed, KINDS } from "../../channels/registry.ts";
+import type {
+  Channel,
+  ChannelKindInfo,
+  channelRoutes,
+  Delivery,
+  SeenChannel,
 } from "../../contract/api/channels.ts";
-import { ROWS_PAGE_MAX } from "../../contract/api/limits.ts";
+import { API_PATH } from "../../contract/api/route.ts";
 import { GROUP, membersOf } from "../../core/channel.ts";
 import { AppError } from "../../core/errors.ts";
-import { CHANNELS_LISTED_MAX } from "../../core/limits.ts";
+import type { Instant } from "../../core/instant.ts";
+import { PAGE_LENGTH_DEFAULT } from "../../core/limits.ts";
 import { listAudit } from "../../operations/audit.ts";
 import {
   createChannel,
@@ -25,318 +22,252 @@ import {
   isVerified,
   listChannelPage,
   listChecksOfChannel,
+  type PageRequest,
   updateChannel,
 } from "../../operations/channels.ts";
 import { getDelivery, listDeliveries, retryDelivery, testChannel } from "../../operations/deliveries.ts";
-import type { ManagedChannel } from "../../store/channels.ts";
+import { type Channel as StoredChannel, listChannels, type ManagedChannel } from "../../store/channels.ts";
 import type { LoggedDelivery } from "../../store/deliveries.ts";
+import type { Project } from "../../store/projects.ts";
 import {
-  type AccountRequest,
   changedBy,
-  channelRoute,
-  pathNumber,
-  projectRoute,
-  type WebContext,
-  WebRefusal,
-  type WebRoute,
-} from "../web/route.ts";
+  cursorNumber,
+  cursorText,
+  entityTag,
+  idempotencyKey,
+  ifMatch,
+  numberParam,
+} from "./params.ts";
+import { type Actor, type ApiContext, type ApiHandlers, ApiProblem } from "./route.ts";
 import { presentFlipDelivery } from "./runs.ts";
 
-/** Texts that may be longer than this get more than a line. In characters. */
-const LINE_LENGTH_MAX = 1_000;
-
-/** A kind with the fields of its form. */
-function presentKind(kind: AnyKind): KindCard {
-  const fields = fieldsOf(kind).map(([name, field]) => presentField(name, field));
-  return { name: kind.name, title: kind.title, about: kind.about, fields };
-}
-
-const TYPES: Readonly<Record<NonNullable<Field["type"]>, KindField["type"]>> = {
-  string: "text",
-  integer: "number",
-  boolean: "flag",
-  array: "channels",
-  object: "headers",
-};
-
-function presentField(name: string, field: Field): KindField {
-  const isChoice = field.enum !== undefined;
-  const plain = field.format === "uri" ? "address" : TYPES[field.type ?? "string"];
-  const isLong = (field.maxLength ?? 0) > LINE_LENGTH_MAX;
+function presentKind({ name, title, about, rate, schema }: AnyKind): ChannelKindInfo {
   return {
     name,
-    about: field.description,
-    type: isChoice ? "choice" : plain,
-    isLong,
-    isSecret: field.writeOnly === true,
-    isMade: field["x-made"] !== undefined,
-    isRequired: field.default === undefined,
-    isRare: field.default !== undefined && (isLong || plain === "headers" || name.endsWith("_notice")),
-    choices: field.enum?.map(String) ?? [],
-    fallback: field.default ?? null,
+    title,
+    description: about,
+    rateLimit: rate === null ? null : { perMinute: rate.perMinute, burst: rate.burst },
+    // Without what TypeBox adds.
+    schema: JSON.parse(JSON.stringify(schema)) as ChannelKindInfo["schema"],
   };
 }
 
-/** Whether a configuration has something else than the fallback in a field that few need. */
-function isRareUsed(kind: AnyKind, config: ManagedChannel["config"]): boolean {
-  return fieldsOf(kind).some(
-    ([name, field]) =>
-      presentField(name, field).isRare &&
-      JSON.stringify(config[name] ?? field.default) !== JSON.stringify(field.default),
-  );
+/** They never change while the server runs. */
+const CHANNEL_KINDS = KINDS.map(presentKind);
+
+/** Channels without their secrets. Channels of unknown kinds show nothing of their configuration. */
+async function presentChannels(
+  context: ApiContext,
+  channels: readonly ManagedChannel[],
+): Promise<Channel[]> {
+  const group = channels.find((channel) => channel.kind === GROUP);
+  // Members of groups may be on other pages.
+  const all = group === undefined ? channels : await listChannels(context.database, group.projectId);
+  const notified = notifiedChannels(context, all);
+  return channels.map((channel) => {
+    const kind = kindNamed(channel.kind);
+    return {
+      id: channel.uuid,
+      kind: channel.kind,
+      name: channel.name,
+      config: kind === null ? {} : { ...shownConfig(kind, channel.config) },
+      isEnabled: channel.disabledAt === null,
+      disabledAt: channel.disabledAt,
+      disabledReason: channel.disabledReason,
+      isVerified: channel.kind === "email" ? isVerified(channel) : null,
+      notifies: notified.has(channel.uuid),
+      checkCount: channel.checkCount,
+      createdAt: channel.createdAt,
+      lastNotifiedAt: channel.lastNotifyAt,
+      lastDurationMs: channel.lastNotifyDurationMs,
+      lastError: channel.lastError,
+      failureCount: channel.failureCount,
+      warnings: addressWarnings(channel, context.destinations),
+      version: channel.revision,
+    };
+  });
 }
 
-/** A channel without its secrets. One of a kind that this release does not know shows nothing of its configuration. */
-function presentChannel(channel: ManagedChannel, reach: Reach): ChannelCard {
-  const kind = kindNamed(channel.kind);
-  return {
-    id: channel.uuid,
-    kind: channel.kind,
-    name: channel.name,
-    config: kind === null ? {} : { ...shownConfig(kind, channel.config) },
-    isRareUsed: kind !== null && isRareUsed(kind, channel.config),
-    isEnabled: channel.disabledAt === null,
-    disabledReason: channel.disabledReason,
-    isVerified: channel.kind === "email" ? isVerified(channel) : null,
-    version: channel.revision,
-    createdAt: channel.createdAt,
-    checkCount: channel.checkCount,
-    lastNotifyAt: channel.lastNotifyAt,
-    lastNotifyDurationMs: channel.lastNotifyDurationMs,
-    lastError: channel.lastError,
-    warnings: addressWarnings(channel, reach),
-  };
+async function presentChannel(context: ApiContext, channel: ManagedChannel): Promise<Channel> {
+  const [shown] = await presentChannels(context, [channel]);
+  if (shown === undefined) throw new Error("a channel was not presented");
+  return shown;
 }
-
-/** How mail goes here: whether addresses are asked before they are written to, and whether any is sent. */
-type MailHabits = { asksFirst: boolean; sendsMail: boolean };
 
 /**
- * The channels of a project by which somebody can be told: switched on, of a kind that we know, and a mail channel
- * only where mail leaves and its address has agreed. A group tells by its members, also by those that are switched
- * off by themselves.
+ * The channels that notifications can be sent to: enabled, of a known kind, and an email channel only if the server
+ * sends email and the address is confirmed. A group notifies through its members, even if they are disabled.
  */
-function notifiesFor(channels: readonly ManagedChannel[], { asksFirst, sendsMail }: MailHabits): string[] {
-  const reaches = (channel: ManagedChannel) =>
+function notifiedChannels(
+  { mailVerification, destinations: { sendsMail } }: ApiContext,
+  channels: readonly StoredChannel[],
+): ReadonlySet<string> {
+  const reaches = (channel: StoredChannel) =>
     kindNamed(channel.kind) !== null &&
-    (channel.kind !== "email" || (sendsMail && (!asksFirst || isVerified(channel))));
-  const reaching = new Set(
+    (channel.kind !== "email" || (sendsMail && (!mailVerification || isVerified(channel))));
+  const reached = new Set(
     channels.filter((one) => one.kind !== GROUP && reaches(one)).map(({ uuid }) => uuid),
   );
-  return channels
+  const notified = channels
     .filter(({ disabledAt }) => disabledAt === null)
     .filter((one) =>
-      one.kind === GROUP ? membersOf(one).some((uuid) => reaching.has(uuid)) : reaching.has(one.uuid),
-    )
-    .map(({ uuid }) => uuid);
+      one.kind === GROUP ? membersOf(one).some((uuid) => reached.has(uuid)) : reached.has(one.uuid),
+    );
+  return new Set(notified.map(({ uuid }) => uuid));
 }
 
-function presentDelivery(delivery: LoggedDelivery): DeliveryRow {
-  const { kind, channel, check, flipTo, requestSummary, responseExcerpt } = delivery;
+function nameOnly({ uuid, kind, name }: ManagedChannel): SeenChannel {
+  return { id: uuid, kind, name };
+}
+
+function presentDelivery(delivery: LoggedDelivery): Delivery {
+  const { kind, channel, check, flipTo, groupUuid, requestSummary, responseExcerpt, messageId } = delivery;
   return {
     ...presentFlipDelivery(delivery, channel),
+    group: groupUuid,
     kind,
     to: flipTo,
     check: check && { id: check.uuid, name: check.name },
     request: requestSummary,
     response: responseExcerpt,
+    message: messageId,
   };
 }
 
-const DELIVERIES_PER_PAGE = 50;
+function pageOf({ cursor, limit = PAGE_LENGTH_DEFAULT }: { cursor?: string; limit?: number }): PageRequest {
+  return { from: cursorNumber(cursor), limit };
+}
 
-export const channelRoutes: readonly WebRoute[] = [
-  projectRoute({
-    name: "channels.list",
-    method: "GET",
-    path: "/web/api/projects/:project/channels",
-    access: "view",
-    answer: async ({ context, project }) => {
-      const page = await listChannelPage(context.database, {
-        projectId: project.id,
-        from: null,
-        limit: CHANNELS_LISTED_MAX,
-      });
-      return {
-        json: {
-          channels: page.items.map((channel) => presentChannel(channel, context.destinations)),
-          kinds: KINDS.map(presentKind),
-          told: notifiesFor(page.items, {
-            asksFirst: context.mailVerification,
-            sendsMail: context.destinations.sendsMail,
-          }),
-        },
-      };
-    },
-  }),
-  projectRoute({
-    name: "channels.create",
-    method: "POST",
-    path: "/web/api/projects/:project/channels",
-    access: "editChannels",
-    body: NewChannel,
-    answer: async ({ context, project, body, ...request }) => {
-      const { channel, made } = await createChannel(context.database, {
-        projectId: project.id,
-        ...body,
-        isEnabled: true,
-        checks: body.checks ?? [],
-        once: null,
-        ...rulesOf(context),
-        ...changingBy(request),
-      });
-      return { status: 201, json: { channel: presentChannel(channel, context.destinations), made } };
-    },
-  }),
-  projectRoute({
-    name: "channels.warnings",
-    method: "POST",
-    path: "/web/api/projects/:project/channels/warnings",
-    access: "editChannels",
-    body: TypedConfig,
-    answer: async ({ context, body }) => ({
-      json: { warnings: addressWarnings(body, context.destinations) },
-    }),
-  }),
-  channelRoute({
-    name: "channel.change",
-    method: "PATCH",
-    path: "/web/api/channels/:channel",
-    access: "editChannels",
-    body: ChannelChange,
-    answer: async ({ context, project, channel, body, ...request }) => {
-      const { version, ...change } = body;
-      const which = { projectId: project.id, uuid: channel.uuid };
-      try {
-        const changed = await updateChannel(context.database, {
-          ...which,
-          change,
-          expected: version === undefined ? null : [version],
-          ...rulesOf(context),
-          ...changingBy(request),
-        });
-        return { json: presentChannel(changed, context.destinations) };
-      } catch (error) {
-        if (!(error instanceof AppError) || error.code !== "precondition_failed") throw error;
-        throw await overtakenChannel(context, { ...which, accountId: request.account.id, now: request.now });
-      }
-    },
-  }),
-  channelRoute({
-    name: "channel.delete",
-    method: "DELETE",
-    path: "/web/api/channels/:channel",
-    access: "editChannels",
-    answer: async ({ context, project, channel, ...request }) => {
-      const which = { projectId: project.id, uuid: channel.uuid };
-      await deleteChannel(context.database, { ...which, expected: null, ...changingBy(request) });
-      return { json: {} };
-    },
-  }),
-  channelRoute({
-    name: "channel.test",
-    method: "POST",
-    path: "/web/api/channels/:channel/test",
-    access: "testChannel",
-    answer: async ({ context, project, channel, ...request }) => {
-      const which = { projectId: project.id, uuid: channel.uuid };
-      const planned = await testChannel(context.database, { ...which, ...changingBy(request) });
-      return { status: 202, json: { deliveries: planned.map(presentDelivery) } };
-    },
-  }),
-  channelRoute({
-    name: "channel.deliveries",
-    method: "GET",
-    path: "/web/api/channels/:channel/deliveries",
-    access: "view",
-    query: ChannelPartQuery,
-    answer: async ({ context, project, channel, query }) => {
-      const which = { projectId: project.id, uuid: channel.uuid };
-      const range = { from: query.from ?? null, limit: DELIVERIES_PER_PAGE };
-      const { items, next } = await listDeliveries(context.database, { ...which, ...range });
-      return { json: { deliveries: items.map(presentDelivery), from: next } };
-    },
-  }),
-  channelRoute({
-    name: "channel.checks",
-    method: "GET",
-    path: "/web/api/channels/:channel/checks",
-    access: "view",
-    query: ChannelPartQuery,
-    answer: async ({ context, project, channel, query }) => {
-      const which = { projectId: project.id, uuid: channel.uuid };
-      const range = { from: query.from ?? null, limit: ROWS_PAGE_MAX };
-      const { items, next } = await listChecksOfChannel(context.database, { ...which, ...range });
-      const checks: ChannelChecks = { ids: items.map(({ uuid }) => uuid), from: next };
-      return { json: checks };
-    },
-  }),
-  channelRoute({
-    name: "channel.get",
-    method: "GET",
-    path: "/web/api/channels/:channel",
-    access: "view",
-    answer: async ({ context, project, channel }) => ({
-      json: presentChannel(
-        await getChannel(context.database, { projectId: project.id, uuid: channel.uuid }),
-        context.destinations,
-      ),
-    }),
-  }),
-  projectRoute({
-    name: "delivery.get",
-    method: "GET",
-    path: "/web/api/projects/:project/deliveries/:delivery",
-    access: "view",
-    answer: async ({ context, project, params }) => ({
-      json: presentDelivery(
-        await getDelivery(context.database, {
-          projectId: project.id,
-          deliveryId: pathNumber(params["delivery"]),
-        }),
-      ),
-    }),
-  }),
-  projectRoute({
-    name: "delivery.retry",
-    method: "POST",
-    path: "/web/api/projects/:project/deliveries/:delivery/retry",
-    access: "editChannels",
-    answer: async ({ context, project, params, now }) => ({
-      json: presentDelivery(
-        await retryDelivery(context.database, {
-          projectId: project.id,
-          deliveryId: pathNumber(params["delivery"]),
-          at: now,
-        }),
-      ),
-    }),
-  }),
-];
+function nameOf({ project, channel }: { project: Project; channel: StoredChannel }) {
+  return { projectId: project.id, uuid: channel.uuid };
+}
 
-function rulesOf({ mailVerification }: WebContext) {
+function changing({ actor, now }: { actor: Actor; now: Instant }) {
+  return { by: actor, at: now };
+}
+
+function rulesOf({ mailVerification }: ApiContext) {
   return { rules: CONFIG_RULES, mailVerification };
 }
 
-function changingBy({ account, now }: Pick<AccountRequest, "account" | "now">) {
-  return { by: { accountId: account.id, keyId: null }, at: now };
-}
-
-/** The answer to a form that was opened before another user changed the same channel. */
-async function overtakenChannel(
-  { database }: WebContext,
-  { projectId, uuid, accountId, now }: { projectId: number; uuid: string; accountId: number; now: number },
-): Promise<WebRefusal> {
+/** The error for a request based on a version of the channel that is no longer the latest. */
+async function versionConflict(
+  { database }: ApiContext,
+  {
+    projectId,
+    uuid,
+    accountId,
+    now,
+  }: { projectId: number; uuid: string; accountId: number | null; now: Instant },
+): Promise<ApiProblem> {
   const { name, kind, revision } = await getChannel(database, { projectId, uuid });
-  const called = name === "" ? kind : name;
+  const subject = name === "" ? kind : name;
   const { entries } = await listAudit(database, { projectId });
-  // It was changed a moment ago, so that the newest page of the record has it.
-  const entry = entries.find(({ what, subject }) => what.startsWith("channel.") && subject === called);
-  return new WebRefusal("conflict", "Someone else changed this channel while you were editing it.", null, {
-    by: changedBy(entry, accountId),
-    at: entry?.at ?? now,
-    before: { ...entry?.before },
-    after: { ...entry?.after },
-    version: revision,
+  // The change is recent, so it is on the newest page of the audit log.
+  const entry = entries.find((one) => one.what.startsWith("channel.") && one.subject === subject);
+  return new ApiProblem("conflict", "Someone else changed this channel while you were editing it.", {
+    conflict: {
+      by: changedBy(entry, accountId),
+      at: entry?.at ?? now,
+      before: { ...entry?.before },
+      after: { ...entry?.after },
+      version: revision,
+    },
   });
 }
+
+export const channelHandlers: ApiHandlers<typeof channelRoutes> = {
+  listChannelKinds: async () => ({ json: { kinds: CHANNEL_KINDS } }),
+  listChannels: async ({ context, project, keyKind, query }) => {
+    const page = { projectId: project.id, ...pageOf(query) };
+    const { items, next } = await listChannelPage(context.database, page);
+    const channels = keyKind === "readOnly" ? items.map(nameOnly) : await presentChannels(context, items);
+    return { json: { channels, next: cursorText(next) } };
+  },
+  createChannel: async (request) => {
+    const { context, project, body, headers } = request;
+    const { kind, name = "", config = {}, isEnabled = true, checks = "*" } = body;
+    const key = idempotencyKey(headers);
+    const created = await createChannel(context.database, {
+      projectId: project.id,
+      kind,
+      name,
+      config,
+      isEnabled,
+      checks,
+      once: key === null ? null : { key, request: JSON.stringify(body) },
+      ...rulesOf(context),
+      ...changing(request),
+    });
+    const channel = await presentChannel(context, created.channel);
+    return {
+      headers: {
+        ...entityTag(channel),
+        Location: `${context.urls.site}${API_PATH}/channels/${channel.id}`,
+      },
+      json: { channel, generated: { ...created.made } },
+    };
+  },
+  checkChannelConfig: async ({ context, body }) => ({
+    json: { warnings: addressWarnings(body, context.destinations) },
+  }),
+  getChannel: async (request) => {
+    const { context, keyKind } = request;
+    const channel = await getChannel(context.database, nameOf(request));
+    return {
+      headers: entityTag({ version: channel.revision }),
+      json: keyKind === "readOnly" ? nameOnly(channel) : await presentChannel(context, channel),
+    };
+  },
+  updateChannel: async (request) => {
+    const { context, account, body, headers, now } = request;
+    const { version, ...change } = body;
+    const matched = ifMatch(headers);
+    try {
+      const changed = await updateChannel(context.database, {
+        ...nameOf(request),
+        change,
+        expected: matched ?? (version === undefined ? null : [version]),
+        ...rulesOf(context),
+        ...changing(request),
+      });
+      const channel = await presentChannel(context, changed);
+      return { headers: entityTag(channel), json: channel };
+    } catch (error) {
+      const isConflict = error instanceof AppError && error.code === "precondition_failed";
+      if (!isConflict || matched !== null) throw error;
+      throw await versionConflict(context, { ...nameOf(request), accountId: account?.id ?? null, now });
+    }
+  },
+  deleteChannel: async (request) => {
+    const expected = ifMatch(request.headers);
+    await deleteChannel(request.context.database, { ...nameOf(request), expected, ...changing(request) });
+    return { json: null };
+  },
+  listChecksOfChannel: async (request) => {
+    const { items, next } = await listChecksOfChannel(request.context.database, {
+      ...nameOf(request),
+      ...pageOf(request.query),
+    });
+    return { json: { checks: items.map(({ uuid, name }) => ({ id: uuid, name })), next: cursorText(next) } };
+  },
+  testChannel: async (request) => {
+    const planned = await testChannel(request.context.database, { ...nameOf(request), ...changing(request) });
+    return { json: { deliveries: planned.map(presentDelivery) } };
+  },
+  listDeliveries: async (request) => {
+    const { items, next } = await listDeliveries(request.context.database, {
+      ...nameOf(request),
+      ...pageOf(request.query),
+    });
+    return { json: { deliveries: items.map(presentDelivery), next: cursorText(next) } };
+  },
+  getDelivery: async ({ context, project, params }) => {
+    const named = { projectId: project.id, deliveryId: numberParam(params.delivery) };
+    return { json: presentDelivery(await getDelivery(context.database, named)) };
+  },
+  retryDelivery: async ({ context, project, params, now }) => {
+    const named = { projectId: project.id, deliveryId: numberParam(params.delivery) };
+    return { json: presentDelivery(await retryDelivery(context.database, { ...named, at: now })) };
+  },
+};

@@ -76,10 +76,10 @@ export function readExpression(typed: string, kind?: "cron" | "oncalendar"): str
     kind !== undefined && kind !== detected && findScheduleProblem(expression, detected) === null;
   if (isOther) {
     const name = { cron: "a cron", oncalendar: "an OnCalendar" }[detected];
-    throw new WebRefusal("invalid", `This is ${name} expression. Choose that schedule type.`, "schedule");
+    throw new AppError("invalid", `This is ${name} expression. Choose that schedule type.`, "schedule");
   }
   const problem = findScheduleProblem(expression, kind ?? null);
-  if (problem !== null) throw new WebRefusal("invalid", problemSentence(problem), "schedule");
+  if (problem !== null) throw new AppError("invalid", problemSentence(problem), "schedule");
   return expression;
 }
 

@@ -4,24 +4,23 @@ import { pingUrl } from "../../contract/urls.ts";
 import type {
   CheckChannel,
   CheckPage,
-  DayMark,
+  checkPageRoutes,
   Expectation,
-  MonthDowntime,
-} from "../../contract/api/checks.ts";
-import {
+} from "../../contract/api/check-page.ts";
+import type {
+  Availability,
+  DayMark,
   EventsFileQuery,
-  EventsQuery,
-  type EventType,
-  ExplainQuery,
-  type Explanation,
-  type ExplanationStep,
-  PageQuery,
-  ProjectEventsQuery,
-  type Replay,
-  type SchedulePreview,
-  type ScheduleRemark,
+  EventType,
+  Explanation,
+  ExplanationStep,
+  historyRoutes,
+  MonthDowntime,
+  Replay,
+  SchedulePreview,
+  ScheduleRemark,
   ScheduleRequest,
-  type Zones,
+  Zones,
 } from "../../contract/api/history.ts";
 import { channelName } from "../../contract/api/words.ts";
 import { mayDo, type Role } from "../../core/access.ts";
@@ -61,24 +60,19 @@ import { listStatusChanges } from "../../store/emails.ts";
 import { listEvents } from "../../store/events.ts";
 import { listFlips, type StoredFlip } from "../../store/flips.ts";
 import { listBlindIntervals } from "../../store/intakes.ts";
+import { findLeanChecks } from "../../store/check-lists.ts";
 import type { Project } from "../../store/projects.ts";
 import { countRejectedSignals } from "../../store/quarantine.ts";
 import { listDays } from "../../store/runs.ts";
 import { readExpression } from "./check-changes.ts";
-import { presentRow } from "./checks.ts";
+import { rowsOf } from "./check-rows.ts";
+import { readSetup } from "./check-setup.ts";
 import { rangeOf, readEvents, readProjectEvents, sendEventsFile } from "./events.ts";
-import {
-  accountRoute,
-  type CheckRecord,
-  checkRoute,
-  pathNumber,
-  projectRoute,
-  type WebContext,
-  WebRefusal,
-  type WebRoute,
-} from "../web/route.ts";
+import { cursorNumber, notFound, numberParam } from "./params.ts";
+import type { ApiContext, ApiHandlers, CheckRecord } from "./route.ts";
 import {
   FLIPS_READ_MAX,
+  type HistoryContext,
   type KeptPing,
   presentFlip,
   readDeliveries,
@@ -97,7 +91,6 @@ const MONTHS_SHOWN = 3;
 /** So many signals that were due while we could not receive are looked at. */
 const MISSED_READ_MAX = 1_000;
 
-type Availability = Pick<CheckPage, "days" | "ninety" | "months">;
 type Facts = {
   history: CheckHistory;
   blind: readonly Interval[];
@@ -109,7 +102,7 @@ type Facts = {
 
 /** The last 90 days and three months of a check. */
 export async function readAvailability(
-  { database }: WebContext,
+  { database }: Pick<HistoryContext, "database">,
   { check, now }: { check: CheckWithState; now: Instant },
 ): Promise<Availability> {
   const days = shownDays(now);
@@ -134,7 +127,7 @@ export async function readAvailability(
     now,
   };
   const marks = markDays(facts, days);
-  return { days: marks, ninety: overAll(facts, { days, marks }), months: markMonths(facts, months) };
+  return { days: marks, last90Days: overAll(facts, { days, marks }), months: markMonths(facts, months) };
 }
 
 /** The running day and those before it, oldest first, in UTC as the roll-ups are. */
@@ -164,9 +157,9 @@ function markDays({ history, blind, totals, missedDays, now }: Facts, days: read
       successCount: counted?.successCount ?? 0,
       failCount: counted?.failCount ?? 0,
       downMs: downtimes[index] === "uncounted" ? null : (downtimes[index]?.durationMs ?? 0),
-      unseenMs: blindMs,
-      isUnseen: isUnmonitoredDay({ unseenMs: blindMs, isSignalMissed: missedDays.has(day) }),
-      isBefore: history.createdAt >= period.to,
+      unmonitoredMs: blindMs,
+      isUnmonitored: isUnmonitoredDay({ unseenMs: blindMs, isSignalMissed: missedDays.has(day) }),
+      isBeforeCreation: history.createdAt >= period.to,
     };
   });
 }
@@ -174,16 +167,16 @@ function markDays({ history, blind, totals, missedDays, now }: Facts, days: read
 function overAll(
   { history, blind, now }: Facts,
   { days, marks }: { days: readonly Period[]; marks: readonly DayMark[] },
-): CheckPage["ninety"] {
+): Availability["last90Days"] {
   const whole = { from: Math.max(days[0]?.from ?? now, history.createdAt), to: now };
   const [down = null] = downtimesOf(history, { periods: [whole], now });
-  const unseenDays = marks.filter(({ isUnseen, isBefore }) => isUnseen && !isBefore).length;
-  if (down === "uncounted") return { upShare: null, downCount: null, downMs: null, unseenDays };
+  const unmonitoredDays = marks.filter((day) => day.isUnmonitored && !day.isBeforeCreation).length;
+  if (down === "uncounted") return { upShare: null, downCount: null, downMs: null, unmonitoredDays };
   return {
     upShare: upShare(whole, { downMs: down?.durationMs ?? 0, unseenMs: unseenMs(blind, whole) }),
     downCount: down?.count ?? 0,
     downMs: down?.durationMs ?? 0,
-    unseenDays,
+    unmonitoredDays,
   };
 }
 
@@ -280,7 +273,7 @@ const CLOCK_CHANGE_SHOWN_MS = 31 * DAY_MS;
  * there is none.
  */
 export async function readExplanation(
-  context: WebContext,
+  context: HistoryContext,
   { check, flipId }: { check: CheckWithState; flipId: number | null },
 ): Promise<Explanation> {
   const flips = await listFlips(context.database, { checkId: check.id, limit: FLIPS_READ_MAX });
@@ -297,9 +290,9 @@ export async function readExplanation(
   const before = log.filter(({ at }) => at <= flip.at);
   const steps: ExplanationStep[] = [
     ...(flip.to === "down" ? stepsDown(check, { flip, before }) : stepsUp(flip, before)),
-    ...(flip.takenBackAt === null ? [] : [{ kind: "takenBack" as const, at: flip.takenBackAt }]),
+    ...(flip.takenBackAt === null ? [] : [{ kind: "retracted" as const, at: flip.takenBackAt }]),
     ...deliveries.map((delivery) => ({
-      kind: "told" as const,
+      kind: "notified" as const,
       at: delivery.settledAt ?? delivery.attemptedAt ?? delivery.createdAt,
       ...delivery,
     })),
@@ -396,10 +389,10 @@ const ALL = "all";
 const TRIAL_WAIT_MS_MAX = 30_000;
 
 /** The past under the settings as they are and as they would be. */
-export async function readReplay(context: WebContext, wanted: Wanted): Promise<Replay> {
+export async function readReplay(context: HistoryContext, wanted: Wanted): Promise<Replay> {
   const end = await trials.begin(ALL, { withinMs: TRIAL_WAIT_MS_MAX });
   if (end === null)
-    throw new WebRefusal("unavailable", "Too many previews are running. Try again in a moment.");
+    throw new AppError("unavailable", "Too many previews are running. Try again in a moment.");
   try {
     await nextTurn();
     return await computeReplay(context, wanted);
@@ -408,7 +401,7 @@ export async function readReplay(context: WebContext, wanted: Wanted): Promise<R
   }
 }
 
-async function computeReplay(context: WebContext, { check, wanted, now }: Wanted): Promise<Replay> {
+async function computeReplay(context: HistoryContext, { check, wanted, now }: Wanted): Promise<Replay> {
   const schedule = wanted.kind === "simple" ? wanted.schedule : readExpression(wanted.schedule);
   const from = shownFrom(now);
   const [ended, blind] = await Promise.all([
@@ -440,13 +433,16 @@ async function computeReplay(context: WebContext, { check, wanted, now }: Wanted
 /** Some of the newest may be taken back. */
 const LAST_FLIPS_READ = 100;
 
+/** What the page of a check is made from. */
+export type CheckContext = HistoryContext & Pick<ApiContext, "urls" | "mailDomain">;
+
 /** Everything that the page shows at first sight. */
 export async function readCheckPage(
-  context: WebContext,
+  context: CheckContext,
   { check, project, role, now }: { check: CheckRecord; project: Project; role: Role; now: Instant },
 ): Promise<CheckPage> {
-  const [row, log, availability, channels, flips, quarantined, slugUrl] = await Promise.all([
-    presentRow(context, { check, now }),
+  const [rows, log, availability, channels, flips, quarantined, slugUrl] = await Promise.all([
+    findLeanChecks(context.database, [check.uuid]),
     readLog(context, check),
     readAvailability(context, { check, now }),
     listChannels(context.database, project.id),
@@ -455,6 +451,8 @@ export async function readCheckPage(
     // The ping key allows creating checks.
     mayDo(role, "manageKeys") ? slugAddress(context, { check, project }) : null,
   ]);
+  const [row] = rowsOf(rows, now);
+  if (row === undefined) throw notFound();
   const lastFlip = flips.find(({ takenBackAt }) => takenBackAt === null);
   return {
     projectId: project.uuid,
@@ -466,10 +464,10 @@ export async function readCheckPage(
     pingCount: check.state.pingCount,
     quarantinedCount: quarantined.count,
     ...lastSuccessOf(check, log),
-    addresses: {
+    pingAddresses: {
       url: pingUrl(context.urls, check.uuid),
       slugUrl,
-      mail: context.mailDomain === null ? null : `${check.uuid}@${context.mailDomain}`,
+      email: context.mailDomain === null ? null : `${check.uuid}@${context.mailDomain}`,
     },
     expectation: expectationOf(check, now),
     ...availability,
@@ -505,7 +503,7 @@ function lastSuccessOf(
 
 /** The address by key and slug, where it leads to this check and to no other. */
 async function slugAddress(
-  { database, urls }: WebContext,
+  { database, urls }: CheckContext,
   { check, project }: { check: CheckRecord; project: Project },
 ): Promise<string | null> {
   const { slug } = check.settings;
@@ -517,7 +515,7 @@ async function slugAddress(
 function readZones(): Zones {
   const zones = OFFERED_ZONE_NAMES.map((name) => ({
     name,
-    formerly: ZONE_NAMES.filter((old) => CURRENT_ZONE_NAMES.get(old) === name),
+    aliases: ZONE_NAMES.filter((old) => CURRENT_ZONE_NAMES.get(old) === name),
   }));
   const offered = new Set(OFFERED_ZONE_NAMES);
   return { zones, others: ZONE_NAMES.filter((name) => !offered.has(name) && !CURRENT_ZONE_NAMES.has(name)) };
@@ -525,132 +523,64 @@ function readZones(): Zones {
 
 const ZONES: Zones = readZones();
 
-export const historyRoutes: readonly WebRoute[] = [
-  checkRoute({
-    name: "check.page",
-    method: "GET",
-    path: "/web/api/checks/:check",
-    access: "view",
-    answer: async ({ context, ...about }) => ({ json: await readCheckPage(context, about) }),
-  }),
-  checkRoute({
-    name: "check.runs",
-    method: "GET",
-    path: "/web/api/checks/:check/runs",
-    access: "view",
-    query: PageQuery,
-    answer: async ({ context, check, query }) => ({
-      json: await readRuns(context, check, { before: query.before ?? null }),
-    }),
-  }),
-  checkRoute({
-    name: "check.run",
-    method: "GET",
-    path: "/web/api/checks/:check/runs/:n",
-    access: "view",
-    answer: async ({ context, check, params }) => ({
-      json: await readRun(context, { check, n: pathNumber(params["n"]) }),
-    }),
-  }),
-  checkRoute({
-    name: "check.run.body",
-    method: "GET",
-    path: "/web/api/checks/:check/runs/:n/body",
-    access: "view",
-    answer: async ({ context, check, params }) => {
-      const n = pathNumber(params["n"]);
-      return {
-        content: await readRawBody(context, { check, n }),
-        type: "application/octet-stream",
-        headers: { "content-disposition": `attachment; filename="${check.uuid}-${n}.txt"` },
-      };
-    },
-  }),
-  checkRoute({
-    name: "check.durations",
-    method: "GET",
-    path: "/web/api/checks/:check/durations",
-    access: "view",
-    answer: async ({ context, check, now }) => ({ json: await readDurations(context, { check, now }) }),
-  }),
-  checkRoute({
-    name: "check.events",
-    method: "GET",
-    path: "/web/api/checks/:check/events",
-    access: "view",
-    query: EventsQuery,
-    answer: async ({ context, check, query }) => ({
-      json: await readEvents(context, check, {
-        before: query.before ?? null,
-        types: typesOf(query),
-        signals: query.signals?.split(",") ?? null,
-      }),
-    }),
-  }),
-  checkRoute({
-    name: "check.explain",
-    method: "GET",
-    path: "/web/api/checks/:check/explain",
-    access: "view",
-    query: ExplainQuery,
-    answer: async ({ context, check, query }) => ({
-      json: await readExplanation(context, { check, flipId: query.flip ?? null }),
-    }),
-  }),
-  checkRoute({
-    name: "check.replay",
-    method: "POST",
-    path: "/web/api/checks/:check/replay",
-    access: "view",
-    body: ScheduleRequest,
-    answer: async ({ context, check, body, now }) => ({
-      json: await readReplay(context, { check, wanted: body, now }),
-    }),
-  }),
-  accountRoute({
-    name: "schedule.preview",
-    method: "POST",
-    path: "/web/api/schedule",
-    access: "account",
-    body: ScheduleRequest,
-    answer: async ({ body, now }) => ({ json: previewOf(body, now) }),
-  }),
-  accountRoute({
-    name: "time zones",
-    method: "GET",
-    path: "/web/api/zones",
-    access: "account",
-    answer: async () => ({ json: ZONES }),
-  }),
-  projectRoute({
-    name: "project.events",
-    method: "GET",
-    path: "/web/api/projects/:project/events",
-    access: "view",
-    query: ProjectEventsQuery,
-    answer: async ({ context, project, query }) => ({
-      json: await readProjectEvents(context, {
-        ...chosenOf(project.id, query),
-        before: query.before ?? null,
-      }),
-    }),
-  }),
-  projectRoute({
-    name: "project.events.file",
-    method: "GET",
-    path: "/web/api/projects/:project/events/file",
-    access: "view",
-    query: EventsFileQuery,
-    answer: async ({ context, project, query }) => {
-      const file = { format: query.as, chosen: chosenOf(project.id, query) };
-      return { stream: (response) => void sendEventsFile(context, response, file) };
-    },
-  }),
-];
+export const checkPageHandlers: ApiHandlers<typeof checkPageRoutes> = {
+  getCheck: async ({ context, ...about }) => ({ json: await readCheckPage(context, about) }),
+};
 
-const ALL_TYPES: readonly EventType[] = ["signal", "flip", "event"];
+export const historyHandlers: ApiHandlers<typeof historyRoutes> = {
+  listRuns: async ({ context, check, query }) => ({
+    json: await readRuns(context, check, { before: cursorNumber(query.cursor) }),
+  }),
+  getRun: async ({ context, check, params }) => ({
+    json: await readRun(context, { check, n: numberParam(params.run) }),
+  }),
+  getRunBody: async ({ context, check, params }) => {
+    const n = numberParam(params.run);
+    return {
+      content: await readRawBody(context, { check, n }),
+      type: "application/octet-stream",
+      headers: { "Content-Disposition": `attachment; filename="${check.uuid}-${n}.txt"` },
+    };
+  },
+  listDurations: async ({ context, check, now }) => ({ json: await readDurations(context, { check, now }) }),
+  getAvailability: async ({ context, check, now }) => ({
+    json: await readAvailability(context, { check, now }),
+  }),
+  listEvents: async ({ context, check, query }) => ({
+    json: await readEvents(context, check, {
+      before: cursorNumber(query.cursor),
+      types: typesOf(query),
+      pingKinds: query.pingKinds?.split(",") ?? null,
+    }),
+  }),
+  explainAlert: async ({ context, check, query }) => ({
+    json: await readExplanation(context, { check, flipId: query.flip ?? null }),
+  }),
+  replayCheck: async ({ context, check, body, now }) => ({
+    json: await readReplay(context, { check, wanted: body, now }),
+  }),
+  getCheckSetup: async (request) => ({ json: await readSetup(request) }),
+  listProjectEvents: async ({ context, project, query }) => ({
+    json: await readProjectEvents(context, {
+      ...chosenOf(project.id, query),
+      before: query.cursor ?? null,
+    }),
+  }),
+  exportEventsCsv: async ({ context, project, query }) => {
+    const file = { format: "csv" as const, chosen: chosenOf(project.id, query) };
+    return { stream: (response) => void sendEventsFile(context, response, file) };
+  },
+  exportEventsJson: async ({ context, project, query }) => {
+    const file = { format: "json" as const, chosen: chosenOf(project.id, query) };
+    return { stream: (response) => void sendEventsFile(context, response, file) };
+  },
+  previewSchedule: async ({ body, now }) => ({ json: previewOf(body, now) }),
+  listTimeZones: async () => ({ json: ZONES }),
+};
 
-function chosenOf(projectId: number, query: Omit<ProjectEventsQuery, "before">) {
+const ALL_TYPES: readonly EventType[] = ["ping", "flip", "event"];
+
+function chosenOf(projectId: number, query: EventsFileQuery) {
   return { projectId, types: typesOf(query), text: query.text ?? "", ...rangeOf(query) };
 }
 

@@ -17,8 +17,11 @@ import { type CheckWithState, findCheckNames } from "../../store/checks.ts";
 import type { Database } from "../../store/db.ts";
 import { type CheckEvent, listEvents, listEventsOfProject } from "../../store/events.ts";
 import { listFlips, listFlipsOfProject } from "../../store/flips.ts";
-import type { WebContext } from "../web/route.ts";
-import { type KeptPing, presentFlip, readExcerpts, readLog } from "./runs.ts";
+import { cursorText } from "./params.ts";
+import type { ApiContext } from "./route.ts";
+import { type HistoryContext, type KeptPing, presentFlip, readExcerpts, readLog } from "./runs.ts";
+
+type EventsContext = Pick<ApiContext, "database" | "log">;
 
 const EVENTS_PER_PAGE = 100;
 /** What happened at one instant is not parted, so more than a page is read: so many may share its last instant. */
@@ -30,48 +33,50 @@ const BATCHES_PER_SEARCH_MAX = 20;
 export type EventsAsked = {
   before: number | null;
   types: readonly EventType[];
-  /** Null, or not given: all kinds of them. */
-  signals?: readonly string[] | null;
+  /** Null: all kinds. */
+  pingKinds: readonly string[] | null;
 };
 
 type Named = (accountId: number | null) => string | null;
 
 /** A page of a check's log. */
 export async function readEvents(
-  context: WebContext,
+  context: HistoryContext,
   check: CheckWithState,
-  { before, types, signals: kinds = null }: EventsAsked,
+  { before, types, pingKinds }: EventsAsked,
 ): Promise<EventsPage> {
   const range = { checkId: check.id, ...(before !== null && { before }), limit: READ_PER_PAGE };
   const [log, flips, events] = await Promise.all([
-    types.includes("signal") ? readLog(context, check) : [],
+    types.includes("ping") ? readLog(context, check) : [],
     types.includes("flip") ? listFlips(context.database, range) : [],
     types.includes("event") ? listEvents(context.database, range) : [],
   ]);
-  const signals = log.filter(
-    ({ at, kind }) => (before === null || at < before) && (kinds === null || kinds.includes(kind)),
+  const pings = log.filter(
+    ({ at, kind }) => (before === null || at < before) && (pingKinds === null || pingKinds.includes(kind)),
   );
   const named = await namesOf(context.database, events);
-  // What a signal caused is newer than the signal, if only by a blink.
+  // What a ping caused is listed above the ping, even if both have the same time.
   const page = pageOf<EventRow>(
     [
       ...flips.map((flip): EventRow => ({ type: "flip", ...presentFlip(flip) })),
       ...events.map((event) => presentEvent(event, named)),
-      ...signals.map(presentSignal),
+      ...pings.map(presentPing),
     ],
     EVENTS_PER_PAGE,
   );
-  const shown = new Set(page.events.map((event) => (event.type === "signal" ? event.n : null)));
-  const pings = signals.filter(({ n }) => shown.has(n));
-  const excerpts = await readExcerpts(context, { checkId: check.id, pings });
+  const shown = new Set(page.events.map((event) => (event.type === "ping" ? event.n : null)));
+  const excerpts = await readExcerpts(context, {
+    checkId: check.id,
+    pings: pings.filter(({ n }) => shown.has(n)),
+  });
   return { ...page, events: page.events.map((event) => withExcerpt(event, excerpts)) };
 }
 
-function presentSignal(ping: KeptPing): EventRow {
+function presentPing(ping: KeptPing): EventRow {
   const { at, n, kind, exitStatus, durationMs, scheme, method, remoteAddr } = ping;
   const source = [scheme === "email" ? scheme : `${scheme} ${method}`, remoteAddr].filter(Boolean);
   return {
-    type: "signal",
+    type: "ping",
     at,
     n,
     kind,
@@ -83,7 +88,7 @@ function presentSignal(ping: KeptPing): EventRow {
 }
 
 function withExcerpt(event: EventRow, excerpts: ReadonlyMap<number, string>): EventRow {
-  return event.type === "signal" ? { ...event, excerpt: excerpts.get(event.n) ?? null } : event;
+  return event.type === "ping" ? { ...event, excerpt: excerpts.get(event.n) ?? null } : event;
 }
 
 /** Which events of a project are wanted. */
@@ -118,7 +123,7 @@ function instantOfText(text: string, zone: string): Instant {
 
 /** A page of what happened to the checks of a project. Where a word is looked for, it may be shorter, and not the last. */
 export async function readProjectEvents(
-  context: WebContext,
+  context: EventsContext,
   { before, ...chosen }: ChosenEvents & { before: string | null },
 ): Promise<ProjectEventsPage> {
   const found: ProjectEvent[] = [];
@@ -126,15 +131,15 @@ export async function readProjectEvents(
   for (let batch = 0; batch < BATCHES_PER_SEARCH_MAX; batch += 1) {
     const page = await readEventBatch(context, { ...chosen, before: next, limit: EVENTS_PER_PAGE });
     found.push(...page.events);
-    next = page.before;
+    ({ next } = page);
     if (next === null || found.length >= EVENTS_PER_PAGE) break;
   }
-  return { events: found, before: next };
+  return { events: found, next };
 }
 
 /** Reads so many events, newest first, and tells those of them that have the wanted words, and where to go on. */
 async function readEventBatch(
-  { database }: WebContext,
+  { database }: EventsContext,
   asked: ChosenEvents & { before: string | null; limit: number },
 ): Promise<ProjectEventsPage> {
   const { projectId, types, from, to, limit } = asked;
@@ -164,8 +169,9 @@ async function readEventBatch(
   ];
   const read = all.toSorted((one, other) => other.at - one.at).slice(0, limit);
   return {
-    events: read.filter((event) => hasWords(event, asked.text)),
-    before: all.length > limit ? placeAfter(read, cursor) : null,
+    // A check that was deleted in the meantime has no name any more.
+    events: read.filter((event) => event.check.id !== "" && hasWords(event, asked.text)),
+    next: all.length > limit ? placeAfter(read, cursor) : null,
   };
 }
 
@@ -198,11 +204,11 @@ function hasWords(event: ProjectEvent, text: string): boolean {
 function pageOf<Row extends { at: number }>(
   rows: readonly Row[],
   limit: number,
-): { events: Row[]; before: number | null } {
+): { events: Row[]; next: string | null } {
   const sorted = rows.toSorted((one, other) => other.at - one.at);
   const last = sorted[limit - 1];
-  if (last === undefined || sorted.length === limit) return { events: sorted, before: null };
-  return { events: sorted.filter(({ at }) => at >= last.at), before: last.at };
+  if (last === undefined || sorted.length === limit) return { events: sorted, next: null };
+  return { events: sorted.filter(({ at }) => at >= last.at), next: cursorText(last.at) };
 }
 
 function presentEvent({ id, at, kind, accountId, detail }: CheckEvent, named: Named) {
@@ -256,7 +262,7 @@ const FORMATS: Readonly<Record<EventsFormat, Format>> = {
 
 /** Sends the file. When the database fails on the way, the connection is cut: half a file must not look whole. */
 export async function sendEventsFile(
-  context: WebContext,
+  context: EventsContext,
   response: ServerResponse,
   { format, chosen, readMax = EVENTS_IN_FILE_MAX }: EventsFile,
 ): Promise<void> {
@@ -277,7 +283,7 @@ export async function sendEventsFile(
 }
 
 async function* filePieces(
-  context: WebContext,
+  context: EventsContext,
   { format, chosen, readMax }: Required<EventsFile>,
 ): AsyncGenerator<string> {
   const { begin, row, between, end } = FORMATS[format];
@@ -290,7 +296,7 @@ async function* filePieces(
     const text = page.events.map(row).join(between);
     if (text !== "") yield isFirst ? text : between + text;
     isFirst &&= text === "";
-    ({ before } = page);
+    before = page.next;
     if (before === null) return yield end(null);
   }
   yield end(readMax);
@@ -311,7 +317,7 @@ function jsonOf({ at, check, ...event }: ProjectEvent): object {
         type: event.type,
         to: event.to,
         reason: event.reason,
-        takenBackAt: event.takenBackAt === null ? null : isoTime(event.takenBackAt),
+        retractedAt: event.retractedAt === null ? null : isoTime(event.retractedAt),
       }
     : {
         at: isoTime(at),

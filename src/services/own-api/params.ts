@@ -2,7 +2,10 @@
 import type { ChangedBy } from "../../contract/api/check-row.ts";
 import { AppError } from "../../core/errors.ts";
 import { isUuid } from "../../core/identity.ts";
+import { IDEMPOTENCY_KEY_LENGTH_MAX } from "../../core/limits.ts";
 import type { AuditEntry } from "../../store/audit.ts";
+
+type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 export function notFound(): AppError {
   return new AppError("not_found", "It doesn't exist, or you don't have access to it.");
@@ -26,4 +29,44 @@ export function changedBy(entry: AuditEntry | undefined, accountId: number | nul
   if (accountId !== null && entry.accountId === accountId) return { kind: "you" };
   if (entry.email !== null) return { kind: "person", email: entry.email };
   return entry.keyId === null ? null : { kind: "key" };
+}
+
+/** The row that a cursor of digits names; null: the list begins at its start. */
+export function cursorNumber(cursor: string | undefined): number | null {
+  return cursor === undefined ? null : Number(cursor);
+}
+
+/** The cursor of the next page. */
+export function cursorText(next: number | null): string | null {
+  return next === null ? null : String(next);
+}
+
+/** The entity tag of a resource at a version. */
+export function entityTag({ version }: { version: number }): { ETag: string } {
+  return { ETag: `"${version}"` };
+}
+
+/** The versions that an If-Match header names; null: any. A tag that is not ours matches nothing. */
+export function ifMatch(headers: RequestHeaders): readonly number[] | null {
+  const header = headers["if-match"];
+  if (header === undefined) return null;
+  const text = typeof header === "string" ? header : header.join(",");
+  if (text.trim() === "*") return null;
+  return text.split(",").flatMap((item) => {
+    const version = /^"(\d{1,15})"$/.exec(item.trim())?.[1];
+    return version === undefined ? [] : [Number(version)];
+  });
+}
+
+const IDEMPOTENCY_KEY = new RegExp(`^[\\x21-\\x7e]{1,${IDEMPOTENCY_KEY_LENGTH_MAX}}$`);
+
+/** The Idempotency-Key of a request, if it has one. */
+export function idempotencyKey(headers: RequestHeaders): string | null {
+  const given = headers["idempotency-key"];
+  if (given === undefined) return null;
+  if (typeof given !== "string" || !IDEMPOTENCY_KEY.test(given)) {
+    const text = `Idempotency-Key must be 1 to ${IDEMPOTENCY_KEY_LENGTH_MAX} printable ASCII characters without spaces.`;
+    throw new AppError("invalid", text);
+  }
+  return given;
 }

@@ -309,7 +309,7 @@ export function problemAnswer(problem: Problem): ApiAnswer {
 
 /** "not paused" as "Not paused."; a sentence stays as it is. */
 function sentenceOf(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
+  return /[.!?]$/.test(text) ? text : `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
 export const NOT_FOUND = problemAnswer(problemOf("not_found", "No such endpoint."));

@@ -10,6 +10,7 @@ import type { Visibility } from "../../core/deadline.ts";
 import type { Signing } from "../../core/email.ts";
 import { AppError, type ErrorCode } from "../../core/errors.ts";
 import type { Instant } from "../../core/instant.ts";
+import type { UnmatchedRequest } from "../../lib/http/unmatched-requests.ts";
 import type { Log } from "../../lib/log.ts";
 import type { ObjectStore } from "../../lib/object-store.ts";
 import type { Channel } from "../../store/channels.ts";
@@ -47,6 +48,8 @@ export type ApiContext = {
   /** Stores large bodies; null: all are in the database. */
   objects: Pick<ObjectStore, "get"> | null;
   live: LiveHub;
+  /** Requests to this process that matched nothing, since a time, newest first. */
+  missesSince(at: number): UnmatchedRequest[];
   /** The database's clock, or close to it. */
   now: () => Instant;
   serviceState: () => ServiceState;

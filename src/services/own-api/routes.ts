@@ -1,12 +1,21 @@
 // All routes of the Overdue API with their handlers.
 import { API_ROUTES, type ApiRoutes } from "../../contract/api/routes.ts";
 import { accountHandlers } from "./account.ts";
+import { channelHandlers } from "./channels.ts";
+import { checkPageHandlers, historyHandlers } from "./check.ts";
 import { projectHandlers } from "./projects.ts";
 import type { ApiRoute } from "./respond.ts";
 import type { ApiHandler, ApiHandlers } from "./route.ts";
 import { tokenHandlers } from "./tokens.ts";
 
-const HANDLERS: ApiHandlers<ApiRoutes> = { ...projectHandlers, ...accountHandlers, ...tokenHandlers };
+const HANDLERS: ApiHandlers<ApiRoutes> = {
+  ...projectHandlers,
+  ...checkPageHandlers,
+  ...historyHandlers,
+  ...channelHandlers,
+  ...accountHandlers,
+  ...tokenHandlers,
+};
 
 export const ROUTES: readonly ApiRoute[] = Object.entries(API_ROUTES).map(([id, definition]) => ({
   id,

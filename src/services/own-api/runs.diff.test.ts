@@ -31,6 +31,6 @@ test("taken together, the lines are both texts", () => {
 
 test("of very long texts the beginnings are compared, which is told", () => {
   const long = "line\n".repeat(5_000);
-  const { lines, isCut } = diffLines({ before: long, after: `${long}more` });
-  expect([lines.length, isCut]).toEqual([1_000, true]);
+  const { lines, isTruncated } = diffLines({ before: long, after: `${long}more` });
+  expect([lines.length, isTruncated]).toEqual([1_000, true]);
 });

@@ -3,12 +3,12 @@ import { printable } from "../../channels/message-text.ts";
 import type {
   DiffLine,
   Durations,
+  Flip,
   FlipDelivery,
   Run,
   RunBody,
   RunRow,
   RunsPage,
-  ShownFlip,
 } from "../../contract/api/history.ts";
 import { channelName } from "../../contract/api/words.ts";
 import { AppError, ERROR_TEXT } from "../../core/errors.ts";
@@ -25,7 +25,11 @@ import { type CheckEvent, listEvents } from "../../store/events.ts";
 import { listFlips, type StoredFlip } from "../../store/flips.ts";
 import { listBodyStarts, listLoggedRuns, listPings, type Ping } from "../../store/pings.ts";
 import { type EndedRun, listDays, listPackedRuns } from "../../store/runs.ts";
-import type { WebContext } from "../web/route.ts";
+import { cursorText } from "./params.ts";
+import type { ApiContext } from "./route.ts";
+
+/** What the history of a check is read from. */
+export type HistoryContext = Pick<ApiContext, "database" | "pingLogLimit" | "objects">;
 
 /** How much of a body is shown in a line, in bytes. */
 const EXCERPT_BYTES = 150;
@@ -38,7 +42,7 @@ export type KeptPing = Ping;
 
 /** What the log keeps of a check, newest first. */
 export async function readLog(
-  { database, pingLogLimit }: WebContext,
+  { database, pingLogLimit }: HistoryContext,
   check: CheckWithState,
 ): Promise<KeptPing[]> {
   const limits = await findLogLimits(database, [check.id]);
@@ -54,7 +58,7 @@ export async function readLog(
 
 /** The beginnings of some bodies, each as one line of text, by the number of the ping. */
 export async function readExcerpts(
-  { database }: WebContext,
+  { database }: HistoryContext,
   { checkId, pings }: { checkId: number; pings: readonly Ping[] },
 ): Promise<Map<number, string>> {
   const ns = pings.filter(({ bodySize }) => bodySize !== null).map(({ n }) => n);
@@ -84,7 +88,7 @@ export function shownFrom(now: Instant): Instant {
 
 /** The newest runs since an instant, oldest first. */
 export async function readPastRuns(
-  { database }: WebContext,
+  { database }: HistoryContext,
   { check, from }: { check: CheckWithState; from: Instant },
 ): Promise<EndedRun[]> {
   const [packed, logged] = await Promise.all([
@@ -94,8 +98,8 @@ export async function readPastRuns(
   return [...packed, ...logged].toSorted((one, other) => one.endAt - other.endAt).slice(-RUNS_READ_MAX);
 }
 
-export function presentFlip({ id, at, from, to, reason, takenBackAt }: StoredFlip): ShownFlip {
-  return { id, at, from, to, reason, takenBackAt };
+export function presentFlip({ id, at, from, to, reason, takenBackAt }: StoredFlip): Flip {
+  return { id, at, from, to, reason, retractedAt: takenBackAt };
 }
 
 /** The deliveries of a flip of a project's check, in the order of their creation. */
@@ -110,19 +114,22 @@ export async function readDeliveries(
   return deliveries.map((delivery) => {
     const channel = channels.get(delivery.channelId) ?? null;
     if (channel?.projectId === projectId) return presentFlipDelivery(delivery, channel);
-    return presentUnnamedDelivery(delivery, { isElsewhere: channel !== null });
+    return presentUnnamedDelivery(delivery, { isInOtherProject: channel !== null });
   });
 }
 
 /**
- * A check that was moved keeps its history, and not the names and answers of channels that it has left behind. Of one
- * that is gone nobody knows whose it was, so that its answers are told to nobody.
+ * A check that was moved keeps its history, without the names and responses of the channels of its former project. The
+ * project of a deleted channel is unknown, so its responses are not shown either.
  */
-function presentUnnamedDelivery(delivery: Delivery, { isElsewhere }: { isElsewhere: boolean }): FlipDelivery {
-  return { ...presentFlipDelivery(delivery, null), code: null, reason: null, isElsewhere };
+function presentUnnamedDelivery(
+  delivery: Delivery,
+  { isInOtherProject }: Pick<FlipDelivery, "isInOtherProject">,
+): FlipDelivery {
+  return { ...presentFlipDelivery(delivery, null), responseCode: null, reason: null, isInOtherProject };
 }
 
-/** A delivery with the channel that it goes by; null: it is gone. */
+/** A delivery with its channel; null: it was deleted. */
 export function presentFlipDelivery(
   delivery: Delivery,
   channel: (Pick<Channel, "uuid" | "kind" | "name"> & Partial<Pick<Channel, "config">>) | null,
@@ -130,14 +137,14 @@ export function presentFlipDelivery(
   return {
     id: delivery.id,
     channel: channel && { id: channel.uuid, kind: channel.kind, name: channelName(channel) },
-    isElsewhere: false,
+    isInOtherProject: false,
     state: delivery.state,
     createdAt: delivery.createdAt,
     attemptedAt: delivery.attemptedAt,
     settledAt: delivery.settledAt,
     attempts: delivery.attemptCount,
-    nextTryAt: delivery.nextTryAt,
-    code: delivery.responseCode,
+    nextAttemptAt: delivery.nextTryAt,
+    responseCode: delivery.responseCode,
     reason: delivery.reason,
   };
 }
@@ -150,11 +157,11 @@ const DIFF_LINES_MAX = 1_000;
 /** The lines of both texts, each with how it compares, and whether some were left out. */
 export function diffLines({ before, after }: Record<"before" | "after", string>): {
   lines: DiffLine[];
-  isCut: boolean;
+  isTruncated: boolean;
 } {
   const [oldLines, newLines] = [before.split(/\r?\n/), after.split(/\r?\n/)];
-  const isCut = oldLines.length > DIFF_LINES_MAX || newLines.length > DIFF_LINES_MAX;
-  return { lines: compare(oldLines.slice(0, DIFF_LINES_MAX), newLines.slice(0, DIFF_LINES_MAX)), isCut };
+  const isTruncated = oldLines.length > DIFF_LINES_MAX || newLines.length > DIFF_LINES_MAX;
+  return { lines: compare(oldLines.slice(0, DIFF_LINES_MAX), newLines.slice(0, DIFF_LINES_MAX)), isTruncated };
 }
 
 function compare(oldLines: readonly string[], newLines: readonly string[]): DiffLine[] {
@@ -203,7 +210,7 @@ const USUAL_RUNS_MAX = 100;
 
 /** The newest runs as points, and the days before them as sums. */
 export async function readDurations(
-  context: WebContext,
+  context: HistoryContext,
   { check, now }: { check: CheckWithState; now: Instant },
 ): Promise<Durations> {
   const from = shownFrom(now);
@@ -246,7 +253,7 @@ type Page = { before: number | null };
 
 /** A page of runs, newest first: those from before an instant, if it is given. */
 export async function readRuns(
-  context: WebContext,
+  context: HistoryContext,
   check: CheckWithState,
   { before }: Page,
 ): Promise<RunsPage> {
@@ -257,7 +264,7 @@ export async function readRuns(
     listFlips(context.database, { ...range, limit: FLIPS_READ_MAX }),
     listEvents(context.database, { ...range, kind: "not_observed", limit: GAPS_READ_MAX }),
   ]);
-  const all = [...endedRuns(log, check), ...running(log, check), ...missing(flips), ...gaps.map(unseen)]
+  const all = [...endedRuns(log, check), ...running(log, check), ...missing(flips), ...gaps.map(unmonitored)]
     .filter(({ at }) => at >= oldestAt && (before === null || at < before))
     .toSorted((one, other) => other.at - one.at);
   // What ended at one instant is not parted: the next page begins before it.
@@ -270,7 +277,7 @@ export async function readRuns(
   });
   return {
     runs: runs.map((run) => ({ ...run, excerpt: run.n === null ? null : (excerpts.get(run.n) ?? null) })),
-    before: all.length > runs.length ? (runs.at(-1)?.at ?? null) : null,
+    next: cursorText(all.length > runs.length ? (runs.at(-1)?.at ?? null) : null),
   };
 }
 
@@ -308,8 +315,8 @@ function missing(flips: readonly StoredFlip[]): RunRow[] {
     .map(({ at }) => ({ ...NOTHING, outcome: "missing", at }));
 }
 
-function unseen({ at }: CheckEvent): RunRow {
-  return { ...NOTHING, outcome: "unseen", at };
+function unmonitored({ at }: CheckEvent): RunRow {
+  return { ...NOTHING, outcome: "unmonitored", at };
 }
 
 const NOTHING = {
@@ -334,7 +341,7 @@ export const SHOWN_MAIL_BOUNDS: MailBounds = {
 
 /** The signal with a number; throws "not found" when the log does not keep it. */
 export async function readRun(
-  context: WebContext,
+  context: HistoryContext,
   { check, n }: { check: CheckWithState; n: number },
 ): Promise<Run> {
   const log = await readLog(context, check);
@@ -371,7 +378,7 @@ export async function readRun(
 
 /** The bytes as they were sent, for a download; throws "not found" when there are none. */
 export async function readRawBody(
-  context: WebContext,
+  context: HistoryContext,
   { check, n }: { check: CheckWithState; n: number },
 ): Promise<Buffer> {
   const ping = (await readLog(context, check)).find((one) => one.n === n);
@@ -381,21 +388,21 @@ export async function readRawBody(
   throw new AppError("unavailable", ERROR_TEXT.unavailable);
 }
 
-function bytesOf({ database, objects }: WebContext, { checkId, n }: KeptPing): Promise<ReadBody> {
+function bytesOf({ database, objects }: HistoryContext, { checkId, n }: KeptPing): Promise<ReadBody> {
   return readBody(database, { objects, checkId, n });
 }
 
-async function shownBody(context: WebContext, ping: KeptPing): Promise<RunBody | null> {
+async function shownBody(context: HistoryContext, ping: KeptPing): Promise<RunBody | null> {
   if (ping.bodySize === null) return null;
   const read = await bytesOf(context, ping);
   if (read.kind === "none") return null;
-  const empty = { text: null, plain: null, size: ping.bodySize, isBinary: false, trouble: null, mail: null };
-  if (read.kind === "unavailable") return { ...empty, trouble: read.reason };
+  const empty = { text: null, plain: null, size: ping.bodySize, isBinary: false, error: null, email: null };
+  if (read.kind === "unavailable") return { ...empty, error: read.reason };
   const text = textOf(read.body);
-  const mail = ping.scheme === "email" ? await decodedMail(read.body) : null;
+  const email = ping.scheme === "email" ? await decodedEmail(read.body) : null;
   const shown = text?.slice(0, SHOWN_TEXT_MAX) ?? null;
   const plain = shown === null ? null : printable(shown);
-  return { ...empty, text: shown, plain: plain === shown ? null : plain, isBinary: text === null, mail };
+  return { ...empty, text: shown, plain: plain === shown ? null : plain, isBinary: text === null, email };
 }
 
 /** Null: bytes that are no text. A character that was cut in two at the end is no reason to doubt the rest. */
@@ -404,7 +411,7 @@ function textOf(bytes: Uint8Array): string | null {
   return new TextDecoder("utf-8").decode(bytes);
 }
 
-async function decodedMail(bytes: Uint8Array): Promise<RunBody["mail"]> {
+async function decodedEmail(bytes: Uint8Array): Promise<RunBody["email"]> {
   const mail = await readMail(bytes, SHOWN_MAIL_BOUNDS);
   if (mail === null) return null;
   return {
@@ -416,7 +423,7 @@ async function decodedMail(bytes: Uint8Array): Promise<RunBody["mail"]> {
 }
 
 async function diffOf(
-  context: WebContext,
+  context: HistoryContext,
   { ping, body, older }: { ping: KeptPing; body: RunBody; older: readonly KeptPing[] },
 ): Promise<Run["diff"]> {
   const success = older.find(({ kind, bodySize }) => kind === "success" && bodySize !== null);
@@ -429,5 +436,5 @@ async function diffOf(
 
 /** What a reader sees of a body; null: nothing. */
 function shownText(body: RunBody | null): string | null {
-  return body?.mail?.text ?? body?.plain ?? body?.text ?? null;
+  return body?.email?.text ?? body?.plain ?? body?.text ?? null;
 }

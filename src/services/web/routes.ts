@@ -2,9 +2,8 @@
 import { accountRoutes } from "./account.ts";
 import { adminRoutes } from "../own-api/admin.ts";
 import { badgeRoutes } from "../own-api/badges.ts";
-import { channelRoutes } from "../own-api/channels.ts";
 import { bulkRoutes, changeRoutes, scheduleRoutes } from "../own-api/check-changes.ts";
-import { historyRoutes, readCheckPage } from "../own-api/check.ts";
+import { readCheckPage } from "../own-api/check.ts";
 import {
   checksBoot,
   listRoutes,
@@ -50,8 +49,6 @@ export const WEB_ROUTES: readonly WebRoute[] = [
   ...silentRoutes,
   ...badgeRoutes,
   ...liveRoutes,
-  ...historyRoutes,
-  ...channelRoutes,
   ...setUpRoutes,
   ...signInRoutes,
   ...accountRoutes,

@@ -1,6 +1,6 @@
-// Mistakes that people make with their first ping, and what they are told.
+// Mistakes in the first ping, and their explanations.
 import { describe, expect, test } from "vitest";
-import { explainMiss, explainUnmatched } from "./setup.ts";
+import { explainMiss, explainUnmatched } from "./check-setup.ts";
 
 const UUID = "0d4f6d1e-7c0a-4f5e-9d5b-3a1c2b4d6e8f";
 const CHECK = { uuid: UUID, slug: "nightly-backup", pingKey: "pk-1234567890", pingPath: "/ping" };
