@@ -47,4 +47,6 @@ export const OPERATIONS = {
   retryDelivery: "POST /projects/{project}/deliveries/{delivery}/retry",
   getAccount: "GET /account",
   updateAccount: "PATCH /account",
+  listTokens: "GET /account/tokens",
+  revokeToken: "DELETE /account/tokens/{token}",
 } as const;
