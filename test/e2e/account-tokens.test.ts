@@ -22,8 +22,7 @@ const part = (page: Page) =>
   page.locator("section.section", {
     has: page.getByRole("heading", { name: "Personal access tokens", exact: true }),
   });
-const rows = (page: Page) =>
-  page.getByRole("list", { name: "Personal access tokens" }).getByRole("listitem");
+const rows = (page: Page) => page.getByRole("list", { name: "Personal access tokens" }).getByRole("listitem");
 
 const statusWith = async (token: string) =>
   (await fetch(used.site.url + LIST, { headers: { Authorization: `Bearer ${token}` } })).status;
@@ -37,7 +36,7 @@ test("a token is created with the keyboard, shown once, works, and is revoked", 
   const dialog = await expectSeen(page.getByRole("dialog", { name: "New personal access token" }));
   await dialog.getByLabel("Name").fill("Terraform");
   await dialog.getByLabel("Scope").selectOption("Write");
-  await expectSeen(dialog.getByText("Also create, change and delete what you can in your projects."));
+  await expectSeen(dialog.getByText("View and change everything you can in your projects."));
   await dialog.getByLabel("Expiration").selectOption("30 days");
   await expectSeen(dialog.getByText(/^Expires on \d/));
   expect(await accessibilityTrouble(page)).toEqual([]);
@@ -49,7 +48,7 @@ test("a token is created with the keyboard, shown once, works, and is revoked", 
   await button(page.getByRole("dialog"), "I've copied it").click();
   await expectGone(page.getByRole("dialog"));
   await expectSoon(() => rows(page).first().textContent()).toMatch(
-    /^TerraformWriteovd_[\w-]{8}… · never used · expires /,
+    /^Terraformwriteovd_[\w-]{8}… · never used · expires /,
   );
   expect(await page.content()).not.toContain(token);
   expect(await statusWith(token)).toBe(200);
@@ -77,7 +76,9 @@ test("an expired token is marked", async () => {
   expect(created.status()).toBe(201);
   await used.site.database.query(EXPIRE, [accountId]);
   await visit(page, `${used.site.url}/accounts/profile/`);
-  await expectSoon(() => rows(page).first().textContent()).toMatch(/^Old scriptexpired.*never used · expired /);
+  await expectSoon(() => rows(page).first().textContent()).toMatch(
+    /^Old scriptexpired.*never used · expired /,
+  );
   await context.close();
 });
 

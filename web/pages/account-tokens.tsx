@@ -51,7 +51,7 @@ function Token({ token }: { token: TokenRow }) {
   return (
     <Row
       name={name}
-      mark={isExpired ? tokenWords.isExpired : SCOPE_WORDS[scope]}
+      mark={isExpired ? tokenWords.expired : scope}
       about={
         <>
           <code>{prefix}…</code> ·{" "}

@@ -9,8 +9,8 @@ export const SCOPE_WORDS: Readonly<Record<Scope, string>> = { read: "Read", writ
 /** What each scope allows. */
 export const SCOPE_ABOUT: Readonly<Record<Scope, string>> = {
   read: "View everything you can view, including ping URLs.",
-  write: "Also create, change and delete what you can in your projects.",
-  admin: "Also actions that ask for re-authentication, and server admin if you're an admin.",
+  write: "View and change everything you can in your projects.",
+  admin: "Do everything you can, including deleting projects and server administration.",
 };
 
 export const tokenWords = {
@@ -24,7 +24,6 @@ export const tokenWords = {
   neverUsed: "never used",
   expires: "expires",
   expired: "expired",
-  isExpired: "expired",
   revoke: "Revoke",
   revokeOf: (name: string) => `Revoke ${name}`,
   revokeTitle: (name: string) => `Revoke ${name}?`,
