@@ -89,23 +89,23 @@ describe("the parts of an installation", () => {
   test("are unwell where something is told, at the same instant", () => {
     expect(unwell({})).toEqual([]);
     expect(unwell({}, { deliveryDueAt: NOW - 120_000 })).toEqual([]);
-    expect(unwell({}, { deliveryDueAt: NOW - 120_001 })).toEqual(["telling"]);
+    expect(unwell({}, { deliveryDueAt: NOW - 120_001 })).toEqual(["notifications"]);
     expect(unwell({}, { watermarkAt: NOW - 60_001 })).toEqual(["receiving"]);
     expect(unwell({}, { spools: [{ name: "a/1", fill: 0.5 }] })).toEqual(["receiving"]);
-    expect(unwell({}, { poisoned: [{ name: "x", since: NOW, reason: "y" }] })).toEqual(["watching"]);
+    expect(unwell({}, { poisoned: [{ name: "x", since: NOW, reason: "y" }] })).toEqual(["monitoring"]);
   });
 
   test("are unwell where nobody is there to tell it", () => {
     expect(unwell({ lostCount: 1 })).toEqual(["receiving"]);
     expect(unwell({ sweepDueAt: NOW - 60_000, letterDueAt: NOW - 120_000 })).toEqual([]);
-    expect(unwell({ sweepDueAt: NOW - 60_001 })).toEqual(["watching"]);
-    expect(unwell({ letterDueAt: NOW - 120_001 })).toEqual(["letters"]);
+    expect(unwell({ sweepDueAt: NOW - 60_001 })).toEqual(["monitoring"]);
+    expect(unwell({ letterDueAt: NOW - 120_001 })).toEqual(["email"]);
     expect(unwell({ missingMigrationCount: 1 })).toEqual(["database"]);
   });
 
   test("are neither well nor unwell where nobody receives yet, or no mail is sent", () => {
     const health = healthOf([], { ...QUIET, intakeCount: 0, sendsMail: false, letterDueAt: 0 });
-    expect(health).toMatchObject({ receiving: null, letters: null, watching: true });
+    expect(health).toMatchObject({ receiving: null, email: null, monitoring: true });
     const gone = { watermarkAt: null, newestBeatAt: NOW - 61_000 };
     expect(unwell({ intakeCount: 0 }, gone)).toEqual(["receiving"]);
   });
@@ -113,7 +113,7 @@ describe("the parts of an installation", () => {
   test("are not behind while silence is not believed after a gap, or nobody receives at all", () => {
     const sweepDueAt = NOW - 10_000_000;
     expect(unwell({ sweepDueAt, freshSinceAt: NOW - 120_000 })).toEqual([]);
-    expect(unwell({ sweepDueAt, freshSinceAt: NOW - 120_001 })).toEqual(["watching"]);
+    expect(unwell({ sweepDueAt, freshSinceAt: NOW - 120_001 })).toEqual(["monitoring"]);
     expect(unwell({ sweepDueAt, freshSinceAt: null })).toEqual([]);
     expect(sweepLagMs({ now: NOW, sweepDueAt, freshSinceAt: NOW - 61_000 })).toBe(1_000);
     expect(sweepLagMs({ now: NOW, sweepDueAt, freshSinceAt: NOW - 59_000 })).toBe(0);

@@ -1,8 +1,9 @@
 // The API role: the Management API, the Overdue API, badges, Prometheus metrics, and the API documents. Needs the database.
+import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { KINDS, reachOf } from "../channels/registry.ts";
 import type { Config } from "../config/config.ts";
-import { objectStoreOf } from "../config/connections.ts";
+import { mailServerOf, objectStoreOf } from "../config/connections.ts";
 import { publicUrls } from "../contract/urls.ts";
 import type { ServiceState } from "../core/database-identity.ts";
 import { SECOND_MS } from "../core/instant.ts";
@@ -10,7 +11,9 @@ import type { HttpHandler } from "../lib/http/listener.ts";
 import type { UnmatchedRequests } from "../lib/http/unmatched-requests.ts";
 import type { Log } from "../lib/log.ts";
 import { loopService } from "../lib/loop.ts";
+import { openMailSender } from "../lib/mail-sender.ts";
 import { addFigures, type Figure, type Metrics } from "../lib/metrics.ts";
+import { addressIn } from "../lib/setting-value.ts";
 import { secretKeyOf } from "../operations/api-keys.ts";
 import { signingWith } from "../operations/emails.ts";
 import { guardedObjects } from "../operations/ping-bodies.ts";
@@ -143,6 +146,13 @@ async function makeHandlers(
     version: metrics.version,
     mailVerification: config.mailVerification,
     sendsMail: config.smtpHost !== null,
+    mail: testMailSender(config),
+    port: config.listen.port,
+    signIn: {
+      registrationOpen: config.registrationOpen,
+      oidcIssuer: config.oidcClientId === null ? null : config.oidcIssuer,
+      proxyHeader: config.remoteUserHeader,
+    },
     destinations: reachOf(config),
     signalsPerMinute: config.signalsPerMinute,
     signing: signingWith(secretKey),
@@ -188,6 +198,29 @@ async function makeHandlers(
       now,
       log,
     }),
+  };
+}
+
+/** Well below the time limit of a response. */
+const TEST_MAIL_MS_MAX = 15 * SECOND_MS;
+
+/** Sends test emails, each over a new connection, so that the configuration is what is tested. */
+function testMailSender(config: Config): OverdueContext["mail"] {
+  const server = mailServerOf(config);
+  if (server === null) return null;
+  const timeoutMs = Math.min(server.timeoutMs, TEST_MAIL_MS_MAX);
+  return {
+    host: `${server.host}:${server.port}`,
+    from: server.from,
+    send: async (mail) => {
+      const sender = openMailSender({ ...server, timeoutMs });
+      try {
+        const domain = addressIn(server.from).split("@").at(-1) ?? "localhost";
+        return await sender.send({ ...mail, messageId: `<${randomUUID()}@${domain}>` });
+      } finally {
+        await sender.close();
+      }
+    },
   };
 }
 

@@ -1,12 +1,11 @@
 // The dashboard role. Needs the database.
-import { randomUUID } from "node:crypto";
 import { readdirSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { reachOf } from "../channels/registry.ts";
 import type { Config } from "../config/config.ts";
-import { mailServerOf, objectStoreOf } from "../config/connections.ts";
+import { objectStoreOf } from "../config/connections.ts";
 import { publicUrls } from "../contract/urls.ts";
 import type { ServiceState } from "../core/database-identity.ts";
 import { SECOND_MS } from "../core/instant.ts";
@@ -15,9 +14,7 @@ import { clientAddressReader, trustedPeers } from "../lib/http/client-address.ts
 import { type UnmatchedRequests, unmatchedRequests } from "../lib/http/unmatched-requests.ts";
 import type { Log } from "../lib/log.ts";
 import { loopService } from "../lib/loop.ts";
-import { openMailSender } from "../lib/mail-sender.ts";
 import { addFigures, type Metrics } from "../lib/metrics.ts";
-import { addressIn } from "../lib/setting-value.ts";
 import { secretKeyOf } from "../operations/api-keys.ts";
 import { signingWith } from "../operations/emails.ts";
 import { guardedObjects } from "../operations/ping-bodies.ts";
@@ -27,7 +24,7 @@ import { recentMonitoringGap } from "../services/own-api/checks.ts";
 import { LiveHub } from "../services/own-api/live-hub.ts";
 import { oidcClient } from "../services/web/oidc.ts";
 import { alertDelays } from "../services/web/pages.ts";
-import type { SetupContext, SignInContext, WebContext } from "../services/web/route.ts";
+import type { SignInContext, WebContext } from "../services/web/route.ts";
 import { type WebHandler, webHandler } from "../services/web/server.ts";
 import { sessionResolver } from "../services/web/session.ts";
 import type { Database } from "../store/db.ts";
@@ -38,7 +35,6 @@ export type WebResources = {
   database: Database;
   log: Log;
   metrics: Metrics;
-  misses?: UnmatchedRequests;
   serviceState?: () => ServiceState;
 };
 
@@ -102,7 +98,7 @@ export function webRole(resources: WebResources): ServerRole {
 }
 
 async function makeWebContext(
-  { config, database, log, metrics, misses = missesOf(config), serviceState }: WebResources,
+  { config, database, log, metrics, serviceState }: WebResources,
   { watermark, live, signal }: { watermark: WatermarkLoop; live: LiveHub; signal: AbortSignal },
 ): Promise<WebContext> {
   const secretKey = await secretKeyOf(database, config.secretKey);
@@ -124,7 +120,6 @@ async function makeWebContext(
     objects: objects === null ? null : guardedObjects(objects, { now: () => watermark.now() }),
     resolveSession: resolverOf(config, { database, secretKey }),
     signIn: signInOf(config),
-    setUp: makeSetupContext(config, misses),
     live,
     now: () => watermark.now(),
     assets: folderAssets(builtFolder()),
@@ -151,7 +146,7 @@ export function fontPath(): string | null {
   }
 }
 
-/** What the settings say about ways in. */
+/** The configured sign-in methods. */
 function signInOf(config: Config): SignInContext {
   const issuer = config.oidcIssuer;
   const clientId = config.oidcClientId;
@@ -187,7 +182,7 @@ export function resolverOf(
   });
 }
 
-/** A memory for the whole process: the services that answer fill it, the dashboard reads it. */
+/** Unmatched requests of the whole process. */
 export function missesOf({ trustedProxies }: Config): UnmatchedRequests {
   const clientOf = clientAddressReader(trustedProxies, { schemeLengthMax: SCHEME_LENGTH_MAX });
   const remoteAddrOf = ({ socket, headers }: IncomingMessage) =>
@@ -197,27 +192,4 @@ export function missesOf({ trustedProxies }: Config): UnmatchedRequests {
       forwardedProto: headers["x-forwarded-proto"],
     }).remoteAddr;
   return unmatchedRequests({ remoteAddrOf });
-}
-
-/** The parts for the dashboard. */
-function makeSetupContext(config: Config, misses: UnmatchedRequests): SetupContext {
-  const server = mailServerOf(config);
-  return {
-    port: config.listen.port,
-    missesSince: (at) => misses.since(at),
-    mail: server && {
-      host: `${server.host}:${server.port}`,
-      from: server.from,
-      send: async (mail) => {
-        // A connection of its own: what is tried is what the settings say now.
-        const sender = openMailSender(server);
-        try {
-          const domain = addressIn(server.from).split("@").at(-1) ?? "localhost";
-          return await sender.send({ ...mail, messageId: `<${randomUUID()}@${domain}>` });
-        } finally {
-          await sender.close();
-        }
-      },
-    },
-  };
 }

@@ -33,8 +33,7 @@ type CreationOptions = Parameters<VirtualAuthenticator["create"]>[0];
 type RequestOptions = Parameters<VirtualAuthenticator["get"]>[0];
 
 async function register(browser: Browser, key: VirtualAuthenticator, faults: Faults = {}) {
-  const options = (await browser.send("POST", "/web/account/passkeys/options", {}))
-    .json as CreationOptions;
+  const options = (await browser.send("POST", "/web/account/passkeys/options", {})).json as CreationOptions;
   const response = key.create(options, faults);
   return browser.send("POST", "/web/account/passkeys", { name: "Phone", response });
 }
@@ -150,18 +149,14 @@ describe("A passkey", () => {
     expect((await guest.send("POST", "/web/sign-in/passkey", { response })).status).toBe(200);
     expect((await visitor().send("POST", "/web/sign-in/passkey", { response })).status).toBe(400);
     const invented = key.get({ ...options, challenge: Buffer.alloc(32, 1).toString("base64url") });
-    expect((await visitor().send("POST", "/web/sign-in/passkey", { response: invented })).status).toBe(
-      400,
-    );
+    expect((await visitor().send("POST", "/web/sign-in/passkey", { response: invented })).status).toBe(400);
     for (const nonsense of [
       {},
       { id: 5 },
       { id: key.id, response: {} },
       { id: key.id, rawId: key.id, type: "x" },
     ]) {
-      expect((await visitor().send("POST", "/web/sign-in/passkey", { response: nonsense })).status).toBe(
-        400,
-      );
+      expect((await visitor().send("POST", "/web/sign-in/passkey", { response: nonsense })).status).toBe(400);
     }
   });
 

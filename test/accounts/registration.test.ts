@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { AccountPage } from "../../src/contract/api/account.ts";
-import type { AdminAccounts, AdminKept, AdminState } from "../../src/contract/api/admin.ts";
+import type { AdminAccounts, Retention, ServerState } from "../../src/contract/api/admin.ts";
 import type { ProjectSettings } from "../../src/contract/api/projects.ts";
 import { linkToken } from "../../src/core/sign-in.ts";
 import { signingWith } from "../../src/operations/emails.ts";
@@ -14,10 +14,10 @@ import { locationOf, openBrowser } from "./browser.ts";
 import { withApp } from "./with-app.ts";
 
 const open = useDashboard({
-  roles: ["web"],
+  roles: ["web", "api"],
   settings: { OVERDUE_SMTP_HOST: "127.0.0.1", OVERDUE_REGISTRATION_OPEN: "true" },
 });
-const mute = useDashboard({ roles: ["web"] });
+const mute = useDashboard({ roles: ["web", "api"] });
 
 /** The path of the link that a mail would have. */
 async function linkOf(email: string): Promise<string> {
@@ -125,8 +125,8 @@ describe("Where no mail is sent", () => {
     const invited = await mute.browse(`/api/overdue/v1/projects/${owner.project.uuid}/invitations`, made);
     const path = (invited.json as { link: string }).link.slice(mute.site.length);
     expect((await openBrowser(() => mute.site).ask(path)).status).toBe(200);
-    const down = { method: "PATCH", body: { isOperator: false } };
-    expect((await mute.browse(`/web/api/admin/accounts/${mate.account.uuid}`, down)).status).toBe(200);
+    const down = { method: "PATCH", body: { isAdmin: false } };
+    expect((await mute.browse(`/api/overdue/v1/admin/accounts/${mate.account.uuid}`, down)).status).toBe(204);
     expect((await openBrowser(() => mute.site).post(path, {})).status).toBe(404);
     const { rows } = await mute.db.pool.query(
       "select project_id from audit_entries where what = 'member.inviteEnded' and subject = 'kept@example.org'",
@@ -136,18 +136,23 @@ describe("Where no mail is sent", () => {
 
   test("an operator sees accounts and state, sets limits, and cannot be the last to go", async () => {
     const admin = (method: string, path: string, body?: unknown) =>
-      mute.browse(`/web/api/admin/${path}`, { method, ...(body !== undefined && { body }) });
+      mute.browse(`/api/overdue/v1/admin/${path}`, { method, ...(body !== undefined && { body }) });
     const { accounts, invitesBy } = (await admin("GET", "accounts")).json as AdminAccounts;
     expect(invitesBy).toBe("link");
     expect(accounts.map(({ email }) => email)).toContain("mate@example.org");
     const mate = accounts.find(({ email }) => email === "mate@example.org");
-    expect((await admin("PATCH", `accounts/${mate?.uuid}`, { checkLimit: 7 })).status).toBe(200);
+    expect((await admin("PATCH", `accounts/${mate?.id}`, { checkLimit: 7 })).status).toBe(204);
     const after = ((await admin("GET", "accounts")).json as AdminAccounts).accounts;
-    expect(after.find(({ uuid }) => uuid === mate?.uuid)).toMatchObject({ checkLimit: 7, hasOwnLimit: true });
+    expect(after.find(({ id }) => id === mate?.id)).toMatchObject({ checkLimit: 7, hasOwnLimit: true });
     const own = accounts.find(({ email }) => email === "owner@example.org");
-    expect((await admin("PATCH", `accounts/${own?.uuid}`, { isOperator: false })).status).toBe(409);
-    const state = (await admin("GET", "state")).json as AdminState;
-    expect(state).toMatchObject({ mail: false, registrationOpen: false, sweeperLagMs: 0, unsentCount: 0 });
+    expect((await admin("PATCH", `accounts/${own?.id}`, { isAdmin: false })).status).toBe(409);
+    const state = (await admin("GET", "state")).json as ServerState;
+    expect(state).toMatchObject({
+      sendsMail: false,
+      registrationOpen: false,
+      sweeperLagMs: 0,
+      unsentCount: 0,
+    });
     expect(state.migrations.map(({ name }) => name)).toContain("0001_initial");
     const invited = await admin("POST", "invitations", { email: "c@example.org" });
     expect((invited.json as { link: string }).link).toContain("/accounts/invitation/");
@@ -163,30 +168,30 @@ describe("Where no mail is sent", () => {
   });
 
   test("the state is judged by the rules that tell the operator, also where no sweeper runs", async () => {
-    const read = async () => (await mute.browse("/web/api/admin/state")).json as AdminState;
+    const read = async () => (await mute.browse("/api/overdue/v1/admin/state")).json as ServerState;
     expect(await read()).toMatchObject({
-      health: { receiving: null, watching: true, telling: true, letters: null, database: true },
-      troubles: [],
-      needCount: 0,
+      health: { receiving: null, monitoring: true, notifications: true, email: null, database: true },
+      problems: [],
+      problemCount: 0,
     });
     const at = Date.now() - 15_000;
     const intake = { id: randomUUID(), name: "host/1", startedAt: at, leaseUntilAt: at + 600_000 };
     await inTransaction(mute.db, (tx) =>
       registerIntake(tx, { ...intake, watermarkAt: at, spoolEmpty: true }),
     );
-    expect(await read()).toMatchObject({ health: { receiving: true }, troubles: [], needCount: 0 });
+    expect(await read()).toMatchObject({ health: { receiving: true }, problems: [], problemCount: 0 });
     await mute.db.pool.query("update intakes set watermark_at = watermark_at - interval '46 seconds'");
     expect(await read()).toMatchObject({
       health: { receiving: false },
-      troubles: [{ trouble: "watermarkHeld" }],
-      needCount: 1,
+      problems: [{ kind: "watermarkHeld" }],
+      problemCount: 1,
     });
     await mute.db.pool.query("delete from intakes");
   });
 
   test("the state says how many signals come, of all who receive and are not lost", async () => {
-    const read = async () => (await mute.browse("/web/api/admin/state")).json as AdminState;
-    expect(await read()).toMatchObject({ signalsPerMinute: 0, intakes: [] });
+    const read = async () => (await mute.browse("/api/overdue/v1/admin/state")).json as ServerState;
+    expect(await read()).toMatchObject({ pingsPerMinute: 0, intakes: [] });
     const at = Date.now();
     for (const [name, leaseUntilAt] of Object.entries({
       "a/1": at + 600_000,
@@ -206,28 +211,31 @@ describe("Where no mail is sent", () => {
     // One of them is of the release before, and does not say.
     await mute.db.pool.query("update intakes set signals_per_minute = 40 where name <> 'b/1'");
     const state = await read();
-    expect(state.signalsPerMinute).toBe(40);
-    const told = state.intakes.map(({ name, signalsPerMinute }) => [name, signalsPerMinute] as const);
+    expect(state.pingsPerMinute).toBe(40);
+    const told = state.intakes.map(({ name, pingsPerMinute }) => [name, pingsPerMinute] as const);
     expect(Object.fromEntries(told)).toEqual({ "a/1": 40, "b/1": null, "c/1": 40 });
     await mute.db.pool.query("delete from intakes");
   });
 
   test("what is kept is told with its bounds and its size, the largest first, to operators alone", async () => {
-    const { kept, hasObjectStore } = (await mute.browse("/web/api/admin/kept")).json as AdminKept;
+    const { retention, hasObjectStore } = (await mute.browse("/api/overdue/v1/admin/retention"))
+      .json as Retention;
     expect(hasObjectStore).toBe(false);
-    const boundOf = Object.fromEntries(kept.map(({ what, bound }) => [what, bound]));
-    expect(boundOf).toMatchObject({
+    const limitOf = Object.fromEntries(retention.map(({ data, limit }) => [data, limit]));
+    expect(limitOf).toMatchObject({
       pings: { by: "perCheck", count: 1_000 },
       runs: { by: "days", days: 93 },
       checks: { by: "deletion", days: 7 },
       signIns: { by: "days", days: 180 },
       other: null,
     });
-    expect(kept.at(-1)?.what).toBe("other");
-    const sizes = kept.slice(0, -1).map(({ bytes }) => bytes);
+    expect(retention.at(-1)?.data).toBe("other");
+    const sizes = retention.slice(0, -1).map(({ bytes }) => bytes);
     expect(sizes).toEqual(sizes.toSorted((a, b) => b - a));
     expect(sizes.every((bytes) => bytes > 0)).toBe(true);
-    expect((await mute.browse("/web/api/admin/kept", { as: mute.mate.account })).status).not.toBe(200);
+    expect((await mute.browse("/api/overdue/v1/admin/retention", { as: mute.mate.account })).status).not.toBe(
+      200,
+    );
   });
 
   test("a profile is changed, with its time zone, and nonsense is refused with a sentence", async () => {

@@ -4,6 +4,8 @@ import { createHmac } from "node:crypto";
 import { Secret, TOTP } from "otpauth";
 import { afterAll, expect, test } from "vitest";
 import type { TotpSetUp } from "../../src/contract/api/account.ts";
+import { API_PATH } from "../../src/contract/api/route.ts";
+import { API_ROUTES } from "../../src/contract/api/routes.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { WEB_ROUTES } from "../../src/services/web/routes.ts";
 import type { Account } from "../../src/store/accounts.ts";
@@ -55,9 +57,16 @@ async function everythingShown(): Promise<{ what: string; text: string }[]> {
   const { owner, mate } = cast;
   const shown: { what: string; text: string }[] = [];
   const params: Record<string, string> = { project: owner.project.uuid, n: "1", name: "x" };
-  const asked = WEB_ROUTES.filter(({ method, path }) => method === "GET" && !path.endsWith("/live"));
+  const pages = WEB_ROUTES.filter(({ method, path }) => method === "GET" && !path.endsWith("/live"));
+  const reads = Object.values(API_ROUTES).filter(
+    ({ method, path }) => method === "GET" && !path.endsWith("/live"),
+  );
+  const paths = [
+    ...pages.map(({ path }) => path),
+    ...reads.map(({ path }) => `${API_PATH}${path.replaceAll(/\{(\w+)\}/g, ":$1")}`),
+  ];
   for (const as of [owner.account, mate.account, null] satisfies (Account | null)[]) {
-    for (const { path } of asked) {
+    for (const path of paths) {
       const address = path.replaceAll(/:(\w+)/g, (_, name: string) => params[name] ?? "nothing");
       const { text, headers } = await cast.browse(address, { as });
       shown.push({ what: `${address} as ${as?.email}`, text: text + JSON.stringify([...headers]) });

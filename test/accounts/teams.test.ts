@@ -150,13 +150,13 @@ describe("An invitation", () => {
     const links: string[] = [];
     for (const email of ["late-one@example.org", "late-two@example.org"]) {
       const made = { method: "POST", as: mate.account, body: { email } };
-      expect((await cast.browse("/web/api/admin/invitations", made)).status).toBe(201);
+      expect((await cast.browse("/api/overdue/v1/admin/invitations", made)).status).toBe(201);
       links.push(await mailedPath(email));
     }
     const [first = "", second = ""] = links;
     expect((await openBrowser(() => cast.site).post(first, {})).status).toBe(303);
-    const down = { method: "PATCH", body: { isOperator: false } };
-    expect((await cast.browse(`/web/api/admin/accounts/${mate.account.uuid}`, down)).status).toBe(200);
+    const down = { method: "PATCH", body: { isAdmin: false } };
+    expect((await cast.browse(`/api/overdue/v1/admin/accounts/${mate.account.uuid}`, down)).status).toBe(204);
     const { rows } = await cast.db.pool.query("select from invitations where email like 'late-%'");
     expect([rows.length, (await openBrowser(() => cast.site).post(second, {})).status]).toEqual([0, 404]);
     await cast.db.pool.query("update accounts set is_operator = false where id = $1", [owner.account.id]);
@@ -283,8 +283,7 @@ describe("A project", () => {
     expect((await ask({ account: owner.account.uuid })).status).toBe(400);
     expect((await ask({ account: mate.account.uuid })).status).toBe(200);
     expect(await mailedPath(mate.account.email)).toBe(`/projects/${owner.project.uuid}/settings/`);
-    const act = (verb: string, as: Account) =>
-      cast.browse(path(`/transfer/${verb}`), { method: "POST", as });
+    const act = (verb: string, as: Account) => cast.browse(path(`/transfer/${verb}`), { method: "POST", as });
     expect((await act("decline", mate.account)).status).toBe(204);
     expect((await act("accept", mate.account)).status).toBe(404);
     await ask({ account: mate.account.uuid });

@@ -528,7 +528,12 @@ describe("how it has been", () => {
     const flapping = await findCheckByUuid(db, made.uuid);
     if (flapping === null) throw new Error("the check is gone");
     const { days, last90Days, months } = await readAvailability(context, { check: flapping, now: NOW });
-    expect(last90Days).toEqual({ upShare: null, downCount: null, downMs: null, unmonitoredDays: expect.any(Number) });
+    expect(last90Days).toEqual({
+      upShare: null,
+      downCount: null,
+      downMs: null,
+      unmonitoredDays: expect.any(Number),
+    });
     expect(days.at(-2)?.downMs).toBe(DAY_MS / 2);
     expect(days.slice(50, 86).map(({ downMs }) => downMs)).toEqual(Array.from({ length: 36 }, () => null));
     expect(months.map(({ count, isUncounted }) => [count, isUncounted])).toEqual([

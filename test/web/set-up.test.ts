@@ -1,15 +1,9 @@
 // Setting up: what is told about the public address, about mail, and about requests that nearly were a first ping.
 import { createServer } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type {
-  AddressReport,
-  AddressTest,
-  Echo,
-  MailTest,
-  SetUp,
-} from "../../src/contract/api/setup.ts";
+import type { AddressReport, AddressTest, Echo, MailTest, Setup } from "../../src/contract/api/admin.ts";
 import type { CheckSetup } from "../../src/contract/api/history.ts";
-import { testAddress } from "../../src/services/web/setup.ts";
+import { testAddress } from "../../src/services/own-api/setup.ts";
 import { startSmtp } from "../receivers/smtp.ts";
 import { freePort } from "../support/ports.ts";
 import { useDashboard } from "./dashboard.ts";
@@ -115,15 +109,15 @@ describe("the wait for the first ping", () => {
 
 describe("the public address", () => {
   const report = async (at: string, headers = {}) =>
-    (await stage.browse(`/web/api/set-up/address?at=${encodeURIComponent(at)}`, { headers }))
+    (await stage.browse(`/api/overdue/v1/admin/setup/address?at=${encodeURIComponent(at)}`, { headers }))
       .json as AddressReport;
 
   test("agrees when the browser uses it, and otherwise says what to set", async () => {
-    const { site } = (await stage.browse("/web/api/set-up")).json as SetUp;
+    const { site } = (await stage.browse("/api/overdue/v1/admin/setup")).json as Setup;
     const same = await report(site.url, { Host: new URL(site.url).host });
-    expect(same).toMatchObject({ agrees: true, problems: [] });
+    expect(same).toMatchObject({ matches: true, problems: [] });
     const other = await report("https://cron.example.org", { Host: "cron.example.org" });
-    expect(other.agrees).toBe(false);
+    expect(other.matches).toBe(false);
     expect(other.problems.map(({ advice }) => advice).join()).toContain(
       "OVERDUE_SITE_URL=https://cron.example.org",
     );
@@ -136,14 +130,13 @@ describe("the public address", () => {
   });
 
   test("what arrived is echoed, without cookies", async () => {
-    const echoed = (await stage.browse("/web/api/set-up/echo", { headers: { Via: "1.1 proxy" } }))
-      .json as Echo;
+    const echoed = (await stage.browse("/web/set-up/echo", { headers: { Via: "1.1 proxy" } })).json as Echo;
     expect(echoed.headers).toMatchObject({ via: "1.1 proxy", "sec-fetch-site": "same-origin" });
     expect(JSON.stringify(echoed)).not.toContain("overdue_session");
   });
 
   test("only whoever runs the installation may test", async () => {
-    const refused = await stage.browse("/web/api/set-up/address-test", {
+    const refused = await stage.browse("/api/overdue/v1/admin/setup/address-test", {
       method: "POST",
       as: stage.mate.account,
     });
@@ -216,20 +209,20 @@ describe("a request to the public address itself", () => {
 
 describe("a test mail", () => {
   const send = async (to: string) =>
-    stage.browse("/web/api/set-up/mail-test", { method: "POST", body: { to } });
+    stage.browse("/api/overdue/v1/admin/setup/mail-test", { method: "POST", body: { to } });
 
   test("the server's own answer is shown, good or bad", async () => {
     const taken = (await send("you@example.org")).json as MailTest;
-    expect(taken).toMatchObject({ isSent: true, code: 250, answer: expect.stringMatching(/^250 /) });
+    expect(taken).toMatchObject({ isSent: true, code: 250, reply: expect.stringMatching(/^250 /) });
     expect(receiver.received.map(({ to }) => to)).toEqual([["you@example.org"]]);
     receiver.behave({ onRcptTo: () => "550 5.7.1 Relaying denied" });
     const refused = (await send("you@example.org")).json as MailTest;
     expect(refused).toMatchObject({ isSent: false, code: 550 });
-    expect(refused.answer).toContain("Relaying denied");
+    expect(refused.reply).toContain("Relaying denied");
     receiver.behave({ hangUp: "greeting" });
     const silent = (await send("you@example.org")).json as MailTest;
-    expect(silent).toMatchObject({ isSent: false, answer: null });
-    expect(silent.said).toContain(`127.0.0.1:${receiver.port}. Check OVERDUE_SMTP_HOST`);
+    expect(silent).toMatchObject({ isSent: false, reply: null });
+    expect(silent.text).toContain(`127.0.0.1:${receiver.port}. Check OVERDUE_SMTP_HOST`);
   });
 
   test("what is no address is not tried", async () => {

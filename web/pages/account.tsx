@@ -145,10 +145,7 @@ function ThemeChoice() {
   const change = useProfileChange();
   const keep = (wanted: ThemeName) => {
     showTheme(wanted);
-    change.mutate(
-      { body: { theme: wanted }, message: accountWords.saved },
-      { onError: toastError },
-    );
+    change.mutate({ body: { theme: wanted }, message: accountWords.saved }, { onError: toastError });
   };
   return <Choice label={profileWords.theme} value={theme} names={THEME_WORDS} onChoose={keep} />;
 }

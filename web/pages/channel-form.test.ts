@@ -80,11 +80,7 @@ test("a sentence about a field stands at the field, under the name that people s
 });
 
 test("only URLs in the form are checked", () => {
-  const fields = [
-    field("url_down", { type: "url" }),
-    field("url_up", { type: "url" }),
-    field("body", {}),
-  ];
+  const fields = [field("url_down", { type: "url" }), field("url_up", { type: "url" }), field("body", {})];
   const values = { url_down: " http://10.0.0.1/x ", url_up: "", body: "text" };
   expect(typedUrls(fields, values)).toEqual({ url_down: "http://10.0.0.1/x" });
 });
@@ -95,7 +91,12 @@ test("fields are made from the schema of the kind", () => {
   const schema = JSON.parse(JSON.stringify(webhook.schema)) as { properties: Record<string, never> };
   const fields = fieldsOf({ schema });
   const named = (name: string) => fields.find((one) => one.name === name);
-  expect(named("url_down")).toMatchObject({ type: "url", isSecret: true, isRequired: false, isAdvanced: false });
+  expect(named("url_down")).toMatchObject({
+    type: "url",
+    isSecret: true,
+    isRequired: false,
+    isAdvanced: false,
+  });
   expect(named("headers_down")).toMatchObject({ type: "headers", isAdvanced: true });
   expect(named("secret")).toMatchObject({ type: "text", isSecret: true, isGenerated: true });
   const channel = (config: object) => ({ config }) as unknown as Channel;

@@ -341,7 +341,11 @@ function ConfigField(props: ConfigFieldProps) {
   const label = fieldLabel(field.name);
   if (field.type === "flag") {
     return (
-      <Tick label={field.description} checked={value === true} onCheckedChange={(on) => onChange(on === true)} />
+      <Tick
+        label={field.description}
+        checked={value === true}
+        onCheckedChange={(on) => onChange(on === true)}
+      />
     );
   }
   if (field.type === "channels") {

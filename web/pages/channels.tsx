@@ -79,12 +79,7 @@ export function ChannelsPage({ params }: PageProps) {
               {channelsWords.none.text}
             </Empty>
           ) : (
-            <List
-              channels={all}
-              kinds={kinds.data ?? []}
-              {...{ mayEdit, project }}
-              onDialog={setDialog}
-            />
+            <List channels={all} kinds={kinds.data ?? []} {...{ mayEdit, project }} onDialog={setDialog} />
           )
         }
       </Queried>

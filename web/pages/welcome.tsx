@@ -8,11 +8,10 @@ import type { CheckRow } from "../../src/contract/api/check-row.ts";
 import type {
   AddressReport,
   AddressTest,
-  MailState,
   MailTest,
-  Problem,
-  SetUp,
-} from "../../src/contract/api/setup.ts";
+  Setup,
+  SetupProblem,
+} from "../../src/contract/api/admin.ts";
 import { channelName, checkName } from "../../src/contract/api/words.ts";
 import { call, errorText, get, send } from "../api.ts";
 import { boot } from "../boot.ts";
@@ -29,7 +28,7 @@ import { useChannels } from "./use-channels.ts";
 
 export function WelcomePage() {
   usePageTitle(welcomeWords.tab);
-  const query = useQuery({ queryKey: ["set-up"], queryFn: () => get<SetUp>("/set-up") });
+  const query = useQuery({ queryKey: ["set-up"], queryFn: ({ signal }) => call("getSetup", {}, signal) });
   return (
     <div className="welcome">
       <header className="top">
@@ -50,7 +49,7 @@ export function WelcomePage() {
             <AddressStep site={setUp.site} />
             <MailStep mail={setUp.mail} />
             <CheckStep />
-            <ChannelStep n={5} hasMail={setUp.mail.isSet} />
+            <ChannelStep n={5} hasMail={setUp.mail.isConfigured} />
           </ol>
         )}
       </Queried>
@@ -86,15 +85,15 @@ export function Step(props: { n: number; state: StepState; title: string; childr
 
 const addressWords = welcomeWords.address;
 
-export function AddressStep({ site }: { site: SetUp["site"] }) {
+export function AddressStep({ site }: { site: Setup["site"] }) {
   const at = location.origin + boot.site.base;
   const report = useQuery({
     queryKey: ["set-up-address"],
-    queryFn: () => get<AddressReport>("/set-up/address", { at }),
+    queryFn: ({ signal }) => call("checkAddress", { query: { at } }, signal),
   });
   const test = useQuery({
     queryKey: ["set-up-test"],
-    queryFn: () => send<AddressTest>("POST", "/set-up/address-test", {}),
+    queryFn: ({ signal }) => call("testAddress", {}, signal),
     retry: false,
     refetchOnWindowFocus: false,
     staleTime: Number.POSITIVE_INFINITY,
@@ -102,7 +101,7 @@ export function AddressStep({ site }: { site: SetUp["site"] }) {
   const problems = [...(report.data?.problems ?? []), ...(test.data?.problems ?? [])];
   return (
     <Step n={2} state={stateOf(test.data, problems)} title={addressWords.title}>
-      {report.data?.agrees === true && <p>{addressWords.agrees(report.data.set)}</p>}
+      {report.data?.matches === true && <p>{addressWords.agrees(report.data.configured)}</p>}
       <Tested test={test} />
       {problems.map((problem) => (
         <ProblemNotice key={problem.text} problem={problem} />
@@ -125,7 +124,7 @@ export function AddressStep({ site }: { site: SetUp["site"] }) {
   );
 }
 
-function stateOf(test: AddressTest | undefined, problems: readonly Problem[]): StepState {
+function stateOf(test: AddressTest | undefined, problems: readonly SetupProblem[]): StepState {
   if (problems.length > 0) return "wrong";
   return test?.isOurs === true ? "done" : "open";
 }
@@ -142,7 +141,7 @@ function Tested({ test }: { test: { data: AddressTest | undefined; isFetching: b
   return <p>{addressWords.reached(new URL(test.data.url).origin, took(test.data.tookMs))}</p>;
 }
 
-function ProblemNotice({ problem }: { problem: Problem }) {
+function ProblemNotice({ problem }: { problem: SetupProblem }) {
   return (
     <Notice kind="bad" title={problem.text}>
       <p>{problem.advice}</p>
@@ -289,10 +288,10 @@ OVERDUE_MAIL_FROM=Overdue <overdue@example.com>`;
 
 const mailWords = welcomeWords.mail;
 
-export function MailStep({ mail }: { mail: MailState }) {
+export function MailStep({ mail }: { mail: Setup["mail"] }) {
   const [to, setTo] = useState(boot.account?.email ?? "");
   const test = useMutation({
-    mutationFn: () => send<MailTest>("POST", "/set-up/mail-test", { to: to.trim() }),
+    mutationFn: () => call("testMail", { body: { to: to.trim() } }),
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -301,7 +300,7 @@ export function MailStep({ mail }: { mail: MailState }) {
   const sent = test.data?.isSent;
   return (
     <Step n={3} state={sent === undefined ? "open" : sent ? "done" : "wrong"} title={mailWords.title}>
-      {mail.isSet ? (
+      {mail.isConfigured ? (
         <>
           <p>{mailWords.on(mail.host ?? "", mail.from ?? "")}</p>
           <form className="section-line" onSubmit={submit}>
@@ -336,16 +335,16 @@ export function MailStep({ mail }: { mail: MailState }) {
 }
 
 function Outcome({ outcome }: { outcome: MailTest }) {
-  const { isSent, said, answer, code, tookMs } = outcome;
+  const { isSent, text, reply, code, tookMs } = outcome;
   const title = isSent ? mailWords.sent(took(tookMs)) : mailWords.refused(took(tookMs));
   return (
     <Notice kind={isSent ? "good" : "bad"} title={title}>
-      <p>{said}</p>
-      {answer !== null && answer !== "" && (
+      <p>{text}</p>
+      {reply !== null && reply !== "" && (
         <div className="field">
           <h3>{mailWords.answer}</h3>
           <CodeBlock
-            text={code === null || answer.startsWith(String(code)) ? answer : `${code} ${answer}`}
+            text={code === null || reply.startsWith(String(code)) ? reply : `${code} ${reply}`}
             label={mailWords.answer}
           />
         </div>

@@ -2,8 +2,8 @@
 import "./audit-log.css";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { FIELD_NAMES } from "../../src/contract/api/field-names.ts";
-import type { AuditPage, AuditRow } from "../../src/contract/api/projects.ts";
-import { call, get } from "../api.ts";
+import type { AuditRow } from "../../src/contract/api/projects.ts";
+import { call } from "../api.ts";
 import { Button } from "../ui/button.tsx";
 import { Empty, Failed, Loading } from "../ui/page-state.tsx";
 import { When } from "../ui/when.tsx";
@@ -37,7 +37,7 @@ export function AuditLog({ project }: { project: string | null }) {
     queryFn: ({ pageParam, signal }) => {
       const page = pageParam === null ? {} : { query: { cursor: pageParam } };
       return project === null
-        ? get<AuditPage>("/admin/audit", { cursor: pageParam })
+        ? call("listServerAudit", page, signal)
         : call("listAudit", { project, ...page }, signal);
     },
     initialPageParam: null as string | null,

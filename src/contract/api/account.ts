@@ -77,8 +77,7 @@ export const accountRoutes = {
     keys: null,
     tag: "Account",
     summary: "Update your account",
-    description:
-      "Changes your name and preferences. Sign-in methods can only be changed in the browser.",
+    description: "Changes your name and preferences. Sign-in methods can only be changed in the browser.",
     body: AccountChangeBody,
     bodyExample: { zone: "Europe/Riga", reports: "weekly" },
     success: account,

@@ -72,10 +72,7 @@ export type DiffLine = Static<typeof DiffLine>;
 
 const RunBody = Type.Object({
   text: nullable(Type.String(), "The output, if it is text and can be read now."),
-  plain: nullable(
-    Type.String(),
-    "The text without terminal control sequences. Null if it has none.",
-  ),
+  plain: nullable(Type.String(), "The text without terminal control sequences. Null if it has none."),
   size: Type.Integer({ description: "In bytes." }),
   isBinary: Type.Boolean(),
   error: nullable(Type.String(), "Why the output cannot be read now."),
@@ -404,7 +401,9 @@ const EventsQuery = Type.Object(
 );
 
 const localTime = (description: string) =>
-  Type.Optional(Type.String({ pattern: LOCAL_MINUTE, description: `${description}, such as 2026-11-16T12:00.` }));
+  Type.Optional(
+    Type.String({ pattern: LOCAL_MINUTE, description: `${description}, such as 2026-11-16T12:00.` }),
+  );
 
 const CHOSEN_EVENTS = {
   types: EventsQuery.properties.types,
@@ -417,7 +416,11 @@ const CHOSEN_EVENTS = {
   from: localTime("The first minute"),
   to: localTime("The last minute"),
   zone: Type.Optional(
-    Type.String({ maxLength: TZ_LENGTH_MAX, [RULE]: "zone", description: "Time zone of `from` and `to`. Default: UTC." }),
+    Type.String({
+      maxLength: TZ_LENGTH_MAX,
+      [RULE]: "zone",
+      description: "Time zone of `from` and `to`. Default: UTC.",
+    }),
   ),
 };
 const EventsFileQuery = Type.Object(CHOSEN_EVENTS, { additionalProperties: false });

@@ -1,5 +1,6 @@
 // All routes of the Overdue API by their operation ids.
 import { accountRoutes } from "./account.ts";
+import { adminRoutes } from "./admin.ts";
 import { channelRoutes } from "./channels.ts";
 import { checkPageRoutes } from "./check-page.ts";
 import { historyRoutes } from "./history.ts";
@@ -13,6 +14,7 @@ export const API_ROUTES = {
   ...channelRoutes,
   ...accountRoutes,
   ...tokenRoutes,
+  ...adminRoutes,
 } as const;
 
 export type ApiRoutes = typeof API_ROUTES;

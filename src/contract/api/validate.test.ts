@@ -105,6 +105,8 @@ describe("a minute of a local clock", () => {
     ["2026-01-01T24:00", false],
     ["2026-01-01T00:00\n", false],
   ])("%j: %s", (to, isTaken) => {
-    expect(validateQuery(historyRoutes.listProjectEvents.query, new URLSearchParams({ to })).ok).toBe(isTaken);
+    expect(validateQuery(historyRoutes.listProjectEvents.query, new URLSearchParams({ to })).ok).toBe(
+      isTaken,
+    );
   });
 });

@@ -1,15 +1,6 @@
-// The Server admin page: accounts, invitations, server state, and the audit log outside of projects.
-import {
-  AdminAccountBody,
-  AdminAccountsQuery,
-  AdminInvitationBody,
-  type AdminKept,
-  type AdminState,
-  type KeptBound,
-} from "../../contract/api/admin.ts";
-import { CursorQuery } from "../../contract/api/types.ts";
+// Handlers of server administration: accounts, invitations, health, retention, and the audit log outside of projects.
+import type { adminRoutes, Retention, RetentionLimit, ServerState } from "../../contract/api/admin.ts";
 import { invitationMethod } from "../../core/access.ts";
-import { isUuid } from "../../core/identity.ts";
 import type { Instant } from "../../core/instant.ts";
 import { DAYS_KEPT } from "../../core/retention.ts";
 import {
@@ -40,94 +31,20 @@ import {
 } from "../../store/instance.ts";
 import { type Intake, listOpenIntakes } from "../../store/intakes.ts";
 import { countRejectedSignals, listQuarantinedPings } from "../../store/quarantine.ts";
+import { uuidParam } from "./params.ts";
 import { auditPage } from "./projects.ts";
-import { accountRoute, type WebContext, WebRefusal, type WebRoute } from "../web/route.ts";
+import type { ApiContext, ApiHandlers } from "./route.ts";
+import { setupHandlers } from "./setup.ts";
 
 const ACCOUNTS_PER_PAGE = 100;
 const INTAKES_MAX = 200;
 const QUARANTINED_SHOWN_MAX = 20;
-/** Well below the time in which a request has to be answered; what is left can be retried again. */
-const RETRY_MS_MAX = 20_000;
+/** Well below the time limit of a response. The rest can be retried with another request. */
+const RETRY_MS_MAX = 15_000;
 
-const accounts = accountRoute({
-  name: "admin.accounts",
-  method: "GET",
-  path: "/web/api/admin/accounts",
-  access: "operator",
-  query: AdminAccountsQuery,
-  answer: async ({ context, query }) => {
-    const { database: db, checkLimitDefault } = context;
-    const found = await listAccounts(db, { afterId: Number(query.after ?? 0), limit: ACCOUNTS_PER_PAGE + 1 });
-    const shown = found.slice(0, ACCOUNTS_PER_PAGE);
-    const facts = await listAccountFacts(
-      db,
-      shown.map(({ id }) => id),
-    );
-    const byId = new Map(facts.map((one) => [one.accountId, one]));
-    return {
-      json: {
-        accounts: shown.map((account) => ({
-          uuid: account.uuid,
-          email: account.email,
-          name: account.name,
-          isOperator: account.isOperator,
-          checkCount: account.checkCount,
-          checkLimit: account.checkLimit ?? checkLimitDefault,
-          hasOwnLimit: account.checkLimit !== null,
-          createdAt: account.createdAt,
-          signedInAt: byId.get(account.id)?.signedInAt ?? null,
-          hasTotp: byId.get(account.id)?.hasTotp ?? false,
-        })),
-        next: found.length > ACCOUNTS_PER_PAGE ? (shown.at(-1)?.id ?? null) : null,
-        invitesBy: invitationMethod({ sendsMail: context.signIn.mail, isOperator: true }),
-      },
-    };
-  },
-});
-
-const change = accountRoute({
-  name: "admin.changeAccount",
-  method: "PATCH",
-  path: "/web/api/admin/accounts/:account",
-  access: "operator",
-  reauth: true,
-  body: AdminAccountBody,
-  answer: async ({ context, account, params, body, now }) => {
-    const accountUuid = params["account"] ?? "";
-    if (!isUuid(accountUuid)) throw new WebRefusal("not_found", "Account not found.");
-    await changeAccount(context.database, { actorId: account.id, accountUuid, ...body, now });
-    return { json: { ok: true } };
-  },
-});
-
-const inviteToServer = accountRoute({
-  name: "admin.invite",
-  method: "POST",
-  path: "/web/api/admin/invitations",
-  access: "operator",
-  body: AdminInvitationBody,
-  answer: async ({ context, account, body, now }) => {
-    const { database, signing, signIn, site } = context;
-    const of = { project: null, role: null, inviterId: account.id, byMail: signIn.mail };
-    const { token } = await invite(database, { ...of, email: body.email, signing, now });
-    return {
-      status: 201,
-      json: { link: token === null ? null : `${site.url}/accounts/invitation/${token}/` },
-    };
-  },
-});
-
-const state = accountRoute({
-  name: "admin.state",
-  method: "GET",
-  path: "/web/api/admin/state",
-  access: "operator",
-  answer: async ({ context, now }) => ({ json: await instanceState(context, now) }),
-});
-
-async function instanceState(context: WebContext, now: Instant): Promise<AdminState> {
-  const { database: db, version, signIn } = context;
-  const [intakes, backlog, migrations, identity, quarantined, { look, troubles }] = await Promise.all([
+async function serverState(context: ApiContext, now: Instant): Promise<ServerState> {
+  const { database: db, version, sendsMail, signIn } = context;
+  const [intakes, backlog, migrations, identity, quarantined, { look, problems }] = await Promise.all([
     listOpenIntakes(db, { limit: INTAKES_MAX }),
     readBacklog(db, { now }),
     listMigrations(db),
@@ -138,13 +55,13 @@ async function instanceState(context: WebContext, now: Instant): Promise<AdminSt
   const { oldestSweepAt, oldestUnsentAt, unsentCount, oldestLetterAt, databaseBytes } = backlog;
   const isPastLease = ({ leaseUntilAt }: Intake) => leaseUntilAt < now;
   const sweeping = { sweepDueAt: oldestSweepAt, freshSinceAt: settlingOf(look).freshSinceAt };
-  const health = healthOf(troubles, {
+  const health = healthOf(problems, {
     now,
     ...sweeping,
     intakeCount: intakes.length,
     lostCount: intakes.filter(isPastLease).length,
     letterDueAt: oldestLetterAt,
-    sendsMail: signIn.mail,
+    sendsMail,
     missingMigrationCount: migrations.filter(({ appliedAt }) => appliedAt === null).length,
   });
   return {
@@ -153,48 +70,37 @@ async function instanceState(context: WebContext, now: Instant): Promise<AdminSt
     intakes: intakes.map((intake) => ({
       name: intake.name,
       startedAt: intake.startedAt,
-      beatAt: intake.beatAt,
+      heartbeatAt: intake.beatAt,
       isLost: isPastLease(intake),
       spoolEmpty: intake.spoolEmpty,
       spoolFill: intake.spoolFill,
-      signalsPerMinute: intake.signalsPerMinute,
+      pingsPerMinute: intake.signalsPerMinute,
     })),
-    signalsPerMinute: intakes
+    pingsPerMinute: intakes
       .filter((intake) => !isPastLease(intake))
       .reduce((sum, intake) => sum + (intake.signalsPerMinute ?? 0), 0),
     sweeperLagMs: sweepLagMs({ now, ...sweeping }),
     oldestUnsentAt,
     unsentCount,
-    oldestLetterAt,
+    oldestEmailAt: oldestLetterAt,
     databaseBytes,
     migrations,
-    troubles: troubles.map(({ kind, subject, since }) => ({ trouble: kind, subject, sinceAt: since })),
+    problems: problems.map(({ kind, subject, since }) => ({ kind, subject, since })),
     quarantined,
     health,
     restore: identity && {
       state: identity.state,
-      sinceAt: identity.stateSinceAt,
+      since: identity.stateSinceAt,
       reason: identity.reason,
     },
-    needCount: countNeeds(troubles, health) + Number(identity !== null && identity.state !== "normal"),
-    mail: signIn.mail,
+    problemCount: countNeeds(problems, health) + Number(identity !== null && identity.state !== "normal"),
+    sendsMail,
     registrationOpen: signIn.registrationOpen,
-    signIn: { oidc: signIn.oidc?.issuer ?? null, proxyHeader: signIn.proxyHeader },
+    signIn: { oidcIssuer: signIn.oidcIssuer, proxyHeader: signIn.proxyHeader },
   };
 }
 
-const confirm = accountRoute({
-  name: "admin.confirmRestore",
-  method: "POST",
-  path: "/web/api/admin/confirm-restore",
-  access: "operator",
-  answer: async ({ context, account }) => {
-    await confirmRestore(context.database, { accountId: account.id });
-    return { json: { ok: true } };
-  },
-});
-
-async function readQuarantine(db: Db): Promise<AdminState["quarantined"]> {
+async function readQuarantine(db: Db): Promise<ServerState["quarantined"]> {
   const [{ count }, pings] = await Promise.all([
     countRejectedSignals(db),
     listQuarantinedPings(db, QUARANTINED_SHOWN_MAX),
@@ -207,25 +113,8 @@ async function readQuarantine(db: Db): Promise<AdminState["quarantined"]> {
   };
 }
 
-const retryQuarantine = accountRoute({
-  name: "admin.retryQuarantine",
-  method: "POST",
-  path: "/web/api/admin/quarantine/retry",
-  access: "operator",
-  answer: async ({ context }) => {
-    const { database, visibility, pingLogLimit: pingLogRows, signalsPerMinute: ratePerMinute } = context;
-    const options = {
-      visibility: visibility(),
-      rules: { ratePerMinute },
-      pingLogRows,
-      decode: decodeQuarantined,
-    };
-    return { json: await retryQuarantined(database, { ...options, withinMs: RETRY_MS_MAX }) };
-  },
-});
-
 /** Open incidents, and current health problems that no sweeper has reported yet. */
-async function readServerState(db: Db): Promise<{ look: IntakesView; troubles: HealthProblem[] }> {
+async function readServerState(db: Db): Promise<{ look: IntakesView; problems: HealthProblem[] }> {
   const look = await readIntakes(db);
   const [incidents, observed] = await Promise.all([
     listIncidents(db),
@@ -233,20 +122,12 @@ async function readServerState(db: Db): Promise<{ look: IntakesView; troubles: H
     observeServer(db, { look, unsettledSinceAt: null, locked: new Map(), channelUuid: null }),
   ]);
   const { begun } = changesOf(incidents, { troubles: healthProblemsOf(observed), now: look.now });
-  return { look, troubles: [...incidents, ...begun] };
+  return { look, problems: [...incidents, ...begun] };
 }
 
-const retentionRoute = accountRoute({
-  name: "admin.kept",
-  method: "GET",
-  path: "/web/api/admin/kept",
-  access: "operator",
-  answer: async ({ context }) => ({ json: await readRetention(context) }),
-});
-
-async function readRetention({ database, pingLogLimit, objects }: WebContext): Promise<AdminKept> {
-  const days = (sort: keyof typeof DAYS_KEPT): KeptBound => ({ by: "days", days: DAYS_KEPT[sort] });
-  const bounds: Readonly<Record<StoredName, KeptBound | null>> = {
+async function readRetention({ database, pingLogLimit, objects }: ApiContext): Promise<Retention> {
+  const days = (sort: keyof typeof DAYS_KEPT): RetentionLimit => ({ by: "days", days: DAYS_KEPT[sort] });
+  const limits: Readonly<Record<StoredName, RetentionLimit | null>> = {
     pings: { by: "perCheck", count: pingLogLimit },
     runs: days("run"),
     flips: days("flip"),
@@ -258,34 +139,83 @@ async function readRetention({ database, pingLogLimit, objects }: WebContext): P
     other: null,
   };
   const sizes = await readSizes(database);
-  const kept = (Object.keys(bounds) as StoredName[]).map((what) => {
-    const { bytes, rowCount } = sizes[what];
-    return { what, bound: bounds[what], bytes, rowCount: what === "other" ? null : rowCount };
+  const retention = (Object.keys(limits) as StoredName[]).map((data) => {
+    const { bytes, rowCount } = sizes[data];
+    return { data, limit: limits[data], bytes, rowCount: data === "other" ? null : rowCount };
   });
-  // The rest comes last, however large all of it is together.
-  const isRest = ({ what }: (typeof kept)[number]) => Number(what === "other");
-  const sorted = kept.toSorted((a, b) => isRest(a) - isRest(b) || b.bytes - a.bytes);
-  return { kept: sorted, hasObjectStore: objects !== null };
+  // The rest comes last, whatever its size.
+  const isRest = ({ data }: (typeof retention)[number]) => Number(data === "other");
+  const sorted = retention.toSorted((a, b) => isRest(a) - isRest(b) || b.bytes - a.bytes);
+  return { retention: sorted, hasObjectStore: objects !== null };
 }
 
-const record = accountRoute({
-  name: "admin.audit",
-  method: "GET",
-  path: "/web/api/admin/audit",
-  access: "operator",
-  query: CursorQuery,
-  answer: async ({ context, query }) => ({
+export const adminHandlers: ApiHandlers<typeof adminRoutes> = {
+  ...setupHandlers,
+  listAccounts: async ({ context, query }) => {
+    const { database: db, checkLimitDefault, sendsMail } = context;
+    const afterId = Number(query.cursor ?? 0);
+    const found = await listAccounts(db, { afterId, limit: ACCOUNTS_PER_PAGE + 1 });
+    const shown = found.slice(0, ACCOUNTS_PER_PAGE);
+    const facts = await listAccountFacts(
+      db,
+      shown.map(({ id }) => id),
+    );
+    const byId = new Map(facts.map((one) => [one.accountId, one]));
+    const last = found.length > ACCOUNTS_PER_PAGE ? shown.at(-1) : undefined;
+    return {
+      json: {
+        accounts: shown.map((account) => ({
+          id: account.uuid,
+          email: account.email,
+          name: account.name,
+          isAdmin: account.isOperator,
+          checkCount: account.checkCount,
+          checkLimit: account.checkLimit ?? checkLimitDefault,
+          hasOwnLimit: account.checkLimit !== null,
+          createdAt: account.createdAt,
+          signedInAt: byId.get(account.id)?.signedInAt ?? null,
+          hasTotp: byId.get(account.id)?.hasTotp ?? false,
+        })),
+        next: last === undefined ? null : String(last.id),
+        // Admins can always invite.
+        invitesBy: invitationMethod({ sendsMail, isOperator: true }) ?? "link",
+      },
+    };
+  },
+  updateAccountAsAdmin: async ({ context, account, params, body, now }) => {
+    const { checkLimit, isAdmin } = body;
+    await changeAccount(context.database, {
+      actorId: account.id,
+      accountUuid: uuidParam(params.account),
+      ...(checkLimit !== undefined && { checkLimit }),
+      ...(isAdmin !== undefined && { isOperator: isAdmin }),
+      now,
+    });
+    return { json: null };
+  },
+  inviteAccount: async ({ context, account, body, now }) => {
+    const { database, signing, sendsMail, site } = context;
+    const invitation = { project: null, role: null, inviterId: account.id, byMail: sendsMail };
+    const { token } = await invite(database, { ...invitation, email: body.email, signing, now });
+    return { json: { link: token === null ? null : `${site.url}/accounts/invitation/${token}/` } };
+  },
+  getServerState: async ({ context, now }) => ({ json: await serverState(context, now) }),
+  confirmRestore: async ({ context, account }) => {
+    await confirmRestore(context.database, { accountId: account.id });
+    return { json: null };
+  },
+  retryQuarantine: async ({ context }) => {
+    const { database, visibility, pingLogLimit: pingLogRows, signalsPerMinute: ratePerMinute } = context;
+    const options = {
+      visibility: visibility(),
+      rules: { ratePerMinute },
+      pingLogRows,
+      decode: decodeQuarantined,
+    };
+    return { json: await retryQuarantined(database, { ...options, withinMs: RETRY_MS_MAX }) };
+  },
+  getRetention: async ({ context }) => ({ json: await readRetention(context) }),
+  listServerAudit: async ({ context, query }) => ({
     json: await auditPage(context.database, { projectId: null, cursor: query.cursor }),
   }),
-});
-
-export const adminRoutes: readonly WebRoute[] = [
-  accounts,
-  change,
-  inviteToServer,
-  state,
-  retryQuarantine,
-  confirm,
-  retentionRoute,
-  record,
-];
+};

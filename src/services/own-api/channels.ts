@@ -56,10 +56,7 @@ function presentKind({ name, title, about, rate, schema }: AnyKind): ChannelKind
 const CHANNEL_KINDS = KINDS.map(presentKind);
 
 /** Channels without their secrets. Channels of unknown kinds show nothing of their configuration. */
-async function presentChannels(
-  context: ApiContext,
-  channels: readonly ManagedChannel[],
-): Promise<Channel[]> {
+async function presentChannels(context: ApiContext, channels: readonly ManagedChannel[]): Promise<Channel[]> {
   const group = channels.find((channel) => channel.kind === GROUP);
   // Members of groups may be on other pages.
   const all = group === undefined ? channels : await listChannels(context.database, group.projectId);

@@ -1,12 +1,7 @@
 // The page of one check: uptime, schedule, explanation of alerts, and replayed settings.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { pingUrl } from "../../contract/urls.ts";
-import type {
-  CheckChannel,
-  CheckPage,
-  checkPageRoutes,
-  Expectation,
-} from "../../contract/api/check-page.ts";
+import type { CheckChannel, CheckPage, checkPageRoutes, Expectation } from "../../contract/api/check-page.ts";
 import type {
   Availability,
   DayMark,

@@ -12,6 +12,7 @@ import { AppError, type ErrorCode } from "../../core/errors.ts";
 import type { Instant } from "../../core/instant.ts";
 import type { UnmatchedRequest } from "../../lib/http/unmatched-requests.ts";
 import type { Log } from "../../lib/log.ts";
+import type { MailResult } from "../../lib/mail-sender.ts";
 import type { ObjectStore } from "../../lib/object-store.ts";
 import type { Channel } from "../../store/channels.ts";
 import type { CheckWithState } from "../../store/checks.ts";
@@ -32,6 +33,16 @@ export type ApiContext = {
   mailVerification: boolean;
   /** Whether the server sends email. */
   sendsMail: boolean;
+  /** The configured mail server; null: none. */
+  mail: {
+    host: string;
+    from: string;
+    /** Sends one email over a new connection. Never throws. */
+    send(mail: { to: string; subject: string; text: string; html: string }): Promise<MailResult>;
+  } | null;
+  /** The port that the server listens on. */
+  port: number;
+  signIn: { registrationOpen: boolean; oidcIssuer: string | null; proxyHeader: string | null };
   /** Which destinations are reachable, to warn about channels that are not. */
   destinations: Reach;
   /** The check limit of accounts without their own; null: unlimited. */

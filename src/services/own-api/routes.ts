@@ -1,6 +1,7 @@
 // All routes of the Overdue API with their handlers.
 import { API_ROUTES, type ApiRoutes } from "../../contract/api/routes.ts";
 import { accountHandlers } from "./account.ts";
+import { adminHandlers } from "./admin.ts";
 import { channelHandlers } from "./channels.ts";
 import { checkPageHandlers, historyHandlers } from "./check.ts";
 import { projectHandlers } from "./projects.ts";
@@ -15,6 +16,7 @@ const HANDLERS: ApiHandlers<ApiRoutes> = {
   ...channelHandlers,
   ...accountHandlers,
   ...tokenHandlers,
+  ...adminHandlers,
 };
 
 export const ROUTES: readonly ApiRoute[] = Object.entries(API_ROUTES).map(([id, definition]) => ({

@@ -161,7 +161,10 @@ export function diffLines({ before, after }: Record<"before" | "after", string>)
 } {
   const [oldLines, newLines] = [before.split(/\r?\n/), after.split(/\r?\n/)];
   const isTruncated = oldLines.length > DIFF_LINES_MAX || newLines.length > DIFF_LINES_MAX;
-  return { lines: compare(oldLines.slice(0, DIFF_LINES_MAX), newLines.slice(0, DIFF_LINES_MAX)), isTruncated };
+  return {
+    lines: compare(oldLines.slice(0, DIFF_LINES_MAX), newLines.slice(0, DIFF_LINES_MAX)),
+    isTruncated,
+  };
 }
 
 function compare(oldLines: readonly string[], newLines: readonly string[]): DiffLine[] {

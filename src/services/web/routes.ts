@@ -1,6 +1,5 @@
 // All routes of the dashboard. The permission matrix is generated from this table and tested against it.
 import { accountRoutes } from "./account.ts";
-import { adminRoutes } from "../own-api/admin.ts";
 import { badgeRoutes } from "../own-api/badges.ts";
 import { bulkRoutes, changeRoutes, scheduleRoutes } from "../own-api/check-changes.ts";
 import { readCheckPage } from "../own-api/check.ts";
@@ -53,5 +52,4 @@ export const WEB_ROUTES: readonly WebRoute[] = [
   ...signInRoutes,
   ...accountRoutes,
   ...tokenRoutes,
-  ...adminRoutes,
 ];
