@@ -31,26 +31,6 @@ export const ENDPOINT_RIGHTS = {
 
 export type Endpoint = keyof typeof ENDPOINT_RIGHTS;
 
-/**
- * The same for our own API. A read-only key sees the id, kind and name of channels. What leads from a check to its
- * channels, and deliveries, which name addresses, are for read-write keys.
- */
-export const OWN_ENDPOINT_RIGHTS = {
-  listKinds: BOTH,
-  listChannels: BOTH,
-  createChannel: WRITE,
-  getChannel: BOTH,
-  updateChannel: WRITE,
-  deleteChannel: WRITE,
-  listChecksOfChannel: WRITE,
-  testChannel: WRITE,
-  listDeliveries: WRITE,
-  getDelivery: WRITE,
-  retryDelivery: WRITE,
-} as const satisfies Record<string, Rights>;
-
-export type OwnEndpoint = keyof typeof OWN_ENDPOINT_RIGHTS;
-
 /** The key of a request. */
 export type Credential = "missing" | "malformed" | "unknown" | KeyKind;
 
@@ -121,17 +101,6 @@ function refusalReason(request: {
   if (credential === "missing" || credential === "malformed" || credential === "unknown") return credential;
   if (!rights[credential]) return "notAllowed";
   return target === "absent" || target === "foreign" ? target : null;
-}
-
-/** Whether a key may call an endpoint of our own API. */
-export function decideOwnAccess(request: { endpoint: OwnEndpoint; credential: Credential }): Access {
-  const { endpoint, credential } = request;
-  if (credential === "missing" || credential === "malformed" || credential === "unknown") {
-    return { allowed: false, ...STANDARD[credential] };
-  }
-  return OWN_ENDPOINT_RIGHTS[endpoint][credential]
-    ? { allowed: true }
-    : { allowed: false, code: "forbidden", text: "A read-write API key is required." };
 }
 
 /** What a personal access token may do: read, change, or also what needs a re-authentication or a server admin. */

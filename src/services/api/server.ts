@@ -6,7 +6,6 @@ import { ROUTE_PATHS, ROUTES } from "../../contract/routes.ts";
 import { VERSION_NUMBERS, type VersionColumn, VERSIONS } from "../../contract/versions.ts";
 import type { Credential, Dialect } from "../../core/access.ts";
 import { AppError, ERROR_TEXT } from "../../core/errors.ts";
-import { API_ANSWER_MS_MAX } from "../../core/limits.ts";
 import type { RateVerdict } from "../../core/rate-limit.ts";
 import { byteBudget } from "../../lib/http/body.ts";
 import { ConcurrencyByKey } from "../../lib/concurrency-by-key.ts";
@@ -31,11 +30,9 @@ import {
   type TokenSource,
   TooManyRequestsError,
 } from "./auth.ts";
-import { AnswerCollector, type ApiContext, refusal, render, type Rendered, withTimeout } from "./exchange.ts";
+import { AnswerCollector, type ApiContext, refusal, render, type Rendered } from "./exchange.ts";
 import {
   answerTo,
-  parseBody,
-  readRequestBody,
   type Resource,
   respond,
   type RespondParts,
@@ -85,7 +82,7 @@ function below(base: string, path: string): string | null {
   return rest.startsWith("/") ? rest : null;
 }
 
-// Authentication, rate limits and body parsing, shared with the Overdue API. Both use the same rate limits.
+// Authentication and rate limits, shared with the Overdue API.
 
 /** Who asks. */
 export type Caller = {
@@ -96,29 +93,19 @@ export type Caller = {
 };
 
 export type ApiAuth = {
-  /** Finds out whose key the header of a request carries, counts the request, and notes the use of a good key. */
-  identify(request: IncomingMessage): Promise<Caller>;
-  /** The same for a key from elsewhere, without recording its use. */
+  /** Finds the owner of an API key, and counts the request. */
   identifyKey(from: { network: string; key: string | undefined }): Promise<Caller>;
   /** Finds the owner of a personal access token, and counts the request. Throws TooManyRequestsError. */
   identifyToken(from: TokenSource): Promise<IdentifiedToken>;
   /** What rate limits apply to. */
   networkOf(request: IncomingMessage): string;
-  /** The JSON object in the body; null when the sender has gone. Throws AppError for what is none, or too large. */
-  readObject(
-    request: IncomingMessage,
-    onEndless: () => void,
-  ): Promise<Readonly<Record<string, unknown>> | null>;
-  /** The result of `work`, or AppError `unavailable` after the time limit. */
-  inTime<T>(work: Promise<T>): Promise<T>;
 };
 
-export type ApiAuthParts = Pick<RespondParts, "limiter" | "budget" | "networkOf" | "keyUsed"> & {
+export type ApiAuthParts = Pick<RespondParts, "limiter" | "networkOf"> & {
   context: { database: Db; secretKey: string };
 };
 
-/** The way in for others, made of what this API works with itself. */
-export function apiAuth({ context, limiter, budget, networkOf, keyUsed }: ApiAuthParts): ApiAuth {
+export function apiAuth({ context, limiter, networkOf }: ApiAuthParts): ApiAuth {
   const { database, secretKey } = context;
   const identifyKey: ApiAuth["identifyKey"] = async ({ network, key }) => {
     const presented = { header: key, body: undefined, network };
@@ -130,25 +117,9 @@ export function apiAuth({ context, limiter, budget, networkOf, keyUsed }: ApiAut
     }
   };
   return {
-    identify: async (request) => {
-      const given = request.headers["x-api-key"];
-      const key = Array.isArray(given) ? given.join(",") : given;
-      const who = await identifyKey({ network: networkOf(request), key });
-      if (who.found !== null) keyUsed({ keyId: who.found.key.id, at: who.found.at });
-      return who;
-    },
     identifyKey,
     identifyToken: (from) => identifyToken({ database, secretKey, limiter }, from),
     networkOf,
-    readObject: async (request, onEndless) => {
-      try {
-        return parseBody(await readRequestBody(request, { budget, onEndless }));
-      } catch (error) {
-        if (error instanceof SenderGoneError) return null;
-        throw error;
-      }
-    },
-    inTime: (work) => withTimeout(work, API_ANSWER_MS_MAX),
   };
 }
 
