@@ -7,10 +7,18 @@ import type { ApiRoutes, OperationId } from "../contract/api/routes.ts";
 type Params<D extends RouteDefinition> = { readonly [Name in ParamsOf<D["path"]>]: string | number };
 type Body<D extends RouteDefinition> = BodyOf<D> extends undefined ? unknown : { readonly body: BodyOf<D> };
 
-/** The parameters of the path by name, and `query` and `body` if the operation has them. */
+type IfMatch<D extends RouteDefinition> = D extends { etag: true }
+  ? {
+      /** The version that the change is based on. If there is a newer one, the request is rejected with 412. */
+      readonly ifMatch?: number | undefined;
+    }
+  : unknown;
+
+/** The parameters of the path by name, and `query`, `body`, and `ifMatch` if the operation has them. */
 export type InputOf<Id extends OperationId> = Params<ApiRoutes[Id]> & {
   readonly query?: QueryOf<ApiRoutes[Id]>;
-} & Body<ApiRoutes[Id]>;
+} & Body<ApiRoutes[Id]> &
+  IfMatch<ApiRoutes[Id]>;
 export type OutputOf<Id extends OperationId> = ResponseOf<ApiRoutes[Id]>;
 
 export type ApiClientOptions = {
@@ -63,11 +71,15 @@ export class ApiClient {
     { signal }: { signal?: AbortSignal | undefined } = {},
   ): Promise<OutputOf<Id>> {
     const [method = "GET"] = OPERATIONS[id].split(" ", 1);
-    const { body } = input as { body?: unknown };
+    const { body, ifMatch } = input as { body?: unknown; ifMatch?: number };
     const limit = AbortSignal.timeout(this.#timeoutMs);
     const response = await this.#fetch(this.url(id, input), {
       method,
-      headers: { ...this.#headers, ...(body !== undefined && { "Content-Type": "application/json" }) },
+      headers: {
+        ...this.#headers,
+        ...(body !== undefined && { "Content-Type": "application/json" }),
+        ...(ifMatch !== undefined && { "If-Match": `"${ifMatch}"` }),
+      },
       ...(body !== undefined && { body: JSON.stringify(body) }),
       credentials: "same-origin",
       signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),

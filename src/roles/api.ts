@@ -71,7 +71,7 @@ export function apiRole(resources: ApiResources): ServerRole {
   const live = new LiveHub({
     database,
     now: () => watermark.now(),
-    receiving: (now) => recentMonitoringGap(watermark, now),
+    monitoringGap: (now) => recentMonitoringGap(watermark, now),
   });
   const liveLoop = loopService("api-live", {
     idleMs: LIVE_EVERY_MS,
@@ -91,6 +91,12 @@ export function apiRole(resources: ApiResources): ServerRole {
   ];
   let handlers: Handlers | null = null;
   addFigures(metrics, [
+    {
+      name: "overdue_dashboard_streams",
+      help: "Clients that receive live updates.",
+      kind: "gauge",
+      read: () => live.size,
+    },
     answers("api", "Management API responses by status.", () => handlers?.api),
     answers("own_api", "Overdue API responses by status.", () => handlers?.overdue),
     answers("badge", "Badge responses by status.", () => handlers?.badge),
@@ -114,7 +120,7 @@ export function apiRole(resources: ApiResources): ServerRole {
       for (const loop of loops.toReversed()) await loop.stop();
       await handlers?.api.close();
     },
-    trouble: () => (handlers === null ? "has not started" : watermark.trouble()),
+    trouble: () => (handlers === null ? "has not started" : (watermark.trouble() ?? liveLoop.trouble())),
   };
 }
 

@@ -8,20 +8,16 @@ import type { Config } from "../config/config.ts";
 import { objectStoreOf } from "../config/connections.ts";
 import { publicUrls } from "../contract/urls.ts";
 import type { ServiceState } from "../core/database-identity.ts";
-import { SECOND_MS } from "../core/instant.ts";
 import { SCHEME_LENGTH_MAX } from "../core/limits.ts";
 import { clientAddressReader, trustedPeers } from "../lib/http/client-address.ts";
 import { type UnmatchedRequests, unmatchedRequests } from "../lib/http/unmatched-requests.ts";
 import type { Log } from "../lib/log.ts";
-import { loopService } from "../lib/loop.ts";
 import { addFigures, type Metrics } from "../lib/metrics.ts";
 import { secretKeyOf } from "../operations/api-keys.ts";
 import { signingWith } from "../operations/emails.ts";
 import { guardedObjects } from "../operations/ping-bodies.ts";
 import { type WatermarkLoop, watermarkLoop } from "../operations/watermark-loop.ts";
 import { folderAssets } from "../services/web/assets.ts";
-import { recentMonitoringGap } from "../services/own-api/checks.ts";
-import { LiveHub } from "../services/own-api/live-hub.ts";
 import { oidcClient } from "../services/web/oidc.ts";
 import { alertDelays } from "../services/web/pages.ts";
 import type { SignInContext, WebContext } from "../services/web/route.ts";
@@ -38,37 +34,13 @@ export type WebResources = {
   serviceState?: () => ServiceState;
 };
 
-/** How often changes are read while browsers are connected. */
-const LIVE_EVERY_MS = SECOND_MS;
-
 /** The role as a part of the public port. */
 export function webRole(resources: WebResources): ServerRole {
   const { config, database, log, metrics } = resources;
   const ending = new AbortController();
   const watermark = watermarkLoop("web-sight", { database, log, metrics: metrics.loops });
-  const live = new LiveHub({
-    database,
-    now: () => watermark.now(),
-    receiving: (now) => recentMonitoringGap(watermark, now),
-  });
-  const liveLoop = loopService("web-live", {
-    idleMs: LIVE_EVERY_MS,
-    log,
-    metrics: metrics.loops,
-    tick: async () => {
-      await live.tick();
-      return "idle";
-    },
-  });
-  const loops = [watermark, liveLoop];
   let handler: WebHandler | null = null;
   addFigures(metrics, [
-    {
-      name: "overdue_dashboard_streams",
-      help: "Dashboard pages that receive live updates.",
-      kind: "gauge",
-      read: () => live.size,
-    },
     {
       name: "overdue_dashboard_answers_total",
       help: "Dashboard responses by status.",
@@ -81,25 +53,23 @@ export function webRole(resources: WebResources): ServerRole {
     name: "web",
     needsDatabase: true,
     open: async () => {
-      const context = await makeWebContext(resources, { watermark, live, signal: ending.signal });
+      const context = await makeWebContext(resources, { watermark, signal: ending.signal });
       handler = await webHandler({ context, trustedProxies: config.trustedProxies });
-      for (const loop of loops) await loop.start();
+      await watermark.start();
       return [handler];
     },
-    // Streams never end by themselves; the browsers reconnect to another process.
-    closing: () => live.close(),
     close: async () => {
       ending.abort();
-      for (const loop of loops.toReversed()) await loop.stop();
+      await watermark.stop();
       await handler?.close();
     },
-    trouble: () => (handler === null ? "has not started" : (watermark.trouble() ?? liveLoop.trouble())),
+    trouble: () => (handler === null ? "has not started" : watermark.trouble()),
   };
 }
 
 async function makeWebContext(
   { config, database, log, metrics, serviceState }: WebResources,
-  { watermark, live, signal }: { watermark: WatermarkLoop; live: LiveHub; signal: AbortSignal },
+  { watermark, signal }: { watermark: WatermarkLoop; signal: AbortSignal },
 ): Promise<WebContext> {
   const secretKey = await secretKeyOf(database, config.secretKey);
   const objects = objectStoreOf(config, { signal });
@@ -120,7 +90,6 @@ async function makeWebContext(
     objects: objects === null ? null : guardedObjects(objects, { now: () => watermark.now() }),
     resolveSession: resolverOf(config, { database, secretKey }),
     signIn: signInOf(config),
-    live,
     now: () => watermark.now(),
     assets: folderAssets(builtFolder()),
     alertDelayMs: alertDelays(database),

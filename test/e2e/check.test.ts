@@ -286,7 +286,7 @@ describe("what somebody else does to it", () => {
     }
     const { page, context } = await used.open({ accountId });
     const ask = async (method: string, path: string, data: object = {}) => {
-      const answer = await page.request.fetch(`${url}/web/api${path}`, {
+      const answer = await page.request.fetch(`${url}/api/overdue/v1${path}`, {
         method,
         headers: { Origin: url },
         data,
@@ -340,7 +340,7 @@ describe("what somebody else does to it", () => {
     await expectSeen(button(page, "Switch project: Workshop"));
     await expectGone(said);
 
-    const { uuid: theirOwn } = (await ask("POST", "/projects", { name: "Elsewhere" })) as { uuid: string };
+    const { id: theirOwn } = (await ask("POST", "/projects", { name: "Elsewhere" })) as { id: string };
     await ask("POST", `/checks/${id}/transfer`, { project: theirOwn });
     await expectSeen(said);
     expect(await said.textContent()).toContain("you aren't a member of its new project");

@@ -18,7 +18,7 @@ import {
 import { checkBodySchema, readCheckRequest } from "../../src/contract/check.ts";
 import { VERSIONS } from "../../src/contract/versions.ts";
 import { naturalKey } from "../../src/contract/api/check-row.ts";
-import { CheckChange } from "../../src/contract/api/checks.ts";
+import { checkRoutes } from "../../src/contract/api/checks.ts";
 import { validateBody } from "../../src/contract/api/validate.ts";
 import { badgeLabel, parseSignatureSegment, tagsOfSegment } from "../../src/core/badge.ts";
 import { resolveChannels } from "../../src/core/channel.ts";
@@ -230,7 +230,7 @@ export const PARSERS: readonly HostileParser[] = [
   })),
   ...(["name", "slug", "tags", "desc", "schedule", "tz", "failureKw"] as const).map((field) => ({
     name: `judgeBody: ${field}`,
-    read: (text: string) => validateBody(CheckChange, { [field]: text }),
+    read: (text: string) => validateBody(checkRoutes.createCheck.body, { [field]: text }),
   })),
   {
     name: "explainMiss",

@@ -8,8 +8,8 @@ import { inTransaction } from "../../src/store/transaction.ts";
 import { sampleAccount } from "../support/sample.ts";
 import { useDashboard } from "./dashboard.ts";
 
-const at = useDashboard({ roles: ["web"] });
-const project = () => `/web/api/projects/${at.owner.project.uuid}`;
+const at = useDashboard({ roles: ["web", "api"] });
+const project = () => `/api/overdue/v1/projects/${at.owner.project.uuid}`;
 
 type Stream = { text: string; hasEnded: boolean; close(): void };
 type Member = { account: Account; headers: Record<string, string>; sessionId: number; stream: Stream };
@@ -106,13 +106,13 @@ describe("the stream of a project", () => {
 
   test("ends for everybody when the project is removed", async () => {
     const name = "to be removed";
-    const reply = await at.browse("/web/api/projects", { method: "POST", body: { name } });
+    const reply = await at.browse("/api/overdue/v1/projects", { method: "POST", body: { name } });
     const { uuid } = reply.json as { uuid: string };
     const headers = await at.headersOf(at.owner.account);
     const ended = new Promise((resolve, reject) => {
-      const sent = request(`${at.site}/web/api/projects/${uuid}/live`, { headers }, (response) => {
+      const sent = request(`${at.site}/api/overdue/v1/projects/${uuid}/live`, { headers }, (response) => {
         response.resume().on("close", () => resolve(response.statusCode));
-        at.browse(`/web/api/projects/${uuid}/remove`, { method: "POST", body: { name } }).catch(reject);
+        at.browse(`/api/overdue/v1/projects/${uuid}/remove`, { method: "POST", body: { name } }).catch(reject);
       });
       sent.on("error", reject).end();
     });

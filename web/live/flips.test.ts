@@ -18,10 +18,10 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const flip = (check: string) => {
-  for (const listener of listeners) listener({ check });
+const flip = (checkId: string) => {
+  for (const listener of listeners) listener({ checkId });
 };
-const named = (flips: readonly FlipEvent[]) => flips.map(({ check }) => check);
+const named = (flips: readonly FlipEvent[]) => flips.map(({ checkId }) => checkId);
 
 test("what comes at once is told once, in its order, and what comes later by itself", () => {
   const heard: string[][] = [];

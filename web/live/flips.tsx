@@ -32,9 +32,9 @@ export function onFlips(hear: (flips: readonly FlipEvent[]) => void): () => void
 /** More are announced as a number. */
 const NAMED_MAX = 5;
 
-export function announcement(flips: readonly Pick<FlipEvent, "name" | "from" | "to">[]): string {
+export function announcement(flips: readonly Pick<FlipEvent, "checkName" | "from" | "to">[]): string {
   const named = flips.slice(0, NAMED_MAX).map((flip) => {
-    const name = checkName(flip);
+    const name = checkName({ name: flip.checkName });
     if (flip.to === "down") return checksWords.wentDown(name);
     return flip.from === "down" ? checksWords.cameBack(name) : checksWords.cameUp(name);
   });

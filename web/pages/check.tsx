@@ -6,7 +6,7 @@ import { Link, useLocation, useSearchParams } from "wouter";
 import { type CheckRow, drawnAt } from "../../src/contract/api/check-row.ts";
 import type { CheckChannel, CheckPage } from "../../src/contract/api/check-page.ts";
 import { checkName } from "../../src/contract/api/words.ts";
-import { checkKey, isNotFound, refreshCheck, send } from "../api.ts";
+import { call, checkKey, isNotFound, refreshCheck } from "../api.ts";
 import { boot, mayIn, otherProjects, readerZone } from "../boot.ts";
 import { checksStore } from "../live/checks-store.ts";
 import { useNow } from "../live/clock.ts";
@@ -525,7 +525,7 @@ export function CheckChannels({ page, mayEdit }: { page: CheckPage; mayEdit: boo
   const client = useQueryClient();
   const [busy, setBusy] = useState<string | null>(null);
   const setChannels = async (ids: readonly string[]) => {
-    await send("PATCH", `/checks/${row.id}`, { channels: ids });
+    await call("updateCheck", { check: row.id, body: { channels: [...ids] } });
     await refreshCheck(client, row.id);
   };
   const turn = async ({ id, name }: CheckChannel, isOn: boolean) => {
@@ -674,7 +674,15 @@ export function CodeDialog({ page, onClose }: Omit<WindowProps, "actions">) {
 
 // Actions on the check: each sends a request and shows a message, with undo where possible.
 
-type Verb = "pause" | "resume" | "ping" | "clear" | "restore";
+const ACTIONS = {
+  pause: "pauseCheck",
+  resume: "resumeCheck",
+  ping: "pingCheck",
+  clear: "clearCheckHistory",
+  restore: "restoreCheck",
+} as const;
+
+type Verb = keyof typeof ACTIONS;
 
 /** What the actions share: the check, its row, and how to send requests. */
 function useCheckRequests({ row, projectId }: CheckPage) {
@@ -691,7 +699,7 @@ function useCheckRequests({ row, projectId }: CheckPage) {
     projectId,
     navigate,
     taken,
-    ask: async (verb: Verb) => taken(await send<CheckRow>("POST", `/checks/${row.id}/${verb}`)),
+    ask: async (verb: Verb) => taken(await call(ACTIONS[verb], { check: row.id })),
     gone: () => {
       store.applyRows({ rows: [], removed: [row.id] });
       // A later visit to this page must not show the old data.
@@ -728,7 +736,7 @@ function requestAction(
 
 function copy({ id, name, taken, navigate }: CheckRequests): Promise<boolean> {
   return attempt(async () => {
-    const made = await send<CheckRow>("POST", `/checks/${id}/copy`);
+    const made = await call("copyCheck", { check: id });
     await taken(made);
     navigate(pageHref("check", { check: made.id }));
     toast({ text: checkWords.copied(name) });
@@ -740,7 +748,7 @@ function transfer(
   to: { id: string; name: string },
 ): Promise<boolean> {
   return attempt(async () => {
-    await send<CheckRow>("POST", `/checks/${id}/transfer`, { project: to.id });
+    await call("transferCheck", { check: id, body: { project: to.id } });
     gone();
     await refresh();
     toast({ text: actionWords.moved(name, to.name) });
@@ -749,7 +757,7 @@ function transfer(
 
 function remove({ id, name, projectId, ask, gone, navigate }: CheckRequests): Promise<boolean> {
   return attempt(async () => {
-    await send("DELETE", `/checks/${id}`);
+    await call("deleteCheck", { check: id });
     gone();
     navigate(pageHref("checks", { project: projectId }));
     const undo = async () => {

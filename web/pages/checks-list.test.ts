@@ -21,7 +21,7 @@ const plain: CheckRow = {
   downSince: null,
   downReason: null,
   exitStatus: null,
-  channels: 0,
+  channelCount: 0,
   change: 1,
   readingOrder: 1,
 };

@@ -29,7 +29,7 @@ function row(name: string, more: Partial<CheckRow> = {}): CheckRow {
     downSince: null,
     downReason: null,
     exitStatus: null,
-    channels: 0,
+    channelCount: 0,
     change: 1,
     readingOrder: 1,
     ...more,

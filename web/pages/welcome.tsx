@@ -3,7 +3,7 @@ import "./welcome.css";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { Link } from "wouter";
-import type { ChecksBoot, ProjectHead } from "../../src/contract/api/boot.ts";
+import type { ProjectHead } from "../../src/contract/api/boot.ts";
 import type { CheckRow } from "../../src/contract/api/check-row.ts";
 import type {
   AddressReport,
@@ -13,7 +13,7 @@ import type {
   SetupProblem,
 } from "../../src/contract/api/admin.ts";
 import { channelName, checkName } from "../../src/contract/api/words.ts";
-import { call, errorText, get, send } from "../api.ts";
+import { call, errorText } from "../api.ts";
 import { boot } from "../boot.ts";
 import { pageHref, useCurrentProject, usePageTitle } from "../page-location.ts";
 import { Notice } from "../parts/section.tsx";
@@ -454,10 +454,10 @@ function CheckInProject({ project }: { project: ProjectHead }) {
   const [made, setMade] = useState<CheckRow | null>(null);
   const query = useQuery({
     queryKey: ["set-up-checks", project.id],
-    queryFn: () => get<ChecksBoot>(`/projects/${project.id}/overview`),
+    queryFn: () => call("getOverview", { project: project.id }),
   });
   // Prefer a check that was never pinged.
-  const silent = query.data?.rows.find(({ lastPingAt }) => lastPingAt === null) ?? null;
+  const silent = query.data?.checks.find(({ lastPingAt }) => lastPingAt === null) ?? null;
   const check = made ?? silent;
   if (check !== null) return <Awaited check={check} project={project} />;
   const total = query.data?.total ?? 0;
@@ -487,7 +487,7 @@ function CheckInProject({ project }: { project: ProjectHead }) {
 function NewCheck(props: { project: string; isMore: boolean; onMade: (check: CheckRow) => void }) {
   const [name, setName] = useState("");
   const made = useMutation({
-    mutationFn: () => send<CheckRow>("POST", `/projects/${props.project}/checks`, { name: name.trim() }),
+    mutationFn: () => call("createCheck", { project: props.project, body: { name: name.trim() } }),
     onSuccess: props.onMade,
   });
   const submit = (event: FormEvent) => {

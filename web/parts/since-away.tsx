@@ -21,10 +21,10 @@ export function SinceLine({ since, project }: { since: SinceAway | null; project
   const now = useMinute();
   if (since === null || !hasNews(since)) return null;
   const parts = [
-    { who: since.broke, said: sinceWords.broke },
-    { who: since.healed, said: sinceWords.healed },
+    { who: since.wentDown, said: sinceWords.broke },
+    { who: since.recovered, said: sinceWords.healed },
   ].filter(({ who }) => who.length > 0);
-  const added = since.added === 0 ? null : sinceWords.added(since.added);
+  const added = since.createdCount === 0 ? null : sinceWords.added(since.createdCount);
   return (
     <p className="since">
       {sinceWords.since(formatWhen(since.sinceAt, { now, zone: readerZone }))}{" "}

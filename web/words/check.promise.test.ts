@@ -22,7 +22,7 @@ const row = (change: Partial<CheckRow>): CheckRow => ({
   downSince: null,
   downReason: null,
   exitStatus: null,
-  channels: 1,
+  channelCount: 1,
   change: 1,
   readingOrder: 1,
   ...change,

@@ -1,5 +1,6 @@
 // Texts of the check page.
-import { type CheckRow, drawnAt, type DrawnState, type GoneCheck } from "../../src/contract/api/check-row.ts";
+import { type CheckRow, drawnAt, type DrawnState } from "../../src/contract/api/check-row.ts";
+import type { RemovedCheck } from "../../src/contract/api/overview.ts";
 import type { CheckPage } from "../../src/contract/api/check-page.ts";
 import type { Explanation, ExplanationStep, Run, RunRow } from "../../src/contract/api/history.ts";
 import { formatCount } from "../../src/contract/api/words.ts";
@@ -346,7 +347,7 @@ export const runWords = {
 const PASSIVE = { deleted: "This check was deleted", moved: "This check was moved" } as const;
 
 /** "ann@example.org deleted this check today 14:02." */
-export function goneSentence({ how, by }: Pick<GoneCheck, "how" | "by">, when: string): string {
+export function goneSentence({ how, by }: Pick<RemovedCheck, "how" | "by">, when: string): string {
   switch (by?.kind) {
     case "you":
       return `You ${how} this check ${when}.`;

@@ -1,6 +1,17 @@
 import type { ServiceState } from "../../core/database-identity.ts";
-import type { ChangedBy, CheckRow, RowDetail, ShownState, SilentChecks } from "./check-row.ts";
 import type { CheckPage } from "./check-page.ts";
+import type { ChangedBy, Overview, ProjectHead, ProjectList, SinceAway } from "./overview.ts";
+
+/** What a person may do in a project. */
+export type ProjectRight = ProjectHead["may"][number];
+export type {
+  MonitoringGap,
+  ProjectCard,
+  ProjectHead,
+  SinceAway,
+  StateCounts,
+  TagCount,
+} from "./overview.ts";
 
 // The pages of the dashboard by their paths: the server answers each with the shell, and the browser's router is
 // tested against this list. Nothing else about a page is written here.
@@ -31,82 +42,14 @@ export type PageName = (typeof PAGE_PATHS)[number]["name"];
 
 // The data embedded in a page, so that the first rows need no further request.
 
-/** What a person is in a project. */
-export type ProjectRole = "owner" | "manager" | "member" | "readOnly";
-
-/** What a person may do in a project; the browser shows no button for anything else. */
-export type ProjectRight =
-  | "view"
-  | "testChannel"
-  | "editChecks"
-  | "editChannels"
-  | "renameProject"
-  | "manageKeys"
-  | "manageMembers"
-  | "transferProject"
-  | "removeProject"
-  | "leaveProject";
-
-export type ProjectHead = { id: string; name: string; role: ProjectRole; may: ProjectRight[] };
-
-/** Each check once, as its row is drawn. */
-export type StateCounts = Record<ShownState | "running", number>;
-
-/** A project as a card. */
-export type ProjectCard = ProjectHead & {
-  counts: StateCounts;
-  total: number;
-  /** The worst state of its checks; null when there are none. */
-  worst: ShownState | null;
-  /** The newest change of one of its checks to up or down, if it is not long ago. */
-  lastFlip: { checkId: string; checkName: string; to: "up" | "down"; at: number } | null;
-};
-
-/** A monitoring gap that has ended: time in which pings could not be received. */
-export type MonitoringGap = { fromAt: number; toAt: number };
-
-export type TagCount = { name: string; state: ShownState; count: number };
-
-/** What happened in a project since this account looked at it last. */
-export type SinceAway = {
-  sinceAt: number;
-  /** Went down and are down. */
-  broke: { id: string; name: string }[];
-  /** Were down at some time and are well now. */
-  healed: { id: string; name: string }[];
-  /** Made meanwhile. */
-  added: number;
-};
-
-/** Whether there is anything to tell of it. */
-export function hasNews(since: SinceAway): boolean {
-  return since.broke.length + since.healed.length + since.added > 0;
+/** Whether there is anything to show of it. */
+export function hasNews({ wentDown, recovered, createdCount }: SinceAway): boolean {
+  return wentDown.length + recovered.length + createdCount > 0;
 }
 
-/** The page of a project's checks. */
-export type ChecksBoot = {
-  project: ProjectHead;
-  counts: StateCounts;
-  tags: TagCount[];
-  /** At most 100, those that need attention first. */
-  rows: CheckRow[];
-  /** Of the first 30 rows. */
-  details: RowDetail[];
-  total: number;
-  /** Where the live stream begins that continues this page. */
-  cursor: string;
-  /** The newest flips that this page shows: the stream may tell them once more, and they are no news. */
-  flips: number[];
-  since: SinceAway | null;
-  receiving: MonitoringGap | null;
-  silent: SilentChecks;
-};
-
-export type ProjectsBoot = { cards: ProjectCard[]; receiving: MonitoringGap | null };
-
 export type BootPage =
-  | ({ kind: "checks" } & ChecksBoot)
-  | ({ kind: "projects" } & ProjectsBoot)
+  | ({ kind: "checks" } & Overview)
+  | ({ kind: "projects" } & ProjectList)
   | { kind: "check"; project: ProjectHead; check: CheckPage };
 
 export type Theme = "system" | "light" | "dark";

@@ -1,31 +1,10 @@
 // One check with everything that its page shows.
 import { type Static, Type } from "typebox";
-import type { CheckRow } from "./check-row.ts";
+import { CheckSettings } from "./checks.ts";
 import { Availability, Flip } from "./history.ts";
+import { CheckRow } from "./overview.ts";
 import { route } from "./route.ts";
 import { nullable, Time, UuidText } from "./types.ts";
-
-const CheckSettings = Type.Object({
-  name: Type.String(),
-  slug: Type.String(),
-  tags: Type.String({ description: "Separated by spaces." }),
-  desc: Type.String(),
-  kind: Type.Enum(["simple", "cron", "oncalendar"]),
-  timeoutSeconds: Type.Integer({ description: "The interval of a check without a schedule." }),
-  graceSeconds: Type.Integer({ description: "The grace period." }),
-  schedule: Type.String(),
-  tz: Type.String(),
-  manualResume: Type.Boolean(),
-  methods: Type.Enum(["", "POST"], { description: "Accepted HTTP methods. Empty: HEAD, GET, and POST." }),
-  startKw: Type.String(),
-  successKw: Type.String(),
-  failureKw: Type.String(),
-  filterSubject: Type.Boolean(),
-  filterBody: Type.Boolean(),
-  filterHttpBody: Type.Boolean(),
-  filterDefaultFail: Type.Boolean(),
-});
-export type CheckSettings = Static<typeof CheckSettings>;
 
 const Expectation = Type.Object({
   sentence: Type.String({ description: "Such as `At 03:00 every day, Europe/Riga time.`" }),
@@ -56,7 +35,7 @@ export type CheckChannel = Static<typeof CheckChannel>;
 
 export const CheckPage = Type.Object({
   projectId: UuidText,
-  row: Type.Unsafe<CheckRow>(Type.Object({}, { additionalProperties: true })),
+  row: CheckRow,
   settings: CheckSettings,
   version: Type.Integer({
     description: "The version of the settings. Send it with a change to be warned of concurrent changes.",
@@ -99,5 +78,6 @@ export const checkPageRoutes = {
     summary: "Get a check",
     description: "Returns a check with its settings, ping URLs, schedule, availability, and channels.",
     success: { status: 200, description: "The check.", schema: CheckPage },
+    etag: true,
   }),
 };

@@ -1,46 +1,100 @@
-// The events of a project's stream (server-sent events). The id of an event is a growing cursor: a client that reconnects
-// with it as Last-Event-ID gets everything since.
-import type { MonitoringGap } from "./boot.ts";
-import type { CheckRow } from "./check-row.ts";
+// The changes of a project, as a stream (server-sent events) and by polling.
+import { type Static, Type } from "typebox";
+import { CheckRow, MonitoringGap } from "./overview.ts";
+import { route } from "./route.ts";
+import { nullable, Time, UuidText } from "./types.ts";
 
-/**
- * Event `rows`: rows as they are now, and the ids of checks that are not in the project any more. `total` is how many
- * the project has: whoever holds another number after applying this has missed a removal, and fetches the page anew.
- */
-export type RowsEvent = { rows: CheckRow[]; removed: string[]; total: number };
+const ChecksEvent = Type.Object({
+  checks: Type.Array(CheckRow, { description: "New and changed checks." }),
+  removed: Type.Array(UuidText, { description: "Ids of checks that are no longer in the project." }),
+  total: Type.Integer({
+    description:
+      "How many checks the project has. If you have another number, you missed a removal: list the checks again.",
+  }),
+});
+export type ChecksEvent = Static<typeof ChecksEvent>;
 
-/** Event `flip`: a check has changed to up or down. */
-export type FlipEvent = {
-  /** Its number. It may be told twice, and the page may have shown it already: see `flips` of ChecksBoot. */
-  id: number;
-  check: string;
-  name: string;
-  from: "new" | "up" | "down" | "paused";
-  to: "up" | "down";
-  at: number;
-  reason: "success" | "fail" | "timeout";
-};
+const FlipEvent = Type.Object({
+  id: Type.Integer({ description: "The same change may be sent twice; its id does not change." }),
+  checkId: UuidText,
+  checkName: Type.String(),
+  from: Type.Enum(["new", "up", "down", "paused"]),
+  to: Type.Enum(["up", "down"]),
+  at: Time,
+  reason: Type.Enum(["success", "fail", "timeout"]),
+});
+export type FlipEvent = Static<typeof FlipEvent>;
 
-/** Event `down`: so many checks of the project are down now. Comes whenever that may have changed. */
-export type DownEvent = { count: number };
+const DownEvent = Type.Object({ count: Type.Integer({ description: "How many checks are down." }) });
+export type DownEvent = Static<typeof DownEvent>;
 
-/** Event `reload`: too much has happened since the cursor, or it is too old; the page has to be fetched anew. */
-export type ReloadEvent = { why: string };
+const MonitoringGapEvent = Type.Object({ monitoringGap: nullable(MonitoringGap) });
+export type MonitoringGapEvent = Static<typeof MonitoringGapEvent>;
 
-/** Event `receiving`: the monitoring gap that pages show has changed; null: none. */
-export type ReceivingEvent = { receiving: MonitoringGap | null };
+const ReloadEvent = Type.Object({ reason: Type.String() });
+export type ReloadEvent = Static<typeof ReloadEvent>;
 
-/** Comes every 15 s and says nothing else: whoever does not hear it has lost the connection without being told. */
-export const HERE_EVENT = "here";
+const LiveMessage = Type.Union([
+  Type.Object({ name: Type.Literal("checks"), data: ChecksEvent }),
+  Type.Object({ name: Type.Literal("flip"), data: FlipEvent }),
+  Type.Object({ name: Type.Literal("down"), data: DownEvent }),
+  Type.Object({ name: Type.Literal("monitoringGap"), data: MonitoringGapEvent }),
+  Type.Object({ name: Type.Literal("reload"), data: ReloadEvent }),
+]);
+export type LiveMessage = Static<typeof LiveMessage>;
 
-export const LIVE_EVENTS = ["rows", "flip", "down", "receiving", "reload"] as const;
+const ChangesPage = Type.Object({
+  events: Type.Array(LiveMessage),
+  cursor: Type.String({ description: "Send as `cursor` to get what happens after this response." }),
+});
+export type ChangesPage = Static<typeof ChangesPage>;
 
-export type LiveMessage =
-  | { name: "rows"; data: RowsEvent }
-  | { name: "flip"; data: FlipEvent }
-  | { name: "down"; data: DownEvent }
-  | { name: "receiving"; data: ReceivingEvent }
-  | { name: "reload"; data: ReloadEvent };
+const LiveQuery = Type.Object({
+  cursor: Type.Optional(
+    Type.String({
+      pattern: "^[0-9]{1,15}$",
+      description: "The `cursor` of an overview or of earlier changes. Without it, changes begin now.",
+    }),
+  ),
+});
 
-/** The same for whoever cannot hold a stream: what has happened since a cursor, and where to go on. */
-export type ChangesPage = { events: LiveMessage[]; cursor: string };
+const EVENTS = `| Event | Data |
+|---|---|
+| \`checks\` | New and changed checks, and ids of removed ones |
+| \`flip\` | A check went down or came up |
+| \`down\` | How many checks are down, when that may have changed |
+| \`monitoringGap\` | The most recent monitoring gap has changed |
+| \`reload\` | There are too many changes to send: get the overview or list the checks again |`;
+
+export const liveRoutes = {
+  listChanges: route({
+    method: "GET",
+    path: "/projects/{project}/changes",
+    access: "view",
+    keys: "readWrite",
+    tag: "Live",
+    summary: "List changes since a cursor",
+    description: `Returns what has changed in a project since a cursor. Use it instead of the stream if you can't hold a connection open.\n\n${EVENTS}`,
+    query: LiveQuery,
+    success: { status: 200, description: "The changes.", schema: ChangesPage },
+  }),
+  streamChanges: route({
+    method: "GET",
+    path: "/projects/{project}/live",
+    access: "view",
+    keys: "readWrite",
+    tag: "Live",
+    summary: "Stream changes",
+    description: `Streams the changes of a project as server-sent events. The data of each event is JSON.\n\n${EVENTS}
+| \`heartbeat\` | Sent every 5 seconds. Reconnect if there is none for 12 seconds |
+
+The id of an event is a cursor. A client that reconnects with it as \`Last-Event-ID\`, or as \`cursor\`, gets everything since; some events may be sent twice. An account or API key can have 20 open streams per server process.`,
+    query: LiveQuery,
+    success: {
+      status: 200,
+      description: "The stream. It ends when access ends, and when the server shuts down.",
+      schema: Type.String(),
+      type: "text/event-stream",
+    },
+  }),
+} as const;

@@ -4,6 +4,9 @@ import { adminRoutes } from "./admin.ts";
 import { channelRoutes } from "./channels.ts";
 import { checkPageRoutes } from "./check-page.ts";
 import { historyRoutes } from "./history.ts";
+import { checkRoutes } from "./checks.ts";
+import { liveRoutes } from "./live.ts";
+import { overviewRoutes } from "./overview.ts";
 import { projectRoutes } from "./projects.ts";
 import { tokenRoutes } from "./tokens.ts";
 
@@ -12,6 +15,9 @@ export const API_ROUTES = {
   ...checkPageRoutes,
   ...historyRoutes,
   ...channelRoutes,
+  ...overviewRoutes,
+  ...checkRoutes,
+  ...liveRoutes,
   ...accountRoutes,
   ...tokenRoutes,
   ...adminRoutes,

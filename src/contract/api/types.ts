@@ -2,7 +2,8 @@
 import { type TSchema, Type } from "typebox";
 import { PAGE_LENGTH_DEFAULT, PAGE_LENGTH_MAX } from "../../core/limits.ts";
 
-export const UuidText = Type.String({ pattern: "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$" });
+export const UUID_PATTERN = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$";
+export const UuidText = Type.String({ pattern: UUID_PATTERN });
 
 export const Time = Type.Integer({ description: "Unix timestamp in milliseconds." });
 

@@ -1,20 +1,21 @@
-// Creating, changing and deleting checks, one or many, with the same operations as the API.
-import type { EditConflict } from "../../contract/api/boot.ts";
-import {
-  type BulkAnswer,
+// Handlers that create, change, and delete checks, one or many.
+import type {
   BulkRequest,
+  BulkResult,
+  Check,
   CheckChange,
-  type ScheduleGroup,
-  type SchedulesAnswer,
+  checkRoutes,
+  ScheduleGroup,
   SchedulesRequest,
-  TransferRequest,
+  SchedulesResult,
 } from "../../contract/api/checks.ts";
-import type { ScheduleRequest } from "../../contract/api/history.ts";
 import { BULK_CHECKS_MAX } from "../../contract/api/limits.ts";
+import type { ProblemExtras } from "../../contract/api/problem.ts";
+import { pingUrl } from "../../contract/urls.ts";
 import { mayDo } from "../../core/access.ts";
 import type { CheckParams, CheckSettings } from "../../core/check.ts";
 import { AppError, ERROR_TEXT, FIELD_PROBLEM, fieldText } from "../../core/errors.ts";
-import { DAY_MS } from "../../core/instant.ts";
+import { DAY_MS, type Instant } from "../../core/instant.ts";
 import { TAGS_LENGTH_MAX, USER_AGENT_LENGTH_MAX } from "../../core/limits.ts";
 import { DAYS_KEPT } from "../../core/retention.ts";
 import { expandMacro } from "../../core/schedule/cron.ts";
@@ -39,36 +40,34 @@ import {
   updateCheck,
   updateCheckSince,
 } from "../../operations/checks.ts";
+import type { Once } from "../../operations/idempotency.ts";
 import { findEmails } from "../../store/accounts.ts";
 import { findChannelByUuid } from "../../store/channels.ts";
 import { type BulkCheck, findBulkChecks } from "../../store/check-lists.ts";
+import { findShownCheck } from "../../store/checks.ts";
 import { findProjectEntry, type Project, type ProjectEntry } from "../../store/projects.ts";
+import type { Person } from "../../store/sessions.ts";
 import { presentRow } from "./checks.ts";
-import {
-  type CheckRecord,
-  type CheckRequest,
-  checkRoute,
-  type ProjectRequest,
-  projectRoute,
-  sentenceOf,
-  type WebAnswer,
-  WebRefusal,
-  type WebRoute,
-} from "../web/route.ts";
+import { entityTag, idempotencyKey, ifMatch, notFound, sentenceOf } from "./params.ts";
+import { type Actor, type ApiContext, type ApiHandlers, ApiProblem, type CheckRecord } from "./route.ts";
 
-type Circumstances = Pick<ProjectRequest, "context" | "account" | "project" | "now">;
+/** What handlers that change checks use of a request. */
+type ProjectRequest = { context: ApiContext; actor: Actor; account: Person | null; project: Project; now: Instant };
+type CheckRequest = ProjectRequest & { check: CheckRecord };
 
-/** Who does it, when, and how far we have seen. */
-function commandContext({ context, account, now }: Omit<Circumstances, "project">) {
-  return { at: now, accountId: account.id, keyId: null, visibility: context.visibility() };
+/** Who makes a change, when, and how far pings have been read. */
+function commandContext({ context, actor, now }: Pick<ProjectRequest, "context" | "actor" | "now">) {
+  return { at: now, ...actor, visibility: context.visibility() };
 }
 
-/** A check of the project to be commanded. */
-function commandFor(request: Circumstances, check: Pick<CheckRecord, "id">): Command & { checkId: number } {
+function commandFor(
+  request: Pick<ProjectRequest, "context" | "actor" | "now" | "project">,
+  check: Pick<CheckRecord, "id">,
+): Command & { checkId: number } {
   return { ...commandContext(request), projectId: request.project.id, checkId: check.id };
 }
 
-/** The expression as it is stored, macros spelled out. `kind` is the language that the form says it is in. */
+/** The expression as it is stored, with macros expanded. `kind` is the syntax that the request names. */
 export function readExpression(typed: string, kind?: "cron" | "oncalendar"): string {
   const expression = expandMacro(typed) ?? typed;
   const detected = detectKind(expression);
@@ -83,9 +82,9 @@ export function readExpression(typed: string, kind?: "cron" | "oncalendar"): str
   return expression;
 }
 
-/** What a change asks for, in the words of the operations. `current` is what the check is now, if it is there. */
+/** A change as the operations take it. `current` are the settings of the check, if it exists. */
 function readChange(
-  { kind, schedule, timeoutSeconds, channels, tags, ...given }: Omit<CheckChange, "version">,
+  { kind, schedule, timeoutSeconds, channels, tags, ...given }: CheckChange,
   current: CheckRecord["settings"] | null,
 ): { params: CheckParams; channels: string | null } {
   const params: CheckParams = { ...given, ...(tags !== undefined && { tags: spaced(tags) }) };
@@ -94,7 +93,7 @@ function readChange(
     if (period !== undefined) params.timeoutSeconds = period;
   } else {
     const expression = schedule ?? current?.schedule;
-    if (expression === undefined) throw new WebRefusal("invalid", "The schedule is missing.", "schedule");
+    if (expression === undefined) throw new AppError("invalid", "The schedule is missing.", "schedule");
     params.schedule = readExpression(expression, kind);
   }
   const chosen = channels === undefined ? null : channels === "*" ? "*" : channels.join(",");
@@ -121,27 +120,27 @@ type Outcome =
 /** The check was deleted or moved in the meantime. */
 const NOT_THERE = "The check no longer exists.";
 
-/** Passes on what was done, and throws the sentence to refuse with for everything else. */
+/** Returns what was done, and throws an AppError otherwise. */
 function doneOrThrow<O extends Outcome>(
   outcome: O,
 ): Exclude<O, { kind: "refused" | "not found" | "other project" }> {
   if (outcome.kind === "refused") {
     const { code, text } = outcome as { code: AppError["code"]; text: string };
-    throw new WebRefusal(code, SENTENCES[text] ?? sentenceOf(text));
+    throw new AppError(code, SENTENCES[text] ?? sentenceOf(text));
   }
   if (outcome.kind === "not found" || outcome.kind === "other project") {
-    throw new WebRefusal("not_found", NOT_THERE);
+    throw new AppError("not_found", NOT_THERE);
   }
   return outcome as Exclude<O, { kind: "refused" | "not found" | "other project" }>;
 }
 
-// The answer to a form that was opened before another user changed the same checks.
+// The response to a change that is based on older settings than the current ones.
 
-/** Who changed them last, and, of a single check, everything that was changed, as one change. */
+/** Who changed the checks last, and, of a single check, everything that was changed, as one change. */
 async function editConflict(
-  { context, account }: Pick<CheckRequest, "context" | "account">,
+  { context, actor }: Pick<ProjectRequest, "context" | "actor">,
   { edits, version }: ConflictingEdits,
-): Promise<WebRefusal> {
+): Promise<{ text: string; conflict: NonNullable<ProblemExtras["conflict"]> }> {
   const [newest] = edits;
   const accountId = newest?.accountId ?? null;
   const emails =
@@ -149,49 +148,33 @@ async function editConflict(
   const email = accountId === null ? undefined : emails.get(accountId);
   const isOne = new Set(edits.map(({ checkId }) => checkId)).size === 1;
   const ownEdits = isOne ? edits : [];
-  const conflict: EditConflict = {
+  const conflict = {
     by:
       accountId === null
-        ? { kind: "key" }
-        : accountId === account.id
-          ? { kind: "you" }
+        ? ({ kind: "key" } as const)
+        : accountId === actor.accountId
+          ? ({ kind: "you" } as const)
           : email === undefined
             ? null
-            : { kind: "person", email },
+            : ({ kind: "person", email } as const),
     at: newest?.at ?? version,
-    // The oldest value of a field is what the form began with, the newest what it is now.
+    // The oldest value of a field is what the change is based on, the newest what it is now.
     before: Object.assign({}, ...ownEdits.map(({ detail }) => detail["before"])),
     after: Object.assign({}, ...ownEdits.toReversed().map(({ detail }) => detail["after"])),
     version,
   };
-  return new WebRefusal(
-    "conflict",
-    isOne
-      ? "Someone else changed this check while you were editing it."
-      : "Someone else changed some of these checks while you were editing them.",
-    null,
-    conflict,
-  );
+  const text = isOne
+    ? "Someone else changed this check while you were editing it."
+    : "Someone else changed some of these checks while you were editing them.";
+  return { text, conflict };
 }
 
-// Each of these routes answers with the row after the change.
-
-const CREATED = 201;
-
-const create = projectRoute({
-  name: "create check",
-  method: "POST",
-  path: "/web/api/projects/:project/checks",
-  access: "editChecks",
-  body: CheckChange,
-  answer: async (request) => ({
-    status: CREATED,
-    ...(await row(request, await makeCheck(request, request.body))),
-  }),
-});
-
 /** Creates a check of the project. */
-export async function makeCheck(request: ProjectRequest, change: CheckChange): Promise<{ uuid: string }> {
+export async function makeCheck(
+  request: ProjectRequest,
+  change: CheckChange,
+  once: Once | null = null,
+): Promise<{ uuid: string }> {
   const { context, project } = request;
   const { params, channels } = readChange(change, null);
   const { check } = doneOrThrow(
@@ -199,164 +182,79 @@ export async function makeCheck(request: ProjectRequest, change: CheckChange): P
       ...commandContext(request),
       projectId: project.id,
       params,
-      // A check created by hand uses all channels.
       channels: channels ?? "*",
       deriveSlug: change.slug === undefined,
       unique: [],
       checkLimitDefault: context.checkLimitDefault,
+      once,
     }),
   );
   return check;
 }
 
-const update = checkRoute({
-  name: "change check",
-  method: "PATCH",
-  path: "/web/api/checks/:check",
-  access: "editChecks",
-  body: CheckChange,
-  answer: async (request) => {
-    const { context, check } = request;
-    const { version, ...change } = request.body;
-    const edit = { ...commandFor(request, check), ...readChange(change, check.settings), deriveSlug: false };
-    if (version === undefined) doneOrThrow(await updateCheck(context.database, edit));
-    else {
-      const outcome = await updateCheckSince(context.database, { ...edit, version });
-      if (outcome.kind === "overtaken") throw await editConflict(request, outcome);
-      doneOrThrow(outcome);
-    }
-    return row(request, check);
-  },
-});
-
-/** The row of a check, as the list has it. */
-async function row(request: ProjectRequest, check: { uuid: string }): Promise<{ json: unknown }> {
-  return { json: await presentRow(request.context, { check, now: request.now }) };
-}
-
-/** A route that does something to a check and takes no body. */
-function verb(word: string, act: (request: CheckRequest) => Promise<WebAnswer>): WebRoute {
-  return checkRoute({
-    name: `${word} check`,
-    method: "POST",
-    path: `/web/api/checks/:check/${word}`,
-    access: "editChecks",
-    answer: act,
-  });
-}
-
-const pause = verb("pause", async (request) => {
-  doneOrThrow(await pauseCheck(request.context.database, commandFor(request, request.check)));
-  return row(request, request.check);
-});
-
-const resume = verb("resume", async (request) => {
-  doneOrThrow(await resumeCheck(request.context.database, commandFor(request, request.check)));
-  return row(request, request.check);
-});
-
-const ping = verb("ping", async (request) => {
-  const { context, check, remoteAddr, ua } = request;
-  const { pingLogLimit: pingLogRows, signalsPerMinute: ratePerMinute } = context;
-  const sender = {
-    remoteAddr: remoteAddr === "" ? null : remoteAddr,
-    ua: ua.slice(0, USER_AGENT_LENGTH_MAX),
+/** A check as it is after a change, with its ETag. */
+async function answer(
+  { context, project, now }: ProjectRequest,
+  { uuid }: { uuid: string },
+): Promise<{ json: Check; headers: { ETag: string } }> {
+  const [row, check] = await Promise.all([
+    presentRow(context, { check: { uuid }, now }),
+    findShownCheck(context.database, uuid),
+  ]);
+  if (check === null) throw notFound();
+  const version = check.updatedAt;
+  const json = {
+    ...row,
+    projectId: project.uuid,
+    settings: check.settings,
+    channelIds: [...check.channelUuids],
+    version,
+    createdAt: check.createdAt,
+    pingAddresses: {
+      url: pingUrl(context.urls, uuid),
+      email: context.mailDomain === null ? null : `${uuid}@${context.mailDomain}`,
+    },
   };
-  const how = { pingLogRows, rules: { ratePerMinute } };
-  doneOrThrow(
-    await recordPingNow(context.database, {
-      ...commandFor(request, check),
-      uuid: check.uuid,
-      ...sender,
-      ...how,
-    }),
-  );
-  return row(request, check);
-});
+  return { json, headers: entityTag({ version }) };
+}
 
-const copy = verb("copy", async (request) => {
-  const { checkLimitDefault, database } = request.context;
-  const { check } = doneOrThrow(
-    await copyCheck(database, { ...commandFor(request, request.check), checkLimitDefault }),
-  );
-  return { status: CREATED, ...(await row(request, check)) };
-});
+/** Changes the settings. With If-Match, throws if they were changed since that version. */
+async function changeSettings(
+  request: CheckRequest,
+  { change, versions }: { change: CheckChange; versions: readonly number[] | null },
+): Promise<void> {
+  const { context, check } = request;
+  const { database } = context;
+  const edit = { ...commandFor(request, check), ...readChange(change, check.settings), deriveSlug: false };
+  if (versions === null) return void doneOrThrow(await updateCheck(database, edit));
+  const version = Math.max(...versions);
+  if (!Number.isFinite(version)) {
+    throw new AppError("precondition_failed", "If-Match must be the ETag of an earlier response.");
+  }
+  const outcome = await updateCheckSince(database, { ...edit, version });
+  if (outcome.kind === "overtaken") {
+    const { text, conflict } = await editConflict(request, outcome);
+    throw new ApiProblem("precondition_failed", text, { conflict });
+  }
+  doneOrThrow(outcome);
+}
 
-const clear = verb("clear", async (request) => {
-  doneOrThrow(await clearHistory(request.context.database, commandFor(request, request.check)));
-  return row(request, request.check);
-});
-
-const remove = checkRoute({
-  name: "delete check",
-  method: "DELETE",
-  path: "/web/api/checks/:check",
-  access: "editChecks",
-  answer: async (request) => {
-    const { context, check, now } = request;
-    doneOrThrow(await trashCheck(context.database, commandFor(request, check)));
-    return { json: { id: check.uuid, goneAt: now + DAYS_KEPT.deletedCheck * DAY_MS } };
-  },
-});
-
-const restore = checkRoute({
-  name: "restore check",
-  method: "POST",
-  path: "/web/api/checks/:check/restore",
-  access: "editChecks",
-  deleted: true,
-  answer: async (request) => {
-    const { check, context } = request;
-    const { checkId: _, ...by } = commandFor(request, check);
-    const { checkLimitDefault } = context;
-    doneOrThrow(await restoreCheck(context.database, { ...by, uuid: check.uuid, checkLimitDefault }));
-    return row(request, check);
-  },
-});
-
-const transfer = checkRoute({
-  name: "transfer check",
-  method: "POST",
-  path: "/web/api/checks/:check/transfer",
-  access: "editChecks",
-  body: TransferRequest,
-  answer: async (request) => {
-    const { context, check, project: from, body } = request;
-    const { project: to } = await projectToEnter(request, body.project);
-    const { checkLimitDefault } = context;
-    doneOrThrow(
-      await transferCheck(context.database, { ...commandFor(request, check), checkLimitDefault, to, from }),
-    );
-    return row(request, check);
-  },
-});
-
-/** A project in which this person may change checks, too. */
+/** Another project in which the caller may edit checks. API keys have only one project. */
 async function projectToEnter(
   { context, account }: Pick<ProjectRequest, "context" | "account">,
   projectUuid: string,
 ): Promise<ProjectEntry> {
+  if (account === null) {
+    throw new AppError("forbidden", "API keys can't move checks. Use a personal access token.");
+  }
   const entry = await findProjectEntry(context.database, { accountId: account.id, projectUuid });
-  if (entry === null) throw new WebRefusal("not_found", "Project not found.", "project");
+  if (entry === null) throw new AppError("not_found", "Project not found.", "project");
   if (!mayDo(entry.role, "editChecks")) {
-    const sentence = `Your role in the project ${entry.project.name} doesn't allow this.`;
-    throw new WebRefusal("forbidden", sentence, "project");
+    const text = `Your role in the project ${entry.project.name} doesn't allow this.`;
+    throw new AppError("forbidden", text, "project");
   }
   return entry;
 }
-
-export const changeRoutes: readonly WebRoute[] = [
-  create,
-  update,
-  pause,
-  resume,
-  ping,
-  copy,
-  clear,
-  remove,
-  restore,
-  transfer,
-];
 
 // Bulk actions: each check is changed by the operation for one check, a few at once. A refusal is reported and does not
 // stop the others.
@@ -364,28 +262,21 @@ export const changeRoutes: readonly WebRoute[] = [
 /** So many are worked on at once: a request must not take all connections. */
 const AT_ONCE = 4;
 
-const bulk = projectRoute({
-  name: "change many checks",
-  method: "POST",
-  path: "/web/api/projects/:project/bulk",
-  access: "editChecks",
-  body: BulkRequest,
-  answer: async (request) => {
-    const { context, project, body } = request;
-    const act = await actOf(request, body);
-    const ids = [...new Set(body.ids)];
-    const found = await findBulkChecks(context.database, { uuids: ids, projectId: project.id });
-    const checks = new Map(found.map((check) => [check.uuid, check]));
-    const answer: BulkAnswer = { done: [], same: [], refused: [] };
-    await each(ids, async (id) => {
-      const outcome = await outcomeOf(checks.get(id), act);
-      if ("error" in outcome) return void answer.refused.push({ id, ...outcome });
-      answer.done.push(id);
-      if (!outcome.isChanged) answer.same.push(id);
-    });
-    return { json: answer };
-  },
-});
+async function changeMany(request: ProjectRequest, body: BulkRequest): Promise<BulkResult> {
+  const { context, project } = request;
+  const act = await actOf(request, body);
+  const ids = [...new Set(body.ids)];
+  const found = await findBulkChecks(context.database, { uuids: ids, projectId: project.id });
+  const checks = new Map(found.map((check) => [check.uuid, check]));
+  const result: BulkResult = { done: [], unchanged: [], failed: [] };
+  await each(ids, async (id) => {
+    const outcome = await outcomeOf(checks.get(id), act);
+    if ("error" in outcome) return void result.failed.push({ id, ...outcome });
+    result.done.push(id);
+    if (!outcome.isChanged) result.unchanged.push(id);
+  });
+  return result;
+}
 
 /** Whether there was anything to change. */
 type Act = (check: BulkCheck) => Promise<{ isChanged: boolean }>;
@@ -406,7 +297,7 @@ export async function each(ids: readonly string[], work: (id: string) => Promise
   for (const one of ended) if (one.status === "rejected") throw one.reason;
 }
 
-/** What is no refusal is a fault, and ends the whole. */
+/** Any error but an AppError ends the whole request. */
 async function outcomeOf(
   check: BulkCheck | undefined,
   act: Act,
@@ -416,15 +307,15 @@ async function outcomeOf(
     const { isChanged } = await act(check);
     return { isChanged };
   } catch (error) {
-    if (error instanceof WebRefusal || error instanceof AppError) return { error: error.message };
+    if (error instanceof AppError) return { error: sentenceOf(error.message) };
     throw error;
   }
 }
 
-async function actOf(request: ProjectRequest, { do: what, ...given }: BulkRequest): Promise<Act> {
+async function actOf(request: ProjectRequest, { action, ...given }: BulkRequest): Promise<Act> {
   const { database, checkLimitDefault } = request.context;
   const command = (check: BulkCheck) => commandFor(request, check);
-  switch (what) {
+  switch (action) {
     case "pause":
       return async (check) => {
         doneOrThrow(await pauseCheck(database, command(check)));
@@ -432,7 +323,6 @@ async function actOf(request: ProjectRequest, { do: what, ...given }: BulkReques
       };
     case "resume":
       return async (check) => {
-        // Those that are not paused are as wanted.
         if (check.status !== "paused") return { isChanged: false };
         doneOrThrow(await resumeCheck(database, command(check)));
         return CHANGED;
@@ -450,11 +340,11 @@ async function actOf(request: ProjectRequest, { do: what, ...given }: BulkReques
       };
     case "addTag":
     case "removeTag":
-      return adjusting(request, { tag: needed(given.tag, "tag"), isOn: what === "addTag" });
+      return adjusting(request, { tag: needed(given.tag, "tag"), isOn: action === "addTag" });
     case "addChannel":
     case "removeChannel": {
       const channel = await ownChannel(request, needed(given.channel, "channel"));
-      return adjusting(request, { channel, isOn: what === "addChannel" });
+      return adjusting(request, { channel, isOn: action === "addChannel" });
     }
     case "move": {
       const { project: to } = await projectToEnter(request, needed(given.project, "project"));
@@ -464,7 +354,7 @@ async function actOf(request: ProjectRequest, { do: what, ...given }: BulkReques
 }
 
 function needed(value: string | undefined, field: string): string {
-  if (value === undefined) throw new WebRefusal("invalid", `${field} is missing.`, field);
+  if (value === undefined) throw new AppError("invalid", `${field} is missing.`, field);
   return value;
 }
 
@@ -476,7 +366,7 @@ function adjusting(request: ProjectRequest, adjustment: Adjustment): Act {
 
 async function ownChannel({ context, project }: ProjectRequest, uuid: string): Promise<string> {
   const found = await findChannelByUuid(context.database, uuid);
-  if (found?.projectId !== project.id) throw new WebRefusal("invalid", "Channel not found.", "channel");
+  if (found?.projectId !== project.id) throw new AppError("invalid", "Channel not found.", "channel");
   return uuid;
 }
 
@@ -491,79 +381,148 @@ function moving(request: ProjectRequest, to: Project): Act {
   };
 }
 
-export const bulkRoutes: readonly WebRoute[] = [bulk];
-
 // Bulk schedule changes: all or none. The answer contains the previous schedules, so that the change can be undone.
 
-const schedules = projectRoute({
-  name: "set schedules of checks",
-  method: "POST",
-  path: "/web/api/projects/:project/schedules",
-  access: "editChecks",
-  body: SchedulesRequest,
-  answer: async (request) => {
-    const { context, project, body } = request;
-    const params = paramsOf(body);
-    const found = await findBulkChecks(context.database, {
-      uuids: [...params.keys()],
-      projectId: project.id,
-    });
-    const wanted = new Map(found.map(({ id, uuid }) => [id, params.get(uuid) ?? {}]));
-    const rescheduled = await rescheduleChecks(context.database, {
-      ...commandContext(request),
-      projectId: project.id,
-      wanted,
-      ...(body.version !== undefined && { version: body.version }),
-    });
-    if ("kind" in rescheduled) throw await editConflict(request, rescheduled);
-    const uuids = new Map(found.map(({ id, uuid }) => [id, uuid]));
-    const done = rescheduled.map(({ checkId, ...outcome }) => ({ id: uuids.get(checkId) ?? "", ...outcome }));
-    const there = new Set(done.map(({ id }) => id));
-    const answer: SchedulesAnswer = {
-      done: [...there],
-      same: done.filter(({ isChanged }) => !isChanged).map(({ id }) => id),
-      refused: [...params.keys()].filter((id) => !there.has(id)).map((id) => ({ id, error: NOT_THERE })),
-      back: grouped(done.filter(({ isChanged }) => isChanged)),
-      version: request.now,
-    };
-    return { json: answer };
-  },
-});
+async function rescheduleMany(request: ProjectRequest, body: SchedulesRequest): Promise<SchedulesResult> {
+  const { context, project } = request;
+  const params = paramsOf(body);
+  const found = await findBulkChecks(context.database, {
+    uuids: [...params.keys()],
+    projectId: project.id,
+  });
+  const wanted = new Map(found.map(({ id, uuid }) => [id, params.get(uuid) ?? {}]));
+  const rescheduled = await rescheduleChecks(context.database, {
+    ...commandContext(request),
+    projectId: project.id,
+    wanted,
+    ...(body.version !== undefined && { version: body.version }),
+  });
+  if ("kind" in rescheduled) {
+    const { text, conflict } = await editConflict(request, rescheduled);
+    throw new ApiProblem("conflict", text, { conflict });
+  }
+  const uuids = new Map(found.map(({ id, uuid }) => [id, uuid]));
+  const done = rescheduled.map(({ checkId, ...outcome }) => ({ id: uuids.get(checkId) ?? "", ...outcome }));
+  const there = new Set(done.map(({ id }) => id));
+  return {
+    done: [...there],
+    unchanged: done.filter(({ isChanged }) => !isChanged).map(({ id }) => id),
+    failed: [...params.keys()].filter((id) => !there.has(id)).map((id) => ({ id, error: NOT_THERE })),
+    previous: grouped(done.filter(({ isChanged }) => isChanged)),
+    version: request.now,
+  };
+}
 
 /** What is asked of each check, by its UUID. */
 function paramsOf({ groups }: SchedulesRequest): Map<string, ScheduleParams> {
   const params = new Map<string, ScheduleParams>();
-  for (const { ids, when } of groups) {
-    const wanted = readWhen(when);
+  for (const { ids, timing } of groups) {
+    const wanted = readTiming(timing);
     for (const id of ids) {
-      if (params.has(id)) throw new WebRefusal("invalid", "A check is listed twice.", "ids");
+      if (params.has(id)) throw new AppError("invalid", "A check is listed twice.", "ids");
       params.set(id, wanted);
     }
   }
   if (params.size > BULK_CHECKS_MAX) {
-    throw new WebRefusal("invalid", `You can change at most ${BULK_CHECKS_MAX} checks at once.`, "ids");
+    throw new AppError("invalid", `You can change at most ${BULK_CHECKS_MAX} checks at once.`, "ids");
   }
   return params;
 }
 
-/** What belongs to the kind of a schedule: a check keeps its expression when it waits for a period, and the reverse. */
-function readWhen({ kind, timeoutSeconds, graceSeconds, schedule, tz }: ScheduleRequest): ScheduleParams {
+/** The fields of the kind: a check keeps its expression while it has an interval, and the reverse. */
+function readTiming({
+  kind,
+  timeoutSeconds,
+  graceSeconds,
+  schedule,
+  tz,
+}: ScheduleGroup["timing"]): ScheduleParams {
   if (kind === "simple") return { timeoutSeconds, graceSeconds };
   return readChange({ kind, schedule, tz, graceSeconds }, null).params;
 }
 
-/** By what counts of their schedules: those that had the same are one group. */
+/** The previous schedules; checks that had the same are one group. */
 function grouped(checks: readonly { id: string; before: CheckSettings }[]): ScheduleGroup[] {
   const groups = new Map<string, ScheduleGroup>();
   for (const { id, before } of checks) {
     const { kind, timeoutSeconds, graceSeconds, schedule, tz } = before;
-    const when: ScheduleRequest = { kind, timeoutSeconds, graceSeconds, schedule, tz };
+    const timing = { kind, timeoutSeconds, graceSeconds, schedule, tz };
     const key = JSON.stringify([graceSeconds, ...(kind === "simple" ? [timeoutSeconds] : [schedule, tz])]);
-    const group = groups.get(key) ?? { ids: [], when };
+    const group = groups.get(key) ?? { ids: [], timing };
     group.ids.push(id);
     groups.set(key, group);
   }
   return [...groups.values()];
 }
 
-export const scheduleRoutes: readonly WebRoute[] = [schedules];
+export const checkHandlers: Omit<
+  ApiHandlers<typeof checkRoutes>,
+  "readCrontab" | "importCrontab" | "listBadges" | "getCheckBadge"
+> = {
+  createCheck: async (request) => {
+    const key = idempotencyKey(request.headers);
+    const once = key === null ? null : { key, request: `createCheck ${JSON.stringify(request.body)}` };
+    return answer(request, await makeCheck(request, request.body, once));
+  },
+  updateCheck: async (request) => {
+    await changeSettings(request, { change: request.body, versions: ifMatch(request.headers) });
+    return answer(request, request.check);
+  },
+  deleteCheck: async (request) => {
+    const { context, check, now } = request;
+    doneOrThrow(await trashCheck(context.database, commandFor(request, check)));
+    return { json: { id: check.uuid, expiresAt: now + DAYS_KEPT.deletedCheck * DAY_MS } };
+  },
+  restoreCheck: async (request) => {
+    const { check, context } = request;
+    const { checkId: _, ...by } = commandFor(request, check);
+    const { checkLimitDefault } = context;
+    doneOrThrow(await restoreCheck(context.database, { ...by, uuid: check.uuid, checkLimitDefault }));
+    return answer(request, check);
+  },
+  pauseCheck: async (request) => {
+    doneOrThrow(await pauseCheck(request.context.database, commandFor(request, request.check)));
+    return answer(request, request.check);
+  },
+  resumeCheck: async (request) => {
+    doneOrThrow(await resumeCheck(request.context.database, commandFor(request, request.check)));
+    return answer(request, request.check);
+  },
+  pingCheck: async (request) => {
+    const { context, check, remoteAddr, ua } = request;
+    const { pingLogLimit: pingLogRows, signalsPerMinute: ratePerMinute } = context;
+    doneOrThrow(
+      await recordPingNow(context.database, {
+        ...commandFor(request, check),
+        uuid: check.uuid,
+        remoteAddr,
+        ua: ua.slice(0, USER_AGENT_LENGTH_MAX),
+        pingLogRows,
+        rules: { ratePerMinute },
+      }),
+    );
+    return answer(request, check);
+  },
+  copyCheck: async (request) => {
+    const { checkLimitDefault, database } = request.context;
+    const { check } = doneOrThrow(
+      await copyCheck(database, { ...commandFor(request, request.check), checkLimitDefault }),
+    );
+    return answer(request, check);
+  },
+  clearCheckHistory: async (request) => {
+    doneOrThrow(await clearHistory(request.context.database, commandFor(request, request.check)));
+    return answer(request, request.check);
+  },
+  transferCheck: async (request) => {
+    const { context, check, project: from, body } = request;
+    const { project: to } = await projectToEnter(request, body.project);
+    const { checkLimitDefault } = context;
+    doneOrThrow(
+      await transferCheck(context.database, { ...commandFor(request, check), checkLimitDefault, to, from }),
+    );
+    return answer({ ...request, project: to }, check);
+  },
+  changeChecks: async (request) => ({ json: await changeMany(request, request.body) }),
+  setSchedules: async (request) => ({ json: await rescheduleMany(request, request.body) }),
+};

@@ -34,31 +34,31 @@ describe("the strip of a row", () => {
       mark("success", 150),
       mark("paused", 200),
     ];
-    expect(detailOf(CHECK, marks).beats).toBe("ufmlp");
+    expect(detailOf(CHECK, marks).recentRuns).toBe("ufmlp");
   });
 
   test("calls a success late when it has used more than half of its grace, from its beginning on", () => {
-    expect(detailOf(CHECK, [mark("success", 0), mark("success", 70)]).beats).toBe("uu");
-    expect(detailOf(CHECK, [mark("success", 0), mark("success", 71)]).beats).toBe("ul");
-    expect(detailOf(CHECK, [mark("success", 0), mark("success", 71, 5 * MINUTE_MS)]).beats).toBe("uu");
+    expect(detailOf(CHECK, [mark("success", 0), mark("success", 70)]).recentRuns).toBe("uu");
+    expect(detailOf(CHECK, [mark("success", 0), mark("success", 71)]).recentRuns).toBe("ul");
+    expect(detailOf(CHECK, [mark("success", 0), mark("success", 71, 5 * MINUTE_MS)]).recentRuns).toBe("uu");
   });
 
   test("calls nothing late after time that nobody can judge", () => {
-    expect(detailOf(CHECK, [mark("success", 0), mark("unseen", 80), mark("success", 200)]).beats).toBe("uxu");
-    expect(detailOf(CHECK, [mark("success", 0), mark("paused", 10), mark("success", 900)]).beats).toBe("upu");
+    expect(detailOf(CHECK, [mark("success", 0), mark("unseen", 80), mark("success", 200)]).recentRuns).toBe("uxu");
+    expect(detailOf(CHECK, [mark("success", 0), mark("paused", 10), mark("success", 900)]).recentRuns).toBe("upu");
   });
 
   test("ends with the run in progress, and has at most thirty letters and twenty-eight durations", () => {
     const running = { ...CHECK, state: { ...NEW_STATE, lastStartAt: NOON } };
     const marks = Array.from({ length: 60 }, (_, n) => mark("success", n * 60, n + 1));
     const detail = detailOf(running, marks);
-    expect(detail.beats).toBe(`${"u".repeat(29)}r`);
+    expect(detail.recentRuns).toBe(`${"u".repeat(29)}r`);
     expect(detail.durationsMs).toHaveLength(28);
     expect(detail.durationsMs.at(-1)).toBe(60);
     expect(detail.p95Ms).toBe(57);
   });
 
   test("is empty for a check that nobody has heard of", () => {
-    expect(detailOf(CHECK, [])).toEqual({ id: "u", beats: "", durationsMs: [], p95Ms: null });
+    expect(detailOf(CHECK, [])).toEqual({ id: "u", recentRuns: "", durationsMs: [], p95Ms: null });
   });
 });

@@ -1,13 +1,7 @@
 // Presents checks as rows for the browser. Every instant that a row needs is computed here, so that the browser has no
 // rules.
-import type {
-  CheckRow,
-  Fuse,
-  RowChannel,
-  RowDetail,
-  RunMark,
-  ShownState,
-} from "../../contract/api/check-row.ts";
+import type { RunMark } from "../../contract/api/check-row.ts";
+import type { CheckRow, Fuse, RowChannel, RowDetail, ShownState } from "../../contract/api/overview.ts";
 import { channelName } from "../../contract/api/words.ts";
 import { splitTags } from "../../core/identity.ts";
 import type { Instant } from "../../core/instant.ts";
@@ -41,7 +35,7 @@ function rowOf(check: LeanCheck, now: Instant): CheckRow {
     downReason:
       shown === "down" && (down?.reason === "fail" || down?.reason === "timeout") ? down.reason : null,
     exitStatus: shown === "down" ? (down?.exitStatus ?? null) : null,
-    channels: check.channelCount,
+    channelCount: check.channelCount,
     change: check.change,
     readingOrder: check.readingOrder,
   };
@@ -67,7 +61,7 @@ function fuseOf(check: LeanCheck): Fuse | null {
   return { fromAt: Math.min(fromAt, graceFromAt), lateAt: graceFromAt, alertAt };
 }
 
-/** Ten thousand checks have few different schedules, and telling one in words takes longer than the rest of a row. */
+/** Ten thousand checks have few different schedules, and wording one takes longer than the rest of a row. */
 const WORDS_KEPT_MAX = 20_000;
 const words = new Map<string, string>();
 
@@ -105,24 +99,24 @@ export async function detailsOf(db: Db, checks: readonly LeanCheck[]): Promise<R
   const assigned = Map.groupBy(assignments, ({ checkId }) => checkId);
   return checks.map((check) => ({
     ...detailOf(check, byCheck.get(check.id) ?? []),
-    told: (assigned.get(check.id) ?? [])
+    channels: (assigned.get(check.id) ?? [])
       .slice(0, CHANNELS_SHOWN_MAX)
       .flatMap(({ channelId }) => byId.get(channelId) ?? [])
       .map((channel): RowChannel => {
         const { kind, disabledAt } = channel;
-        return { kind, name: channelName(channel), isOff: disabledAt !== null };
+        return { kind, name: channelName(channel), isEnabled: disabledAt === null };
       }),
   }));
 }
 
 /** The detail of one check from its marks in the order of time. */
-export function detailOf(check: LeanCheck, marks: readonly RecentMark[]): Omit<RowDetail, "told"> {
-  const beats = marks.map((mark, index) => runMarkOf(check, mark, marks.slice(0, index)));
-  if (check.state.lastStartAt !== null) beats.push("r");
+export function detailOf(check: LeanCheck, marks: readonly RecentMark[]): Omit<RowDetail, "channels"> {
+  const runs = marks.map((mark, index) => runMarkOf(check, mark, marks.slice(0, index)));
+  if (check.state.lastStartAt !== null) runs.push("r");
   const durations = marks.flatMap(({ durationMs }) => durationMs ?? []);
   return {
     id: check.uuid,
-    beats: beats.slice(-RUN_MARKS_MAX).join(""),
+    recentRuns: runs.slice(-RUN_MARKS_MAX).join(""),
     durationsMs: durations.slice(-DURATIONS_MAX),
     p95Ms: usualOf(durations)?.p95Ms ?? null,
   };

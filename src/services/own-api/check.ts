@@ -63,7 +63,7 @@ import { readExpression } from "./check-changes.ts";
 import { rowsOf } from "./check-rows.ts";
 import { readSetup } from "./check-setup.ts";
 import { rangeOf, readEvents, readProjectEvents, sendEventsFile } from "./events.ts";
-import { cursorNumber, notFound, numberParam } from "./params.ts";
+import { cursorNumber, entityTag, notFound, numberParam } from "./params.ts";
 import type { ApiContext, ApiHandlers, CheckRecord } from "./route.ts";
 import {
   FLIPS_READ_MAX,
@@ -519,7 +519,10 @@ function readZones(): Zones {
 const ZONES: Zones = readZones();
 
 export const checkPageHandlers: ApiHandlers<typeof checkPageRoutes> = {
-  getCheck: async ({ context, ...about }) => ({ json: await readCheckPage(context, about) }),
+  getCheck: async ({ context, ...about }) => {
+    const json = await readCheckPage(context, about);
+    return { json, headers: entityTag(json) };
+  },
 };
 
 export const historyHandlers: ApiHandlers<typeof historyRoutes> = {

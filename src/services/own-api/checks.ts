@@ -1,27 +1,24 @@
-// The pages of projects and checks lists: rows, counts, tags, and deleted checks.
-import type {
-  ChecksBoot,
-  ProjectCard,
-  ProjectsBoot,
-  MonitoringGap,
-  SinceAway,
-  StateCounts,
-  TagCount,
-} from "../../contract/api/boot.ts";
+// Lists of projects and checks: cards, the overview of a project, rows, details, deleted and removed checks.
 import {
   type CheckRow,
-  type DeletedRow,
-  type GoneCheck,
-  isUrgent,
-  type RowsPage,
-  SHOWN_STATES,
+  type DeletedCheck,
+  type MonitoringGap,
+  type Overview,
+  type overviewRoutes,
+  type ProjectCard,
+  type ProjectHead,
+  type RemovedCheck,
   type SilentChecks,
-} from "../../contract/api/check-row.ts";
-import { DetailsQuery, RowsQuery } from "../../contract/api/checks.ts";
+  type SinceAway,
+  type StateCounts,
+  type TagCount,
+} from "../../contract/api/overview.ts";
+import { isUrgent, SHOWN_STATES } from "../../contract/api/check-row.ts";
 import { BULK_CHECKS_MAX, DETAIL_ROWS_MAX, ROWS_PAGE_MAX } from "../../contract/api/limits.ts";
 import { channelName } from "../../contract/api/words.ts";
-import { mayDo } from "../../core/access.ts";
+import { type Action, ACTION_ROLES, KEY_ROLES, mayDo, type Role } from "../../core/access.ts";
 import { usableChannels } from "../../core/channel.ts";
+import { AppError } from "../../core/errors.ts";
 import { isUuid } from "../../core/identity.ts";
 import { DAY_MS, type Instant, MINUTE_MS, SECOND_MS } from "../../core/instant.ts";
 import { DAYS_KEPT, keptFrom } from "../../core/retention.ts";
@@ -44,29 +41,33 @@ import {
 import { deletedAtOf, findDeletedCheck, findShownCheck, listDeletedChecks } from "../../store/checks.ts";
 import type { Db } from "../../store/db.ts";
 import { listDownSince, listNewestFlipIds, listNewestFlips } from "../../store/flips.ts";
-import { countChecksMadeSince, listProjectsOfAccount } from "../../store/projects.ts";
+import {
+  countChecksMadeSince,
+  findProjectByUuid,
+  listProjectsOfAccount,
+  type Project,
+} from "../../store/projects.ts";
 import { detailsOf, rowsOf } from "./check-rows.ts";
 import { FLIPS_LOOKED_AT, FLIPS_SENT_MAX } from "./live-hub.ts";
-import { projectHead } from "../web/pages.ts";
-import {
-  type AccountRequest,
-  accountRoute,
-  changedBy,
-  type CheckRecord,
-  type ProjectRequest,
-  projectRoute,
-  type WebContext,
-  WebRefusal,
-  type WebRoute,
-} from "../web/route.ts";
+import { changedBy, notFound, uuidParam } from "./params.ts";
+import type { ApiContext, ApiHandlers } from "./route.ts";
+
+type Reading = Pick<ApiContext, "database" | "visibility">;
+type ProjectRequest = { context: Reading; project: Project; role: Role; now: Instant };
+
+/** A project, and what its viewer may do in it. */
+export function projectHead({ uuid, name }: Pick<Project, "uuid" | "name">, role: Role): ProjectHead {
+  const actions = Object.keys(ACTION_ROLES) as Action[];
+  return { id: uuid, name, role, may: actions.filter((action) => mayDo(role, action)) };
+}
 
 /** The row of one check as it is now. */
 export async function presentRow(
-  { database }: WebContext,
-  { check, now }: { check: Pick<CheckRecord, "uuid">; now: Instant },
+  { database }: Pick<ApiContext, "database">,
+  { check, now }: { check: { uuid: string }; now: Instant },
 ): Promise<CheckRow> {
   const [row] = rowsOf(await findLeanChecks(database, [check.uuid]), now);
-  if (row === undefined) throw new WebRefusal("not_found", "The check was deleted.");
+  if (row === undefined) throw new AppError("not_found", "The check was deleted.");
   return row;
 }
 
@@ -79,10 +80,13 @@ const AWAY_DAYS_MAX = 14;
 const NAMED_MAX = 50;
 
 /** Stores the visit and returns what has happened since the last one; null: nothing, or the absence was too short. */
-async function sinceAway({ context, project, account, now }: ProjectRequest): Promise<SinceAway | null> {
+async function sinceAway(
+  { context, project, now }: ProjectRequest,
+  accountId: number,
+): Promise<SinceAway | null> {
   const { database } = context;
   const projectId = project.id;
-  const lastAt = await noteVisit(database, { projectId, accountId: account.id, at: now });
+  const lastAt = await noteVisit(database, { projectId, accountId, at: now });
   if (lastAt === null || now - lastAt < AWAY_MS_MIN) return null;
   const since = Math.max(lastAt, now - AWAY_DAYS_MAX * DAY_MS);
   const [went, added] = await Promise.all([
@@ -92,13 +96,13 @@ async function sinceAway({ context, project, account, now }: ProjectRequest): Pr
   if (went.length === 0 && added === 0) return null;
   const named = (isDown: boolean) =>
     went.filter((one) => one.isDown === isDown).map(({ uuid, name }) => ({ id: uuid, name }));
-  return { sinceAt: since, broke: named(true), healed: named(false), added };
+  return { sinceAt: since, wentDown: named(true), recovered: named(false), createdCount: added };
 }
 
 /** More are not offered by a warning; all of them are on the page of channels. */
 const CHANNELS_OFFERED_MAX = 20;
 
-/** Which checks they are, as the page begins and as it asks later. */
+/** The checks that are down and have no enabled channel. */
 async function readSilent({ context: { database }, project }: ProjectRequest): Promise<SilentChecks> {
   const channels = await listChannels(database, project.id);
   const usable = usableChannels(channels, {
@@ -118,57 +122,43 @@ async function readSilent({ context: { database }, project }: ProjectRequest): P
   };
 }
 
-export const silentRoutes: readonly WebRoute[] = [
-  projectRoute({
-    name: "silent checks",
-    method: "GET",
-    path: "/web/api/projects/:project/silent",
-    access: "view",
-    answer: async (request) => ({ json: await readSilent(request) }),
-  }),
-];
-
 // How a check left the project, for a user who still has its page open: deleted or moved, when, by whom, and whether it can
 // be restored. The target project is not named, because the user may not have access to it.
 
 const REMOVALS = { "check.deleted": "deleted", "check.moved": "moved" } as const;
 
-/** How the check with a UUID has left the project. Refused with 404: it is still there, or nothing is known of it. */
+/** How a check left the project; throws "not found" if it is still there or nothing is known about it. */
 async function readRemoval(
-  { context, account, project, role, now }: ProjectRequest,
-  uuid: string,
-): Promise<GoneCheck> {
+  { context, project, role, now }: ProjectRequest,
+  { uuid, accountId }: { uuid: string; accountId: number | null },
+): Promise<RemovedCheck> {
   const { database: db } = context;
-  const shown = isUuid(uuid) ? await findShownCheck(db, uuid) : null;
-  if (!isUuid(uuid) || shown?.projectId === project.id) throw absent();
-  const binned = await findDeletedCheck(db, uuid);
-  const deletedAt = binned?.projectId === project.id ? await deletedAtOf(db, binned.id) : null;
-  // It was there a moment ago, so that the newest page of the record has it.
+  const shown = await findShownCheck(db, uuid);
+  if (shown?.projectId === project.id) throw notFound();
+  const deleted = await findDeletedCheck(db, uuid);
+  const deletedAt = deleted?.projectId === project.id ? await deletedAtOf(db, deleted.id) : null;
+  // It was there a moment ago, so the newest page of the audit log has it.
   const { entries } = await listAudit(db, { projectId: project.id });
   const entry = entries.find(({ what, before }) => what in REMOVALS && uuidIn(before) === uuid);
   const how = deletedAt === null ? removalOf(entry) : "deleted";
   const at = deletedAt ?? entry?.at;
-  if (how === null || at === undefined) throw absent();
+  if (how === null || at === undefined) throw notFound();
   const isKept = deletedAt !== null && deletedAt >= keptFrom("deletedCheck", now);
   return {
     how,
     at,
-    by: how === removalOf(entry) ? changedBy(entry, account.id) : null,
-    goneAt: isKept ? deletedAt + DAYS_KEPT.deletedCheck * DAY_MS : null,
+    by: how === removalOf(entry) ? changedBy(entry, accountId) : null,
+    expiresAt: isKept ? deletedAt + DAYS_KEPT.deletedCheck * DAY_MS : null,
     mayRestore: isKept && mayDo(role, "editChecks"),
   };
 }
 
-function removalOf(entry: AuditEntry | undefined): GoneCheck["how"] | null {
+function removalOf(entry: AuditEntry | undefined): RemovedCheck["how"] | null {
   return entry === undefined ? null : (REMOVALS[entry.what as keyof typeof REMOVALS] ?? null);
 }
 
 function uuidIn(side: object | null): unknown {
   return side !== null && "uuid" in side ? side.uuid : null;
-}
-
-function absent(): WebRefusal {
-  return new WebRefusal("not_found", "It doesn't exist, or you don't have access to it.");
 }
 
 // The checks page of a project and the project cards: a few statements for any number of checks.
@@ -183,8 +173,8 @@ const GAP_SHOWN_MS = 60 * MINUTE_MS;
 /** A gap that was shorter is a planned restart, and not worth a word once it is over. */
 const RESTART_MS_MAX = 30 * SECOND_MS;
 
-/** The page of a project's checks. */
-export async function checksBoot(request: ProjectRequest): Promise<ChecksBoot> {
+/** The overview of a project. `visitor` is the account whose visit is recorded; null: none is. */
+export async function readOverview(request: ProjectRequest, visitor: number | null): Promise<Overview> {
   const { context, project, role, now } = request;
   const { database } = context;
   // Before the rows: what is in this list is in them for certain.
@@ -199,7 +189,7 @@ export async function checksBoot(request: ProjectRequest): Promise<ChecksBoot> {
     tallyChecks(database, { projectIds: [project.id], now }),
     tallyTags(database, { projectId: project.id, now, limit: TAGS_MAX }),
     detailsOf(database, urgent.checks.slice(0, FIRST_DETAILS)),
-    sinceAway(request),
+    visitor === null ? null : sinceAway(request, visitor),
     readSilent(request),
   ]);
   const [tally] = await settled(database, tallies, now);
@@ -207,13 +197,13 @@ export async function checksBoot(request: ProjectRequest): Promise<ChecksBoot> {
     project: projectHead(project, role),
     counts: countsOf(tally),
     tags: tags.map(toTag).toSorted((one, other) => (one.name < other.name ? -1 : 1)),
-    rows: rowsOf(urgent.checks, now),
+    checks: rowsOf(urgent.checks, now),
     details,
     total: tally?.total ?? 0,
     cursor: String(urgent.cursor),
     flips,
     since,
-    receiving: recentMonitoringGap(context, now),
+    monitoringGap: recentMonitoringGap(context, now),
     silent,
   };
 }
@@ -222,10 +212,11 @@ function toTag({ tag, count, rank }: { tag: string; count: number; rank: number 
   return { name: tag, count, state: SHOWN_STATES[rank] ?? "paused" };
 }
 
-/** The projects of an account, each with how its checks are. */
-export async function projectCards({ context, account, now }: AccountRequest): Promise<ProjectCard[]> {
-  const { database } = context;
-  const projects = await listProjectsOfAccount(database, account.id);
+/** Projects with the number of their checks in each state. */
+export async function projectCards(
+  { database }: Pick<ApiContext, "database">,
+  { projects, now }: { projects: readonly (Project & { role: Role })[]; now: Instant },
+): Promise<ProjectCard[]> {
   const projectIds = projects.map(({ id }) => id);
   const [counted, flips] = await Promise.all([
     tallyChecks(database, { projectIds, now }),
@@ -281,7 +272,7 @@ function countsOf(tally: Tally | undefined): StateCounts {
 
 /** The newest monitoring gap that ended a short time ago and was longer than a restart takes. */
 export function recentMonitoringGap(
-  { visibility }: Pick<WebContext, "visibility">,
+  { visibility }: Pick<ApiContext, "visibility">,
   now: Instant,
 ): MonitoringGap | null {
   const shown = visibility().blind.flatMap(({ from, to }) => {
@@ -294,58 +285,40 @@ export function recentMonitoringGap(
 /** Deleted checks that are listed. */
 const DELETED_LISTED_MAX = 100;
 
-const projects = accountRoute({
-  name: "projects",
-  method: "GET",
-  path: "/web/api/projects",
-  access: "account",
-  answer: async (request) => {
-    const page: ProjectsBoot = {
-      cards: await projectCards(request),
-      receiving: recentMonitoringGap(request.context, request.now),
-    };
-    return { json: page };
+export const overviewHandlers: ApiHandlers<typeof overviewRoutes> = {
+  listProjects: async ({ context, account, keyProject, keyKind, now }) => {
+    const { database } = context;
+    if (account !== null) {
+      const projects = await listProjectsOfAccount(database, account.id);
+      return { json: projectList(context, await projectCards(context, { projects, now }), now) };
+    }
+    const project = keyProject === null ? null : await findProjectByUuid(database, keyProject.uuid);
+    if (project === null || keyKind === null) throw notFound();
+    const projects = [{ ...project, role: KEY_ROLES[keyKind] }];
+    const cards = await projectCards(context, { projects, now });
+    // The id of a check allows sending pings, which a read-only key must not.
+    const shown = keyKind === "readOnly" ? cards.map((card) => ({ ...card, lastFlip: null })) : cards;
+    return { json: projectList(context, shown, now) };
   },
-});
-
-const overview = projectRoute({
-  name: "checks page",
-  method: "GET",
-  path: "/web/api/projects/:project/overview",
-  access: "view",
-  answer: async (request) => ({ json: await checksBoot(request) }),
-});
-
-const rows = projectRoute({
-  name: "rows",
-  method: "GET",
-  path: "/web/api/projects/:project/checks",
-  access: "view",
-  query: RowsQuery,
-  answer: async ({ context, project, query, now }) => {
-    const { after = "0", limit = ROWS_PAGE_MAX } = query;
+  getOverview: async ({ context, project, role, account, sessionId, now }) => {
+    const visitor = sessionId === null ? null : (account?.id ?? null);
+    return { json: await readOverview({ context, project, role, now }, visitor) };
+  },
+  listChecks: async ({ context, project, query, now }) => {
+    const { cursor = "0", limit = ROWS_PAGE_MAX } = query;
     const found = await listLeanChecks(context.database, {
       projectId: project.id,
-      afterId: Number(after),
+      afterId: Number(cursor),
       limit,
     });
     const last = found.at(-1);
     const next = found.length < limit || last === undefined ? null : String(last.id);
-    const page: RowsPage = { rows: rowsOf(found, now), next };
-    return { json: page };
+    return { json: { checks: rowsOf(found, now), next } };
   },
-});
-
-const details = projectRoute({
-  name: "row details",
-  method: "GET",
-  path: "/web/api/projects/:project/rows",
-  access: "view",
-  query: DetailsQuery,
-  answer: async ({ context, project, query }) => {
+  listCheckDetails: async ({ context, project, query }) => {
     const uuids = [...new Set(query.ids.split(","))];
     if (uuids.length > DETAIL_ROWS_MAX || !uuids.every(isUuid)) {
-      throw new WebRefusal(
+      throw new AppError(
         "invalid",
         `ids must be at most ${DETAIL_ROWS_MAX} UUIDs, separated by commas.`,
         "ids",
@@ -353,37 +326,31 @@ const details = projectRoute({
     }
     const found = await findLeanChecks(context.database, uuids);
     const own = found.filter(({ projectId }) => projectId === project.id);
-    return { json: await detailsOf(context.database, own) };
+    return { json: { checks: await detailsOf(context.database, own) } };
   },
-});
-
-const deleted = projectRoute({
-  name: "deleted checks",
-  method: "GET",
-  path: "/web/api/projects/:project/deleted",
-  access: "view",
-  answer: async ({ context, project, now }) => {
+  listSilentChecks: async (request) => ({ json: await readSilent(request) }),
+  listDeletedChecks: async ({ context, project, now }) => {
     const found = await listDeletedChecks(context.database, {
       projectId: project.id,
       from: keptFrom("deletedCheck", now),
       limit: DELETED_LISTED_MAX,
     });
-    const listed: DeletedRow[] = found.map(({ uuid, name, deletedAt }) => ({
-      id: uuid,
-      name,
-      deletedAt,
-      goneAt: deletedAt + DAYS_KEPT.deletedCheck * DAY_MS,
-    }));
-    return { json: listed };
+    const checks = found.map(
+      ({ uuid, name, deletedAt }): DeletedCheck => ({
+        id: uuid,
+        name,
+        deletedAt,
+        expiresAt: deletedAt + DAYS_KEPT.deletedCheck * DAY_MS,
+      }),
+    );
+    return { json: { checks } };
   },
-});
+  getRemovedCheck: async (request) => {
+    const uuid = uuidParam(request.params.id);
+    return { json: await readRemoval(request, { uuid, accountId: request.actor.accountId }) };
+  },
+};
 
-const gone = projectRoute({
-  name: "check that has gone",
-  method: "GET",
-  path: "/web/api/projects/:project/gone/:gone",
-  access: "view",
-  answer: async (request) => ({ json: await readRemoval(request, request.params["gone"] ?? "") }),
-});
-
-export const listRoutes: readonly WebRoute[] = [projects, overview, rows, details, deleted, gone];
+function projectList(context: Reading, projects: ProjectCard[], now: Instant) {
+  return { projects, monitoringGap: recentMonitoringGap(context, now) };
+}

@@ -1,6 +1,6 @@
 // What the watchers of a project are told: each change once, the newest version, in portions, and what has gone.
 import { describe, expect, test } from "vitest";
-import type { RowsEvent } from "../../contract/api/live.ts";
+import type { ChecksEvent } from "../../contract/api/live.ts";
 import { NEW_STATE } from "../../core/state.ts";
 import type { LeanCheck } from "../../store/check-lists.ts";
 import { ProjectFeed } from "./live-hub.ts";
@@ -34,10 +34,10 @@ function check(uuid: string, change: number, status: "up" | "down" = "up"): Lean
   };
 }
 
-function nextRows(feed: ProjectFeed): (RowsEvent & { ids: string[] }) | null {
+function nextRows(feed: ProjectFeed): (ChecksEvent & { ids: string[] }) | null {
   const message = feed.next(5, NOW);
-  if (message?.name !== "rows") return null;
-  return { ...message.data, ids: message.data.rows.map(({ id }) => id) };
+  if (message?.name !== "checks") return null;
+  return { ...message.data, ids: message.data.checks.map(({ id }) => id) };
 }
 
 describe("a feed", () => {
@@ -70,7 +70,7 @@ describe("a feed", () => {
     expect(feed.isDrained).toBe(false);
     const second = nextRows(feed);
     expect(second?.ids).toHaveLength(501);
-    expect(second?.rows.find(({ id }) => id === "c1400")?.change).toBe(3);
+    expect(second?.checks.find(({ id }) => id === "c1400")?.change).toBe(3);
     expect(feed.isDrained).toBe(true);
   });
 

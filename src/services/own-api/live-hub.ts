@@ -1,7 +1,8 @@
-// Live updates of projects: the changes since a cursor, the connected browsers, and the loop that serves them.
+// Live updates of projects: the changes since a cursor, the connected clients, and the loop that serves them.
 import type { ServerResponse } from "node:http";
-import type { MonitoringGap } from "../../contract/api/boot.ts";
-import { type ChangesPage, HERE_EVENT, type LiveMessage } from "../../contract/api/live.ts";
+import type { ChangesPage, LiveMessage } from "../../contract/api/live.ts";
+import { HEARTBEAT_EVENT } from "../../contract/api/live-events.ts";
+import type { MonitoringGap } from "../../contract/api/overview.ts";
 import type { Instant } from "../../core/instant.ts";
 import { SAFETY_HEADERS } from "../../lib/http/response.ts";
 import {
@@ -27,7 +28,7 @@ export const FLIPS_SENT_MAX = 50;
 
 /** What to tell about a flip. */
 function flipMessage({ id, uuid, name, from, to, at, reason }: NamedFlip): LiveMessage {
-  return { name: "flip", data: { id, check: uuid, name, from, to, at, reason } };
+  return { name: "flip", data: { id, checkId: uuid, checkName: name, from, to, at, reason } };
 }
 
 /** How many checks are down; undefined: none. */
@@ -43,7 +44,10 @@ export async function changesSince(
   // Read before the changes: what comes in between is sent twice, and never missed.
   const head = await readSnapshot(db);
   const cursor = String(head.xmin);
-  const reload = (why: string): ChangesPage => ({ events: [{ name: "reload", data: { why } }], cursor });
+  const reload = (reason: string): ChangesPage => ({
+    events: [{ name: "reload", data: { reason } }],
+    cursor,
+  });
   if (since > head.xmax) return reload("The database has changed.");
   const projectIds = [projectId];
   const [changed, flips, counts, down] = await Promise.all([
@@ -54,33 +58,39 @@ export async function changesSince(
   ]);
   if (changed.length > RESUMED_CHANGES_MAX) return reload("Too many changes since the last update.");
   const rows: LiveMessage = {
-    name: "rows",
-    data: { rows: rowsOf(changed, now), removed: [], total: counts.get(projectId) ?? 0 },
+    name: "checks",
+    data: { checks: rowsOf(changed, now), removed: [], total: counts.get(projectId) ?? 0 },
   };
   const flipEvents = flips.slice(-FLIPS_SENT_MAX).map(flipMessage);
   return { events: [rows, ...flipEvents, downMessage(down.get(projectId))], cursor };
 }
 
-/** A proxy closes connections on which nothing is heard for a minute or so; a browser gives them up after 45 s. */
-const HERE_EVERY_MS = 5_000;
-/** An event and no comment: scripts do not hear comments. Without data it would be none. */
-const HERE = `event: ${HERE_EVENT}\ndata: {}\n\n`;
+/** Proxies close connections without traffic after about a minute. */
+const HEARTBEAT_EVERY_MS = 5_000;
+/** An event, because scripts do not receive comments. Without data, browsers would ignore it. */
+const HEARTBEAT = `event: ${HEARTBEAT_EVENT}\ndata: {}\n\n`;
 /** A client with more unread bytes is considered gone. */
 const UNREAD_BYTES_MAX = 4 * 1024 * 1024;
-/** How long a browser waits before it comes back. */
+/** How long a client waits before it reconnects. */
 const RETRY_MS = 2_000;
 
 const HEADERS = {
   "Content-Type": "text/event-stream; charset=utf-8",
   "Cache-Control": "no-store, no-transform",
-  // nginx would collect what is meant to be seen at once.
+  // Otherwise nginx buffers the events.
   "X-Accel-Buffering": "no",
 };
 
-export type Watcher = {
+/** Who watches a project. */
+type Viewer = {
   projectId: number;
-  accountId: number;
-  sessionId: number;
+  /** The account or API key that streams are counted for. */
+  owner: string;
+  /** Null for API keys and tokens. */
+  sessionId: number | null;
+};
+
+export type Watcher = Viewer & {
   /** Finished text of events. What is sent before `begin` waits for it. */
   send(text: string): void;
   /** Sends this first, and then what has come meanwhile. */
@@ -89,17 +99,14 @@ export type Watcher = {
   end(): void;
 };
 
-export type WatcherOptions = {
-  projectId: number;
-  accountId: number;
-  sessionId: number;
+export type WatcherOptions = Viewer & {
   /** The other side has gone, or was given up. Called once. */
   onClose: () => void;
 };
 
 /** Opens the stream on an answer that has not begun. */
 export function openWatcher(response: ServerResponse, options: WatcherOptions): Watcher {
-  const { projectId, accountId, sessionId, onClose } = options;
+  const { projectId, owner, sessionId, onClose } = options;
   let waiting: string[] | null = [];
   response.writeHead(200, { ...HEADERS, ...SAFETY_HEADERS });
   const write = (text: string) => {
@@ -108,7 +115,7 @@ export function openWatcher(response: ServerResponse, options: WatcherOptions): 
     if (response.writableLength > UNREAD_BYTES_MAX) response.destroy();
   };
   write(`retry: ${RETRY_MS}\n\n`);
-  const timer = setInterval(() => write(HERE), HERE_EVERY_MS).unref();
+  const timer = setInterval(() => write(HEARTBEAT), HEARTBEAT_EVERY_MS).unref();
   response.on("close", () => {
     clearInterval(timer);
     socket?.off("end", gone);
@@ -124,7 +131,7 @@ export function openWatcher(response: ServerResponse, options: WatcherOptions): 
   response.on("error", () => response.destroy());
   return {
     projectId,
-    accountId,
+    owner,
     sessionId,
     send: (text) => {
       if (waiting === null) write(text);
@@ -196,7 +203,7 @@ export class ProjectFeed {
     }
     const removed = [...this.#removed];
     this.#removed.clear();
-    return { name: "rows", data: { rows: rowsOf(portion, now), removed, total } };
+    return { name: "checks", data: { checks: rowsOf(portion, now), removed, total } };
   }
 
   /** Whether everything that was taken has been sent. */
@@ -217,9 +224,9 @@ function urgency({ state }: LeanCheck): number {
 // Once a second the changes of all watched projects are read with one cursor, in a few statements for any number of
 // watchers. NOTIFY is not used: it would take a lock for the whole database at the commit of every ping.
 
-/** Streams that a process holds, and those of one account: a few browsers with a few windows. */
+/** Streams of a process, and those of one account or API key. */
 const STREAMS_MAX = 2_000;
-export const STREAMS_PER_ACCOUNT_MAX = 20;
+export const STREAMS_PER_OWNER_MAX = 20;
 /** With more changes in a second than these, the pages have to be fetched anew. */
 const CHANGES_MAX = 20_000;
 /** After so many failed reads in a row, streams are ended: a page without updates would otherwise look live. */
@@ -244,7 +251,7 @@ type Look = {
 export type HubOptions = {
   database: Db;
   now: () => Instant;
-  receiving: (now: Instant) => MonitoringGap | null;
+  monitoringGap: (now: Instant) => MonitoringGap | null;
 };
 
 export class LiveHub {
@@ -253,7 +260,7 @@ export class LiveHub {
   readonly #sentFlips = new Set<number>();
   /** Up to where changes were read; null without watchers. */
   #cursor: number | null = null;
-  #receiving: string | null = null;
+  #monitoringGap: string | null = null;
   #failedLooks = 0;
   #isClosed = false;
 
@@ -262,12 +269,12 @@ export class LiveHub {
   }
 
   /** Null if another watcher is allowed, otherwise the error text. */
-  refusalFor(accountId: number): string | null {
+  refusalFor(owner: string): string | null {
     const all = this.#watchers();
     if (this.#isClosed) return "The server is shutting down.";
-    if (all.length >= STREAMS_MAX) return "Too many open pages on this server.";
-    const own = all.filter((watcher) => watcher.accountId === accountId).length;
-    return own >= STREAMS_PER_ACCOUNT_MAX ? "Too many open pages for your account." : null;
+    if (all.length >= STREAMS_MAX) return "Too many open streams on this server.";
+    const own = all.filter((watcher) => watcher.owner === owner).length;
+    return own >= STREAMS_PER_OWNER_MAX ? "Too many open streams or pages for your account or API key." : null;
   }
 
   /** Lets somebody watch who has read, or will read, everything before a cursor by itself. */
@@ -334,15 +341,15 @@ export class LiveHub {
     // After the last query: when one of them fails, everything is read again by the next turn, and sent once.
     this.#cursor = head.xmin;
     for (const { id } of fresh) this.#remember(id);
-    const receivingEvents = this.#receivingEvents(now());
+    const gapEvents = this.#gapEvents(now());
     for (const [projectId, watched] of this.#watched) {
       const rowsEvent = watched.feed.next(counts.get(projectId) ?? 0, now());
       const messages: LiveMessage[] = [
-        ...(isTooMuch ? [{ name: "reload", data: { why: "Too many changes at once." } } as const] : []),
+        ...(isTooMuch ? [{ name: "reload", data: { reason: "Too many changes at once." } } as const] : []),
         ...(rowsEvent === null ? [] : [rowsEvent]),
         ...fresh.filter((flip) => flip.projectId === projectId).map(flipMessage),
         ...(down.has(projectId) ? [downMessage(down.get(projectId))] : []),
-        ...receivingEvents,
+        ...gapEvents,
       ];
       if (watched.feed.isDrained) watched.cursor = head.xmin;
       watched.feed.forgetBefore(head.xmin);
@@ -352,9 +359,12 @@ export class LiveHub {
     }
   }
 
-  /** Ends the streams of users who were signed out or are no longer members, before anything else is sent to them. */
+  /** Ends the streams of sessions that were signed out or are no longer members, before anything else is sent to them. */
   async #endRevoked(): Promise<void> {
-    const watchers = this.#watchers();
+    const watchers = this.#watchers().flatMap(({ sessionId, projectId, end }) =>
+      sessionId === null ? [] : [{ sessionId, projectId, end }],
+    );
+    if (watchers.length === 0) return;
     const still = await listLiveViewers(this.#options.database, watchers);
     const allowed = new Set(still.map(({ sessionId, projectId }) => `${sessionId}/${projectId}`));
     for (const watcher of watchers) {
@@ -393,12 +403,12 @@ export class LiveHub {
     for (const check of found) this.#watched.get(check.projectId)?.feed.take([check]);
   }
 
-  #receivingEvents(now: Instant): LiveMessage[] {
-    const receiving = this.#options.receiving(now);
-    const serialized = JSON.stringify(receiving);
-    const isChanged = this.#receiving !== null && this.#receiving !== serialized;
-    this.#receiving = serialized;
-    return isChanged ? [{ name: "receiving", data: { receiving } }] : [];
+  #gapEvents(now: Instant): LiveMessage[] {
+    const monitoringGap = this.#options.monitoringGap(now);
+    const serialized = JSON.stringify(monitoringGap);
+    const isChanged = this.#monitoringGap !== null && this.#monitoringGap !== serialized;
+    this.#monitoringGap = serialized;
+    return isChanged ? [{ name: "monitoringGap", data: { monitoringGap } }] : [];
   }
 
   #remember(flipId: number): void {

@@ -2,7 +2,7 @@
 import { EventEmitter } from "node:events";
 import type { ServerResponse } from "node:http";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { LiveHub, openWatcher, STREAMS_PER_ACCOUNT_MAX } from "./live-hub.ts";
+import { LiveHub, openWatcher, STREAMS_PER_OWNER_MAX } from "./live-hub.ts";
 
 /** As much of an answer as a stream needs: what was written, and how much of it waits to be read. */
 class FakeResponse extends EventEmitter {
@@ -29,13 +29,13 @@ class FakeResponse extends EventEmitter {
   }
 }
 
-function open(accountId = 1, { isHalfClosed = false } = {}) {
+function open(owner = "account 1", { isHalfClosed = false } = {}) {
   const response = new FakeResponse();
   response.socket.readableEnded = isHalfClosed;
   const onClose = vi.fn<() => void>();
   const watcher = openWatcher(response as unknown as ServerResponse, {
     projectId: 1,
-    accountId,
+    owner,
     sessionId: 1,
     onClose,
   });
@@ -51,7 +51,7 @@ afterEach(() => {
 
 describe("a watcher", () => {
   test("that closed its half before the stream began is given up once the stream is known", () => {
-    const { response, onClose } = open(1, { isHalfClosed: true });
+    const { response, onClose } = open("account 1", { isHalfClosed: true });
     expect(onClose).not.toHaveBeenCalled();
     vi.advanceTimersByTime(1);
     expect([response.destroyed, onClose.mock.calls.length]).toEqual([true, 1]);
@@ -94,18 +94,18 @@ describe("the hub", () => {
     new LiveHub({
       database: { query: () => Promise.reject(new Error("nobody watches: nothing is to be asked")) },
       now: () => 0,
-      receiving: () => null,
+      monitoringGap: () => null,
     });
 
   test("asks the database nothing while nobody watches", async () => {
     await expect(hub().tick()).resolves.toBeUndefined();
   });
 
-  test("lets an account watch so often, and others as well", () => {
+  test("limits the streams of each account and API key", () => {
     const crowded = hub();
-    for (let n = 0; n < STREAMS_PER_ACCOUNT_MAX; n++) crowded.add(open(7).watcher, 1);
-    expect(crowded.refusalFor(7)).toMatch(/Too many open pages for your account/);
-    expect(crowded.refusalFor(8)).toBeNull();
+    for (let n = 0; n < STREAMS_PER_OWNER_MAX; n++) crowded.add(open("key 7").watcher, 1);
+    expect(crowded.refusalFor("key 7")).toMatch(/Too many open streams/);
+    expect(crowded.refusalFor("account 7")).toBeNull();
   });
 
   test("lets everybody go while the database is away, and takes them again", async () => {
@@ -118,7 +118,7 @@ describe("the hub", () => {
     expect(response.writableEnded).toBe(true);
     away.remove(watcher);
     await expect(away.tick(), "nobody is left to be told").resolves.toBeUndefined();
-    expect(away.refusalFor(1)).toBeNull();
+    expect(away.refusalFor("account 1")).toBeNull();
   });
 
   test("ends all streams when it is closed, and takes no more", () => {
@@ -128,7 +128,7 @@ describe("the hub", () => {
     expect(closing.size).toBe(1);
     closing.close();
     expect(response.writableEnded).toBe(true);
-    expect(closing.refusalFor(1)).toMatch(/shutting down/);
+    expect(closing.refusalFor("account 1")).toMatch(/shutting down/);
     closing.remove(watcher);
     expect(closing.size).toBe(0);
   });

@@ -1,89 +1,78 @@
-// The event stream of a project, and the same by polling for clients that cannot hold a stream.
-import { LiveQuery } from "../../contract/api/checks.ts";
+// Handlers of a project's changes: as a stream, and by polling for clients that cannot hold a connection open.
+import type { liveRoutes } from "../../contract/api/live.ts";
+import { AppError } from "../../core/errors.ts";
 import { MINUTE_MS } from "../../core/instant.ts";
 import { noteVisit } from "../../operations/sessions.ts";
 import { readSnapshot } from "../../store/check-lists.ts";
-import { findProjectEntry } from "../../store/projects.ts";
 import { changesSince, eventText, openWatcher, type Watcher } from "./live-hub.ts";
-import { type ProjectRequest, projectRoute, WebRefusal, type WebRoute } from "../web/route.ts";
+import type { ApiHandlers, ApiRequest } from "./route.ts";
 
-/** So often it is asked whether the session has grown too old; whether it was ended, every look of the hub asks. */
+/** How often a stream is checked for access. Sessions that ended are also found by every read of the hub. */
 const ALLOWED_EVERY_MS = MINUTE_MS;
 
-const changes = projectRoute({
-  name: "changes",
-  method: "GET",
-  path: "/web/api/projects/:project/changes",
-  access: "view",
-  query: LiveQuery,
-  answer: async ({ context, project, query, now }) => {
-    const { after } = query;
-    const since = after === undefined ? (await readSnapshot(context.database)).xmin : Number(after);
+type StreamRequest = ApiRequest<(typeof liveRoutes)["streamChanges"]>;
+
+export const liveHandlers: ApiHandlers<typeof liveRoutes> = {
+  listChanges: async ({ context, project, query, now }) => {
+    const { cursor } = query;
+    const since = cursor === undefined ? (await readSnapshot(context.database)).xmin : Number(cursor);
     return { json: await changesSince(context.database, { projectId: project.id, since, now }) };
   },
-});
-
-const live = projectRoute({
-  name: "live",
-  method: "GET",
-  path: "/web/api/projects/:project/live",
-  access: "view",
-  query: LiveQuery,
-  answer: async (request) => {
-    const { context, account, session, project, query, headers } = request;
-    const refusal = context.live.refusalFor(account.id);
-    if (refusal !== null) throw new WebRefusal("rate_limited", refusal);
-    // Read before joining, so that the first look of the hub begins no later than this.
+  streamChanges: async (request) => {
+    const { context, sessionId, project, query, headers } = request;
+    const owner = ownerOf(request);
+    const refusal = context.live.refusalFor(owner);
+    if (refusal !== null) throw new AppError("rate_limited", refusal);
+    // Read before joining, so that the first read of the hub begins no later than this.
     const { xmin } = await readSnapshot(context.database);
     const resumed = headers["last-event-id"];
-    const after = typeof resumed === "string" && /^\d{1,15}$/.test(resumed) ? resumed : query.after;
+    const cursor = typeof resumed === "string" && /^\d{1,15}$/.test(resumed) ? resumed : query.cursor;
     return {
       stream: (response) => {
-        // Asked once more, now that nothing lies between the question and joining: many may have come at once.
-        if (context.live.refusalFor(account.id) !== null) {
+        // Checked again without a wait in between: many requests may have come at once.
+        if (context.live.refusalFor(owner) !== null) {
           response.end();
           return;
         }
         const closed: { end: () => void } = { end: () => {} };
-        const who = { projectId: project.id, accountId: account.id, sessionId: session.id };
-        const watcher = openWatcher(response, { ...who, onClose: () => closed.end() });
+        const viewer = { projectId: project.id, owner, sessionId };
+        const watcher = openWatcher(response, { ...viewer, onClose: () => closed.end() });
         context.live.add(watcher, xmin);
-        closed.end = watching(request, watcher);
-        void resume(request, watcher, after);
+        closed.end = watchAccess(request, watcher);
+        void resume(request, watcher, cursor);
       },
     };
   },
-});
+};
 
-/** Asks now and then whether the stream may go on; returns what is to be done when it is closed. */
-function watching(request: ProjectRequest, watcher: Watcher): () => void {
-  const { context, account, project } = request;
-  const { database, live: hub } = context;
+/** Whose streams are counted together. */
+function ownerOf({ actor }: StreamRequest): string {
+  return actor.accountId === null ? `key ${actor.keyId}` : `account ${actor.accountId}`;
+}
+
+/** Ends the stream when access ends; returns what is to be done when it is closed. */
+function watchAccess(request: StreamRequest, watcher: Watcher): () => void {
+  const { context, account, sessionId, project } = request;
   const timer = setInterval(() => {
-    const mayGoOn = async () => {
-      const found = await context.resolveSession({ ...request, now: context.now() });
-      if (found.session?.account.id !== account.id) return false;
-      return (await findProjectEntry(database, { accountId: account.id, projectId: project.id })) !== null;
-    };
-    // While the database is unavailable access cannot be checked, and nothing is sent either.
-    mayGoOn().then(
+    request.isStillAllowed().then(
       (isAllowed) => (isAllowed ? undefined : watcher.end()),
-      () => {},
+      (error: unknown) => context.log.warn({ err: error }, "could not check access to live stream"),
     );
   }, ALLOWED_EVERY_MS).unref();
   return () => {
     clearInterval(timer);
-    hub.remove(watcher);
+    context.live.remove(watcher);
+    if (account === null || sessionId === null) return;
     const visit = { projectId: project.id, accountId: account.id, at: context.now() };
-    noteVisit(database, visit).catch((error: unknown) =>
+    noteVisit(context.database, visit).catch((error: unknown) =>
       context.log.warn({ err: error }, "could not record visit"),
     );
   };
 }
 
-/** Sends what has happened since the cursor; newer changes wait, and may be sent twice. */
+/** Sends what has happened since the cursor. Newer changes wait, and may be sent twice. */
 async function resume(
-  { context, project, now }: ProjectRequest,
+  { context, project, now }: StreamRequest,
   watcher: Watcher,
   after: string | undefined,
 ): Promise<void> {
@@ -100,5 +89,3 @@ async function resume(
     watcher.end();
   }
 }
-
-export const liveRoutes: readonly WebRoute[] = [changes, live];

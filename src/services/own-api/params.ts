@@ -23,6 +23,11 @@ export function numberParam(text: string): number {
   return Number(text);
 }
 
+/** "not paused" as "Not paused."; a sentence stays as it is. */
+export function sentenceOf(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}
+
 /** Who made the change of an audit log entry, as seen by an account (null: an API key). */
 export function changedBy(entry: AuditEntry | undefined, accountId: number | null): ChangedBy {
   if (entry === undefined) return null;

@@ -30,6 +30,7 @@ import type { Person } from "../../store/sessions.ts";
 import { TooManyRequestsError } from "../api/auth.ts";
 import { withTimeout } from "../api/exchange.ts";
 import { parseBody, readRequestBody } from "../api/respond.ts";
+import { sentenceOf } from "./params.ts";
 import type { Actor, ApiAnswer, ApiContext, ApiHandler, ApiProblem, ApiRequest } from "./route.ts";
 
 /** A route with its operation id and handler. */
@@ -129,13 +130,14 @@ async function handle(deps: RespondDeps, request: Identified): Promise<ApiAnswer
       : validated(
           validateBody(definition.body, parseBody(await readRequestBody(raw, { budget, onEndless }))),
         );
-  const { caller, actor, account, sessionId } = identity;
+  const { caller, actor, account, sessionId, keyProject } = identity;
   const handled = {
     context,
     actor,
     account,
     sessionId,
     keyKind: caller.kind === "key" ? caller.key : null,
+    keyProject,
     ...named,
     params,
     query: definition.query === undefined ? {} : validated(validateQuery(definition.query, query)),
@@ -305,11 +307,6 @@ export function problemAnswer(problem: Problem): ApiAnswer {
     content: JSON.stringify(problem),
     type: PROBLEM_TYPE,
   };
-}
-
-/** "not paused" as "Not paused."; a sentence stays as it is. */
-function sentenceOf(text: string): string {
-  return /[.!?]$/.test(text) ? text : `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
 export const NOT_FOUND = problemAnswer(problemOf("not_found", "No such endpoint."));

@@ -90,6 +90,8 @@ export type ApiRequest<D extends RouteDefinition = RouteDefinition> = {
   role: If<IsProject<D>, Role>;
   /** The kind of the API key, if the request has one. */
   keyKind: "readOnly" | "readWrite" | null;
+  /** The project of the API key, if the request has one. */
+  keyProject: { id: number; uuid: string } | null;
   check: If<Names<D, "check">, CheckRecord>;
   channel: If<Names<D, "channel">, Channel>;
   params: Readonly<Record<ParamsOf<D["path"]>, string>>;

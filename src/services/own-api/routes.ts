@@ -4,6 +4,11 @@ import { accountHandlers } from "./account.ts";
 import { adminHandlers } from "./admin.ts";
 import { channelHandlers } from "./channels.ts";
 import { checkPageHandlers, historyHandlers } from "./check.ts";
+import { badgeHandlers } from "./badges.ts";
+import { checkHandlers } from "./check-changes.ts";
+import { overviewHandlers } from "./checks.ts";
+import { crontabHandlers } from "./crontab.ts";
+import { liveHandlers } from "./live.ts";
 import { projectHandlers } from "./projects.ts";
 import type { ApiRoute } from "./respond.ts";
 import type { ApiHandler, ApiHandlers } from "./route.ts";
@@ -14,6 +19,11 @@ const HANDLERS: ApiHandlers<ApiRoutes> = {
   ...checkPageHandlers,
   ...historyHandlers,
   ...channelHandlers,
+  ...overviewHandlers,
+  ...checkHandlers,
+  ...crontabHandlers,
+  ...badgeHandlers,
+  ...liveHandlers,
   ...accountHandlers,
   ...tokenHandlers,
   ...adminHandlers,

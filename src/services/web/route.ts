@@ -21,7 +21,6 @@ import type { Database } from "../../store/db.ts";
 import type { Project } from "../../store/projects.ts";
 import type { Person } from "../../store/sessions.ts";
 import type { Assets } from "./assets.ts";
-import type { LiveHub } from "../own-api/live-hub.ts";
 import type { OidcClient } from "./oidc.ts";
 
 export type SignInContext = {
@@ -80,8 +79,6 @@ export type WebContext = {
   resolveSession(of: RequestSource): Promise<{ session: Session | null; setCookies: readonly string[] }>;
   /** What signing in works with. */
   signIn: SignInContext;
-  /** The live updates of this process. */
-  live: LiveHub;
   /** The database's clock, or close to it. */
   now: () => Instant;
   /** The files of the browser's part. */

@@ -1,18 +1,9 @@
 // All routes of the dashboard. The permission matrix is generated from this table and tested against it.
 import { accountRoutes } from "./account.ts";
-import { badgeRoutes } from "../own-api/badges.ts";
-import { bulkRoutes, changeRoutes, scheduleRoutes } from "../own-api/check-changes.ts";
 import { readCheckPage } from "../own-api/check.ts";
-import {
-  checksBoot,
-  listRoutes,
-  projectCards,
-  recentMonitoringGap,
-  silentRoutes,
-} from "../own-api/checks.ts";
-import { crontabRoutes } from "../own-api/crontab.ts";
-import { liveRoutes } from "../own-api/live.ts";
-import { type PageData, pageRoutes, projectHead, shellRoutes } from "./pages.ts";
+import { projectCards, projectHead, readOverview, recentMonitoringGap } from "../own-api/checks.ts";
+import { listProjectsOfAccount } from "../../store/projects.ts";
+import { type PageData, pageRoutes, shellRoutes } from "./pages.ts";
 import type { AccountRequest, CheckRequest, ProjectRequest, WebRequest, WebRoute } from "./route.ts";
 import { setUpRoutes } from "./setup.ts";
 import { signInRoutes } from "./sign-in.ts";
@@ -27,12 +18,19 @@ const checkPage = async (webRequest: WebRequest) => {
 
 /** The data that comes with each page that needs some at once. */
 const PAGE_DATA: PageData = {
-  projects: async (request) => ({
-    kind: "projects",
-    cards: await projectCards(request as AccountRequest),
-    receiving: recentMonitoringGap(request.context, request.now),
-  }),
-  checks: async (request) => ({ kind: "checks", ...(await checksBoot(request as ProjectRequest)) }),
+  projects: async (request) => {
+    const { context, account, now } = request as AccountRequest;
+    const projects = await listProjectsOfAccount(context.database, account.id);
+    return {
+      kind: "projects",
+      projects: await projectCards(context, { projects, now }),
+      monitoringGap: recentMonitoringGap(context, now),
+    };
+  },
+  checks: async (request) => {
+    const { account, ...about } = request as ProjectRequest;
+    return { kind: "checks", ...(await readOverview(about, account.id)) };
+  },
   check: checkPage,
   run: checkPage,
 };
@@ -40,14 +38,6 @@ const PAGE_DATA: PageData = {
 export const WEB_ROUTES: readonly WebRoute[] = [
   ...pageRoutes(PAGE_DATA),
   ...shellRoutes,
-  ...listRoutes,
-  ...changeRoutes,
-  ...bulkRoutes,
-  ...scheduleRoutes,
-  ...crontabRoutes,
-  ...silentRoutes,
-  ...badgeRoutes,
-  ...liveRoutes,
   ...setUpRoutes,
   ...signInRoutes,
   ...accountRoutes,
