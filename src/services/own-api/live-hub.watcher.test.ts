@@ -69,12 +69,12 @@ describe("a watcher", () => {
   test("hears something every five seconds, until it is gone", () => {
     const { response, onClose } = open();
     vi.advanceTimersByTime(31_000);
-    expect(response.text.match(/^event: here\ndata: .+\n\n/gm)).toHaveLength(6);
+    expect(response.text.match(/^event: heartbeat\ndata: .+\n\n/gm)).toHaveLength(6);
     response.socket.emit("end");
     expect(response.destroyed).toBe(true);
     expect(onClose).toHaveBeenCalledOnce();
     vi.advanceTimersByTime(31_000);
-    expect(response.text.match(/^event: here\ndata: .+\n\n/gm)).toHaveLength(6);
+    expect(response.text.match(/^event: heartbeat\ndata: .+\n\n/gm)).toHaveLength(6);
   });
 
   test("is given up when it does not read any more", () => {
