@@ -92,7 +92,7 @@ export function get<T>(path: string, query: Query = {}, signal?: AbortSignal): P
   return ask<T>("GET", path + queryText(query), undefined, signal);
 }
 
-/** Sends a change. `path` is relative to /web/api. */
+/** Sends a change. `path` is relative to /web. */
 export function send<T = null>(method: Exclude<Method, "GET">, path: string, body?: unknown): Promise<T> {
   return ask<T>(method, path, body);
 }

@@ -36,6 +36,12 @@ const path = (rest = "") => `${PROJECTS}/${cast.owner.project.uuid}${rest}`;
 const settingsOf = async (as: Account): Promise<ProjectSettings> =>
   (await cast.browse(path(), { as })).json as ProjectSettings;
 
+/** Makes a check in the owner's project and returns its UUID. */
+async function makeCheck(body: object): Promise<string> {
+  const made = await cast.ask("/api/v3/checks/", { method: "POST", key: cast.owner.rw, body });
+  return (made.json as { ping_url: string }).ping_url.split("/").at(-1) ?? "";
+}
+
 async function mailedPath(address: string): Promise<string> {
   for (let tries = 0; tries < 800; tries++) {
     const found = smtp.received.find((mail) => mail.to.includes(address));
@@ -261,14 +267,12 @@ describe("Members", () => {
     expect(seen).toMatchObject({ keys: [], pingKey: null, invitations: [], role: "readOnly" });
     expect(Object.values(seen.may).filter(Boolean)).toHaveLength(1);
     expect((await settingsOf(cast.owner.account)).keys.length).toBeGreaterThan(1);
-    const checks = `/web/api/projects/${cast.owner.project.uuid}/checks`;
-    const made = await cast.browse(checks, { method: "POST", body: { name: "Key", slug: "key" } });
-    const check = `/web/api/checks/${(made.json as { id: string }).id}`;
+    const check = `/api/overdue/v1/checks/${await makeCheck({ name: "Key", slug: "key" })}`;
     const { pingKey } = await settingsOf(cast.owner.account);
     expect((await cast.browse(check)).text).toContain(`${pingKey}/key`);
     expect((await cast.browse(check, { as: cast.mate.account })).text).not.toContain(pingKey);
     await fetch(`${cast.site}/ping/${pingKey}/no-such-check`);
-    const waiting = (as: Account) => cast.browse(`${check}/waiting`, { as });
+    const waiting = (as: Account) => cast.browse(`${check}/setup`, { as });
     expect((await waiting(cast.owner.account)).text).toContain(pingKey);
     expect((await waiting(cast.mate.account)).text).not.toContain(pingKey);
   });
@@ -289,8 +293,7 @@ describe("A project", () => {
     await ask({ account: mate.account.uuid });
     expect((await settingsOf(mate.account)).transfer).toMatchObject({ isMine: true });
     await cast.db.pool.query("update accounts set check_limit = 0 where id = $1", [mate.account.id]);
-    const checks = `/web/api/projects/${cast.owner.project.uuid}/checks`;
-    await cast.browse(checks, { method: "POST", body: { name: "one" } });
+    await makeCheck({ name: "one" });
     expect((await act("accept", mate.account)).status).toBe(403);
     await cast.db.pool.query("update accounts set check_limit = null where id = $1", [mate.account.id]);
     await cast.db.pool.query(

@@ -135,7 +135,7 @@ test("who renames a project second is told, and may reload or overwrite", async 
   await button(part, "Save").click();
   await button(part, "Overwrite").click();
   await expectSeen(notice(page, "Project renamed."));
-  expect((await ask<ProjectSettings>("GET", `/projects/${project}/settings`)).name).toBe("mine again");
+  expect((await ask<ProjectSettings>("GET", `/projects/${project}`)).name).toBe("mine again");
   await context.close();
 });
 
