@@ -95,7 +95,7 @@ describe("making", () => {
   });
 
   test.each([
-    [{}, "kind is missing"],
+    [{}, "The type is missing"],
     [{ kind: "slak", config: {} }, 'Unknown channel kind "slak". Did you mean slack?'],
     [{ kind: 7 }, "The type must be text"],
     [{ ...SLACK, colour: 1 }, "colour is not allowed"],
