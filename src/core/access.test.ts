@@ -204,7 +204,7 @@ describe("callers of the Overdue API", () => {
   const REAUTH = rule({ access: "removeProject", isRead: false, needsReauth: true });
   const REAUTH_READ = rule({ access: "account", needsReauth: true });
   const ADMIN = rule({ access: "admin" });
-  const OPEN = rule({ access: "anyone" });
+  const ANYONE = rule({ access: "anyone" });
   const token = (scope: (typeof TOKEN_SCOPES)[number], isAdmin = false): ApiCaller => ({
     kind: "token",
     scope,
@@ -248,7 +248,7 @@ describe("callers of the Overdue API", () => {
 
   test("open routes take anyone, all others refuse callers without valid credentials", () => {
     for (const why of ["missing", "malformed", "unknown", "twice"] as const) {
-      expect(decideApiCaller(OPEN, { kind: "none", why })).toEqual({ allowed: true });
+      expect(decideApiCaller(ANYONE, { kind: "none", why })).toEqual({ allowed: true });
       expect(decideApiCaller(READ, { kind: "none", why })).toMatchObject({ code: "unauthenticated" });
     }
   });

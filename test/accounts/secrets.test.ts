@@ -91,6 +91,9 @@ test("no secret is in any answer or in the log", { timeout: 120_000 }, async () 
   const { key } = (await set("POST", `${project}/keys`, { kind: "readWrite", name: "CI" })).json as {
     key: string;
   };
+  const created = await set("POST", "/web/account/tokens", { name: "CI", scope: "write", expiresInDays: 30 });
+  const { token } = created.json as { token: string };
+  await cast.ask("/api/overdue/v1/account/tokens", { headers: { Authorization: `Bearer ${token}` } });
   const browser = openBrowser(() => cast.site);
   await browser.post("/accounts/login/link/", { email: mate.account.email });
   await browser.post("/accounts/login/password/", { email: owner.account.email, password: PASSWORD });
@@ -107,6 +110,8 @@ test("no secret is in any answer or in the log", { timeout: 120_000 }, async () 
     "a wrong one of mine",
     secret,
     key,
+    token,
+    token.slice("ovd_".length),
     ...codes,
     ...tokens,
     ...sessions,

@@ -1,16 +1,27 @@
 // Who sends a request to the Overdue API: an API key or a personal access token if a header has one, otherwise the browser
 // session.
-import { presentedToken } from "../../core/access.ts";
+import { type Credential, presentedToken } from "../../core/access.ts";
+import type { RateVerdict } from "../../core/rate-limit.ts";
 import type { FoundSession } from "../../operations/sessions.ts";
-import { TooManyRequestsError } from "../api/auth.ts";
-import type { ApiAuth } from "../api/server.ts";
+import type { KeyWithProject } from "../../store/api-keys.ts";
+import { type IdentifiedToken, type TokenSource, TooManyRequestsError } from "../api/auth.ts";
 import { readCookies } from "../web/session.ts";
 import type { Identity, Source } from "./respond.ts";
 
+/** `credential` is null if the request was rate limited. */
+type IdentifiedKey = {
+  credential: Credential | null;
+  found: KeyWithProject | null;
+  rate: RateVerdict | null;
+};
+
 export type IdentifyDeps = {
-  auth: Pick<ApiAuth, "identifyKey" | "identifyToken">;
-  keyUsed(use: { keyId: number; at: number }): void;
-  tokenUsed(use: { keyId: number; at: number }): void;
+  auth: {
+    identifyKey: (from: { network: string; key: string }) => Promise<IdentifiedKey>;
+    identifyToken: (from: TokenSource) => Promise<IdentifiedToken>;
+  };
+  keyUsed: (use: { keyId: number; at: number }) => void;
+  tokenUsed: (use: { keyId: number; at: number }) => void;
   resolveSession(of: Source & { cookies: Readonly<Record<string, string>> }): Promise<FoundSession | null>;
 };
 
