@@ -1,10 +1,18 @@
-// The typed client of the Management API, version 3, and of ping URLs: global fetch and nothing else. It knows what
-// any outsider knows; from the contract it takes types only, so nothing of the server comes along.
+// The published clients: OverdueClient for the Management API (version 3) and ping URLs, ApiClient for the Overdue API.
+// They only need global fetch, and import no code of the server.
 import type { BadgeUrls } from "../contract/badges.ts";
 import type { ListedChannel } from "../contract/channels.ts";
 import type { Check, CheckBody, ReadOnlyCheck } from "../contract/check.ts";
 import type { FlipJson, FullPing } from "../contract/pings.ts";
 import type { ApiEndpoint } from "../contract/versions.ts";
+
+export {
+  ApiClient,
+  type ApiClientOptions,
+  ApiResponseError,
+  type InputOf,
+  type OutputOf,
+} from "./api-client.ts";
 
 /** What a key may do; the answers depend on it. */
 export type ClientKeyKind = "readWrite" | "readOnly";

@@ -6,6 +6,7 @@ import { IDEMPOTENCY_KEY_LENGTH_MAX } from "../core/limits.ts";
 import * as account from "./api/account.ts";
 import * as admin from "./api/admin.ts";
 import * as channels from "./api/channels.ts";
+import * as checkPage from "./api/check-page.ts";
 import * as checks from "./api/checks.ts";
 import { exampleOf, EXAMPLE_UUID } from "./api/examples.ts";
 import * as history from "./api/history.ts";
@@ -21,6 +22,7 @@ import {
   type RouteDefinition,
 } from "./api/route.ts";
 import { API_ROUTES } from "./api/routes.ts";
+import * as tokens from "./api/tokens.ts";
 import { UuidText } from "./api/types.ts";
 import { BadgeUrlsSchema } from "./badges.ts";
 import { ListedChannelSchema } from "./channels.ts";
@@ -620,10 +622,12 @@ const CREATE_CHANNEL = "createChannel";
 const SCHEMA_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   projects,
   checks,
+  checkPage,
   history,
   channels,
   live,
   account,
+  tokens,
   admin,
   problems,
 ];
@@ -738,19 +742,26 @@ function overdueOperation(id: string, { definition, names }: Defined): OpenApiOp
   };
 }
 
-const UUID_PARAMETERS: readonly string[] = ["project", "check", "channel", "account", "invitation"];
+const UUID_PARAMETERS: readonly string[] = [
+  "project",
+  "check",
+  "channel",
+  "account",
+  "invitation",
+  "passkey",
+  "token",
+];
 const NUMBER_SCHEMA = { type: "integer", minimum: 1, maximum: 999_999_999_999_999 };
 
 function overdueParameters({ path }: RouteDefinition): OpenApiParameter[] {
   return paramsOf(path).map((name) => {
     const isUuid = UUID_PARAMETERS.includes(name);
-    const isText = name === "passkey" || name === "token";
     return {
       name,
       in: "path",
       required: true,
       description: `The ID of the ${name}.`,
-      schema: isUuid ? plain(UuidText) : isText ? { type: "string" } : NUMBER_SCHEMA,
+      schema: isUuid ? plain(UuidText) : NUMBER_SCHEMA,
       example: isUuid ? EXAMPLE_UUID : 1,
     };
   });
