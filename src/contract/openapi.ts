@@ -11,6 +11,7 @@ import * as checks from "./api/checks.ts";
 import { exampleOf, EXAMPLE_UUID } from "./api/examples.ts";
 import * as history from "./api/history.ts";
 import * as live from "./api/live.ts";
+import * as overview from "./api/overview.ts";
 import * as problems from "./api/problem.ts";
 import * as projects from "./api/projects.ts";
 import {
@@ -621,6 +622,7 @@ const CREATE_CHANNEL = "createChannel";
 /** Exporting a schema from one of these files gives it a name in the document. */
 const SCHEMA_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   projects,
+  overview,
   checks,
   checkPage,
   history,
@@ -665,9 +667,12 @@ function newChannelSchema(body: JsonSchema, kinds: readonly KindSchema[]): JsonS
   };
 }
 
+/** Whether a value is the schema of an object, or of one of several. */
 function isObjectSchema(value: unknown): value is TSchema {
+  if (typeof value !== "object" || value === null || !("~kind" in value)) return false;
+  const { properties = {}, anyOf = [] } = value as { properties?: object; anyOf?: readonly object[] };
   return (
-    typeof value === "object" && value !== null && "~kind" in value && ("type" in value || "anyOf" in value)
+    Object.keys(properties).length > 1 || (anyOf.length > 1 && anyOf.every((one) => "properties" in one))
   );
 }
 

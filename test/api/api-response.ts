@@ -9,7 +9,9 @@ type Response = { status: number; headers: Headers; text: string };
 const ROUTES = Object.entries<RouteDefinition>(API_ROUTES).map(([id, definition]) => ({
   id,
   definition,
-  pattern: new RegExp(`^${API_PATH}${definition.path.replaceAll(".", "\\.").replaceAll(/\{\w+\}/g, "[^/]+")}/?$`),
+  pattern: new RegExp(
+    `^${API_PATH}${definition.path.replaceAll(".", "\\.").replaceAll(/\{\w+\}/g, "[^/]+")}/?$`,
+  ),
 }));
 
 export type FoundRoute = { id: string; definition: RouteDefinition };
@@ -32,8 +34,7 @@ function parameterCount({ definition: { path } }: FoundRoute): number {
 export function checkApiResponse(method: string, path: string, response: Response): void {
   if (!path.startsWith(`${API_PATH}/`) || method === "HEAD" || method === "OPTIONS") return;
   const route = findRoute(method, path);
-  const problems =
-    response.status >= 400 ? errorProblems(route, response) : successProblems(route, response);
+  const problems = response.status >= 400 ? errorProblems(route, response) : successProblems(route, response);
   if (problems.length === 0) return;
   const { status, text } = response;
   throw new Error(
@@ -63,7 +64,8 @@ function successProblems(route: FoundRoute | null, { status, headers, text }: Re
   if (etag === true && method !== "DELETE" && !headers.has("etag")) problems.push("no ETag");
   if (etag !== true && headers.has("etag")) problems.push("undocumented ETag");
   const limit = headers.get("ratelimit-limit");
-  if (limit !== null && !(Number(headers.get("ratelimit-remaining")) >= 0)) problems.push("no RateLimit-Remaining");
+  if (limit !== null && !(Number(headers.get("ratelimit-remaining")) >= 0))
+    problems.push("no RateLimit-Remaining");
   if (success.schema === null) return text === "" ? problems : [...problems, "the response has a body"];
   const type = success.type ?? "application/json";
   const found = headers.get("content-type") ?? "";

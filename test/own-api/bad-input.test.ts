@@ -33,7 +33,11 @@ beforeAll(async () => {
 });
 
 function pathOf({ path, deleted }: RouteDefinition, given: Readonly<Record<string, string>> = {}): string {
-  const known: Record<string, string> = { ...names, ...(deleted === true && { check: deletedCheck }), ...given };
+  const known: Record<string, string> = {
+    ...names,
+    ...(deleted === true && { check: deletedCheck }),
+    ...given,
+  };
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(known[name] ?? "1"));
   return API_PATH + filled;
 }
@@ -91,9 +95,7 @@ function wrongBodies(schema: TSchema, node: Node, value: unknown, put: (value: o
       wrong.push(...wrongBodies(schema, inner, nested, (one) => put({ ...base, [field]: one })));
     }
     if (items?.properties !== undefined) {
-      wrong.push(
-        ...wrongBodies(schema, items, exampleOf(items), (one) => put({ ...base, [field]: [one] })),
-      );
+      wrong.push(...wrongBodies(schema, items, exampleOf(items), (one) => put({ ...base, [field]: [one] })));
     }
   }
   wrong.push({ body: put({ ...base, notAField: 1 }), field: "notAField", value: 1 });

@@ -18,7 +18,11 @@ vi.mock(import("../../src/services/own-api/routes.ts"), async (original) => {
   const { ROUTES } = await original();
   const replaced = ({ id, definition }: ApiRoute): ApiRoute => {
     const { body: _, query: __, ...rest } = definition;
-    const handler = async () => ({ status: 200, content: JSON.stringify({ reached: id }), type: "text/plain" });
+    const handler = async () => ({
+      status: 200,
+      content: JSON.stringify({ reached: id }),
+      type: "text/plain",
+    });
     return { id, definition: rest, handler };
   };
   return { ROUTES: ROUTES.map(replaced) };
@@ -120,7 +124,13 @@ beforeAll(async () => {
         isForeign,
         headers: { "X-Api-Key": rw },
       },
-      { name: `read-only key of ${of}`, kind: "key", key: "readOnly", isForeign, headers: { "X-Api-Key": ro } },
+      {
+        name: `read-only key of ${of}`,
+        kind: "key",
+        key: "readOnly",
+        isForeign,
+        headers: { "X-Api-Key": ro },
+      },
     );
   }
   for (const account of ACCOUNTS) {
@@ -193,7 +203,8 @@ async function differences(
   for (const caller of callers) {
     const wanted = expected(definition, caller);
     const { outcome, type } = await outcomeOf(route, caller.headers);
-    const isAboutReauth = wanted === 403 && expected({ ...definition, reauth: undefined as never }, caller) === "yes";
+    const isAboutReauth =
+      wanted === 403 && expected({ ...definition, reauth: undefined as never }, caller) === "yes";
     const isRight =
       outcome === wanted && (!isAboutReauth || caller.kind !== "session" || type === REAUTH_PROBLEM);
     if (!isRight) wrong.push(`${route.id} with ${caller.name}: ${outcome} ${type}, not ${wanted}`);

@@ -21,7 +21,7 @@ const Reminders = Type.Enum(["off", "hourly", "daily"], {
 
 export type SignInMethodName = "link" | "password" | "passkey" | "oidc" | "proxy" | "setUp" | "admin";
 
-const Account = Type.Object({
+export const Account = Type.Object({
   id: UuidText,
   email: Type.String(),
   name: Type.String(),

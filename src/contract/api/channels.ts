@@ -41,7 +41,7 @@ const Warning = Type.Object({
 });
 export type ConfigWarning = Static<typeof Warning>;
 
-const Channel = Type.Object({
+export const Channel = Type.Object({
   id: UuidText,
   kind: Type.String({
     description: "The kind of channel, such as `email` or `slack`. See List channel kinds.",
@@ -80,7 +80,7 @@ export type Channel = Static<typeof Channel>;
 const { id, kind, name, ...details } = Channel.properties;
 
 /** A read-only key sees no addresses, and nothing of what was sent to them. */
-const SeenChannel = Type.Object(
+export const SeenChannel = Type.Object(
   { id, kind, name, ...Type.Partial(Type.Object(details)).properties },
   { description: "With a read-only API key, only `id`, `kind`, and `name` are present." },
 );
@@ -102,7 +102,7 @@ const ChannelChecks = Type.Object({
   next: Cursor,
 });
 
-const Delivery = Type.Object({
+export const Delivery = Type.Object({
   ...FlipDelivery.properties,
   group: nullable(
     UuidText,

@@ -6,7 +6,7 @@ import { CheckRow } from "./overview.ts";
 import { route } from "./route.ts";
 import { nullable, Time, UuidText } from "./types.ts";
 
-const Expectation = Type.Object({
+export const Expectation = Type.Object({
   sentence: Type.String({ description: "Such as `At 03:00 every day, Europe/Riga time.`" }),
   nextAt: Type.Array(Time, {
     description:
@@ -15,7 +15,7 @@ const Expectation = Type.Object({
 });
 export type Expectation = Static<typeof Expectation>;
 
-const UsualDuration = Type.Object({
+export const UsualDuration = Type.Object({
   count: Type.Integer(),
   lowMs: Type.Integer(),
   highMs: Type.Integer(),
@@ -24,7 +24,7 @@ const UsualDuration = Type.Object({
 });
 export type UsualDuration = Static<typeof UsualDuration>;
 
-const CheckChannel = Type.Object({
+export const CheckChannel = Type.Object({
   id: UuidText,
   kind: Type.String(),
   name: Type.String({ description: "The name, or a description of a channel without a name." }),

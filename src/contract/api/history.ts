@@ -39,7 +39,7 @@ const RunNumber = Type.Integer({ description: "The number of the ping." });
 const DurationMs = nullable(Type.Integer(), "In milliseconds. Null if the start of the run is unknown.");
 const ExitStatus = nullable(Type.Integer());
 
-const RunRow = Type.Object({
+export const RunRow = Type.Object({
   n: nullable(Type.Integer(), "The number of the ping. Null if there was none."),
   outcome: Type.Enum(["success", "fail", "running", "missing", "unmonitored"], {
     description:
@@ -64,13 +64,13 @@ export type RunRow = Static<typeof RunRow>;
 const RunsPage = Type.Object({ runs: Type.Array(RunRow), next: Cursor });
 export type RunsPage = Static<typeof RunsPage>;
 
-const DiffLine = Type.Object({
+export const DiffLine = Type.Object({
   mark: Type.Enum([" ", "+", "-"], { description: "Unchanged, added, or removed." }),
   text: Type.String(),
 });
 export type DiffLine = Static<typeof DiffLine>;
 
-const RunBody = Type.Object({
+export const RunBody = Type.Object({
   text: nullable(Type.String(), "The output, if it is text and can be read now."),
   plain: nullable(Type.String(), "The text without terminal control sequences. Null if it has none."),
   size: Type.Integer({ description: "In bytes." }),
@@ -115,7 +115,7 @@ export const FlipDelivery = Type.Object({
 });
 export type FlipDelivery = Static<typeof FlipDelivery>;
 
-const Run = Type.Object({
+export const Run = Type.Object({
   n: RunNumber,
   kind: PingKind,
   at: Time,
@@ -161,7 +161,7 @@ const Durations = Type.Object({
 export type Durations = Static<typeof Durations>;
 export type DurationPoint = Durations["points"][number];
 
-const PingEvent = Type.Object({
+export const PingEvent = Type.Object({
   type: Type.Literal("ping"),
   at: Time,
   n: Type.Integer(),
@@ -171,8 +171,8 @@ const PingEvent = Type.Object({
   source: Type.String({ description: "How the ping was sent, and from where." }),
   excerpt: nullable(Type.String()),
 });
-const FlipEvent = Type.Object({ type: Type.Literal("flip"), ...Flip.properties });
-const OtherEvent = Type.Object({
+export const FlipEvent = Type.Object({ type: Type.Literal("flip"), ...Flip.properties });
+export const OtherEvent = Type.Object({
   type: Type.Literal("event"),
   id: Type.Integer(),
   at: Time,
@@ -181,7 +181,7 @@ const OtherEvent = Type.Object({
   detail: Type.Record(Type.String(), Type.Unknown()),
 });
 
-const EventRow = Type.Union([PingEvent, FlipEvent, OtherEvent]);
+export const EventRow = Type.Union([PingEvent, FlipEvent, OtherEvent]);
 export type EventRow = Static<typeof EventRow>;
 export type EventType = EventRow["type"];
 
@@ -189,7 +189,7 @@ const EventsPage = Type.Object({ events: Type.Array(EventRow), next: Cursor });
 export type EventsPage = Static<typeof EventsPage>;
 
 const EventCheck = Type.Object({ id: UuidText, name: Type.String(), zone: Type.String() });
-const ProjectEvent = Type.Union([
+export const ProjectEvent = Type.Union([
   Type.Object({ ...FlipEvent.properties, check: EventCheck }),
   Type.Object({ ...OtherEvent.properties, check: EventCheck }),
 ]);
@@ -200,7 +200,7 @@ export type ProjectEventsPage = Static<typeof ProjectEventsPage>;
 
 const step = <const Kind extends string>(kind: Kind) => ({ kind: Type.Literal(kind), at: Time });
 
-const ExplanationStep = Type.Union([
+export const ExplanationStep = Type.Union([
   Type.Object({ ...step("success"), n: nullable(Type.Integer()) }),
   Type.Object(step("started")),
   Type.Object({
@@ -224,7 +224,7 @@ const ExplanationStep = Type.Union([
 ]);
 export type ExplanationStep = Static<typeof ExplanationStep>;
 
-const Explanation = Type.Object({
+export const Explanation = Type.Object({
   flip: Flip,
   zone: Type.String(),
   steps: Type.Array(ExplanationStep),
@@ -311,7 +311,7 @@ export type ZoneChoice = Zones["zones"][number];
 
 // Availability.
 
-const DayMark = Type.Object({
+export const DayMark = Type.Object({
   day: Type.String({ description: "UTC day, as YYYY-MM-DD." }),
   successCount: Type.Integer(),
   failCount: Type.Integer(),
@@ -329,7 +329,7 @@ const UpShare = nullable(
   "Share of the monitored time in which the check was not down, from 0 to 1. Null if it is unknown.",
 );
 
-const MonthDowntime = Type.Object({
+export const MonthDowntime = Type.Object({
   month: Type.String({ description: "As YYYY-MM." }),
   count: nullable(Type.Integer(), "How often the check went down. Null if the check did not exist yet."),
   downMs: nullable(Type.Integer()),
@@ -352,7 +352,7 @@ export type Availability = Static<typeof Availability>;
 
 // Waiting for the first ping.
 
-const SetupPing = Type.Object({
+export const SetupPing = Type.Object({
   n: Type.Integer(),
   at: Time,
   kind: Type.Enum(["success", "start", "fail", "log", "ignored"]),
@@ -363,7 +363,7 @@ const SetupPing = Type.Object({
 });
 export type SetupPing = Static<typeof SetupPing>;
 
-const UnmatchedPing = Type.Object({
+export const UnmatchedPing = Type.Object({
   at: Time,
   method: Type.String(),
   address: Type.String({ description: "Host and path of the request, truncated." }),

@@ -9,7 +9,7 @@ import { Cursor, CursorQuery, nullable, Time, UuidText } from "./types.ts";
 const RoleName = Type.Enum(["owner", "manager", "member", "readOnly"]);
 export type RoleName = Static<typeof RoleName>;
 
-const Member = Type.Object({
+export const Member = Type.Object({
   id: UuidText,
   email: Type.String(),
   name: Type.String(),
@@ -21,7 +21,7 @@ const Member = Type.Object({
 });
 export type MemberRow = Static<typeof Member>;
 
-const Invitation = Type.Object({
+export const Invitation = Type.Object({
   id: UuidText,
   email: Type.String(),
   role: RoleName,
@@ -31,7 +31,7 @@ const Invitation = Type.Object({
 });
 export type InvitationRow = Static<typeof Invitation>;
 
-const Key = Type.Object({
+export const Key = Type.Object({
   id: Type.Integer(),
   kind: Type.Enum(["readWrite", "readOnly"]),
   name: Type.String(),
@@ -126,7 +126,7 @@ const KeyMade = Type.Object({
 });
 export type KeyMade = Static<typeof KeyMade>;
 
-const AuditEntry = Type.Object({
+export const AuditEntry = Type.Object({
   id: Type.Integer(),
   at: Time,
   who: nullable(Type.String(), "Email address, or first characters of an API key."),

@@ -8,7 +8,7 @@ import { nullable, Time, UuidText } from "./types.ts";
 
 const Scope = Type.Enum([...TOKEN_SCOPES], { description: "What the token may do." });
 
-const Token = Type.Object({
+export const Token = Type.Object({
   id: UuidText,
   name: Type.String(),
   scope: Scope,
