@@ -1,4 +1,5 @@
 // The test projects: rules without I/O, tests on PostgreSQL 18, the SQL again on PostgreSQL 15, and browser tests.
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { COMPILE_CACHE } from "./test/support/compile-cache.ts";
 
@@ -7,10 +8,12 @@ const UPGRADES = ["test/operations/restored-database.test.ts"];
 const SQL = ["test/store/**/*.test.ts", ...UPGRADES];
 const BROWSER = ["test/e2e/**/*.test.ts"];
 const WEB = ["web/**/*.test.ts"];
-const MOCKS = ["test/api/matrix.test.ts"];
+const MOCKS = ["test/api/matrix.test.ts", "test/own-api/matrix.test.ts"];
 const UNIT = ["src/**/*.test.ts", "test/tidy*.test.ts", "test/docs*.test.ts", "test/hostile/*.test.ts"];
 
 export default defineConfig({
+  // The examples in docs/ import the published client.
+  resolve: { alias: { "overdue/client": join(import.meta.dirname, "src/client/client.ts") } },
   test: {
     // Files share the modules that are already loaded in their worker: loading them again for each file took two thirds
     // of the processor time of the unit tests.

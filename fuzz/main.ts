@@ -33,7 +33,11 @@ const FUZZERS: Readonly<Record<string, Fuzzer>> = {
   },
   api: {
     defaults: { requests: API_REQUESTS },
-    fuzz: ({ seed = 0, requests = API_REQUESTS }) => fuzzApi({ seed, requests }),
+    fuzz: ({ seed = 0, requests = API_REQUESTS }) => fuzzApi({ of: "management", seed, requests }),
+  },
+  overdue: {
+    defaults: { requests: API_REQUESTS },
+    fuzz: ({ seed = 0, requests = API_REQUESTS }) => fuzzApi({ of: "overdue", seed, requests }),
   },
   web: {
     defaults: { count: WEB_COUNT, first: 0 },
@@ -44,6 +48,7 @@ const FUZZERS: Readonly<Record<string, Fuzzer>> = {
 const HELP = `Usage: npm run fuzz -- ping [--seed N] [--count N] [--first N]
        npm run fuzz -- smtp [--seed N] [--count N] [--first N]
        npm run fuzz -- api [--seed N] [--requests N]
+       npm run fuzz -- overdue [--seed N] [--requests N]
        npm run fuzz -- web [--seed N] [--count N] [--first N]
 
 Each starts PostgreSQL and the real process on loopback.
@@ -56,8 +61,9 @@ smtp holds malformed dialogues and sends malformed messages; every twentieth is 
 which has to be answered 250 and recorded. Ends with 1 when a connection is not closed in time, an answer has no code, a
 valid message is not recorded, an error is logged, the process dies, or its memory grows beyond the bound.
 
-api lets Schemathesis make requests up from the OpenAPI document that is served, valid and broken ones, and holds
-every answer against the document. Ends with 1 on a 5xx, a status or content type that is not documented, or a body
+api lets Schemathesis make requests from the OpenAPI document of the Management API that is served, valid and broken
+ones, and compares every response with the document; overdue does the same for the Overdue API, with personal access
+tokens and API keys. Ends with 1 on a 5xx, a status or content type that is not documented, or a body
 or header that is not as documented. Schemathesis is installed by fuzz/api/install, at the first time, into
 $OVERDUE_FUZZ_DIR, or overdue-fuzz in your cache folder.
 
@@ -69,7 +75,7 @@ Options:
   --seed N      what all choices follow from; drawn and printed when it is not given
   --count N     ping, web: how many requests (${PING_COUNT}, ${WEB_COUNT})
   --first N     ping, web: number of the first one (0), to see a certain request again: --first 4711 --count 1
-  --requests N  api: how many requests at least (${API_REQUESTS})
+  --requests N  api, overdue: how many requests at least (${API_REQUESTS})
   --help        this text`;
 
 async function main(args: readonly string[]): Promise<number> {

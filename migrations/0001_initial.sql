@@ -195,6 +195,28 @@ comment on index api_keys_digest_key is 'Readers: keys.find_with_project and key
 create index api_keys_project on api_keys (project_id);
 comment on index api_keys_project is 'Reader: keys.list, for the project settings.';
 
+create table access_tokens (
+  id           bigint generated always as identity primary key,
+  uuid         uuid not null unique,
+  account_id   bigint not null references accounts on delete cascade,
+  name         text not null,
+  scope        text not null check (scope in ('read', 'write', 'admin')),
+  -- The first characters, so that users can recognize the token. Only a digest of the whole token is stored.
+  prefix       text not null,
+  digest       bytea not null unique check (octet_length(digest) = 32),
+  created_at   timestamptz not null,
+  expires_at   timestamptz not null,
+  last_used_at timestamptz
+);
+comment on table access_tokens is
+  'Personal access tokens, hashed. Bounded by number for each account, and by age. Revoked tokens are deleted.';
+comment on index access_tokens_digest_key is 'Reader: access_tokens.find, on every API request with a token.';
+comment on index access_tokens_uuid_key is 'Reader: access_tokens.delete.';
+create index access_tokens_account on access_tokens (account_id, id);
+comment on index access_tokens_account is 'Readers: access_tokens.list, deleting an account.';
+create index access_tokens_age on access_tokens (expires_at);
+comment on index access_tokens_age is 'Reader: access_tokens.prune.';
+
 create table idempotency_keys (
   project_id     bigint not null references projects on delete cascade,
   -- SHA-256 of the key, because clients may send keys of any length and content.

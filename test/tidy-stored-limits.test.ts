@@ -14,6 +14,10 @@ const OURS = "made by the program, of fixed length";
 const ADDRESS = "an IP address that was parsed";
 
 const LIMITS: Readonly<Record<string, Limit>> = {
+  "access_tokens.name": limits.ACCESS_TOKEN_NAME_LENGTH_MAX,
+  "access_tokens.scope": CLOSED,
+  "access_tokens.prefix": OURS,
+  "access_tokens.digest": OURS,
   "accounts.email": limits.EMAIL_ADDRESS_LENGTH_MAX,
   "accounts.name": limits.ACCOUNT_NAME_LENGTH_MAX,
   "accounts.theme": CLOSED,

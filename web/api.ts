@@ -1,6 +1,10 @@
-// Requests to the server under /web/api. A failed request throws an ApiError whose message can be shown as it is.
+// Requests to the server: `call` for the Overdue API, `get` and `send` for what needs a browser. A failed request throws
+// an ApiError whose message can be shown as it is.
 import { QueryClient } from "@tanstack/react-query";
-import type { EditConflict, WebError } from "../src/contract/web/boot.ts";
+import type { EditConflict, WebError } from "../src/contract/api/boot.ts";
+import type { Problem, REAUTH_PROBLEM as ReauthProblem } from "../src/contract/api/problem.ts";
+import type { OperationId } from "../src/contract/api/routes.ts";
+import { ApiClient, ApiResponseError, type InputOf, type OutputOf } from "../src/client/api-client.ts";
 import { boot, siteUrl } from "./boot.ts";
 import { words } from "./words/shared.ts";
 
@@ -12,6 +16,11 @@ const FORBIDDEN = 403;
 const NOT_FOUND = 404;
 const CONFLICT = 409;
 const TOO_MANY = 429;
+
+/** The same as in src/contract/api/problem.ts, which would load the schemas. */
+const REAUTH_PROBLEM: typeof ReauthProblem = "urn:overdue:problem:reauthentication-required";
+
+const client = new ApiClient({ siteUrl: siteUrl("/"), timeoutMs: ANSWER_MS_MAX });
 
 type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;
@@ -45,19 +54,55 @@ export function isNotFound(error: unknown): boolean {
   return error instanceof ApiError && error.status === NOT_FOUND;
 }
 
+/** Calls an operation of the Overdue API: `call("getProject", { project })`. */
+export async function call<Id extends OperationId>(
+  id: Id,
+  input: InputOf<Id>,
+  signal?: AbortSignal,
+): Promise<OutputOf<Id>> {
+  try {
+    return await client.call(id, input, { signal });
+  } catch (error) {
+    if (signal?.aborted === true) throw error;
+    if (!(error instanceof ApiResponseError)) throw new ApiError(0, {});
+    const { status, problem } = error;
+    if (status === UNAUTHENTICATED && boot.account !== null) leaveForSignIn();
+    const trouble = new ApiError(status, problem === null ? {} : webErrorOf(problem));
+    if (trouble.needsProof) leaveForReauthentication();
+    throw trouble;
+  }
+}
+
+function webErrorOf({ type, detail, field, conflict }: Problem): WebError {
+  return {
+    error: detail,
+    ...(field !== undefined && { field }),
+    ...(type === REAUTH_PROBLEM && { reauth: true }),
+    ...(conflict !== undefined && { conflict }),
+  };
+}
+
+/** The URL of what the browser loads on its own, such as a download. */
+export function operationUrl<Id extends OperationId>(id: Id, input: Omit<InputOf<Id>, "body">): string {
+  return client.url(id, input);
+}
+
 /** `get("/projects/…/checks", { after })` */
 export function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
   return ask<T>("GET", path + queryText(query), undefined, signal);
 }
 
-/** Sends a change. `path` is relative to /web/api. */
+/** Sends a change. `path` is relative to /web. */
 export function send<T = null>(method: Exclude<Method, "GET">, path: string, body?: unknown): Promise<T> {
   return ask<T>(method, path, body);
 }
 
+/** All other paths move to the Overdue API. */
+const BROWSER_ONLY = /^\/account(\/|$)/;
+
 /** The address of something that the browser fetches by itself: a download, a picture, a stream. */
 export function apiUrl(path: string, query: Query = {}): string {
-  return siteUrl(`/web/api${path}${queryText(query)}`);
+  return siteUrl(`/web${BROWSER_ONLY.test(path) ? "" : "/api"}${path}${queryText(query)}`);
 }
 
 async function ask<T>(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {

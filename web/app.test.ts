@@ -1,6 +1,6 @@
 // Every page that the server answers is drawn by somebody, and its address leads back to its path.
 import { describe, expect, test } from "vitest";
-import { PAGE_PATHS } from "../src/contract/web/boot.ts";
+import { PAGE_PATHS } from "../src/contract/api/boot.ts";
 import { PAGES } from "./app.tsx";
 import { pageHref, pathOf } from "./page-location.ts";
 

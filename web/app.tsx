@@ -3,7 +3,7 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { type ComponentType, lazy, StrictMode, Suspense } from "react";
 import { createRoot } from "react-dom/client";
 import { matchRoute, Router, useLocation, useRouter } from "wouter";
-import type { PageName } from "../src/contract/web/boot.ts";
+import type { PageName } from "../src/contract/api/boot.ts";
 import { queryClient } from "./api.ts";
 import { boot } from "./boot.ts";
 import { FlipAnnouncer } from "./live/flips.tsx";
@@ -74,7 +74,7 @@ function Routed() {
   );
 }
 
-// The pages by name, each loaded when it is first shown. PAGE_PATHS in src/contract/web/boot.ts has their paths.
+// The pages by name, each loaded when it is first shown. PAGE_PATHS in src/contract/api/boot.ts has their paths.
 
 type Page = {
   /** The first names the page; the others are drawn by the same component, which then stays. */

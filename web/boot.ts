@@ -9,7 +9,7 @@ import {
   type ProjectRight,
   type Theme,
   THEME_COOKIE,
-} from "../src/contract/web/boot.ts";
+} from "../src/contract/api/boot.ts";
 import { knownZone } from "./words/format.ts";
 
 /** The data of the page. A page without it was not served by us, and nothing can be shown. */

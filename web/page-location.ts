@@ -1,6 +1,6 @@
 // URLs and titles of pages, and the current project.
 import { useEffect, useSyncExternalStore } from "react";
-import { PAGE_PATHS, type PageName, type ProjectHead } from "../src/contract/web/boot.ts";
+import { PAGE_PATHS, type PageName, type ProjectHead } from "../src/contract/api/boot.ts";
 import { boot } from "./boot.ts";
 import { useDownCount } from "./live/checks-store.ts";
 import { words } from "./words/shared.ts";

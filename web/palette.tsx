@@ -2,9 +2,9 @@
 import { Dialog as Layer } from "radix-ui";
 import { useDeferredValue, useMemo, useState, useSyncExternalStore } from "react";
 import { useLocation } from "wouter";
-import type { ProjectHead } from "../src/contract/web/boot.ts";
-import { type CheckRow, drawnAt, type DrawnState } from "../src/contract/web/check-row.ts";
-import { checkName } from "../src/contract/web/words.ts";
+import type { ProjectHead } from "../src/contract/api/boot.ts";
+import { type CheckRow, drawnAt, type DrawnState } from "../src/contract/api/check-row.ts";
+import { checkName } from "../src/contract/api/words.ts";
 import { boot, siteUrl } from "./boot.ts";
 import { useAllRows } from "./live/checks-store.ts";
 import { serverNow } from "./live/clock.ts";

@@ -1,8 +1,8 @@
 // The frame of every page: navigation, banners and footer.
 import { Component, type ReactNode, useEffect, useState, useSyncExternalStore } from "react";
 import { Link } from "wouter";
-import type { Boot, PageName, ProjectHead, Theme } from "../src/contract/web/boot.ts";
-import { STATE_WORDS } from "../src/contract/web/words.ts";
+import type { Boot, PageName, ProjectHead, Theme } from "../src/contract/api/boot.ts";
+import { STATE_WORDS } from "../src/contract/api/words.ts";
 import { send } from "./api.ts";
 import { boot, browserZone, readerZone, showTheme, siteUrl, useTheme } from "./boot.ts";
 import { checksStore, countDownOf, useDisconnected, useDownCount } from "./live/checks-store.ts";

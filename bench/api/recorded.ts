@@ -45,6 +45,7 @@ export async function recordWorks(stage: ApiStage, works: readonly Work[]): Prom
   const siteUrl = new URL("http://localhost:8000");
   const log = createLog({ level: "warn" });
   const handler = await apiHandler({
+    overdue: null,
     context: {
       database,
       urls: publicUrls({ siteUrl: siteUrl.href, pingUrl: null, apiUrl: null }),

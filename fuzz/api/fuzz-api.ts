@@ -1,14 +1,49 @@
-// Fuzzes the Management API of the real program by the document that it serves: Schemathesis makes requests up from
-// it, valid and broken ones, and holds every answer against it. In rounds, until there were enough requests.
+// Fuzzes the Management API or the Overdue API of the real program by the document that it serves: Schemathesis makes
+// requests from it, valid and broken ones, and compares every response with it. In rounds, until there were enough
+// requests.
+import type { RouteDefinition } from "../../src/contract/api/route.ts";
+import { API_ROUTES } from "../../src/contract/api/routes.ts";
 import { ROUTES } from "../../src/contract/routes.ts";
 import { type ServerUnderTest, startServerUnderTest } from "../../test/conformance/server-under-test.ts";
 import { embeddedPostgres } from "../../test/support/postgres-binaries.ts";
 import { startPostgres } from "../../test/support/postgres.ts";
-import { installSchemathesis, runSchemathesis } from "./schemathesis.ts";
+import { ENDING_OPERATIONS, makeOverdueWorld } from "./overdue-world.ts";
+import { type FuzzedDocument, installSchemathesis, runSchemathesis } from "./schemathesis.ts";
 import { Tally } from "./tally.ts";
-import { makeWorld, type World } from "./world.ts";
+import { makeWorld } from "./world.ts";
 
-export type ApiFuzzOptions = { seed: number; requests: number; minutesMax?: number };
+export type ApiFuzzOptions = {
+  of: "management" | "overdue";
+  seed: number;
+  requests: number;
+  minutesMax?: number;
+};
+
+type Fuzzed = FuzzedDocument & {
+  operations: number;
+  /** Operations of which a request has to succeed. */
+  succeeding: readonly string[];
+};
+
+async function fuzzedDocument(of: ApiFuzzOptions["of"], server: ServerUnderTest): Promise<Fuzzed> {
+  if (of === "management") {
+    const succeeding = ROUTES.map(({ endpoint }) => endpoint);
+    const operations = succeeding.length;
+    return { world: await makeWorld(server), hooks: "hooks", without: [], operations, succeeding };
+  }
+  const routes = Object.entries<RouteDefinition>(API_ROUTES);
+  // A stream does not end.
+  const without = routes.flatMap(([id, { success }]) => (success.type === "text/event-stream" ? [id] : []));
+  const isReadable = ([id, { method, path }]: (typeof routes)[number]) =>
+    method === "GET" && !path.includes("{") && !without.includes(id) && !ENDING_OPERATIONS.includes(id);
+  return {
+    world: await makeOverdueWorld(server),
+    hooks: "hooks_overdue",
+    without,
+    operations: routes.length - without.length,
+    succeeding: routes.filter(isReadable).map(([id]) => id),
+  };
+}
 
 const MINUTES_MAX = 120;
 /** A round that sent fewer requests than this is not worth repeating: something is wrong with it. */
@@ -22,11 +57,12 @@ const SETTINGS = { OVERDUE_API_RATE_LIMIT: "1000000" };
 
 /** Prints the distribution of answers and a verdict; true when nothing is wrong. */
 export async function fuzzApi({
+  of,
   seed,
   requests,
   minutesMax = MINUTES_MAX,
 }: ApiFuzzOptions): Promise<boolean> {
-  console.log(`fuzz api: seed ${seed}, at least ${requests} requests`);
+  console.log(`fuzz ${of} api: seed ${seed}, at least ${requests} requests`);
   const begin = performance.now();
   const program = await installSchemathesis((line) => console.log(line));
   const endsAt = performance.now() + minutesMax * 60_000;
@@ -34,10 +70,10 @@ export async function fuzzApi({
   let server: ServerUnderTest | undefined;
   try {
     server = await startServerUnderTest({ postgres, dialect: "standard", settings: SETTINGS });
-    const world = await makeWorld(server);
+    const document = await fuzzedDocument(of, server);
     const tally = new Tally();
-    const complaints = await fuzzInRounds({ world, program, tally }, { seed, requests, endsAt });
-    complaints.push(...tally.complaints(ROUTES.map(({ endpoint }) => endpoint)));
+    const complaints = await fuzzInRounds({ document, program, tally }, { seed, requests, endsAt });
+    complaints.push(...tally.complaints(document.succeeding));
     if (server.end() !== null) complaints.push(`the server ended: ${server.end()}`);
     if (complaints.length > 0) complaints.push(`the end of the server's log:\n${server.said()}`);
     return verdict(tally, { complaints, seconds: (performance.now() - begin) / 1_000 });
@@ -47,11 +83,11 @@ export async function fuzzApi({
   }
 }
 
-type Means = { world: World; program: string; tally: Tally };
+type Means = { document: Fuzzed; program: string; tally: Tally };
 
 /** Goes on until there were enough requests, something was wrong, or the time is over; says what was wrong. */
 async function fuzzInRounds(
-  { world, program, tally }: Means,
+  { document, program, tally }: Means,
   { seed, requests, endsAt }: { seed: number; requests: number; endsAt: number },
 ): Promise<string[]> {
   for (let number = 0; ; number++) {
@@ -60,9 +96,9 @@ async function fuzzInRounds(
     const msMax = Math.ceil(endsAt - performance.now());
     if (msMax <= 0) return [`not done in time: ${sent} of ${requests} requests`];
     const round = await runSchemathesis(program, {
-      world,
+      ...document,
       seed: (seed + number) % SEED_END,
-      examples: Math.min(EXAMPLES_MAX, Math.max(EXAMPLES_MIN, Math.ceil((requests - sent) / ROUTES.length))),
+      examples: Math.min(EXAMPLES_MAX, Math.max(EXAMPLES_MIN, Math.ceil((requests - sent) / document.operations))),
       isFirst: number === 0,
       msMax,
     });

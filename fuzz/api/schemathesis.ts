@@ -4,7 +4,6 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runProgram, runWell } from "../../test/clients/program.ts";
-import type { World } from "./world.ts";
 
 const INSTALLER = join(import.meta.dirname, "install");
 const INSTALL_MS_MAX = 20 * 60_000;
@@ -33,8 +32,17 @@ export type Round = {
   said: string;
 };
 
-export type RoundOptions = {
-  world: World;
+/** What a document is fuzzed with. */
+export type FuzzedDocument = {
+  /** The names of what exists, for the hooks; the document is at `<api>/openapi.json`. */
+  world: { api: string };
+  /** The Python module with the hooks. */
+  hooks: string;
+  /** Operations that are left out. */
+  without: readonly string[];
+};
+
+export type RoundOptions = FuzzedDocument & {
   seed: number;
   /** How many requests are made up for each operation, at most. */
   examples: number;
@@ -53,7 +61,7 @@ export async function installSchemathesis(say: (line: string) => void): Promise<
 
 /** Runs it to its end. */
 export async function runSchemathesis(program: string, options: RoundOptions): Promise<Round> {
-  const { world, seed, msMax } = options;
+  const { world, hooks, seed, msMax } = options;
   const folder = mkdtempSync(join(tmpdir(), "overdue-fuzz-"));
   const clear = () => rmSync(folder, { recursive: true, force: true });
   // Interrupted, this process ends without coming back here.
@@ -66,7 +74,7 @@ export async function runSchemathesis(program: string, options: RoundOptions): P
       folder,
       msMax,
       environment: {
-        SCHEMATHESIS_HOOKS: "hooks",
+        SCHEMATHESIS_HOOKS: hooks,
         PYTHONPATH: import.meta.dirname,
         PYTHONDONTWRITEBYTECODE: "1",
         OVERDUE_FUZZ_WORLD: worldFile,
@@ -82,7 +90,7 @@ export async function runSchemathesis(program: string, options: RoundOptions): P
   }
 }
 
-function argumentsFor({ world, seed, examples, isFirst }: RoundOptions): string[] {
+function argumentsFor({ world, without, seed, examples, isFirst }: RoundOptions): string[] {
   const phases = isFirst ? ["examples", "coverage", "fuzzing", "stateful"] : ["fuzzing", "stateful"];
   const named = {
     "--checks": CHECKS,
@@ -96,6 +104,7 @@ function argumentsFor({ world, seed, examples, isFirst }: RoundOptions): string[
     "--suppress-health-check": ["all"],
     "--warnings": ["off"],
   };
+  const excluded = without.flatMap((operation) => ["--exclude-operation-id", operation]);
   const options = Object.entries(named).flatMap(([name, values]) => [name, values.join(",")]);
-  return ["run", `${world.api}/openapi.json`, ...options, "--no-shrink", "--no-color"];
+  return ["run", `${world.api}/openapi.json`, ...options, ...excluded, "--no-shrink", "--no-color"];
 }

@@ -50,7 +50,7 @@ export class Tally {
     });
     return [["operation", "requests", "2xx", "answers"] as const, ...rows]
       .map(([name, requests, good, statuses]) => {
-        return `${name.padEnd(14)}${requests.padStart(9)}${good.padStart(8)}   ${statuses}`;
+        return `${name.padEnd(24)}${requests.padStart(9)}${good.padStart(8)}   ${statuses}`;
       })
       .join("\n");
   }

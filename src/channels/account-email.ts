@@ -227,7 +227,11 @@ function accountNote(facts: AccountEmailFacts, options: AccountNoteOptions): Not
         tone: "notice",
         sentences: [`This change was made to your ${site.name} account.`],
         link: { text: "Review your account", url: action },
-        afterwards: ["If this wasn't you, sign in, sign out of all other sessions, and set a new password."],
+        afterwards: [
+          facts.what === "tokenCreated"
+            ? "If this wasn't you, sign in, revoke the token, sign out of all other sessions, and set a new password."
+            : "If this wasn't you, sign in, sign out of all other sessions, and set a new password.",
+        ],
       };
   }
 }
@@ -241,6 +245,7 @@ const SECURITY_WORDS: Readonly<Record<SecurityChange, string>> = {
   totpRemoved: "Two-factor authentication was turned off",
   providerAdded: "Single sign-on was linked to your account",
   providerRemoved: "Single sign-on was unlinked from your account",
+  tokenCreated: "A personal access token was created",
   emailChanged: "Your email address was changed",
 };
 

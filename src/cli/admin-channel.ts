@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { type Field, fieldsOf } from "../channels/channel-config.ts";
 import { addressWarnings, CONFIG_RULES, kindNamed, KINDS, reachOf } from "../channels/registry.ts";
-import { type ChosenChecks, readChannelRequest } from "../core/channel.ts";
+import { channelNameProblem, type ChosenChecks } from "../core/channel.ts";
 import { isUuid } from "../core/identity.ts";
 import { PAGE_LENGTH_DEFAULT, PAGE_LENGTH_MAX } from "../core/limits.ts";
 import { createChannel, deleteChannel } from "../operations/channels.ts";
@@ -133,10 +133,9 @@ function registerChannelAdd(channel: Command, context: CommandContext): void {
     .option("--json", "Output JSON (uuid, made)")
     .action((options: AddOptions) =>
       onDatabase(context, async ({ database, config }) => {
-        const { kind, checks } = options;
-        const named = readChannelRequest({ name: options.name });
-        if (!named.ok) throw new CommandError(`The ${named.text}.`, EXIT.usage);
-        const { name = "" } = named.value;
+        const { kind, name, checks } = options;
+        const problem = channelNameProblem(name);
+        if (problem !== null) throw new CommandError(`The ${problem}.`, EXIT.usage);
         const { channel: added, made } = await createChannel(database, {
           projectId: await projectIdOf(database, options.project),
           kind,

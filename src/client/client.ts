@@ -1,12 +1,20 @@
-// The typed client of the Management API, version 3, and of ping URLs. It uses only global fetch and imports only
-// types from the contract, so it contains no server code.
+// The published clients: OverdueClient for the Management API (version 3) and ping URLs, ApiClient for the Overdue API.
+// They only need global fetch, and import no code of the server.
 import type { BadgeUrls } from "../contract/badges.ts";
 import type { ListedChannel } from "../contract/channels.ts";
 import type { Check, CheckBody, ReadOnlyCheck } from "../contract/check.ts";
 import type { FlipJson, FullPing } from "../contract/pings.ts";
 import type { ApiEndpoint } from "../contract/versions.ts";
 
-/** What a key may do; responses depend on it. */
+export {
+  ApiClient,
+  type ApiClientOptions,
+  ApiResponseError,
+  type InputOf,
+  type OutputOf,
+} from "./api-client.ts";
+
+/** What a key may do; the answers depend on it. */
 export type ClientKeyKind = "readWrite" | "readOnly";
 export type ShownCheck<Kind extends ClientKeyKind> = Kind extends "readWrite" ? Check : ReadOnlyCheck;
 

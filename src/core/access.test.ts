@@ -4,16 +4,23 @@ import { describe, expect, test } from "vitest";
 import {
   type Action,
   ACTION_ROLES,
+  type ApiCaller,
+  type ApiRule,
   type Credential,
   decideAccess,
+  decideApiCaller,
+  decideApiRole,
+  isAccessTokenValid,
   type Endpoint,
   ENDPOINT_RIGHTS,
   mayDo,
   mayRemoveMember,
   presentedKey,
+  presentedToken,
   REFUSALS,
   type Role,
   type Target,
+  TOKEN_SCOPES,
 } from "./access.ts";
 
 const ENDPOINTS = Object.keys(ENDPOINT_RIGHTS) as Endpoint[];
@@ -181,5 +188,89 @@ describe("roles", () => {
     expect(mayRemoveMember("manager", { role: "owner", isRemover: false })).toBe(false);
     expect(mayRemoveMember("manager", { role: "manager", isRemover: true })).toBe(false);
     expect(mayRemoveMember("manager", { role: "manager", isRemover: false })).toBe(true);
+  });
+});
+
+describe("callers of the Overdue API", () => {
+  const rule = (change: Partial<ApiRule>): ApiRule => ({
+    access: "view",
+    keys: null,
+    isRead: true,
+    needsReauth: false,
+    ...change,
+  });
+  const READ = rule({});
+  const WRITE = rule({ access: "editChecks", isRead: false });
+  const REAUTH = rule({ access: "removeProject", isRead: false, needsReauth: true });
+  const REAUTH_READ = rule({ access: "account", needsReauth: true });
+  const ADMIN = rule({ access: "admin" });
+  const ANYONE = rule({ access: "anyone" });
+  const token = (scope: (typeof TOKEN_SCOPES)[number], isAdmin = false): ApiCaller => ({
+    kind: "token",
+    scope,
+    isAdmin,
+  });
+  const scopeNeeded = (scope: string) =>
+    refused("forbidden", `A token with the scope "${scope}" is required.`);
+
+  test.each([
+    ["read", READ, "yes"],
+    ["read", WRITE, "write"],
+    ["read", REAUTH, "admin"],
+    ["read", REAUTH_READ, "admin"],
+    ["write", READ, "yes"],
+    ["write", WRITE, "yes"],
+    ["write", REAUTH, "admin"],
+    ["write", REAUTH_READ, "admin"],
+    ["admin", READ, "yes"],
+    ["admin", WRITE, "yes"],
+    ["admin", REAUTH, "yes"],
+    ["admin", REAUTH_READ, "yes"],
+  ] as const)("a token with the scope %s", (scope, to, wanted) => {
+    const decided = decideApiCaller(to, token(scope));
+    expect(decided).toEqual(wanted === "yes" ? { allowed: true } : scopeNeeded(wanted));
+  });
+
+  test("admin routes need the scope admin and an admin, and do not exist for other accounts", () => {
+    expect(decideApiCaller(ADMIN, token("admin", true))).toEqual({ allowed: true });
+    expect(decideApiCaller(ADMIN, token("write", true))).toEqual(scopeNeeded("admin"));
+    for (const scope of TOKEN_SCOPES) {
+      expect(decideApiCaller(ADMIN, token(scope))).toEqual(refused("not_found", "Not found."));
+    }
+  });
+
+  test("a token is not asked to re-authenticate, a session is", () => {
+    expect(decideApiRole(REAUTH, token("admin"), "owner")).toEqual({ allowed: true });
+    expect(decideApiRole(REAUTH, token("admin"), "manager").allowed).toBe(false);
+    const session = { kind: "session", isAdmin: false, isReauthenticated: false } as const;
+    expect(decideApiRole(REAUTH, session, "owner")).toMatchObject({ allowed: false, reauth: true });
+  });
+
+  test("open routes take anyone, all others refuse callers without valid credentials", () => {
+    for (const why of ["missing", "malformed", "unknown", "twice"] as const) {
+      expect(decideApiCaller(ANYONE, { kind: "none", why })).toEqual({ allowed: true });
+      expect(decideApiCaller(READ, { kind: "none", why })).toMatchObject({ code: "unauthenticated" });
+    }
+  });
+
+  test.each([
+    [undefined, "missing"],
+    ["", "missing"],
+    ["Basic dXNlcjpwYXNzd29yZA==", "missing"],
+    ["Bearerovd_", "missing"],
+    ["Bearer eyJhbGciOiJIUzI1NiJ9.e30.x", "foreign"],
+    ["Bearer ovd_", "malformed"],
+    [`Bearer ovd_${"x".repeat(42)}`, "malformed"],
+    [`Bearer ovd_${"x".repeat(44)}`, "malformed"],
+    [`Bearer ovd_${"x".repeat(42)}+`, "malformed"],
+    [`Bearer ovd_${"x".repeat(43)}`, { token: `ovd_${"x".repeat(43)}` }],
+    [`bearer  ovd_${"-_0".repeat(14)}A `, { token: `ovd_${"-_0".repeat(14)}A` }],
+  ])("the header %j", (header, wanted) => {
+    expect(presentedToken(header)).toEqual(wanted);
+  });
+
+  test("a token is valid until it expires", () => {
+    expect(isAccessTokenValid({ expiresAt: 10 }, 9)).toBe(true);
+    expect(isAccessTokenValid({ expiresAt: 10 }, 10)).toBe(false);
   });
 });

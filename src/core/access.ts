@@ -1,6 +1,7 @@
 // Authorization: API keys on endpoints of the Management API, and roles of members in the dashboard.
 import { ERROR_TEXT, type ErrorCode } from "./errors.ts";
-import { isKeyShaped, type KeyKind } from "./identity.ts";
+import { ACCESS_TOKEN_PREFIX, isAccessTokenShaped, isKeyShaped, type KeyKind } from "./identity.ts";
+import type { Instant } from "./instant.ts";
 
 type Rights = Readonly<Record<KeyKind, boolean>>;
 
@@ -29,26 +30,6 @@ export const ENDPOINT_RIGHTS = {
 } as const satisfies Record<string, Rights | "open">;
 
 export type Endpoint = keyof typeof ENDPOINT_RIGHTS;
-
-/**
- * The same for our own API. A read-only key sees the id, kind and name of channels. What leads from a check to its
- * channels, and deliveries, which name addresses, are for read-write keys.
- */
-export const OWN_ENDPOINT_RIGHTS = {
-  listKinds: BOTH,
-  listChannels: BOTH,
-  createChannel: WRITE,
-  getChannel: BOTH,
-  updateChannel: WRITE,
-  deleteChannel: WRITE,
-  listChecksOfChannel: WRITE,
-  testChannel: WRITE,
-  listDeliveries: WRITE,
-  getDelivery: WRITE,
-  retryDelivery: WRITE,
-} as const satisfies Record<string, Rights>;
-
-export type OwnEndpoint = keyof typeof OWN_ENDPOINT_RIGHTS;
 
 /** The key of a request. */
 export type Credential = "missing" | "malformed" | "unknown" | KeyKind;
@@ -122,15 +103,90 @@ function refusalReason(request: {
   return target === "absent" || target === "foreign" ? target : null;
 }
 
-/** Whether a key may call an endpoint of our own API. */
-export function decideOwnAccess(request: { endpoint: OwnEndpoint; credential: Credential }): Access {
-  const { endpoint, credential } = request;
-  if (credential === "missing" || credential === "malformed" || credential === "unknown") {
-    return { allowed: false, ...STANDARD[credential] };
+/** What a personal access token may do: read, change, or also what needs a re-authentication or a server admin. */
+export const TOKEN_SCOPES = ["read", "write", "admin"] as const;
+export type TokenScope = (typeof TOKEN_SCOPES)[number];
+
+/** Who sends a request to the Overdue API. */
+export type ApiCaller =
+  | { kind: "none"; why: "missing" | "malformed" | "unknown" | "twice" }
+  | { kind: "session"; isAdmin: boolean; isReauthenticated: boolean }
+  | { kind: "token"; scope: TokenScope; isAdmin: boolean }
+  | { kind: "key"; key: KeyKind };
+
+/** What a route of the Overdue API requires. */
+export type ApiRule = {
+  access: "anyone" | "account" | "admin" | Action;
+  /** The least privileged kind of API key that may call it; null: none may. */
+  keys: KeyKind | null;
+  /** It changes nothing. */
+  isRead: boolean;
+  /** It needs a recent re-authentication, or a token with the scope `admin`. */
+  needsReauth: boolean;
+};
+
+/** The role that an API key has in its project. */
+export const KEY_ROLES: Readonly<Record<KeyKind, Role>> = { readWrite: "member", readOnly: "readOnly" };
+
+export type ApiAccess = { allowed: true } | { allowed: false; code: ErrorCode; text: string; reauth?: true };
+
+/**
+ * Whether a caller may send this request at all, before anything is looked up. Admin routes do not exist for
+ * other accounts.
+ */
+export function decideApiCaller(rule: ApiRule, caller: ApiCaller): ApiAccess {
+  if (rule.access === "anyone") return { allowed: true };
+  if (caller.kind === "none") return refused("unauthenticated", CREDENTIAL_TEXT[caller.why]);
+  if (caller.kind === "key") return decideKey(rule, caller.key);
+  if (rule.access === "admin" && !caller.isAdmin) return refused("not_found", "Not found.");
+  return caller.kind === "token" ? decideScope(rule, caller.scope) : { allowed: true };
+}
+
+/** Whether the caller may do it in the project, given the role there. */
+export function decideApiRole(rule: ApiRule, caller: ApiCaller, role: Role | null): ApiAccess {
+  const { access } = rule;
+  if (access !== "anyone" && access !== "account" && access !== "admin") {
+    if (role === null || !mayDo(role, access)) {
+      return refused("forbidden", "Your role in this project doesn't allow this.");
+    }
   }
-  return OWN_ENDPOINT_RIGHTS[endpoint][credential]
+  if (rule.needsReauth && caller.kind === "session" && !caller.isReauthenticated) {
+    return { ...refused("forbidden", "Re-authenticate to continue."), reauth: true };
+  }
+  return { allowed: true };
+}
+
+const CREDENTIAL_TEXT = {
+  missing: "Sign in, or send an API key or a personal access token.",
+  malformed: "The API key or token is malformed.",
+  unknown: "The API key or token is invalid, expired, or revoked.",
+  twice: "Send either an API key or a personal access token, not both.",
+} as const;
+
+function decideKey({ keys }: ApiRule, key: KeyKind): ApiAccess {
+  if (keys === null) {
+    return refused("forbidden", "API keys can't be used for this. Use a personal access token.");
+  }
+  return keys === "readOnly" || key === "readWrite"
     ? { allowed: true }
-    : { allowed: false, code: "forbidden", text: "A read-write API key is required." };
+    : refused("forbidden", "A read-write API key is required.");
+}
+
+/** The least scope of a personal access token that may call a route. */
+export function neededScope({ access, isRead, needsReauth }: ApiRule): TokenScope {
+  if (access === "admin" || needsReauth) return "admin";
+  return isRead ? "read" : "write";
+}
+
+function decideScope(rule: ApiRule, scope: TokenScope): ApiAccess {
+  const needed = neededScope(rule);
+  return TOKEN_SCOPES.indexOf(scope) >= TOKEN_SCOPES.indexOf(needed)
+    ? { allowed: true }
+    : refused("forbidden", `A token with the scope "${needed}" is required.`);
+}
+
+function refused(code: ErrorCode, text: string): { allowed: false; code: ErrorCode; text: string } {
+  return { allowed: false, code, text };
 }
 
 /**
@@ -144,6 +200,24 @@ export function presentedKey(request: {
   const key = request.header ?? request.body;
   if (typeof key !== "string" || key === "") return "missing";
   return isKeyShaped(key) ? { key } : "malformed";
+}
+
+/**
+ * The personal access token in an Authorization header. "missing": the header has another scheme. "foreign": a
+ * bearer token of another program; authenticating proxies add one.
+ */
+export function presentedToken(
+  header: string | undefined,
+): { token: string } | "missing" | "malformed" | "foreign" {
+  const [, token] = /^bearer +(\S*)\s*$/i.exec(header ?? "") ?? [];
+  if (token === undefined) return "missing";
+  if (!token.startsWith(ACCESS_TOKEN_PREFIX)) return "foreign";
+  return isAccessTokenShaped(token) ? { token } : "malformed";
+}
+
+/** Whether a token may be used at an instant. */
+export function isAccessTokenValid({ expiresAt }: { expiresAt: Instant }, now: Instant): boolean {
+  return now < expiresAt;
 }
 
 /** Roles in a project. */

@@ -14,6 +14,8 @@ export const AUDIT_ACTIONS = {
   "account.codesRenewed": "generated new recovery codes",
   "account.providerAdded": "linked single sign-on",
   "account.providerRemoved": "unlinked single sign-on",
+  "account.tokenCreated": "created a personal access token",
+  "account.tokenRevoked": "revoked a personal access token",
   "account.limitChanged": "changed the check limit",
   "account.operatorChanged": "changed admin rights",
   "instance.restoreConfirmed": "confirmed the restore",

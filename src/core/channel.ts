@@ -1,22 +1,9 @@
 // Channel requests, groups, and the `channels` parameter of checks. Configurations are validated by the
 // channel kinds, which are not known here.
 import { isLongerThan, TEXT_RULES } from "./check.ts";
-import {
-  channelText,
-  type Checked,
-  ERROR_TEXT,
-  FIELD_PROBLEM,
-  type FieldProblem,
-  fieldText,
-} from "./errors.ts";
-import { isUuid } from "./identity.ts";
+import { channelText, type Checked, ERROR_TEXT, FIELD_PROBLEM, fieldText } from "./errors.ts";
 import type { Instant } from "./instant.ts";
-import {
-  CHANNEL_KIND_LENGTH_MAX,
-  CHANNEL_NAME_LENGTH_MAX,
-  CHANNELS_PER_PROJECT_MAX,
-  NAMED_CHECKS_MAX,
-} from "./limits.ts";
+import { CHANNEL_NAME_LENGTH_MAX, CHANNELS_PER_PROJECT_MAX } from "./limits.ts";
 
 export type ChannelConfig = Readonly<Record<string, unknown>>;
 
@@ -44,77 +31,12 @@ export type ChannelRequest = {
   checks?: ChosenChecks;
 };
 
-type Reader = (given: unknown) => Checked<Partial<ChannelRequest>>;
-
-const READERS: Readonly<Record<string, Reader>> = {
-  kind: (kind) => {
-    const problem = textProblem(kind, CHANNEL_KIND_LENGTH_MAX);
-    return problem === null ? good({ kind: kind as string }) : bad("kind", problem);
-  },
-  name: (name) => {
-    const problem = textProblem(name, CHANNEL_NAME_LENGTH_MAX);
-    return problem === null ? good({ name: name as string }) : bad("name", problem);
-  },
-  config: (config) =>
-    typeof config === "object" && config !== null && !Array.isArray(config)
-      ? good({ config: config as ChannelConfig })
-      : { ok: false, text: "config must be an object." },
-  enabled: (enabled) =>
-    typeof enabled === "boolean" ? good({ isEnabled: enabled }) : bad("enabled", FIELD_PROBLEM.notBoolean),
-  checks: readChecks,
-};
-
-function textProblem(given: unknown, lengthMax: number): FieldProblem | null {
-  if (typeof given !== "string") return FIELD_PROBLEM.notString;
-  return isLongerThan(given, lengthMax) ? FIELD_PROBLEM.tooLong : TEXT_RULES.storable(given);
-}
-
-/** The fields of a request, in the order of validation. */
-export const CHANNEL_FIELDS: readonly string[] = Object.keys(READERS);
-
-/** How much of an unknown field name an error message repeats. */
-const SHOWN_NAME_LENGTH_MAX = 100;
-
-/** Parses a request body. Only the first problem is reported; an unknown field is one. */
-export function readChannelRequest(body: Readonly<Record<string, unknown>>): Checked<ChannelRequest> {
-  const unknown = Object.keys(body).find((field) => !CHANNEL_FIELDS.includes(field));
-  if (unknown !== undefined) {
-    return {
-      ok: false,
-      text: `Unknown field "${unknown.slice(0, SHOWN_NAME_LENGTH_MAX)}". Valid fields: ${CHANNEL_FIELDS.join(", ")}.`,
-    };
-  }
-  let request: ChannelRequest = {};
-  for (const [field, read] of Object.entries(READERS)) {
-    if (!Object.hasOwn(body, field)) continue;
-    const one = read(body[field]);
-    if (!one.ok) return one;
-    request = { ...request, ...one.value };
-  }
-  return { ok: true, value: request };
-}
-
-function readChecks(checks: unknown): Checked<Partial<ChannelRequest>> {
-  if (checks === "*") return good({ checks });
-  if (!Array.isArray(checks)) return { ok: false, text: 'checks must be "*" or a list of UUIDs.' };
-  if (checks.length > NAMED_CHECKS_MAX) {
-    return {
-      ok: false,
-      text: `checks must contain at most ${NAMED_CHECKS_MAX} UUIDs. Use "*" for all checks.`,
-    };
-  }
-  const uuids = [...new Set<unknown>(checks)];
-  return uuids.every((uuid): uuid is string => typeof uuid === "string" && isUuid(uuid))
-    ? good({ checks: uuids })
-    : { ok: false, text: 'checks must be "*" or a list of UUIDs.' };
-}
-
-function good(value: Partial<ChannelRequest>): Checked<Partial<ChannelRequest>> {
-  return { ok: true, value };
-}
-
-function bad(field: string, problem: FieldProblem): Checked<never> {
-  return { ok: false, text: fieldText(field, problem).replace("json validation error: ", "") };
+/** What is wrong with the name of a channel, as the end of a sentence; null: nothing. */
+export function channelNameProblem(name: string): string | null {
+  const problem = isLongerThan(name, CHANNEL_NAME_LENGTH_MAX)
+    ? FIELD_PROBLEM.tooLong
+    : TEXT_RULES.storable(name);
+  return problem === null ? null : fieldText("name", problem).replace("json validation error: ", "");
 }
 
 /** Reason of a channel that its owner disabled; only the owner may enable it. */

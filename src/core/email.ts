@@ -17,7 +17,7 @@ export type EmailFacts =
   | { kind: "reminder"; reminder: ReminderFacts }
   | AccountEmailFacts;
 
-/** A changed sign-in method; the account's owner is notified. */
+/** A changed sign-in method, or a new token; the account's owner is notified. */
 export type SecurityChange =
   | "passwordSet"
   | "passwordRemoved"
@@ -27,6 +27,7 @@ export type SecurityChange =
   | "totpRemoved"
   | "providerAdded"
   | "providerRemoved"
+  | "tokenCreated"
   | "emailChanged";
 
 /** Emails about accounts. Links and codes are derived from the UUIDs when the email is composed. */

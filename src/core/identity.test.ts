@@ -4,11 +4,13 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   hasSlugCharacters,
+  isAccessTokenShaped,
   isKeyShaped,
   isSlug,
   isUniqueKey,
   isUuid,
   KEY_PREFIX,
+  newAccessToken,
   newApiKey,
   newPingKey,
   type RandomText,
@@ -201,4 +203,17 @@ describe("keys", () => {
     expect(key).toBe("z".repeat(22));
     expect(isKeyShaped(key)).toBe(false);
   });
+});
+
+test("a personal access token has a prefix of its own and 43 characters of base64url", () => {
+  const alphabet = new Set<string>();
+  const token = newAccessToken(({ alphabet: given, length }) => {
+    for (const one of given) alphabet.add(one);
+    return given.slice(-length);
+  });
+  expect(alphabet.size).toBe(64);
+  expect(token).toMatch(/^ovd_[\w-]{43}$/);
+  expect(isAccessTokenShaped(token)).toBe(true);
+  expect(isAccessTokenShaped(`${token}x`)).toBe(false);
+  expect(isKeyShaped(token)).toBe(false);
 });

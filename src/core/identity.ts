@@ -1,5 +1,11 @@
 // Syntax and creation of UUIDs, slugs, tags, unique keys, API keys and ping keys.
-import { API_KEY_LENGTH, PING_KEY_LENGTH, SLUG_LENGTH_MAX, UNIQUE_KEY_SOURCE_DIGITS } from "./limits.ts";
+import {
+  ACCESS_TOKEN_RANDOM_LENGTH,
+  API_KEY_LENGTH,
+  PING_KEY_LENGTH,
+  SLUG_LENGTH_MAX,
+  UNIQUE_KEY_SOURCE_DIGITS,
+} from "./limits.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const SLUG = /^[a-z0-9_-]*$/;
@@ -98,4 +104,19 @@ export function newApiKey(kind: KeyKind, random: RandomText): string {
 /** A new ping key. It is stored in plain text, because ping URLs contain it. */
 export function newPingKey(random: RandomText): string {
   return random({ alphabet: DIGITS + LOWER, length: PING_KEY_LENGTH });
+}
+
+/** The first characters of a personal access token, for people and secret scanners. */
+export const ACCESS_TOKEN_PREFIX = "ovd_";
+const ACCESS_TOKEN = new RegExp(`^${ACCESS_TOKEN_PREFIX}[\\w-]{${ACCESS_TOKEN_RANDOM_LENGTH}}$`);
+
+/** A new personal access token. It is shown once, and stored hashed. */
+export function newAccessToken(random: RandomText): string {
+  const alphabet = `${DIGITS + LOWER + LOWER.toUpperCase()}-_`;
+  return ACCESS_TOKEN_PREFIX + random({ alphabet, length: ACCESS_TOKEN_RANDOM_LENGTH });
+}
+
+/** Whether a text has the form of a personal access token. */
+export function isAccessTokenShaped(text: string): boolean {
+  return ACCESS_TOKEN.test(text);
 }

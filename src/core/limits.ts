@@ -104,6 +104,8 @@ export const BADGE_TAGS_SHOWN_MAX = 1_000;
 // Keys.
 export const API_KEY_LENGTH = 32;
 export const PING_KEY_LENGTH = 22;
+/** Random characters of a personal access token after its prefix: 256 bits in base64url. */
+export const ACCESS_TOKEN_RANDOM_LENGTH = 43;
 /** A unique key is made from this many leading hexadecimal digits of the UUID. */
 export const UNIQUE_KEY_SOURCE_DIGITS = 16;
 export const BADGE_SIGNATURE_LENGTH = 8;
@@ -195,3 +197,13 @@ export const PROJECTS_OWNED_MAX = 500;
 export const API_KEYS_MAX = 50;
 
 export const PASSKEYS_MAX = 20;
+
+// Personal access tokens.
+/** Tokens of one account that have not expired. */
+export const ACCESS_TOKENS_MAX = 50;
+export const ACCESS_TOKEN_NAME_LENGTH_MAX = 100;
+/** Every token expires: it can do what its owner can do. */
+export const ACCESS_TOKEN_DAYS_MIN = 1;
+export const ACCESS_TOKEN_DAYS_MAX = 365;
+/** An expired token stays in the list this long, so that its owner sees why requests fail. */
+export const EXPIRED_ACCESS_TOKEN_DAYS = 30;

@@ -96,6 +96,7 @@ describe("records with an age", () => {
       rejectedSignal: 30,
       idempotencyKey: 1,
       session: 30,
+      accessToken: 30,
       auditEntry: 365,
       signIn: 180,
     });

@@ -6,6 +6,7 @@ import {
   DELETED_CHECK_DAYS,
   DELIVERY_DAYS,
   EVENT_DAYS,
+  EXPIRED_ACCESS_TOKEN_DAYS,
   FLIP_DAYS,
   IDEMPOTENCY_KEY_DAYS,
   PING_TRIM_EVERY,
@@ -55,6 +56,8 @@ export const DAYS_KEPT = {
   idempotencyKey: IDEMPOTENCY_KEY_DAYS,
   /** A browser that was signed in, from its last use on. */
   session: SESSION_IDLE_DAYS,
+  /** From its expiry on. */
+  accessToken: EXPIRED_ACCESS_TOKEN_DAYS,
   auditEntry: AUDIT_DAYS,
   /** Sign-ins of an account. */
   signIn: SIGN_IN_DAYS,

@@ -89,31 +89,31 @@ describe("the parts of the server", () => {
   test("are unhealthy while a health problem is reported", () => {
     expect(unwell({})).toEqual([]);
     expect(unwell({}, { deliveryDueAt: NOW - 120_000 })).toEqual([]);
-    expect(unwell({}, { deliveryDueAt: NOW - 120_001 })).toEqual(["telling"]);
+    expect(unwell({}, { deliveryDueAt: NOW - 120_001 })).toEqual(["notifications"]);
     expect(unwell({}, { watermarkAt: NOW - 60_001 })).toEqual(["receiving"]);
     expect(unwell({}, { spools: [{ name: "a/1", fill: 0.5 }] })).toEqual(["receiving"]);
-    expect(unwell({}, { poisoned: [{ name: "x", since: NOW, reason: "y" }] })).toEqual(["watching"]);
+    expect(unwell({}, { poisoned: [{ name: "x", since: NOW, reason: "y" }] })).toEqual(["monitoring"]);
   });
 
   test("are unhealthy if no process reports it", () => {
     expect(unwell({ lostCount: 1 })).toEqual(["receiving"]);
     expect(unwell({ sweepDueAt: NOW - 60_000, letterDueAt: NOW - 120_000 })).toEqual([]);
-    expect(unwell({ sweepDueAt: NOW - 60_001 })).toEqual(["watching"]);
-    expect(unwell({ letterDueAt: NOW - 120_001 })).toEqual(["letters"]);
+    expect(unwell({ sweepDueAt: NOW - 60_001 })).toEqual(["monitoring"]);
+    expect(unwell({ letterDueAt: NOW - 120_001 })).toEqual(["email"]);
     expect(unwell({ missingMigrationCount: 1 })).toEqual(["database"]);
   });
 
   test("are unknown while no process receives yet, or no email is sent", () => {
     const health = healthOf([], { ...QUIET, intakeCount: 0, sendsMail: false, letterDueAt: 0 });
-    expect(health).toMatchObject({ receiving: null, letters: null, watching: true });
-    const gone = { watermarkAt: null, newestHeartbeatAt: NOW - 61_000 };
+    expect(health).toMatchObject({ receiving: null, email: null, monitoring: true });
+    const gone = { watermarkAt: null, newestBeatAt: NOW - 61_000 };
     expect(unwell({ intakeCount: 0 }, gone)).toEqual(["receiving"]);
   });
 
   test("are not behind while deadlines are on hold after a gap, or no process receives", () => {
     const sweepDueAt = NOW - 10_000_000;
     expect(unwell({ sweepDueAt, freshSinceAt: NOW - 120_000 })).toEqual([]);
-    expect(unwell({ sweepDueAt, freshSinceAt: NOW - 120_001 })).toEqual(["watching"]);
+    expect(unwell({ sweepDueAt, freshSinceAt: NOW - 120_001 })).toEqual(["monitoring"]);
     expect(unwell({ sweepDueAt, freshSinceAt: null })).toEqual([]);
     expect(sweepLagMs({ now: NOW, sweepDueAt, freshSinceAt: NOW - 61_000 })).toBe(1_000);
     expect(sweepLagMs({ now: NOW, sweepDueAt, freshSinceAt: NOW - 59_000 })).toBe(0);

@@ -232,7 +232,7 @@ export function isMoving(
 }
 
 /** The parts of the server as shown to the admin. */
-export type Part = "receiving" | "watching" | "telling" | "letters" | "database";
+export type Part = "receiving" | "monitoring" | "notifications" | "email" | "database";
 
 /** Whether each part works; null: unknown. */
 export type Health = Readonly<Record<Part, boolean | null>>;
@@ -241,13 +241,13 @@ const PART_OF: Readonly<Record<HealthProblemKind, Part>> = {
   watermarkHeld: "receiving",
   spoolFilling: "receiving",
   intakeLost: "receiving",
-  sweepStuck: "watching",
+  sweepStuck: "monitoring",
   pingsLost: "database",
-  checkLocked: "watching",
-  checkPoisoned: "watching",
+  checkLocked: "monitoring",
+  checkPoisoned: "monitoring",
   pingQuarantined: "receiving",
-  deliveryStuck: "telling",
-  adminChannelUnusable: "telling",
+  deliveryStuck: "notifications",
+  adminChannelUnusable: "notifications",
 };
 
 /** Facts about the parts in addition to health problems. */
@@ -283,15 +283,15 @@ export function healthOf(problems: readonly Pick<HealthProblem, "kind">[], backl
   const { now, intakeCount, lostCount, letterDueAt, sendsMail, missingMigrationCount } = backlog;
   const bad = new Set(problems.map(({ kind }) => PART_OF[kind]));
   if (lostCount > 0) bad.add("receiving");
-  if (sweepLagMs(backlog) > HOLD_REPORTED_AFTER_MS) bad.add("watching");
-  if (letterDueAt !== null && now - letterDueAt > DELIVERY_STUCK_MS) bad.add("letters");
+  if (sweepLagMs(backlog) > HOLD_REPORTED_AFTER_MS) bad.add("monitoring");
+  if (letterDueAt !== null && now - letterDueAt > DELIVERY_STUCK_MS) bad.add("email");
   if (missingMigrationCount > 0) bad.add("database");
   return {
     // No intake for a moment is a restart, and before the first start none can be missing.
     receiving: bad.has("receiving") ? false : intakeCount === 0 ? null : true,
-    watching: !bad.has("watching"),
-    telling: !bad.has("telling"),
-    letters: sendsMail ? !bad.has("letters") : null,
+    monitoring: !bad.has("monitoring"),
+    notifications: !bad.has("notifications"),
+    email: sendsMail ? !bad.has("email") : null,
     database: !bad.has("database"),
   };
 }

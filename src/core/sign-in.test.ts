@@ -165,7 +165,7 @@ describe("A token", () => {
     ["https://evil.example", false],
     ["/accounts/logout/", false],
     ["/accounts/oidc/?code=1", false],
-    ["/web/api/account", false],
+    ["/web/account", false],
     ["/x\r\nSet-Cookie: a=b", false],
     ["", false],
     [`/${"x".repeat(600)}`, false],

@@ -52,6 +52,7 @@ export async function secretKeyOf(db: Db, configured: string | null): Promise<st
   return configured ?? (await findSecretKey(db));
 }
 
+/** `keyId` is the id of an API key or of a personal access token. */
 export type KeyUse = { keyId: number; at: Instant };
 
 /** Records when keys were last used; older uses change nothing. */

@@ -1,6 +1,6 @@
 // Creating, changing, deleting and listing channels; confirming email addresses; connecting Telegram chats;
 // disabling failing channels.
-import { createHash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { auditDifference } from "../core/audit.ts";
 import {
   type ChannelConfig,
@@ -25,9 +25,8 @@ import {
 } from "../core/email.ts";
 import { AppError } from "../core/errors.ts";
 import { DAY_MS, type Instant } from "../core/instant.ts";
-import { CHANNEL_CONFIG_LENGTH_MAX, CHANNELS_PER_PROJECT_MAX, IDEMPOTENCY_KEYS_MAX } from "../core/limits.ts";
+import { CHANNEL_CONFIG_LENGTH_MAX, CHANNELS_PER_PROJECT_MAX } from "../core/limits.ts";
 import type { DisabledMessage } from "../core/message.ts";
-import { keptFrom } from "../core/retention.ts";
 import { countedAddress } from "../core/sign-in.ts";
 import {
   assignChecks,
@@ -35,7 +34,6 @@ import {
   assignToAllChecks,
   type Channel,
   type ChannelName,
-  claimIdempotencyKey,
   connectChat,
   type ConnectedChannel,
   countChannels,
@@ -45,7 +43,6 @@ import {
   findChannelById,
   findChannelByUuid,
   findChannelsByIds,
-  findIdempotencyKey,
   findManagedChannel,
   insertChannel,
   isAddressOfMember,
@@ -56,7 +53,6 @@ import {
   lockChannelsOfProject,
   type ManagedChannel,
   markVerified,
-  trimIdempotencyKeys,
   writeChannel,
 } from "../store/channels.ts";
 import type { Database, Db } from "../store/db.ts";
@@ -64,6 +60,7 @@ import { insertMessages } from "../store/deliveries.ts";
 import { findNewestEmail, insertEmail } from "../store/emails.ts";
 import { findProjectOwner } from "../store/projects.ts";
 import { inTransaction, type Tx } from "../store/transaction.ts";
+import { claimOnce, type Once } from "./idempotency.ts";
 import { countAttemptsIn } from "./attempts.ts";
 import { type Actor, audit } from "./audit.ts";
 import { inRetriedTransaction } from "./retry.ts";
@@ -202,9 +199,6 @@ function changedFields(before: ChannelConfig, after: ChannelConfig): string[] {
   return Object.keys(after).filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
 }
 
-/** The idempotency key of a request, and a fingerprint of the request. */
-export type Once = { key: string; request: string };
-
 export type CreateChannelRequest = Changing &
   KindsAndMail & {
     projectId: number;
@@ -252,25 +246,12 @@ async function repetitionOf(
   tx: Tx,
   { projectId, once, uuid, at }: Pick<CreateChannelRequest, "projectId" | "once" | "at"> & { uuid: string },
 ): Promise<ManagedChannel | null> {
-  if (once === null) return null;
-  const named = { projectId, keyDigest: sha256(once.key), requestDigest: sha256(once.request) };
-  const claim = { ...named, channelUuid: uuid, at, keptFrom: keptFrom("idempotencyKey", at) };
-  if (await claimIdempotencyKey(tx, claim)) {
-    await trimIdempotencyKeys(tx, { projectId, keep: IDEMPOTENCY_KEYS_MAX });
-    return null;
-  }
-  const earlier = await findIdempotencyKey(tx, named);
-  if (earlier?.requestDigest.equals(named.requestDigest) !== true) {
-    throw new AppError("unprocessable", "The Idempotency-Key was already used for a different request.");
-  }
-  return getChannel(tx, { projectId, uuid: earlier.channelUuid }).catch((error: unknown) => {
+  const earlier = await claimOnce(tx, { projectId, once, uuid, at });
+  if (earlier === null) return null;
+  return getChannel(tx, { projectId, uuid: earlier }).catch((error: unknown) => {
     if (!(error instanceof AppError)) throw error;
     throw new AppError("conflict", "The channel created by this request has been deleted.");
   });
-}
-
-function sha256(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
 }
 
 async function insert(

@@ -19,7 +19,7 @@ import {
   type UniqueField,
 } from "../core/check.ts";
 import { passDeadlines, type PassedDeadlines, type Visibility } from "../core/deadline.ts";
-import { ERROR_TEXT, type ErrorCode, FIELD_PROBLEM, fieldText } from "../core/errors.ts";
+import { AppError, ERROR_TEXT, type ErrorCode, FIELD_PROBLEM, fieldText } from "../core/errors.ts";
 import { withTag } from "../core/identity.ts";
 import type { Instant } from "../core/instant.ts";
 import { NAME_LENGTH_MAX, PING_COMMIT_MS_MAX, SLUG_LENGTH_MAX, TAGS_LENGTH_MAX } from "../core/limits.ts";
@@ -41,6 +41,7 @@ import {
   findChecksDeletedBefore,
   findDeletedCheck,
   findOldestMatch,
+  findShownCheck,
   insertCheck,
   insertState,
   lockCreation,
@@ -65,6 +66,7 @@ import { deleteRejectedOfCheck } from "../store/quarantine.ts";
 import { deleteDaysOfCheck, deleteRunChunksOfCheck } from "../store/runs.ts";
 import { inTransaction, type Tx } from "../store/transaction.ts";
 import { auditAll } from "./audit.ts";
+import { claimOnce, type Once } from "./idempotency.ts";
 import { planDeliveries, planNotices } from "./plan-deliveries.ts";
 import {
   applyBatch,
@@ -154,6 +156,7 @@ async function lockQuota(
 
 export type CheckToMake = {
   projectId: number;
+  uuid?: string;
   settings: CheckSettings;
   channels: ChosenChannels | null;
   at: Instant;
@@ -162,9 +165,9 @@ export type CheckToMake = {
 /** Inserts a check in the state "new". */
 async function makeCheck(
   tx: Tx,
-  { projectId, settings, channels, at }: CheckToMake,
+  { projectId, uuid = randomUUID(), settings, channels, at }: CheckToMake,
 ): Promise<CheckWithChannels> {
-  const made = { uuid: randomUUID(), badgeUuid: randomUUID(), projectId, settings, createdAt: at };
+  const made = { uuid, badgeUuid: randomUUID(), projectId, settings, createdAt: at };
   const checkId = await insertCheck(tx, made);
   await insertState(tx, checkId);
   if (channels !== null) await assignChosen(tx, { checkId, chosen: channels, current: [] });
@@ -191,21 +194,29 @@ export type CreateRequest = Edit &
     projectId: number;
     /** The fields that identify an existing check; empty for a plain create. */
     unique: readonly UniqueField[];
+    /** Without it, every request creates a check. */
+    once?: Once | null;
   };
 
 /**
  * Creates a check, or updates the one that `unique` identifies. Of identical concurrent requests, one creates
  * it and the others update it. Refused if the account has reached its check limit or the channels are
- * invalid; "not found" if the project does not exist.
+ * invalid; "not found" if the project does not exist. "repeated": the same idempotency key has created this
+ * check before. AppError `unprocessable` if its key was used for a different request, `conflict` if its check
+ * was deleted.
  */
 export function createCheck(
   database: Database,
   request: CreateRequest,
-): Promise<Done<"created"> | Done<"updated"> | Refused | { kind: "not found" }> {
+): Promise<Done<"created"> | Done<"updated"> | Done<"repeated"> | Refused | { kind: "not found" }> {
+  const { once = null, projectId, at } = request;
+  const uuid = randomUUID();
   const criteria = uniqueCriteria(request.params, request.unique);
   return inRetriedTransaction(database, async (tx) => {
+    const earlier = await claimOnce(tx, { projectId, once, uuid, at });
+    if (earlier !== null) return { kind: "repeated", check: await earlierCheck(tx, { projectId, uuid: earlier }) };
     const match = criteria === null ? null : await lockMatch(tx, { ...request, criteria });
-    if (match === null) return create(tx, request);
+    if (match === null) return create(tx, { ...request, uuid });
     const edited = await editCheck(tx, match, request);
     return edited.kind === "refused" ? edited : { ...edited, kind: "updated" };
   });
@@ -234,18 +245,27 @@ async function lockMatch(
   return locked;
 }
 
+async function earlierCheck(
+  tx: Tx,
+  { projectId, uuid }: { projectId: number; uuid: string },
+): Promise<CheckWithChannels> {
+  const check = await findShownCheck(tx, uuid);
+  if (check?.projectId === projectId) return check;
+  throw new AppError("conflict", "The check created by this request has been deleted or moved.");
+}
+
 async function create(
   tx: Tx,
-  request: CreateRequest,
+  request: CreateRequest & { uuid: string },
 ): Promise<Done<"created"> | Refused | { kind: "not found" }> {
-  const { projectId, at, channels: param } = request;
+  const { projectId, at, uuid, channels: param } = request;
   const quota = await lockQuota(tx, request);
   if (quota === null) return { kind: "not found" };
   if (!mayCreateCheck(quota)) return { kind: "refused", code: "forbidden", text: ERROR_TEXT.checkLimit };
   const channels = param === null ? null : await chooseChannels(tx, { projectId, param });
   if (channels?.kind === "refused") return channels;
   const settings = newCheck(request.params, request);
-  const check = await makeCheck(tx, { projectId, settings, channels, at });
+  const check = await makeCheck(tx, { projectId, uuid, settings, channels, at });
   const { kind, schedule, timeoutSeconds, graceSeconds, tz } = settings;
   const after = { kind, ...(kind === "simple" ? { timeoutSeconds } : { schedule, tz }), graceSeconds };
   await auditCheck(tx, { what: "check.created", check, by: request, at, after });

@@ -18,6 +18,7 @@ import { pruneRejectedSignals } from "../store/quarantine.ts";
 import { pruneDays, pruneRunChunks } from "../store/runs.ts";
 import { pruneSessions } from "../store/sessions.ts";
 import { pruneAttempts, pruneSignIns, pruneSteps, pruneTokens } from "../store/sign-in.ts";
+import { pruneAccessTokens } from "../store/tokens.ts";
 import { inTransaction, type Tx } from "../store/transaction.ts";
 import { removeDeletedChecks } from "./checks.ts";
 
@@ -48,6 +49,7 @@ const PRUNED: Readonly<Record<string, { prune: Prune; keptFrom: (now: Instant) =
   auditEntries: { prune: pruneAuditEntries, keptFrom: (now) => keptFrom("auditEntry", now) },
   // A revoked key is a fact about the project's past, like its other events.
   revokedKeys: { prune: pruneApiKeys, keptFrom: (now) => keptFrom("event", now) },
+  accessTokens: { prune: pruneAccessTokens, keptFrom: (now) => keptFrom("accessToken", now) },
   signInTokens: { prune: pruneTokens, keptFrom: (now) => now - DAY_MS },
   signInSteps: { prune: pruneSteps, keptFrom: (now) => now },
   attempts: { prune: pruneAttempts, keptFrom: (now) => now },

@@ -1,33 +1,60 @@
 // The API role: the Management API, the Overdue API, badges, Prometheus metrics, and the API documents. Needs the database.
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage } from "node:http";
 import { KINDS, reachOf } from "../channels/registry.ts";
 import type { Config } from "../config/config.ts";
-import { objectStoreOf } from "../config/connections.ts";
-import { OWN_API_PATH } from "../contract/own-routes.ts";
+import { mailServerOf, objectStoreOf } from "../config/connections.ts";
 import { publicUrls } from "../contract/urls.ts";
+import type { ServiceState } from "../core/database-identity.ts";
+import { SECOND_MS } from "../core/instant.ts";
 import type { HttpHandler } from "../lib/http/listener.ts";
+import type { UnmatchedRequests } from "../lib/http/unmatched-requests.ts";
 import type { Log } from "../lib/log.ts";
+import { loopService } from "../lib/loop.ts";
+import { openMailSender } from "../lib/mail-sender.ts";
 import { addFigures, type Figure, type Metrics } from "../lib/metrics.ts";
-import type { Service } from "../lib/service.ts";
+import { addressIn } from "../lib/setting-value.ts";
 import { secretKeyOf } from "../operations/api-keys.ts";
 import { signingWith } from "../operations/emails.ts";
 import { guardedObjects } from "../operations/ping-bodies.ts";
+import { recordTokenUses } from "../operations/tokens.ts";
 import { type WatermarkLoop, watermarkLoop } from "../operations/watermark-loop.ts";
 import { keyUseLoop, KeyUses } from "../services/api/auth.ts";
 import { type BadgeHandler, badgeHandler } from "../services/api/badges.ts";
-import { type OwnApiHandler, ownApiHandler } from "../services/api/own-api.ts";
 import { type PrometheusHandler, prometheusHandler } from "../services/api/prometheus.ts";
 import { referenceHandler } from "../services/api/reference.ts";
 import { type ApiHandler, apiHandler } from "../services/api/server.ts";
+import { recentMonitoringGap } from "../services/own-api/checks.ts";
+import { LiveHub } from "../services/own-api/live-hub.ts";
+import type { ApiContext as OverdueContext } from "../services/own-api/route.ts";
 import { type MailPagesHandler, mailPagesHandler } from "../services/web/mail-pages.ts";
 import type { Database } from "../store/db.ts";
 import type { ServerRole } from "./public-server.ts";
-import { fontPath } from "./web.ts";
+import { fontPath, resolverOf } from "./web.ts";
 
-export type ApiResources = { config: Config; database: Database; log: Log; metrics: Metrics };
+export type ApiResources = {
+  config: Config;
+  database: Database;
+  log: Log;
+  metrics: Metrics;
+  misses?: UnmatchedRequests;
+  serviceState?: () => ServiceState;
+};
+
+type Parts = {
+  watermark: WatermarkLoop;
+  uses: KeyUses;
+  tokenUses: KeyUses;
+  live: LiveHub;
+  signal: AbortSignal;
+};
+
+/** How often changes are read while clients receive live updates. */
+const LIVE_EVERY_MS = SECOND_MS;
 
 type Handlers = {
   api: ApiHandler;
-  own: OwnApiHandler;
+  overdue: Counting;
   badge: BadgeHandler;
   scrape: PrometheusHandler;
   documents: HttpHandler;
@@ -40,11 +67,38 @@ export function apiRole(resources: ApiResources): ServerRole {
   const ending = new AbortController();
   const watermark = watermarkLoop("api-sight", { database, log, metrics: metrics.loops });
   const uses = new KeyUses();
-  const loops: Service[] = [watermark, keyUseLoop({ uses, database, log, metrics: metrics.loops })];
+  const tokenUses = new KeyUses();
+  const live = new LiveHub({
+    database,
+    now: () => watermark.now(),
+    monitoringGap: (now) => recentMonitoringGap(watermark, now),
+  });
+  const liveLoop = loopService("api-live", {
+    idleMs: LIVE_EVERY_MS,
+    log,
+    metrics: metrics.loops,
+    tick: async () => {
+      await live.tick();
+      return "idle";
+    },
+  });
+  const writing = { database, log, metrics: metrics.loops };
+  const loops = [
+    watermark,
+    liveLoop,
+    keyUseLoop({ ...writing, uses }),
+    keyUseLoop({ ...writing, name: "token-uses", uses: tokenUses, record: recordTokenUses }),
+  ];
   let handlers: Handlers | null = null;
   addFigures(metrics, [
+    {
+      name: "overdue_dashboard_streams",
+      help: "Clients that receive live updates.",
+      kind: "gauge",
+      read: () => live.size,
+    },
     answers("api", "Management API responses by status.", () => handlers?.api),
-    answers("own_api", "Overdue API responses by status.", () => handlers?.own),
+    answers("own_api", "Overdue API responses by status.", () => handlers?.overdue),
     answers("badge", "Badge responses by status.", () => handlers?.badge),
     answers("scrape", "Project metrics responses by status.", () => handlers?.scrape),
     answers("web", "Responses of pages linked from emails, by status.", () => handlers?.web),
@@ -53,24 +107,26 @@ export function apiRole(resources: ApiResources): ServerRole {
     name: "api",
     needsDatabase: true,
     open: async () => {
-      handlers = await makeHandlers(resources, { watermark, uses, signal: ending.signal });
+      handlers = await makeHandlers(resources, { watermark, uses, tokenUses, live, signal: ending.signal });
       for (const loop of loops) await loop.start();
-      const { api, own, badge, scrape, documents, web } = handlers;
+      const { api, badge, scrape, documents, web } = handlers;
       // The API handles every path below its own, so handlers with a path there come before it.
-      return [badge, scrape, documents, web, own, api];
+      return [badge, scrape, documents, web, api];
     },
+    // Streams never end on their own; clients reconnect to another process.
+    closing: () => live.close(),
     close: async () => {
       ending.abort();
       for (const loop of loops.toReversed()) await loop.stop();
       await handlers?.api.close();
     },
-    problem: () => (handlers === null ? "has not started" : watermark.problem()),
+    problem: () => (handlers === null ? "has not started" : (watermark.problem() ?? liveLoop.problem())),
   };
 }
 
 async function makeHandlers(
-  { config, database, log }: ApiResources,
-  { watermark, uses, signal }: { watermark: WatermarkLoop; uses: KeyUses; signal: AbortSignal },
+  { config, database, log, metrics, misses, serviceState = () => "normal" }: ApiResources,
+  { watermark, uses, tokenUses, live, signal }: Parts,
 ): Promise<Handlers> {
   const secretKey = await secretKeyOf(database, config.secretKey);
   const siteUrl = new URL(config.siteUrl);
@@ -89,6 +145,29 @@ async function makeHandlers(
     log,
   };
   const monotonic = () => performance.now();
+  const overdue: OverdueContext = {
+    ...context,
+    site: { name: config.siteName, url: config.siteUrl },
+    mailDomain: config.pingMailListen === null ? null : config.pingMailDomain,
+    version: metrics.version,
+    mailVerification: config.mailVerification,
+    sendsMail: config.smtpHost !== null,
+    mail: testMailSender(config),
+    port: config.listen.port,
+    signIn: {
+      registrationOpen: config.registrationOpen,
+      oidcIssuer: config.oidcClientId === null ? null : config.oidcIssuer,
+      proxyHeader: config.remoteUserHeader,
+    },
+    destinations: reachOf(config),
+    signalsPerMinute: config.signalsPerMinute,
+    signing: signingWith(secretKey),
+    live,
+    missesSince: (at) => misses?.since(at) ?? [],
+    now: () => watermark.now(),
+    serviceState,
+  };
+  const resolve = resolverOf(config, { database, secretKey });
   const api = await apiHandler({
     context,
     siteUrl,
@@ -98,16 +177,18 @@ async function makeHandlers(
     trustedProxies: config.trustedProxies,
     keyUsed,
     monotonic,
+    overdue: {
+      context: overdue,
+      resolveSession: async (source) => (await resolve(source)).session,
+      tokenUsed: tokenUses.note.bind(tokenUses),
+    },
   });
-  const identify: ApiHandler["auth"]["identifyKey"] = (request, key) => api.auth.identifyKey(request, key);
-  const { mailVerification } = config;
+  const identify = (request: IncomingMessage, key: string | undefined) =>
+    api.auth.identifyKey({ network: api.auth.networkOf(request), key });
   const fontFile = fontPath();
-  const baseUrl = urls.site + OWN_API_PATH;
-  const destinations = reachOf(config);
-  const ownContext = { database, baseUrl, mailVerification, destinations, log };
   return {
     api,
-    own: ownApiHandler({ context: ownContext, auth: api.auth, siteUrl, monotonic }),
+    overdue: { answerCounts: () => api.overdueCounts() },
     badge: badgeHandler({ database, siteUrl, siteName: config.siteName, secret: secretKey, now, log }),
     scrape: prometheusHandler({ database, siteUrl, identify, now, log, keyUsed }),
     documents: referenceHandler({
@@ -123,6 +204,29 @@ async function makeHandlers(
       now,
       log,
     }),
+  };
+}
+
+/** Well below the time limit of a response. */
+const TEST_MAIL_MS_MAX = 15 * SECOND_MS;
+
+/** Sends test emails, each over a new connection, so that the configuration is what is tested. */
+function testMailSender(config: Config): OverdueContext["mail"] {
+  const server = mailServerOf(config);
+  if (server === null) return null;
+  const timeoutMs = Math.min(server.timeoutMs, TEST_MAIL_MS_MAX);
+  return {
+    host: `${server.host}:${server.port}`,
+    from: server.from,
+    send: async (mail) => {
+      const sender = openMailSender({ ...server, timeoutMs });
+      try {
+        const domain = addressIn(server.from).split("@").at(-1) ?? "localhost";
+        return await sender.send({ ...mail, messageId: `<${randomUUID()}@${domain}>` });
+      } finally {
+        await sender.close();
+      }
+    },
   };
 }
 

@@ -1,33 +1,26 @@
 // The dashboard role. Needs the database.
-import { randomUUID } from "node:crypto";
 import { readdirSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { reachOf } from "../channels/registry.ts";
 import type { Config } from "../config/config.ts";
-import { mailServerOf, objectStoreOf } from "../config/connections.ts";
+import { objectStoreOf } from "../config/connections.ts";
 import { publicUrls } from "../contract/urls.ts";
 import type { ServiceState } from "../core/database-identity.ts";
-import { SECOND_MS } from "../core/instant.ts";
 import { SCHEME_LENGTH_MAX } from "../core/limits.ts";
 import { clientAddressReader, trustedPeers } from "../lib/http/client-address.ts";
 import { type UnmatchedRequests, unmatchedRequests } from "../lib/http/unmatched-requests.ts";
 import type { Log } from "../lib/log.ts";
-import { loopService } from "../lib/loop.ts";
-import { openMailSender } from "../lib/mail-sender.ts";
 import { addFigures, type Metrics } from "../lib/metrics.ts";
-import { addressIn } from "../lib/setting-value.ts";
 import { secretKeyOf } from "../operations/api-keys.ts";
 import { signingWith } from "../operations/emails.ts";
 import { guardedObjects } from "../operations/ping-bodies.ts";
 import { type WatermarkLoop, watermarkLoop } from "../operations/watermark-loop.ts";
 import { folderAssets } from "../services/web/assets.ts";
-import { recentMonitoringGap } from "../services/web/checks.ts";
-import { LiveHub } from "../services/web/live-hub.ts";
 import { oidcClient } from "../services/web/oidc.ts";
 import { alertDelays } from "../services/web/pages.ts";
-import type { SetupContext, SignInContext, WebContext } from "../services/web/route.ts";
+import type { SignInContext, WebContext } from "../services/web/route.ts";
 import { type WebHandler, webHandler } from "../services/web/server.ts";
 import { sessionResolver } from "../services/web/session.ts";
 import type { Database } from "../store/db.ts";
@@ -38,41 +31,16 @@ export type WebResources = {
   database: Database;
   log: Log;
   metrics: Metrics;
-  misses?: UnmatchedRequests;
   serviceState?: () => ServiceState;
 };
-
-/** How often changes are read while browsers are connected. */
-const LIVE_EVERY_MS = SECOND_MS;
 
 /** The role as a part of the public port. */
 export function webRole(resources: WebResources): ServerRole {
   const { config, database, log, metrics } = resources;
   const ending = new AbortController();
   const watermark = watermarkLoop("web-sight", { database, log, metrics: metrics.loops });
-  const live = new LiveHub({
-    database,
-    now: () => watermark.now(),
-    receiving: (now) => recentMonitoringGap(watermark, now),
-  });
-  const liveLoop = loopService("web-live", {
-    idleMs: LIVE_EVERY_MS,
-    log,
-    metrics: metrics.loops,
-    tick: async () => {
-      await live.tick();
-      return "idle";
-    },
-  });
-  const loops = [watermark, liveLoop];
   let handler: WebHandler | null = null;
   addFigures(metrics, [
-    {
-      name: "overdue_dashboard_streams",
-      help: "Dashboard pages that receive live updates.",
-      kind: "gauge",
-      read: () => live.size,
-    },
     {
       name: "overdue_dashboard_answers_total",
       help: "Dashboard responses by status.",
@@ -85,25 +53,23 @@ export function webRole(resources: WebResources): ServerRole {
     name: "web",
     needsDatabase: true,
     open: async () => {
-      const context = await makeWebContext(resources, { watermark, live, signal: ending.signal });
+      const context = await makeWebContext(resources, { watermark, signal: ending.signal });
       handler = await webHandler({ context, trustedProxies: config.trustedProxies });
-      for (const loop of loops) await loop.start();
+      await watermark.start();
       return [handler];
     },
-    // Streams never end on their own; the browsers reconnect to another process.
-    closing: () => live.close(),
     close: async () => {
       ending.abort();
-      for (const loop of loops.toReversed()) await loop.stop();
+      await watermark.stop();
       await handler?.close();
     },
-    problem: () => (handler === null ? "has not started" : (watermark.problem() ?? liveLoop.problem())),
+    problem: () => (handler === null ? "has not started" : watermark.problem()),
   };
 }
 
 async function makeWebContext(
-  { config, database, log, metrics, misses = missesOf(config), serviceState }: WebResources,
-  { watermark, live, signal }: { watermark: WatermarkLoop; live: LiveHub; signal: AbortSignal },
+  { config, database, log, metrics, serviceState }: WebResources,
+  { watermark, signal }: { watermark: WatermarkLoop; signal: AbortSignal },
 ): Promise<WebContext> {
   const secretKey = await secretKeyOf(database, config.secretKey);
   const objects = objectStoreOf(config, { signal });
@@ -124,8 +90,6 @@ async function makeWebContext(
     objects: objects === null ? null : guardedObjects(objects, { now: () => watermark.now() }),
     resolveSession: resolverOf(config, { database, secretKey }),
     signIn: signInOf(config),
-    setUp: makeSetupContext(config, misses),
-    live,
     now: () => watermark.now(),
     assets: folderAssets(builtFolder()),
     alertDelayMs: alertDelays(database),
@@ -173,8 +137,8 @@ function signInOf(config: Config): SignInContext {
   };
 }
 
-/** Authenticates a request, by cookie or by proxy header. */
-function resolverOf(
+/** Finds the session of a request, by its cookie or by the header of an authenticating proxy. */
+export function resolverOf(
   config: Config,
   { database, secretKey }: { database: Database; secretKey: string },
 ): ReturnType<typeof sessionResolver> {
@@ -187,7 +151,7 @@ function resolverOf(
   });
 }
 
-/** One list for the whole process: the services fill it, the dashboard reads it. */
+/** Unmatched requests of the whole process. */
 export function missesOf({ trustedProxies }: Config): UnmatchedRequests {
   const clientOf = clientAddressReader(trustedProxies, { schemeLengthMax: SCHEME_LENGTH_MAX });
   const remoteAddrOf = ({ socket, headers }: IncomingMessage) =>
@@ -197,27 +161,4 @@ export function missesOf({ trustedProxies }: Config): UnmatchedRequests {
       forwardedProto: headers["x-forwarded-proto"],
     }).remoteAddr;
   return unmatchedRequests({ remoteAddrOf });
-}
-
-/** The dependencies of the dashboard. */
-function makeSetupContext(config: Config, misses: UnmatchedRequests): SetupContext {
-  const server = mailServerOf(config);
-  return {
-    port: config.listen.port,
-    missesSince: (at) => misses.since(at),
-    mail: server && {
-      host: `${server.host}:${server.port}`,
-      from: server.from,
-      send: async (mail) => {
-        // A separate connection: the test uses the current settings.
-        const sender = openMailSender(server);
-        try {
-          const domain = addressIn(server.from).split("@").at(-1) ?? "localhost";
-          return await sender.send({ ...mail, messageId: `<${randomUUID()}@${domain}>` });
-        } finally {
-          await sender.close();
-        }
-      },
-    },
-  };
 }

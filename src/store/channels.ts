@@ -582,15 +582,15 @@ const CLAIM_IDEMPOTENCY_KEY = statement<{ channel_uuid: string }>({
 });
 
 /**
- * Claims an idempotency key for a new channel. False: it was used after `keptFrom`. Concurrent requests with
+ * Claims an idempotency key for a new channel or check. Its column is called channel_uuid for both. False: it was used after `keptFrom`. Concurrent requests with
  * the same key wait for this transaction.
  */
 export async function claimIdempotencyKey(
   tx: Tx,
-  claim: NamedRequest & { channelUuid: string; at: Instant; keptFrom: Instant },
+  claim: NamedRequest & { uuid: string; at: Instant; keptFrom: Instant },
 ): Promise<boolean> {
-  const { projectId, keyDigest, requestDigest, channelUuid, at, keptFrom } = claim;
-  const values = [projectId, keyDigest, requestDigest, channelUuid, toTimestamp(at), toTimestamp(keptFrom)];
+  const { projectId, keyDigest, requestDigest, uuid, at, keptFrom } = claim;
+  const values = [projectId, keyDigest, requestDigest, uuid, toTimestamp(at), toTimestamp(keptFrom)];
   return (await tx.query(CLAIM_IDEMPOTENCY_KEY, values)).count === 1;
 }
 
@@ -599,14 +599,14 @@ const FIND_IDEMPOTENCY_KEY = statement<{ request_digest: Buffer; channel_uuid: s
   text: `select request_digest, channel_uuid from idempotency_keys where project_id = $1 and key_digest = $2`,
 });
 
-/** The request with this idempotency key, and its channel. */
+/** The request with this idempotency key, and the UUID of what it created. */
 export async function findIdempotencyKey(
   db: Db,
   { projectId, keyDigest }: Pick<NamedRequest, "projectId" | "keyDigest">,
-): Promise<{ requestDigest: Buffer; channelUuid: string } | null> {
+): Promise<{ requestDigest: Buffer; uuid: string } | null> {
   const { rows } = await db.query(FIND_IDEMPOTENCY_KEY, [projectId, keyDigest]);
   const [row] = rows;
-  return row === undefined ? null : { requestDigest: row.request_digest, channelUuid: row.channel_uuid };
+  return row === undefined ? null : { requestDigest: row.request_digest, uuid: row.channel_uuid };
 }
 
 const TRIM_IDEMPOTENCY_KEYS = statement({

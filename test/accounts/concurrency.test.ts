@@ -37,7 +37,7 @@ async function linkOf({ email }: Account): Promise<string> {
 
 /** How many of these browsers are in. */
 async function countIn(browsers: readonly Browser[]): Promise<number> {
-  const replies = await Promise.all(browsers.map((browser) => browser.ask("/web/api/account")));
+  const replies = await Promise.all(browsers.map((browser) => browser.ask("/web/account")));
   return replies.filter(({ status }) => status === 200).length;
 }
 
@@ -57,9 +57,9 @@ type RequestOptions = Parameters<VirtualAuthenticator["get"]>[0];
 
 async function withPasskey(browser: Browser): Promise<VirtualAuthenticator> {
   const key = new VirtualAuthenticator(ORIGIN);
-  const options = await browser.send("POST", "/web/api/account/passkeys/options", {});
+  const options = await browser.send("POST", "/web/account/passkeys/options", {});
   const response = key.create(options.json as CreationOptions);
-  const added = await browser.send("POST", "/web/api/account/passkeys", { name: "Key", response });
+  const added = await browser.send("POST", "/web/account/passkeys", { name: "Key", response });
   expect(added.status).toBe(200);
   return key;
 }
@@ -102,7 +102,7 @@ describe("By many at once", () => {
   test("two copies of one passkey that have counted the same let one in", async () => {
     const key = await withPasskey(await signedIn(cast.stranger.account));
     const browsers = many(visitor);
-    const path = "/web/api/sign-in/passkey";
+    const path = "/web/sign-in/passkey";
     const questions = await Promise.all(browsers.map((browser) => optionsFor(browser, path)));
     const answers = questions.map((question) => {
       key.forgetCount();
@@ -118,7 +118,7 @@ describe("What one account was asked for", () => {
     const [mine, theirs] = [await signedIn(cast.owner.account), await signedIn(cast.stranger.account)];
     const [key, otherKey] = [await withPasskey(mine), await withPasskey(theirs)];
     await cast.db.pool.query("update sessions set proven_at = proven_at - interval '1 hour'");
-    const path = "/web/api/confirm/passkey";
+    const path = "/web/confirm/passkey";
     const markReauthenticated = async (browser: Browser, response: Record<string, unknown>) =>
       (await browser.send("POST", path, { response })).status;
     // Another's passkey, to a question of mine; mine, in another's browser; mine, to a question of signing in.
@@ -126,15 +126,15 @@ describe("What one account was asked for", () => {
     expect(await markReauthenticated(theirs, key.get(await optionsFor(mine, path)))).toBe(400);
     expect(await markReauthenticated(mine, key.get(await optionsFor(theirs, path)))).toBe(400);
     expect(
-      await markReauthenticated(mine, key.get(await optionsFor(visitor(), "/web/api/sign-in/passkey"))),
+      await markReauthenticated(mine, key.get(await optionsFor(visitor(), "/web/sign-in/passkey"))),
     ).toBe(400);
     const asked = key.get(await optionsFor(mine, path));
     const stranger = visitor();
-    await stranger.send("POST", "/web/api/sign-in/passkey", { response: asked });
+    await stranger.send("POST", "/web/sign-in/passkey", { response: asked });
     expect(await countIn([stranger])).toBe(0);
-    expect((await mine.send("POST", "/web/api/account/totp", {})).status).toBe(403);
+    expect((await mine.send("POST", "/web/account/totp", {})).status).toBe(403);
     expect(await markReauthenticated(mine, key.get(await optionsFor(mine, path)))).toBe(200);
-    expect((await mine.send("POST", "/web/api/account/totp", {})).status).toBe(200);
+    expect((await mine.send("POST", "/web/account/totp", {})).status).toBe(200);
   });
 });
 

@@ -94,7 +94,7 @@ async function signIn(how: Wrong = {}) {
   const back = new URLSearchParams({ code: "any", state: asked.get("state") ?? "", iss: issuer });
   how.back?.(back);
   const reply = await browser.ask(`/accounts/oidc/?${back.toString()}`);
-  return { status: reply.status, isIn: (await browser.ask("/web/api/account")).status === 200 };
+  return { status: reply.status, isIn: (await browser.ask("/web/account")).status === 200 };
 }
 
 const withClaims = (change: Record<string, unknown>): Wrong => ({

@@ -4,7 +4,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Provider } from "oidc-provider";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import type { AccountPage } from "../../src/contract/web/account.ts";
+import type { AccountPage } from "../../src/contract/api/account.ts";
 import { signInWithIdentity } from "../../src/operations/sign-in.ts";
 import { useCast } from "../api/cast.ts";
 import { freePort } from "../support/ports.ts";
@@ -110,14 +110,14 @@ describe("The identity provider", () => {
     const browser = visitor();
     const entered = await signIn(browser, "owner");
     expect([entered.status, locationOf(entered)]).toEqual([303, "/accounts/profile/"]);
-    const page = (await browser.ask("/web/api/account")).json as AccountPage;
+    const page = (await browser.ask("/web/account")).json as AccountPage;
     expect(page.email).toBe("owner@example.org");
     expect(page.identities).toMatchObject([{ issuer }]);
     const was = PEOPLE["owner"];
     PEOPLE["owner"] = { email: "moved@example.org", email_verified: false };
     const again = visitor();
     await signIn(again, "owner");
-    expect(((await again.ask("/web/api/account")).json as AccountPage).email).toBe("owner@example.org");
+    expect(((await again.ask("/web/account")).json as AccountPage).email).toBe("owner@example.org");
     if (was !== undefined) PEOPLE["owner"] = was;
   });
 
@@ -127,16 +127,16 @@ describe("The identity provider", () => {
     const browser = visitor();
     const asked = await signIn(browser, "owner");
     expect(locationOf(asked)).toBe("/accounts/login/two_factor/");
-    expect((await browser.ask("/web/api/account")).status).toBe(401);
+    expect((await browser.ask("/web/account")).status).toBe(401);
     // Coming back does not help: until the code was typed, nobody is known.
     expect(locationOf(await signIn(visitor(), "owner"))).toBe("/accounts/login/two_factor/");
     const wrong = await browser.post("/accounts/login/two_factor/", { code: "aaaaa-aaaaa" });
     expect(wrong.status).toBe(400);
     const entered = await browser.post("/accounts/login/two_factor/", { code: codes[0] ?? "" });
     expect([entered.status, locationOf(entered)]).toEqual([303, "/accounts/profile/"]);
-    const page = (await browser.ask("/web/api/account")).json as AccountPage;
+    const page = (await browser.ask("/web/account")).json as AccountPage;
     expect(page.identities).toMatchObject([{ issuer, subject: "owner" }]);
-    expect(page.sessions.find(({ isThis }) => isThis)?.method).toBe("oidc");
+    expect(page.sessions.find(({ isCurrent }) => isCurrent)?.method).toBe("oidc");
     expect(locationOf(await signIn(visitor(), "owner"))).toBe("/accounts/profile/");
     await cast.db.pool.query("delete from authenticators");
   });
@@ -145,10 +145,10 @@ describe("The identity provider", () => {
     const browser = visitor();
     await signIn(browser, "owner");
     const remove = (subject: string) =>
-      browser.send("POST", "/web/api/account/identities/remove", { issuer, subject });
+      browser.send("POST", "/web/account/identities/remove", { issuer, subject });
     expect((await remove("owner")).text).toContain("This is your only sign-in method");
     const password = "a few words in a row";
-    expect((await browser.send("PUT", "/web/api/account/password", { password })).status).toBe(200);
+    expect((await browser.send("PUT", "/web/account/password", { password })).status).toBe(200);
     expect((await remove("somebody else")).status).toBe(404);
     await cast.db.pool.query("update sessions set proven_at = proven_at - interval '1 hour'");
     expect([(await remove("owner")).status, await knownAs("owner")]).toEqual([403, true]);
@@ -230,14 +230,14 @@ describe("The identity provider", () => {
     const browser = visitor();
     await signIn(browser, "owner");
     await cast.db.pool.query("update sessions set proven_at = proven_at - interval '1 hour'");
-    expect((await browser.send("POST", "/web/api/account/totp", {})).status).toBe(403);
+    expect((await browser.send("POST", "/web/account/totp", {})).status).toBe(403);
     const begun = await browser.ask("/accounts/oidc/confirm/?next=/accounts/profile/");
     expect(locationOf(begun)).toContain("prompt=login");
     const wrong = await through(locationOf(begun), "impostor");
     expect((await browser.ask(wrong.slice(SITE.length))).status).toBe(403);
     const right = await through(locationOf(await browser.ask("/accounts/oidc/confirm/")), "owner");
     expect((await browser.ask(right.slice(SITE.length))).status).toBe(303);
-    expect((await browser.send("POST", "/web/api/account/totp", {})).status).toBe(200);
+    expect((await browser.send("POST", "/web/account/totp", {})).status).toBe(200);
   });
 
   test("proves nothing by an older sign-in, or by one that it does not date", async () => {
@@ -263,19 +263,19 @@ describe("The identity provider", () => {
       searchParams.delete("prompt");
     });
     expect(undated).toEqual([403, true]);
-    expect((await browser.send("POST", "/web/api/account/totp", {})).status).toBe(403);
+    expect((await browser.send("POST", "/web/account/totp", {})).status).toBe(403);
     claimedAgeSeconds = 20;
     expect(await comeBack(() => {})).toEqual([303, false]);
-    expect((await browser.send("POST", "/web/api/account/totp", {})).status).toBe(200);
+    expect((await browser.send("POST", "/web/account/totp", {})).status).toBe(200);
   });
 
   test("lets in whom it knows from before, and that proves nothing", async () => {
     claimedAgeSeconds = 3_600;
     const browser = visitor();
     expect((await signIn(browser, "owner")).status).toBe(303);
-    expect((await browser.send("POST", "/web/api/account/totp", {})).status).toBe(403);
+    expect((await browser.send("POST", "/web/account/totp", {})).status).toBe(403);
     claimedAgeSeconds = null;
     await signIn(browser, "owner");
-    expect((await browser.send("POST", "/web/api/account/totp", {})).status).toBe(200);
+    expect((await browser.send("POST", "/web/account/totp", {})).status).toBe(200);
   });
 });

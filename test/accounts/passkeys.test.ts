@@ -1,6 +1,6 @@
 // Passkeys from end to end: made, used to come in and to prove it again, and refused when anything about them is wrong.
 import { beforeEach, describe, expect, test } from "vitest";
-import type { AccountPage } from "../../src/contract/web/account.ts";
+import type { AccountPage } from "../../src/contract/api/account.ts";
 import { openSession } from "../../src/operations/sessions.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useCast } from "../api/cast.ts";
@@ -33,15 +33,14 @@ type CreationOptions = Parameters<VirtualAuthenticator["create"]>[0];
 type RequestOptions = Parameters<VirtualAuthenticator["get"]>[0];
 
 async function register(browser: Browser, key: VirtualAuthenticator, faults: Faults = {}) {
-  const options = (await browser.send("POST", "/web/api/account/passkeys/options", {}))
-    .json as CreationOptions;
+  const options = (await browser.send("POST", "/web/account/passkeys/options", {})).json as CreationOptions;
   const response = key.create(options, faults);
-  return browser.send("POST", "/web/api/account/passkeys", { name: "Phone", response });
+  return browser.send("POST", "/web/account/passkeys", { name: "Phone", response });
 }
 
 async function enter(browser: Browser, key: VirtualAuthenticator, faults: Faults = {}) {
-  const options = (await browser.send("POST", "/web/api/sign-in/passkey/options", {})).json as RequestOptions;
-  return browser.send("POST", "/web/api/sign-in/passkey", {
+  const options = (await browser.send("POST", "/web/sign-in/passkey/options", {})).json as RequestOptions;
+  return browser.send("POST", "/web/sign-in/passkey", {
     next: "/accounts/profile/",
     response: key.get(options, faults),
   });
@@ -50,7 +49,7 @@ async function enter(browser: Browser, key: VirtualAuthenticator, faults: Faults
 describe("A passkey", () => {
   test("is added, signs its owner in, and is removed", async () => {
     const browser = await ownersBrowser();
-    await browser.send("PUT", "/web/api/account/password", { password: PASSWORD });
+    await browser.send("PUT", "/web/account/password", { password: PASSWORD });
     const key = new VirtualAuthenticator(ORIGIN);
     const added = await register(browser, key);
     expect([added.status, (added.json as AccountPage).passkeys]).toMatchObject([200, [{ name: "Phone" }]]);
@@ -60,11 +59,11 @@ describe("A passkey", () => {
     expect(entered.headers.getSetCookie()[0]).toMatch(
       /^__Host-overdue_session=.*Path=\/; HttpOnly; SameSite=Lax; Secure/,
     );
-    const page = (await other.ask("/web/api/account")).json as AccountPage;
+    const page = (await other.ask("/web/account")).json as AccountPage;
     expect(page.email).toBe("owner@example.org");
-    expect(page.sessions.find(({ isThis }) => isThis)?.method).toBe("passkey");
-    const uuid = page.passkeys[0]?.uuid ?? "";
-    expect((await other.send("DELETE", `/web/api/account/passkeys/${uuid}`)).status).toBe(200);
+    expect(page.sessions.find(({ isCurrent }) => isCurrent)?.method).toBe("passkey");
+    const id = page.passkeys[0]?.id ?? "";
+    expect((await other.send("DELETE", `/web/account/passkeys/${id}`)).status).toBe(200);
     expect((await enter(visitor(), key)).status).toBe(400);
   });
 
@@ -75,20 +74,20 @@ describe("A passkey", () => {
     const key = new VirtualAuthenticator(ORIGIN);
     const page = (await register(browser, key)).json as AccountPage;
     const noPasskey = async (status: number) => {
-      const reply = await browser.send("DELETE", `/web/api/account/passkeys/${page.passkeys[0]?.uuid}`);
+      const reply = await browser.send("DELETE", `/web/account/passkeys/${page.passkeys[0]?.id}`);
       expect(reply.status, reply.text).toBe(status);
     };
     await noPasskey(409);
     expect((await enter(visitor(), key)).status).toBe(200);
-    const set = await browser.send("PUT", "/web/api/account/password", { password: PASSWORD });
+    const set = await browser.send("PUT", "/web/account/password", { password: PASSWORD });
     expect(set.status).toBe(200);
     await noPasskey(200);
-    const noPassword = await browser.send("DELETE", "/web/api/account/password");
+    const noPassword = await browser.send("DELETE", "/web/account/password");
     expect([noPassword.status, noPassword.text.includes("This is your only sign-in method")]).toEqual([
       409,
       true,
     ]);
-    const { hasPassword } = (await browser.ask("/web/api/account")).json as AccountPage;
+    const { hasPassword } = (await browser.ask("/web/account")).json as AccountPage;
     expect(hasPassword).toBe(true);
   });
 
@@ -145,23 +144,19 @@ describe("A passkey", () => {
     const key = new VirtualAuthenticator(ORIGIN);
     await register(browser, key);
     const guest = visitor();
-    const options = (await guest.send("POST", "/web/api/sign-in/passkey/options", {})).json as RequestOptions;
+    const options = (await guest.send("POST", "/web/sign-in/passkey/options", {})).json as RequestOptions;
     const response = key.get(options);
-    expect((await guest.send("POST", "/web/api/sign-in/passkey", { response })).status).toBe(200);
-    expect((await visitor().send("POST", "/web/api/sign-in/passkey", { response })).status).toBe(400);
+    expect((await guest.send("POST", "/web/sign-in/passkey", { response })).status).toBe(200);
+    expect((await visitor().send("POST", "/web/sign-in/passkey", { response })).status).toBe(400);
     const invented = key.get({ ...options, challenge: Buffer.alloc(32, 1).toString("base64url") });
-    expect((await visitor().send("POST", "/web/api/sign-in/passkey", { response: invented })).status).toBe(
-      400,
-    );
+    expect((await visitor().send("POST", "/web/sign-in/passkey", { response: invented })).status).toBe(400);
     for (const nonsense of [
       {},
       { id: 5 },
       { id: key.id, response: {} },
       { id: key.id, rawId: key.id, type: "x" },
     ]) {
-      expect((await visitor().send("POST", "/web/api/sign-in/passkey", { response: nonsense })).status).toBe(
-        400,
-      );
+      expect((await visitor().send("POST", "/web/sign-in/passkey", { response: nonsense })).status).toBe(400);
     }
   });
 
@@ -170,11 +165,11 @@ describe("A passkey", () => {
     const key = new VirtualAuthenticator(ORIGIN);
     await register(browser, key);
     await cast.db.pool.query("update sessions set proven_at = proven_at - interval '1 hour'");
-    expect((await browser.send("POST", "/web/api/account/totp", {})).status).toBe(403);
-    const asked = await browser.send("POST", "/web/api/confirm/passkey/options", {});
+    expect((await browser.send("POST", "/web/account/totp", {})).status).toBe(403);
+    const asked = await browser.send("POST", "/web/confirm/passkey/options", {});
     const response = key.get(asked.json as RequestOptions);
-    const proven = await browser.send("POST", "/web/api/confirm/passkey", { next: "/x/", response });
+    const proven = await browser.send("POST", "/web/confirm/passkey", { next: "/x/", response });
     expect([proven.status, proven.json]).toEqual([200, { next: "/x/" }]);
-    expect((await browser.send("POST", "/web/api/account/totp", {})).status).toBe(200);
+    expect((await browser.send("POST", "/web/account/totp", {})).status).toBe(200);
   });
 });

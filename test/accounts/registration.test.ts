@@ -2,9 +2,9 @@
 // mail is sent at all.
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import type { AccountPage } from "../../src/contract/web/account.ts";
-import type { AdminAccounts, AdminKept, AdminState } from "../../src/contract/web/admin.ts";
-import type { ProjectSettings } from "../../src/contract/web/projects.ts";
+import type { AccountPage } from "../../src/contract/api/account.ts";
+import type { AdminAccounts, Retention, ServerState } from "../../src/contract/api/admin.ts";
+import type { ProjectSettings } from "../../src/contract/api/projects.ts";
 import { linkToken } from "../../src/core/sign-in.ts";
 import { signingWith } from "../../src/operations/emails.ts";
 import { registerIntake } from "../../src/store/intakes.ts";
@@ -14,10 +14,10 @@ import { locationOf, openBrowser } from "./browser.ts";
 import { withApp } from "./with-app.ts";
 
 const open = useDashboard({
-  roles: ["web"],
+  roles: ["web", "api"],
   settings: { OVERDUE_SMTP_HOST: "127.0.0.1", OVERDUE_REGISTRATION_OPEN: "true" },
 });
-const mute = useDashboard({ roles: ["web"] });
+const mute = useDashboard({ roles: ["web", "api"] });
 
 /** The path of the link that a mail would have. */
 async function linkOf(email: string): Promise<string> {
@@ -43,8 +43,8 @@ describe("Where registration is open", () => {
     expect((await browser.post(first, {})).status).toBe(404);
     expect((await browser.ask(second)).text).toContain("Create your account");
     expect(locationOf(await browser.post(second, {}))).toBe("/");
-    const page = (await browser.ask("/web/api/account")).json as AccountPage;
-    expect(page).toMatchObject({ email: "new@example.org", isOperator: false, hasPassword: false });
+    const page = (await browser.ask("/web/account")).json as AccountPage;
+    expect(page).toMatchObject({ email: "new@example.org", isAdmin: false, hasPassword: false });
     expect(page.projects).toMatchObject([{ name: "My project", role: "owner" }]);
     expect(await count()).toBe(1);
   });
@@ -78,11 +78,11 @@ describe("Without a mail server", () => {
     expect((await browser.post("/accounts/login/link/", { email: "owner@example.org" })).status).toBe(400);
   });
 
-  test("only admins get the link of an invitation", async () => {
-    const path = `/web/api/projects/${mute.owner.project.uuid}/invitations`;
+  test("operators get the link of an invitation to pass on, and nobody else does", async () => {
+    const path = `/api/overdue/v1/projects/${mute.owner.project.uuid}/invitations`;
     const invite = (email: string) => mute.browse(path, { method: "POST", body: { email, role: "member" } });
     const invitesBy = async () =>
-      ((await mute.browse(path.replace("invitations", "settings"))).json as ProjectSettings).invitesBy;
+      ((await mute.browse(path.replace("/invitations", ""))).json as ProjectSettings).invitesBy;
     expect((await invite("a@example.org")).status).toBe(400);
     expect(await invitesBy()).toBeNull();
     await mute.db.pool.query("update accounts set is_operator = true where id = $1", [mute.owner.account.id]);
@@ -96,7 +96,7 @@ describe("Without a mail server", () => {
 
   test("an invited user chooses a password, because no email link is available", async () => {
     await mute.db.pool.query("update accounts set is_operator = true where id = $1", [mute.owner.account.id]);
-    const invited = await mute.browse(`/web/api/projects/${mute.owner.project.uuid}/invitations`, {
+    const invited = await mute.browse(`/api/overdue/v1/projects/${mute.owner.project.uuid}/invitations`, {
       method: "POST",
       body: { email: "guest@example.org", role: "member" },
     });
@@ -122,11 +122,11 @@ describe("Without a mail server", () => {
     await mute.db.pool.query("update accounts set is_operator = true where id = any ($1)", [operators]);
     await mute.join(mate.account, "manager");
     const made = { method: "POST", as: mate.account, body: { email: "kept@example.org", role: "member" } };
-    const invited = await mute.browse(`/web/api/projects/${owner.project.uuid}/invitations`, made);
+    const invited = await mute.browse(`/api/overdue/v1/projects/${owner.project.uuid}/invitations`, made);
     const path = (invited.json as { link: string }).link.slice(mute.site.length);
     expect((await openBrowser(() => mute.site).ask(path)).status).toBe(200);
-    const down = { method: "PATCH", body: { isOperator: false } };
-    expect((await mute.browse(`/web/api/admin/accounts/${mate.account.uuid}`, down)).status).toBe(200);
+    const down = { method: "PATCH", body: { isAdmin: false } };
+    expect((await mute.browse(`/api/overdue/v1/admin/accounts/${mate.account.uuid}`, down)).status).toBe(204);
     expect((await openBrowser(() => mute.site).post(path, {})).status).toBe(404);
     const { rows } = await mute.db.pool.query(
       "select project_id from audit_entries where what = 'member.inviteEnded' and subject = 'kept@example.org'",
@@ -136,18 +136,23 @@ describe("Without a mail server", () => {
 
   test("an admin sees accounts and state, sets limits, and cannot be the last one to leave", async () => {
     const admin = (method: string, path: string, body?: unknown) =>
-      mute.browse(`/web/api/admin/${path}`, { method, ...(body !== undefined && { body }) });
+      mute.browse(`/api/overdue/v1/admin/${path}`, { method, ...(body !== undefined && { body }) });
     const { accounts, invitesBy } = (await admin("GET", "accounts")).json as AdminAccounts;
     expect(invitesBy).toBe("link");
     expect(accounts.map(({ email }) => email)).toContain("mate@example.org");
     const mate = accounts.find(({ email }) => email === "mate@example.org");
-    expect((await admin("PATCH", `accounts/${mate?.uuid}`, { checkLimit: 7 })).status).toBe(200);
+    expect((await admin("PATCH", `accounts/${mate?.id}`, { checkLimit: 7 })).status).toBe(204);
     const after = ((await admin("GET", "accounts")).json as AdminAccounts).accounts;
-    expect(after.find(({ uuid }) => uuid === mate?.uuid)).toMatchObject({ checkLimit: 7, hasOwnLimit: true });
+    expect(after.find(({ id }) => id === mate?.id)).toMatchObject({ checkLimit: 7, hasOwnLimit: true });
     const own = accounts.find(({ email }) => email === "owner@example.org");
-    expect((await admin("PATCH", `accounts/${own?.uuid}`, { isOperator: false })).status).toBe(409);
-    const state = (await admin("GET", "state")).json as AdminState;
-    expect(state).toMatchObject({ mail: false, registrationOpen: false, sweeperLagMs: 0, unsentCount: 0 });
+    expect((await admin("PATCH", `accounts/${own?.id}`, { isAdmin: false })).status).toBe(409);
+    const state = (await admin("GET", "state")).json as ServerState;
+    expect(state).toMatchObject({
+      sendsMail: false,
+      registrationOpen: false,
+      sweeperLagMs: 0,
+      unsentCount: 0,
+    });
     expect(state.migrations.map(({ name }) => name)).toContain("0001_initial");
     const invited = await admin("POST", "invitations", { email: "c@example.org" });
     expect((invited.json as { link: string }).link).toContain("/accounts/invitation/");
@@ -155,38 +160,38 @@ describe("Without a mail server", () => {
     expect(entries.map(({ what }) => what)).toEqual(
       expect.arrayContaining(["account.limitChanged", "member.invited"]),
     );
-    const closed = await mute.browse("/web/api/account/close", {
+    const closed = await mute.browse("/web/account/close", {
       method: "POST",
       body: { email: "owner@example.org" },
     });
     expect(closed.status).toBe(409);
   });
 
-  test("the state uses the same rules as admin notifications, also without a sweeper", async () => {
-    const read = async () => (await mute.browse("/web/api/admin/state")).json as AdminState;
+  test("the state is judged by the rules that tell the operator, also where no sweeper runs", async () => {
+    const read = async () => (await mute.browse("/api/overdue/v1/admin/state")).json as ServerState;
     expect(await read()).toMatchObject({
-      health: { receiving: null, watching: true, telling: true, letters: null, database: true },
-      troubles: [],
-      needCount: 0,
+      health: { receiving: null, monitoring: true, notifications: true, email: null, database: true },
+      problems: [],
+      problemCount: 0,
     });
     const at = Date.now() - 15_000;
     const intake = { id: randomUUID(), name: "host/1", startedAt: at, leaseUntilAt: at + 600_000 };
     await inTransaction(mute.db, (tx) =>
       registerIntake(tx, { ...intake, watermarkAt: at, spoolEmpty: true }),
     );
-    expect(await read()).toMatchObject({ health: { receiving: true }, troubles: [], needCount: 0 });
+    expect(await read()).toMatchObject({ health: { receiving: true }, problems: [], problemCount: 0 });
     await mute.db.pool.query("update intakes set watermark_at = watermark_at - interval '46 seconds'");
     expect(await read()).toMatchObject({
       health: { receiving: false },
-      troubles: [{ trouble: "watermarkHeld" }],
-      needCount: 1,
+      problems: [{ kind: "watermarkHeld" }],
+      problemCount: 1,
     });
     await mute.db.pool.query("delete from intakes");
   });
 
   test("the state says how many signals come, of all who receive and are not lost", async () => {
-    const read = async () => (await mute.browse("/web/api/admin/state")).json as AdminState;
-    expect(await read()).toMatchObject({ signalsPerMinute: 0, intakes: [] });
+    const read = async () => (await mute.browse("/api/overdue/v1/admin/state")).json as ServerState;
+    expect(await read()).toMatchObject({ pingsPerMinute: 0, intakes: [] });
     const at = Date.now();
     for (const [name, leaseUntilAt] of Object.entries({
       "a/1": at + 600_000,
@@ -206,33 +211,36 @@ describe("Without a mail server", () => {
     // One of them is of the release before, and does not say.
     await mute.db.pool.query("update intakes set signals_per_minute = 40 where name <> 'b/1'");
     const state = await read();
-    expect(state.signalsPerMinute).toBe(40);
-    const told = state.intakes.map(({ name, signalsPerMinute }) => [name, signalsPerMinute] as const);
+    expect(state.pingsPerMinute).toBe(40);
+    const told = state.intakes.map(({ name, pingsPerMinute }) => [name, pingsPerMinute] as const);
     expect(Object.fromEntries(told)).toEqual({ "a/1": 40, "b/1": null, "c/1": 40 });
     await mute.db.pool.query("delete from intakes");
   });
 
-  test("retention is shown with its limits and sizes, largest first, to admins only", async () => {
-    const { kept, hasObjectStore } = (await mute.browse("/web/api/admin/kept")).json as AdminKept;
+  test("what is kept is told with its bounds and its size, the largest first, to operators alone", async () => {
+    const { retention, hasObjectStore } = (await mute.browse("/api/overdue/v1/admin/retention"))
+      .json as Retention;
     expect(hasObjectStore).toBe(false);
-    const boundOf = Object.fromEntries(kept.map(({ what, bound }) => [what, bound]));
-    expect(boundOf).toMatchObject({
+    const limitOf = Object.fromEntries(retention.map(({ data, limit }) => [data, limit]));
+    expect(limitOf).toMatchObject({
       pings: { by: "perCheck", count: 1_000 },
       runs: { by: "days", days: 93 },
       checks: { by: "deletion", days: 7 },
       signIns: { by: "days", days: 180 },
       other: null,
     });
-    expect(kept.at(-1)?.what).toBe("other");
-    const sizes = kept.slice(0, -1).map(({ bytes }) => bytes);
+    expect(retention.at(-1)?.data).toBe("other");
+    const sizes = retention.slice(0, -1).map(({ bytes }) => bytes);
     expect(sizes).toEqual(sizes.toSorted((a, b) => b - a));
     expect(sizes.every((bytes) => bytes > 0)).toBe(true);
-    expect((await mute.browse("/web/api/admin/kept", { as: mute.mate.account })).status).not.toBe(200);
+    expect((await mute.browse("/api/overdue/v1/admin/retention", { as: mute.mate.account })).status).not.toBe(
+      200,
+    );
   });
 
   test("a profile is changed, with its time zone, and nonsense is refused with a sentence", async () => {
-    const change = (body: object) => mute.browse("/web/api/account", { method: "PATCH", body });
-    expect((await mute.browse("/web/api/account")).json).toMatchObject({ zone: null });
+    const change = (body: object) => mute.browse("/api/overdue/v1/account", { method: "PATCH", body });
+    expect((await mute.browse("/web/account")).json).toMatchObject({ zone: null });
     const changed = await change({ name: " Ann ", theme: "dark", zone: "Europe/Riga", reports: "weekly" });
     expect(changed.json).toMatchObject({
       name: "Ann",
@@ -241,7 +249,7 @@ describe("Without a mail server", () => {
       reports: "weekly",
       reminders: "off",
     });
-    expect((await mute.browse("/web/api/account")).json).toMatchObject({
+    expect((await mute.browse("/web/account")).json).toMatchObject({
       name: "Ann",
       theme: "dark",
       zone: "Europe/Riga",
@@ -251,7 +259,7 @@ describe("Without a mail server", () => {
       { zone: "Europe/Nowhere" },
       { theme: "pink" },
       { name: "x".repeat(300) },
-      { isOperator: true },
+      { isAdmin: true },
     ]) {
       expect((await change(wrong)).status).toBe(400);
     }
@@ -263,19 +271,19 @@ describe("Without a mail server", () => {
   ])("who has given the password begins anew when %s", async (_what, method, path, body) => {
     const { account } = mute.owner;
     const password = "a few words in a row";
-    await mute.browse("/web/api/account/password", { method: "PUT", body: { password } });
+    await mute.browse("/web/account/password", { method: "PUT", body: { password } });
     const { codes } = await withApp(mute, account);
     const waiting = openBrowser(() => mute.site);
     const asked = await waiting.post("/accounts/login/password/", { email: account.email, password });
     expect(locationOf(asked)).toBe("/accounts/login/two_factor/");
-    expect((await mute.browse(`/web/api/account${path}`, { method, body })).status).toBe(200);
+    expect((await mute.browse(`/web/account${path}`, { method, body })).status).toBe(200);
     expect((await waiting.post("/accounts/login/two_factor/", { code: codes[0] ?? "" })).status).toBe(401);
-    expect((await waiting.ask("/web/api/account")).status).toBe(401);
+    expect((await waiting.ask("/web/account")).status).toBe(401);
     await mute.db.pool.query("delete from authenticators");
   });
 
   test("choices that are made at once are all kept", async () => {
-    const change = (body: object) => mute.browse("/web/api/account", { method: "PATCH", body });
+    const change = (body: object) => mute.browse("/api/overdue/v1/account", { method: "PATCH", body });
     for (const [theme, zone] of [
       ["light", "Asia/Tokyo"],
       ["dark", "Europe/Riga"],
@@ -283,7 +291,7 @@ describe("Without a mail server", () => {
     ]) {
       const reports = theme === "dark" ? "weekly" : "monthly";
       await Promise.all([change({ theme }), change({ zone }), change({ reports }), change({ name: zone })]);
-      expect((await mute.browse("/web/api/account")).json).toMatchObject({
+      expect((await mute.browse("/web/account")).json).toMatchObject({
         theme,
         zone,
         reports,

@@ -3,7 +3,9 @@
 import { createHmac } from "node:crypto";
 import { Secret, TOTP } from "otpauth";
 import { afterAll, expect, test } from "vitest";
-import type { TotpSetUp } from "../../src/contract/web/account.ts";
+import type { TotpSetUp } from "../../src/contract/api/account.ts";
+import { API_PATH } from "../../src/contract/api/route.ts";
+import { API_ROUTES } from "../../src/contract/api/routes.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { WEB_ROUTES } from "../../src/services/web/routes.ts";
 import type { Account } from "../../src/store/accounts.ts";
@@ -41,6 +43,7 @@ async function storedSecrets(): Promise<string[]> {
     union all select encode(digest, 'hex') from recovery_codes
     union all select encode(digest, 'hex') from sessions
     union all select encode(digest, 'hex') from api_keys
+    union all select encode(digest, 'hex') from access_tokens
     union all select encode(digest, 'hex') from sign_in_tokens
     union all select encode(digest, 'hex') from invitations`);
   return rows.flatMap(({ secret }) => {
@@ -54,9 +57,16 @@ async function everythingShown(): Promise<{ what: string; text: string }[]> {
   const { owner, mate } = cast;
   const shown: { what: string; text: string }[] = [];
   const params: Record<string, string> = { project: owner.project.uuid, n: "1", name: "x" };
-  const asked = WEB_ROUTES.filter(({ method, path }) => method === "GET" && !path.endsWith("/live"));
+  const pages = WEB_ROUTES.filter(({ method, path }) => method === "GET" && !path.endsWith("/live"));
+  const reads = Object.values(API_ROUTES).filter(
+    ({ method, path }) => method === "GET" && !path.endsWith("/live"),
+  );
+  const paths = [
+    ...pages.map(({ path }) => path),
+    ...reads.map(({ path }) => `${API_PATH}${path.replaceAll(/\{(\w+)\}/g, ":$1")}`),
+  ];
   for (const as of [owner.account, mate.account, null] satisfies (Account | null)[]) {
-    for (const { path } of asked) {
+    for (const path of paths) {
       const address = path.replaceAll(/:(\w+)/g, (_, name: string) => params[name] ?? "nothing");
       const { text, headers } = await cast.browse(address, { as });
       shown.push({ what: `${address} as ${as?.email}`, text: text + JSON.stringify([...headers]) });
@@ -69,18 +79,21 @@ test("no secret is in any answer or in the log", { timeout: 120_000 }, async () 
   const { owner, mate } = cast;
   await cast.db.pool.query("update accounts set is_operator = true where id = $1", [owner.account.id]);
   const set = (method: string, path: string, body: unknown) => cast.browse(path, { method, body });
-  await set("PUT", "/web/api/account/password", { password: PASSWORD });
-  const totp = (await set("POST", "/web/api/account/totp", {})).json as TotpSetUp;
+  await set("PUT", "/web/account/password", { password: PASSWORD });
+  const totp = (await set("POST", "/web/account/totp", {})).json as TotpSetUp;
   const secret = totp.secret.replaceAll(" ", "");
   const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate();
-  const { codes } = (await set("POST", "/web/api/account/totp/confirm", { code })).json as {
+  const { codes } = (await set("POST", "/web/account/totp/confirm", { code })).json as {
     codes: string[];
   };
-  const project = `/web/api/projects/${owner.project.uuid}`;
+  const project = `/api/overdue/v1/projects/${owner.project.uuid}`;
   await set("POST", `${project}/invitations`, { email: "guest@example.org", role: "member" });
   const { key } = (await set("POST", `${project}/keys`, { kind: "readWrite", name: "CI" })).json as {
     key: string;
   };
+  const created = await set("POST", "/web/account/tokens", { name: "CI", scope: "write", expiresInDays: 30 });
+  const { token } = created.json as { token: string };
+  await cast.ask("/api/overdue/v1/account/tokens", { headers: { Authorization: `Bearer ${token}` } });
   const browser = openBrowser(() => cast.site);
   await browser.post("/accounts/login/link/", { email: mate.account.email });
   await browser.post("/accounts/login/password/", { email: owner.account.email, password: PASSWORD });
@@ -97,6 +110,8 @@ test("no secret is in any answer or in the log", { timeout: 120_000 }, async () 
     "a wrong one of mine",
     secret,
     key,
+    token,
+    token.slice("ovd_".length),
     ...codes,
     ...tokens,
     ...sessions,

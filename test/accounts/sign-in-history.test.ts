@@ -1,7 +1,7 @@
 // Who came into an account, as its owner sees it on the account page, and what strangers learn by failing: nothing.
 import pg from "pg";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import type { AccountPage } from "../../src/contract/web/account.ts";
+import type { AccountPage } from "../../src/contract/api/account.ts";
 import { setPassword } from "../../src/operations/credentials.ts";
 import { useCast } from "../api/cast.ts";
 import { locationOf, openBrowser } from "./browser.ts";
@@ -23,7 +23,7 @@ describe("A signed-in user", () => {
     const browser = visitor();
     const form = { email: "owner@example.org", password: PASSWORD };
     await browser.post("/accounts/login/password/", form);
-    const read = async () => (await browser.ask("/web/api/account")).json as AccountPage;
+    const read = async () => (await browser.ask("/web/account")).json as AccountPage;
     const before = await read();
     expect(before.signIns[0]).toMatchObject({
       method: "password",
@@ -44,7 +44,7 @@ describe("A signed-in user", () => {
       null,
     ]);
     // Ending the sessions does not take it off the record.
-    await browser.send("POST", "/web/api/account/sessions/end-others", {});
+    await browser.send("POST", "/web/account/sessions/end-others", {});
     expect((await read()).signIns).toEqual(after.signIns);
   });
 
@@ -60,7 +60,7 @@ describe("A signed-in user", () => {
     expect((await browser.post("/accounts/login/two_factor/", { code: "000000" })).status).toBe(400);
     const code = app.generate({ timestamp: (await cast.now()) + 30_000 });
     expect(locationOf(await browser.post("/accounts/login/two_factor/", { code }))).toBe("/");
-    const { signIns } = (await browser.ask("/web/api/account")).json as AccountPage;
+    const { signIns } = (await browser.ask("/web/account")).json as AccountPage;
     expect([signIns.length, signIns[0]?.method, signIns[0]?.failedCount]).toEqual([50, "password", 1]);
     // What is not shown is not kept either.
     const { rows } = await cast.db.pool.query(
@@ -68,7 +68,7 @@ describe("A signed-in user", () => {
       [cast.owner.account.id],
     );
     expect(rows).toEqual([{ count: 50 }]);
-    expect((await browser.send("DELETE", "/web/api/account/totp")).status).toBe(200);
+    expect((await browser.send("DELETE", "/web/account/totp")).status).toBe(200);
   });
 });
 

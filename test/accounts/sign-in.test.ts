@@ -3,7 +3,7 @@
 import { Secret, TOTP } from "otpauth";
 import pg from "pg";
 import { afterAll, beforeEach, describe, expect, test, vi } from "vitest";
-import type { AccountPage, TotpSetUp } from "../../src/contract/web/account.ts";
+import type { AccountPage, TotpSetUp } from "../../src/contract/api/account.ts";
 import { type AttemptKind, ATTEMPTS } from "../../src/core/sign-in.ts";
 import { digestOfToken } from "../../src/lib/secrets.ts";
 import {
@@ -102,11 +102,11 @@ describe("The set-up link", () => {
     expect([short.status, short.text.includes("at least 8 characters")]).toEqual([400, true]);
     const done = await browser.post(path, { email: "Boss@Example.org", name: "Boss", password: PASSWORD });
     expect([done.status, locationOf(done)]).toEqual([303, "/welcome/"]);
-    const account = (await browser.ask("/web/api/account")).json as AccountPage;
+    const account = (await browser.ask("/web/account")).json as AccountPage;
     expect(account).toMatchObject({
       email: "boss@example.org",
       name: "Boss",
-      isOperator: true,
+      isAdmin: true,
       hasPassword: true,
     });
     expect(account.projects).toHaveLength(1);
@@ -138,7 +138,7 @@ describe("An email link", () => {
     expect(entered.headers.getSetCookie()[0]).toMatch(
       /^overdue_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=\d+$/,
     );
-    expect((await browser.ask("/web/api/account")).status).toBe(200);
+    expect((await browser.ask("/web/account")).status).toBe(200);
     expect((await visitor().post(path, {})).status).toBe(404);
     const { rows } = await cast.db.pool.query("select about from letters where kind = 'signIn'");
     expect(JSON.stringify(rows)).not.toContain(path.split("/")[3]);
@@ -300,7 +300,7 @@ describe("A password", () => {
     expect([(await password(mine)).status, (await password(other)).status]).toEqual([429, 429]);
     await cast.db.pool.query("delete from attempts");
     await useUp("passwordByAddress", right.email);
-    const changed = await mine.send("PUT", "/web/api/account/password", { password: PASSWORD });
+    const changed = await mine.send("PUT", "/web/account/password", { password: PASSWORD });
     expect(changed.headers.getSetCookie()).toMatchObject([
       expect.stringContaining(`overdue_device=${first}.`),
     ]);
@@ -315,7 +315,7 @@ describe("A password", () => {
     for (const browser of [mine, other]) await password(browser);
     await useUp("passwordByAddress", right.email);
     expect((await password(other)).status).toBe(303);
-    expect((await mine.send("POST", "/web/api/account/sessions/end-others", {})).status).toBe(200);
+    expect((await mine.send("POST", "/web/account/sessions/end-others", {})).status).toBe(200);
     expect([(await password(mine)).status, (await password(other)).status]).toEqual([303, 429]);
   });
 
@@ -339,7 +339,7 @@ describe("An authenticator app", () => {
     await withPassword();
     const browser = visitor();
     await browser.post("/accounts/login/password/", { email: "owner@example.org", password: PASSWORD });
-    const begun = (await browser.send("POST", "/web/api/account/totp", {})).json as TotpSetUp;
+    const begun = (await browser.send("POST", "/web/account/totp", {})).json as TotpSetUp;
     expect(begun.uri).toMatch(/^otpauth:\/\/totp\//);
     expect(begun.qr.every((row) => row.length === begun.qr.length)).toBe(true);
     const app = new TOTP({ secret: Secret.fromBase32(begun.secret.replaceAll(" ", "")) });
@@ -349,11 +349,9 @@ describe("An authenticator app", () => {
       password: PASSWORD,
     });
     expect(locationOf(early)).toBe("/");
-    expect((await browser.send("POST", "/web/api/account/totp/confirm", { code: "000000" })).status).toBe(
-      400,
-    );
+    expect((await browser.send("POST", "/web/account/totp/confirm", { code: "000000" })).status).toBe(400);
     const code = app.generate();
-    const confirmed = await browser.send("POST", "/web/api/account/totp/confirm", { code });
+    const confirmed = await browser.send("POST", "/web/account/totp/confirm", { code });
     const { codes } = confirmed.json as { codes: string[] };
     expect(codes).toHaveLength(10);
     expect((await mailTo("owner@example.org")).mail.subject).toContain("password");
@@ -364,12 +362,12 @@ describe("An authenticator app", () => {
       password: PASSWORD,
     });
     expect(locationOf(first)).toBe("/accounts/login/two_factor/");
-    expect((await second.ask("/web/api/account")).status).toBe(401);
+    expect((await second.ask("/web/account")).status).toBe(401);
     expect((await second.ask("/accounts/login/two_factor/")).status).toBe(200);
     expect((await second.post("/accounts/login/two_factor/", { code })).status).toBe(400);
     const next = app.generate({ timestamp: Date.now() + 30_000 });
     expect(locationOf(await second.post("/accounts/login/two_factor/", { code: next }))).toBe("/");
-    expect((await second.ask("/web/api/account")).status).toBe(200);
+    expect((await second.ask("/web/account")).status).toBe(200);
 
     const third = visitor();
     await third.post("/accounts/login/password/", { email: "owner@example.org", password: PASSWORD });
@@ -380,9 +378,9 @@ describe("An authenticator app", () => {
     const again = visitor();
     await again.post("/accounts/login/password/", { email: "owner@example.org", password: PASSWORD });
     expect((await again.post("/accounts/login/two_factor/", { code: codes[0] ?? "" })).status).toBe(400);
-    const page = (await third.ask("/web/api/account")).json as AccountPage;
+    const page = (await third.ask("/web/account")).json as AccountPage;
     expect(page.totp?.codesLeft).toBe(9);
-    expect((await third.send("DELETE", "/web/api/account/totp")).status).toBe(200);
+    expect((await third.send("DELETE", "/web/account/totp")).status).toBe(200);
   });
 
   test("may be off by one step and no more", async () => {
@@ -418,7 +416,7 @@ describe("A signed-in user", () => {
     const browser = visitor();
     await browser.post("/accounts/login/password/", { email: "owner@example.org", password: PASSWORD });
     await cast.db.pool.query("update sessions set proven_at = proven_at - interval '31 minutes'");
-    const put = () => browser.send("PUT", "/web/api/account/password", { password: `${PASSWORD}!` });
+    const put = () => browser.send("PUT", "/web/account/password", { password: `${PASSWORD}!` });
     const refused = await put();
     expect([refused.status, refused.json]).toMatchObject([403, { reauth: true }]);
     const page = await browser.ask("/accounts/confirm/?next=/accounts/profile/");
@@ -464,7 +462,7 @@ describe("A signed-in user", () => {
     expect(await markReauthenticated({ way: "code", code: second })).toBe(400);
     expect(await markReauthenticated({ ...right, code: "000000" })).toBe(400);
     expect(await markReauthenticated({ ...right, password: "wrong", code: second })).toBe(400);
-    expect((await browser.send("DELETE", "/web/api/account/totp")).status).toBe(403);
+    expect((await browser.send("DELETE", "/web/account/totp")).status).toBe(403);
     // What was refused has used nothing up.
     expect(await markReauthenticated({ ...right, code: second })).toBe(303);
     await forget();
@@ -479,7 +477,7 @@ describe("A signed-in user", () => {
     const mailed = /^\d{6}/.exec(await confirmSubject())?.[0] ?? "";
     expect(await markReauthenticated({ way: "mailed", mailed })).toBe(400);
     expect(await markReauthenticated({ way: "mailed", mailed, code: third })).toBe(303);
-    expect((await browser.send("DELETE", "/web/api/account/totp")).status).toBe(200);
+    expect((await browser.send("DELETE", "/web/account/totp")).status).toBe(200);
   });
 
   test("who has an app and no password proves it again with its code alone", async () => {
@@ -488,7 +486,7 @@ describe("A signed-in user", () => {
     const browser = visitor();
     await browser.post("/accounts/login/password/", { email: "owner@example.org", password: PASSWORD });
     await browser.post("/accounts/login/two_factor/", { code: codes[0] ?? "" });
-    expect((await browser.send("DELETE", "/web/api/account/password")).status).toBe(200);
+    expect((await browser.send("DELETE", "/web/account/password")).status).toBe(200);
     await cast.db.pool.query("update sessions set proven_at = now() - interval '1 hour'");
     const page = await browser.ask("/accounts/confirm/");
     expect(page.text.match(/name="(password|code|mailed)"/g)).toEqual(['name="code"']);
@@ -497,7 +495,7 @@ describe("A signed-in user", () => {
     expect((await browser.post("/accounts/confirm/", { way: "code", code: codes[1] ?? "" })).status).toBe(
       303,
     );
-    expect((await browser.send("DELETE", "/web/api/account/totp")).status).toBe(200);
+    expect((await browser.send("DELETE", "/web/account/totp")).status).toBe(200);
   });
 
   async function confirmSubject(): Promise<string> {
@@ -511,13 +509,13 @@ describe("A signed-in user", () => {
     for (const browser of [one, two]) {
       await browser.post("/accounts/login/password/", { email: "owner@example.org", password: PASSWORD });
     }
-    const page = (await one.ask("/web/api/account")).json as AccountPage;
-    expect(page.sessions.filter(({ isThis }) => isThis)).toHaveLength(1);
+    const page = (await one.ask("/web/account")).json as AccountPage;
+    expect(page.sessions.filter(({ isCurrent }) => isCurrent)).toHaveLength(1);
     expect(page.sessions).toHaveLength(2);
-    const other = page.sessions.find(({ isThis }) => !isThis);
+    const other = page.sessions.find(({ isCurrent }) => !isCurrent);
     expect(other).toMatchObject({ method: "password", ua: "test browser", remoteAddr: "127.0.0.1" });
-    expect((await one.send("DELETE", `/web/api/account/sessions/${other?.id}`)).status).toBe(200);
-    expect((await two.ask("/web/api/account")).status).toBe(401);
+    expect((await one.send("DELETE", `/web/account/sessions/${other?.id}`)).status).toBe(200);
+    expect((await two.ask("/web/account")).status).toBe(401);
     expect(locationOf(await one.post("/accounts/logout/", {}))).toBe("/accounts/login/");
     // What stays lets nobody in: it only says that this browser was here before.
     expect([...one.cookies.keys()]).toEqual(["overdue_device"]);
@@ -538,12 +536,12 @@ describe("A signed-in user", () => {
       const failed = await browser.post("/accounts/logout/", {});
       expect(failed.status).toBe(503);
       expect(failed.text).toContain("still signed in because");
-      expect((await browser.ask("/web/api/account")).status).toBe(200);
+      expect((await browser.ask("/web/account")).status).toBe(200);
     } finally {
       await cast.db.pool.query("drop function refuse_deletion cascade");
     }
     expect(locationOf(await browser.post("/accounts/logout/", {}))).toBe("/accounts/login/");
-    expect((await browser.ask("/web/api/account")).status).toBe(401);
+    expect((await browser.ask("/web/account")).status).toBe(401);
   });
 
   test("sees where a session certainly comes from, whatever its browser says", async () => {
@@ -552,8 +550,8 @@ describe("A signed-in user", () => {
     const headers = { "X-Forwarded-For": "198.51.100.1, 192.0.2.66" };
     const form = { email: "owner@example.org", password: PASSWORD };
     await browser.ask("/accounts/login/password/", { method: "POST", form, headers });
-    const { sessions } = (await browser.ask("/web/api/account", { headers })).json as AccountPage;
-    expect(sessions.find(({ isThis }) => isThis)?.remoteAddr).toBe("192.0.2.66");
+    const { sessions } = (await browser.ask("/web/account", { headers })).json as AccountPage;
+    expect(sessions.find(({ isCurrent }) => isCurrent)?.remoteAddr).toBe("192.0.2.66");
   });
 
   test("changes the address by a link sent there, and the old address is notified", async () => {
@@ -561,12 +559,10 @@ describe("A signed-in user", () => {
     const browser = visitor();
     await browser.post("/accounts/login/password/", { email: "owner@example.org", password: PASSWORD });
     await mailTo("owner@example.org");
-    expect(
-      (await browser.send("POST", "/web/api/account/email", { email: "stranger@example.org" })).status,
-    ).toBe(200);
-    expect((await browser.send("POST", "/web/api/account/email", { email: "New@Example.org" })).status).toBe(
+    expect((await browser.send("POST", "/web/account/email", { email: "stranger@example.org" })).status).toBe(
       200,
     );
+    expect((await browser.send("POST", "/web/account/email", { email: "New@Example.org" })).status).toBe(200);
     const path = await linkTo("new@example.org");
     await visitor().post("/accounts/login/link/", { email: "owner@example.org" });
     const waiting = await linkTo("owner@example.org");
@@ -575,7 +571,7 @@ describe("A signed-in user", () => {
     expect((await visitor().post(waiting, {})).status).toBe(404);
     const isTold = ({ mail }: ReceivedMail) => mail.subject?.includes("email address was changed") === true;
     await mailTo("owner@example.org", isTold);
-    expect(((await browser.ask("/web/api/account")).json as AccountPage).email).toBe("new@example.org");
+    expect(((await browser.ask("/web/account")).json as AccountPage).email).toBe("new@example.org");
     await cast.db.pool.query(
       "update accounts set email = 'owner@example.org' where email = 'new@example.org'",
     );

@@ -1,8 +1,8 @@
 // Projects and the people in them, over HTTP: invitations, roles, leaving, handing over, keys, removing, closing, and
 // the record of all of it.
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import type { AccountPage } from "../../src/contract/web/account.ts";
-import type { AuditPage, KeyMade, ProjectSettings } from "../../src/contract/web/projects.ts";
+import type { Account as ShownAccount, AccountPage } from "../../src/contract/api/account.ts";
+import type { AuditPage, KeyMade, ProjectSettings } from "../../src/contract/api/projects.ts";
 import { PROJECTS_OWNED_MAX } from "../../src/core/limits.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { changeProjectName } from "../../src/operations/projects.ts";
@@ -31,9 +31,16 @@ beforeEach(async () => {
   await cast.db.pool.query("delete from attempts");
 });
 
-const path = (rest = "") => `/web/api/projects/${cast.owner.project.uuid}${rest}`;
+const PROJECTS = "/api/overdue/v1/projects";
+const path = (rest = "") => `${PROJECTS}/${cast.owner.project.uuid}${rest}`;
 const settingsOf = async (as: Account): Promise<ProjectSettings> =>
-  (await cast.browse(path("/settings"), { as })).json as ProjectSettings;
+  (await cast.browse(path(), { as })).json as ProjectSettings;
+
+/** Makes a check in the owner's project and returns its UUID. */
+async function makeCheck(body: object): Promise<string> {
+  const made = await cast.ask("/api/v3/checks/", { method: "POST", key: cast.owner.rw, body });
+  return (made.json as { ping_url: string }).ping_url.split("/").at(-1) ?? "";
+}
 
 async function mailedPath(address: string): Promise<string> {
   for (let tries = 0; tries < 800; tries++) {
@@ -61,22 +68,23 @@ describe("An invitation", () => {
     expect((await browser.ask(link)).text).toContain("This creates an account for invited@example.org.");
     const joined = await browser.post(link, {});
     expect(locationOf(joined)).toBe(`/projects/${cast.owner.project.uuid}/checks/`);
-    const account = (await browser.ask("/web/api/account")).json as AccountPage;
+    const account = (await browser.ask("/web/account")).json as AccountPage;
     expect(account.projects).toMatchObject([{ role: "readOnly" }]);
     expect((await openBrowser(() => cast.site).post(link, {})).status).toBe(404);
   });
 
   test("makes one account, also when two of them are accepted at once", async () => {
     const email = "twice@example.org";
-    const second = (await cast.browse("/web/api/projects", { method: "POST", body: { name: "Second" } }))
-      .json as { uuid: string };
-    const invite = async (uuid: string) => {
+    const second = (await cast.browse(PROJECTS, { method: "POST", body: { name: "Second" } })).json as {
+      id: string;
+    };
+    const invite = async (id: string) => {
       smtp.received.length = 0;
       const body = { email, role: "member" };
-      await cast.browse(`/web/api/projects/${uuid}/invitations`, { method: "POST", body });
+      await cast.browse(`${PROJECTS}/${id}/invitations`, { method: "POST", body });
       return mailedPath(email);
     };
-    const links = [await invite(cast.owner.project.uuid), await invite(second.uuid)];
+    const links = [await invite(cast.owner.project.uuid), await invite(second.id)];
     const answers = await Promise.all(links.map((link) => openBrowser(() => cast.site).post(link, {})));
     expect(answers.map(({ status }) => status)).toEqual([303, 303]);
     const entered = answers.filter((answer) => answer.headers.getSetCookie().length > 0);
@@ -148,13 +156,13 @@ describe("An invitation", () => {
     const links: string[] = [];
     for (const email of ["late-one@example.org", "late-two@example.org"]) {
       const made = { method: "POST", as: mate.account, body: { email } };
-      expect((await cast.browse("/web/api/admin/invitations", made)).status).toBe(201);
+      expect((await cast.browse("/api/overdue/v1/admin/invitations", made)).status).toBe(201);
       links.push(await mailedPath(email));
     }
     const [first = "", second = ""] = links;
     expect((await openBrowser(() => cast.site).post(first, {})).status).toBe(303);
-    const down = { method: "PATCH", body: { isOperator: false } };
-    expect((await cast.browse(`/web/api/admin/accounts/${mate.account.uuid}`, down)).status).toBe(200);
+    const down = { method: "PATCH", body: { isAdmin: false } };
+    expect((await cast.browse(`/api/overdue/v1/admin/accounts/${mate.account.uuid}`, down)).status).toBe(204);
     const { rows } = await cast.db.pool.query("select from invitations where email like 'late-%'");
     expect([rows.length, (await openBrowser(() => cast.site).post(second, {})).status]).toEqual([0, 404]);
     await cast.db.pool.query("update accounts set is_operator = false where id = $1", [owner.account.id]);
@@ -164,9 +172,9 @@ describe("An invitation", () => {
     const invite = (email: string) =>
       cast.browse(path("/invitations"), { method: "POST", body: { email, role: "member" } });
     const { settings } = (await invite("gone@example.org")).json as { settings: ProjectSettings };
-    const uuid = settings.invitations.find(({ email }) => email === "gone@example.org")?.uuid;
+    const id = settings.invitations.find(({ email }) => email === "gone@example.org")?.id;
     const link = await mailedPath("gone@example.org");
-    expect((await cast.browse(path(`/invitations/${uuid}`), { method: "DELETE" })).status).toBe(200);
+    expect((await cast.browse(path(`/invitations/${id}`), { method: "DELETE" })).status).toBe(200);
     expect((await openBrowser(() => cast.site).post(link, {})).status).toBe(404);
     expect((await invite("not an address")).status).toBe(400);
     expect((await invite(cast.mate.account.email)).status).toBe(409);
@@ -205,7 +213,10 @@ describe("Two who change a project at once", () => {
     const tries = new Set<string>();
     const late = await inTransaction(db, async (tx) => {
       await lockAccount(tx, owner.account.id);
-      const waiting = cast.browse("/web/api/account", { method: "PATCH", body: { theme: "dark" } });
+      const waiting = cast.browse("/api/overdue/v1/account", {
+        method: "PATCH",
+        body: { theme: "dark" },
+      });
       const countTries = async () => {
         for (const begun of await waiters()) tries.add(begun);
         return tries.size;
@@ -214,7 +225,7 @@ describe("Two who change a project at once", () => {
       return { waiting };
     });
     const { status, json } = await late.waiting;
-    expect([status, (json as AccountPage).theme]).toEqual([200, "dark"]);
+    expect([status, (json as ShownAccount).theme]).toEqual([200, "dark"]);
   });
 
   /** When each transaction has begun that waits for a lock. */
@@ -244,10 +255,10 @@ describe("Members", () => {
       cast.browse(path(`/members/${who.uuid}`), { method: "DELETE", as });
     expect((await remove(mate.account, owner.account)).status).toBe(403);
     expect((await remove(mate.account, stranger.account)).status).toBe(200);
-    expect((await cast.browse(path("/settings"), { as: stranger.account })).status).toBe(404);
-    const left = await cast.browse(path("/leave"), { method: "POST", as: mate.account, body: {} });
-    expect([left.status, left.json]).toEqual([200, { left: true }]);
-    expect((await cast.browse(path("/leave"), { method: "POST", body: {} })).status).toBe(403);
+    expect((await cast.browse(path(), { as: stranger.account })).status).toBe(404);
+    const left = await cast.browse(path("/leave"), { method: "POST", as: mate.account });
+    expect([left.status, left.text]).toEqual([204, ""]);
+    expect((await cast.browse(path("/leave"), { method: "POST" })).status).toBe(403);
   });
 
   test("who only read see neither keys nor invitations", async () => {
@@ -256,13 +267,12 @@ describe("Members", () => {
     expect(seen).toMatchObject({ keys: [], pingKey: null, invitations: [], role: "readOnly" });
     expect(Object.values(seen.may).filter(Boolean)).toHaveLength(1);
     expect((await settingsOf(cast.owner.account)).keys.length).toBeGreaterThan(1);
-    const made = await cast.browse(path("/checks"), { method: "POST", body: { name: "Key", slug: "key" } });
-    const check = `/web/api/checks/${(made.json as { id: string }).id}`;
+    const check = `/api/overdue/v1/checks/${await makeCheck({ name: "Key", slug: "key" })}`;
     const { pingKey } = await settingsOf(cast.owner.account);
     expect((await cast.browse(check)).text).toContain(`${pingKey}/key`);
     expect((await cast.browse(check, { as: cast.mate.account })).text).not.toContain(pingKey);
     await fetch(`${cast.site}/ping/${pingKey}/no-such-check`);
-    const waiting = (as: Account) => cast.browse(`${check}/waiting`, { as });
+    const waiting = (as: Account) => cast.browse(`${check}/setup`, { as });
     expect((await waiting(cast.owner.account)).text).toContain(pingKey);
     expect((await waiting(cast.mate.account)).text).not.toContain(pingKey);
   });
@@ -272,19 +282,18 @@ describe("A project", () => {
   test("is handed over to a member who accepts, and its owner becomes a member", async () => {
     const { owner, mate } = cast;
     await cast.join(mate.account, "member");
-    const ask = (body: object) => cast.browse(path("/transfer"), { method: "POST", body });
+    const ask = (body: object) => cast.browse(path("/transfer"), { method: "PUT", body });
     expect((await ask({ account: cast.stranger.account.uuid })).status).toBe(400);
     expect((await ask({ account: owner.account.uuid })).status).toBe(400);
     expect((await ask({ account: mate.account.uuid })).status).toBe(200);
     expect(await mailedPath(mate.account.email)).toBe(`/projects/${owner.project.uuid}/settings/`);
-    const act = (verb: string, as: Account) =>
-      cast.browse(path(`/transfer/${verb}`), { method: "POST", as, body: {} });
-    expect((await act("decline", mate.account)).status).toBe(200);
+    const act = (verb: string, as: Account) => cast.browse(path(`/transfer/${verb}`), { method: "POST", as });
+    expect((await act("decline", mate.account)).status).toBe(204);
     expect((await act("accept", mate.account)).status).toBe(404);
     await ask({ account: mate.account.uuid });
     expect((await settingsOf(mate.account)).transfer).toMatchObject({ isMine: true });
     await cast.db.pool.query("update accounts set check_limit = 0 where id = $1", [mate.account.id]);
-    await cast.browse(path("/checks"), { method: "POST", body: { name: "one" } });
+    await makeCheck({ name: "one" });
     expect((await act("accept", mate.account)).status).toBe(403);
     await cast.db.pool.query("update accounts set check_limit = null where id = $1", [mate.account.id]);
     await cast.db.pool.query(
@@ -304,7 +313,7 @@ describe("A project", () => {
     const late = { email: "from-before@example.org", role: "manager" };
     await cast.browse(path("/invitations"), { method: "POST", body: late });
     const link = await mailedPath(late.email);
-    expect((await act("accept", mate.account)).status).toBe(200);
+    expect((await act("accept", mate.account)).status).toBe(204);
     // What the former owner has sent ends with the right to send it.
     expect((await settingsOf(mate.account)).invitations?.map(({ email }) => email)).not.toContain(late.email);
     expect((await openBrowser(() => cast.site).post(link, {})).status).toBe(404);
@@ -331,19 +340,18 @@ describe("A project", () => {
     expect((await cast.browse(path(`/keys/${row?.id}`), { method: "DELETE" })).status).toBe(200);
     expect((await cast.ask("/api/v3/checks/", { key })).status).toBe(401);
     const before = (await settingsOf(cast.owner.account)).pingKey;
-    const after = (
-      (await cast.browse(path("/ping-key"), { method: "POST", body: {} })).json as ProjectSettings
-    ).pingKey;
+    const after = ((await cast.browse(path("/ping-key"), { method: "POST" })).json as ProjectSettings)
+      .pingKey;
     expect(after).not.toBe(before);
     const none = await cast.browse(path("/ping-key"), { method: "DELETE" });
     expect((none.json as ProjectSettings).pingKey).toBeNull();
   });
 
-  test("is created, renamed, and deleted with its public identifiers", async () => {
-    const made = await cast.browse("/web/api/projects", { method: "POST", body: { name: "  Shop  " } });
-    const { uuid } = made.json as { uuid: string };
-    expect(made.json).toEqual({ uuid, name: "Shop" });
-    const own = `/web/api/projects/${uuid}`;
+  test("is made, renamed, and removed with everything that the outside knows it by", async () => {
+    const made = await cast.browse(PROJECTS, { method: "POST", body: { name: "  Shop  " } });
+    const { id } = made.json as { id: string };
+    expect(made.json).toEqual({ id, name: "Shop" });
+    const own = `${PROJECTS}/${id}`;
     expect((await cast.browse(own, { method: "PATCH", body: { name: "Shop & Sons" } })).json).toMatchObject({
       name: "Shop & Sons",
     });
@@ -354,24 +362,22 @@ describe("A project", () => {
       ping_url: string;
     };
     expect((await fetch(check.ping_url)).status).toBe(200);
-    const remove = (name: string) => cast.browse(`${own}/remove`, { method: "POST", body: { name } });
-    expect((await remove("Shop")).status).toBe(400);
-    expect((await remove("Shop & Sons")).status).toBe(200);
-    expect((await cast.browse(`${own}/settings`)).status).toBe(404);
+    expect((await cast.browse(own, { method: "DELETE" })).status).toBe(204);
+    expect((await cast.browse(own)).status).toBe(404);
     expect((await cast.ask("/api/v3/checks/", { key })).status).toBe(401);
     expect((await fetch(check.ping_url)).status).toBe(404);
   });
 
   test("that was removed is entered by no invitation that was still under way", async () => {
-    const made = await cast.browse("/web/api/projects", { method: "POST", body: { name: "Gone" } });
-    const own = `/web/api/projects/${(made.json as { uuid: string }).uuid}`;
+    const made = await cast.browse(PROJECTS, { method: "POST", body: { name: "Gone" } });
+    const own = `${PROJECTS}/${(made.json as { id: string }).id}`;
     const body = { email: "late@example.org", role: "manager" };
     await cast.browse(`${own}/invitations`, { method: "POST", body });
     const link = await mailedPath(body.email);
-    expect((await cast.browse(`${own}/remove`, { method: "POST", body: { name: "Gone" } })).status).toBe(200);
+    expect((await cast.browse(own, { method: "DELETE" })).status).toBe(204);
     const browser = openBrowser(() => cast.site);
     expect((await browser.post(link, {})).status).toBe(404);
-    expect((await browser.ask(`${own}/settings`)).status).toBe(401);
+    expect((await browser.ask(own)).status).toBe(401);
   });
 });
 
@@ -400,7 +406,7 @@ describe("The record", () => {
       [cast.owner.project.id],
     );
     const first = (await cast.browse(path("/audit"))).json as AuditPage;
-    const second = (await cast.browse(path(`/audit?before=${first.next}`))).json as AuditPage;
+    const second = (await cast.browse(path(`/audit?cursor=${first.next}`))).json as AuditPage;
     expect(first.entries).toHaveLength(100);
     expect(second.entries[0]?.id).toBeLessThan(first.entries.at(-1)?.id ?? 0);
     const { rows } = await cast.db.pool.query<{ text: string }>(
@@ -419,7 +425,7 @@ describe("An account that is closed", () => {
     const { owner, stranger } = cast;
     await cast.join(stranger.account, "member");
     const close = (as: Account, email: string) =>
-      cast.browse("/web/api/account/close", { method: "POST", as, body: { email } });
+      cast.browse("/web/account/close", { method: "POST", as, body: { email } });
     const shared = await close(owner.account, owner.account.email);
     expect([shared.status, (shared.json as { error: string }).error]).toEqual([
       409,
@@ -436,7 +442,7 @@ describe("An account that is closed", () => {
     expect(await signedIn()).toBeGreaterThan(0);
     expect((await close(stranger.account, stranger.account.email)).status).toBe(200);
     expect(await signedIn()).toBe(0);
-    expect((await cast.browse("/web/api/account", { as: stranger.account })).status).toBe(401);
+    expect((await cast.browse("/web/account", { as: stranger.account })).status).toBe(401);
     const tables = [
       "accounts",
       "sessions",

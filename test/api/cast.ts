@@ -18,6 +18,7 @@ import { findProjectByUuid, type Project } from "../../src/store/projects.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { freePort } from "../support/ports.ts";
+import { checkApiResponse } from "./api-response.ts";
 
 /** Somebody with a project of their own. */
 export type Player = { account: Account; project: Project; rw: string; ro: string; pingKey: string };
@@ -48,7 +49,10 @@ export type Cast = {
   readonly mate: Player;
   /** Has nothing to do with the others. */
   readonly stranger: Player;
-  /** Sends a request; the path begins with a slash. */
+  /**
+   * Sends a request; the path begins with a slash. Fails if a response of the Overdue API does not match the
+   * definition of its route.
+   */
   ask(path: string, given?: Asked): Promise<Reply>;
   /** An integration of a project. */
   channel(player: Player, given: { name: string; kind: string }): Promise<Channel>;
@@ -199,7 +203,9 @@ async function ask(url: string, { method = "GET", key, headers = {}, body }: Ask
   });
   const bytes = Buffer.from(await response.arrayBuffer());
   const text = bytes.toString("utf8");
-  const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false;
+  const isJson = /^application\/(problem\+)?json\b/.test(response.headers.get("content-type") ?? "");
   const json: unknown = isJson && text !== "" ? JSON.parse(text) : null;
+  const { pathname, search } = new URL(url);
+  checkApiResponse(method, pathname + search, { status: response.status, headers: response.headers, text });
   return { status: response.status, headers: response.headers, bytes, text, json };
 }

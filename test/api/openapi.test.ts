@@ -12,10 +12,10 @@ const RUN = "2f9e4c5a-6d0b-4f43-9c61-8a7e5d1b3c20";
 /** More than any body may have. */
 const TOO_LARGE = " ".repeat(3 * 1024 * 1024);
 
-let served: OpenApiDocument;
+let served: OpenApiDocument<ApiEndpoint>;
 
 beforeAll(async () => {
-  served = (await cast.ask(`${BASE}/openapi.json`)).json as OpenApiDocument;
+  served = (await cast.ask(`${BASE}/openapi.json`)).json as OpenApiDocument<ApiEndpoint>;
 });
 
 type Placed = { path: string; method: string; operation: OpenApiOperation };

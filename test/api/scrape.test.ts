@@ -2,7 +2,6 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { uniqueKey } from "../../src/core/identity.ts";
-import { byteBudget } from "../../src/lib/http/body.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { sha1Hex } from "../../src/lib/secrets.ts";
 import { createKeys } from "../../src/operations/api-keys.ts";
@@ -48,20 +47,18 @@ beforeEach(() => {
   uses.length = 0;
 });
 
-/** The handler with the door of the API; `requestsPerMinute` is what a key may ask, 0 without limit. */
+/** The handler with the authentication of the API; `requestsPerMinute` 0: no limit. */
 function handlerOn(db: Db, { requestsPerMinute = 0 } = {}): PrometheusHandler {
   const limiter = new RateLimiter({ perMinute: requestsPerMinute, monotonic: () => 0 });
-  const door = apiAuth({
+  const auth = apiAuth({
     context: { database: db, secretKey: SECRET },
     limiter,
-    budget: byteBudget(0),
     networkOf: ({ headers }) => String(headers["x-network"] ?? "here"),
-    keyUsed: () => {},
   });
   return prometheusHandler({
     database: db,
     siteUrl: new URL("https://overdue.example.org/site"),
-    identify: (request, key) => door.identifyKey(request, key),
+    identify: ({ headers }, key) => auth.identifyKey({ network: String(headers["x-network"] ?? "here"), key }),
     now: () => MONDAY_NOON,
     keyUsed: (use) => uses.push(use),
     log: createLog({ level: "fatal" }),

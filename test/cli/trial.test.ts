@@ -70,7 +70,7 @@ function start(args: readonly string[], options: { cwd: string; uid?: number; gi
 
 const databaseRuns = (folder: string) => existsSync(join(folder, "overdue-data/postgres/postmaster.pid"));
 const isServed = (port: number) =>
-  fetch(`http://127.0.0.1:${port}/web/api/set-up/echo`).then(
+  fetch(`http://127.0.0.1:${port}/web/set-up/echo`).then(
     ({ ok }) => ok,
     () => false,
   );

@@ -2,7 +2,7 @@
 // the server as the browser does, and send signals as a job does. Nothing here waits for a fixed time.
 import type { Locator, Page } from "playwright-core";
 import { expect } from "vitest";
-import type { CheckRow } from "../../src/contract/web/check-row.ts";
+import type { CheckRow } from "../../src/contract/api/check-row.ts";
 import { createAccount } from "../../src/operations/accounts.ts";
 import { readDatabaseClock } from "../../src/store/instance.ts";
 import { visit } from "../support/browser.ts";
@@ -79,15 +79,16 @@ export async function openRoom(used: UsedSite, options: OpenOptions & { name?: s
   const opened = await used.open(window);
   const { url } = used.site;
   const ask = async <T>(method: string, path: string, body?: object): Promise<T> => {
-    const answer = await opened.page.request.fetch(`${url}/web/api${path}`, {
+    const answer = await opened.page.request.fetch(`${url}/api/overdue/v1${path}`, {
       method,
       headers: { Origin: url },
       ...(body !== undefined && { data: body }),
     });
     if (!answer.ok()) throw new Error(`${method} ${path}: ${answer.status()} ${await answer.text()}`);
-    return (await answer.json()) as T;
+    const text = await answer.text();
+    return (text === "" ? null : JSON.parse(text)) as T;
   };
-  const { uuid: project } = await ask<{ uuid: string }>("POST", "/projects", { name });
+  const { id: project } = await ask<{ id: string }>("POST", "/projects", { name });
   return {
     ...opened,
     project,

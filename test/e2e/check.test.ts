@@ -2,7 +2,7 @@
 // reported, and the lines to copy.
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import type { CheckRow } from "../../src/contract/web/check-row.ts";
+import type { CheckRow } from "../../src/contract/api/check-row.ts";
 import { readDatabaseClock } from "../../src/store/instance.ts";
 import { findProjectByUuid, insertMember } from "../../src/store/projects.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
@@ -286,7 +286,7 @@ describe("changes by another user", () => {
     }
     const { page, context } = await used.open({ accountId });
     const ask = async (method: string, path: string, data: object = {}) => {
-      const answer = await page.request.fetch(`${url}/web/api${path}`, {
+      const answer = await page.request.fetch(`${url}/api/overdue/v1${path}`, {
         method,
         headers: { Origin: url },
         data,
@@ -340,7 +340,7 @@ describe("changes by another user", () => {
     await expectSeen(button(page, "Switch project: Workshop"));
     await expectGone(said);
 
-    const { uuid: theirOwn } = (await ask("POST", "/projects", { name: "Elsewhere" })) as { uuid: string };
+    const { id: theirOwn } = (await ask("POST", "/projects", { name: "Elsewhere" })) as { id: string };
     await ask("POST", `/checks/${id}/transfer`, { project: theirOwn });
     await expectSeen(said);
     expect(await said.textContent()).toContain("you aren't a member of its new project");

@@ -2,8 +2,8 @@
 // with the pointer and with the keyboard alone.
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import type { CheckRow } from "../../src/contract/web/check-row.ts";
-import type { CheckPage } from "../../src/contract/web/checks.ts";
+import type { CheckRow } from "../../src/contract/api/check-row.ts";
+import type { CheckPage } from "../../src/contract/api/check-page.ts";
 import { accessibilityTrouble } from "../support/browser.ts";
 import {
   button,

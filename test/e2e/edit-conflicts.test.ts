@@ -1,9 +1,9 @@
 // Forms that two people have open, that are left, and whose check is deleted: nobody's text is lost without a word.
 import type { Locator } from "playwright-core";
 import { expect, test } from "vitest";
-import type { ChannelsPage } from "../../src/contract/web/channels.ts";
-import type { CheckPage } from "../../src/contract/web/checks.ts";
-import type { ProjectSettings } from "../../src/contract/web/projects.ts";
+import type { Channel } from "../../src/contract/api/channels.ts";
+import type { CheckPage } from "../../src/contract/api/check-page.ts";
+import type { ProjectSettings } from "../../src/contract/api/projects.ts";
 import { accessibilityTrouble } from "../support/browser.ts";
 import { button, expectGone, expectSeen, expectSoon, notice, openRoom, type Room } from "./at-the-screen.ts";
 import { useSite } from "./use-site.ts";
@@ -82,13 +82,13 @@ test("the second user to edit a channel is warned, too", async () => {
   await page.getByRole("menuitem", { name: "Edit" }).click();
   const form = await expectSeen(page.getByRole("dialog", { name: "Edit hook" }));
   await form.getByLabel("Name").fill("mine");
-  const { channels } = await ask<ChannelsPage>("GET", `/projects/${project}/channels`);
+  const { channels } = await ask<{ channels: Channel[] }>("GET", `/projects/${project}/channels`);
   await ask("PATCH", `/channels/${channels[0]?.id}`, { name: "theirs" });
   await button(form, "Save").click();
   await expectSeen(form.getByText("hook → theirs"));
   await button(form, "Overwrite").click();
   await expectGone(form);
-  const after = await ask<ChannelsPage>("GET", `/projects/${project}/channels`);
+  const after = await ask<{ channels: Channel[] }>("GET", `/projects/${project}/channels`);
   expect(after.channels[0]?.name).toBe("mine");
   await context.close();
 });
@@ -135,7 +135,7 @@ test("the second user to rename a project is warned, and may reload or overwrite
   await button(part, "Save").click();
   await button(part, "Overwrite").click();
   await expectSeen(notice(page, "Project renamed."));
-  expect((await ask<ProjectSettings>("GET", `/projects/${project}/settings`)).name).toBe("mine again");
+  expect((await ask<ProjectSettings>("GET", `/projects/${project}`)).name).toBe("mine again");
   await context.close();
 });
 

@@ -1,7 +1,7 @@
 // What the page of checks shows before its script runs: the real rows, in the very places where the script draws them.
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import type { Density } from "../../src/contract/web/boot.ts";
+import type { Density } from "../../src/contract/api/boot.ts";
 import type { Screen } from "../support/browser.ts";
 import { expectGone, expectSeen, openRoom, signal } from "./at-the-screen.ts";
 import { useSite } from "./use-site.ts";

@@ -13,10 +13,10 @@ const ADD = `(async () => {
     const answer = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
     return answer.json();
   };
-  const options = await post("/web/api/account/passkeys/options", {});
+  const options = await post("/web/account/passkeys/options", {});
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options);
   const credential = await navigator.credentials.create({ publicKey });
-  const page = await post("/web/api/account/passkeys", { name: "Laptop", response: credential.toJSON() });
+  const page = await post("/web/account/passkeys", { name: "Laptop", response: credential.toJSON() });
   return page.passkeys.length;
 })()`;
 

@@ -44,12 +44,12 @@ test("a card counts statuses and names the last change; down checks come first",
 test("the page of all projects shows a monitoring gap", async () => {
   const room = await openRoom(used, { name: "Monitoring gap" });
   const { page, context } = room;
-  await page.route("**/web/api/projects", async (route) => {
+  await page.route("**/api/overdue/v1/projects", async (route) => {
     const answer = await route.fetch();
-    const { cards } = (await answer.json()) as { cards: unknown[] };
+    const { projects } = (await answer.json()) as { projects: unknown[] };
     const toAt = Date.now();
-    const receiving = { fromAt: toAt - 300_000, toAt };
-    await route.fulfill({ response: answer, json: { cards, receiving } });
+    const monitoringGap = { fromAt: toAt - 300_000, toAt };
+    await route.fulfill({ response: answer, json: { projects, monitoringGap } });
   });
   await room.go(`/projects/${room.project}/checks/`);
   await page.getByRole("link", { name: "Overdue", exact: true }).click();

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { createTransport } from "nodemailer";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import type { CheckPage } from "../../src/contract/web/checks.ts";
+import type { CheckPage } from "../../src/contract/api/check-page.ts";
 import { freePort } from "../support/ports.ts";
 import { button, expectGone, expectSeen, expectSoon, openRoom, type Room, signal } from "./at-the-screen.ts";
 import { useSite } from "./use-site.ts";
@@ -103,11 +103,11 @@ test("an email is shown decoded, with its sender and subject", async () => {
   const room = await openRoom(used);
   const { page, context } = room;
   const { id } = await room.make("mailing job");
-  const { addresses } = await room.ask<CheckPage>("GET", `/checks/${id}`);
+  const { pingAddresses } = await room.ask<CheckPage>("GET", `/checks/${id}`);
   const transport = createTransport({ host: "127.0.0.1", port: MAIL_PORT, secure: false, ignoreTLS: true });
   await transport.sendMail({
     from: "nas@example.org",
-    to: addresses.mail ?? "",
+    to: pingAddresses.email ?? "",
     subject: "Nächtliche Sicherung",
     text: "Größe: 12 GB – fertig\n",
   });

@@ -2,7 +2,7 @@
 // time zone is found by typing.
 import type { Locator } from "playwright-core";
 import { expect, test } from "vitest";
-import type { CheckPage } from "../../src/contract/web/checks.ts";
+import type { CheckPage } from "../../src/contract/api/check-page.ts";
 import { accessibilityTrouble } from "../support/browser.ts";
 import { button, expectGone, expectSeen, expectSoon, openRoom, type Room } from "./at-the-screen.ts";
 import { useSite } from "./use-site.ts";

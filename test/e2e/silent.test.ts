@@ -1,6 +1,6 @@
 // Checks that are down while no channel is notified: named above the list and in their rows, with one press to fix it.
 import { expect, test } from "vitest";
-import type { SilentChecks } from "../../src/contract/web/check-row.ts";
+import type { SilentChecks } from "../../src/contract/api/check-row.ts";
 import { accessibilityTrouble } from "../support/browser.ts";
 import {
   button,

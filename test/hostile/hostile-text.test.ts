@@ -201,7 +201,7 @@ const ASSEMBLED: Readonly<Record<string, string>> = {
   "src/core/sign-in.ts": "read by readTypedCode above",
   "src/main.ts": "has no repetition without a bound",
   "src/services/api/reference.ts": "has no repetition at all",
-  "src/services/api/own-api.ts": "one class with a bound; the other is read by locateOwn above",
+  "src/services/own-api/params.ts": "read by idempotencyKey above",
   "src/services/web/mail-pages.ts": "read by decodeWebPath above",
   "web/pages/events.tsx": "a pattern for the input field of a time",
 };

@@ -15,12 +15,11 @@ import {
   placeholderValues,
   TooMuchError,
 } from "../../src/channels/webhook.ts";
-import { readIfMatch, readPage } from "../../src/contract/channels.ts";
 import { checkBodySchema, readCheckRequest } from "../../src/contract/check.ts";
 import { VERSIONS } from "../../src/contract/versions.ts";
-import { naturalKey } from "../../src/contract/web/check-row.ts";
-import { CheckChange } from "../../src/contract/web/checks.ts";
-import { validateBody } from "../../src/contract/web/validate.ts";
+import { naturalKey } from "../../src/contract/api/check-row.ts";
+import { checkRoutes } from "../../src/contract/api/checks.ts";
+import { validateBody } from "../../src/contract/api/validate.ts";
 import { badgeLabel, parseSignatureSegment, tagsOfSegment } from "../../src/core/badge.ts";
 import { resolveChannels } from "../../src/core/channel.ts";
 import { DEFAULT_SETTINGS, isCheckWanted, readFlipFilter, readListFilter } from "../../src/core/check.ts";
@@ -62,18 +61,20 @@ import {
 import { explainConnection } from "../../src/lib/postgres-error.ts";
 import { addressIn, senderKind } from "../../src/lib/setting-value.ts";
 import { badgeDocument, decodeBadgePath } from "../../src/services/api/badges.ts";
-import { locateOwn } from "../../src/services/api/own-api.ts";
 import { decodePrometheusPath } from "../../src/services/api/prometheus.ts";
 import { namingOf, parseBody } from "../../src/services/api/respond.ts";
 import { decodePing } from "../../src/services/ping/ping-url.ts";
 import { htmlText, MailDecoder } from "../../src/services/smtp/decode.ts";
 import { MailCollector } from "../../src/services/smtp/receive.ts";
 import { decodeWebPath } from "../../src/services/web/mail-pages.ts";
-import { encodingFor, originProblem, readBody } from "../../src/services/web/respond.ts";
+import { encodingFor } from "../../src/lib/http/compress.ts";
+import { originProblem } from "../../src/lib/http/same-origin.ts";
+import { readBody } from "../../src/services/web/respond.ts";
 import { pathNumber } from "../../src/services/web/route.ts";
-import { diffLines, SHOWN_MAIL_BOUNDS } from "../../src/services/web/runs.ts";
+import { idempotencyKey, ifMatch, numberParam } from "../../src/services/own-api/params.ts";
+import { diffLines, SHOWN_MAIL_BOUNDS } from "../../src/services/own-api/runs.ts";
 import { readCookies } from "../../src/services/web/session.ts";
-import { explainMiss, explainUnmatched } from "../../src/services/web/setup.ts";
+import { explainMiss, explainUnmatched } from "../../src/services/own-api/check-setup.ts";
 import { sampleChannel, sampleSender } from "../channels/sample-kinds.ts";
 import { DOWN, NOW } from "../channels/sample-messages.ts";
 
@@ -90,11 +91,10 @@ const UUID = "31365bce-8da9-4729-8ff3-aaa71d56b712";
 const HEADERS_LENGTH_MAX = 16 * 1024;
 /** Answers to outgoing requests (`src/lib/outgoing-http.ts`). */
 const ANSWER_LENGTH_MAX = 64 * 1024;
-/** Of a body that is shown (`src/services/web/runs.ts`). */
+/** Of a body that is shown (`src/services/own-api/runs.ts`). */
 const SHOWN_LENGTH_MAX = 200_000;
 
 const bytes = (text: string) => Buffer.from(text);
-const query = (name: string, text: string) => new URLSearchParams([[name, text]]);
 const answer = (text: string) => ({ status: 500, headers: { "retry-after": text }, text });
 const isTrusted = { trusted: ["10.0.0.0/8"], peer: "10.0.0.1" };
 const clientOf = clientAddressReader(isTrusted.trusted, { schemeLengthMax: 10 });
@@ -167,7 +167,6 @@ export const PARSERS: readonly HostileParser[] = [
   },
   { name: "decodeScrapePath", read: (text) => decodePrometheusPath(`/projects/${text}/metrics`) },
   { name: "decodeWebPath", read: (text) => decodeWebPath(`/integrations/${text}`) },
-  { name: "locateOwn", read: (text) => locateOwn(`/api/overdue/v1/channels/${text}`) },
   { name: "namingOf", read: namingOf },
   { name: "pathNumber", read: pathNumber },
   { name: "isUuid", read: isUuid },
@@ -190,10 +189,11 @@ export const PARSERS: readonly HostileParser[] = [
   {
     name: "originTrouble",
     read: (origin) =>
-      originProblem({ origin, host: origin, forwardedHost: origin, fetchSite: undefined }, SITE),
+      originProblem({ origin, host: origin, "x-forwarded-host": origin }, SITE),
   },
-  { name: "readIfMatch", read: readIfMatch },
-  { name: "readPage", read: (text) => readPage(query("limit", text)) },
+  { name: "ifMatch", read: (text) => ifMatch({ "if-match": text }) },
+  { name: "idempotencyKey", read: (text) => idempotencyKey({ "idempotency-key": text }) },
+  { name: "numberParam", read: numberParam },
   { name: "readFlipFilter", read: (text) => readFlipFilter([["seconds", text]], NOW) },
   {
     name: "readListFilter",
@@ -230,7 +230,7 @@ export const PARSERS: readonly HostileParser[] = [
   })),
   ...(["name", "slug", "tags", "desc", "schedule", "tz", "failureKw"] as const).map((field) => ({
     name: `judgeBody: ${field}`,
-    read: (text: string) => validateBody(CheckChange, { [field]: text }),
+    read: (text: string) => validateBody(checkRoutes.createCheck.body, { [field]: text }),
   })),
   {
     name: "explainMiss",

@@ -1,21 +1,27 @@
-// Channels by our own API: made, read, changed and deleted, with the conditions and repetitions that clients rely on.
+// Channels by the Overdue API: created, read, changed, and deleted, with the conditions and repetitions that clients use.
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import type { ChannelJson } from "../../src/contract/channels.ts";
+import type { Channel } from "../../src/contract/api/channels.ts";
 import { IDEMPOTENCY_KEYS_MAX } from "../../src/core/limits.ts";
 import { newCheck, readCheck, statusesOf } from "../api/asking.ts";
 import { type Asked, UNKNOWN_UUID, useCast } from "../api/cast.ts";
-import { askOwn, newChannel, type OwnReply, SLACK } from "./asking.ts";
+import { type ApiReply, askApi, newChannel, SLACK } from "./asking.ts";
 
 const cast = useCast({ settings: { OVERDUE_API_RATE_LIMIT: "0" } });
 
-const ask = (path: string, given: Asked = {}) => askOwn(cast, path, { key: cast.owner.rw, ...given });
+const ask = (path: string, given: Asked = {}) => askApi(cast, path, { key: cast.owner.rw, ...given });
+const CHANNELS = "/projects/{project}/channels";
 const create = (body: object, headers: Record<string, string> = {}) =>
-  ask("/channels", { method: "POST", body, headers });
+  ask(CHANNELS, { method: "POST", body, headers });
 const change = (id: string, body: object, headers: Record<string, string> = {}) =>
   ask(`/channels/${id}`, { method: "PATCH", body, headers });
 const remove = (id: string, headers: Record<string, string> = {}) =>
   ask(`/channels/${id}`, { method: "DELETE", headers });
+
+/** The channel in the response to its creation. */
+function channelIn({ json }: ApiReply): Channel {
+  return json["channel"] as Channel;
+}
 
 async function emptyProject(): Promise<void> {
   await cast.db.pool.query("delete from channels where project_id = $1", [cast.owner.project.id]);
@@ -33,38 +39,39 @@ describe("making", () => {
   test("a channel is there afterwards, under its Location, without its secret", async () => {
     const reply = await create({ ...SLACK, name: "Dežūra 😀" });
     expect(reply.json).toMatchObject({
-      kind: "slack",
-      name: "Dežūra 😀",
-      config: { url: "https://hooks.slack.com/********" },
-      enabled: true,
-      disabled_reason: null,
-      verified: null,
-      revision: 1,
-      made: {},
+      channel: {
+        kind: "slack",
+        name: "Dežūra 😀",
+        config: { url: "https://hooks.slack.com/********" },
+        isEnabled: true,
+        disabledReason: null,
+        isVerified: null,
+        notifies: true,
+        version: 1,
+      },
+      generated: {},
     });
-    expect(reply.json["created_at"]).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00$/);
-    const { made: _, ...channel } = reply.json;
-    const again = await ask(`/channels/${String(channel["id"])}`);
+    const channel = channelIn(reply);
+    expect(Math.abs(channel.createdAt - (await cast.now()))).toBeLessThan(60_000);
+    const again = await ask(`/channels/${channel.id}`);
     expect(again.json).toEqual(channel);
     expect(again.headers.get("etag")).toBe('"1"');
-    expect(reply.headers.get("location")).toBe(
-      `${cast.site}/api/overdue/v1/channels/${String(channel["id"])}`,
-    );
+    expect(reply.headers.get("location")).toBe(`${cast.site}/api/overdue/v1/channels/${channel.id}`);
     const compatible = await cast.ask("/api/v3/channels/", { key: cast.owner.rw });
     expect(compatible.json).toMatchObject({
-      channels: expect.arrayContaining([{ id: channel["id"], name: "Dežūra 😀", kind: "slack" }]),
+      channels: expect.arrayContaining([{ id: channel.id, name: "Dežūra 😀", kind: "slack" }]),
     });
   });
 
-  test("a secret that was made is shown once", async () => {
-    const { id, made } = await newChannel(cast, {
+  test("a generated secret is returned once", async () => {
+    const { id, generated } = await newChannel(cast, {
       kind: "webhook",
       config: { url_down: "https://example.org/hook" },
     });
-    expect(made["secret"]).toMatch(/^whsec_/);
+    expect(generated["secret"]).toMatch(/^whsec_/);
     const { json, text } = await ask(`/channels/${id}`);
     expect(json["config"]).toMatchObject({ secret: "********", url_down: "https://example.org/********" });
-    expect(text).not.toContain(made["secret"]);
+    expect(text).not.toContain(generated["secret"]);
   });
 
   test("an address that will be refused is saved with a warning", async () => {
@@ -82,27 +89,27 @@ describe("making", () => {
     const some = await newChannel(cast, { ...SLACK, checks: [two.uuid] });
     const none = await newChannel(cast, { ...SLACK, checks: [] });
     expect(String((await readCheck(cast, one.uuid))["channels"])).toContain(all.id);
-    expect([some.check_count, none.check_count]).toEqual([1, 0]);
+    expect([some.checkCount, none.checkCount]).toEqual([1, 0]);
     const { json } = await ask(`/channels/${some.id}/checks`);
-    expect(json).toEqual({ checks: [{ id: two.uuid, name: "two" }], next_cursor: null });
+    expect(json).toEqual({ checks: [{ id: two.uuid, name: "two" }], next: null });
   });
 
   test.each([
-    [{}, "kind is required."],
+    [{}, "The type is missing"],
     [{ kind: "slak", config: {} }, 'Unknown channel kind "slak". Did you mean slack?'],
-    [{ kind: 7 }, "kind is not a string"],
-    [{ ...SLACK, colour: 1 }, 'Unknown field "colour"'],
-    [{ ...SLACK, name: "x".repeat(101) }, "name is too long"],
-    [{ ...SLACK, name: "a\u0000b" }, "name contains a character that cannot be stored"],
-    [{ ...SLACK, config: [] }, "config must be an object."],
+    [{ kind: 7 }, "The type must be text"],
+    [{ ...SLACK, colour: 1 }, "colour is not allowed"],
+    [{ ...SLACK, name: "x".repeat(101) }, "The name must have at most 100 characters"],
+    [{ ...SLACK, name: "a\u0000b" }, "The name contains a character that can't be stored"],
+    [{ ...SLACK, config: [] }, "config must be an object"],
     [{ ...SLACK, config: { url: 7 } }, "url must be a string."],
     [{ ...SLACK, config: { ...SLACK.config, urll: "x" } }, 'Slack has no field "urll". Did you mean url?'],
     [{ ...SLACK, config: { url: "https://x.org/********" } }, "contains the mask"],
-    [{ ...SLACK, enabled: "yes" }, "enabled is not a boolean"],
-    [{ ...SLACK, checks: "all" }, "checks must be"],
-    [{ ...SLACK, checks: ["x"] }, "checks must be"],
+    [{ ...SLACK, isEnabled: "yes" }, "isEnabled must be true or false"],
+    [{ ...SLACK, checks: "all" }, "checks "],
+    [{ ...SLACK, checks: ["x"] }, "checks "],
     [{ ...SLACK, checks: [UNKNOWN_UUID] }, `the project has no check ${UNKNOWN_UUID}`],
-    [{ ...SLACK, checks: Array.from({ length: 1_001 }, () => UNKNOWN_UUID) }, "at most 1000"],
+    [{ ...SLACK, checks: Array.from({ length: 1_001 }, () => UNKNOWN_UUID) }, "checks "],
   ])("what cannot be is refused with a sentence: %j", async (body, detail) => {
     const reply = await create(body);
     expect([reply.status, reply.detail]).toEqual([400, expect.stringContaining(detail)]);
@@ -141,11 +148,11 @@ describe("a repeated request", () => {
     const headers = { "Idempotency-Key": randomUUID() };
     const body = { kind: "webhook", config: { url_down: "https://example.org/hook" } };
     const replies = await Promise.all([1, 2, 3, 4].map(() => create(body, headers)));
-    const ids = new Set(replies.map(({ json }) => json["id"]));
+    const ids = new Set(replies.map((reply) => channelIn(reply).id));
     expect([replies.map(({ status }) => status), ids.size]).toEqual([[201, 201, 201, 201], 1]);
-    const secrets = replies.flatMap(({ json }) => Object.keys(json["made"] as object));
+    const secrets = replies.flatMap(({ json }) => Object.keys(json["generated"] as object));
     expect(secrets).toEqual(["secret"]);
-    expect((await ask("/channels")).json["channels"]).toHaveLength(1);
+    expect((await ask(CHANNELS)).json["channels"]).toHaveLength(1);
   });
 
   test("under the same name must be the same, and another name makes another channel", async () => {
@@ -153,20 +160,20 @@ describe("a repeated request", () => {
     const first = await create(SLACK, headers);
     expect((await create({ ...SLACK, name: "other" }, headers)).status).toBe(422);
     const other = await create(SLACK, { "Idempotency-Key": randomUUID() });
-    expect(other.json["id"]).not.toBe(first.json["id"]);
-    const stranger = await askOwn(cast, "/channels", {
+    expect(channelIn(other).id).not.toBe(channelIn(first).id);
+    const stranger = await askApi(cast, `/projects/${cast.stranger.project.uuid}/channels`, {
       method: "POST",
       key: cast.stranger.rw,
       body: SLACK,
       headers,
     });
-    expect(stranger.json["id"]).not.toBe(first.json["id"]);
+    expect(channelIn(stranger).id).not.toBe(channelIn(first).id);
   });
 
   test("says so when what it made is gone, and is a new one after a day", async () => {
     const headers = { "Idempotency-Key": randomUUID() };
     const first = await create(SLACK, headers);
-    await remove(String(first.json["id"]));
+    await remove(channelIn(first).id);
     expect((await create(SLACK, headers)).status).toBe(409);
     await cast.db.pool.query("update idempotency_keys set created_at = created_at - interval '1 day'");
     expect((await create(SLACK, headers)).status).toBe(201);
@@ -209,9 +216,9 @@ describe("lists", () => {
     let pages = 0;
     do {
       const query = cursor === null ? "?limit=2" : `?limit=2&cursor=${cursor}`;
-      const { json }: OwnReply = await ask(`/channels${query}`);
-      seen.push(...(json["channels"] as ChannelJson[]).map(({ id }) => id));
-      cursor = json["next_cursor"] as string | null;
+      const { json }: ApiReply = await ask(`${CHANNELS}${query}`);
+      seen.push(...(json["channels"] as Channel[]).map(({ id }) => id));
+      cursor = json["next"] as string | null;
       pages += 1;
     } while (cursor !== null);
     expect([seen, pages]).toEqual([made, 3]);
@@ -224,10 +231,10 @@ describe("lists", () => {
     "limit=1e1",
     "cursor=",
     "cursor=x",
-    "cursor=c-1",
-    "cursor=czzzzzzzzzzz",
+    "cursor=-1",
+    "cursor=1234567890123456",
   ])("a page that cannot be is refused: %s", async (query) => {
-    expect((await ask(`/channels?${query}`)).status).toBe(400);
+    expect((await ask(`${CHANNELS}?${query}`)).status).toBe(400);
   });
 });
 
@@ -240,13 +247,13 @@ describe("changing", () => {
     const reply = await change(id, { name: "Phones", config: { priority: 4 } });
     expect(reply.json).toMatchObject({
       name: "Phones",
-      revision: 2,
+      version: 2,
       config: { topic: "********", priority: 4 },
     });
     expect(reply.headers.get("etag")).toBe('"2"');
     const { rows } = await cast.db.pool.query("select config from channels where uuid = $1", [id]);
     expect(rows[0]).toMatchObject({ config: { topic: "secret-topic-1", token: "tk_12345678", priority: 4 } });
-    expect((await change(id, {})).json).toMatchObject({ revision: 2 });
+    expect((await change(id, {})).json).toMatchObject({ version: 2 });
   });
 
   test("an update with an older revision is rejected, and nothing is changed", async () => {
@@ -255,7 +262,7 @@ describe("changing", () => {
     expect((await change(id, { name: "second" }, { "If-Match": '"1"' })).status).toBe(412);
     expect((await change(id, { name: "second" }, { "If-Match": "garbage" })).status).toBe(412);
     expect((await remove(id, { "If-Match": '"1"' })).status).toBe(412);
-    expect((await ask(`/channels/${id}`)).json).toMatchObject({ name: "first", revision: 2 });
+    expect((await ask(`/channels/${id}`)).json).toMatchObject({ name: "first", version: 2 });
     expect((await change(id, { name: "third" }, { "If-Match": '"7", "2"' })).status).toBe(200);
     expect((await change(id, { name: "fourth" }, { "If-Match": "*" })).status).toBe(200);
     const both = await Promise.all([1, 2].map((n) => change(id, { name: `${n}` }, { "If-Match": '"4"' })));
@@ -264,27 +271,27 @@ describe("changing", () => {
 
   test("an owner switches off and on; a new configuration does not switch on what the owner has switched off", async () => {
     const { id } = await newChannel(cast);
-    expect((await change(id, { enabled: false })).json).toMatchObject({
-      enabled: false,
-      disabled_reason: "Disabled by its owner",
+    expect((await change(id, { isEnabled: false })).json).toMatchObject({
+      isEnabled: false,
+      disabledReason: "Disabled by its owner",
     });
-    expect((await change(id, { config: SLACK.config })).json).toMatchObject({ enabled: false });
-    expect((await change(id, { enabled: true })).json).toMatchObject({ enabled: true, disabled_at: null });
+    expect((await change(id, { config: SLACK.config })).json).toMatchObject({ isEnabled: false });
+    expect((await change(id, { isEnabled: true })).json).toMatchObject({ isEnabled: true, disabledAt: null });
     await cast.db.pool.query(
       "update channels set disabled_at = now(), disabled_reason = 'gone' where uuid = $1",
       [id],
     );
-    expect((await change(id, { name: "renamed" })).json).toMatchObject({ enabled: false });
-    expect((await change(id, { config: SLACK.config })).json).toMatchObject({ enabled: true });
-    expect((await newChannel(cast, { ...SLACK, enabled: false })).enabled).toBe(false);
+    expect((await change(id, { name: "renamed" })).json).toMatchObject({ isEnabled: false });
+    expect((await change(id, { config: SLACK.config })).json).toMatchObject({ isEnabled: true });
+    expect((await newChannel(cast, { ...SLACK, isEnabled: false })).isEnabled).toBe(false);
   });
 
   test("the checks are replaced as a whole", async () => {
     const check = await newCheck(cast, { name: "heard" });
     const { id } = await newChannel(cast);
-    expect((await change(id, { checks: [check.uuid] })).json).toMatchObject({ check_count: 1 });
-    expect((await change(id, { checks: [] })).json).toMatchObject({ check_count: 0 });
-    expect(Number((await change(id, { checks: "*" })).json["check_count"])).toBeGreaterThan(1);
+    expect((await change(id, { checks: [check.uuid] })).json).toMatchObject({ checkCount: 1 });
+    expect((await change(id, { checks: [] })).json).toMatchObject({ checkCount: 0 });
+    expect(Number((await change(id, { checks: "*" })).json["checkCount"])).toBeGreaterThan(1);
   });
 
   test("a kind stays, and what the kind refuses is refused", async () => {
@@ -322,7 +329,7 @@ describe("groups", () => {
     expect((await remove(one.id)).status).toBe(204);
     expect((await ask(`/channels/${group.id}`)).json).toMatchObject({
       config: { members: [two.id] },
-      revision: 2,
+      version: 2,
     });
     const refused = await remove(two.id);
     expect([refused.status, refused.detail]).toEqual([
@@ -338,7 +345,7 @@ describe("email", () => {
   test("an address of a non-member is asked for confirmation in the same transaction, a member's is not", async () => {
     const asked = await newChannel(cast, { kind: "email", config: { value: "new@example.net" } });
     const own = await newChannel(cast, { kind: "email", config: { value: cast.owner.account.email } });
-    expect([asked.verified, own.verified]).toEqual([false, true]);
+    expect([asked.isVerified, own.isVerified]).toEqual([false, true]);
     const letters = async () => {
       const { rows } = await cast.db.pool.query<{ address: string }>(
         `select l.about ->> 'address' as address from letters l join channels ch on ch.id = l.channel_id
@@ -351,7 +358,7 @@ describe("email", () => {
     await change(asked.id, { config: { up: false } });
     expect(await letters()).toEqual(["new@example.net"]);
     expect((await change(asked.id, { config: { value: "other@example.net" } })).json).toMatchObject({
-      verified: false,
+      isVerified: false,
     });
     expect(await letters()).toEqual(["new@example.net", "other@example.net"]);
   });
@@ -361,9 +368,9 @@ describe("deleting", () => {
   test("hides the channel, its assignments and its log", async () => {
     const { id } = await newChannel(cast);
     const planned = await ask(`/channels/${id}/test`, { method: "POST" });
-    const [delivery] = planned.json["deliveries"] as { id: string }[];
+    const [delivery] = planned.json["deliveries"] as { id: number }[];
     expect((await remove(id)).status).toBe(204);
-    for (const path of [`/channels/${id}`, `/channels/${id}/deliveries`, `/deliveries/${delivery?.id}`]) {
+    for (const path of [`/channels/${id}`, `/channels/${id}/deliveries`, `/projects/{project}/deliveries/${delivery?.id}`]) {
       expect((await ask(path)).status, path).toBe(404);
     }
     expect((await remove(id)).status).toBe(404);
@@ -375,7 +382,7 @@ describe("deleting", () => {
 test("every change is in the audit log of the project, without a secret", async () => {
   const { id } = await newChannel(cast, { kind: "ntfy", name: "Rec", config: { topic: "planted-topic-77" } });
   await change(id, { config: { topic: "planted-topic-78" }, name: "Recorded" });
-  await change(id, { enabled: false });
+  await change(id, { isEnabled: false });
   await ask(`/channels/${id}/test`, { method: "POST" });
   await remove(id);
   const { rows } = await cast.db.pool.query<{ what: string }>(
@@ -394,10 +401,10 @@ test("every change is in the audit log of the project, without a secret", async 
 });
 
 test("kinds are described with the schema of their configuration", async () => {
-  const { json } = await ask("/kinds");
-  const kinds = json["kinds"] as { kind: string; config: { properties: object } }[];
-  expect(kinds.map(({ kind }) => kind)).toContain("webhook");
-  for (const { config } of kinds) expect(Object.keys(config.properties).length).toBeGreaterThan(0);
+  const { json } = await ask("/channel-kinds");
+  const kinds = json["kinds"] as { name: string; schema: { properties: object } }[];
+  expect(kinds.map(({ name }) => name)).toContain("webhook");
+  for (const { schema } of kinds) expect(Object.keys(schema.properties).length).toBeGreaterThan(0);
 });
 
 describe("addresses and methods", () => {
@@ -407,23 +414,24 @@ describe("addresses and methods", () => {
     "/x",
     "/channels/x",
     `/channels/${UNKNOWN_UUID.toUpperCase()}x`,
-    "/deliveries/0",
-    "/deliveries/x",
-    "/deliveries/1e9",
+    "/projects/{project}/deliveries/0",
+    "/projects/{project}/deliveries/x",
+    "/projects/{project}/deliveries/1e9",
   ])("nothing is at %s", async (path) => {
     expect((await ask(path)).status).toBe(404);
   });
 
   test("a final slash does not matter, HEAD is GET without a body, and OPTIONS needs no key", async () => {
-    expect((await ask("/channels/")).status).toBe(200);
-    const head = await cast.ask("/api/overdue/v1/channels", { method: "HEAD", key: cast.owner.rw });
+    expect((await ask(`${CHANNELS}/`)).status).toBe(200);
+    const path = `/api/overdue/v1/projects/${cast.owner.project.uuid}/channels`;
+    const head = await cast.ask(path, { method: "HEAD", key: cast.owner.rw });
     expect([head.status, head.text]).toEqual([200, ""]);
-    const options = await cast.ask("/api/overdue/v1/channels", { method: "OPTIONS" });
+    const options = await cast.ask(path, { method: "OPTIONS" });
     expect([options.status, options.headers.get("access-control-allow-methods")]).toEqual([
       204,
       "GET, HEAD, OPTIONS, POST",
     ]);
-    const put = await ask("/channels", { method: "PUT" });
+    const put = await ask(CHANNELS, { method: "PUT" });
     expect([put.status, put.headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS, POST"]);
   });
 });
@@ -431,9 +439,9 @@ describe("addresses and methods", () => {
 test("the fields of a channel have limits, and an error does not repeat megabytes", async () => {
   const long = "x".repeat(1_000_000);
   const make = async (body: object) =>
-    askOwn(cast, "/channels", { method: "POST", key: cast.owner.rw, body: { ...SLACK, ...body } });
-  expect(await make({ kind: long })).toMatchObject({ status: 400, detail: "kind is too long" });
-  expect(await make({ name: long })).toMatchObject({ status: 400, detail: "name is too long" });
+    askApi(cast, CHANNELS, { method: "POST", key: cast.owner.rw, body: { ...SLACK, ...body } });
+  expect(await make({ kind: long })).toMatchObject({ status: 400, detail: "The type must have at most 40 characters." });
+  expect(await make({ name: long })).toMatchObject({ status: 400, detail: "The name must have at most 100 characters." });
   for (const reply of [await make({ [long]: 1 }), await make({ config: { [long]: 1 } })]) {
     expect(reply.status).toBe(400);
     expect(reply.detail.length).toBeLessThan(1_000);
@@ -465,10 +473,10 @@ test("a page of channels with long configurations ends early, and the next one c
   const ids = new Set<unknown>();
   let pages = 0;
   for (let cursor: string | null = ""; cursor !== null; pages += 1) {
-    const reply: OwnReply = await ask(`/channels?limit=100${cursor === "" ? "" : `&cursor=${cursor}`}`);
+    const reply: ApiReply = await ask(`${CHANNELS}?limit=100${cursor === "" ? "" : `&cursor=${cursor}`}`);
     expect(reply.bytes.length).toBeLessThan(1_200_000);
     for (const { id } of reply.json["channels"] as { id: string }[]) ids.add(id);
-    cursor = reply.json["next_cursor"] as string | null;
+    cursor = reply.json["next"] as string | null;
   }
   expect([ids.size, pages]).toEqual([count, 2]);
 });
@@ -478,11 +486,11 @@ test("a read-only key sees id, kind and name of a channel, and nothing else of i
   const config = { value: "secret-recipient@example.org" };
   const { id } = await newChannel(cast, { kind: "email", name: "Ops", config });
   const seen = { id, kind: "email", name: "Ops" };
-  const one = await askOwn(cast, `/channels/${id}`, { key: cast.owner.ro });
-  const list = await askOwn(cast, "/channels", { key: cast.owner.ro });
-  expect([one.json, list.json]).toEqual([seen, { channels: [seen], next_cursor: null }]);
+  const one = await askApi(cast, `/channels/${id}`, { key: cast.owner.ro });
+  const list = await askApi(cast, CHANNELS, { key: cast.owner.ro });
+  expect([one.json, list.json]).toEqual([seen, { channels: [seen], next: null }]);
   for (const path of ["/checks", "/deliveries"]) {
-    const refused = await askOwn(cast, `/channels/${id}${path}`, { key: cast.owner.ro });
+    const refused = await askApi(cast, `/channels/${id}${path}`, { key: cast.owner.ro });
     expect([refused.status, refused.detail]).toEqual([403, "A read-write API key is required."]);
   }
 });

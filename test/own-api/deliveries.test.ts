@@ -1,13 +1,13 @@
 // From a channel that is made by API to the message at its receiver and back to the delivery log: the whole program,
 // with real signals and a real receiver.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { DeliveryJson } from "../../src/contract/channels.ts";
+import type { Delivery } from "../../src/contract/api/channels.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { newCheck } from "../api/asking.ts";
 import { useCast } from "../api/cast.ts";
 import type { Receiver } from "../receivers/receiver.ts";
 import { startWebhook } from "../receivers/webhook.ts";
-import { askOwn, type Made, newChannel } from "./asking.ts";
+import { askApi, type Made, newChannel } from "./asking.ts";
 
 const lines: string[] = [];
 const cast = useCast({
@@ -48,9 +48,9 @@ beforeEach(async () => {
   });
 });
 
-async function logOf(id: string, key = cast.owner.rw): Promise<DeliveryJson[]> {
-  const { json } = await askOwn(cast, `/channels/${id}/deliveries`, { key });
-  return json["deliveries"] as DeliveryJson[];
+async function logOf(id: string, key = cast.owner.rw): Promise<Delivery[]> {
+  const { json } = await askApi(cast, `/channels/${id}/deliveries`, { key });
+  return json["deliveries"] as Delivery[];
 }
 
 async function until<T>(look: () => Promise<T | null | undefined | false>): Promise<T> {
@@ -62,13 +62,13 @@ async function until<T>(look: () => Promise<T | null | undefined | false>): Prom
   throw new Error("it did not happen within thirty seconds");
 }
 
-async function read(id: string): Promise<DeliveryJson> {
-  return (await askOwn(cast, `/deliveries/${id}`, { key: cast.owner.rw })).json as unknown as DeliveryJson;
+async function read(id: number): Promise<Delivery> {
+  return (await askApi(cast, `/projects/{project}/deliveries/${id}`, { key: cast.owner.rw })).json as unknown as Delivery;
 }
 
-async function pressTest(id = channel.id): Promise<DeliveryJson[]> {
-  const { json } = await askOwn(cast, `/channels/${id}/test`, { method: "POST", key: cast.owner.rw });
-  return json["deliveries"] as DeliveryJson[];
+async function pressTest(id = channel.id): Promise<Delivery[]> {
+  const { json } = await askApi(cast, `/channels/${id}/test`, { method: "POST", key: cast.owner.rw });
+  return json["deliveries"] as Delivery[];
 }
 
 test("a failing check notifies a webhook created by API, and its log shows it", async () => {
@@ -82,20 +82,20 @@ test("a failing check notifies a webhook created by API, and its log shows it", 
   expect(told?.headers["webhook-signature"]).toMatch(/^v1,/);
   const delivery = await until(async () => (await logOf(channel.id)).find(({ state }) => state === "sent"));
   expect(delivery).toMatchObject({
-    channel: channel.id,
+    channel: { id: channel.id },
     kind: "flip",
-    check: check.uuid,
-    check_name: "Nightly",
+    to: "down",
+    check: { id: check.uuid, name: "Nightly" },
     attempts: 1,
-    response_code: 200,
-    response_excerpt: "thanks",
-    next_try_at: null,
+    responseCode: 200,
+    response: "thanks",
+    nextAttemptAt: null,
     reason: null,
   });
   expect(delivery.request).toBe(`POST ${new URL(receiver.url).host}`);
-  expect(Date.parse(delivery.settled_at ?? "")).toBeGreaterThanOrEqual(Date.parse(delivery.created_at));
-  const { json } = await askOwn(cast, `/channels/${channel.id}`, { key: cast.owner.rw });
-  expect(json).toMatchObject({ check_count: 1, last_error: null, last_notified_at: expect.any(String) });
+  expect(delivery.settledAt).toBeGreaterThanOrEqual(delivery.createdAt);
+  const { json } = await askApi(cast, `/channels/${channel.id}`, { key: cast.owner.rw });
+  expect(json).toMatchObject({ checkCount: 1, lastError: null, lastNotifiedAt: expect.any(Number) });
 });
 
 describe("a test", () => {
@@ -103,10 +103,10 @@ describe("a test", () => {
     const [planned] = await pressTest();
     expect(planned).toMatchObject({ kind: "test", state: "pending", attempts: 0, check: null });
     const done = await until(async () => {
-      const one = await read(planned?.id ?? "");
+      const one = await read(planned?.id ?? 0);
       return one.state === "sent" && one;
     });
-    expect(done).toMatchObject({ attempts: 1, response_code: 200 });
+    expect(done).toMatchObject({ attempts: 1, responseCode: 200 });
     expect(receiver.received.map(({ body }) => body)).toEqual(["TEST is down"]);
   });
 
@@ -114,12 +114,12 @@ describe("a test", () => {
     const other = await newChannel(cast, {
       kind: "webhook",
       config: { url_down: `${receiver.url}/other` },
-      enabled: false,
+      isEnabled: false,
       checks: [],
     });
     const group = await newChannel(cast, { kind: "group", config: { members: [channel.id, other.id] } });
     const planned = await pressTest(group.id);
-    expect(planned.map((one) => one.channel).toSorted()).toEqual([channel.id, other.id].toSorted());
+    expect(planned.map((one) => one.channel?.id).toSorted()).toEqual([channel.id, other.id].toSorted());
     await until(async () => receiver.received.length === 2);
     expect((await logOf(group.id)).map(({ id }) => id).toSorted()).toEqual(
       planned.map(({ id }) => id).toSorted(),
@@ -129,7 +129,7 @@ describe("a test", () => {
   test("cannot be pressed without end", async () => {
     const statuses: number[] = [];
     for (let n = 0; n < 12; n += 1) {
-      const { status } = await askOwn(cast, `/channels/${channel.id}/test`, {
+      const { status } = await askApi(cast, `/channels/${channel.id}/test`, {
         method: "POST",
         key: cast.owner.rw,
       });
@@ -150,15 +150,15 @@ describe("a delivery that fails", () => {
     const { id } = waiting;
     expect(waiting).toMatchObject({
       state: "pending",
-      response_code: 500,
+      responseCode: 500,
       reason: expect.stringContaining("500"),
     });
-    expect(Date.parse(waiting.next_try_at ?? "")).toBeGreaterThan(Date.parse(waiting.created_at) + 5_000);
+    expect(waiting.nextAttemptAt).toBeGreaterThan(waiting.createdAt + 5_000);
     receiver.behave({ kind: "judge" });
-    const retry = await askOwn(cast, `/deliveries/${id}/retry`, { method: "POST", key: cast.owner.rw });
+    const retry = await askApi(cast, `/projects/{project}/deliveries/${id}/retry`, { method: "POST", key: cast.owner.rw });
     expect(retry.json).toMatchObject({ state: "pending" });
     await until(async () => (await read(id)).state === "sent");
-    const settled = await askOwn(cast, `/deliveries/${id}/retry`, { method: "POST", key: cast.owner.rw });
+    const settled = await askApi(cast, `/projects/{project}/deliveries/${id}/retry`, { method: "POST", key: cast.owner.rw });
     expect([settled.status, settled.detail]).toEqual([
       409,
       "The delivery cannot be retried: its state is sent.",
@@ -173,13 +173,13 @@ describe("a delivery that fails", () => {
       id,
     ]);
     const ask = (body: object) =>
-      askOwn(cast, `/channels/${channel.id}`, { method: "PATCH", key: cast.owner.rw, body });
-    await ask({ enabled: false });
-    const refused = await askOwn(cast, `/deliveries/${id}/retry`, { method: "POST", key: cast.owner.rw });
+      askApi(cast, `/channels/${channel.id}`, { method: "PATCH", key: cast.owner.rw, body });
+    await ask({ isEnabled: false });
+    const refused = await askApi(cast, `/projects/{project}/deliveries/${id}/retry`, { method: "POST", key: cast.owner.rw });
     expect([refused.status, refused.detail]).toEqual([409, "The channel is disabled. Enable it first."]);
-    await ask({ enabled: true });
+    await ask({ isEnabled: true });
     receiver.received.length = 0;
-    await askOwn(cast, `/deliveries/${id}/retry`, { method: "POST", key: cast.owner.rw });
+    await askApi(cast, `/projects/{project}/deliveries/${id}/retry`, { method: "POST", key: cast.owner.rw });
     await until(async () => receiver.received.length === 1);
     await until(async () => (await read(id)).state === "sent");
   });
@@ -188,13 +188,13 @@ describe("a delivery that fails", () => {
 test("the log comes in pages, newest first", async () => {
   for (let n = 0; n < 3; n += 1) await pressTest();
   const path = `/channels/${channel.id}/deliveries?limit=2`;
-  const first = await askOwn(cast, path, { key: cast.owner.rw });
-  const cursor = String(first.json["next_cursor"]);
-  const second = await askOwn(cast, `${path}&cursor=${cursor}`, { key: cast.owner.rw });
+  const first = await askApi(cast, path, { key: cast.owner.rw });
+  const cursor = String(first.json["next"]);
+  const second = await askApi(cast, `${path}&cursor=${cursor}`, { key: cast.owner.rw });
   const ids = [first, second].flatMap(({ json }) =>
-    (json["deliveries"] as DeliveryJson[]).map(({ id }) => Number(id)),
+    (json["deliveries"] as Delivery[]).map(({ id }) => id),
   );
-  expect([ids.length, second.json["next_cursor"]]).toEqual([3, null]);
+  expect([ids.length, second.json["next"]]).toEqual([3, null]);
   expect(ids).toEqual(ids.toSorted((one, other) => other - one));
 });
 
@@ -204,18 +204,18 @@ test("no secret of a channel is in any answer, in the log of the server or in an
     answer: { status: 400, body: `you said ${PLANTED} and ${HEADER_SECRET}` },
   });
   const [planned] = await pressTest();
-  await until(async () => (await read(planned?.id ?? "")).response_code === 400);
-  const { secret = "" } = channel.made;
+  await until(async () => (await read(planned?.id ?? 0)).responseCode === 400);
+  const { secret = "" } = channel.generated;
   const texts: string[] = [];
   for (const key of [cast.owner.rw, cast.owner.ro]) {
     for (const path of [
-      "/channels",
+      "/projects/{project}/channels",
       `/channels/${channel.id}`,
       `/channels/${channel.id}/deliveries`,
       `/channels/${channel.id}/checks`,
-      `/deliveries/${planned?.id ?? ""}`,
+      `/projects/{project}/deliveries/${planned?.id ?? ""}`,
     ]) {
-      texts.push((await askOwn(cast, path, { key })).text);
+      texts.push((await askApi(cast, path, { key })).text);
     }
   }
   for (const body of [
@@ -224,14 +224,14 @@ test("no secret of a channel is in any answer, in the log of the server or in an
     { config: { body_down: 1 } },
   ]) {
     texts.push(
-      (await askOwn(cast, `/channels/${channel.id}`, { method: "PATCH", key: cast.owner.rw, body })).text,
+      (await askApi(cast, `/channels/${channel.id}`, { method: "PATCH", key: cast.owner.rw, body })).text,
     );
   }
   texts.push((await cast.ask("/api/v3/channels/", { key: cast.owner.rw })).text, lines.join(""));
   const { rows } = await cast.db.pool.query("select * from audit_entries");
   texts.push(JSON.stringify(rows));
   expect(texts.join("")).toContain("you said");
-  expect(lines.join("")).toContain('"msg":"own api"');
+  expect(lines.join("")).toContain('"msg":"overdue api"');
   for (const hidden of [PLANTED, HEADER_SECRET, secret]) {
     expect(hidden.length).toBeGreaterThan(10);
     for (const text of texts) expect(text.includes(hidden), hidden).toBe(false);

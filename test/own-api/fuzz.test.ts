@@ -4,9 +4,10 @@ import fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import { fieldsOf } from "../../src/channels/channel-config.ts";
 import { KINDS } from "../../src/channels/registry.ts";
-import { OWN_API_PATH } from "../../src/contract/own-routes.ts";
+import type { Channel } from "../../src/contract/api/channels.ts";
+import { API_PATH } from "../../src/contract/api/route.ts";
 import { useCast } from "../api/cast.ts";
-import { askOwn, newChannel } from "./asking.ts";
+import { askApi, newChannel } from "./asking.ts";
 
 const cast = useCast({ settings: { OVERDUE_API_RATE_LIMIT: "0" } });
 const SEED = 815;
@@ -58,7 +59,7 @@ const body = fc.constantFrom(...KINDS.filter(({ name }) => name !== "group")).ch
     "kind",
     "name",
     "config",
-    "enabled",
+    "isEnabled",
     "checks",
     "extra",
     "config.extra",
@@ -80,10 +81,10 @@ test("odd values never make it fail, and rejections are problem documents", asyn
   const { id } = await newChannel(cast);
   await fc.assert(
     fc.asyncProperty(body, fc.boolean(), async (sent, isNew) => {
-      const path = isNew ? "/channels" : `/channels/${id}`;
+      const path = isNew ? "/projects/{project}/channels" : `/channels/${id}`;
       // The sample is of one kind only.
       if (!isNew) sent["kind"] = "slack";
-      const reply = await askOwn(cast, path, {
+      const reply = await askApi(cast, path, {
         method: isNew ? "POST" : "PATCH",
         key: cast.owner.rw,
         body: sent,
@@ -91,7 +92,7 @@ test("odd values never make it fail, and rejections are problem documents", asyn
       statuses.add(reply.status);
       expect(reply.status, reply.text).toBeLessThan(500);
       if (reply.status === 201) {
-        const made = await askOwn(cast, `/channels/${String(reply.json["id"])}`, {
+        const made = await askApi(cast, `/channels/${(reply.json["channel"] as Channel).id}`, {
           method: "DELETE",
           key: cast.owner.rw,
         });
@@ -115,7 +116,7 @@ test("bytes that are no JSON, deep nests and huge bodies are refused", async () 
     `{"name": "${"x".repeat(3 * 1024 * 1024)}"}`,
   ];
   for (const sent of bodies) {
-    const reply = await askOwn(cast, "/channels", { method: "POST", key: cast.owner.rw, body: sent });
+    const reply = await askApi(cast, "/projects/{project}/channels", { method: "POST", key: cast.owner.rw, body: sent });
     expect([400, 413]).toContain(reply.status);
   }
 });
@@ -127,7 +128,15 @@ test("odd paths, queries, headers and methods never make it fail", async () => {
     .map((one) => encodeURIComponent(one.toWellFormed()));
   const segment = fc.oneof(
     text,
-    fc.constantFrom("channels", "deliveries", "kinds", "test", id, "1", "%", "%00", ".."),
+    fc.constantFrom(
+      "channels",
+      "projects",
+      cast.owner.project.uuid,
+      "deliveries",
+      "channel-kinds",
+      "test",
+      id,
+      "1", "%", "%00", ".."),
   );
   const latin = fc.string({
     unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCodePoint(code)),
@@ -142,7 +151,7 @@ test("odd paths, queries, headers and methods never make it fail", async () => {
       async (segments, query, method, header) => {
         // The sample stays: only its own address deletes it.
         if (method === "DELETE" && segments.includes(id)) return;
-        const path = `${OWN_API_PATH}/${segments.join("/")}?cursor=${query}&limit=${query}&${query}`;
+        const path = `${API_PATH}/${segments.join("/")}?cursor=${query}&limit=${query}&${query}`;
         const { status } = await cast.ask(path, {
           method,
           key: cast.owner.rw,

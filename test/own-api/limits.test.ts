@@ -1,34 +1,34 @@
 // How often our own API may be asked, and what it says while the database is away.
 import { describe, expect, test, vi } from "vitest";
 import { UNKNOWN_KEY, useCast } from "../api/cast.ts";
-import { askOwn } from "./asking.ts";
+import { askApi } from "./asking.ts";
 
 const LIMIT = 30;
 
 describe("requests", () => {
   const cast = useCast({ settings: { OVERDUE_API_RATE_LIMIT: String(LIMIT) } });
 
-  test("are counted by key, together with those of the compatible API, and reported in headers", async () => {
-    const first = await askOwn(cast, "/kinds", { key: cast.owner.rw });
+  test("are counted by key, together with those of the compatible API, and told in headers", async () => {
+    const first = await askApi(cast, "/channel-kinds", { key: cast.owner.rw });
     expect(first.headers.get("ratelimit-limit")).toBe(String(LIMIT));
     expect(Number(first.headers.get("ratelimit-remaining"))).toBe(LIMIT - 1);
     const compatible = await cast.ask("/api/v3/channels/", { key: cast.owner.rw });
     expect(Number(compatible.headers.get("ratelimit-remaining"))).toBeLessThanOrEqual(LIMIT - 1);
-    let last = await askOwn(cast, "/kinds", { key: cast.owner.rw });
+    let last = await askApi(cast, "/channel-kinds", { key: cast.owner.rw });
     expect(Number(last.headers.get("ratelimit-remaining"))).toBeLessThanOrEqual(LIMIT - 2);
     for (let n = 0; n < LIMIT && last.status === 200; n += 1) {
-      last = await askOwn(cast, "/kinds", { key: cast.owner.rw });
+      last = await askApi(cast, "/channel-kinds", { key: cast.owner.rw });
     }
-    expect([last.status, last.detail]).toEqual([429, "too many requests"]);
+    expect([last.status, last.detail]).toEqual([429, "Too many requests."]);
     expect(Number(last.headers.get("retry-after"))).toBeGreaterThan(0);
     expect(last.headers.get("ratelimit-remaining")).toBe("0");
-    expect((await askOwn(cast, "/kinds", { key: cast.owner.ro })).status).toBe(200);
+    expect((await askApi(cast, "/channel-kinds", { key: cast.owner.ro })).status).toBe(200);
   });
 
   test("with unknown keys are limited by network", async () => {
     const statuses = new Set<number>();
     for (let n = 0; n < LIMIT / 10 + 2; n += 1) {
-      statuses.add((await askOwn(cast, "/kinds", { key: UNKNOWN_KEY })).status);
+      statuses.add((await askApi(cast, "/channel-kinds", { key: UNKNOWN_KEY })).status);
     }
     expect([...statuses]).toEqual([401, 429]);
   });
@@ -40,12 +40,12 @@ describe("a fault", () => {
   test("of ours is reported without its details, and a database that is down as 503", async () => {
     const query = vi.spyOn(cast.serverDb, "query");
     query.mockRejectedValue(new Error("planted detail"));
-    const fault = await askOwn(cast, "/channels", { key: cast.owner.rw });
-    expect([fault.status, fault.detail]).toEqual([500, "internal server error"]);
+    const fault = await askApi(cast, "/projects/{project}/channels", { key: cast.owner.rw });
+    expect([fault.status, fault.detail]).toEqual([500, "Internal server error."]);
     query.mockRejectedValue(Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" }));
-    const away = await askOwn(cast, "/channels", { key: cast.owner.rw });
+    const away = await askApi(cast, "/projects/{project}/channels", { key: cast.owner.rw });
     expect([away.status, away.headers.get("retry-after")]).toEqual([503, "5"]);
     query.mockRestore();
-    expect((await askOwn(cast, "/channels", { key: cast.owner.rw })).status).toBe(200);
+    expect((await askApi(cast, "/projects/{project}/channels", { key: cast.owner.rw })).status).toBe(200);
   });
 });

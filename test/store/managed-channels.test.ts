@@ -168,13 +168,13 @@ describe("names of requests", () => {
 
   test("are taken once, until they are old", async () => {
     const { id: projectId } = await sampleProject(database.db);
-    const claim = (at: number, channelUuid: string) =>
+    const claim = (at: number, uuid: string) =>
       write((tx) =>
         claimIdempotencyKey(tx, {
           projectId,
           keyDigest: digest("key"),
           requestDigest: digest("request"),
-          channelUuid,
+          uuid,
           at,
           keptFrom: at - DAY_MS,
         }),
@@ -184,9 +184,9 @@ describe("names of requests", () => {
     expect(await find()).toBeNull();
     expect(await claim(MONDAY_NOON, first)).toBe(true);
     expect(await claim(MONDAY_NOON + DAY_MS, second)).toBe(false);
-    expect(await find()).toEqual({ requestDigest: digest("request"), channelUuid: first });
+    expect(await find()).toEqual({ requestDigest: digest("request"), uuid: first });
     expect(await claim(MONDAY_NOON + DAY_MS + 1, second)).toBe(true);
-    expect((await find())?.channelUuid).toBe(second);
+    expect((await find())?.uuid).toBe(second);
   });
 
   test("are deleted by number and by age", async () => {
@@ -197,7 +197,7 @@ describe("names of requests", () => {
           projectId,
           keyDigest: digest(`${n}`),
           requestDigest: digest(""),
-          channelUuid: randomUUID(),
+          uuid: randomUUID(),
           at: MONDAY_NOON + n,
           keptFrom: 0,
         }),

@@ -34,6 +34,7 @@ test("tables that signals are recorded in have no foreign keys but that of the s
     `select distinct conrelid::regclass::text as name from pg_constraint where contype = 'f' order by 1`,
   );
   expect(rows.map(({ name }) => name)).toEqual([
+    "access_tokens",
     "api_keys",
     "audit_entries",
     "authenticators",

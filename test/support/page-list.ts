@@ -1,6 +1,6 @@
-// All pages, with URLs of existing items: those of the browser's router, and those rendered by the server. Used by
-// tests, screenshots and accessibility checks.
-import { PAGE_PATHS } from "../../src/contract/web/boot.ts";
+// Every page that there is, with addresses that lead to something: those of the browser's router, and those that the
+// server draws by itself. Tests, pictures and the look at accessibility all walk this list.
+import { PAGE_PATHS } from "../../src/contract/api/boot.ts";
 
 /** The items that a page shows. */
 export type PageSubjects = { project: string; check: string; run: number };

@@ -1,6 +1,6 @@
 // What modules of web/ read from the browser when they are loaded, so that their functions can be tested without one.
 import { expect } from "vitest";
-import type { Boot } from "../../src/contract/web/boot.ts";
+import type { Boot } from "../../src/contract/api/boot.ts";
 
 const boot: Boot = {
   site: { base: "", url: "http://localhost", name: "Overdue" },

@@ -1,22 +1,18 @@
 // Channels by the dashboard: made, changed, tested, and their log read, by people of different rights.
 import { beforeAll, describe, expect, test } from "vitest";
-import type {
-  ChannelCard,
-  ChannelChecks,
-  ChannelsPage,
-  CreatedChannel,
-  DeliveriesPage,
-} from "../../src/contract/web/channels.ts";
+import type { Channel, CreatedChannel, Delivery } from "../../src/contract/api/channels.ts";
 import { useDashboard } from "./dashboard.ts";
 
 const stage = useDashboard({ settings: { OVERDUE_SMTP_HOST: "127.0.0.1", OVERDUE_SMTP_TLS: "none" } });
 const SECRET_ADDRESS = "https://hooks.example.org/very-secret-path";
 
+type ChannelsPage = { channels: Channel[]; next: string | null };
+
 let channels = "";
 let made: CreatedChannel;
 
 beforeAll(async () => {
-  channels = `/web/api/projects/${stage.owner.project.uuid}/channels`;
+  channels = `/api/overdue/v1/projects/${stage.owner.project.uuid}/channels`;
   const reply = await stage.browse(channels, {
     method: "POST",
     body: { kind: "webhook", name: "ops", config: { url_down: SECRET_ADDRESS }, checks: "*" },
@@ -27,14 +23,14 @@ beforeAll(async () => {
 
 describe("a channel", () => {
   test("shows what was made for it once, and its secrets never", async () => {
-    expect(made.made["secret"]).toMatch(/^whsec_/);
+    expect(made.generated["secret"]).toMatch(/^whsec_/);
     const reply = await stage.browse(channels);
     const page = reply.json as ChannelsPage;
     expect(page.channels.map(({ id, name, isEnabled }) => [id, name, isEnabled])).toEqual([
       [made.channel.id, "ops", true],
     ]);
     expect(reply.text).not.toContain("very-secret-path");
-    expect(reply.text).not.toContain(made.made["secret"]);
+    expect(reply.text).not.toContain(made.generated["secret"]);
   });
 
   test("is listed, also in a project with more channels than a new one may have", async () => {
@@ -45,26 +41,19 @@ describe("a channel", () => {
        where uuid = $1 returning id`,
       [stage.owner.project.uuid],
     );
-    expect(((await stage.browse(channels)).json as ChannelsPage).channels).toHaveLength(151);
+    const first = (await stage.browse(`${channels}?limit=100`)).json as ChannelsPage;
+    const second = (await stage.browse(`${channels}?limit=100&cursor=${first.next}`)).json as ChannelsPage;
+    expect([first.channels.length, second.channels.length, second.next]).toEqual([100, 51, null]);
     await pool.query("delete from channels where id = any ($1::bigint[])", [rows.map(({ id }) => id)]);
   });
 
-  test("comes with the kinds that there are and the fields of their forms", async () => {
-    const { kinds } = (await stage.browse(channels)).json as ChannelsPage;
-    expect(kinds.map(({ name }) => name)).toContain("email");
-    const address = kinds
-      .find(({ name }) => name === "webhook")
-      ?.fields.find(({ name }) => name === "url_down");
-    expect(address).toMatchObject({ type: "address", isSecret: true, isRequired: false });
-  });
-
-  test("is changed, and keeps fields that are not given", async () => {
-    const path = `/web/api/channels/${made.channel.id}`;
+  test("is changed, and keeps what is not mentioned", async () => {
+    const path = `/api/overdue/v1/channels/${made.channel.id}`;
     const reply = await stage.browse(path, {
       method: "PATCH",
       body: { name: "night shift", isEnabled: false },
     });
-    expect(reply.json as ChannelCard).toMatchObject({ name: "night shift", isEnabled: false });
+    expect(reply.json as Channel).toMatchObject({ name: "night shift", isEnabled: false });
     await stage.browse(path, { method: "PATCH", body: { name: "ops", isEnabled: true } });
     expect((await stage.browse(path)).json).toMatchObject({
       name: "ops",
@@ -77,7 +66,7 @@ describe("a channel", () => {
     const body = { kind: "webhook", name: "x", config: { url_dwon: "https://example.org" } };
     const reply = await stage.browse(channels, { method: "POST", body });
     expect(reply.status).toBe(400);
-    expect((reply.json as { error: string }).error).toBe(
+    expect((reply.json as { detail: string }).detail).toBe(
       'Webhook has no field "url_dwon". Did you mean url_down?',
     );
   });
@@ -97,7 +86,7 @@ describe("a channel", () => {
     const { channel } = reply.json as CreatedChannel;
     expect([reply.status, channel.warnings]).toEqual([201, [{ field: "url_down", text }]]);
     expect(reply.text).not.toContain("very-secret-path");
-    const path = `/web/api/channels/${channel.id}`;
+    const path = `/api/overdue/v1/channels/${channel.id}`;
     expect((await stage.browse(path)).json).toMatchObject({ warnings: [{ text }] });
     const changed = await stage.browse(path, { method: "PATCH", body: { config: { url_down: "" } } });
     expect(changed.json).toMatchObject({ warnings: [] });
@@ -105,13 +94,13 @@ describe("a channel", () => {
   });
 
   test("can be tested, and the test is in its log", async () => {
-    const path = `/web/api/channels/${made.channel.id}`;
+    const path = `/api/overdue/v1/channels/${made.channel.id}`;
     const planned = await stage.browse(`${path}/test`, { method: "POST" });
     expect(planned.status).toBe(202);
-    const log = (await stage.browse(`${path}/deliveries`)).json as DeliveriesPage;
+    const log = (await stage.browse(`${path}/deliveries`)).json as { deliveries: Delivery[] };
     expect(log.deliveries).toMatchObject([{ kind: "test", state: "pending", check: null }]);
     const [delivery] = log.deliveries;
-    const one = `/web/api/projects/${stage.owner.project.uuid}/deliveries/${delivery?.id}`;
+    const one = `/api/overdue/v1/projects/${stage.owner.project.uuid}/deliveries/${delivery?.id}`;
     expect((await stage.browse(one)).json).toEqual(delivery);
     // What still waits for its turn is only told to hurry.
     expect((await stage.browse(`${one}/retry`, { method: "POST" })).json).toMatchObject({ state: "pending" });
@@ -127,10 +116,11 @@ describe("a channel", () => {
     };
     const told = async () => {
       const page = (await stage.browse(channels)).json as ChannelsPage;
-      return Object.keys(ids).filter((name) => page.told.includes(ids[name] ?? ""));
+      const notified = page.channels.filter(({ notifies }) => notifies).map(({ id }) => id);
+      return Object.keys(ids).filter((name) => notified.includes(ids[name] ?? ""));
     };
     const turn = (name: string, isEnabled: boolean) =>
-      stage.browse(`/web/api/channels/${ids[name]}`, { method: "PATCH", body: { isEnabled } });
+      stage.browse(`/api/overdue/v1/channels/${ids[name]}`, { method: "PATCH", body: { isEnabled } });
     await make("member", "email", { value: stage.owner.account.email });
     await make("unasked", "email", { value: "somebody@example.org" });
     await make("all", "group", { members: [ids["ops"], ids["unasked"]] });
@@ -143,13 +133,13 @@ describe("a channel", () => {
     expect(await told()).toEqual([]);
     await turn("ops", true);
     for (const name of ["vain", "all", "unasked", "member"]) {
-      await stage.browse(`/web/api/channels/${ids[name]}`, { method: "DELETE" });
+      await stage.browse(`/api/overdue/v1/channels/${ids[name]}`, { method: "DELETE" });
     }
     expect(await told()).toEqual(["ops"]);
   });
 
-  test("lists its own checks, and no others", async () => {
-    const checks = `/web/api/projects/${stage.owner.project.uuid}/checks`;
+  test("tells of which checks it hears, and of no others", async () => {
+    const checks = `/api/overdue/v1/projects/${stage.owner.project.uuid}/checks`;
     const make = async (name: string, heard: string[]) =>
       (
         (await stage.browse(checks, { method: "POST", body: { name, channels: heard } })).json as {
@@ -158,20 +148,22 @@ describe("a channel", () => {
       ).id;
     const id = await make("heard", [made.channel.id]);
     const other = await make("unheard", []);
-    const path = `/web/api/channels/${made.channel.id}/checks`;
-    const heard = (await stage.browse(path)).json as ChannelChecks;
-    expect(heard.ids).toContain(id);
-    expect(heard.ids).not.toContain(other);
-    expect(heard.from).toBeNull();
-    await stage.browse(`/web/api/checks/${id}`, { method: "PATCH", body: { channels: [] } });
-    expect(((await stage.browse(path)).json as ChannelChecks).ids).not.toContain(id);
+    const path = `/api/overdue/v1/channels/${made.channel.id}/checks`;
+    const checksOf = async () => {
+      const { checks: found } = (await stage.browse(path)).json as { checks: { id: string }[] };
+      return found.map((check) => check.id);
+    };
+    expect(await checksOf()).toContain(id);
+    expect(await checksOf()).not.toContain(other);
+    await stage.browse(`/api/overdue/v1/checks/${id}`, { method: "PATCH", body: { channels: [] } });
+    expect(await checksOf()).not.toContain(id);
   });
 
   test("is gone when it was deleted", async () => {
     const body = { kind: "webhook", name: "brief", config: { url_up: SECRET_ADDRESS } };
     const { channel } = (await stage.browse(channels, { method: "POST", body })).json as CreatedChannel;
-    const path = `/web/api/channels/${channel.id}`;
-    expect((await stage.browse(path, { method: "DELETE" })).status).toBe(200);
+    const path = `/api/overdue/v1/channels/${channel.id}`;
+    expect((await stage.browse(path, { method: "DELETE" })).status).toBe(204);
     expect((await stage.browse(path)).status).toBe(404);
   });
 });

@@ -1,16 +1,26 @@
 // The dashboard's checks over HTTP: lists, rows, details, and everything that can be done to one check or to many.
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import type { ChecksBoot, ProjectsBoot } from "../../src/contract/web/boot.ts";
-import type { CreatedChannel } from "../../src/contract/web/channels.ts";
-import type { CheckRow, DeletedRow, RowDetail, RowsPage } from "../../src/contract/web/check-row.ts";
-import type { BulkAnswer, CheckPage } from "../../src/contract/web/checks.ts";
+import type { CreatedChannel } from "../../src/contract/api/channels.ts";
+import type { CheckList, DeletedCheck, Overview, ProjectList } from "../../src/contract/api/overview.ts";
+import type { CheckRow, RowDetail } from "../../src/contract/api/check-row.ts";
+import type { CheckPage } from "../../src/contract/api/check-page.ts";
+import type { BulkResult } from "../../src/contract/api/checks.ts";
 import { useDashboard } from "./dashboard.ts";
 import { checkPath, ownerChecks } from "./owner-checks.ts";
 
 const at = useDashboard({ roles: ["web", "api", "ping"] });
 
 const { project, post, make, rowOf } = ownerChecks(at);
+
+async function detailOf({ id }: CheckRow): Promise<RowDetail | undefined> {
+  const { json } = await at.browse(`${project()}/checks/details?ids=${id}`);
+  return (json as { checks: RowDetail[] }).checks[0];
+}
+
+async function deletedChecks(): Promise<DeletedCheck[]> {
+  return ((await at.browse(`${project()}/deleted-checks`)).json as { checks: DeletedCheck[] }).checks;
+}
 
 describe("making and changing a check", () => {
   test("a new check has all channels and a slug derived from its name, and is returned as a row", async () => {
@@ -30,17 +40,17 @@ describe("making and changing a check", () => {
       state: "new",
       expected: "at 03:00 every day, Riga",
       fuse: null,
-      channels: 1,
+      channelCount: 1,
       downSince: null,
     });
-    const [detail] = (await at.browse(`${project()}/rows?ids=${row.id}`)).json as RowDetail[];
-    expect(detail?.told).toEqual([{ kind: "webhook", name: "on call", isOff: false }]);
+    const detail = await detailOf(row);
+    expect(detail?.channels).toEqual([{ kind: "webhook", name: "on call", isEnabled: true }]);
   });
 
   test("its slug URL contains the ping key, and is shown only to roles that may see it", async () => {
     const row = await make({ name: "Known by its slug" });
     const slugUrl = async (as: typeof at.mate.account) =>
-      ((await at.browse(checkPath(row), { as })).json as CheckPage).addresses.slugUrl;
+      ((await at.browse(checkPath(row), { as })).json as CheckPage).pingAddresses.slugUrl;
     expect(await slugUrl(at.owner.account)).toMatch(
       new RegExp(`/ping/${at.owner.pingKey}/known-by-its-slug$`),
     );
@@ -59,7 +69,7 @@ describe("making and changing a check", () => {
     });
     const changed = json as CheckRow;
     expect(status).toBe(200);
-    expect(changed).toMatchObject({ name: "two", slug: "one", expected: "every 5 minutes", channels: 0 });
+    expect(changed).toMatchObject({ name: "two", slug: "one", expected: "every 5 minutes", channelCount: 0 });
     expect(changed.readingOrder).toBeGreaterThan(row.readingOrder);
   });
 
@@ -78,7 +88,7 @@ describe("making and changing a check", () => {
     [{ name: "a\u0000b" }, "name", "The name contains a character that can't be stored."],
   ])("%j is refused with a sentence that names the field", async (body, field, error) => {
     const { status, json } = await post(`${project()}/checks`, body);
-    expect({ status, json }).toEqual({ status: 400, json: { error, field } });
+    expect({ status, json }).toMatchObject({ status: 400, json: { detail: error, field } });
   });
 
   test("pause, resume, ping now and clear do what they say", async () => {
@@ -86,9 +96,9 @@ describe("making and changing a check", () => {
     expect((await post(`${checkPath(row)}/pause`)).json).toMatchObject({ state: "paused", fuse: null });
     expect((await post(`${checkPath(row)}/resume`)).json).toMatchObject({ state: "new" });
     const again = await post(`${checkPath(row)}/resume`);
-    expect({ status: again.status, json: again.json }).toEqual({
+    expect({ status: again.status, json: again.json }).toMatchObject({
       status: 409,
-      json: { error: "The check is not paused." },
+      json: { detail: "The check is not paused." },
     });
     const pinged = (await post(`${checkPath(row)}/ping`)).json as CheckRow;
     expect(pinged.state).toBe("up");
@@ -99,8 +109,7 @@ describe("making and changing a check", () => {
     });
     const cleared = (await post(`${checkPath(row)}/clear`)).json as CheckRow;
     expect(cleared).toMatchObject({ state: "new", lastPingAt: null, fuse: null });
-    const details = (await at.browse(`${project()}/rows?ids=${row.id}`)).json as RowDetail[];
-    expect(details).toMatchObject([{ id: row.id, beats: "", durationsMs: [], p95Ms: null }]);
+    expect(await detailOf(row)).toMatchObject({ id: row.id, recentRuns: "", durationsMs: [], p95Ms: null });
   });
 
   test("a copy has the settings and the channels of the first", async () => {
@@ -111,7 +120,7 @@ describe("making and changing a check", () => {
       name: "first (copy)",
       slug: "first-copy",
       tags: ["a", "b"],
-      channels: row.channels,
+      channelCount: row.channelCount,
     });
   });
 
@@ -147,9 +156,8 @@ describe("deleting a check", () => {
     expect(json).toMatchObject({ id: row.id });
     expect(await rowOf(row.id)).toBeUndefined();
     expect((await at.ask(`/ping/${row.id}`)).status).toBe(404);
-    const deleted = (await at.browse(`${project()}/deleted`)).json as DeletedRow[];
-    const found = deleted.find(({ id }) => id === row.id);
-    expect((found?.goneAt ?? 0) - (found?.deletedAt ?? 0)).toBe(7 * 86_400_000);
+    const found = (await deletedChecks()).find(({ id }) => id === row.id);
+    expect((found?.expiresAt ?? 0) - (found?.deletedAt ?? 0)).toBe(7 * 86_400_000);
     const back = await post(`${checkPath(row)}/restore`);
     expect(back.json).toMatchObject({ id: row.id, name: "binned", state: "up" });
     expect((await at.ask(`/ping/${row.id}`)).status).toBe(200);
@@ -163,8 +171,7 @@ describe("deleting a check", () => {
       row.id,
     ]);
     expect((await post(`${checkPath(row)}/restore`)).status).toBe(404);
-    const deleted = (await at.browse(`${project()}/deleted`)).json as DeletedRow[];
-    expect(deleted.some(({ id }) => id === row.id)).toBe(false);
+    expect((await deletedChecks()).some(({ id }) => id === row.id)).toBe(false);
   });
 });
 
@@ -174,16 +181,16 @@ describe("moving a check to another project", () => {
     const row = await make({ name: "moving" });
     await post(`${checkPath(row)}/ping`);
     const foreign = await post(`${checkPath(row)}/transfer`, { project: at.stranger.project.uuid });
-    expect({ status: foreign.status, json: foreign.json }).toEqual({
+    expect({ status: foreign.status, json: foreign.json }).toMatchObject({
       status: 404,
-      json: { error: "Project not found.", field: "project" },
+      json: { detail: "Project not found.", field: "project" },
     });
     const moved = await at.browse(`${checkPath(row)}/transfer`, {
       method: "POST",
       as: at.stranger.account,
       body: { project: at.stranger.project.uuid },
     });
-    expect(moved.json).toMatchObject({ id: row.id, state: "up", channels: 0 });
+    expect(moved.json).toMatchObject({ id: row.id, state: "up", channelCount: 0, projectId: at.stranger.project.uuid });
     expect(await rowOf(row.id)).toBeUndefined();
     const { rows } = await at.db.pool.query(
       "select project_id from audit_entries where what = 'check.moved' and subject = 'moving' order by project_id",
@@ -208,7 +215,7 @@ describe("a check that was moved", () => {
       [left.id],
     );
     const as = at.stranger.account;
-    const explain = async () => at.browse(`${checkPath(row)}/explain`, { as });
+    const explain = async () => at.browse(`${checkPath(row)}/explanation`, { as });
     expect((await explain()).text).toContain("secret pager of the old team");
     const body = { project: at.stranger.project.uuid };
     await at.browse(`${checkPath(row)}/transfer`, { method: "POST", as, body });
@@ -216,27 +223,27 @@ describe("a check that was moved", () => {
     const run = await at.browse(`${checkPath(row)}/runs/2`, { as });
     for (const { status, json, text } of [await explain(), run]) {
       expect(status).toBe(200);
-      expect(text).not.toMatch(/old-team|old team|"code":500/);
+      expect(text).not.toMatch(/old-team|old team|"responseCode":500/);
       const { steps = [], deliveries = steps } = json as { steps?: object[]; deliveries?: object[] };
       expect(deliveries).toContainEqual(
-        expect.objectContaining({ isElsewhere: true, channel: null, state: "dead" }),
+        expect.objectContaining({ isInOtherProject: true, channel: null, state: "dead" }),
       );
     }
-    const log = await at.browse(`/web/api/channels/${left.uuid}/deliveries`);
+    const log = await at.browse(`/api/overdue/v1/channels/${left.uuid}/deliveries`);
     expect(log.json).toMatchObject({ deliveries: [{ kind: "flip", check: null }] });
     expect(log.text).not.toContain(row.id);
     expect(log.text).not.toContain("secret new name");
     await at.db.pool.query("delete from channels where id = $1", [left.id]);
     const gone = await explain();
     expect((gone.json as { steps: object[] }).steps).toContainEqual(
-      expect.objectContaining({ isElsewhere: false, channel: null, state: "dead" }),
+      expect.objectContaining({ isInOtherProject: false, channel: null, state: "dead" }),
     );
-    expect(gone.text).not.toMatch(/old-team|old team|"code":500/);
+    expect(gone.text).not.toMatch(/old-team|old team|"responseCode":500/);
   });
 });
 
-test("an email channel without a name is shown by its address on the page of a check", async () => {
-  const { status, json } = await post(`${project()}/channels`, {
+test("a mail channel without a name is called by its address on the page of a check", async () => {
+  const { status, json } = await post(`/api/overdue/v1/projects/${at.owner.project.uuid}/channels`, {
     kind: "email",
     name: "",
     config: { value: "ops@example.org" },
@@ -258,17 +265,17 @@ describe("many checks at once", () => {
     const ids = rows.map(({ id }) => id);
     const unknown = randomUUID();
     const bulk = async (body: object) =>
-      (await post(`${project()}/bulk`, { ids: [...ids, unknown], ...body })).json as BulkAnswer;
-    const paused = await bulk({ do: "pause" });
+      (await post(`${project()}/checks/bulk`, { ids: [...ids, unknown], ...body })).json as BulkResult;
+    const paused = await bulk({ action: "pause" });
     expect(paused.done.toSorted()).toEqual(ids.toSorted());
-    expect(paused.refused).toEqual([{ id: unknown, error: "The check no longer exists." }]);
-    expect((await bulk({ do: "resume" })).done).toHaveLength(3);
-    await bulk({ do: "addTag", tag: "new" });
-    await bulk({ do: "removeTag", tag: "old" });
+    expect(paused.failed).toEqual([{ id: unknown, error: "The check no longer exists." }]);
+    expect((await bulk({ action: "resume" })).done).toHaveLength(3);
+    await bulk({ action: "addTag", tag: "new" });
+    await bulk({ action: "removeTag", tag: "old" });
     expect((await rowOf(ids[0] ?? ""))?.tags).toEqual(["new"]);
-    await bulk({ do: "delete" });
+    await bulk({ action: "delete" });
     expect(await rowOf(ids[1] ?? "")).toBeUndefined();
-    expect((await bulk({ do: "restore" })).done).toHaveLength(3);
+    expect((await bulk({ action: "restore" })).done).toHaveLength(3);
     expect(await rowOf(ids[2] ?? "")).toBeDefined();
   });
 
@@ -278,23 +285,23 @@ describe("many checks at once", () => {
     );
     const row = await make({ name: "wanted", channels: [] });
     const wishes = [
-      ...["t1", "t2", "t3", "t4"].map((tag) => ({ do: "addTag", tag })),
-      ...channels.map(({ uuid }) => ({ do: "addChannel", channel: uuid })),
+      ...["t1", "t2", "t3", "t4"].map((tag) => ({ action: "addTag", tag })),
+      ...channels.map(({ uuid }) => ({ action: "addChannel", channel: uuid })),
     ];
-    await Promise.all(wishes.map((wish) => post(`${project()}/bulk`, { ids: [row.id], ...wish })));
+    await Promise.all(wishes.map((wish) => post(`${project()}/checks/bulk`, { ids: [row.id], ...wish })));
     const after = await rowOf(row.id);
     expect(after?.tags.toSorted()).toEqual(["t1", "t2", "t3", "t4"]);
-    expect(after?.channels).toBe(2);
+    expect(after?.channelCount).toBe(2);
   });
 
   test("a tag that no longer fits is refused, and the others stay", async () => {
     const tags = Array.from({ length: 5 }, (_, n) => String(n).repeat(99)).join(" ");
     const row = await make({ name: "full", tags });
-    const { json } = await post(`${project()}/bulk`, { ids: [row.id], do: "addTag", tag: "six" });
+    const { json } = await post(`${project()}/checks/bulk`, { ids: [row.id], action: "addTag", tag: "six" });
     expect(json).toEqual({
       done: [],
-      same: [],
-      refused: [{ id: row.id, error: "Tags can have at most 500 characters in total." }],
+      unchanged: [],
+      failed: [{ id: row.id, error: "Tags can have at most 500 characters in total." }],
     });
     expect((await rowOf(row.id))?.tags).toHaveLength(5);
   });
@@ -303,11 +310,11 @@ describe("many checks at once", () => {
     const channel = await at.channel(at.owner, { name: "bulk", kind: "webhook" });
     const row = await make({ name: "bulk channel", channels: [] });
     const bulk = (what: string) =>
-      post(`${project()}/bulk`, { ids: [row.id], do: what, channel: channel.uuid });
+      post(`${project()}/checks/bulk`, { ids: [row.id], action: what, channel: channel.uuid });
     await bulk("addChannel");
-    expect((await rowOf(row.id))?.channels).toBe(1);
+    expect((await rowOf(row.id))?.channelCount).toBe(1);
     await bulk("removeChannel");
-    expect((await rowOf(row.id))?.channels).toBe(0);
+    expect((await rowOf(row.id))?.channelCount).toBe(0);
   });
 
   test("those that were so already are named, so that taking it back leaves them alone", async () => {
@@ -317,19 +324,22 @@ describe("many checks at once", () => {
       make({ name: "had nothing", channels: [] }),
     ]);
     const bulk = async (body: object) =>
-      (await post(`${project()}/bulk`, { ids: [had.id, others.id], ...body })).json as BulkAnswer;
-    expect((await bulk({ do: "addChannel", channel: channel.uuid })).same).toEqual([had.id]);
-    expect((await bulk({ do: "addTag", tag: "prod" })).same).toEqual([had.id]);
-    await post(`${project()}/bulk`, { ids: [had.id], do: "pause" });
-    expect((await bulk({ do: "pause" })).same).toEqual([had.id]);
-    await post(`${project()}/bulk`, { ids: [had.id], do: "resume" });
-    expect((await bulk({ do: "resume" })).same).toEqual([had.id]);
+      (await post(`${project()}/checks/bulk`, { ids: [had.id, others.id], ...body })).json as BulkResult;
+    expect((await bulk({ action: "addChannel", channel: channel.uuid })).unchanged).toEqual([had.id]);
+    expect((await bulk({ action: "addTag", tag: "prod" })).unchanged).toEqual([had.id]);
+    await post(`${project()}/checks/bulk`, { ids: [had.id], action: "pause" });
+    expect((await bulk({ action: "pause" })).unchanged).toEqual([had.id]);
+    await post(`${project()}/checks/bulk`, { ids: [had.id], action: "resume" });
+    expect((await bulk({ action: "resume" })).unchanged).toEqual([had.id]);
   });
 
   test("a missing part is named", async () => {
     const row = await make();
-    const { status, json } = await post(`${project()}/bulk`, { ids: [row.id], do: "addTag" });
-    expect({ status, json }).toEqual({ status: 400, json: { error: "tag is missing.", field: "tag" } });
+    const { status, json } = await post(`${project()}/checks/bulk`, { ids: [row.id], action: "addTag" });
+    expect({ status, json }).toMatchObject({
+      status: 400,
+      json: { detail: "tag is missing.", field: "tag" },
+    });
   });
 });
 
@@ -339,13 +349,13 @@ describe("lists", () => {
     const seen: string[] = [];
     let after = "";
     for (let pages = 0; pages < 100; pages++) {
-      const { rows, next } = (await at.browse(`${project()}/checks?limit=2${after}`)).json as RowsPage;
-      seen.push(...rows.map(({ id }) => id));
+      const { checks, next } = (await at.browse(`${project()}/checks?limit=2${after}`)).json as CheckList;
+      seen.push(...checks.map(({ id }) => id));
       if (next === null) break;
-      after = `&after=${next}`;
+      after = `&cursor=${next}`;
     }
-    const all = (await at.browse(`${project()}/checks`)).json as RowsPage;
-    expect(seen.toSorted()).toEqual(all.rows.map(({ id }) => id).toSorted());
+    const all = (await at.browse(`${project()}/checks`)).json as CheckList;
+    expect(seen.toSorted()).toEqual(all.checks.map(({ id }) => id).toSorted());
     expect(new Set(seen).size).toBe(seen.length);
   });
 
@@ -360,8 +370,8 @@ describe("lists", () => {
         where check_id = (select id from checks where uuid = $1)`,
       [late.id],
     );
-    const boot = (await at.browse(`${project()}/overview`)).json as ChecksBoot;
-    const states = boot.rows.map(({ state }) => state);
+    const boot = (await at.browse(`${project()}/overview`)).json as Overview;
+    const states = boot.checks.map(({ state }) => state);
     const ranks = states.map((state) => ["down", "late", "up", "new", "paused"].indexOf(state));
     expect(ranks).toEqual(ranks.toSorted((one, other) => one - other));
     expect(states).toContain("late");
@@ -373,8 +383,8 @@ describe("lists", () => {
       state: "down",
       count: 2,
     });
-    expect(boot.total).toBe(boot.rows.length);
-    expect(boot.details).toHaveLength(Math.min(30, boot.rows.length));
+    expect(boot.total).toBe(boot.checks.length);
+    expect(boot.details).toHaveLength(Math.min(30, boot.checks.length));
   });
 
   test("the strip shows successes, failures, what was missed and the run in progress", async () => {
@@ -384,14 +394,14 @@ describe("lists", () => {
     await at.ask(`/ping/${row.id}/start`);
     await at.ask(`/ping/${row.id}`);
     await at.ask(`/ping/${row.id}/start`);
-    const [detail] = (await at.browse(`${project()}/rows?ids=${row.id}`)).json as RowDetail[];
-    expect(detail?.beats).toBe("ufur");
+    const detail = await detailOf(row);
+    expect(detail?.recentRuns).toBe("ufur");
     expect(detail?.durationsMs).toHaveLength(1);
     expect((await rowOf(row.id))?.runningSince).not.toBeNull();
   });
 
   test("projects are cards with counts and the last flip", async () => {
-    const { cards } = (await at.browse("/web/api/projects")).json as ProjectsBoot;
+    const { projects: cards } = (await at.browse("/api/overdue/v1/projects")).json as ProjectList;
     const [card] = cards;
     expect(cards).toHaveLength(1);
     expect(card).toMatchObject({ id: at.owner.project.uuid, role: "owner", worst: "down" });
@@ -411,14 +421,14 @@ describe("lists", () => {
 
   test("a returning user gets what broke, recovered and was added", async () => {
     await at.browse(`${project()}/overview`);
-    const again = (await at.browse(`${project()}/overview`)).json as ChecksBoot;
+    const again = (await at.browse(`${project()}/overview`)).json as Overview;
     expect(again.since).toBeNull();
     await at.db.pool.query("update members set seen_at = now() - interval '1 hour' where account_id = $1", [
       at.owner.account.id,
     ]);
-    const { since } = (await at.browse(`${project()}/overview`)).json as ChecksBoot;
-    expect(since?.broke.map(({ name }) => name)).toContain("zz down");
-    expect(since?.added).toBeGreaterThan(3);
+    const { since } = (await at.browse(`${project()}/overview`)).json as Overview;
+    expect(since?.wentDown.map(({ name }) => name)).toContain("zz down");
+    expect(since?.createdCount).toBeGreaterThan(3);
   });
 });
 

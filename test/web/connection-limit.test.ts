@@ -77,7 +77,7 @@ test.skipIf(descriptorLimit() < DESCRIPTORS_MIN).each([
   ["POST without a length", `POST /accounts/login/password/ HTTP/1.1\r\n${HOST}\r\n`, {}],
   [
     "DELETE without a length, half closed",
-    `DELETE /web/api/checks/${UNKNOWN_UUID} HTTP/1.1\r\n${HOST}\r\n`,
+    `DELETE /api/overdue/v1/checks/${UNKNOWN_UUID} HTTP/1.1\r\n${HOST}\r\n`,
     { isHalfClosed: true },
   ],
   [
@@ -100,7 +100,7 @@ test.skipIf(descriptorLimit() < DESCRIPTORS_MIN).each([
 test("a half-closed connection whose request was answered is gone", async () => {
   const connection = await RawConnection.open(
     port,
-    `DELETE /web/api/checks/${UNKNOWN_UUID} HTTP/1.1\r\n${HOST}\r\n`,
+    `DELETE /api/overdue/v1/checks/${UNKNOWN_UUID} HTTP/1.1\r\n${HOST}\r\n`,
   );
   connection.closeHalf();
   expect((await connection.next())?.status).toBeLessThan(500);

@@ -2,11 +2,11 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import type { RowsPage } from "../../src/contract/web/check-row.ts";
-import type { CrontabChecks, FoundJobs } from "../../src/contract/web/checks.ts";
+import type { CrontabChecks, FoundJobs } from "../../src/contract/api/checks.ts";
+import type { CheckList } from "../../src/contract/api/overview.ts";
 import { useDashboard } from "./dashboard.ts";
 
-const at = useDashboard({ roles: ["web", "ping"] });
+const at = useDashboard({ roles: ["web", "api", "ping"] });
 
 const CRONTAB = `# Everything, to the other house.
 0 3 * * * sh -c 'exit 0' backup
@@ -15,17 +15,17 @@ const CRONTAB = `# Everything, to the other house.
 0 4 * * * /srv/watch &
 `;
 
-const path = () => `/web/api/projects/${at.owner.project.uuid}/crontab`;
+const path = () => `/api/overdue/v1/projects/${at.owner.project.uuid}/crontab`;
 const ask = (body: object, end = "") => at.browse(`${path()}${end}`, { method: "POST", body });
 const told = async () => {
-  const { json } = await at.browse(`/web/api/projects/${at.owner.project.uuid}/checks`);
-  return (json as RowsPage).rows;
+  const { json } = await at.browse(`/api/overdue/v1/projects/${at.owner.project.uuid}/checks`);
+  return (json as CheckList).checks;
 };
 
 describe("a crontab", () => {
   test("is read: each job with its sentence and next time, each other line with a reason", async () => {
     const { status, json } = await ask({ text: CRONTAB, tz: "Europe/Riga" });
-    const { jobs, leftOut } = json as FoundJobs;
+    const { jobs, skipped } = json as FoundJobs;
     expect(status).toBe(200);
     expect(jobs.map(({ line, name, tz }) => [line, name, tz])).toEqual([
       [2, "exit", "Europe/Riga"],
@@ -34,8 +34,8 @@ describe("a crontab", () => {
     ]);
     expect(jobs[0]?.sentence).toBe("At 03:00 every day, Europe/Riga time.");
     expect(jobs[0]?.nextAt).toBeGreaterThan(Date.now() - 60_000);
-    expect(leftOut).toEqual([
-      { line: 4, text: "@reboot /srv/agent", why: "runs at startup (@reboot), not on a schedule" },
+    expect(skipped).toEqual([
+      { line: 4, text: "@reboot /srv/agent", reason: "runs at startup (@reboot), not on a schedule" },
     ]);
     expect(await told()).toEqual([]);
   });
@@ -43,13 +43,13 @@ describe("a crontab", () => {
   test("becomes checks, and its lines report how the jobs end", async () => {
     const { status, json, text } = await ask({ text: CRONTAB, tz: "UTC", lines: [2, 3, 5] }, "/checks");
     expect(status, text).toBe(201);
-    const { rows, crontab, unchanged, refused } = json as CrontabChecks;
-    expect(rows.map(({ name, expected }) => [name, expected])).toEqual([
+    const { checks, crontab, unchanged, error } = json as CrontabChecks;
+    expect(checks.map(({ name, expected }) => [name, expected])).toEqual([
       ["exit", "at 03:00 every day, UTC"],
       ["exit 2", "at 08:30, Monday to Friday, UTC"],
       ["watch", "at 04:00 every day, UTC"],
     ]);
-    expect(refused).toBeNull();
+    expect(error).toBeNull();
     expect(unchanged.map(({ line }) => line)).toEqual([5]);
     const [, , second = "", third = ""] = ["", ...crontab.split("\n")];
     for (const line of [second, third]) {
@@ -64,15 +64,15 @@ describe("a crontab", () => {
 
   test("the comment above a job becomes its description", async () => {
     const { json } = await ask({ text: CRONTAB, tz: "UTC", lines: [2] }, "/checks");
-    const [row] = (json as CrontabChecks).rows;
-    const page = await at.browse(`/web/api/checks/${row?.id}`);
+    const [row] = (json as CrontabChecks).checks;
+    const page = await at.browse(`/api/overdue/v1/checks/${row?.id}`);
     expect(page.json).toMatchObject({ settings: { desc: "Everything, to the other house." } });
   });
 
   test("lines that are no jobs make nothing, and say so", async () => {
     const { status, json } = await ask({ text: CRONTAB, tz: "UTC", lines: [1, 4, 99] }, "/checks");
     expect(status).toBe(400);
-    expect(json).toMatchObject({ error: "No jobs found in the crontab.", field: "lines" });
+    expect(json).toMatchObject({ detail: "No jobs found in the crontab.", field: "lines" });
   });
 
   test("lines beyond the check limit are reported, with the created checks", async () => {
@@ -82,9 +82,9 @@ describe("a crontab", () => {
       at.owner.account.id,
     ]);
     const first = await ask({ text: CRONTAB, tz: "UTC", lines: [2, 3, 5] }, "/checks");
-    const { rows, refused, crontab } = first.json as CrontabChecks;
-    expect(rows).toHaveLength(2);
-    expect(refused).toBe("The project owner has reached the check limit.");
+    const { checks, error, crontab } = first.json as CrontabChecks;
+    expect(checks).toHaveLength(2);
+    expect(error).toBe("The project owner has reached the check limit.");
     expect(crontab.split("\n")[4]).toBe("0 4 * * * /srv/watch &");
     const second = await ask({ text: CRONTAB, tz: "UTC", lines: [5] }, "/checks");
     expect(second.status).toBe(403);

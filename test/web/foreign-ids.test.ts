@@ -1,9 +1,9 @@
 // Somebody with a project of their own names what belongs to others: in the path behind their own project, and in what
 // they send. Nothing of it is found, and nothing of it is changed. The first name in a path is tried by the matrix.
 import { beforeAll, describe, expect, test } from "vitest";
-import type { AccountPage } from "../../src/contract/web/account.ts";
-import type { CheckRow } from "../../src/contract/web/check-row.ts";
-import type { BulkAnswer } from "../../src/contract/web/checks.ts";
+import type { AccountPage } from "../../src/contract/api/account.ts";
+import type { CheckRow } from "../../src/contract/api/check-row.ts";
+import type { BulkResult } from "../../src/contract/api/checks.ts";
 import { uniqueKey } from "../../src/core/identity.ts";
 import { sha1Hex } from "../../src/lib/secrets.ts";
 import { openSession } from "../../src/operations/sessions.ts";
@@ -38,16 +38,16 @@ const asMe = (path: string, method = "GET", body?: unknown) =>
   at.browse(path, { method, as: at.stranger.account, ...(body !== undefined && { body }) });
 
 async function thingsOf({ account, project }: Player): Promise<Things> {
-  const path = `/web/api/projects/${project.uuid}`;
+  const path = `/api/overdue/v1/projects/${project.uuid}`;
   const post = async (to: string, body: unknown) => at.browse(to, { method: "POST", as: account, body });
   const make = async (name: string) =>
     (await post(`${path}/checks`, { name, channels: [] })).json as CheckRow;
   const [check, deleted] = [await make("kept"), await make("deleted")];
-  await at.browse(`/web/api/checks/${deleted.id}`, { method: "DELETE", as: account });
+  await at.browse(`/api/overdue/v1/checks/${deleted.id}`, { method: "DELETE", as: account });
   const player = account.id === at.owner.account.id ? at.owner : at.stranger;
   const channel = await at.channel(player, { name: "hook", kind: "webhook" });
   await at.ask(`/ping/${check.id}/fail`, { method: "POST", body: "output of the job" });
-  await post(`/web/api/channels/${channel.uuid}/test`, {});
+  await post(`/api/overdue/v1/channels/${channel.uuid}/test`, {});
   const idOf = async (text: string, of: number) =>
     Number((await at.db.pool.query<{ id: string }>(text, [of])).rows[0]?.id);
   const { rows } = await at.db.pool.query<{ uuid: string }>(
@@ -74,7 +74,7 @@ async function thingsOf({ account, project }: Player): Promise<Things> {
   };
 }
 
-const path = () => `/web/api/projects/${at.stranger.project.uuid}`;
+const path = () => `/api/overdue/v1/projects/${at.stranger.project.uuid}`;
 
 type Try = { what: string; method: string; path: (of: Things) => string; body?: unknown };
 const IN_PATHS: readonly Try[] = [
@@ -85,11 +85,11 @@ const IN_PATHS: readonly Try[] = [
   {
     what: "flip",
     method: "GET",
-    path: ({ flip }) => `/web/api/checks/${mine.check.id}/explain?flip=${flip}`,
+    path: ({ flip }) => `/api/overdue/v1/checks/${mine.check.id}/explain?flip=${flip}`,
   },
-  { what: "check that has gone", method: "GET", path: ({ deleted }) => `${path()}/gone/${deleted.id}` },
-  { what: "restore", method: "POST", path: ({ deleted }) => `/web/api/checks/${deleted.id}/restore` },
-  { what: "session", method: "DELETE", path: ({ session }) => `/web/api/account/sessions/${session}` },
+  { what: "check that has gone", method: "GET", path: ({ deleted }) => `${path()}/removed-checks/${deleted.id}` },
+  { what: "restore", method: "POST", path: ({ deleted }) => `/api/overdue/v1/checks/${deleted.id}/restore` },
+  { what: "session", method: "DELETE", path: ({ session }) => `/web/account/sessions/${session}` },
 ];
 
 describe("what belongs to others, named behind one's own project,", () => {
@@ -110,16 +110,16 @@ describe("what belongs to others, named behind one's own project,", () => {
     const { uuid } = at.mate.account;
     expect((await asMe(`${path()}/members/${uuid}`, "PATCH", { role: "manager" })).status).toBe(404);
     expect((await asMe(`${path()}/members/${uuid}`, "DELETE")).status).toBe(404);
-    expect((await asMe(`${path()}/transfer`, "POST", { account: uuid })).status).toBe(400);
+    expect((await asMe(`${path()}/transfer`, "PUT", { account: uuid })).status).toBe(400);
   });
 
   test("shows nothing of itself in lists", async () => {
-    expect((await asMe(`${path()}/rows?ids=${theirs.check.id},${mine.check.id}`)).json).toMatchObject([
-      { id: mine.check.id },
-    ]);
+    expect((await asMe(`${path()}/checks/details?ids=${theirs.check.id},${mine.check.id}`)).json).toMatchObject({
+      checks: [{ id: mine.check.id }],
+    });
     const key = uniqueKey(theirs.check.id, sha1Hex);
     expect((await asMe(`/cloaked/${key}/`)).status).toBe(404);
-    for (const list of ["checks", "deleted", "events", "channels", "badges", "audit", "changes?after=0"]) {
+    for (const list of ["checks", "deleted-checks", "events", "channels", "badges", "audit", "changes?cursor=0"]) {
       const { status, text } = await asMe(`${path()}/${list}`);
       expect(status, list).toBe(200);
       for (const id of [theirs.check.id, theirs.deleted.id, theirs.channel.uuid]) {
@@ -130,41 +130,41 @@ describe("what belongs to others, named behind one's own project,", () => {
 });
 
 describe("what belongs to others, named in a request,", () => {
-  const bulk = (body: object) => asMe(`${path()}/bulk`, "POST", body);
+  const bulk = (body: object) => asMe(`${path()}/checks/bulk`, "POST", body);
 
   test("is refused one by one where many are changed", async () => {
     const ids = [theirs.check.id, theirs.deleted.id, mine.check.id];
     for (const given of [
-      { do: "pause" },
-      { do: "resume" },
-      { do: "addTag", tag: "taken" },
-      { do: "removeTag", tag: "taken" },
-      { do: "delete" },
-      { do: "restore" },
+      { action: "pause" },
+      { action: "resume" },
+      { action: "addTag", tag: "taken" },
+      { action: "removeTag", tag: "taken" },
+      { action: "delete" },
+      { action: "restore" },
     ]) {
-      const answer = (await bulk({ ids, ...given })).json as BulkAnswer;
-      expect(answer.done, given.do).toEqual([mine.check.id]);
-      expect(answer.refused.map(({ id }) => id).toSorted(), given.do).toEqual(
+      const answer = (await bulk({ ids, ...given })).json as BulkResult;
+      expect(answer.done, given.action).toEqual([mine.check.id]);
+      expect(answer.failed.map(({ id }) => id).toSorted(), given.action).toEqual(
         [theirs.check.id, theirs.deleted.id].toSorted(),
       );
     }
-    const when = { kind: "simple", timeoutSeconds: 60, graceSeconds: 60, schedule: "", tz: "UTC" };
-    const set = (await asMe(`${path()}/schedules`, "POST", { groups: [{ ids, when }] })).json as BulkAnswer;
-    expect([set.done, set.refused.length]).toEqual([[mine.check.id], 2]);
-    const page = (await asOwner(`/web/api/checks/${theirs.check.id}`)).json as { row: CheckRow };
+    const timing = { kind: "simple", timeoutSeconds: 60, graceSeconds: 60, schedule: "", tz: "UTC" };
+    const set = (await asMe(`${path()}/checks/schedules`, "POST", { groups: [{ ids, timing }] })).json as BulkResult;
+    expect([set.done, set.failed.length]).toEqual([[mine.check.id], 2]);
+    const page = (await asOwner(`/api/overdue/v1/checks/${theirs.check.id}`)).json as { row: CheckRow };
     expect(page.row).toMatchObject({ name: "kept", tags: [], state: "down", expected: "every day" });
-    expect((await asOwner(`/web/api/checks/${theirs.deleted.id}`)).status).toBe(404);
+    expect((await asOwner(`/api/overdue/v1/checks/${theirs.deleted.id}`)).status).toBe(404);
   });
 
   test("is not a target for moving, and not a recipient", async () => {
     const { uuid: project } = at.owner.project;
     const { uuid: channel } = theirs.channel;
     const ids = [mine.check.id];
-    const own = `/web/api/checks/${mine.check.id}`;
+    const own = `/api/overdue/v1/checks/${mine.check.id}`;
     const statuses = {
       move: (await asMe(`${own}/transfer`, "POST", { project })).status,
-      moveMany: (await bulk({ ids, do: "move", project })).status,
-      tellMany: (await bulk({ ids, do: "addChannel", channel })).status,
+      moveMany: (await bulk({ ids, action: "move", project })).status,
+      tellMany: (await bulk({ ids, action: "addChannel", channel })).status,
       tell: (await asMe(own, "PATCH", { channels: [channel] })).status,
       tellNew: (await asMe(`${path()}/checks`, "POST", { name: "x", channels: [channel] })).status,
       group: (
@@ -201,27 +201,27 @@ describe("what belongs to others, named in a request,", () => {
 
   test("cannot be moved by a read-only member, nor restored by a former member", async () => {
     await at.join(at.stranger.account, "member");
-    const removed = await asMe(`/web/api/checks/${theirs.check.id}`, "DELETE");
+    const removed = await asMe(`/api/overdue/v1/checks/${theirs.check.id}`, "DELETE");
     expect(removed.status).toBe(200);
     await at.join(at.stranger.account, "readOnly");
-    const there = `/web/api/projects/${at.owner.project.uuid}`;
+    const there = `/api/overdue/v1/projects/${at.owner.project.uuid}`;
     const ids = [theirs.check.id];
-    const undo = { ids, do: "restore" };
-    expect((await asMe(`/web/api/checks/${theirs.check.id}/restore`, "POST")).status).toBe(403);
-    expect((await asMe(`${there}/bulk`, "POST", undo)).status).toBe(403);
-    expect(((await bulk(undo)).json as BulkAnswer).done).toEqual([]);
-    expect((await asOwner(`${there}/bulk`, "POST", undo)).status).toBe(200);
+    const undo = { ids, action: "restore" };
+    expect((await asMe(`/api/overdue/v1/checks/${theirs.check.id}/restore`, "POST")).status).toBe(403);
+    expect((await asMe(`${there}/checks/bulk`, "POST", undo)).status).toBe(403);
+    expect(((await bulk(undo)).json as BulkResult).done).toEqual([]);
+    expect((await asOwner(`${there}/checks/bulk`, "POST", undo)).status).toBe(200);
     const project = at.stranger.project.uuid;
-    expect((await asMe(`/web/api/checks/${theirs.check.id}/transfer`, "POST", { project })).status).toBe(403);
-    expect((await asMe(`${there}/bulk`, "POST", { ids, do: "move", project })).status).toBe(403);
+    expect((await asMe(`/api/overdue/v1/checks/${theirs.check.id}/transfer`, "POST", { project })).status).toBe(403);
+    expect((await asMe(`${there}/checks/bulk`, "POST", { ids, action: "move", project })).status).toBe(403);
     const into = { project: at.owner.project.uuid };
-    expect((await asMe(`/web/api/checks/${mine.check.id}/transfer`, "POST", into)).status).toBe(403);
+    expect((await asMe(`/api/overdue/v1/checks/${mine.check.id}/transfer`, "POST", into)).status).toBe(403);
     await at.db.pool.query("delete from members where project_id = $1 and account_id = $2", [
       at.owner.project.id,
       at.stranger.account.id,
     ]);
-    expect((await asMe(`${there}/bulk`, "POST", undo)).status).toBe(404);
-    const page = (await asMe("/web/api/account")).json as AccountPage;
-    expect(page.projects.map(({ uuid }) => uuid)).not.toContain(at.owner.project.uuid);
+    expect((await asMe(`${there}/checks/bulk`, "POST", undo)).status).toBe(404);
+    const page = (await asMe("/web/account")).json as AccountPage;
+    expect(page.projects.map(({ id }) => id)).not.toContain(at.owner.project.uuid);
   });
 });

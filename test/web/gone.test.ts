@@ -1,13 +1,14 @@
 // How a check has left its project, as the page is told that still shows it: who did what and when, and whether it can
 // be taken back; and what nobody is told.
 import { expect, test } from "vitest";
-import type { CheckRow, GoneCheck } from "../../src/contract/web/check-row.ts";
+import type { CheckRow } from "../../src/contract/api/check-row.ts";
+import type { RemovedCheck } from "../../src/contract/api/overview.ts";
 import { useDashboard } from "./dashboard.ts";
 
 const at = useDashboard({ roles: ["web", "api"] });
 const DAY_MS = 86_400_000;
 
-const project = () => `/web/api/projects/${at.owner.project.uuid}`;
+const project = () => `/api/overdue/v1/projects/${at.owner.project.uuid}`;
 
 async function make(name: string): Promise<string> {
   const { json } = await at.browse(`${project()}/checks`, { method: "POST", body: { name } });
@@ -15,11 +16,11 @@ async function make(name: string): Promise<string> {
 }
 
 const remove = (id: string, as = at.owner.account) =>
-  at.browse(`/web/api/checks/${id}`, { method: "DELETE", as });
+  at.browse(`/api/overdue/v1/checks/${id}`, { method: "DELETE", as });
 
-async function gone(id: string, as = at.owner.account): Promise<GoneCheck | number> {
-  const { status, json } = await at.browse(`${project()}/gone/${id}`, { as });
-  return status === 200 ? (json as GoneCheck) : status;
+async function gone(id: string, as = at.owner.account): Promise<RemovedCheck | number> {
+  const { status, json } = await at.browse(`${project()}/removed-checks/${id}`, { as });
+  return status === 200 ? (json as RemovedCheck) : status;
 }
 
 test('the user who deleted it is named, or called "you", and it can be restored for seven days', async () => {
@@ -28,16 +29,16 @@ test('the user who deleted it is named, or called "you", and it can be restored 
   const id = await make("binned");
   expect(await gone(id)).toBe(404);
   await remove(id, at.mate.account);
-  const told = (await gone(id)) as GoneCheck;
+  const told = (await gone(id)) as RemovedCheck;
   expect(told).toMatchObject({
     how: "deleted",
     by: { kind: "person", email: at.mate.account.email },
     mayRestore: true,
   });
-  expect((told.goneAt ?? 0) - told.at).toBe(7 * DAY_MS);
+  expect((told.expiresAt ?? 0) - told.at).toBe(7 * DAY_MS);
   expect(await gone(id, at.mate.account)).toMatchObject({ by: { kind: "you" }, mayRestore: true });
-  expect(await gone(id, at.stranger.account)).toMatchObject({ goneAt: told.goneAt, mayRestore: false });
-  await at.browse(`/web/api/checks/${id}/restore`, { method: "POST" });
+  expect(await gone(id, at.stranger.account)).toMatchObject({ expiresAt: told.expiresAt, mayRestore: false });
+  await at.browse(`/api/overdue/v1/checks/${id}/restore`, { method: "POST" });
   expect(await gone(id)).toBe(404);
 });
 
@@ -45,7 +46,7 @@ test("the last who deleted it is named, and not one of the same name", async () 
   await at.join(at.mate.account, "member");
   const [id, namesake] = [await make("twin"), await make("twin")];
   await remove(id, at.mate.account);
-  await at.browse(`/web/api/checks/${id}/restore`, { method: "POST" });
+  await at.browse(`/api/overdue/v1/checks/${id}/restore`, { method: "POST" });
   await remove(id);
   await remove(namesake, at.mate.account);
   expect(await gone(id)).toMatchObject({ by: { kind: "you" } });
@@ -58,7 +59,7 @@ test("a check deleted by a key, or past its retention period, cannot be restored
   expect(await gone(byKey)).toMatchObject({
     how: "deleted",
     by: { kind: "key" },
-    goneAt: null,
+    expiresAt: null,
     mayRestore: false,
   });
   const old = await make("old");
@@ -66,29 +67,29 @@ test("a check deleted by a key, or past its retention period, cannot be restored
   await at.db.pool.query("update checks set deleted_at = deleted_at - interval '8 days' where uuid = $1", [
     old,
   ]);
-  expect(await gone(old)).toMatchObject({ how: "deleted", goneAt: null, mayRestore: false });
+  expect(await gone(old)).toMatchObject({ how: "deleted", expiresAt: null, mayRestore: false });
 });
 
 test("a moved check is reported where it was, without its new place", async () => {
   await at.join(at.stranger.account, "member");
   const id = await make("travelling");
-  await at.browse(`/web/api/checks/${id}/transfer`, {
+  await at.browse(`/api/overdue/v1/checks/${id}/transfer`, {
     method: "POST",
     as: at.stranger.account,
     body: { project: at.stranger.project.uuid },
   });
-  const { text } = await at.browse(`${project()}/gone/${id}`);
+  const { text } = await at.browse(`${project()}/removed-checks/${id}`);
   expect(JSON.parse(text)).toEqual({
     how: "moved",
     at: expect.any(Number),
     by: { kind: "person", email: at.stranger.account.email },
-    goneAt: null,
+    expiresAt: null,
     mayRestore: false,
   });
   expect(text).not.toContain(at.stranger.project.uuid);
   // Deleted where it is now, it has still only been moved from here.
   await remove(id, at.stranger.account);
-  expect(await gone(id)).toMatchObject({ how: "moved", goneAt: null });
+  expect(await gone(id)).toMatchObject({ how: "moved", expiresAt: null });
 });
 
 test("the audit log has the name of deleted or moved checks for users, and the ID for programs", async () => {

@@ -4,8 +4,8 @@ import { once } from "node:events";
 import { createServer, IncomingMessage, ServerResponse } from "node:http";
 import { type AddressInfo, Socket } from "node:net";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { CheckPage } from "../../src/contract/web/checks.ts";
-import type { ProjectEventsPage } from "../../src/contract/web/history.ts";
+import type { CheckPage } from "../../src/contract/api/check-page.ts";
+import type { ProjectEventsPage } from "../../src/contract/api/history.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/core/instant.ts";
 import { STATUS_CHANGES_READ_MAX } from "../../src/core/limits.ts";
 import type { AcceptedSignal } from "../../src/core/signal.ts";
@@ -18,16 +18,16 @@ import {
   readCheckPage,
   readExplanation,
   readReplay,
-} from "../../src/services/web/check.ts";
+} from "../../src/services/own-api/check.ts";
 import {
   type EventsFile,
   rangeOf,
   readEvents,
   readProjectEvents,
   sendEventsFile,
-} from "../../src/services/web/events.ts";
-import type { WebContext } from "../../src/services/web/route.ts";
-import { readDurations, readRawBody, readRun, readRuns } from "../../src/services/web/runs.ts";
+} from "../../src/services/own-api/events.ts";
+import type { ApiContext } from "../../src/services/own-api/route.ts";
+import { readDurations, readRawBody, readRun, readRuns } from "../../src/services/own-api/runs.ts";
 import { type CheckWithState, findCheckByUuid } from "../../src/store/checks.ts";
 import { insertEvents } from "../../src/store/events.ts";
 import { insertBlindInterval, registerIntake } from "../../src/store/intakes.ts";
@@ -42,7 +42,7 @@ const DAILY = { kind: "cron" as const, schedule: "0 3 * * *", tz: "Europe/Riga",
 const THREE_AT_NIGHT = MONDAY_NOON - 11 * HOUR_MS;
 const NOW = THREE_AT_NIGHT + 4 * DAY_MS + 5 * HOUR_MS;
 
-let house: WebContext;
+let context: ApiContext;
 let check: CheckWithState;
 
 type Sent = { at: number; action: "success" | "start" | { exitStatus: number }; body?: string };
@@ -63,7 +63,7 @@ function signal(uuid: string, { at, action, body }: Sent): AcceptedSignal {
 
 /** A file of events as it comes out of a connection. */
 async function received(file: EventsFile): Promise<string> {
-  const server = createServer((_request, response) => void sendEventsFile(house, response, file));
+  const server = createServer((_request, response) => void sendEventsFile(context, response, file));
   await once(server.listen(0, "127.0.0.1"), "listening");
   try {
     const answer = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
@@ -120,11 +120,11 @@ beforeAll(async () => {
   const found = await findCheckByUuid(db, uuid);
   if (found === null) throw new Error("the check has gone");
   check = found;
-  house = {
+  context = {
     database: db,
     pingLogLimit: 100,
     objects: null,
-  } as unknown as WebContext;
+  } as unknown as ApiContext;
 });
 
 async function pageOf(uuid: string, project: Awaited<ReturnType<typeof sampleProject>>): Promise<CheckPage> {
@@ -132,7 +132,7 @@ async function pageOf(uuid: string, project: Awaited<ReturnType<typeof samplePro
   if (found === null) throw new Error("the check has gone");
   const where = { urls: { site: "https://x.test", ping: "https://x.test/ping" }, mailDomain: null };
   const asked = { check: { ...found, channelUuids: [] }, project, role: "readOnly" as const, now: NOW };
-  return readCheckPage({ ...house, ...where } as WebContext, asked);
+  return readCheckPage({ ...context, ...where } as ApiContext, asked);
 }
 
 describe("the page of a check", () => {
@@ -192,12 +192,12 @@ describe("runs", () => {
     const before = await findCheckByUuid(db, uuid);
     await record([{ uuid, action: "success", at: NOW + MINUTE_MS }]);
     if (before === null) throw new Error("the check has gone");
-    const { runs } = await readRuns(house, before, { before: null });
+    const { runs } = await readRuns(context, before, { before: null });
     expect(runs.map(({ outcome, at }) => [outcome, at])).toEqual([["success", NOW + MINUTE_MS]]);
   });
 
-  test("are listed newest first, with the night without a ping", async () => {
-    const { runs, before } = await readRuns(house, check, { before: null });
+  test("are told newest first, with the night on which nothing came", async () => {
+    const { runs, next } = await readRuns(context, check, { before: null });
     expect(runs.map(({ outcome, isLate, durationMs }) => [outcome, isLate, durationMs])).toEqual([
       ["missing", false, null],
       ["success", true, null],
@@ -205,13 +205,13 @@ describe("runs", () => {
       ["success", false, 12 * MINUTE_MS],
       ["success", false, 10 * MINUTE_MS],
     ]);
-    expect(before).toBeNull();
+    expect(next).toBeNull();
     expect(runs[2]).toMatchObject({ exitStatus: 3, excerpt: "begin no space left end" });
-    expect((await readRuns(house, check, { before: runs[2]?.at ?? 0 })).runs).toHaveLength(2);
+    expect((await readRuns(context, check, { before: runs[2]?.at ?? 0 })).runs).toHaveLength(2);
   });
 
   test("one of them is compared with the success before it", async () => {
-    const run = await readRun(house, { check, n: 6 });
+    const run = await readRun(context, { check, n: 6 });
     expect(run).toMatchObject({ kind: "fail", exitStatus: 3, olderN: 5, newerN: 7, flip: { to: "down" } });
     expect(run.diff?.lines).toEqual([
       { mark: " ", text: "begin" },
@@ -219,13 +219,13 @@ describe("runs", () => {
       { mark: "+", text: "no space left" },
       { mark: " ", text: "end" },
     ]);
-    expect((await readRawBody(house, { check, n: 6 })).toString()).toBe("begin\nno space left\nend");
-    await expect(readRun(house, { check, n: 99 })).rejects.toMatchObject({ code: "not_found" });
-    await expect(readRawBody(house, { check, n: 5 })).rejects.toMatchObject({ code: "not_found" });
+    expect((await readRawBody(context, { check, n: 6 })).toString()).toBe("begin\nno space left\nend");
+    await expect(readRun(context, { check, n: 99 })).rejects.toMatchObject({ code: "not_found" });
+    await expect(readRawBody(context, { check, n: 5 })).rejects.toMatchObject({ code: "not_found" });
   });
 
   test("their durations are points", async () => {
-    const { points } = await readDurations(house, { check, now: NOW });
+    const { points } = await readDurations(context, { check, now: NOW });
     expect(points.map(({ n, durationMs }) => [n, durationMs / MINUTE_MS])).toEqual([
       [2, 10],
       [4, 12],
@@ -235,8 +235,8 @@ describe("runs", () => {
 });
 
 describe("an alert is explained", () => {
-  test("missed deadline: what was expected in the zone of the check, and the rule", async () => {
-    const { steps, zone, isEditedSince } = await readExplanation(house, { check, flipId: null });
+  test("by silence: what was expected in the zone of the check, and the rule", async () => {
+    const { steps, zone, isEditedSince } = await readExplanation(context, { check, flipId: null });
     expect([zone, isEditedSince]).toEqual(["Europe/Riga", false]);
     const dueAt = THREE_AT_NIGHT + 4 * DAY_MS;
     expect(steps).toMatchObject([
@@ -252,11 +252,11 @@ describe("an alert is explained", () => {
   });
 
   test("by a failure, with its exit code", async () => {
-    const { flip } = await readRun(house, { check, n: 6 });
-    const { steps } = await readExplanation(house, { check, flipId: flip?.id ?? 0 });
+    const { flip } = await readRun(context, { check, n: 6 });
+    const { steps } = await readExplanation(context, { check, flipId: flip?.id ?? 0 });
     expect(steps.map(({ kind }) => kind)).toEqual(["success", "started", "failed", "down"]);
     expect(steps[2]).toMatchObject({ exitStatus: 3, n: 6 });
-    await expect(readExplanation(house, { check, flipId: 999_999 })).rejects.toMatchObject({
+    await expect(readExplanation(context, { check, flipId: 999_999 })).rejects.toMatchObject({
       code: "not_found",
     });
   });
@@ -272,17 +272,21 @@ describe("the log", () => {
   });
 
   test("has signals and changes, of the types that are asked for", async () => {
-    const all = await readEvents(house, check, { before: null, types: ["signal", "flip", "event"] });
-    expect(all.events.filter(({ type }) => type === "signal")).toHaveLength(NIGHTS.length);
-    const failure = all.events.findIndex((row) => row.type === "signal" && row.kind === "fail");
+    const all = await readEvents(context, check, {
+      before: null,
+      types: ["ping", "flip", "event"],
+      pingKinds: null,
+    });
+    expect(all.events.filter(({ type }) => type === "ping")).toHaveLength(NIGHTS.length);
+    const failure = all.events.findIndex((row) => row.type === "ping" && row.kind === "fail");
     expect(all.events[failure - 1], "what it caused stands above it").toMatchObject({
       type: "flip",
       to: "down",
     });
-    const flips = await readEvents(house, check, { before: null, types: ["flip"] });
+    const flips = await readEvents(context, check, { before: null, types: ["flip"], pingKinds: null });
     expect(flips.events.map((row) => row.type === "flip" && row.to)).toEqual(["down", "up", "down", "up"]);
-    const failures = await readEvents(house, check, { before: null, types: ["signal"], signals: ["fail"] });
-    expect(failures.events.map((row) => row.type === "signal" && row.kind)).toEqual(["fail"]);
+    const failures = await readEvents(context, check, { before: null, types: ["ping"], pingKinds: ["fail"] });
+    expect(failures.events.map((row) => row.type === "ping" && row.kind)).toEqual(["fail"]);
   });
 
   test("has every signal once, page by page, also those that came at one instant", async () => {
@@ -298,17 +302,21 @@ describe("the log", () => {
     await record(sent.toReversed().map((at) => ({ uuid, at, body: `output ${at}` })));
     const found = await findCheckByUuid(db, uuid);
     if (found === null) throw new Error("the check has gone");
-    const logs = { ...house, pingLogLimit: 1_000 };
-    const first = await readEvents(logs, found, { before: null, types: ["signal"] });
-    const second = await readEvents(logs, found, { before: first.before, types: ["signal"] });
-    const signals = [...first.events, ...second.events].filter(({ type }) => type === "signal");
-    expect([first.events.length, second.before]).toEqual([103, null]);
-    expect(new Set(signals.map((row) => row.type === "signal" && row.n)).size).toBe(sent.length);
-    expect(signals.every((row) => row.type === "signal" && row.excerpt === `output ${row.at}`)).toBe(true);
+    const logs = { ...context, pingLogLimit: 1_000 };
+    const first = await readEvents(logs, found, { before: null, types: ["ping"], pingKinds: null });
+    const second = await readEvents(logs, found, {
+      before: Number(first.next),
+      types: ["ping"],
+      pingKinds: null,
+    });
+    const signals = [...first.events, ...second.events].filter(({ type }) => type === "ping");
+    expect([first.events.length, second.next]).toEqual([103, null]);
+    expect(new Set(signals.map((row) => row.type === "ping" && row.n)).size).toBe(sent.length);
+    expect(signals.every((row) => row.type === "ping" && row.excerpt === `output ${row.at}`)).toBe(true);
   });
 
   test("of a project names the check", async () => {
-    const { events } = await readProjectEvents(house, { ...everything(), before: null });
+    const { events } = await readProjectEvents(context, { ...everything(), before: null });
     expect(events).toHaveLength(4);
     expect(new Set(events.map((event) => event.check.name))).toEqual(new Set(["nightly"]));
     expect(events[0]?.check.zone).toBe("Europe/Riga");
@@ -316,7 +324,7 @@ describe("the log", () => {
 
   test("of a project is searched and cut by the server, by the clocks of a zone", async () => {
     const ask = async (change: object) =>
-      (await readProjectEvents(house, { ...everything(), before: null, ...change })).events.map(
+      (await readProjectEvents(context, { ...everything(), before: null, ...change })).events.map(
         ({ at }) => at,
       );
     const all = await ask({});
@@ -435,9 +443,9 @@ describe("the log", () => {
       const seen: string[] = [];
       let before: string | null = null;
       do {
-        const page: ProjectEventsPage = await readProjectEvents(house, { ...all, before });
+        const page: ProjectEventsPage = await readProjectEvents(context, { ...all, before });
         seen.push(...page.events.map((event) => `${event.type} ${event.id}`));
-        ({ before } = page);
+        before = page.next;
       } while (before !== null);
       expect([seen.length, new Set(seen).size]).toEqual([1_250, 1_250]);
       expect((await received({ format: "csv", chosen: all })).trimEnd().split("\r\n")).toHaveLength(1_251);
@@ -455,11 +463,11 @@ describe("the log", () => {
       // Without a connection, what is written stays in the answer.
       const response = new ServerResponse(new IncomingMessage(new Socket()));
       const file = { format: "csv", chosen: { ...chosen, projectId: project.id } } as const;
-      const sent = sendEventsFile(house, response, file);
+      const sent = sendEventsFile(context, response, file);
       const lineBytes = 50;
       await expect.poll(() => response.writableLength).toBeGreaterThan(1_000 * lineBytes);
       const held = response.writableLength;
-      for (let n = 0; n < 20; n += 1) await readProjectEvents(house, { ...file.chosen, before: null });
+      for (let n = 0; n < 20; n += 1) await readProjectEvents(context, { ...file.chosen, before: null });
       expect(response.writableLength).toBe(held);
       expect(response.listenerCount("drain")).toBe(1);
       Object.assign(response, { destroyed: true });
@@ -468,9 +476,9 @@ describe("the log", () => {
       expect(response.writableLength).toBeLessThan(3 * held);
     });
 
-    test("a retracted alert is shown as such, and can be searched", async () => {
-      const { events } = await readProjectEvents(house, { ...chosen, text: "Corrected", before: null });
-      expect(events).toMatchObject([{ type: "flip", takenBackAt: NOW - HOUR_MS }]);
+    test("an alarm that was taken back is called so, and found by it", async () => {
+      const { events } = await readProjectEvents(context, { ...chosen, text: "Corrected", before: null });
+      expect(events).toMatchObject([{ type: "flip", retractedAt: NOW - HOUR_MS }]);
       expect(await received({ format: "csv", chosen })).toContain(
         '"went down: no ping before the deadline; corrected: a ping was received in time"',
       );
@@ -479,8 +487,8 @@ describe("the log", () => {
 });
 
 describe("how it has been", () => {
-  test("is shown by day, in total, and by month", async () => {
-    const { days, ninety, months } = await readAvailability(house, { check, now: NOW });
+  test("is told by day, over all, and by month", async () => {
+    const { days, last90Days, months } = await readAvailability(context, { check, now: NOW });
     expect(days).toHaveLength(90);
     const last = days.slice(-5);
     expect(last.map(({ successCount, failCount }) => [successCount, failCount])).toEqual([
@@ -490,9 +498,9 @@ describe("how it has been", () => {
       [1, 0],
       [0, 0],
     ]);
-    expect(days.filter(({ isBefore }) => isBefore)).toHaveLength(85);
+    expect(days.filter(({ isBeforeCreation }) => isBeforeCreation)).toHaveLength(85);
     const downMs = DAY_MS + 39 * MINUTE_MS + (4 * HOUR_MS + 10 * MINUTE_MS);
-    expect(ninety).toMatchObject({ downCount: 2, downMs, unseenDays: 0 });
+    expect(last90Days).toMatchObject({ downCount: 2, downMs, unmonitoredDays: 0 });
     expect(last.reduce((sum, day) => sum + (day.downMs ?? 0), 0)).toBe(downMs);
     expect(months.map(({ month, count }) => [month, count])).toEqual([
       ["2026-11", 2],
@@ -519,8 +527,13 @@ describe("how it has been", () => {
     );
     const flapping = await findCheckByUuid(db, made.uuid);
     if (flapping === null) throw new Error("the check is gone");
-    const { days, ninety, months } = await readAvailability(house, { check: flapping, now: NOW });
-    expect(ninety).toEqual({ upShare: null, downCount: null, downMs: null, unseenDays: expect.any(Number) });
+    const { days, last90Days, months } = await readAvailability(context, { check: flapping, now: NOW });
+    expect(last90Days).toEqual({
+      upShare: null,
+      downCount: null,
+      downMs: null,
+      unmonitoredDays: expect.any(Number),
+    });
     expect(days.at(-2)?.downMs).toBe(DAY_MS / 2);
     expect(days.slice(50, 86).map(({ downMs }) => downMs)).toEqual(Array.from({ length: 36 }, () => null));
     expect(months.map(({ count, isUncounted }) => [count, isUncounted])).toEqual([
@@ -537,9 +550,9 @@ describe("how it has been", () => {
         insertBlindInterval(tx, { intakeId: null, from, to: from + ms, reason: "restart" }),
       );
     const unseen = async () => {
-      const { days, ninety } = await readAvailability(house, { check, now: NOW });
-      const hatched = days.slice(-5).map(({ isUnseen }) => isUnseen);
-      expect(ninety.unseenDays).toBe(hatched.filter(Boolean).length);
+      const { days, last90Days } = await readAvailability(context, { check, now: NOW });
+      const hatched = days.slice(-5).map(({ isUnmonitored }) => isUnmonitored);
+      expect(last90Days.unmonitoredDays).toBe(hatched.filter(Boolean).length);
       return hatched;
     };
     await blind(THREE_AT_NIGHT + 9 * HOUR_MS, 4_000);
@@ -570,11 +583,11 @@ describe("how it has been", () => {
         ...after("paused", NOW + MINUTE_MS),
       ]),
     );
-    const { days } = await readAvailability(house, { check, now: NOW });
-    expect(days.at(-3)?.isUnseen).toBe(true);
-    const { runs } = await readRuns(house, check, { before: NOW - DAY_MS });
-    expect(runs.filter(({ outcome }) => outcome === "unseen").map(({ at }) => at)).toContain(missedAt);
-    expect((await readExplanation(house, { check, flipId: null })).isEditedSince).toBe(true);
+    const { days } = await readAvailability(context, { check, now: NOW });
+    expect(days.at(-3)?.isUnmonitored).toBe(true);
+    const { runs } = await readRuns(context, check, { before: NOW - DAY_MS });
+    expect(runs.filter(({ outcome }) => outcome === "unmonitored").map(({ at }) => at)).toContain(missedAt);
+    expect((await readExplanation(context, { check, flipId: null })).isEditedSince).toBe(true);
   });
 });
 
@@ -605,10 +618,10 @@ describe("a schedule in words and times", () => {
 
   test("another grace is tried on the past before it is saved", async () => {
     const wanted = { ...DAILY, timeoutSeconds: 86_400, graceSeconds: 60 };
-    const replay = await readReplay(house, { check, wanted, now: NOW });
+    const replay = await readReplay(context, { check, wanted, now: NOW });
     expect([replay.runCount, replay.before.length, replay.after.length]).toEqual([4, 2, 4]);
     expect(replay).toMatchObject({ realCount: 2, missedCount: 0 });
-    const bad = readReplay(house, { check, wanted: { ...wanted, schedule: "never" }, now: NOW });
+    const bad = readReplay(context, { check, wanted: { ...wanted, schedule: "never" }, now: NOW });
     await expect(bad).rejects.toThrow(/^Invalid schedule: day of week: unknown name NEVER/);
   });
 });

@@ -1,7 +1,7 @@
 // Texts that would be markup, a header or a secret: in every page and every answer, as its reader gets it.
 import { beforeAll, describe, expect, test } from "vitest";
-import type { CheckRow } from "../../src/contract/web/check-row.ts";
-import type { KeyMade } from "../../src/contract/web/projects.ts";
+import type { CheckRow } from "../../src/contract/api/check-row.ts";
+import type { KeyMade } from "../../src/contract/api/projects.ts";
 import type { WebRoute } from "../../src/services/web/route.ts";
 import { WEB_ROUTES } from "../../src/services/web/routes.ts";
 import type { Reply } from "../api/cast.ts";
@@ -16,9 +16,9 @@ let names: Record<string, string> = {};
 
 beforeAll(async () => {
   const { account, project } = at.owner;
-  const path = `/web/api/projects/${project.uuid}`;
+  const path = `/api/overdue/v1/projects/${project.uuid}`;
   const post = async (to: string, body: unknown) => at.browse(to, { method: "POST", body });
-  await at.browse("/web/api/account", { method: "PATCH", body: { name: HOSTILE } });
+  await at.browse("/api/overdue/v1/account", { method: "PATCH", body: { name: HOSTILE } });
   await at.browse(path, { method: "PATCH", body: { name: HOSTILE.slice(0, 60) } });
   const check = (
     await post(`${path}/checks`, { name: HOSTILE, tags: `<b>tag</b> "onload='x'`, desc: HOSTILE })
@@ -36,7 +36,7 @@ beforeAll(async () => {
     const [value] = Object.values(CONFIGS[kind] ?? {});
     secrets.set(`the secret of ${kind}`, String(value));
   }
-  await post(`/web/api/channels/${channel}/test`, {});
+  await post(`/api/overdue/v1/channels/${channel}/test`, {});
   await at.db.pool.query(
     "update deliveries set request_summary = $1, response_excerpt = $1, reason = $1 where state <> 'merged'",
     [HOSTILE],
@@ -93,15 +93,15 @@ describe("untrusted texts are escaped, secrets are not sent, and private respons
   test("there were texts and secrets to find", async () => {
     expect(secrets.size).toBe(7);
     for (const [what, secret] of secrets) expect(secret.length, what).toBeGreaterThan(10);
-    const { text } = await at.browse(`/web/api/checks/${names["check"]}/runs/1`);
+    const { text } = await at.browse(`/api/overdue/v1/checks/${names["check"]}/runs/1`);
     expect(JSON.parse(text)).toMatchObject({ ua: HOSTILE, body: { text: HOSTILE } });
-    const list = await at.browse(`/web/api/projects/${names["project"]}/checks`);
+    const list = await at.browse(`/api/overdue/v1/projects/${names["project"]}/checks`);
     expect(list.text).toContain(JSON.stringify(HOSTILE));
   });
 });
 
 test("a description has at most 65,536 characters", async () => {
-  const path = `/web/api/projects/${at.owner.project.uuid}/checks`;
+  const path = `/api/overdue/v1/projects/${at.owner.project.uuid}/checks`;
   const make = (desc: string) => at.browse(path, { method: "POST", body: { desc } });
   expect((await make("x".repeat(65_536))).status).toBe(201);
   const refused = await make("x".repeat(65_537));

@@ -1,15 +1,15 @@
 // Who is let out while watching: the stream of a project ends at once, and nothing that happens afterwards is told.
 import { request } from "node:http";
 import { afterEach, describe, expect, test } from "vitest";
-import type { AccountPage } from "../../src/contract/web/account.ts";
+import type { AccountPage } from "../../src/contract/api/account.ts";
 import { openSession } from "../../src/operations/sessions.ts";
 import type { Account } from "../../src/store/accounts.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { sampleAccount } from "../support/sample.ts";
 import { useDashboard } from "./dashboard.ts";
 
-const at = useDashboard({ roles: ["web"] });
-const project = () => `/web/api/projects/${at.owner.project.uuid}`;
+const at = useDashboard({ roles: ["web", "api"] });
+const project = () => `/api/overdue/v1/projects/${at.owner.project.uuid}`;
 
 type Stream = { text: string; hasEnded: boolean; close(): void };
 type Member = { account: Account; headers: Record<string, string>; sessionId: number; stream: Stream };
@@ -67,11 +67,11 @@ const WAYS: Readonly<Record<string, (one: Member) => Promise<unknown>>> = {
   leaves: ({ headers }) => at.ask(`${project()}/leave`, { method: "POST", headers, body: {} }),
   "signs out": ({ headers }) => at.ask("/accounts/logout/", { method: "POST", headers, body: {} }),
   "ends the session from another browser": ({ account, sessionId }) =>
-    at.browse(`/web/api/account/sessions/${sessionId}`, { method: "DELETE", as: account }),
+    at.browse(`/web/account/sessions/${sessionId}`, { method: "DELETE", as: account }),
   "ends all other sessions": ({ account }) =>
-    at.browse("/web/api/account/sessions/end-others", { method: "POST", as: account, body: {} }),
+    at.browse("/web/account/sessions/end-others", { method: "POST", as: account, body: {} }),
   "closes the account": ({ headers, account: { email } }) =>
-    at.ask("/web/api/account/close", { method: "POST", headers, body: { email } }),
+    at.ask("/web/account/close", { method: "POST", headers, body: { email } }),
 };
 
 describe("the stream of a project", () => {
@@ -99,20 +99,20 @@ describe("the stream of a project", () => {
     });
     const after = await makeCheck(owners);
     await expect.poll(() => one.stream.text.includes(`"${after}"`), { timeout: 30_000 }).toBe(true);
-    const page = (await at.ask("/web/api/account", { headers: one.headers })).json as AccountPage;
+    const page = (await at.ask("/web/account", { headers: one.headers })).json as AccountPage;
     expect(page.projects).toMatchObject([{ role: "readOnly" }]);
     expect(one.stream.hasEnded).toBe(false);
   });
 
   test("ends for all users when the project is deleted", async () => {
     const name = "to be removed";
-    const reply = await at.browse("/web/api/projects", { method: "POST", body: { name } });
+    const reply = await at.browse("/api/overdue/v1/projects", { method: "POST", body: { name } });
     const { uuid } = reply.json as { uuid: string };
     const headers = await at.headersOf(at.owner.account);
     const ended = new Promise((resolve, reject) => {
-      const sent = request(`${at.site}/web/api/projects/${uuid}/live`, { headers }, (response) => {
+      const sent = request(`${at.site}/api/overdue/v1/projects/${uuid}/live`, { headers }, (response) => {
         response.resume().on("close", () => resolve(response.statusCode));
-        at.browse(`/web/api/projects/${uuid}/remove`, { method: "POST", body: { name } }).catch(reject);
+        at.browse(`/api/overdue/v1/projects/${uuid}/remove`, { method: "POST", body: { name } }).catch(reject);
       });
       sent.on("error", reject).end();
     });

@@ -1,16 +1,16 @@
 // The stream of a project's page over a real connection: what is told, how it resumes, and who is turned away.
 import { request } from "node:http";
 import { afterEach, describe, expect, test } from "vitest";
-import type { ChecksBoot } from "../../src/contract/web/boot.ts";
-import type { CheckRow } from "../../src/contract/web/check-row.ts";
-import type { ChangesPage, DownEvent, FlipEvent, RowsEvent } from "../../src/contract/web/live.ts";
-import { LiveHub, STREAMS_PER_ACCOUNT_MAX } from "../../src/services/web/live-hub.ts";
+import type { CheckRow } from "../../src/contract/api/check-row.ts";
+import type { Overview } from "../../src/contract/api/overview.ts";
+import type { ChangesPage, DownEvent, FlipEvent, ChecksEvent } from "../../src/contract/api/live.ts";
+import { LiveHub, STREAMS_PER_OWNER_MAX } from "../../src/services/own-api/live-hub.ts";
 import { readSnapshot } from "../../src/store/check-lists.ts";
 import type { Db, Statement } from "../../src/store/db.ts";
 import { useDashboard } from "./dashboard.ts";
 
 const at = useDashboard({ roles: ["web", "api", "ping"] });
-const project = () => `/web/api/projects/${at.owner.project.uuid}`;
+const project = () => `/api/overdue/v1/projects/${at.owner.project.uuid}`;
 
 type Told = { name: string; data: unknown; id: string | null };
 type Stream = { events: Told[]; status: number; comments: number; hasEnded: boolean; close(): void };
@@ -68,10 +68,10 @@ async function until<T>(find: () => T | undefined): Promise<T> {
 }
 
 const rowsIn = ({ events }: Stream) =>
-  events.filter(({ name }) => name === "rows").map(({ data }) => data as RowsEvent);
+  events.filter(({ name }) => name === "checks").map(({ data }) => data as ChecksEvent);
 const rowIn = (stream: Stream, wanted: (row: CheckRow) => boolean) =>
   rowsIn(stream)
-    .flatMap(({ rows }) => rows)
+    .flatMap(({ checks }) => checks)
     .find(wanted);
 
 async function make(name: string): Promise<CheckRow> {
@@ -89,29 +89,29 @@ async function quietCursor(): Promise<number> {
   return xmin();
 }
 
-const cursorNow = async () => ((await at.browse(`${project()}/overview`)).json as ChecksBoot).cursor;
+const cursorNow = async () => ((await at.browse(`${project()}/overview`)).json as Overview).cursor;
 
 describe("the stream of a project", () => {
-  test("sends new rows, changed rows, flips and removed rows as they happen", async () => {
-    const stream = await listen(`${project()}/live?after=${await cursorNow()}`);
+  test("tells new rows, changed rows, flips and removed rows as they happen", async () => {
+    const stream = await listen(`${project()}/live?cursor=${await cursorNow()}`);
     const row = await make("streamed");
     await until(() => rowIn(stream, ({ id }) => id === row.id));
     await at.ask(`/ping/${row.id}/fail`);
     const down = await until(() => rowIn(stream, ({ id, state }) => id === row.id && state === "down"));
     expect(down.readingOrder).toBeGreaterThan(row.readingOrder);
     const flip = await until(() =>
-      stream.events.find(({ name, data }) => name === "flip" && (data as FlipEvent).check === row.id),
+      stream.events.find(({ name, data }) => name === "flip" && (data as FlipEvent).checkId === row.id),
     );
-    expect(flip.data).toMatchObject({ from: "new", to: "down", reason: "fail", name: "streamed" });
-    await at.browse(`/web/api/checks/${row.id}`, { method: "DELETE" });
+    expect(flip.data).toMatchObject({ from: "new", to: "down", reason: "fail", checkName: "streamed" });
+    await at.browse(`/api/overdue/v1/checks/${row.id}`, { method: "DELETE" });
     const event = await until(() => rowsIn(stream).find(({ removed }) => removed.includes(row.id)));
-    const { total } = (await at.browse(`${project()}/overview`)).json as ChecksBoot;
+    const { total } = (await at.browse(`${project()}/overview`)).json as Overview;
     expect(event.total).toBe(total);
   });
 
-  test("sends the number of down checks whenever one goes down, is paused, deleted or recovers", async () => {
-    const before = ((await at.browse(`${project()}/overview`)).json as ChecksBoot).counts.down;
-    const stream = await listen(`${project()}/live?after=${await cursorNow()}`);
+  test("tells how many checks are down whenever one goes down, is paused, deleted or recovers", async () => {
+    const before = ((await at.browse(`${project()}/overview`)).json as Overview).counts.down;
+    const stream = await listen(`${project()}/live?cursor=${await cursorNow()}`);
     const lastCount = () => (stream.events.findLast(({ name }) => name === "down")?.data as DownEvent)?.count;
     const countsTo = async (count: number) => {
       await expect.poll(lastCount).toBe(count);
@@ -119,9 +119,9 @@ describe("the stream of a project", () => {
     const [one, two, three] = await Promise.all([make("down one"), make("down two"), make("down three")]);
     for (const { id } of [one, two, three]) await at.ask(`/ping/${id}/fail`);
     await countsTo(before + 3);
-    await at.browse(`/web/api/checks/${one.id}/pause`, { method: "POST" });
+    await at.browse(`/api/overdue/v1/checks/${one.id}/pause`, { method: "POST" });
     await countsTo(before + 2);
-    await at.browse(`/web/api/checks/${two.id}`, { method: "DELETE" });
+    await at.browse(`/api/overdue/v1/checks/${two.id}`, { method: "DELETE" });
     await countsTo(before + 1);
     await at.ask(`/ping/${three.id}`);
     await countsTo(before);
@@ -129,7 +129,7 @@ describe("the stream of a project", () => {
 
   test("a check that is deleted by the API, or moved away, is sent as removed", async () => {
     const row = await make("api deletes");
-    const stream = await listen(`${project()}/live?after=${await cursorNow()}`);
+    const stream = await listen(`${project()}/live?cursor=${await cursorNow()}`);
     // The names are known from the first look on.
     await make("first look");
     await until(() => rowIn(stream, ({ name }) => name === "first look"));
@@ -144,10 +144,10 @@ describe("the stream of a project", () => {
     try {
       await writer.query("begin; select pg_current_xact_id()");
       await at.ask(`/ping/${id}/fail`);
-      const page = (await at.browse(`${project()}/overview`)).json as ChecksBoot;
-      const stream = await listen(`${project()}/live?after=${page.cursor}`);
+      const page = (await at.browse(`${project()}/overview`)).json as Overview;
+      const stream = await listen(`${project()}/live?cursor=${page.cursor}`);
       const flip = await until(() =>
-        stream.events.find(({ name, data }) => name === "flip" && (data as FlipEvent).check === id),
+        stream.events.find(({ name, data }) => name === "flip" && (data as FlipEvent).checkId === id),
       );
       expect(page.flips).toContain((flip.data as FlipEvent).id);
       expect(page.flips.length).toBeLessThanOrEqual(50);
@@ -157,8 +157,8 @@ describe("the stream of a project", () => {
     }
   });
 
-  test("a client that reconnects with the last ID gets everything since then, and nothing older", async () => {
-    const first = await listen(`${project()}/live?after=${await quietCursor()}`);
+  test("whoever comes back with the last id is told what has happened meanwhile, and nothing older", async () => {
+    const first = await listen(`${project()}/live?cursor=${await quietCursor()}`);
     const witness = await listen(`${project()}/live`);
     const before = await make("before the break");
     await until(() => rowIn(first, ({ id }) => id === before.id));
@@ -172,15 +172,15 @@ describe("the stream of a project", () => {
     const row = await until(() => rowIn(second, ({ id }) => id === meanwhile.id));
     expect(row.state).toBe("down");
     const flip = await until(() => second.events.find(({ name }) => name === "flip"));
-    expect((flip.data as FlipEvent).check).toBe(meanwhile.id);
+    expect((flip.data as FlipEvent).checkId).toBe(meanwhile.id);
     const [resumed] = rowsIn(second);
-    expect(resumed?.rows.length).toBeLessThan(10);
+    expect(resumed?.checks.length).toBeLessThan(10);
   });
 
   test("changes that occur while a stream begins are not lost, in any order", async () => {
     const cursor = await cursorNow();
     const making = Array.from({ length: 20 }, (_, n) => make(`racing ${n}`));
-    const stream = await listen(`${project()}/live?after=${cursor}`);
+    const stream = await listen(`${project()}/live?cursor=${cursor}`);
     const made = await Promise.all(making);
     for (const { id } of made) {
       const told = await until(() => rowIn(stream, (row) => row.id === id));
@@ -189,16 +189,16 @@ describe("the stream of a project", () => {
   });
 
   test("a cursor from another life of the database asks for the page anew", async () => {
-    const stream = await listen(`${project()}/live?after=999999999999999`);
+    const stream = await listen(`${project()}/live?cursor=999999999999999`);
     const told = await until(() => stream.events.find(({ name }) => name === "reload"));
-    expect(told.data).toEqual({ why: "The database has changed." });
+    expect(told.data).toEqual({ reason: "The database has changed." });
   });
 
   test("repeated requests get the same events", async () => {
     const cursor = await cursorNow();
     const row = await make("polled");
-    const page = (await at.browse(`${project()}/changes?after=${cursor}`)).json as ChangesPage;
-    const rows = page.events.flatMap((event) => (event.name === "rows" ? event.data.rows : []));
+    const page = (await at.browse(`${project()}/changes?cursor=${cursor}`)).json as ChangesPage;
+    const rows = page.events.flatMap((event) => (event.name === "checks" ? event.data.checks : []));
     expect(rows.map(({ id }) => id)).toContain(row.id);
     expect(Number(page.cursor)).toBeGreaterThanOrEqual(Number(cursor));
   });
@@ -214,36 +214,38 @@ describe("the stream of a project", () => {
         return at.db.query(statement, values);
       },
     } as Db;
-    const hub = new LiveHub({ database, now: Date.now, receiving: () => null });
+    const hub = new LiveHub({ database, now: Date.now, monitoringGap: () => null });
     const told: string[] = [];
     const { rows } = await at.db.pool.query<{ id: number }>(
       "select id from sessions where account_id = $1 limit 1",
       [at.owner.account.id],
     );
-    const who = { accountId: at.owner.account.id, sessionId: Number(rows[0]?.id) };
+    const who = { owner: "account", sessionId: Number(rows[0]?.id) };
     const watcher = { ...who, begin: () => {}, end: () => {}, send: (text: string) => told.push(text) };
     hub.add({ ...watcher, projectId: at.owner.project.id }, xmin);
     await expect(hub.tick()).rejects.toThrow("went away");
     isBroken = false;
     await hub.tick();
-    expect(told.join("")).toMatch(new RegExp(`^event: flip\\ndata: .*"check":"${id}"`, "m"));
+    expect(told.join("")).toMatch(new RegExp(`^event: flip\\ndata: .*"checkId":"${id}"`, "m"));
     await hub.tick();
     expect(told.join("").match(/^event: flip$/gm)).toHaveLength(1);
   });
 
-  test("an account has a limited number of streams, and a further one gets an error", async () => {
-    for (let n = 0; n < STREAMS_PER_ACCOUNT_MAX; n++) {
+  test("an account or API key has so many streams, and the next is told so", async () => {
+    for (let n = 0; n < STREAMS_PER_OWNER_MAX; n++) {
       expect((await listen(`${project()}/live`)).status, `stream ${n}`).toBe(200);
     }
     expect((await listen(`${project()}/live`)).status).toBe(429);
+    // Limits are separate: the API key has its own.
+    expect((await listen(`${project()}/live`, { "X-Api-Key": at.owner.rw })).status).toBe(200);
   });
 
   test("no more are held when all of them ask at once", async () => {
     const asked = await Promise.all(
-      Array.from({ length: 3 * STREAMS_PER_ACCOUNT_MAX }, () => listen(`${project()}/live`)),
+      Array.from({ length: 3 * STREAMS_PER_OWNER_MAX }, () => listen(`${project()}/live`)),
     );
     const held = () => asked.filter(({ status, hasEnded }) => status === 200 && !hasEnded).length;
-    await expect.poll(held).toBe(STREAMS_PER_ACCOUNT_MAX);
+    await expect.poll(held).toBe(STREAMS_PER_OWNER_MAX);
   });
 
   test("non-members and signed-out users get no stream", async () => {

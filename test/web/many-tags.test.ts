@@ -1,6 +1,6 @@
 // Projects with more tags than anybody could look at: what is made of them is bounded.
 import { beforeAll, expect, test } from "vitest";
-import type { BadgesPage } from "../../src/contract/web/checks.ts";
+import type { BadgeList } from "../../src/contract/api/checks.ts";
 import { useDashboard } from "./dashboard.ts";
 import { fillProject } from "./ten-thousand.ts";
 
@@ -22,11 +22,11 @@ beforeAll(async () => {
 }, 120_000);
 
 test("the dashboard has the badges of the first tags, and says that there are more", async () => {
-  const { status, json } = await at.browse(`/web/api/projects/${at.owner.project.uuid}/badges`);
-  const { badges, isCut } = json as BadgesPage;
+  const { status, json } = await at.browse(`/api/overdue/v1/projects/${at.owner.project.uuid}/badges`);
+  const { badges, isTruncated } = json as BadgeList;
   expect(status).toBe(200);
   expect(badges).toHaveLength(SHOWN_MAX + 1);
-  expect(isCut).toBe(true);
+  expect(isTruncated).toBe(true);
   const tags = badges.slice(1).map(({ tag }) => tag ?? "");
   expect(tags).toEqual(tags.toSorted());
   expect(badges[0]?.tag).toBeNull();

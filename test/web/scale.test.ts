@@ -2,9 +2,9 @@
 import pg from "pg";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { build } from "../../scripts/build.ts";
-import type { ChecksBoot } from "../../src/contract/web/boot.ts";
-import { drawnAt, type RowsPage } from "../../src/contract/web/check-row.ts";
-import type { EventsPage } from "../../src/contract/web/history.ts";
+import { drawnAt } from "../../src/contract/api/check-row.ts";
+import type { CheckList, Overview } from "../../src/contract/api/overview.ts";
+import type { EventsPage } from "../../src/contract/api/history.ts";
 import { useDashboard } from "./dashboard.ts";
 import { fillProject } from "./ten-thousand.ts";
 
@@ -39,7 +39,7 @@ beforeAll(async () => {
 }, 120_000);
 
 const checksPath = () => `/projects/${at.owner.project.uuid}/checks/`;
-const overview = () => at.browse(`/web/api/projects/${at.owner.project.uuid}/overview`);
+const overview = () => at.browse(`/api/overdue/v1/projects/${at.owner.project.uuid}/overview`);
 
 describe("ten thousand checks", () => {
   test("the first page takes few statements and few bytes", async () => {
@@ -76,7 +76,7 @@ describe("ten thousand checks", () => {
     );
     const by = new Set<unknown>();
     const names = await statementsOf(async () => {
-      const { json } = await at.browse(`/web/api/checks/${rows[0]?.uuid}/events?types=event`);
+      const { json } = await at.browse(`/api/overdue/v1/checks/${rows[0]?.uuid}/events?types=event`);
       for (const event of (json as EventsPage).events) by.add(event.type === "event" && event.by);
     });
     expect(by.size).toBe(20);
@@ -84,27 +84,27 @@ describe("ten thousand checks", () => {
   });
 
   test("counts, order and details are there, and right", async () => {
-    const boot = (await overview()).json as ChecksBoot;
+    const boot = (await overview()).json as Overview;
     expect(boot.total).toBe(CHECKS);
-    expect(boot.rows).toHaveLength(100);
-    expect(boot.rows.every(({ state }) => state === "down")).toBe(true);
+    expect(boot.checks).toHaveLength(100);
+    expect(boot.checks.every(({ state }) => state === "down")).toBe(true);
     expect(boot.counts.down).toBe(100);
     expect(boot.counts.late).toBeGreaterThan(0);
     const sum = Object.values(boot.counts).reduce((before, count) => before + count, 0);
     expect(sum).toBe(CHECKS);
     expect(boot.tags).toHaveLength(44);
-    expect(boot.details[0]?.beats).toHaveLength(30);
+    expect(boot.details[0]?.recentRuns).toHaveLength(30);
   });
 
   test("runs in progress are judged by one statement, in however many projects they are", async () => {
     for (const name of ["one", "two", "three"]) {
-      const { json } = await at.browse("/web/api/projects", { method: "POST", body: { name } });
+      const { json } = await at.browse("/api/overdue/v1/projects", { method: "POST", body: { name } });
       const { rows } = await at.db.pool.query<{ id: number }>("select id from projects where uuid = $1", [
-        (json as { uuid: string }).uuid,
+        (json as { id: string }).id,
       ]);
       await fillProject(at.db, { projectId: rows[0]?.id ?? 0, count: 200 });
     }
-    const names = await statementsOf(() => at.browse("/web/api/projects"));
+    const names = await statementsOf(() => at.browse("/api/overdue/v1/projects"));
     expect(names.filter((name) => name === "check_statuses.find_watched")).toHaveLength(1);
   });
 
@@ -116,23 +116,23 @@ describe("ten thousand checks", () => {
     const names = await statementsOf(async () => {
       for (let next: string | null = ""; next !== null; pages++) {
         const { json } = await at.browse(
-          `/web/api/projects/${at.owner.project.uuid}/checks?limit=1000${after}`,
+          `/api/overdue/v1/projects/${at.owner.project.uuid}/checks?limit=1000${after}`,
         );
-        const page = json as RowsPage;
-        for (const row of page.rows) {
+        const page = json as CheckList;
+        for (const row of page.checks) {
           // Not what the row has become since, but as the server told it.
           const drawn = drawnAt(row, 0);
           counts[drawn] = (counts[drawn] ?? 0) + 1;
         }
         next = page.next;
-        after = `&after=${next}`;
+        after = `&cursor=${next}`;
       }
     });
     return { counts, pages, names };
   }
 
   test("all rows come in ten pages, one statement each, and the counts agree with them", async () => {
-    const countsNow = async () => ((await overview()).json as ChecksBoot).counts;
+    const countsNow = async () => ((await overview()).json as Overview).counts;
     let before = await countsNow();
     let read = await countRows();
     // Checks that became late meanwhile, as they do at full minutes, are up in the one and late in the other.

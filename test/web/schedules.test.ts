@@ -1,11 +1,12 @@
 // Schedules of many checks at once, over HTTP: what is set, what takes it back, and what is refused.
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import type { CheckPage, SchedulesAnswer } from "../../src/contract/web/checks.ts";
+import type { CheckPage } from "../../src/contract/api/check-page.ts";
+import type { SchedulesResult } from "../../src/contract/api/checks.ts";
 import { useDashboard } from "./dashboard.ts";
 import { checkPath, ownerChecks } from "./owner-checks.ts";
 
-const at = useDashboard({ roles: ["web"] });
+const at = useDashboard({ roles: ["web", "api"] });
 
 const { project, post, make, rowOf } = ownerChecks(at);
 
@@ -18,8 +19,8 @@ describe("schedules of many checks", () => {
     tz: "Europe/Riga",
   };
   const set = async (groups: object[]) => {
-    const { status, json } = await post(`${project()}/schedules`, { groups });
-    return { status, answer: json as SchedulesAnswer };
+    const { status, json } = await post(`${project()}/checks/schedules`, { groups });
+    return { status, answer: json as SchedulesResult };
   };
   const settingsOf = async (row: { id: string }) =>
     ((await at.browse(checkPath(row))).json as CheckPage).settings;
@@ -34,16 +35,16 @@ describe("schedules of many checks", () => {
     const before = await Promise.all(checks.map(settingsOf));
     const unknown = randomUUID();
     const ids = [...checks.map(({ id }) => id), unknown];
-    const { answer } = await set([{ ids, when: NIGHTLY }]);
+    const { answer } = await set([{ ids, timing: NIGHTLY }]);
     expect(answer.done.toSorted()).toEqual(checks.map(({ id }) => id).toSorted());
-    expect(answer.same).toEqual([nightly.id]);
-    expect(answer.refused).toEqual([{ id: unknown, error: "The check no longer exists." }]);
+    expect(answer.unchanged).toEqual([nightly.id]);
+    expect(answer.failed).toEqual([{ id: unknown, error: "The check no longer exists." }]);
     const { timeoutSeconds: _, ...expected } = NIGHTLY;
     for (const check of checks) expect(await settingsOf(check)).toMatchObject(expected);
     // What belongs to a period stays with whoever had one.
     expect((await settingsOf(period)).timeoutSeconds).toBe(300);
-    expect(answer.back).toHaveLength(2);
-    expect((await set(answer.back)).answer.done.toSorted()).toEqual([period.id, calendar.id].toSorted());
+    expect(answer.previous).toHaveLength(2);
+    expect((await set(answer.previous)).answer.done.toSorted()).toEqual([period.id, calendar.id].toSorted());
     const after = await Promise.all(checks.map(settingsOf));
     expect(after[0]).toMatchObject({ kind: "simple", timeoutSeconds: 300, graceSeconds: 60 });
     expect(after.slice(1)).toEqual(before.slice(1));
@@ -71,10 +72,10 @@ describe("schedules of many checks", () => {
       [projectId],
     );
     const ids = rows.map(({ uuid }) => uuid);
-    const { answer } = await set([{ ids, when: NIGHTLY }]);
-    expect([answer.done.length, answer.back.length]).toEqual([1000, 1000]);
-    const back = await set(answer.back);
-    expect([back.status, back.answer.done.length, back.answer.back.length]).toEqual([200, 1000, 1]);
+    const { answer } = await set([{ ids, timing: NIGHTLY }]);
+    expect([answer.done.length, answer.previous.length]).toEqual([1000, 1000]);
+    const back = await set(answer.previous);
+    expect([back.status, back.answer.done.length, back.answer.previous.length]).toEqual([200, 1000, 1]);
     const again = await at.db.pool.query<{ count: number }>(
       "select count(distinct timeout_seconds)::int as count from checks where tags = 'many' and kind = 'simple'",
     );
@@ -92,9 +93,9 @@ describe("schedules of many checks", () => {
     [{ tz: "Mars" }, "tz", "Unknown time zone: Mars."],
   ])("%j is refused beside its field, and nothing is changed", async (wrong, field, error) => {
     const row = await make({ timeoutSeconds: 300 });
-    const groups = [{ ids: [row.id], when: { ...NIGHTLY, ...wrong } }];
-    const { status, json } = await post(`${project()}/schedules`, { groups });
-    expect({ status, json }).toEqual({ status: 400, json: { error, field } });
+    const groups = [{ ids: [row.id], timing: { ...NIGHTLY, ...wrong } }];
+    const { status, json } = await post(`${project()}/checks/schedules`, { groups });
+    expect({ status, json }).toMatchObject({ status: 400, json: { detail: error, field } });
     expect(await settingsOf(row)).toMatchObject({ kind: "simple", timeoutSeconds: 300 });
   });
 
@@ -104,29 +105,32 @@ describe("schedules of many checks", () => {
     const edit = (graceSeconds: number) =>
       at.browse(checkPath(other), { method: "PATCH", body: { graceSeconds } });
     await edit(7_200);
-    const groups = [{ ids: [one.id, other.id], when: NIGHTLY }];
-    const refused = await post(`${project()}/schedules`, { groups, version: readAt });
+    const groups = [{ ids: [one.id, other.id], timing: NIGHTLY }];
+    const refused = await post(`${project()}/checks/schedules`, { groups, version: readAt });
     expect(refused).toMatchObject({
       status: 409,
       json: { conflict: { by: { kind: "you" }, after: { graceSeconds: 7_200 } } },
     });
     expect(await settingsOf(one)).toMatchObject({ kind: "simple" });
     const { version } = (refused.json as { conflict: { version: number } }).conflict;
-    const done = await post(`${project()}/schedules`, { groups, version });
+    const done = await post(`${project()}/checks/schedules`, { groups, version });
     expect(done.status).toBe(200);
-    const { back, version: saved } = done.json as SchedulesAnswer;
+    const { previous, version: saved } = done.json as SchedulesResult;
     await edit(3_600);
-    expect((await post(`${project()}/schedules`, { groups: back, version: saved })).status).toBe(409);
+    expect((await post(`${project()}/checks/schedules`, { groups: previous, version: saved })).status).toBe(409);
     expect(await settingsOf(other)).toMatchObject({ kind: "cron", graceSeconds: 3_600 });
   });
 
   test("a check that is named twice is refused, and so are more than fit", async () => {
     const row = await make();
-    const group = { ids: [row.id], when: NIGHTLY };
-    expect((await set([group, group])).answer).toEqual({ error: "A check is listed twice.", field: "ids" });
-    const many = [0, 1].map(() => ({ ids: Array.from({ length: 501 }, () => randomUUID()), when: NIGHTLY }));
-    expect((await set(many)).answer).toEqual({
-      error: "You can change at most 1000 checks at once.",
+    const group = { ids: [row.id], timing: NIGHTLY };
+    expect((await set([group, group])).answer).toMatchObject({
+      detail: "A check is listed twice.",
+      field: "ids",
+    });
+    const many = [0, 1].map(() => ({ ids: Array.from({ length: 501 }, () => randomUUID()), timing: NIGHTLY }));
+    expect((await set(many)).answer).toMatchObject({
+      detail: "You can change at most 1000 checks at once.",
       field: "ids",
     });
   });

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Boot, PAGE_PATHS } from "../../src/contract/web/boot.ts";
+import { type Boot, PAGE_PATHS } from "../../src/contract/api/boot.ts";
 import { uniqueKey } from "../../src/core/identity.ts";
 import { sha1Hex } from "../../src/lib/secrets.ts";
 import { folderAssets } from "../../src/services/web/assets.ts";
@@ -132,10 +132,10 @@ describe("what cannot be read", () => {
 
   // Reading costs more than sending: a megabyte of names took three seconds, and nothing else was done meanwhile.
   test.each([
-    ["what is longer than any answer of a passkey", "POST", "/web/api/sign-in/passkey", wide(90_000), 413],
-    ["what is short enough", "POST", "/web/api/sign-in/passkey", `{"response":${wide(5_000)}}`, 400],
-    ["what is not read before it is known who asks", "PATCH", "/web/api/account", "{", 401],
-  ])("signed-out users are answered immediately to %s", async (_what, method, path, body, status) => {
+    ["what is longer than any answer of a passkey", "POST", "/web/sign-in/passkey", wide(90_000), 413],
+    ["what is short enough", "POST", "/web/sign-in/passkey", `{"response":${wide(5_000)}}`, 400],
+    ["what is not read before it is known who asks", "PUT", "/web/account/password", "{", 401],
+  ])("strangers are answered at once to %s", async (_what, method, path, body, status) => {
     const headers = { "Content-Type": "application/json", "Sec-Fetch-Site": "same-origin" };
     expect((await at.ask(path, { method, headers, body })).status).toBe(status);
   });

@@ -1,15 +1,9 @@
 // Setting up: what is told about the public address, about mail, and about requests that nearly were a first ping.
 import { createServer } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type {
-  AddressReport,
-  AddressTest,
-  Echo,
-  MailTest,
-  SetUp,
-  Waiting,
-} from "../../src/contract/web/setup.ts";
-import { testAddress } from "../../src/services/web/setup.ts";
+import type { AddressReport, AddressTest, Echo, MailTest, Setup } from "../../src/contract/api/admin.ts";
+import type { CheckSetup } from "../../src/contract/api/history.ts";
+import { testAddress } from "../../src/services/own-api/setup.ts";
 import { startSmtp } from "../receivers/smtp.ts";
 import { freePort } from "../support/ports.ts";
 import { useDashboard } from "./dashboard.ts";
@@ -41,18 +35,18 @@ async function make(body: object): Promise<string> {
 }
 
 const waiting = async (as = stage.owner.account, id = check) =>
-  (await stage.browse(`/web/api/checks/${id}/waiting`, { as })).json as Waiting;
+  (await stage.browse(`/api/overdue/v1/checks/${id}/setup`, { as })).json as CheckSetup;
 
 describe("the wait for the first ping", () => {
-  test("shows the line to try, and explains requests that came close", async () => {
-    expect(await waiting()).toMatchObject({ arrivals: [], nearMisses: [] });
+  test("gives the line to try, and names what is wrong with requests that came close", async () => {
+    expect(await waiting()).toMatchObject({ pings: [], unmatched: [] });
     expect((await waiting()).curl).toMatch(new RegExp(`^curl .*-X POST http.*/ping/${check}$`));
     const almost = check.replace(/.$/, (last) => (last === "0" ? "1" : "0"));
     await stage.ask(`/ping/${almost}`);
     await stage.ask(`/ping/${check}`, { method: "PUT" });
     await stage.ask(`/${check}`);
-    const { nearMisses } = await waiting();
-    expect(nearMisses.map(({ method, text }) => `${method}: ${text}`)).toEqual([
+    const { unmatched } = await waiting();
+    expect(unmatched.map(({ method, text }) => `${method}: ${text}`)).toEqual([
       expect.stringContaining('GET: The UUID is correct, but the path before it is "/"'),
       expect.stringContaining("PUT: The URL is correct, but the method is PUT"),
       expect.stringContaining("GET: The UUID differs from this check's UUID by one character"),
@@ -62,10 +56,10 @@ describe("the wait for the first ping", () => {
   test("shows a request by a method that the check does not take as ignored, then the one that counts", async () => {
     await stage.ask(`/ping/${check}`);
     const ignored = await waiting();
-    expect(ignored.arrivals.map(({ kind, method }) => [kind, method])).toEqual([["ignored", "GET"]]);
+    expect(ignored.pings.map(({ kind, method }) => [kind, method])).toEqual([["ignored", "GET"]]);
     expect(ignored.hints.join()).toContain("accepts only POST");
     await stage.ask(`/ping/${check}`, { method: "POST" });
-    expect((await waiting()).arrivals[0]).toMatchObject({ kind: "success", method: "POST", by: "http" });
+    expect((await waiting()).pings[0]).toMatchObject({ kind: "success", method: "POST", by: "http" });
   });
 
   test("shows nothing from before the check was created", async () => {
@@ -75,17 +69,17 @@ describe("the wait for the first ping", () => {
     await stage.db.pool.query("update checks set created_at = now() + interval '1 minute' where uuid = $1", [
       id,
     ]);
-    expect((await waiting(stage.owner.account, id)).nearMisses).toEqual([]);
+    expect((await waiting(stage.owner.account, id)).unmatched).toEqual([]);
   });
 
-  test("shows how many channels the check has, including one that was added in the meantime", async () => {
-    expect((await waiting()).channels).toBe(0);
+  test("says how many channels hear of the check, also of one that was added meanwhile", async () => {
+    expect((await waiting()).channelCount).toBe(0);
     const { uuid } = await stage.channel(stage.owner, { name: "hook", kind: "webhook" });
     await stage.browse(`/web/api/projects/${stage.owner.project.uuid}/bulk`, {
       method: "POST",
       body: { ids: [check], do: "addChannel", channel: uuid },
     });
-    expect((await waiting()).channels).toBe(1);
+    expect((await waiting()).channelCount).toBe(1);
   });
 
   test("an attempt with the ping key shows the key, and so only to roles that may see it", async () => {
@@ -103,27 +97,27 @@ describe("the wait for the first ping", () => {
 
   test("requests of unknown origin are shown only to admins", async () => {
     await stage.ask("/ping/7f3f8a52-1111-4222-8333-944445555666");
-    const texts = (told: Waiting) => told.nearMisses.map(({ text }) => text).join();
+    const texts = (setup: CheckSetup) => setup.unmatched.map(({ text }) => text).join();
     expect(texts(await waiting())).toContain("7f3f8a52-1111");
     await stage.join(stage.mate.account, "member");
     expect(texts(await waiting(stage.mate.account))).not.toContain("7f3f8a52-1111");
     expect(
-      (await stage.browse(`/web/api/checks/${check}/waiting`, { as: stage.stranger.account })).status,
+      (await stage.browse(`/api/overdue/v1/checks/${check}/setup`, { as: stage.stranger.account })).status,
     ).toBe(404);
   });
 });
 
 describe("the public address", () => {
   const report = async (at: string, headers = {}) =>
-    (await stage.browse(`/web/api/set-up/address?at=${encodeURIComponent(at)}`, { headers }))
+    (await stage.browse(`/api/overdue/v1/admin/setup/address?at=${encodeURIComponent(at)}`, { headers }))
       .json as AddressReport;
 
   test("agrees when the browser uses it, and otherwise says what to set", async () => {
-    const { site } = (await stage.browse("/web/api/set-up")).json as SetUp;
+    const { site } = (await stage.browse("/api/overdue/v1/admin/setup")).json as Setup;
     const same = await report(site.url, { Host: new URL(site.url).host });
-    expect(same).toMatchObject({ agrees: true, problems: [] });
+    expect(same).toMatchObject({ matches: true, problems: [] });
     const other = await report("https://cron.example.org", { Host: "cron.example.org" });
-    expect(other.agrees).toBe(false);
+    expect(other.matches).toBe(false);
     expect(other.problems.map(({ advice }) => advice).join()).toContain(
       "OVERDUE_SITE_URL=https://cron.example.org",
     );
@@ -136,14 +130,13 @@ describe("the public address", () => {
   });
 
   test("what arrived is echoed, without cookies", async () => {
-    const echoed = (await stage.browse("/web/api/set-up/echo", { headers: { Via: "1.1 proxy" } }))
-      .json as Echo;
+    const echoed = (await stage.browse("/web/set-up/echo", { headers: { Via: "1.1 proxy" } })).json as Echo;
     expect(echoed.headers).toMatchObject({ via: "1.1 proxy", "sec-fetch-site": "same-origin" });
     expect(JSON.stringify(echoed)).not.toContain("overdue_session");
   });
 
-  test("only admins may run tests", async () => {
-    const refused = await stage.browse("/web/api/set-up/address-test", {
+  test("only whoever runs the installation may test", async () => {
+    const refused = await stage.browse("/api/overdue/v1/admin/setup/address-test", {
       method: "POST",
       as: stage.mate.account,
     });
@@ -216,20 +209,20 @@ describe("a request to the public address itself", () => {
 
 describe("a test email", () => {
   const send = async (to: string) =>
-    stage.browse("/web/api/set-up/mail-test", { method: "POST", body: { to } });
+    stage.browse("/api/overdue/v1/admin/setup/mail-test", { method: "POST", body: { to } });
 
   test("the server's own answer is shown, good or bad", async () => {
     const taken = (await send("you@example.org")).json as MailTest;
-    expect(taken).toMatchObject({ isSent: true, code: 250, answer: expect.stringMatching(/^250 /) });
+    expect(taken).toMatchObject({ isSent: true, code: 250, reply: expect.stringMatching(/^250 /) });
     expect(receiver.received.map(({ to }) => to)).toEqual([["you@example.org"]]);
     receiver.behave({ onRcptTo: () => "550 5.7.1 Relaying denied" });
     const refused = (await send("you@example.org")).json as MailTest;
     expect(refused).toMatchObject({ isSent: false, code: 550 });
-    expect(refused.answer).toContain("Relaying denied");
+    expect(refused.reply).toContain("Relaying denied");
     receiver.behave({ hangUp: "greeting" });
     const silent = (await send("you@example.org")).json as MailTest;
-    expect(silent).toMatchObject({ isSent: false, answer: null });
-    expect(silent.said).toContain(`127.0.0.1:${receiver.port}. Check OVERDUE_SMTP_HOST`);
+    expect(silent).toMatchObject({ isSent: false, reply: null });
+    expect(silent.text).toContain(`127.0.0.1:${receiver.port}. Check OVERDUE_SMTP_HOST`);
   });
 
   test("an invalid address is not tried", async () => {

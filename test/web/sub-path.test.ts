@@ -9,7 +9,7 @@ const at = useDashboard({
 
 describe("below a path", () => {
   test.each(["", "/watch"])("requests are found when the proxy leaves %j of it", async (base) => {
-    expect((await at.browse(`${base}/web/api/projects`)).status).toBe(200);
+    expect((await at.browse(`${base}/api/overdue/v1/projects`)).status).toBe(200);
     const page = await at.browse(`${base}/projects/${at.owner.project.uuid}/integrations/`);
     expect(page.headers.get("location")).toBe(`/watch/projects/${at.owner.project.uuid}/channels/`);
     const signIn = await at.browse(`${base}/`, { as: null });

@@ -245,7 +245,7 @@ test("of two versions of a row the one that was read later counts, whoever had b
 
 test("details are asked for once, again when their row has changed, and again after they could not be had", async () => {
   const store = await completeStore("ten", [row("a")], [row("a")]);
-  asked.mockReset().mockImplementation(async () => [{ id: "a", beats: "u" }]);
+  asked.mockReset().mockImplementation(async () => [{ id: "a", recentRuns: "u" }]);
   await store.fetchDetails(["a"]);
   await store.fetchDetails(["a"]);
   expect(asked).toHaveBeenCalledOnce();
@@ -254,5 +254,5 @@ test("details are asked for once, again when their row has changed, and again af
   await store.fetchDetails(["a"]);
   await store.fetchDetails(["a"]);
   expect(asked).toHaveBeenCalledTimes(3);
-  expect(store.snapshot().details.get("a")?.beats).toBe("u");
+  expect(store.snapshot().details.get("a")?.recentRuns).toBe("u");
 });

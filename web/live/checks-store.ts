@@ -1,23 +1,11 @@
 // All checks of a project in this tab: loaded from the document or the server, kept up to date by the event stream.
 import { useMemo, useSyncExternalStore } from "react";
-import type {
-  ChecksBoot,
-  ProjectHead,
-  MonitoringGap,
-  SinceAway,
-  StateCounts,
-  TagCount,
-} from "../../src/contract/web/boot.ts";
-import {
-  type CheckRow,
-  naturalKey,
-  type RowDetail,
-  type RowsPage,
-  type SilentChecks,
-} from "../../src/contract/web/check-row.ts";
-import { DETAIL_ROWS_MAX, ROWS_PAGE_MAX } from "../../src/contract/web/limits.ts";
-import type { DownEvent, FlipEvent, ReceivingEvent, RowsEvent } from "../../src/contract/web/live.ts";
-import { ApiError, get } from "../api.ts";
+import type { ProjectHead, MonitoringGap, SinceAway, StateCounts, TagCount } from "../../src/contract/api/boot.ts";
+import type { CheckList, Overview } from "../../src/contract/api/overview.ts";
+import { type CheckRow, naturalKey, type RowDetail, type SilentChecks } from "../../src/contract/api/check-row.ts";
+import { DETAIL_ROWS_MAX, ROWS_PAGE_MAX } from "../../src/contract/api/limits.ts";
+import type { DownEvent, FlipEvent, MonitoringGapEvent, ChecksEvent } from "../../src/contract/api/live.ts";
+import { ApiError, call } from "../api.ts";
 import { takeBootPage } from "../boot.ts";
 import { type LiveEvent, type LiveState, NO_ACCESS_STATUSES } from "./live-stream.ts";
 import { watchProject } from "./watch-project.ts";
@@ -38,7 +26,7 @@ export type ChecksSnapshot = {
   counts: StateCounts | null;
   tags: readonly TagCount[];
   since: SinceAway | null;
-  receiving: MonitoringGap | null;
+  monitoringGap: MonitoringGap | null;
   /** As the page began; null until then. */
   silent: SilentChecks | null;
   live: LiveState;
@@ -57,7 +45,7 @@ function emptySnapshot(maps: Pick<ChecksSnapshot, "rows" | "details">): ChecksSn
     counts: null,
     tags: [],
     since: null,
-    receiving: null,
+    monitoringGap: null,
     silent: null,
     live: "reconnecting",
     trouble: null,
@@ -79,7 +67,7 @@ export function onFlip(listener: (flip: FlipEvent) => void): () => void {
 }
 
 /** New or changed rows, and the IDs of removed ones. The stream also has the total. */
-type Answered = Omit<RowsEvent, "total"> & Partial<Pick<RowsEvent, "total">>;
+type Applied = { rows: readonly CheckRow[]; removed: readonly string[]; total?: number };
 
 class ChecksStore {
   readonly #id: string;
@@ -126,7 +114,7 @@ class ChecksStore {
   }
 
   /** Applies rows of a response as if they had come by the stream. */
-  applyRows({ rows, removed, total = this.#snapshot.total }: Answered): void {
+  applyRows({ rows, removed, total = this.#snapshot.total }: Applied): void {
     // A poll returns the total, but not which rows were removed.
     const hasLost = removed.length > 0 || total < this.#snapshot.total;
     for (const row of rows) {
@@ -153,8 +141,9 @@ class ChecksStore {
     if (ids.length === 0) return;
     for (const id of ids) this.#detailOf.set(id, this.#rows.get(id)?.change ?? 0);
     try {
-      const details = await get<RowDetail[]>(`/projects/${this.#id}/rows`, { ids: ids.join(",") });
-      for (const detail of details) this.#details.set(detail.id, detail);
+      const query = { ids: ids.join(",") };
+      const { checks } = await call("listCheckDetails", { project: this.#id, query });
+      for (const detail of checks) this.#details.set(detail.id, detail);
       this.#update({});
     } catch {
       // Details are optional: they are requested again when the rows are next visible.
@@ -206,7 +195,7 @@ class ChecksStore {
 
   async #load(): Promise<void> {
     try {
-      this.#fill(await get<ChecksBoot>(`/projects/${this.#id}/overview`));
+      this.#fill(await call("getOverview", { project: this.#id }));
       if (this.#isRestNeeded()) await this.#complete();
     } catch (trouble) {
       this.#tryLater(trouble);
@@ -228,17 +217,17 @@ class ChecksStore {
     }, LOAD_AGAIN_MS);
   }
 
-  #fill(page: ChecksBoot): void {
-    if (page.rows.length >= page.total) this.#rows.clear();
-    for (const row of page.rows) this.#rows.set(row.id, row);
+  #fill(page: Overview): void {
+    if (page.checks.length >= page.total) this.#rows.clear();
+    for (const row of page.checks) this.#rows.set(row.id, row);
     for (const detail of page.details) {
       this.#details.set(detail.id, detail);
       this.#detailOf.set(detail.id, this.#rows.get(detail.id)?.change ?? 0);
     }
     for (const id of page.flips) this.#rememberFlip(id);
     this.#isInOrder = false;
-    const { project, total, since, receiving, silent, counts, tags } = page;
-    const isComplete = page.rows.length >= total;
+    const { project, total, since, monitoringGap, silent, counts, tags } = page;
+    const isComplete = page.checks.length >= total;
     const version = this.#snapshot.version + 1;
     const removalVersion = this.#snapshot.removalVersion + (total < this.#snapshot.total ? 1 : 0);
     this.#update({
@@ -247,7 +236,7 @@ class ChecksStore {
       removalVersion,
       total,
       since,
-      receiving,
+      monitoringGap,
       silent,
       counts,
       tags,
@@ -265,15 +254,15 @@ class ChecksStore {
 
   async #complete(): Promise<void> {
     await pause(Math.max(0, REST_FROM_MS - performance.now()));
-    let after: string | null = null;
+    let cursor: string | null = null;
     // Rows that are no longer listed were removed, except those that the stream has added since.
     const gone = new Set(this.#rows.keys());
     while (!this.#isInOrder) {
-      const { rows, next }: RowsPage = await get<RowsPage>(`/projects/${this.#id}/checks`, {
-        after,
-        limit: ROWS_PAGE_MAX,
+      const { checks, next }: CheckList = await call("listChecks", {
+        project: this.#id,
+        query: { ...(cursor !== null && { cursor }), limit: ROWS_PAGE_MAX },
       });
-      for (const row of rows) {
+      for (const row of checks) {
         const known = this.#rows.get(row.id);
         gone.delete(row.id);
         nameKey(row);
@@ -282,7 +271,7 @@ class ChecksStore {
         this.#rows.delete(row.id);
         this.#rows.set(row.id, newerOf(known, row));
       }
-      after = next;
+      cursor = next;
       this.#isInOrder = next === null;
       if (next === null) for (const id of gone) this.#rows.delete(id);
     }
@@ -294,14 +283,13 @@ class ChecksStore {
   }
 
   #handle({ name, data }: LiveEvent): void {
-    if (name === "rows") {
-      const event = JSON.parse(data) as RowsEvent;
-      this.applyRows(event);
+    if (name === "checks") {
+      const { checks, removed, total } = JSON.parse(data) as ChecksEvent;
+      this.applyRows({ rows: checks, removed, total });
       // A check was deleted while the stream was interrupted.
-      if (this.#snapshot.isComplete && this.#rows.size !== event.total) this.reload();
+      if (this.#snapshot.isComplete && this.#rows.size !== total) this.reload();
     } else if (name === "down") setDownCount(this.#id, (JSON.parse(data) as DownEvent).count);
-    else if (name === "receiving")
-      this.#update({ receiving: (JSON.parse(data) as ReceivingEvent).receiving });
+    else if (name === "monitoringGap") this.#update(JSON.parse(data) as MonitoringGapEvent);
     else if (name === "reload") this.reload();
     else if (name === "flip") {
       const flip = JSON.parse(data) as FlipEvent;

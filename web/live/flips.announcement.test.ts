@@ -3,18 +3,18 @@ import { expect, test } from "vitest";
 import { announcement } from "./flips.tsx";
 
 const flips = (count: number) =>
-  Array.from({ length: count }, (_, n) => ({ name: `job ${n}`, from: "up" as const, to: "down" as const }));
+  Array.from({ length: count }, (_, n) => ({ checkName: `job ${n}`, from: "up" as const, to: "down" as const }));
 
 test("each flip is a sentence, also of a check without a name", () => {
-  expect(announcement([{ name: "backup", from: "up", to: "down" }])).toBe("backup went down.");
-  expect(announcement([...flips(1), { name: "", from: "down", to: "up" }])).toBe(
+  expect(announcement([{ checkName: "backup", from: "up", to: "down" }])).toBe("backup went down.");
+  expect(announcement([...flips(1), { checkName: "", from: "down", to: "up" }])).toBe(
     "job 0 went down. unnamed is up again.",
   );
 });
 
 test("who comes up for the first time, or after a pause, is not up again", () => {
   for (const from of ["new", "paused"] as const)
-    expect(announcement([{ name: "backup", from, to: "up" }])).toBe("backup is up.");
+    expect(announcement([{ checkName: "backup", from, to: "up" }])).toBe("backup is up.");
 });
 
 test("of many only the first are named", () => {

@@ -1,6 +1,6 @@
 // A thousand flips of one moment are one call, those of the next moment another, and nobody is called who has left.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { FlipEvent } from "../../src/contract/web/live.ts";
+import type { FlipEvent } from "../../src/contract/api/live.ts";
 import { onFlips } from "./flips.tsx";
 
 const listeners = vi.hoisted(() => new Set<(flip: unknown) => void>());
@@ -18,10 +18,10 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const flip = (check: string) => {
-  for (const listener of listeners) listener({ check });
+const flip = (checkId: string) => {
+  for (const listener of listeners) listener({ checkId });
 };
-const named = (flips: readonly FlipEvent[]) => flips.map(({ check }) => check);
+const named = (flips: readonly FlipEvent[]) => flips.map(({ checkId }) => checkId);
 
 test("what comes at once is told once, in its order, and what comes later by itself", () => {
   const heard: string[][] = [];

@@ -1,7 +1,7 @@
 // Collects flips that arrive together and announces them to screen readers. A thousand checks may change at once.
 import { useEffect, useState } from "react";
-import type { FlipEvent } from "../../src/contract/web/live.ts";
-import { checkName } from "../../src/contract/web/words.ts";
+import type { FlipEvent } from "../../src/contract/api/live.ts";
+import { checkName } from "../../src/contract/api/words.ts";
 import { checksWords } from "../words/checks.ts";
 import { onFlip } from "./checks-store.ts";
 
@@ -32,9 +32,9 @@ export function onFlips(hear: (flips: readonly FlipEvent[]) => void): () => void
 /** More are announced as a number. */
 const NAMED_MAX = 5;
 
-export function announcement(flips: readonly Pick<FlipEvent, "name" | "from" | "to">[]): string {
+export function announcement(flips: readonly Pick<FlipEvent, "checkName" | "from" | "to">[]): string {
   const named = flips.slice(0, NAMED_MAX).map((flip) => {
-    const name = checkName(flip);
+    const name = checkName({ name: flip.checkName });
     if (flip.to === "down") return checksWords.wentDown(name);
     return flip.from === "down" ? checksWords.cameBack(name) : checksWords.cameUp(name);
   });

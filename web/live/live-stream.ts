@@ -1,7 +1,8 @@
 // The event stream of a project: server-sent events, or polling if a proxy buffers them. Runs in the shared worker or
 // in the page.
 
-import { type ChangesPage, HERE_EVENT, LIVE_EVENTS, type ReloadEvent } from "../../src/contract/web/live.ts";
+import type { ChangesPage, ReloadEvent } from "../../src/contract/api/live.ts";
+import { HEARTBEAT_EVENT, LIVE_EVENTS } from "../../src/contract/api/live-events.ts";
 
 export type LiveState = "live" | "reconnecting" | "polling";
 export type LiveEvent = { name: string; data: string };
@@ -26,8 +27,8 @@ const RECONNECT_MS_MIN = 1_000;
 const RECONNECT_MS_MAX = 30_000;
 
 /** The same event that the server sends when everything has to be loaded again. */
-export function reloadEvent(why: string): LiveEvent {
-  const data: ReloadEvent = { why };
+export function reloadEvent(reason: string): LiveEvent {
+  const data: ReloadEvent = { reason };
   return { name: "reload", data: JSON.stringify(data) };
 }
 
@@ -81,7 +82,7 @@ export class LiveStream {
       this.#pollingSince = null;
       this.#sink.onState("live");
     });
-    source.addEventListener(HERE_EVENT, () => this.#restartTimeout());
+    source.addEventListener(HEARTBEAT_EVENT, () => this.#restartTimeout());
     for (const name of LIVE_EVENTS) {
       source.addEventListener(name, (event: MessageEvent<string>) => {
         this.#restartTimeout();
@@ -165,5 +166,5 @@ export class LiveStream {
 }
 
 function withCursor(address: string, cursor: string): string {
-  return `${address}?after=${encodeURIComponent(cursor)}`;
+  return `${address}?cursor=${encodeURIComponent(cursor)}`;
 }

@@ -1,5 +1,5 @@
 // Subscribes a tab to a project: through the shared worker, or directly where there is none (some phones).
-import { apiUrl } from "../api.ts";
+import { operationUrl } from "../api.ts";
 import { type LiveEvent, type LiveState, LiveStream, reloadEvent } from "./live-stream.ts";
 import type { FromWorker, ToWorker } from "./live-worker.ts";
 
@@ -8,8 +8,8 @@ type StreamListener = { onEvent: (event: LiveEvent) => void; onState: (state: Li
 /** Listens until the returned function is called. */
 export function watchProject(project: string, cursor: string, sink: StreamListener): () => void {
   const addresses = {
-    stream: new URL(apiUrl(`/projects/${project}/live`), location.href).href,
-    changes: new URL(apiUrl(`/projects/${project}/changes`), location.href).href,
+    stream: new URL(operationUrl("streamChanges", { project }), location.href).href,
+    changes: new URL(operationUrl("listChanges", { project }), location.href).href,
   };
   if (typeof SharedWorker === "undefined") {
     const stream = new LiveStream(addresses, cursor, sink);

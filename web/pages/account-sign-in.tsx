@@ -8,8 +8,8 @@ import type {
   PasskeyRow,
   RecoveryCodes,
   TotpSetUp,
-} from "../../src/contract/web/account.ts";
-import { FIELD_LENGTHS } from "../../src/contract/web/limits.ts";
+} from "../../src/contract/api/account.ts";
+import { FIELD_LENGTHS } from "../../src/contract/api/limits.ts";
 import { ApiError, errorText, send } from "../api.ts";
 import { boot } from "../boot.ts";
 import { AddressDialog, Confirm, ConfirmButton } from "../parts/dialogs.tsx";
@@ -23,7 +23,7 @@ import { toast } from "../ui/toast.tsx";
 import { Ago, Day } from "../ui/when.tsx";
 import { accountWords } from "../words/account.ts";
 import { words as shared } from "../words/shared.ts";
-import { useChange, useRefresh, useWindows } from "./use-account.ts";
+import { useSecurityChange, useRefresh, useWindows } from "./use-account.ts";
 
 const emailWords = accountWords.email;
 
@@ -69,11 +69,11 @@ function NewAddress({ onClose }: { onClose: () => void }) {
 // Password.
 
 const passwordWords = accountWords.password;
-const REMOVE_PASSWORD = { method: "DELETE", path: "/password", says: passwordWords.removed } as const;
+const REMOVE_PASSWORD = { method: "DELETE", path: "/password", message: passwordWords.removed } as const;
 
 export function PasswordSection({ account }: { account: AccountPage }) {
   const { open, show, close } = useWindows(account);
-  const removal = useChange();
+  const removal = useSecurityChange();
   const { hasPassword } = account;
   return (
     <Section title={passwordWords.title} about={passwordWords.about}>
@@ -106,11 +106,11 @@ export function PasswordSection({ account }: { account: AccountPage }) {
 function NewPassword({ email, onClose }: { email: string; onClose: () => void }) {
   const [password, setPassword] = useState("");
   const [isShown, setShown] = useState(false);
-  const change = useChange();
+  const change = useSecurityChange();
   const submit = (event: FormEvent) => {
     event.preventDefault();
     change.mutate(
-      { method: "PUT", path: "/password", body: { password }, says: passwordWords.done },
+      { method: "PUT", path: "/password", body: { password }, message: passwordWords.done },
       { onSuccess: onClose },
     );
   };
@@ -123,7 +123,7 @@ function NewPassword({ email, onClose }: { email: string; onClose: () => void })
       description={passwordWords.dialogText}
     >
       <form className="form" onSubmit={submit}>
-        {/* Password keepers want to know whose it is. */}
+        {/* For password managers. */}
         <input type="hidden" name="username" autoComplete="username" value={email} readOnly />
         <TextField
           label={passwordWords.label}
@@ -152,7 +152,7 @@ export function Passkeys({ account }: { account: AccountPage }) {
     <Section title={passkeysWords.title} about={passkeysWords.about}>
       <Rows label={passkeysWords.list} none={passkeysWords.none}>
         {account.passkeys.map((passkey) => (
-          <Passkey key={passkey.uuid} passkey={passkey} />
+          <Passkey key={passkey.id} passkey={passkey} />
         ))}
       </Rows>
       {account.offers.passkeys ? (
@@ -182,13 +182,13 @@ function Passkey({ passkey }: { passkey: PasskeyRow }) {
           )}
         </>
       }
-      acts={<RemovePasskey uuid={passkey.uuid} name={name} />}
+      acts={<RemovePasskey id={passkey.id} name={name} />}
     />
   );
 }
 
-function RemovePasskey({ uuid, name }: { uuid: string; name: string }) {
-  const change = useChange();
+function RemovePasskey({ id, name }: { id: string; name: string }) {
+  const change = useSecurityChange();
   return (
     <ConfirmButton
       label={passkeysWords.removeOf(name)}
@@ -198,7 +198,7 @@ function RemovePasskey({ uuid, name }: { uuid: string; name: string }) {
       isBusy={change.isPending}
       error={change.error}
       onAct={() =>
-        change.mutate({ method: "DELETE", path: `/passkeys/${uuid}`, says: passkeysWords.removed })
+        change.mutate({ method: "DELETE", path: `/passkeys/${id}`, message: passkeysWords.removed })
       }
     />
   );
@@ -212,7 +212,7 @@ async function makePasskey(name: string): Promise<void> {
   await send("POST", "/account/passkeys", { name, response });
 }
 
-/** Browsers do not say more than that nothing came of it. */
+/** Browsers only report that it failed. */
 function reasonOf(error: unknown): string {
   if (error instanceof ApiError) return errorText(error);
   const isThere =
@@ -263,7 +263,7 @@ function NewPasskey({ onClose }: { onClose: () => void }) {
 // Authenticator app.
 
 const totpWords = accountWords.totp;
-const REMOVE_TOTP = { method: "DELETE", path: "/totp", says: totpWords.removed } as const;
+const REMOVE_TOTP = { method: "DELETE", path: "/totp", message: totpWords.removed } as const;
 
 export function Authenticator({ account }: { account: AccountPage }) {
   const { open, show, close } = useWindows(account);
@@ -321,7 +321,7 @@ function Renewal({ onClose }: { onClose: () => void }) {
 }
 
 function Removal({ onClose }: { onClose: () => void }) {
-  const change = useChange();
+  const change = useSecurityChange();
   return (
     <Confirm
       isOpen
@@ -496,7 +496,7 @@ function Identity({ identity }: { identity: IdentityRow }) {
 }
 
 function RemoveIdentity({ identity: { issuer, subject } }: { identity: IdentityRow }) {
-  const change = useChange();
+  const change = useSecurityChange();
   const body = { issuer, subject };
   return (
     <ConfirmButton
@@ -507,7 +507,7 @@ function RemoveIdentity({ identity: { issuer, subject } }: { identity: IdentityR
       isBusy={change.isPending}
       error={change.error}
       onAct={() =>
-        change.mutate({ method: "POST", path: "/identities/remove", body, says: identitiesWords.removed })
+        change.mutate({ method: "POST", path: "/identities/remove", body, message: identitiesWords.removed })
       }
     />
   );

@@ -4,14 +4,15 @@ import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { Link } from "wouter";
 import type {
+  AccountChangeBody,
   AccountPage,
   DensityName,
   SessionRow,
   SignInRow,
   ThemeName,
-} from "../../src/contract/web/account.ts";
-import { FIELD_LENGTHS } from "../../src/contract/web/limits.ts";
-import { errorText, send } from "../api.ts";
+} from "../../src/contract/api/account.ts";
+import { FIELD_LENGTHS } from "../../src/contract/api/limits.ts";
+import { call, errorText, send } from "../api.ts";
 import { browserZone, showDensity, shownDensity, showTheme, siteUrl, useTheme } from "../boot.ts";
 import { pageHref, usePageTitle } from "../page-location.ts";
 import { deviceName } from "../parts/device.ts";
@@ -36,7 +37,8 @@ import {
 import { ROLE_WORDS } from "../words/settings.ts";
 import { words as shared } from "../words/shared.ts";
 import { Authenticator, EmailSection, Identities, Passkeys, PasswordSection } from "./account-sign-in.tsx";
-import { useAccount, useChange, useWindows } from "./use-account.ts";
+import { AccessTokens } from "./account-tokens.tsx";
+import { useAccount, useProfileChange, useSecurityChange, useWindows } from "./use-account.ts";
 
 export function AccountScreen() {
   const query = useAccount();
@@ -63,6 +65,7 @@ function Parts({ account }: { account: AccountPage }) {
       {account.identities.length > 0 && <Identities account={account} />}
       <Sessions account={account} />
       <SignIns account={account} />
+      <AccessTokens account={account} />
       <Reports account={account} />
       <OwnProjects account={account} />
       <CloseAccount account={account} />
@@ -92,10 +95,10 @@ export function Profile({ account }: { account: AccountPage }) {
 function NameForm({ account }: { account: AccountPage }) {
   const [name, setName] = useState(account.name);
   const isTyped = name.trim() !== account.name;
-  const change = useChange();
+  const change = useProfileChange();
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    change.mutate({ method: "PATCH", path: "", body: { name: name.trim() }, says: accountWords.saved });
+    change.mutate({ body: { name: name.trim() }, message: accountWords.saved });
   };
   return (
     <form className="section-line" onSubmit={submit}>
@@ -118,16 +121,11 @@ function NameForm({ account }: { account: AccountPage }) {
 }
 
 function ZoneChoice({ account }: { account: AccountPage }) {
-  const change = useChange();
+  const change = useProfileChange();
   const keep = (chosen: string) =>
     change.mutate(
-      {
-        method: "PATCH",
-        path: "",
-        body: { zone: chosen === AS_BROWSER ? null : chosen },
-        says: accountWords.saved,
-      },
-      // The zone that everything is shown in comes with the page.
+      { body: { zone: chosen === AS_BROWSER ? null : chosen }, message: accountWords.saved },
+      // The time zone is part of the page.
       { onSuccess: () => location.reload(), onError: toastError },
     );
   return (
@@ -144,20 +142,17 @@ function ZoneChoice({ account }: { account: AccountPage }) {
 
 function ThemeChoice() {
   const theme = useTheme();
-  const change = useChange();
+  const change = useProfileChange();
   const keep = (wanted: ThemeName) => {
     showTheme(wanted);
-    change.mutate(
-      { method: "PATCH", path: "", body: { theme: wanted }, says: accountWords.saved },
-      { onError: toastError },
-    );
+    change.mutate({ body: { theme: wanted }, message: accountWords.saved }, { onError: toastError });
   };
   return <Choice label={profileWords.theme} value={theme} names={THEME_WORDS} onChoose={keep} />;
 }
 
 function DensityChoice() {
   const [density, setDensity] = useState(shownDensity);
-  const change = useChange();
+  const change = useProfileChange();
   const show = (wanted: DensityName) => {
     showDensity(wanted);
     setDensity(wanted);
@@ -165,7 +160,7 @@ function DensityChoice() {
   const keep = (wanted: DensityName) => {
     show(wanted);
     change.mutate(
-      { method: "PATCH", path: "", body: { density: wanted }, says: accountWords.saved },
+      { body: { density: wanted }, message: accountWords.saved },
       {
         onError: (error) => {
           show(density);
@@ -225,16 +220,18 @@ function Often(props: {
   choices: Readonly<Record<string, string>>;
 }) {
   const { name, label, value, choices } = props;
-  const change = useChange();
-  const to = (chosen: string) =>
-    ({ method: "PATCH", path: "", body: { [name]: chosen }, says: accountWords.saved }) as const;
+  const change = useProfileChange();
+  const to = (chosen: string): AccountChangeBody => ({ [name]: chosen });
   return (
     <SelectField
       label={label}
       value={value}
       disabled={change.isPending}
       onChange={(event) =>
-        change.mutate({ ...to(event.target.value), undo: to(value) }, { onError: toastError })
+        change.mutate(
+          { body: to(event.target.value), message: accountWords.saved, undo: to(value) },
+          { onError: toastError },
+        )
       }
     >
       {Object.entries(choices).map(([chosen, text]) => (
@@ -252,7 +249,7 @@ const ownProjectsWords = accountWords.projects;
 type Project = AccountPage["projects"][number];
 type Transfer = AccountPage["transfers"][number];
 
-/** What the rail shows and what the person may do come with the page. */
+/** The list of projects and the permissions are part of the page. */
 function reload(): void {
   location.reload();
 }
@@ -261,14 +258,14 @@ export function OwnProjects({ account }: { account: AccountPage }) {
   return (
     <Section title={ownProjectsWords.title} about={ownProjectsWords.about}>
       {account.transfers.map((transfer) => (
-        <AskedFor key={transfer.uuid} transfer={transfer} />
+        <AskedFor key={transfer.project} transfer={transfer} />
       ))}
       <Rows label={ownProjectsWords.list} none={ownProjectsWords.none}>
         {account.projects.map((project) => (
           <Row
-            key={project.uuid}
+            key={project.id}
             name={
-              <Link className="account-project" href={pageHref("checks", { project: project.uuid })}>
+              <Link className="account-project" href={pageHref("checks", { project: project.id })}>
                 {project.name}
               </Link>
             }
@@ -283,7 +280,7 @@ export function OwnProjects({ account }: { account: AccountPage }) {
 
 function Leave({ project }: { project: Project }) {
   const left = useMutation({
-    mutationFn: () => send("POST", `/projects/${project.uuid}/leave`, {}),
+    mutationFn: () => call("leaveProject", { project: project.id }),
     onSuccess: reload,
   });
   return (
@@ -302,7 +299,7 @@ function Leave({ project }: { project: Project }) {
 function AskedFor({ transfer }: { transfer: Transfer }) {
   return (
     <Notice kind="asking" title={ownProjectsWords.asked(transfer.from, transfer.name)}>
-      <TransferAnswer project={transfer.uuid} onAnswered={reload} />
+      <TransferAnswer project={transfer.project} onAnswered={reload} />
     </Notice>
   );
 }
@@ -314,12 +311,12 @@ const END_OTHERS = {
   method: "POST",
   path: "/sessions/end-others",
   body: {},
-  says: sessionsWords.endedOthers,
+  message: sessionsWords.endedOthers,
 } as const;
 
 export function Sessions({ account }: { account: AccountPage }) {
-  const change = useChange();
-  const sessions = account.sessions.toSorted((a, b) => Number(b.isThis) - Number(a.isThis));
+  const change = useSecurityChange();
+  const sessions = account.sessions.toSorted((a, b) => Number(b.isCurrent) - Number(a.isCurrent));
   return (
     <Section title={sessionsWords.title} about={sessionsWords.about}>
       <Rows label={sessionsWords.list}>
@@ -337,13 +334,13 @@ export function Sessions({ account }: { account: AccountPage }) {
 }
 
 function Session({ session }: { session: SessionRow }) {
-  const change = useChange();
+  const change = useSecurityChange();
   const name = deviceName(session.ua);
-  const end = { method: "DELETE", path: `/sessions/${session.id}`, says: sessionsWords.ended } as const;
+  const end = { method: "DELETE", path: `/sessions/${session.id}`, message: sessionsWords.ended } as const;
   return (
     <Row
       name={<span title={session.ua}>{name}</span>}
-      mark={session.isThis ? sessionsWords.here : null}
+      mark={session.isCurrent ? sessionsWords.here : null}
       about={
         <>
           {session.remoteAddr !== null && `${session.remoteAddr} · `}
@@ -352,7 +349,7 @@ function Session({ session }: { session: SessionRow }) {
         </>
       }
       acts={
-        !session.isThis && (
+        !session.isCurrent && (
           <Button
             kind="bare"
             aria-label={sessionsWords.endOf(name)}

@@ -1,47 +1,47 @@
 // What is said of each part, drawn as the server judged it, and that the diagnostics give nothing away.
 import { describe, expect, test } from "vitest";
-import type { AdminState } from "../../src/contract/web/admin.ts";
+import type { ServerState } from "../../src/contract/api/admin.ts";
 import { diagnosticsOf, factsOf } from "./admin.tsx";
 
 const NOW = 1_800_000_000_000;
-const WELL: AdminState = {
+const WELL: ServerState = {
   version: "0.1.0",
   now: NOW,
   intakes: [
     {
       name: "host-7 secret-name",
       startedAt: NOW - 60_000,
-      beatAt: NOW - 500,
+      heartbeatAt: NOW - 500,
       isLost: false,
       spoolEmpty: true,
       spoolFill: 0,
-      signalsPerMinute: 1_204,
+      pingsPerMinute: 1_204,
     },
   ],
-  signalsPerMinute: 1_204,
+  pingsPerMinute: 1_204,
   sweeperLagMs: 0,
   oldestUnsentAt: null,
   unsentCount: 0,
-  oldestLetterAt: null,
+  oldestEmailAt: null,
   databaseBytes: 2_100_000,
   migrations: [{ name: "0001_start", appliedAt: NOW }],
-  troubles: [],
+  problems: [],
   quarantined: { count: 0, pings: [] },
-  health: { receiving: true, watching: true, telling: true, letters: true, database: true },
+  health: { receiving: true, monitoring: true, notifications: true, email: true, database: true },
   restore: null,
-  needCount: 0,
-  mail: true,
+  problemCount: 0,
+  sendsMail: true,
   registrationOpen: false,
-  signIn: { oidc: "https://id.secret.example", proxyHeader: null },
+  signIn: { oidcIssuer: "https://id.secret.example", proxyHeader: null },
 };
 
-function factOf(label: string, change: Partial<AdminState>) {
+function factOf(label: string, change: Partial<ServerState>) {
   return factsOf({ ...WELL, ...change }).find((fact) => fact.label === label);
 }
 
 describe("facts", () => {
   test("are well or not as the server says, whatever the figures", () => {
-    const late = { sweeperLagMs: 900_000, unsentCount: 1, oldestUnsentAt: NOW - 900_000, oldestLetterAt: 1 };
+    const late = { sweeperLagMs: 900_000, unsentCount: 1, oldestUnsentAt: NOW - 900_000, oldestEmailAt: 1 };
     expect(factsOf({ ...WELL, ...late }).map(({ isWell }) => isWell)).toEqual([
       true,
       true,
@@ -50,7 +50,13 @@ describe("facts", () => {
       true,
       null,
     ]);
-    const health = { receiving: null, watching: false, telling: false, letters: false, database: false };
+    const health = {
+      receiving: null,
+      monitoring: false,
+      notifications: false,
+      email: false,
+      database: false,
+    };
     expect(factsOf({ ...WELL, health }).map(({ isWell }) => isWell)).toEqual([
       null,
       false,
@@ -62,7 +68,7 @@ describe("facts", () => {
   });
 
   test("about watching tell how long the oldest deadline waits, and when nothing but a check is the matter", () => {
-    const health = { ...WELL.health, watching: false };
+    const health = { ...WELL.health, monitoring: false };
     expect(factOf("Monitoring", { sweeperLagMs: 20_000 })?.about).toContain("20 s");
     expect(factOf("Monitoring", { sweeperLagMs: 180_000, health })?.value).toBe("3 min behind");
     expect(factOf("Monitoring", { health })?.value).toBe("some checks blocked");
@@ -71,10 +77,8 @@ describe("facts", () => {
   test("name nobody who receives, a lost process and a missing migration", () => {
     expect(factOf("Receiving pings", { intakes: [] })?.value).toBe("not running");
     expect(factOf("Receiving pings", {})?.about).toBe("1,204 pings in the last minute. Spool empty.");
-    expect(factOf("Receiving pings", { signalsPerMinute: 1 })?.about).toContain("1 ping in the last minute.");
-    expect(factOf("Receiving pings", { signalsPerMinute: 0 })?.about).toContain(
-      "No pings in the last minute.",
-    );
+    expect(factOf("Receiving pings", { pingsPerMinute: 1 })?.about).toContain("1 ping in the last minute.");
+    expect(factOf("Receiving pings", { pingsPerMinute: 0 })?.about).toContain("No pings in the last minute.");
     const lost = WELL.intakes.map((one) => ({ ...one, isLost: true }));
     expect(factOf("Receiving pings", { intakes: lost })?.value).toBe("1 process lost");
     const migrations = [{ name: "0002_more", appliedAt: null }];
@@ -83,8 +87,8 @@ describe("facts", () => {
 });
 
 test("diagnostics name no host, no provider and no subject", () => {
-  const troubles = [{ trouble: "checkPoisoned", subject: "secret-check", sinceAt: NOW - 60_000 }];
-  const text = diagnosticsOf({ ...WELL, troubles }, "Chrome on Linux");
+  const problems = [{ kind: "checkPoisoned", subject: "secret-check", since: NOW - 60_000 }];
+  const text = diagnosticsOf({ ...WELL, problems }, "Chrome on Linux");
   expect(text).toContain("version: 0.1.0");
   expect(text).toContain("pings per minute: 1204");
   expect(text).toContain("checkPoisoned for 1 min");

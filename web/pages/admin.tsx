@@ -7,13 +7,12 @@ import type {
   AdminAccount,
   AdminAccountBody,
   AdminAccounts,
-  AdminKept,
-  AdminState,
-  KeptBound,
-  QuarantineRetried,
-} from "../../src/contract/web/admin.ts";
-import { formatCount } from "../../src/contract/web/words.ts";
-import { errorText, get, send } from "../api.ts";
+  Retention,
+  RetentionLimit,
+  ServerState,
+} from "../../src/contract/api/admin.ts";
+import { formatCount } from "../../src/contract/api/words.ts";
+import { call, errorText } from "../api.ts";
 import { pageHref, usePageTitle } from "../page-location.ts";
 import { AuditLog } from "../parts/audit-log.tsx";
 import { deviceName } from "../parts/device.ts";
@@ -29,7 +28,7 @@ import { Menu, MenuItem } from "../ui/menu.tsx";
 import { Failed, Loading, Queried, Tabs } from "../ui/page-state.tsx";
 import { toast, toastError } from "../ui/toast.tsx";
 import { Ago, Day, When } from "../ui/when.tsx";
-import { accountsWords, adminWords, KEPT_WORDS, TROUBLE_WORDS } from "../words/admin.ts";
+import { accountsWords, adminWords, STORED_WORDS, PROBLEM_WORDS } from "../words/admin.ts";
 import { formatBytes, formatDuration, formatShare } from "../words/format.ts";
 import { words as shared } from "../words/shared.ts";
 
@@ -39,11 +38,11 @@ const TABS = ["state", "accounts", "record"] as const;
 export function AdminPage() {
   const query = useQuery({
     queryKey: ["admin"],
-    queryFn: () => get<AdminState>("/admin/state"),
+    queryFn: ({ signal }) => call("getServerState", {}, signal),
     refetchInterval: ASK_EVERY_MS,
   });
   const [params, setParams] = useSearchParams();
-  const title = query.data === undefined ? adminWords.tab : adminWords.title(query.data.needCount);
+  const title = query.data === undefined ? adminWords.tab : adminWords.title(query.data.problemCount);
   usePageTitle(title);
   const tab = TABS.find((name) => name === params.get("tab")) ?? "state";
   return (
@@ -63,7 +62,7 @@ export function AdminPage() {
               body: <Queried query={query}>{(state) => <Instance state={state} />}</Queried>,
             },
             { name: "accounts", label: adminWords.tabs.accounts, body: <Accounts /> },
-            { name: "record", label: adminWords.tabs.record, body: <AuditLog path="/admin/audit" /> },
+            { name: "record", label: adminWords.tabs.record, body: <AuditLog project={null} /> },
           ]}
         />
       </div>
@@ -73,12 +72,12 @@ export function AdminPage() {
 
 // Health: problems, six facts, processes, stored data, and diagnostics for bug reports.
 
-export function Instance({ state }: { state: AdminState }) {
+export function Instance({ state }: { state: ServerState }) {
   const { diagnostics, setUp } = adminWords;
   return (
     <>
       <SafeMode restore={state.restore} />
-      <Troubles troubles={state.troubles} />
+      <Problems problems={state.problems} />
       <ul className="admin-facts" aria-label={adminWords.facts}>
         {factsOf(state).map((fact) => (
           <FactCard key={fact.label} fact={fact} />
@@ -100,12 +99,12 @@ export function Instance({ state }: { state: AdminState }) {
   );
 }
 
-/** A restored copy, and the button that says that it is in service. */
-function SafeMode({ restore }: { restore: AdminState["restore"] }) {
+/** Safe mode of a restored server, and the button that ends it. */
+function SafeMode({ restore }: { restore: ServerState["restore"] }) {
   const [isAsking, setAsking] = useState(false);
   const client = useQueryClient();
   const confirming = useMutation({
-    mutationFn: () => send("POST", "/admin/confirm-restore"),
+    mutationFn: () => call("confirmRestore", {}),
     onSuccess: async () => {
       setAsking(false);
       setServiceState("normal");
@@ -120,7 +119,7 @@ function SafeMode({ restore }: { restore: AdminState["restore"] }) {
         <p>{restore.reason ?? safeMode.checking}</p>
         <p>{safeMode.about}</p>
         <p>
-          {safeMode.since} <When at={restore.sinceAt} />
+          {safeMode.since} <When at={restore.since} />
         </p>
         <p>
           <Button kind="primary" onClick={() => setAsking(true)}>
@@ -142,15 +141,15 @@ function SafeMode({ restore }: { restore: AdminState["restore"] }) {
   );
 }
 
-function Troubles({ troubles }: { troubles: AdminState["troubles"] }) {
-  if (troubles.length === 0) return null;
+function Problems({ problems }: { problems: ServerState["problems"] }) {
+  if (problems.length === 0) return null;
   return (
     <section className="admin-troubles" aria-label={adminWords.troubles}>
-      {troubles.map(({ trouble, subject, sinceAt }) => (
-        <Notice key={`${trouble} ${subject}`} kind="bad" title={TROUBLE_WORDS[trouble] ?? trouble}>
+      {problems.map(({ kind, subject, since }) => (
+        <Notice key={`${kind} ${subject}`} kind="bad" title={PROBLEM_WORDS[kind] ?? kind}>
           <p>
             {subject !== "" && `${subject} · `}
-            {adminWords.since} <When at={sinceAt} />
+            {adminWords.since} <When at={since} />
           </p>
         </Notice>
       ))}
@@ -180,7 +179,7 @@ function FactCard({ fact }: { fact: Fact }) {
   );
 }
 
-function Processes({ intakes }: { intakes: AdminState["intakes"] }) {
+function Processes({ intakes }: { intakes: ServerState["intakes"] }) {
   const { columns } = adminWords;
   return (
     <table className="table admin-stacked">
@@ -195,17 +194,17 @@ function Processes({ intakes }: { intakes: AdminState["intakes"] }) {
         </tr>
       </thead>
       <tbody>
-        {intakes.map(({ name, beatAt, isLost, signalsPerMinute, spoolEmpty, spoolFill, startedAt }) => (
+        {intakes.map(({ name, heartbeatAt, isLost, pingsPerMinute, spoolEmpty, spoolFill, startedAt }) => (
           <tr key={`${name} ${startedAt}`}>
             <td>
               <b>{name}</b>
             </td>
             <td data-label={columns.beat}>
               {isLost && <b className="admin-lost">{adminWords.lost}, </b>}
-              <Ago at={beatAt} />
+              <Ago at={heartbeatAt} />
             </td>
             <td data-label={columns.rate}>
-              {signalsPerMinute === null ? adminWords.rateUnknown : formatCount(signalsPerMinute)}
+              {pingsPerMinute === null ? adminWords.rateUnknown : formatCount(pingsPerMinute)}
             </td>
             <td data-label={columns.spool}>
               {spoolEmpty ? adminWords.spoolEmpty : adminWords.spool(formatShare(spoolFill))}
@@ -220,7 +219,7 @@ function Processes({ intakes }: { intakes: AdminState["intakes"] }) {
   );
 }
 
-function WaysIn({ state }: { state: AdminState }) {
+function WaysIn({ state }: { state: ServerState }) {
   const { title, about, registration, open, closed, oidc, proxy, none } = adminWords.waysIn;
   return (
     <Section title={title} about={about}>
@@ -228,7 +227,7 @@ function WaysIn({ state }: { state: AdminState }) {
         <dt>{registration}</dt>
         <dd>{state.registrationOpen ? open : closed}</dd>
         <dt>{oidc}</dt>
-        <dd>{state.signIn.oidc ?? none}</dd>
+        <dd>{state.signIn.oidcIssuer ?? none}</dd>
         <dt>{proxy}</dt>
         <dd>{state.signIn.proxyHeader ?? none}</dd>
       </dl>
@@ -248,7 +247,7 @@ export type Fact = {
   at: number | null;
 };
 
-export function factsOf(state: AdminState): Fact[] {
+export function factsOf(state: ServerState): Fact[] {
   return [
     intakeFact(state),
     deadlinesFact(state),
@@ -259,7 +258,7 @@ export function factsOf(state: AdminState): Fact[] {
   ];
 }
 
-function intakeFact({ intakes, health, signalsPerMinute }: AdminState): Fact {
+function intakeFact({ intakes, health, pingsPerMinute }: ServerState): Fact {
   const { label, none, noneText, ok, lost, lostText, spool, spoolEmpty, rate } = adminWords.intake;
   const fact = { label, isWell: health.receiving, at: null };
   const lostCount = intakes.filter(({ isLost }) => isLost).length;
@@ -268,35 +267,35 @@ function intakeFact({ intakes, health, signalsPerMinute }: AdminState): Fact {
   const fill = Math.max(...intakes.map(({ spoolFill }) => spoolFill));
   const isEmpty = intakes.every((intake) => intake.spoolEmpty);
   const waits = isEmpty ? spoolEmpty : spool(formatShare(fill));
-  return { ...fact, value: ok(intakes.length), about: `${rate(signalsPerMinute)} ${waits}` };
+  return { ...fact, value: ok(intakes.length), about: `${rate(pingsPerMinute)} ${waits}` };
 }
 
-function deadlinesFact({ sweeperLagMs, health }: AdminState): Fact {
+function deadlinesFact({ sweeperLagMs, health }: ServerState): Fact {
   const { label, ok, okText, oldest, behind, behindText, held, heldText } = adminWords.deadlines;
-  const fact = { label, isWell: health.watching, at: null };
+  const fact = { label, isWell: health.monitoring, at: null };
   const lag = formatDuration(sweeperLagMs);
-  if (health.watching !== false)
+  if (health.monitoring !== false)
     return { ...fact, value: ok, about: sweeperLagMs === 0 ? okText : oldest(lag) };
   if (sweeperLagMs === 0) return { ...fact, value: held, about: heldText };
   return { ...fact, value: behind(lag), about: behindText };
 }
 
-function notificationsFact({ unsentCount, oldestUnsentAt, health }: AdminState): Fact {
+function notificationsFact({ unsentCount, oldestUnsentAt, health }: ServerState): Fact {
   const { label, ok, okText, waits, oldest, later, laterText } = adminWords.notifications;
-  const fact = { label, isWell: health.telling, at: oldestUnsentAt };
+  const fact = { label, isWell: health.notifications, at: oldestUnsentAt };
   if (unsentCount === 0) return { ...fact, value: ok, about: okText };
   if (oldestUnsentAt === null) return { ...fact, value: later(unsentCount), about: laterText };
   return { ...fact, value: waits(unsentCount), about: oldest };
 }
 
-function emailQueueFact({ mail, oldestLetterAt, health }: AdminState): Fact {
+function emailQueueFact({ sendsMail, oldestEmailAt, health }: ServerState): Fact {
   const { label, on, off, offText, waits, okText } = adminWords.emailQueue;
-  const fact = { label, isWell: health.letters };
-  if (!mail) return { ...fact, value: off, about: offText, at: null };
-  return { ...fact, value: on, about: oldestLetterAt === null ? okText : waits, at: oldestLetterAt };
+  const fact = { label, isWell: health.email };
+  if (!sendsMail) return { ...fact, value: off, about: offText, at: null };
+  return { ...fact, value: on, about: oldestEmailAt === null ? okText : waits, at: oldestEmailAt };
 }
 
-function databaseFact({ databaseBytes, migrations, health }: AdminState): Fact {
+function databaseFact({ databaseBytes, migrations, health }: ServerState): Fact {
   const { label, migrations: applied, pending } = adminWords.database;
   const left = migrations.filter(({ appliedAt }) => appliedAt === null).length;
   return {
@@ -308,7 +307,7 @@ function databaseFact({ databaseBytes, migrations, health }: AdminState): Fact {
   };
 }
 
-function versionFact(state: AdminState): Fact {
+function versionFact(state: ServerState): Fact {
   return {
     label: adminWords.version.label,
     isWell: null,
@@ -318,23 +317,23 @@ function versionFact(state: AdminState): Fact {
   };
 }
 
-/** A text for the report of a bug. Nothing of it names a person, a check or a place; nothing is secret. */
-export function diagnosticsOf(state: AdminState, browser: string): string {
-  const { version: running, now, intakes, sweeperLagMs, unsentCount, oldestUnsentAt, oldestLetterAt } = state;
+/** A text for bug reports, without names, addresses, and secrets. */
+export function diagnosticsOf(state: ServerState, browser: string): string {
+  const { version: running, now, intakes, sweeperLagMs, unsentCount, oldestUnsentAt, oldestEmailAt } = state;
   const since = (at: number | null) => (at === null ? "none" : formatDuration(now - at));
   const lines: [string, string][] = [
     ["version", running],
     ["at", new Date(now).toISOString()],
     ["browser", browser],
     ["intakes", String(intakes.length)],
-    ...intakes.map(({ startedAt, beatAt, isLost, spoolEmpty, spoolFill }, index): [string, string] => [
+    ...intakes.map(({ startedAt, heartbeatAt, isLost, spoolEmpty, spoolFill }, index): [string, string] => [
       `ping process ${index + 1}`,
-      `up ${since(startedAt)}, heartbeat ${since(beatAt)} ago, ${isLost ? "lost" : "ok"}, spool ${spoolEmpty ? "empty" : formatShare(spoolFill)}`,
+      `up ${since(startedAt)}, heartbeat ${since(heartbeatAt)} ago, ${isLost ? "lost" : "ok"}, spool ${spoolEmpty ? "empty" : formatShare(spoolFill)}`,
     ]),
-    ["pings per minute", String(state.signalsPerMinute)],
+    ["pings per minute", String(state.pingsPerMinute)],
     ["sweeper lag", formatDuration(sweeperLagMs)],
     ["unsent notifications", `${unsentCount}, oldest ${since(oldestUnsentAt)}`],
-    ["oldest unsent email", since(oldestLetterAt)],
+    ["oldest unsent email", since(oldestEmailAt)],
     ["database", formatBytes(state.databaseBytes)],
     [
       "migrations",
@@ -343,14 +342,14 @@ export function diagnosticsOf(state: AdminState, browser: string): string {
         .join(", "),
     ],
     [
-      "troubles",
-      state.troubles.map(({ trouble, sinceAt }) => `${trouble} for ${since(sinceAt)}`).join(", ") || "none",
+      "problems",
+      state.problems.map((problem) => `${problem.kind} for ${since(problem.since)}`).join(", ") || "none",
     ],
-    ["mail", state.mail ? "on" : "off"],
+    ["mail", state.sendsMail ? "on" : "off"],
     ["registration", state.registrationOpen ? "open" : "closed"],
     [
       "sign-in",
-      `oidc ${state.signIn.oidc === null ? "off" : "on"}, proxy header ${state.signIn.proxyHeader === null ? "off" : "on"}`,
+      `oidc ${state.signIn.oidcIssuer === null ? "off" : "on"}, proxy header ${state.signIn.proxyHeader === null ? "off" : "on"}`,
     ],
   ];
   return lines.map(([name, value]) => `${name}: ${value}`).join("\n");
@@ -362,7 +361,10 @@ const storedWords = adminWords.kept;
 
 /** Fetched once per visit: sizes change slowly, and reading them touches every table. */
 export function StoredData() {
-  const query = useQuery({ queryKey: ["admin-kept"], queryFn: () => get<AdminKept>("/admin/kept") });
+  const query = useQuery({
+    queryKey: ["admin-retention"],
+    queryFn: ({ signal }) => call("getRetention", {}, signal),
+  });
   return (
     <Section title={storedWords.title} about={storedWords.about}>
       <Queried query={query}>{(answer) => <StoredTable answer={answer} />}</Queried>
@@ -370,7 +372,7 @@ export function StoredData() {
   );
 }
 
-function StoredTable({ answer }: { answer: AdminKept }) {
+function StoredTable({ answer }: { answer: Retention }) {
   const { columns } = storedWords;
   return (
     <>
@@ -384,10 +386,10 @@ function StoredTable({ answer }: { answer: AdminKept }) {
           </tr>
         </thead>
         <tbody>
-          {answer.kept.map(({ what, bound, rowCount, bytes }) => (
-            <tr key={what}>
-              <th scope="row">{KEPT_WORDS[what]}</th>
-              <td>{boundText(bound)}</td>
+          {answer.retention.map(({ data, limit, rowCount, bytes }) => (
+            <tr key={data}>
+              <th scope="row">{STORED_WORDS[data]}</th>
+              <td>{limitText(limit)}</td>
               <td>{rowCount === null ? storedWords.none : formatCount(rowCount)}</td>
               <td>{formatBytes(bytes)}</td>
             </tr>
@@ -399,19 +401,19 @@ function StoredTable({ answer }: { answer: AdminKept }) {
   );
 }
 
-function boundText(bound: KeptBound | null): string {
-  if (bound === null) return storedWords.each;
-  if (bound.by === "perCheck") return storedWords.perCheck(bound.count);
-  return bound.by === "days" ? storedWords.days(bound.days) : storedWords.deletion(bound.days);
+function limitText(limit: RetentionLimit | null): string {
+  if (limit === null) return storedWords.each;
+  if (limit.by === "perCheck") return storedWords.perCheck(limit.count);
+  return limit.by === "days" ? storedWords.days(limit.days) : storedWords.deletion(limit.days);
 }
 
 const quarantineWords = adminWords.quarantine;
 
 /** Pings that could not be recorded, with the reason, and a way to try again. */
-export function Quarantine({ quarantined }: { quarantined: AdminState["quarantined"] }) {
+export function Quarantine({ quarantined }: { quarantined: ServerState["quarantined"] }) {
   const client = useQueryClient();
   const retry = useMutation({
-    mutationFn: () => send<QuarantineRetried>("POST", "/admin/quarantine/retry"),
+    mutationFn: () => call("retryQuarantine", {}),
     onSuccess: (retried) => {
       void client.invalidateQueries({ queryKey: ["admin"] });
       toast({ text: quarantineWords.retried(retried) });
@@ -454,14 +456,15 @@ export function Quarantine({ quarantined }: { quarantined: AdminState["quarantin
 
 // All accounts.
 
-type OpenDialog = { what: "invite" } | { what: "limit" | "operator"; account: AdminAccount } | null;
+type OpenDialog = { what: "invite" } | { what: "limit" | "admin"; account: AdminAccount } | null;
 
 export function Accounts() {
   const [dialog, setDialog] = useState<OpenDialog>(null);
   const query = useInfiniteQuery({
     queryKey: ["admin-accounts"],
-    queryFn: ({ pageParam }) => get<AdminAccounts>("/admin/accounts", { after: pageParam }),
-    initialPageParam: null as number | null,
+    queryFn: ({ pageParam, signal }) =>
+      call("listAccounts", pageParam === null ? {} : { query: { cursor: pageParam } }, signal),
+    initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next,
   });
   if (query.isPending) return <Loading />;
@@ -483,7 +486,7 @@ export function Accounts() {
         <InviteDialog invitesBy={query.data.pages[0]?.invitesBy ?? "link"} onClose={close} />
       )}
       {dialog?.what === "limit" && <LimitDialog account={dialog.account} onClose={close} />}
-      {dialog?.what === "operator" && <AdminDialog account={dialog.account} onClose={close} />}
+      {dialog?.what === "admin" && <AdminDialog account={dialog.account} onClose={close} />}
     </>
   );
 }
@@ -511,7 +514,7 @@ function AccountsTable({
       </thead>
       <tbody>
         {accounts.map((account) => (
-          <Line key={account.uuid} account={account} onDialog={onDialog} />
+          <Line key={account.id} account={account} onDialog={onDialog} />
         ))}
       </tbody>
     </table>
@@ -519,13 +522,13 @@ function AccountsTable({
 }
 
 function Line({ account, onDialog }: { account: AdminAccount; onDialog: (dialog: OpenDialog) => void }) {
-  const { email, name, isOperator, hasTotp, checkCount, checkLimit, signedInAt, createdAt } = account;
+  const { email, name, isAdmin, hasTotp, checkCount, checkLimit, signedInAt, createdAt } = account;
   return (
     <tr>
       <td>
         <span className="admin-who">
           <b>{name === "" ? email : name}</b>
-          {isOperator && <span className="tag">{accountsWords.operator}</span>}
+          {isAdmin && <span className="tag">{accountsWords.admin}</span>}
           {hasTotp && <span className="tag">{accountsWords.twoFactor}</span>}
         </span>
         {name !== "" && <span className="rows-about">{email}</span>}
@@ -545,7 +548,7 @@ function Line({ account, onDialog }: { account: AdminAccount; onDialog: (dialog:
 }
 
 function Acts({ account, onDialog }: { account: AdminAccount; onDialog: (dialog: OpenDialog) => void }) {
-  const { email, isOperator } = account;
+  const { email, isAdmin } = account;
   return (
     <Menu
       align="end"
@@ -557,8 +560,8 @@ function Acts({ account, onDialog }: { account: AdminAccount; onDialog: (dialog:
       }
     >
       <MenuItem onPick={() => onDialog({ what: "limit", account })}>{accountsWords.changeLimit}</MenuItem>
-      <MenuItem onPick={() => onDialog({ what: "operator", account })}>
-        {isOperator ? accountsWords.endOperator : accountsWords.makeOperator}
+      <MenuItem onPick={() => onDialog({ what: "admin", account })}>
+        {isAdmin ? accountsWords.removeAdmin : accountsWords.makeAdmin}
       </MenuItem>
     </Menu>
   );
@@ -571,7 +574,7 @@ type Props = { account: AdminAccount; onClose: () => void };
 function useAccountChange({ account, onClose }: Props) {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: (body: AdminAccountBody) => send("PATCH", `/admin/accounts/${account.uuid}`, body),
+    mutationFn: (body: AdminAccountBody) => call("updateAccountAsAdmin", { account: account.id, body }),
     onSuccess: () => {
       void client.invalidateQueries({ queryKey: ["admin-accounts"] });
       toast({ text: accountsWords.changed });
@@ -616,18 +619,18 @@ export function LimitDialog(props: Props) {
 
 export function AdminDialog(props: Props) {
   const { account, onClose } = props;
-  const { email, isOperator } = account;
+  const { email, isAdmin } = account;
   const change = useAccountChange(props);
   return (
     <Confirm
       isOpen
       onClose={onClose}
-      title={isOperator ? accountsWords.endTitle(email) : accountsWords.operatorTitle(email)}
-      text={isOperator ? accountsWords.endText : accountsWords.operatorText}
-      act={isOperator ? accountsWords.endOperator : accountsWords.makeOperator}
+      title={isAdmin ? accountsWords.removeAdminTitle(email) : accountsWords.adminTitle(email)}
+      text={isAdmin ? accountsWords.removeAdminText : accountsWords.adminText}
+      act={isAdmin ? accountsWords.removeAdmin : accountsWords.makeAdmin}
       isBusy={change.isPending}
       error={change.error}
-      onAct={() => change.mutate({ isOperator: !isOperator })}
+      onAct={() => change.mutate({ isAdmin: !isAdmin })}
     />
   );
 }
@@ -636,7 +639,7 @@ type InviteProps = { invitesBy: AdminAccounts["invitesBy"]; onClose: () => void 
 
 export function InviteDialog({ invitesBy, onClose }: InviteProps) {
   const asked = useMutation({
-    mutationFn: (email: string) => send<{ link: string | null }>("POST", "/admin/invitations", { email }),
+    mutationFn: (email: string) => call("inviteAccount", { body: { email } }),
     onSuccess: ({ link }, email) => {
       if (link !== null) return;
       toast({ text: accountsWords.sent(email) });

@@ -3,10 +3,10 @@ import "./badges.css";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { useSearchParams } from "wouter";
-import type { CheckRow } from "../../src/contract/web/check-row.ts";
-import type { BadgesPage as Badges, CheckBadge } from "../../src/contract/web/checks.ts";
-import { checkName, formatCount } from "../../src/contract/web/words.ts";
-import { get } from "../api.ts";
+import type { CheckRow } from "../../src/contract/api/check-row.ts";
+import type { BadgeList } from "../../src/contract/api/checks.ts";
+import { checkName, formatCount } from "../../src/contract/api/words.ts";
+import { call } from "../api.ts";
 import { nameKey, useAllRows } from "../live/checks-store.ts";
 import { type PageProps, usePageTitle } from "../page-location.ts";
 import { CodeBlock } from "../ui/copy.tsx";
@@ -49,7 +49,7 @@ export function BadgesPage({ params }: PageProps) {
   usePageTitle(badgesWords.title);
   const query = useQuery({
     queryKey: ["badges", project],
-    queryFn: () => get<Badges>(`/projects/${project}/badges`),
+    queryFn: () => call("listBadges", { project }),
   });
   return (
     <>
@@ -60,7 +60,7 @@ export function BadgesPage({ params }: PageProps) {
       <Queried query={query}>
         {(page) => (
           <>
-            {page.isCut && <p className="badges-about">{badgesWords.cut(page.badges.length - 1)}</p>}
+            {page.isTruncated && <p className="badges-about">{badgesWords.cut(page.badges.length - 1)}</p>}
             <Chooser project={project} badges={page.badges} />
           </>
         )}
@@ -69,7 +69,7 @@ export function BadgesPage({ params }: PageProps) {
   );
 }
 
-function Chooser({ project, badges }: { project: string; badges: Badges["badges"] }) {
+function Chooser({ project, badges }: { project: string; badges: BadgeList["badges"] }) {
   const [search] = useSearchParams();
   // The page of a check leads here.
   const [asked] = useState(search.get("check"));
@@ -138,7 +138,7 @@ function useOneCheck(project: string, { asked, isWanted }: { asked: string | nul
   const id = picked ?? rows[0]?.id ?? null;
   const { data } = useQuery({
     queryKey: ["badge", id],
-    queryFn: () => get<CheckBadge>(`/checks/${id}/badge`),
+    queryFn: () => call("getCheckBadge", { check: id ?? "" }),
     enabled: isWanted && id !== null,
   });
   const row = rows.find((one) => one.id === id);

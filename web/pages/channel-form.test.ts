@@ -1,36 +1,46 @@
 // From what is stored to the form and back.
 import { expect, test } from "vitest";
-import type { ChannelCard, KindField } from "../../src/contract/web/channels.ts";
-import { configOf, type FormValues, mistakeOf, typedAddresses, valuesOf } from "./channel-form.tsx";
+import { KINDS } from "../../src/channels/registry.ts";
+import type { Channel } from "../../src/contract/api/channels.ts";
+import {
+  configOf,
+  fieldsOf,
+  type FormValues,
+  type KindField,
+  mistakeOf,
+  typedUrls,
+  usesAdvanced,
+  valuesOf,
+} from "./channel-form.tsx";
 
 function field(name: string, given: Partial<KindField>): KindField {
   return {
     name,
-    about: "",
+    description: "",
     type: "text",
     isLong: false,
     isSecret: false,
-    isMade: false,
+    isGenerated: false,
     isRequired: false,
-    isRare: false,
+    isAdvanced: false,
     choices: [],
-    fallback: "",
+    initial: "",
     ...given,
   };
 }
 
 const FIELDS = [
   field("url", { isSecret: true }),
-  field("priority", { type: "number", fallback: 3 }),
-  field("up", { type: "flag", fallback: true }),
-  field("headers", { type: "headers", fallback: {} }),
-  field("members", { type: "channels", fallback: [] }),
+  field("priority", { type: "number", initial: 3 }),
+  field("up", { type: "flag", initial: true }),
+  field("headers", { type: "headers", initial: {} }),
+  field("members", { type: "channels", initial: [] }),
 ];
 const STORED = {
   config: { url: "https://…", priority: 5, up: false, headers: { A: "b: c" } },
-} as unknown as ChannelCard;
+} as unknown as Channel;
 
-test("a new channel begins with what its kind falls back to", () => {
+test("a new channel begins with the defaults of its kind", () => {
   expect(valuesOf(FIELDS, null)).toEqual({ url: "", priority: "3", up: true, headers: "", members: [] });
 });
 
@@ -69,12 +79,28 @@ test("a sentence about a field stands at the field, under the name that people s
   expect(mistakeOf("Something else.", fields)).toEqual({ text: "Something else.", field: null });
 });
 
-test("only addresses that were typed are asked about", () => {
-  const fields = [
-    field("url_down", { type: "address" }),
-    field("url_up", { type: "address" }),
-    field("body", {}),
-  ];
+test("only URLs in the form are checked", () => {
+  const fields = [field("url_down", { type: "url" }), field("url_up", { type: "url" }), field("body", {})];
   const values = { url_down: " http://10.0.0.1/x ", url_up: "", body: "text" };
-  expect(typedAddresses(fields, values)).toEqual({ url_down: "http://10.0.0.1/x" });
+  expect(typedUrls(fields, values)).toEqual({ url_down: "http://10.0.0.1/x" });
+});
+
+test("fields are made from the schema of the kind", () => {
+  const webhook = KINDS.find(({ name }) => name === "webhook");
+  if (webhook === undefined) throw new Error("there is no webhook kind");
+  const schema = JSON.parse(JSON.stringify(webhook.schema)) as { properties: Record<string, never> };
+  const fields = fieldsOf({ schema });
+  const named = (name: string) => fields.find((one) => one.name === name);
+  expect(named("url_down")).toMatchObject({
+    type: "url",
+    isSecret: true,
+    isRequired: false,
+    isAdvanced: false,
+  });
+  expect(named("headers_down")).toMatchObject({ type: "headers", isAdvanced: true });
+  expect(named("secret")).toMatchObject({ type: "text", isSecret: true, isGenerated: true });
+  const channel = (config: object) => ({ config }) as unknown as Channel;
+  expect(usesAdvanced(fields, null)).toBe(false);
+  expect(usesAdvanced(fields, channel({ url_down: "https://…" }))).toBe(false);
+  expect(usesAdvanced(fields, channel({ headers_down: { A: "********" } }))).toBe(true);
 });

@@ -1,18 +1,16 @@
 // The form of a channel, built from the fields of its kind. The server validates; its message is shown at the field.
 import { useQuery } from "@tanstack/react-query";
-import { type FormEvent, type ReactNode, useEffect, useState } from "react";
-import type { EditConflict } from "../../src/contract/web/boot.ts";
+import { type FormEvent, type ReactNode, useEffect, useMemo, useState } from "react";
+import type { EditConflict } from "../../src/contract/api/boot.ts";
 import type {
-  ChannelCard,
+  Channel,
+  ChannelKindInfo,
   ConfigWarning,
-  ConfigWarnings,
   CreatedChannel,
-  KindCard,
-  KindField,
-} from "../../src/contract/web/channels.ts";
-import { FIELD_LENGTHS } from "../../src/contract/web/limits.ts";
-import { channelName } from "../../src/contract/web/words.ts";
-import { ApiError, errorText, send } from "../api.ts";
+} from "../../src/contract/api/channels.ts";
+import { FIELD_LENGTHS } from "../../src/contract/api/limits.ts";
+import { channelName } from "../../src/contract/api/words.ts";
+import { ApiError, call, errorText } from "../api.ts";
 import { Conflict } from "../parts/conflict.tsx";
 import { useDebounced } from "../parts/hooks.ts";
 import { Button } from "../ui/button.tsx";
@@ -27,10 +25,10 @@ import { words as shared } from "../words/shared.ts";
 const TYPING_MS = 400;
 
 type ChannelFormProps = {
-  kind: KindCard;
+  kind: ChannelKindInfo;
   /** Null: a new one. */
-  channel: ChannelCard | null;
-  channels: readonly ChannelCard[];
+  channel: Channel | null;
+  channels: readonly Channel[];
   project: string;
   onDone: () => void;
   onClose: () => void;
@@ -41,14 +39,14 @@ type ChannelFormProps = {
 export function ChannelForm(props: ChannelFormProps) {
   const { kind, channel, onClose, onReload } = props;
   const form = useChannelForm(props);
-  if (form.made !== null) return <Made made={form.made} onClose={onClose} />;
+  if (form.generated !== null) return <Generated secrets={form.generated} onClose={onClose} />;
   return (
     <Dialog
       isOpen
       onClose={onClose}
       isUnsaved={form.isUnsaved}
       title={channel === null ? words.newTitle(kind.title) : words.editTitle(channelName(channel))}
-      description={kind.about}
+      description={kind.description}
       footer={
         <>
           <Button onClick={onClose}>{shared.cancel}</Button>
@@ -74,23 +72,28 @@ export function ChannelForm(props: ChannelFormProps) {
 }
 
 function useChannelForm({ kind, channel, project, onDone, onClose }: ChannelFormProps) {
+  const fields = useMemo(() => fieldsOf(kind), [kind]);
   const [name, setName] = useState(channel?.name ?? "");
-  const [begun] = useState(() => valuesOf(kind.fields, channel));
+  const [begun] = useState(() => valuesOf(fields, channel));
   const [values, setValues] = useState(begun);
   const [isForAll, setForAll] = useState(true);
   const [wrong, setWrong] = useState<Wrong | null>(null);
   const [conflict, setConflict] = useState<EditConflict | null>(null);
   const [isBusy, setBusy] = useState(false);
-  const [made, setMade] = useState<Record<string, string> | null>(null);
-  /** Answers with the secrets that were made, to be shown once. */
+  const [generated, setGenerated] = useState<Record<string, string> | null>(null);
+  /** Returns generated secrets, which are shown once. */
   const save = async (version: number | undefined): Promise<CreatedChannel> => {
-    const config = configOf(kind.fields, { values, before: channel === null ? null : begun });
+    const config = configOf(fields, { values, before: channel === null ? null : begun });
     if (channel !== null) {
-      const change = { ...(name !== channel.name && { name }), config, version };
-      return { channel: await send<ChannelCard>("PATCH", `/channels/${channel.id}`, change), made: {} };
+      const change = {
+        ...(name !== channel.name && { name }),
+        config,
+        ...(version !== undefined && { version }),
+      };
+      return { channel: await call("updateChannel", { channel: channel.id, body: change }), generated: {} };
     }
-    const body = { kind: kind.name, name, config, checks: isForAll ? "*" : [] };
-    return send<CreatedChannel>("POST", `/projects/${project}/channels`, body);
+    const checks: "*" | string[] = isForAll ? "*" : [];
+    return call("createChannel", { project, body: { kind: kind.name, name, config, checks } });
   };
   const give = async (version: number | undefined) => {
     setBusy(true);
@@ -99,11 +102,11 @@ function useChannelForm({ kind, channel, project, onDone, onClose }: ChannelForm
       const saved = await save(version);
       onDone();
       toast({ text: savedText(saved.channel, channel === null) });
-      if (Object.keys(saved.made).length === 0) onClose();
-      else setMade(saved.made);
+      if (Object.keys(saved.generated).length === 0) onClose();
+      else setGenerated(saved.generated);
     } catch (error) {
       if (error instanceof ApiError && error.conflict !== null) setConflict(error.conflict);
-      else setWrong(wrongOf(error, kind));
+      else setWrong(wrongOf(error, fields));
     } finally {
       setBusy(false);
     }
@@ -119,12 +122,12 @@ function useChannelForm({ kind, channel, project, onDone, onClose }: ChannelForm
   }, [wrong]);
   const setValue = (field: string, value: FormValues[string]) =>
     setValues((all) => ({ ...all, [field]: value }));
-  const isUnsaved = made === null && (name !== (channel?.name ?? "") || values !== begun);
-  const shown = { name, setName, values, setValue, isForAll, setForAll, wrong };
-  return { ...shown, isBusy, made, submit, conflict, overwrite, isUnsaved };
+  const isUnsaved = generated === null && (name !== (channel?.name ?? "") || values !== begun);
+  const shown = { fields, name, setName, values, setValue, isForAll, setForAll, wrong };
+  return { ...shown, isBusy, generated, submit, conflict, overwrite, isUnsaved };
 }
 
-function savedText({ warnings }: ChannelCard, isNew: boolean): string {
+function savedText({ warnings }: Channel, isNew: boolean): string {
   if (warnings.length > 0) return words.willFail;
   return isNew ? words.created : words.saved;
 }
@@ -132,16 +135,12 @@ function savedText({ warnings }: ChannelCard, isNew: boolean): string {
 /** What the server foresees: for addresses that are typed, and for stored ones that are left as they are. */
 function useWarnings(
   { kind, channel, project }: ChannelFormProps,
-  values: FormValues,
+  { fields, values }: { fields: readonly KindField[]; values: FormValues },
 ): readonly ConfigWarning[] {
-  const typed = useDebounced(typedAddresses(kind.fields, values), TYPING_MS);
+  const typed = useDebounced(typedUrls(fields, values), TYPING_MS);
   const { data } = useQuery({
     queryKey: ["channel-warnings", project, kind.name, typed],
-    queryFn: () =>
-      send<ConfigWarnings>("POST", `/projects/${project}/channels/warnings`, {
-        kind: kind.name,
-        config: typed,
-      }),
+    queryFn: () => call("checkChannelConfig", { project, body: { kind: kind.name, config: typed } }),
     enabled: Object.keys(typed).length > 0,
     retry: false,
     // A warning does not blink while one types on.
@@ -154,8 +153,8 @@ function useWarnings(
 
 function FormFields(props: ChannelFormProps & { form: ReturnType<typeof useChannelForm> }) {
   const { kind, channel, channels, form } = props;
-  const { wrong } = form;
-  const warnings = useWarnings(props, form.values);
+  const { fields, wrong } = form;
+  const warnings = useWarnings(props, form);
   const shown = (field: KindField) => (
     <ConfigField
       key={field.name}
@@ -168,8 +167,8 @@ function FormFields(props: ChannelFormProps & { form: ReturnType<typeof useChann
       onChange={(value) => form.setValue(field.name, value)}
     />
   );
-  const rare = kind.fields.filter(({ isRare }) => isRare);
-  const isRareWrong = rare.some(({ name }) => name === wrong?.field);
+  const advanced = fields.filter(({ isAdvanced }) => isAdvanced);
+  const isAdvancedWrong = advanced.some(({ name }) => name === wrong?.field);
   return (
     <>
       <TextField
@@ -181,10 +180,10 @@ function FormFields(props: ChannelFormProps & { form: ReturnType<typeof useChann
         dir="auto"
         onChange={(change) => form.setName(change.target.value)}
       />
-      {kind.fields.filter(({ isRare }) => !isRare).map(shown)}
-      {rare.length > 0 && (
-        <Fold isOpenFirst={channel?.isRareUsed === true} isForced={isRareWrong}>
-          {rare.map(shown)}
+      {fields.filter(({ isAdvanced }) => !isAdvanced).map(shown)}
+      {advanced.length > 0 && (
+        <Fold isOpenFirst={usesAdvanced(fields, channel)} isForced={isAdvancedWrong}>
+          {advanced.map(shown)}
         </Fold>
       )}
       {channel === null && (
@@ -203,7 +202,7 @@ function FormFields(props: ChannelFormProps & { form: ReturnType<typeof useChann
   );
 }
 
-/** What few need. It opens by itself for what is set already, and for what is wrong. */
+/** Advanced fields. Opens if one of them is set or has an error. */
 function Fold(props: { isOpenFirst: boolean; isForced: boolean; children: ReactNode }) {
   const [isOpen, setOpen] = useState(props.isOpenFirst);
   return (
@@ -218,32 +217,106 @@ function Fold(props: { isOpenFirst: boolean; isForced: boolean; children: ReactN
   );
 }
 
-function wrongOf(error: unknown, { fields }: KindCard): Wrong {
+function wrongOf(error: unknown, fields: readonly KindField[]): Wrong {
   const found = mistakeOf(errorText(error), fields);
   const field = error instanceof ApiError ? error.field : null;
   return found.field === null && fields.some(({ name }) => name === field) ? { ...found, field } : found;
 }
 
-function Made({ made, onClose }: { made: Record<string, string>; onClose: () => void }) {
+function Generated({ secrets, onClose }: { secrets: Record<string, string>; onClose: () => void }) {
   return (
     <Dialog
       isOpen
       onClose={onClose}
-      title={words.made.title}
-      description={words.made.text}
+      title={words.generated.title}
+      description={words.generated.text}
       footer={
         <Button kind="primary" onClick={onClose}>
-          {words.made.done}
+          {words.generated.done}
         </Button>
       }
     >
-      {Object.entries(made).map(([name, value]) => (
+      {Object.entries(secrets).map(([name, value]) => (
         <div key={name} className="field">
           <b>{fieldLabel(name)}</b>
           <CodeBlock text={value} label={fieldLabel(name)} />
         </div>
       ))}
     </Dialog>
+  );
+}
+
+// The fields of a form, from the schema of the kind.
+
+export type KindField = {
+  name: string;
+  description: string;
+  type: "text" | "url" | "number" | "flag" | "choice" | "headers" | "channels";
+  /** Longer than a line. */
+  isLong: boolean;
+  isSecret: boolean;
+  /** Left blank, it is generated and shown once. */
+  isGenerated: boolean;
+  isRequired: boolean;
+  /** Few need it. */
+  isAdvanced: boolean;
+  choices: string[];
+  /** The default; null: none. */
+  initial: unknown;
+};
+
+/** The part of JSON Schema that configurations are made of. */
+type SchemaField = {
+  type?: string;
+  description?: string;
+  enum?: readonly unknown[];
+  default?: unknown;
+  maxLength?: number;
+  format?: string;
+  writeOnly?: boolean;
+  "x-made"?: string;
+};
+
+const TYPES: Readonly<Record<string, KindField["type"]>> = {
+  string: "text",
+  integer: "number",
+  boolean: "flag",
+  array: "channels",
+  object: "headers",
+};
+
+/** Longer texts get more than a line. In characters. */
+const LINE_LENGTH_MAX = 1_000;
+
+export function fieldsOf({ schema }: Pick<ChannelKindInfo, "schema">): KindField[] {
+  return Object.entries(schema.properties).map(([name, given]) => fieldOf(name, given as SchemaField));
+}
+
+function fieldOf(name: string, field: SchemaField): KindField {
+  const plain = field.format === "uri" ? "url" : (TYPES[field.type ?? "string"] ?? "text");
+  const isLong = (field.maxLength ?? 0) > LINE_LENGTH_MAX;
+  const isRequired = field.default === undefined;
+  return {
+    name,
+    description: field.description ?? "",
+    type: field.enum === undefined ? plain : "choice",
+    isLong,
+    isSecret: field.writeOnly === true,
+    isGenerated: field["x-made"] !== undefined,
+    isRequired,
+    isAdvanced: !isRequired && (isLong || plain === "headers" || name.endsWith("_notice")),
+    choices: field.enum?.map(String) ?? [],
+    initial: field.default ?? null,
+  };
+}
+
+/** Whether an advanced field of a channel has another value than its default. */
+export function usesAdvanced(fields: readonly KindField[], channel: Channel | null): boolean {
+  return fields.some(
+    ({ name, isAdvanced, initial }) =>
+      isAdvanced &&
+      channel !== null &&
+      JSON.stringify(channel.config[name] ?? initial) !== JSON.stringify(initial),
   );
 }
 
@@ -256,7 +329,7 @@ type ConfigFieldProps = {
   value: Value;
   /** There is a stored channel, so that a secret may stay as it is. */
   isStored: boolean;
-  members: readonly ChannelCard[];
+  members: readonly Channel[];
   error: string | null;
   /** What the server foresees for an address. */
   warning: string | null;
@@ -268,7 +341,11 @@ function ConfigField(props: ConfigFieldProps) {
   const label = fieldLabel(field.name);
   if (field.type === "flag") {
     return (
-      <Tick label={field.about} checked={value === true} onCheckedChange={(on) => onChange(on === true)} />
+      <Tick
+        label={field.description}
+        checked={value === true}
+        onCheckedChange={(on) => onChange(on === true)}
+      />
     );
   }
   if (field.type === "channels") {
@@ -292,13 +369,13 @@ function ConfigField(props: ConfigFieldProps) {
     );
   }
   if (field.isLong || field.type === "headers") return <TextArea {...given} rows={3} spellCheck={false} />;
-  const type = field.type === "address" ? "url" : field.type === "number" ? "number" : "text";
+  const type = field.type === "url" ? "url" : field.type === "number" ? "number" : "text";
   return <TextField {...given} warning={warning} type={type} autoComplete="off" spellCheck={false} />;
 }
 
 function Members(props: {
   label: string;
-  members: readonly ChannelCard[];
+  members: readonly Channel[];
   chosen: readonly string[];
   error: string | null;
   onChange: (value: string[]) => void;
@@ -327,14 +404,14 @@ function Members(props: {
   );
 }
 
-function hintOf({ name, about, isSecret, isMade, type }: KindField, isStored: boolean): string {
+function hintOf({ name, description, isSecret, isGenerated, type }: KindField, isStored: boolean): string {
   return [
-    // What becomes of one that is left out is said below, in the words of a form.
-    isMade ? about.replace(/(?<=\.) .*/, "") : about,
+    // The form says below what happens if the field is left blank.
+    isGenerated ? description.replace(/(?<=\.) .*/, "") : description,
     type === "headers" ? words.headersHint : "",
     name.startsWith("body_") ? words.bodyHint : "",
     isSecret && isStored ? words.secretKept : "",
-    isMade && !isStored ? words.secretMade : "",
+    isGenerated && !isStored ? words.secretGenerated : "",
   ]
     .filter((text) => text !== "")
     .join(" ");
@@ -345,17 +422,17 @@ function hintOf({ name, about, isSecret, isMade, type }: KindField, isStored: bo
 /** What the form holds for each field. */
 export type FormValues = Record<string, string | boolean | string[]>;
 
-/** What the form begins with: what is stored and may be shown, or what the kind falls back to. */
-export function valuesOf(fields: readonly KindField[], channel: ChannelCard | null): FormValues {
+/** What the form begins with: the stored values that may be shown, or the defaults of the kind. */
+export function valuesOf(fields: readonly KindField[], channel: Channel | null): FormValues {
   return Object.fromEntries(
     fields.map((field) => [field.name, shownValue(field, storedValue(field, channel))]),
   );
 }
 
 /** A secret is never shown, so the form begins without it. */
-function storedValue({ name, isSecret, fallback }: KindField, channel: ChannelCard | null): unknown {
-  if (channel === null) return fallback;
-  return isSecret ? null : (channel.config[name] ?? fallback);
+function storedValue({ name, isSecret, initial }: KindField, channel: Channel | null): unknown {
+  if (channel === null) return initial;
+  return isSecret ? null : (channel.config[name] ?? initial);
 }
 
 function shownValue({ type, choices }: KindField, value: unknown): FormValues[string] {
@@ -366,11 +443,11 @@ function shownValue({ type, choices }: KindField, value: unknown): FormValues[st
   return typeof value === "string" || typeof value === "number" ? String(value) : "";
 }
 
-/** The addresses that stand in the form, by their fields. */
-export function typedAddresses(fields: readonly KindField[], values: FormValues): Record<string, string> {
+/** The URLs in the form, by their fields. */
+export function typedUrls(fields: readonly KindField[], values: FormValues): Record<string, string> {
   return Object.fromEntries(
     fields
-      .filter(({ type }) => type === "address")
+      .filter(({ type }) => type === "url")
       .map(({ name }) => [name, String(values[name] ?? "").trim()] as const)
       .filter(([, text]) => text !== ""),
   );

@@ -3,17 +3,11 @@ import "./channels.css";
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useDeferredValue, useEffect, useMemo, useState } from "react";
 import { useSearchParams } from "wouter";
-import type {
-  ChannelCard,
-  ChannelChecks as Heard,
-  ChannelsPage as Page,
-  DeliveriesPage,
-  DeliveryRow,
-  KindCard,
-} from "../../src/contract/web/channels.ts";
-import type { CheckRow } from "../../src/contract/web/check-row.ts";
-import { channelName, checkName } from "../../src/contract/web/words.ts";
-import { get, send } from "../api.ts";
+import type { Channel, ChannelKindInfo, Delivery } from "../../src/contract/api/channels.ts";
+import type { CheckRow } from "../../src/contract/api/check-row.ts";
+import { channelName, checkName } from "../../src/contract/api/words.ts";
+import { ROWS_PAGE_MAX } from "../../src/contract/api/limits.ts";
+import { call } from "../api.ts";
 import { mayIn } from "../boot.ts";
 import { checksStore, nameKey, searchText, useAllRows } from "../live/checks-store.ts";
 import { type PageProps, usePageTitle } from "../page-location.ts";
@@ -34,23 +28,22 @@ import {
 } from "../words/channels.ts";
 import { formatDuration } from "../words/format.ts";
 import { words as shared } from "../words/shared.ts";
-import { ChannelForm } from "./channel-form.tsx";
+import { ChannelForm, fieldsOf } from "./channel-form.tsx";
 import { connectChecks } from "./checks-actions.ts";
+import { useChannelKinds, useChannels } from "./use-channels.ts";
 
 /** What stands over the page at the moment. */
 type OpenDialog =
   | { what: "gallery" }
   | { what: "new"; kind: string }
-  | { what: "edit" | "test" | "log" | "checks"; channel: ChannelCard }
+  | { what: "edit" | "test" | "log" | "checks"; channel: Channel }
   | null;
 
 export function ChannelsPage({ params }: PageProps) {
   const project = params.project ?? "";
-  const query = useQuery({
-    queryKey: ["channels", project],
-    queryFn: () => get<Page>(`/projects/${project}/channels`),
-  });
-  const channels = query.data?.channels ?? [];
+  const query = useChannels(project);
+  const kinds = useChannelKinds();
+  const channels = query.data ?? [];
   const title = query.data === undefined ? channelsWords.tab : channelsWords.title(channels);
   usePageTitle(title);
   // The first steps lead straight to the gallery.
@@ -71,8 +64,8 @@ export function ChannelsPage({ params }: PageProps) {
         )}
       </header>
       <Queried query={query}>
-        {(page) =>
-          page.channels.length === 0 ? (
+        {(all) =>
+          all.length === 0 ? (
             <Empty
               title={channelsWords.none.title}
               action={
@@ -86,24 +79,31 @@ export function ChannelsPage({ params }: PageProps) {
               {channelsWords.none.text}
             </Empty>
           ) : (
-            <List page={page} mayEdit={mayEdit} project={project} onDialog={setDialog} />
+            <List channels={all} kinds={kinds.data ?? []} {...{ mayEdit, project }} onDialog={setDialog} />
           )
         }
       </Queried>
-      {query.data !== undefined && (
-        <Windows page={query.data} {...{ mayEdit, project, dialog }} onDialog={setDialog} />
+      {kinds.isError && <Failed error={kinds.error} onRetry={() => void kinds.refetch()} />}
+      {query.data !== undefined && kinds.data !== undefined && (
+        <Windows
+          channels={query.data}
+          kinds={kinds.data}
+          {...{ mayEdit, project, dialog }}
+          onDialog={setDialog}
+        />
       )}
     </>
   );
 }
 
 function List(props: {
-  page: Page;
+  channels: readonly Channel[];
+  kinds: readonly ChannelKindInfo[];
   mayEdit: boolean;
   project: string;
   onDialog: (dialog: OpenDialog) => void;
 }) {
-  const { page, mayEdit, project, onDialog } = props;
+  const { channels, kinds, mayEdit, project, onDialog } = props;
   return (
     <table className="table channels-table">
       <thead>
@@ -117,11 +117,11 @@ function List(props: {
         </tr>
       </thead>
       <tbody>
-        {page.channels.map((channel) => (
+        {channels.map((channel) => (
           <ChannelRow
             key={channel.id}
             channel={channel}
-            kind={page.kinds.find(({ name }) => name === channel.kind)}
+            kind={kinds.find(({ name }) => name === channel.kind)}
             mayEdit={mayEdit}
             project={project}
             onOpen={(what) => onDialog({ what, channel })}
@@ -133,13 +133,14 @@ function List(props: {
 }
 
 function Windows(props: {
-  page: Page;
+  channels: readonly Channel[];
+  kinds: readonly ChannelKindInfo[];
   mayEdit: boolean;
   project: string;
   dialog: OpenDialog;
   onDialog: (dialog: OpenDialog) => void;
 }) {
-  const { page, mayEdit, project, dialog, onDialog } = props;
+  const { channels, kinds, mayEdit, project, dialog, onDialog } = props;
   const mayEditChecks = mayIn(project, "editChecks");
   const client = useQueryClient();
   const close = () => onDialog(null);
@@ -150,29 +151,26 @@ function Windows(props: {
   };
   const reload = async (opened: OpenDialog) => {
     await client.refetchQueries({ queryKey: ["channels", project] });
-    const channels = client.getQueryData<Page>(["channels", project])?.channels ?? [];
-    const channel = opened?.what === "edit" ? channels.find(({ id }) => id === opened.channel.id) : undefined;
+    const all = client.getQueryData<Channel[]>(["channels", project]) ?? [];
+    const channel = opened?.what === "edit" ? all.find(({ id }) => id === opened.channel.id) : undefined;
     onDialog(channel === undefined ? null : { what: "edit", channel });
   };
   switch (dialog?.what) {
     case undefined:
       return null;
     case "gallery":
-      return (
-        <Gallery kinds={page.kinds} onPick={(kind) => onDialog({ what: "new", kind })} onClose={close} />
-      );
+      return <Gallery kinds={kinds} onPick={(kind) => onDialog({ what: "new", kind })} onClose={close} />;
     case "new":
     case "edit": {
       const name = dialog.what === "new" ? dialog.kind : dialog.channel.kind;
-      const kind = page.kinds.find((one) => one.name === name);
+      const kind = kinds.find((one) => one.name === name);
       const channel = dialog.what === "edit" ? dialog.channel : null;
       if (kind === undefined) return null;
       return (
         <ChannelForm
           // Another version begins the form anew.
           key={channel?.version ?? "new"}
-          {...{ kind, channel, project }}
-          channels={page.channels}
+          {...{ kind, channel, channels, project }}
           onDone={changed}
           onClose={close}
           onReload={() => void reload(dialog)}
@@ -193,7 +191,7 @@ function Windows(props: {
 // The gallery of channel kinds.
 
 export function Gallery(props: {
-  kinds: readonly KindCard[];
+  kinds: readonly ChannelKindInfo[];
   onPick: (kind: string) => void;
   onClose: () => void;
 }) {
@@ -205,11 +203,11 @@ export function Gallery(props: {
       description={channelsWords.gallery.text}
     >
       <ul className="channels-gallery">
-        {props.kinds.map(({ name, title, about }) => (
+        {props.kinds.map(({ name, title, description }) => (
           <li key={name}>
             <button type="button" className="channels-card" onClick={() => props.onPick(name)}>
               <b>{title}</b>
-              <span className="muted">{about}</span>
+              <span className="muted">{description}</span>
             </button>
           </li>
         ))}
@@ -221,8 +219,8 @@ export function Gallery(props: {
 // One channel.
 
 type ChannelRowProps = {
-  channel: ChannelCard;
-  kind: KindCard | undefined;
+  channel: Channel;
+  kind: ChannelKindInfo | undefined;
   mayEdit: boolean;
   project: string;
   onOpen: (what: "edit" | "test" | "log" | "checks") => void;
@@ -268,27 +266,28 @@ export function ChannelRow({ channel, kind, mayEdit, project, onOpen }: ChannelR
 }
 
 /** The first setting that shows the destination, unless it is secret. */
-function summaryOf(channel: ChannelCard, kind: KindCard | undefined): string {
-  const shown = kind?.fields.find(
+function summaryOf(channel: Channel, kind: ChannelKindInfo | undefined): string {
+  const fields = kind === undefined ? [] : fieldsOf(kind);
+  const shown = fields.find(
     ({ name, type, isSecret }) =>
-      (type === "text" || type === "address") && !isSecret && (channel.config[name] ?? "") !== "",
+      (type === "text" || type === "url") && !isSecret && (channel.config[name] ?? "") !== "",
   );
   const value = shown === undefined ? undefined : channel.config[shown.name];
   return typeof value === "string" && value !== channelName(channel) ? ` · ${value}` : "";
 }
 
-function Health({ channel }: { channel: ChannelCard }) {
-  const { isEnabled, disabledReason, isVerified, lastNotifyAt, lastError, lastNotifyDurationMs } = channel;
+function Health({ channel }: { channel: Channel }) {
+  const { isEnabled, disabledReason, isVerified, lastNotifiedAt, lastError, lastDurationMs } = channel;
   if (!isEnabled) return <span className="channels-bad">{channelsWords.off(disabledReason)}</span>;
   if (isVerified === false) return <span className="channels-waits">{channelsWords.unverified}</span>;
-  if (lastNotifyAt === null) return <span className="muted">{channelsWords.neverUsed}</span>;
+  if (lastNotifiedAt === null) return <span className="muted">{channelsWords.neverUsed}</span>;
   return (
     <span>
-      <Ago at={lastNotifyAt} />
+      <Ago at={lastNotifiedAt} />
       {lastError === null ? (
         <span className="muted">
           , {channelsWords.worked}
-          {lastNotifyDurationMs !== null && ` ${channelsWords.took(formatDuration(lastNotifyDurationMs))}`}
+          {lastDurationMs !== null && ` ${channelsWords.took(formatDuration(lastDurationMs))}`}
         </span>
       ) : (
         <span className="channels-bad">, {channelsWords.failed(lastError)}</span>
@@ -297,7 +296,7 @@ function Health({ channel }: { channel: ChannelCard }) {
   );
 }
 
-function More({ channel, project, onEdit }: { channel: ChannelCard; project: string; onEdit: () => void }) {
+function More({ channel, project, onEdit }: { channel: Channel; project: string; onEdit: () => void }) {
   const client = useQueryClient();
   const [isAsking, setAsking] = useState(false);
   const again = () => {
@@ -308,7 +307,10 @@ function More({ channel, project, onEdit }: { channel: ChannelCard; project: str
     work.then(() => toast({ text }), toastError).finally(again);
   };
   const turn = () =>
-    act(send("PATCH", `/channels/${channel.id}`, { isEnabled: !channel.isEnabled }), channelsWords.saved);
+    act(
+      call("updateChannel", { channel: channel.id, body: { isEnabled: !channel.isEnabled } }),
+      channelsWords.saved,
+    );
   return (
     <>
       <Menu
@@ -338,7 +340,7 @@ function More({ channel, project, onEdit }: { channel: ChannelCard; project: str
               kind="danger"
               onClick={() => {
                 setAsking(false);
-                act(send("DELETE", `/channels/${channel.id}`), channelsWords.removed);
+                act(call("deleteChannel", { channel: channel.id }), channelsWords.removed);
               }}
             >
               {channelsWords.remove}
@@ -357,7 +359,7 @@ function More({ channel, project, onEdit }: { channel: ChannelCard; project: str
 /** More than anybody reads; the others are found by typing. */
 const SHOWN_MAX = 200;
 
-type ChannelChecksProps = { project: string; channel: ChannelCard; mayEdit: boolean; onClose: () => void };
+type ChannelChecksProps = { project: string; channel: Channel; mayEdit: boolean; onClose: () => void };
 
 export function ChannelChecks({ project, channel, mayEdit, onClose }: ChannelChecksProps) {
   const client = useQueryClient();
@@ -365,7 +367,7 @@ export function ChannelChecks({ project, channel, mayEdit, onClose }: ChannelChe
   const [isTurning, setTurning] = useState(false);
   const rows = useFound(project, useDeferredValue(text));
   const queryKey = ["heard", channel.id];
-  const query = useQuery({ queryKey, queryFn: () => heardBy(channel.id), staleTime: 0 });
+  const query = useQuery({ queryKey, queryFn: () => checksOf(channel.id), staleTime: 0 });
   const onChanged = () => {
     void client.invalidateQueries({ queryKey });
     void client.invalidateQueries({ queryKey: ["channels", project] });
@@ -451,15 +453,17 @@ function useFound(project: string, text: string): readonly CheckRow[] {
   return useMemo(() => sorted.filter((row) => searchText(row).includes(wanted)), [sorted, wanted]);
 }
 
-async function heardBy(channel: string): Promise<ReadonlySet<string>> {
-  const heard = new Set<string>();
-  let from: number | null = null;
+async function checksOf(channel: string): Promise<ReadonlySet<string>> {
+  const checks = new Set<string>();
+  let cursor: string | null = null;
   do {
-    const page: Heard = await get<Heard>(`/channels/${channel}/checks`, { from });
-    for (const id of page.ids) heard.add(id);
-    ({ from } = page);
-  } while (from !== null);
-  return heard;
+    const query: { limit: number; cursor?: string } = { limit: ROWS_PAGE_MAX };
+    if (cursor !== null) query.cursor = cursor;
+    const page = await call("listChecksOfChannel", { channel, query });
+    for (const { id } of page.checks) checks.add(id);
+    cursor = page.next;
+  } while (cursor !== null);
+  return checks;
 }
 
 // Sends a test notification and shows the request, the response and the duration.
@@ -468,14 +472,14 @@ const ASK_EVERY_MS = 700;
 
 export function TestDialog(props: {
   project: string;
-  channel: ChannelCard;
+  channel: Channel;
   onClose: () => void;
   onDone: () => void;
 }) {
   const { project, channel, onClose, onDone } = props;
   const planned = useQuery({
     queryKey: ["channel-test", channel.id],
-    queryFn: () => send<{ deliveries: DeliveryRow[] }>("POST", `/channels/${channel.id}/test`),
+    queryFn: () => call("testChannel", { channel: channel.id }),
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
     retry: false,
@@ -500,10 +504,10 @@ export function TestDialog(props: {
 }
 
 /** Polls until the message was attempted. */
-function Watched({ project, first, onDone }: { project: string; first: DeliveryRow; onDone: () => void }) {
+function Watched({ project, first, onDone }: { project: string; first: Delivery; onDone: () => void }) {
   const query = useQuery({
     queryKey: ["delivery", first.id],
-    queryFn: () => get<DeliveryRow>(`/projects/${project}/deliveries/${first.id}`),
+    queryFn: () => call("getDelivery", { project, delivery: first.id }),
     initialData: first,
     refetchInterval: ({ state }) => (isTried(state.data) ? false : ASK_EVERY_MS),
   });
@@ -525,28 +529,31 @@ function Watched({ project, first, onDone }: { project: string; first: DeliveryR
   );
 }
 
-function isTried(delivery: DeliveryRow | undefined): boolean {
+function isTried(delivery: Delivery | undefined): boolean {
   return (
     delivery !== undefined &&
-    (delivery.state !== "pending" || delivery.code !== null || delivery.reason !== null)
+    (delivery.state !== "pending" || delivery.responseCode !== null || delivery.reason !== null)
   );
 }
 
 // Deliveries of a channel, newest first. Failed ones can be retried.
 
-type DeliveryLogProps = { project: string; channel: ChannelCard; mayEdit: boolean; onClose: () => void };
+type DeliveryLogProps = { project: string; channel: Channel; mayEdit: boolean; onClose: () => void };
 
 export function DeliveryLog({ project, channel, mayEdit, onClose }: DeliveryLogProps) {
   const query = useInfiniteQuery({
     queryKey: ["deliveries", channel.id],
     queryFn: ({ pageParam }) =>
-      get<DeliveriesPage>(`/channels/${channel.id}/deliveries`, { from: pageParam }),
-    initialPageParam: null as number | null,
-    getNextPageParam: (page) => page.from,
+      call("listDeliveries", {
+        channel: channel.id,
+        query: pageParam === null ? {} : { cursor: pageParam },
+      }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next,
   });
   const deliveries = query.data?.pages.flatMap((page) => page.deliveries) ?? [];
-  const retry = (delivery: DeliveryRow) => {
-    send("POST", `/projects/${project}/deliveries/${delivery.id}/retry`)
+  const retry = (delivery: Delivery) => {
+    call("retryDelivery", { project, delivery: delivery.id })
       .then(() => toast({ text: channelsWords.retried }), toastError)
       .finally(() => void query.refetch());
   };
@@ -569,7 +576,7 @@ export function DeliveryLog({ project, channel, mayEdit, onClose }: DeliveryLogP
   );
 }
 
-function Line({ delivery, onRetry }: { delivery: DeliveryRow; onRetry: (() => void) | null }) {
+function Line({ delivery, onRetry }: { delivery: Delivery; onRetry: (() => void) | null }) {
   const [isOpen, setOpen] = useState(false);
   return (
     <li>
@@ -603,7 +610,7 @@ const SHAPES = {
   dead: "down",
 } as const;
 
-export function DeliveryMark({ delivery }: { delivery: DeliveryRow }) {
+export function DeliveryMark({ delivery }: { delivery: Delivery }) {
   return (
     <span className="channels-outcome">
       <StateShape state={SHAPES[delivery.state]} label={null} />
@@ -613,8 +620,8 @@ export function DeliveryMark({ delivery }: { delivery: DeliveryRow }) {
 }
 
 /** `isMarked`: the outcome is said too, where nothing above says it. */
-export function DeliveryDetail({ delivery, isMarked }: { delivery: DeliveryRow; isMarked: boolean }) {
-  const { attemptedAt, settledAt, attempts, nextTryAt, request, response } = delivery;
+export function DeliveryDetail({ delivery, isMarked }: { delivery: Delivery; isMarked: boolean }) {
+  const { attemptedAt, settledAt, attempts, nextAttemptAt, request, response } = delivery;
   const advice = delivery.state === "sent" ? null : reasonAdvice(delivery.reason);
   const tookMs = attemptedAt === null || settledAt === null ? null : settledAt - attemptedAt;
   return (
@@ -624,10 +631,10 @@ export function DeliveryDetail({ delivery, isMarked }: { delivery: DeliveryRow; 
       <p className="muted">
         {channelsWords.attempts(attempts)}
         {tookMs !== null && ` · ${channelsWords.took(formatDuration(tookMs))}`}
-        {nextTryAt !== null && (
+        {nextAttemptAt !== null && (
           <>
             {" "}
-            · {channelsWords.nextTry} <Until at={nextTryAt} />
+            · {channelsWords.nextTry} <Until at={nextAttemptAt} />
           </>
         )}
       </p>

@@ -1,6 +1,6 @@
 // Lines for curl that say what is on screen.
 import { expect, test } from "vitest";
-import type { CheckPage } from "../../src/contract/web/checks.ts";
+import type { CheckPage } from "../../src/contract/api/check-page.ts";
 import { changeLine, codeFor } from "./check-edit.tsx";
 
 const SITE = "https://overdue.example/sub";

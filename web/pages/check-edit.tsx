@@ -2,11 +2,10 @@
 // history.
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useEffect, useId, useState } from "react";
-import type { CheckRow } from "../../src/contract/web/check-row.ts";
-import type { CheckPage } from "../../src/contract/web/checks.ts";
-import type { Replay, ReplayedAlert, ScheduleRequest } from "../../src/contract/web/history.ts";
-import { checkName } from "../../src/contract/web/words.ts";
-import { ApiError, checkKey, errorText, isNotFound, refreshCheck, send } from "../api.ts";
+import type { CheckPage } from "../../src/contract/api/check-page.ts";
+import type { Replay, ReplayedAlert, ScheduleRequest } from "../../src/contract/api/history.ts";
+import { checkName } from "../../src/contract/api/words.ts";
+import { ApiError, call, checkKey, errorText, isNotFound, refreshCheck } from "../api.ts";
 import { boot } from "../boot.ts";
 import { Conflict } from "../parts/conflict.tsx";
 import { useDebounced } from "../parts/hooks.ts";
@@ -167,7 +166,7 @@ function useSaving(page: CheckPage, { before, version, onClose }: Saved) {
   const [isBusy, setBusy] = useState(false);
   const { id } = page.row;
   const put = async (change: Partial<Settings>, based: number) => {
-    const row = await send<CheckRow>("PATCH", `/checks/${id}`, { ...change, version: based });
+    const row = await call("updateCheck", { check: id, body: change, ifMatch: based });
     await refreshCheck(client, id);
     return row;
   };
@@ -297,7 +296,7 @@ function ScheduleReplay({ id, asked, onGrace }: ReplayProps) {
   const isRead = reading.data !== undefined && !reading.isPlaceholderData && !("error" in reading.data);
   const { data, isError } = useQuery({
     queryKey: ["replay", id, settled],
-    queryFn: () => send<Replay>("POST", `/checks/${id}/replay`, settled),
+    queryFn: () => call("replayCheck", { check: id, body: settled }),
     enabled: isRead,
     placeholderData: keepPreviousData,
     retry: false,

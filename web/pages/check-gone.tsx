@@ -1,10 +1,10 @@
 // Shown when the check was deleted or moved while its page was open: who did it, and how to restore it.
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState, useSyncExternalStore } from "react";
-import type { CheckRow, GoneCheck } from "../../src/contract/web/check-row.ts";
-import type { CheckPage } from "../../src/contract/web/checks.ts";
-import { checkName } from "../../src/contract/web/words.ts";
-import { get, refreshCheck, send } from "../api.ts";
+import type { RemovedCheck } from "../../src/contract/api/overview.ts";
+import type { CheckPage } from "../../src/contract/api/check-page.ts";
+import { checkName } from "../../src/contract/api/words.ts";
+import { call, refreshCheck } from "../api.ts";
 import { boot, otherProjects, readerZone } from "../boot.ts";
 import { checksStore } from "../live/checks-store.ts";
 import { useMinute } from "../live/clock.ts";
@@ -21,7 +21,7 @@ import { words as shared } from "../words/shared.ts";
 function useGone({ project, check }: { project: string; check: string }) {
   return useQuery({
     queryKey: ["gone", project, check],
-    queryFn: () => get<GoneCheck>(`/projects/${project}/gone/${check}`),
+    queryFn: () => call("getRemovedCheck", { project, id: check }),
     gcTime: 0,
   });
 }
@@ -40,7 +40,7 @@ export function Gone({ page }: { page: CheckPage }) {
   return <Queried query={query}>{(gone) => <GoneMessage page={page} gone={gone} />}</Queried>;
 }
 
-function GoneMessage({ page, gone }: { page: CheckPage; gone: GoneCheck }) {
+function GoneMessage({ page, gone }: { page: CheckPage; gone: RemovedCheck }) {
   const name = checkName(page.row);
   const when = useWhen();
   const { isBusy, takeBack } = useTakeBack(page);
@@ -94,10 +94,10 @@ export function GoneNote({ page }: { page: CheckPage }) {
   );
 }
 
-function outlook({ how, goneAt, mayRestore }: GoneCheck, when: (at: number) => string): string {
+function outlook({ how, expiresAt, mayRestore }: RemovedCheck, when: (at: number) => string): string {
   if (how === "moved") return words.elsewhere;
-  if (goneAt === null) return words.forGood;
-  return mayRestore ? words.kept(when(goneAt)) : words.keptForOthers(when(goneAt));
+  if (expiresAt === null) return words.forGood;
+  return mayRestore ? words.kept(when(expiresAt)) : words.keptForOthers(when(expiresAt));
 }
 
 function useTakeBack({ projectId, row }: CheckPage) {
@@ -106,7 +106,7 @@ function useTakeBack({ projectId, row }: CheckPage) {
   const takeBack = async () => {
     setBusy(true);
     try {
-      const back = await send<CheckRow>("POST", `/checks/${row.id}/restore`);
+      const back = await call("restoreCheck", { check: row.id });
       checksStore(projectId).applyRows({ rows: [back], removed: [] });
       toast({ text: actionWords.restored(checkName(back)) });
     } catch (error) {

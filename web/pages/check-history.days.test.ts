@@ -7,42 +7,42 @@ const DAY = {
   successCount: 0,
   failCount: 0,
   downMs: 0,
-  unseenMs: 0,
-  isUnseen: false,
-  isBefore: false,
+  unmonitoredMs: 0,
+  isUnmonitored: false,
+  isBeforeCreation: false,
 };
 
 test("trouble counts more than what we did not see, and that more than silence", () => {
   expect(kindOfDay({ ...DAY, successCount: 3 })).toBe("up");
-  expect(kindOfDay({ ...DAY, downMs: 1, isUnseen: true })).toBe("down");
+  expect(kindOfDay({ ...DAY, downMs: 1, isUnmonitored: true })).toBe("down");
   expect(kindOfDay({ ...DAY, failCount: 1 })).toBe("down");
-  expect(kindOfDay({ ...DAY, isUnseen: true, successCount: 3 })).toBe("unseen");
-  expect(kindOfDay({ ...DAY, unseenMs: 4_000, successCount: 3 })).toBe("up");
+  expect(kindOfDay({ ...DAY, isUnmonitored: true, successCount: 3 })).toBe("unmonitored");
+  expect(kindOfDay({ ...DAY, unmonitoredMs: 4_000, successCount: 3 })).toBe("up");
   expect(kindOfDay({ ...DAY, downMs: null, successCount: 3 })).toBe("uncounted");
   expect(kindOfDay({ ...DAY, downMs: null, failCount: 1 })).toBe("down");
   expect(kindOfDay(DAY)).toBe("quiet");
-  expect(kindOfDay({ ...DAY, isBefore: true, downMs: 5 })).toBe("before");
+  expect(kindOfDay({ ...DAY, isBeforeCreation: true, downMs: 5 })).toBe("before");
 });
 
 test("a day says everything that happened on it", () => {
-  const text = dayText({ ...DAY, successCount: 1, failCount: 2, downMs: 3_600_000, unseenMs: 60_000 });
+  const text = dayText({ ...DAY, successCount: 1, failCount: 2, downMs: 3_600_000, unmonitoredMs: 60_000 });
   expect(text).toBe("1 success, 2 failures, down for 1 h, not monitored for 1 min (our outage)");
   expect(dayText(DAY)).toBe("no pings");
 });
 
 test("a day with trouble, one that was not wholly observed and one that was not counted are told apart", () => {
   expect(isToldApart({ ...DAY, downMs: 1 })).toBe(true);
-  expect(isToldApart({ ...DAY, isUnseen: true })).toBe(true);
-  expect(isToldApart({ ...DAY, unseenMs: 4_000, successCount: 3 })).toBe(true);
+  expect(isToldApart({ ...DAY, isUnmonitored: true })).toBe(true);
+  expect(isToldApart({ ...DAY, unmonitoredMs: 4_000, successCount: 3 })).toBe(true);
   expect(isToldApart({ ...DAY, downMs: null, successCount: 3 })).toBe(true);
   expect(isToldApart({ ...DAY, successCount: 3 })).toBe(false);
   expect(isToldApart(DAY)).toBe(false);
-  expect(isToldApart({ ...DAY, isBefore: true, downMs: null, unseenMs: 4_000 })).toBe(false);
+  expect(isToldApart({ ...DAY, isBeforeCreation: true, downMs: null, unmonitoredMs: 4_000 })).toBe(false);
 });
 
 test("the strip says how many days there are of each kind, and nothing of kinds that it has not", () => {
   expect(stripText(["before", "up", "up"], 0)).toBe("Last 90 days: 2 good days");
-  expect(stripText(["up", "down", "quiet", "uncounted", "uncounted", "unseen"], 1)).toBe(
+  expect(stripText(["up", "down", "quiet", "uncounted", "uncounted", "unmonitored"], 1)).toBe(
     "Last 90 days: 1 good day, 1 day with problems, 1 day without pings, 2 days with too many status changes to count, 1 day not fully monitored (our outage)",
   );
 });

@@ -3,14 +3,14 @@ import { expect, test } from "vitest";
 import { askedFor } from "./check-history.tsx";
 
 test("nothing chosen asks for everything", () => {
-  expect(askedFor([])).toEqual({ types: null, signals: null });
+  expect(askedFor([])).toEqual({});
 });
 
-test("kinds of signals are asked for as signals of these kinds, and nothing besides them", () => {
-  expect(askedFor(["log", "fail"])).toEqual({ types: "signal", signals: "fail,log" });
+test("kinds of pings are requested as pings of these kinds", () => {
+  expect(askedFor(["log", "fail"])).toEqual({ types: "ping", pingKinds: "fail,log" });
 });
 
-test("what is no signal is asked for without any", () => {
-  expect(askedFor(["event", "flip"])).toEqual({ types: "flip,event", signals: null });
-  expect(askedFor(["start", "flip"])).toEqual({ types: "signal,flip", signals: "start" });
+test("other events are requested without pings", () => {
+  expect(askedFor(["event", "flip"])).toEqual({ types: "flip,event" });
+  expect(askedFor(["start", "flip"])).toEqual({ types: "ping,flip", pingKinds: "start" });
 });

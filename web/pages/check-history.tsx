@@ -8,18 +8,20 @@ import {
 } from "@tanstack/react-query";
 import { type PointerEvent, useState } from "react";
 import { Link, useLocation } from "wouter";
-import type { DrawnState } from "../../src/contract/web/check-row.ts";
-import type { CheckPage, DayMark, MonthDowntime, UsualDuration } from "../../src/contract/web/checks.ts";
+import type { UsualDuration } from "../../src/contract/api/check-page.ts";
+import type { DrawnState } from "../../src/contract/api/check-row.ts";
 import type {
+  Availability,
+  DayMark,
   Durations as Figures,
   EventRow,
-  EventsPage,
+  MonthDowntime,
+  PingKind,
   RunRow,
   RunsPage,
-  SignalWord,
-} from "../../src/contract/web/history.ts";
-import { eventSentence, formatCount } from "../../src/contract/web/words.ts";
-import { checkKey, get } from "../api.ts";
+} from "../../src/contract/api/history.ts";
+import { eventSentence, formatCount } from "../../src/contract/api/words.ts";
+import { call, checkKey } from "../api.ts";
 import { readerZone } from "../boot.ts";
 import { useMinute } from "../live/clock.ts";
 import { pageHref } from "../page-location.ts";
@@ -55,14 +57,14 @@ const DAY_MS = 24 * HOUR_MS;
 /** So much of a column is red at the least, to be seen. */
 const DOWN_SHARE_MIN = 0.3;
 
-export function NinetyDays({ days, ninety }: Pick<CheckPage, "days" | "ninety">) {
+export function NinetyDays({ days, last90Days }: Pick<Availability, "days" | "last90Days">) {
   const now = useMinute();
   const named = (day: string) => formatDay(Date.parse(day), { now, zone: "UTC" });
   const kinds = days.map(kindOfDay);
   return (
     <section className="check-part" aria-labelledby="check-ninety">
       <h2 id="check-ninety">{historyWords.ninety}</h2>
-      <div className="ninety" role="img" aria-label={stripText(kinds, ninety.unseenDays)}>
+      <div className="ninety" role="img" aria-label={stripText(kinds, last90Days.unmonitoredDays)}>
         {days.map((day, index) => (
           <i
             key={day.day}
@@ -74,7 +76,7 @@ export function NinetyDays({ days, ninety }: Pick<CheckPage, "days" | "ninety">)
       </div>
       <div className="check-legend ninety-legend">
         <span>{named(days[0]?.day ?? "")}</span>
-        <Summary ninety={ninety} />
+        <Summary last90Days={last90Days} />
         <span>{historyWords.today}</span>
       </div>
       <Keys kinds={new Set(kinds)} />
@@ -115,8 +117,8 @@ function downStyle({ downMs }: DayMark): React.CSSProperties {
   return { "--down-share": share.toFixed(3) } as React.CSSProperties;
 }
 
-function Summary({ ninety }: Pick<CheckPage, "ninety">) {
-  const { upShare, downCount, downMs, unseenDays } = ninety;
+function Summary({ last90Days }: Pick<Availability, "last90Days">) {
+  const { upShare, downCount, downMs, unmonitoredDays } = last90Days;
   return (
     <span className="ninety-sum">
       {upShare !== null ? (
@@ -131,14 +133,14 @@ function Summary({ ninety }: Pick<CheckPage, "ninety">) {
         : downCount === 0
           ? historyWords.noDowns
           : historyWords.downs(downCount, downMs)}
-      {unseenDays > 0 && ` · ${historyWords.unseen(unseenDays)}`}
+      {unmonitoredDays > 0 && ` · ${historyWords.unmonitored(unmonitoredDays)}`}
     </span>
   );
 }
 
 /** What the columns mean, as far as there are such. */
 function Keys({ kinds }: { kinds: ReadonlySet<DayKind> }) {
-  const shown = (["up", "down", "quiet", "unseen", "uncounted", "before"] as const).filter((kind) =>
+  const shown = (["up", "down", "quiet", "unmonitored", "uncounted", "before"] as const).filter((kind) =>
     kinds.has(kind),
   );
   return (
@@ -155,12 +157,13 @@ function Keys({ kinds }: { kinds: ReadonlySet<DayKind> }) {
 
 // One day of the strip.
 
-export type DayKind = "up" | "down" | "unseen" | "uncounted" | "quiet" | "before";
+export type DayKind = "up" | "down" | "unmonitored" | "uncounted" | "quiet" | "before";
 
-export function kindOfDay({ isBefore, downMs, failCount, successCount, isUnseen }: DayMark): DayKind {
-  if (isBefore) return "before";
+export function kindOfDay(day: DayMark): DayKind {
+  const { isBeforeCreation, downMs, failCount, successCount, isUnmonitored } = day;
+  if (isBeforeCreation) return "before";
   if ((downMs ?? 0) > 0 || failCount > 0) return "down";
-  if (isUnseen) return "unseen";
+  if (isUnmonitored) return "unmonitored";
   if (downMs === null) return "uncounted";
   return successCount > 0 ? "up" : "quiet";
 }
@@ -168,30 +171,31 @@ export function kindOfDay({ isBefore, downMs, failCount, successCount, isUnseen 
 /** Whether the table twin lists a day: it was not simply good, or without a signal. */
 export function isToldApart(day: DayMark): boolean {
   const kind = kindOfDay(day);
-  return ["down", "unseen", "uncounted"].includes(kind) || (kind !== "before" && day.unseenMs > 0);
+  return ["down", "unmonitored", "uncounted"].includes(kind) || (kind !== "before" && day.unmonitoredMs > 0);
 }
 
 /** What a day was like, in a few words. */
-export function dayText({ isBefore, downMs, failCount, successCount, unseenMs }: DayMark): string {
-  if (isBefore) return historyWords.day.before;
+export function dayText(day: DayMark): string {
+  const { isBeforeCreation, downMs, failCount, successCount, unmonitoredMs } = day;
+  if (isBeforeCreation) return historyWords.day.before;
   const said = [
     successCount > 0 ? historyWords.day.success(successCount) : null,
     failCount > 0 ? historyWords.day.fail(failCount) : null,
     downMs === null ? historyWords.day.uncounted : downMs > 0 ? historyWords.day.down(downMs) : null,
-    unseenMs > 0 ? historyWords.day.unseen(unseenMs) : null,
+    unmonitoredMs > 0 ? historyWords.day.unmonitored(unmonitoredMs) : null,
   ].filter((text) => text !== null);
   return said.length === 0 ? historyWords.day.nothing : said.join(", ");
 }
 
 /** The strip as a whole, in one sentence. Days that were not fully observed may be good ones otherwise. */
-export function stripText(kinds: readonly DayKind[], unseenDays: number): string {
+export function stripText(kinds: readonly DayKind[], unmonitoredDays: number): string {
   const count = (kind: DayKind) => kinds.filter((one) => one === kind).length;
   const said = [
     historyWords.good(count("up")),
     count("down") > 0 ? historyWords.bad(count("down")) : null,
     count("quiet") > 0 ? historyWords.quiet(count("quiet")) : null,
     count("uncounted") > 0 ? historyWords.uncountedDays(count("uncounted")) : null,
-    unseenDays > 0 ? historyWords.unseen(unseenDays) : null,
+    unmonitoredDays > 0 ? historyWords.unmonitored(unmonitoredDays) : null,
   ].filter((text) => text !== null);
   return historyWords.strip(said);
 }
@@ -615,7 +619,7 @@ function shapeOf({ outcome, isLate }: Pick<RunRow, "outcome" | "isLate">): Drawn
       return "down";
     case "running":
       return "running";
-    case "unseen":
+    case "unmonitored":
       return "new";
   }
 }
@@ -673,9 +677,13 @@ function Log({ id, checkZone }: { id: string; checkZone: string }) {
   const asked = askedFor(chosen);
   const query = useInfiniteQuery({
     queryKey: [...checkKey(id), "events", asked],
-    queryFn: ({ pageParam }) => get<EventsPage>(`/checks/${id}/events`, { before: pageParam, ...asked }),
-    initialPageParam: null as number | null,
-    getNextPageParam: ({ before }) => before,
+    queryFn: ({ pageParam }) =>
+      call("listEvents", {
+        check: id,
+        query: { ...asked, ...(pageParam !== null && { cursor: pageParam }) },
+      }),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ next }) => next,
     placeholderData: keepPreviousData,
   });
   return (
@@ -755,7 +763,7 @@ function LogTable({ id, events, zone }: { id: string; events: readonly EventRow[
       <tbody>
         {events.map((event) => (
           <Line
-            key={`${event.type} ${event.type === "signal" ? event.n : event.id}`}
+            key={`${event.type} ${event.type === "ping" ? event.n : event.id}`}
             {...{ id, event, zone }}
           />
         ))}
@@ -764,25 +772,25 @@ function LogTable({ id, events, zone }: { id: string; events: readonly EventRow[
   );
 }
 
-const SIGNAL_MARKS: Readonly<Record<string, DrawnState>> = { success: "up", fail: "down", start: "running" };
+const PING_MARKS: Readonly<Record<string, DrawnState>> = { success: "up", fail: "down", start: "running" };
 const EVENT_MARKS: Readonly<Record<string, DrawnState>> = { paused: "paused", not_observed: "new" };
 
 function markOf(event: EventRow): DrawnState | undefined {
   if (event.type === "flip") return event.to;
-  return event.type === "signal" ? SIGNAL_MARKS[event.kind] : EVENT_MARKS[event.kind];
+  return event.type === "ping" ? PING_MARKS[event.kind] : EVENT_MARKS[event.kind];
 }
 
 function Line({ id, event, zone }: { id: string; event: EventRow; zone: string }) {
   const mark = markOf(event);
-  const isSignal = event.type === "signal";
+  const isPing = event.type === "ping";
   return (
-    <tr className={isSignal ? "is-link" : undefined}>
+    <tr className={isPing ? "is-link" : undefined}>
       <td>
         <span className="check-outcome">
           {mark === undefined ? <i className="check-no-mark" /> : <StateShape state={mark} label={null} />}
-          {isSignal ? <Opens id={id} signal={event} /> : eventSentence(event)}
+          {isPing ? <PingLink id={id} ping={event} /> : eventSentence(event)}
         </span>
-        {isSignal && event.excerpt !== null && (
+        {isPing && event.excerpt !== null && (
           <code className="clip" dir="auto">
             {event.excerpt}
           </code>
@@ -791,18 +799,18 @@ function Line({ id, event, zone }: { id: string; event: EventRow; zone: string }
       <td>
         <When at={event.at} zone={zone} />
       </td>
-      <td>{isSignal && event.durationMs !== null ? formatDuration(event.durationMs) : runsWords.nothing}</td>
-      <td className="is-wide muted">{isSignal ? event.source : event.type === "event" && event.by}</td>
+      <td>{isPing && event.durationMs !== null ? formatDuration(event.durationMs) : runsWords.nothing}</td>
+      <td className="is-wide muted">{isPing ? event.source : event.type === "event" && event.by}</td>
     </tr>
   );
 }
 
-function Opens({ id, signal }: { id: string; signal: Extract<EventRow, { type: "signal" }> }) {
-  const title = runTitle(signal);
-  const when = formatWhen(signal.at, { now: useMinute(), zone: readerZone });
+function PingLink({ id, ping }: { id: string; ping: Extract<EventRow, { type: "ping" }> }) {
+  const title = runTitle(ping);
+  const when = formatWhen(ping.at, { now: useMinute(), zone: readerZone });
   return (
     <Link
-      href={pageHref("run", { check: id, n: String(signal.n) })}
+      href={pageHref("run", { check: id, n: String(ping.n) })}
       className="cover"
       aria-label={logWords.open(title, when)}
     >
@@ -813,18 +821,18 @@ function Opens({ id, signal }: { id: string; signal: Extract<EventRow, { type: "
 
 // Filters of the log.
 
-const SIGNALS = ["success", "fail", "start", "log", "ign"] as const satisfies readonly SignalWord[];
+const PING_KINDS = ["success", "fail", "start", "log", "ign"] as const satisfies readonly PingKind[];
 
-export const LOG_KINDS = [...SIGNALS, "flip", "event"] as const;
+export const LOG_KINDS = [...PING_KINDS, "flip", "event"] as const;
 export type LogKind = (typeof LOG_KINDS)[number];
 
-/** Nothing chosen means everything: null leaves a question out. */
-export function askedFor(chosen: readonly LogKind[]): { types: string | null; signals: string | null } {
-  if (chosen.length === 0) return { types: null, signals: null };
-  const signals = SIGNALS.filter((kind) => chosen.includes(kind));
+/** The filters as parameters of the request. Nothing chosen means everything. */
+export function askedFor(chosen: readonly LogKind[]): { types?: string; pingKinds?: string } {
+  if (chosen.length === 0) return {};
+  const pingKinds = PING_KINDS.filter((kind) => chosen.includes(kind));
   const others = (["flip", "event"] as const).filter((kind) => chosen.includes(kind));
   return {
-    types: [...(signals.length > 0 ? ["signal"] : []), ...others].join(","),
-    signals: signals.length > 0 ? signals.join(",") : null,
+    types: [...(pingKinds.length > 0 ? ["ping"] : []), ...others].join(","),
+    ...(pingKinds.length > 0 && { pingKinds: pingKinds.join(",") }),
   };
 }

@@ -1,7 +1,7 @@
 // Folding what is the same, and finding what is searched for.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { DiffLine } from "../../src/contract/web/history.ts";
+import type { DiffLine } from "../../src/contract/api/history.ts";
 import { foldSame, splitByMatches } from "./check-run.tsx";
 
 const same = (count: number): DiffLine[] =>

@@ -2,10 +2,10 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { type ReactNode, useDeferredValue, useEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
-import type { DrawnState } from "../../src/contract/web/check-row.ts";
-import type { CheckPage, UsualDuration } from "../../src/contract/web/checks.ts";
-import type { DiffLine, Run, RunBody } from "../../src/contract/web/history.ts";
-import { apiUrl, checkKey, get } from "../api.ts";
+import type { DrawnState } from "../../src/contract/api/check-row.ts";
+import type { CheckPage, UsualDuration } from "../../src/contract/api/check-page.ts";
+import type { DiffLine, Run, RunBody } from "../../src/contract/api/history.ts";
+import { call, checkKey, operationUrl } from "../api.ts";
 import { readerZone } from "../boot.ts";
 import { useMinute } from "../live/clock.ts";
 import { pageHref } from "../page-location.ts";
@@ -33,7 +33,7 @@ export function RunDrawer({ page, n }: { page: CheckPage; n: string | null }) {
   const isOpen = n !== null;
   const query = useQuery({
     queryKey: [...checkKey(id), "run", n],
-    queryFn: () => get<Run>(`/checks/${id}/runs/${n}`),
+    queryFn: () => call("getRun", { check: id, run: n ?? "" }),
     enabled: isOpen,
     placeholderData: keepPreviousData,
     retry: false,
@@ -169,7 +169,7 @@ function tookText(durationMs: number, usual: UsualDuration | null): ReactNode {
 
 function RunOutput({ id, run }: { id: string; run: Run }) {
   const { body } = run;
-  const trouble = body?.trouble ?? null;
+  const error = body?.error ?? null;
   const tabs = body === null ? [] : tabsOf(run, body);
   const first = run.kind === "fail" && run.diff !== null ? "diff" : (tabs[0]?.name ?? "");
   const [chosen, setChosen] = useState(first);
@@ -178,13 +178,13 @@ function RunOutput({ id, run }: { id: string; run: Run }) {
       <div className="check-part-head">
         <h3 id="run-output">{runWords.output}</h3>
         {body !== null && (
-          <a className="link" href={apiUrl(`/checks/${id}/runs/${run.n}/body`)} download>
+          <a className="link" href={operationUrl("getRunBody", { check: id, run: run.n })} download>
             {runWords.download} · {formatBytes(body.size)}
           </a>
         )}
       </div>
       {body === null && <p className="muted">{runWords.noBody}</p>}
-      {trouble !== null && <p className="check-note">{runWords.trouble(trouble)}</p>}
+      {error !== null && <p className="check-note">{runWords.bodyError(error)}</p>}
       {body?.isBinary === true && <p className="muted">{runWords.binary(formatBytes(body.size))}</p>}
       {tabs.length === 1 && tabs[0]?.body}
       {tabs.length > 1 && <Tabs tabs={tabs} label={runWords.output} value={chosen} onChange={setChosen} />}
@@ -192,22 +192,22 @@ function RunOutput({ id, run }: { id: string; run: Run }) {
   );
 }
 
-function tabsOf({ diff }: Run, { text, plain, mail }: RunBody): Tab[] {
+function tabsOf({ diff }: Run, { text, plain, email }: RunBody): Tab[] {
   const tabs: Tab[] = [];
-  if (mail !== null) {
-    tabs.push({ name: "mail", label: runWords.tabs.mail, body: <Mail mail={mail} /> });
-    if (mail.html !== null)
-      tabs.push({ name: "html", label: runWords.tabs.html, body: <Html html={mail.html} /> });
+  if (email !== null) {
+    tabs.push({ name: "mail", label: runWords.tabs.mail, body: <Email email={email} /> });
+    if (email.html !== null)
+      tabs.push({ name: "html", label: runWords.tabs.html, body: <Html html={email.html} /> });
   }
   if (text !== null) {
-    const label = mail === null ? runWords.tabs.text : runWords.tabs.raw;
+    const label = email === null ? runWords.tabs.text : runWords.tabs.raw;
     tabs.push({ name: "text", label, body: <SearchedText text={plain ?? text} raw={text} /> });
   }
   if (diff !== null) tabs.push({ name: "diff", label: runWords.tabs.diff, body: <RunDiff diff={diff} /> });
   return tabs;
 }
 
-function Mail({ mail: { subject, from, text } }: { mail: NonNullable<RunBody["mail"]> }) {
+function Email({ email: { subject, from, text } }: { email: NonNullable<RunBody["email"]> }) {
   return (
     <>
       <dl className="run-facts">
@@ -324,7 +324,7 @@ function RunDiff({ diff }: { diff: NonNullable<Run["diff"]> }) {
     <>
       <p className="hint">
         {words.against} <When at={diff.againstAt} />. <b>{words.added(added)}</b>, <b>{words.gone(gone)}</b>.
-        {diff.isCut && ` ${words.cut}`}
+        {diff.isTruncated && ` ${words.cut}`}
       </p>
       <div className="run-diff" tabIndex={0} role="region" aria-label={runWords.tabs.diff}>
         {foldSame(diff.lines).map((part, index) =>
@@ -386,7 +386,7 @@ function RunEffects({ id, run: { flip, deliveries } }: { id: string; run: Run })
       <h3>{runWords.caused}</h3>
       <p>
         {flip.to === "down" ? runWords.wentDown : runWords.cameUp}{" "}
-        {flip.takenBackAt !== null && `${runWords.takenBack} `}
+        {flip.retractedAt !== null && `${runWords.retracted} `}
         {deliveries.length === 0 && runWords.toldNobody}{" "}
         <Link className="link" href={`${pageHref("check", { check: id })}?flip=${flip.id}`}>
           {runWords.explain}
@@ -398,7 +398,7 @@ function RunEffects({ id, run: { flip, deliveries } }: { id: string; run: Run })
           return (
             <li key={delivery.id} className={delivery.state === "dead" ? "is-bad" : undefined}>
               <time>{formatMoment(at, readerZone)}</time>
-              <span>{deliveryText({ kind: "told", at, ...delivery }, reader)}</span>
+              <span>{deliveryText({ kind: "notified", at, ...delivery }, reader)}</span>
             </li>
           );
         })}

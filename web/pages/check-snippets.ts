@@ -1,6 +1,6 @@
 // Snippets: lines to put into a job so that it sends pings. A test runs each of them if its interpreter is installed.
-import type { CheckPage } from "../../src/contract/web/checks.ts";
-import { curlLine } from "../../src/contract/web/words.ts";
+import type { CheckPage } from "../../src/contract/api/check-page.ts";
+import { curlLine } from "../../src/contract/api/words.ts";
 
 /** What the lines are filled in with. */
 export type Facts = {
@@ -49,12 +49,12 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const WEEK = 7 * DAY;
 
-export function factsOf({ settings, addresses }: CheckPage, { bySlug }: { bySlug: boolean }): Facts {
+export function factsOf({ settings, pingAddresses }: CheckPage, { bySlug }: { bySlug: boolean }): Facts {
   // More than one line is more than one schedule: a crontab takes one.
   const [first = ""] = settings.schedule.split("\n");
   return {
-    url: bySlug && addresses.slugUrl !== null ? addresses.slugUrl : addresses.url,
-    mail: addresses.mail,
+    url: bySlug && pingAddresses.slugUrl !== null ? pingAddresses.slugUrl : pingAddresses.url,
+    mail: pingAddresses.email,
     ...timesOf(settings.kind === "simple" ? settings.timeoutSeconds : DAY),
     ...(settings.kind === "cron" && { cron: first.trim() }),
     ...(settings.kind === "oncalendar" && { calendar: first.trim() }),

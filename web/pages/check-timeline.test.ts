@@ -1,6 +1,6 @@
 // What lies where on the time track.
 import { expect, test } from "vitest";
-import type { RunRow } from "../../src/contract/web/history.ts";
+import type { RunRow } from "../../src/contract/api/history.ts";
 import { placeOf, type TrackFacts, trackOf, trackOfSteps } from "./check-timeline.tsx";
 
 const NOW = 1_000_000_000;

@@ -1,9 +1,9 @@
 // The timeline of a check, to scale, and the explanation of its last alert.
 import { Link } from "wouter";
-import { type CheckRow, drawnAt } from "../../src/contract/web/check-row.ts";
-import type { CheckPage } from "../../src/contract/web/checks.ts";
-import type { Explanation, ExplanationStep, RunRow } from "../../src/contract/web/history.ts";
-import { checkName } from "../../src/contract/web/words.ts";
+import { type CheckRow, drawnAt } from "../../src/contract/api/check-row.ts";
+import type { CheckPage } from "../../src/contract/api/check-page.ts";
+import type { Explanation, ExplanationStep, RunRow } from "../../src/contract/api/history.ts";
+import { checkName } from "../../src/contract/api/words.ts";
 import { readerZone } from "../boot.ts";
 import { useMinute, useNow } from "../live/clock.ts";
 import { pageHref } from "../page-location.ts";
@@ -406,7 +406,7 @@ function AtLength({ id, explanation }: { id: string; explanation: Explanation })
   const expected = steps.find(isExpected);
   const track = trackOfSteps(steps, reader.now);
   const deliveredMs = firstDeliveryMs(explanation);
-  const isNotified = steps.some(({ kind }) => kind === "told");
+  const isNotified = steps.some(({ kind }) => kind === "notified");
   return (
     <div className="check-explained">
       <p className="check-summary">{summaryOf(explanation, reader)}</p>
@@ -477,7 +477,7 @@ function StepText({ id, step, text }: { id: string; step: ExplanationStep; text:
 
 function toneOf(step: ExplanationStep): string {
   if (step.kind === "down" || step.kind === "failed") return "bad";
-  if (step.kind === "told") return step.state === "dead" ? "bad" : "told";
+  if (step.kind === "notified") return step.state === "dead" ? "bad" : "told";
   return step.kind === "success" || step.kind === "up" ? "good" : "plain";
 }
 
@@ -485,7 +485,7 @@ function toneOf(step: ExplanationStep): string {
 
 function DeliverySteps({ explanation: { flip, steps } }: { explanation: Explanation }) {
   const reader = { now: useMinute(), zone: readerZone };
-  const deliveries = steps.filter((step): step is Delivery => step.kind === "told");
+  const deliveries = steps.filter((step): step is Delivery => step.kind === "notified");
   return (
     <ul className="check-delivery-steps" aria-label={explainWords.hops}>
       {deliveries.map((delivery) => (

@@ -3,10 +3,10 @@ import "./check.css";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
-import { type CheckRow, drawnAt } from "../../src/contract/web/check-row.ts";
-import type { CheckChannel, CheckPage } from "../../src/contract/web/checks.ts";
-import { checkName } from "../../src/contract/web/words.ts";
-import { checkKey, isNotFound, refreshCheck, send } from "../api.ts";
+import { type CheckRow, drawnAt } from "../../src/contract/api/check-row.ts";
+import type { CheckChannel, CheckPage } from "../../src/contract/api/check-page.ts";
+import { checkName } from "../../src/contract/api/words.ts";
+import { call, checkKey, isNotFound, refreshCheck } from "../api.ts";
 import { boot, mayIn, otherProjects, readerZone } from "../boot.ts";
 import { checksStore } from "../live/checks-store.ts";
 import { useNow } from "../live/clock.ts";
@@ -106,7 +106,7 @@ function Shown({ page, n, isGone, onUnsaved }: ShownProps) {
         <div className="check-main">
           {!isNew && (
             <>
-              <NinetyDays days={page.days} ninety={page.ninety} />
+              <NinetyDays days={page.days} last90Days={page.last90Days} />
               <DurationChart id={row.id} usual={page.usual} />
               <Runs id={row.id} query={runs} usual={page.usual} checkZone={page.settings.tz} />
               <Months months={page.months} />
@@ -479,8 +479,8 @@ function Languages({ offered, chosen, onChoose }: LanguagesProps) {
 
 type AddressProps = { page: CheckPage; bySlug: boolean; onBySlug: (bySlug: boolean) => void };
 
-function Addresses({ page: { addresses }, bySlug, onBySlug }: AddressProps) {
-  const { url, slugUrl, mail } = addresses;
+function Addresses({ page: { pingAddresses }, bySlug, onBySlug }: AddressProps) {
+  const { url, slugUrl, email } = pingAddresses;
   const shownUrl = bySlug && slugUrl !== null ? slugUrl : url;
   return (
     <dl className="check-addresses">
@@ -505,12 +505,12 @@ function Addresses({ page: { addresses }, bySlug, onBySlug }: AddressProps) {
         </dd>
         <dd className="hint">{signalWords.paths}</dd>
       </div>
-      {mail !== null && (
+      {email !== null && (
         <div>
           <dt>{signalWords.mail}</dt>
           <dd>
-            <code>{mail}</code>
-            <CopyButton text={mail} />
+            <code>{email}</code>
+            <CopyButton text={email} />
           </dd>
         </div>
       )}
@@ -525,7 +525,7 @@ export function CheckChannels({ page, mayEdit }: { page: CheckPage; mayEdit: boo
   const client = useQueryClient();
   const [busy, setBusy] = useState<string | null>(null);
   const setChannels = async (ids: readonly string[]) => {
-    await send("PATCH", `/checks/${row.id}`, { channels: ids });
+    await call("updateCheck", { check: row.id, body: { channels: [...ids] } });
     await refreshCheck(client, row.id);
   };
   const turn = async ({ id, name }: CheckChannel, isOn: boolean) => {
@@ -674,7 +674,15 @@ export function CodeDialog({ page, onClose }: Omit<WindowProps, "actions">) {
 
 // Actions on the check: each sends a request and shows a message, with undo where possible.
 
-type Verb = "pause" | "resume" | "ping" | "clear" | "restore";
+const ACTIONS = {
+  pause: "pauseCheck",
+  resume: "resumeCheck",
+  ping: "pingCheck",
+  clear: "clearCheckHistory",
+  restore: "restoreCheck",
+} as const;
+
+type Verb = keyof typeof ACTIONS;
 
 /** What the actions share: the check, its row, and how to send requests. */
 function useCheckRequests({ row, projectId }: CheckPage) {
@@ -691,7 +699,7 @@ function useCheckRequests({ row, projectId }: CheckPage) {
     projectId,
     navigate,
     taken,
-    ask: async (verb: Verb) => taken(await send<CheckRow>("POST", `/checks/${row.id}/${verb}`)),
+    ask: async (verb: Verb) => taken(await call(ACTIONS[verb], { check: row.id })),
     gone: () => {
       store.applyRows({ rows: [], removed: [row.id] });
       // A later visit to this page must not show the old data.
@@ -728,7 +736,7 @@ function requestAction(
 
 function copy({ id, name, taken, navigate }: CheckRequests): Promise<boolean> {
   return attempt(async () => {
-    const made = await send<CheckRow>("POST", `/checks/${id}/copy`);
+    const made = await call("copyCheck", { check: id });
     await taken(made);
     navigate(pageHref("check", { check: made.id }));
     toast({ text: checkWords.copied(name) });
@@ -740,7 +748,7 @@ function transfer(
   to: { id: string; name: string },
 ): Promise<boolean> {
   return attempt(async () => {
-    await send<CheckRow>("POST", `/checks/${id}/transfer`, { project: to.id });
+    await call("transferCheck", { check: id, body: { project: to.id } });
     gone();
     await refresh();
     toast({ text: actionWords.moved(name, to.name) });
@@ -749,7 +757,7 @@ function transfer(
 
 function remove({ id, name, projectId, ask, gone, navigate }: CheckRequests): Promise<boolean> {
   return attempt(async () => {
-    await send("DELETE", `/checks/${id}`);
+    await call("deleteCheck", { check: id });
     gone();
     navigate(pageHref("checks", { project: projectId }));
     const undo = async () => {
@@ -777,7 +785,7 @@ export function useCheckActions(page: CheckPage) {
     copy: () => copy(requests),
     transfer: (to: { id: string; name: string }) => transfer(requests, to),
     remove: () => remove(requests),
-    copyUrl: () => copyUrl(page.addresses.url),
+    copyUrl: () => copyUrl(page.pingAddresses.url),
   };
 }
 

@@ -1,19 +1,19 @@
 // Many checks at once: in portions, with a way back for what was changed, also when it broke off.
 import { expect, test } from "vitest";
-import type { BulkAnswer, BulkRequest } from "../../src/contract/web/checks.ts";
-import { BULK_CHECKS_MAX } from "../../src/contract/web/limits.ts";
+import type { BulkResult, BulkRequest } from "../../src/contract/api/checks.ts";
+import { BULK_CHECKS_MAX } from "../../src/contract/api/limits.ts";
 import { runInBulk } from "./checks-actions.ts";
 
 const ids = Array.from({ length: BULK_CHECKS_MAX + 500 }, (_, n) => `check ${n}`);
 const first = ids.slice(0, BULK_CHECKS_MAX);
-const pausing = { ids, deed: { do: "pause" }, back: { do: "resume" } } as const;
+const pausing = { ids, deed: { action: "pause" }, back: { action: "resume" } } as const;
 
 /** A server that does what it is asked, and keeps the requests. */
-function server(answer: (request: BulkRequest, nth: number) => Partial<BulkAnswer> = () => ({})) {
+function server(answer: (request: BulkRequest, nth: number) => Partial<BulkResult> = () => ({})) {
   const asked: BulkRequest[] = [];
-  const ask = async (request: BulkRequest): Promise<BulkAnswer> => {
+  const ask = async (request: BulkRequest): Promise<BulkResult> => {
     asked.push(request);
-    return { done: request.ids, same: [], refused: [], ...answer(request, asked.length) };
+    return { done: request.ids, unchanged: [], failed: [], ...answer(request, asked.length) };
   };
   return { asked, ask };
 }
@@ -24,7 +24,7 @@ test("what is more than one request takes is asked in portions, and taken back i
   expect(asked.map((request) => request.ids.length)).toEqual([BULK_CHECKS_MAX, 500]);
   expect([done.length, fault]).toEqual([ids.length, null]);
   await runInBulk(ask, undo);
-  expect(asked.slice(2).map((request) => [request.do, request.ids.length])).toEqual([
+  expect(asked.slice(2).map((request) => [request.action, request.ids.length])).toEqual([
     ["resume", 500],
     ["resume", BULK_CHECKS_MAX],
   ]);
@@ -38,15 +38,15 @@ test("when the second portion fails, the first can be taken back", async () => {
   const { done, undo, fault } = await runInBulk(ask, [pausing]);
   expect(fault).toEqual(new Error("the server went away"));
   expect(done).toEqual(first);
-  expect(undo).toEqual([{ ids: first, deed: { do: "resume" }, back: null }]);
+  expect(undo).toEqual([{ ids: first, deed: { action: "resume" }, back: null }]);
 });
 
 test("what was so already is left alone when the rest is taken back", async () => {
-  const { ask } = server(() => ({ same: ["b"] }));
+  const { ask } = server(() => ({ unchanged: ["b"] }));
   const step = {
     ids: ["a", "b"],
-    deed: { do: "addChannel", channel: "c" },
-    back: { do: "removeChannel", channel: "c" },
+    deed: { action: "addChannel", channel: "c" },
+    back: { action: "removeChannel", channel: "c" },
   } as const;
   const { done, undo } = await runInBulk(ask, [step]);
   expect(done).toEqual(["a", "b"]);

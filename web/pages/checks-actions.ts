@@ -1,9 +1,9 @@
 // Actions on one or many checks: send the request, show a message, offer undo. Rows change after the response.
-import type { CheckRow } from "../../src/contract/web/check-row.ts";
-import type { BulkAnswer, BulkRequest } from "../../src/contract/web/checks.ts";
-import { BULK_CHECKS_MAX } from "../../src/contract/web/limits.ts";
-import { checkName, listNames } from "../../src/contract/web/words.ts";
-import { send } from "../api.ts";
+import type { CheckRow } from "../../src/contract/api/check-row.ts";
+import type { BulkResult, BulkRequest } from "../../src/contract/api/checks.ts";
+import { BULK_CHECKS_MAX } from "../../src/contract/api/limits.ts";
+import { checkName, listNames } from "../../src/contract/api/words.ts";
+import { call } from "../api.ts";
 import { boot } from "../boot.ts";
 import { copyText } from "../ui/copy.tsx";
 import { toast, toastError } from "../ui/toast.tsx";
@@ -21,7 +21,7 @@ type ActionMessage = {
   onChanged?: (() => void) | undefined;
 };
 
-type Ended = Pick<Outcome, "done" | "refused" | "fault">;
+type Ended = Pick<Outcome, "done" | "failed" | "fault">;
 
 /** Runs the steps, shows what was done, and offers undo, also after a failure halfway. False: it failed. */
 async function runAction({
@@ -29,19 +29,19 @@ async function runAction({
   steps,
   ...message
 }: ActionMessage & { project: string; steps: readonly Step[] }): Promise<boolean> {
-  const ask = (request: BulkRequest) => send<BulkAnswer>("POST", `/projects/${project}/bulk`, request);
+  const ask = (request: BulkRequest) => call("changeChecks", { project, body: request });
   const { undo, ...ended } = await runInBulk(ask, steps);
   return showOutcome(ended, { ...message, takeBack: undo.length > 0 ? () => runInBulk(ask, undo) : null });
 }
 
 /** Shows what was done, and what failed. `takeBack` undoes it; null if nothing can. */
 export function showOutcome(
-  { done, ...failed }: Ended,
+  { done, ...rest }: Ended,
   { rows, said, onChanged, takeBack }: ActionMessage & { takeBack: (() => Promise<Ended>) | null },
 ): boolean {
-  showFailures(failed);
+  showFailures(rest);
   onChanged?.();
-  if (done.length === 0) return failed.refused.length === 0 && failed.fault === null;
+  if (done.length === 0) return rest.failed.length === 0 && rest.fault === null;
   const isDone = new Set(done);
   const text = said(namesOf(rows.filter(({ id }) => isDone.has(id))));
   const undo = async () => {
@@ -49,12 +49,12 @@ export function showOutcome(
     onChanged?.();
   };
   toast({ text, ...(takeBack !== null && { undo }) });
-  return failed.fault === null;
+  return rest.fault === null;
 }
 
-function showFailures({ refused, fault }: Pick<Outcome, "refused" | "fault">): void {
-  const [first] = refused;
-  if (first !== undefined) toast({ kind: "trouble", text: actionWords.refused(refused.length, first.error) });
+function showFailures({ failed, fault }: Pick<Outcome, "failed" | "fault">): void {
+  const [first] = failed;
+  if (first !== undefined) toast({ kind: "trouble", text: actionWords.refused(failed.length, first.error) });
   if (fault !== null) toastError(fault);
 }
 
@@ -71,18 +71,18 @@ export function namesOf(rows: readonly CheckRow[]): string {
 
 export function pauseChecks(project: string, chosen: readonly CheckRow[]): Promise<boolean> {
   const rows = chosen.filter(({ state }) => state !== "paused");
-  const steps = once(rows, { do: "pause" }, { do: "resume" });
+  const steps = once(rows, { action: "pause" }, { action: "resume" });
   return runAction({ project, rows, steps, said: actionWords.paused });
 }
 
 export function resumeChecks(project: string, chosen: readonly CheckRow[]): Promise<boolean> {
   const rows = chosen.filter(({ state }) => state === "paused");
-  const steps = once(rows, { do: "resume" }, { do: "pause" });
+  const steps = once(rows, { action: "resume" }, { action: "pause" });
   return runAction({ project, rows, steps, said: actionWords.resumed });
 }
 
 export function deleteChecks(project: string, rows: readonly CheckRow[]): Promise<boolean> {
-  const steps = once(rows, { do: "delete" }, { do: "restore" });
+  const steps = once(rows, { action: "delete" }, { action: "restore" });
   return runAction({ project, rows, steps, said: actionWords.deleted });
 }
 
@@ -95,7 +95,7 @@ export function tagChecks(
   const [does, undoes] = isOn ? (["addTag", "removeTag"] as const) : (["removeTag", "addTag"] as const);
   const steps = tags.flatMap((tag) => {
     const wanted = rows.filter((row) => row.tags.includes(tag) !== isOn);
-    return once(wanted, { do: does, tag }, { do: undoes, tag });
+    return once(wanted, { action: does, tag }, { action: undoes, tag });
   });
   const list = tags.join(", ");
   const said = (what: string) => (isOn ? actionWords.tagged(what, list) : actionWords.untagged(what, list));
@@ -109,8 +109,8 @@ export function connectChecks(
   wanted: { channel: string; name: string; isOn: boolean; onChanged?: () => void },
 ): Promise<boolean> {
   const { channel, name, isOn, onChanged } = wanted;
-  const on: BulkAction = { do: "addChannel", channel };
-  const off: BulkAction = { do: "removeChannel", channel };
+  const on: BulkAction = { action: "addChannel", channel };
+  const off: BulkAction = { action: "removeChannel", channel };
   const steps = isOn ? once(rows, on, off) : once(rows, off, on);
   const said = (what: string) =>
     isOn ? actionWords.connected(what, name) : actionWords.disconnected(what, name);
@@ -124,7 +124,7 @@ export function connectAll(
   { channels, onChanged }: { channels: readonly { id: string; name: string }[]; onChanged: () => void },
 ): Promise<boolean> {
   const steps = channels.flatMap(({ id }) =>
-    once(rows, { do: "addChannel", channel: id }, { do: "removeChannel", channel: id }),
+    once(rows, { action: "addChannel", channel: id }, { action: "removeChannel", channel: id }),
   );
   const names = listNames(channels.map(({ name }) => name));
   const said = (what: string) => actionWords.assigned(what, names);
@@ -136,7 +136,7 @@ export function moveChecks(
   rows: readonly CheckRow[],
   to: { id: string; name: string },
 ): Promise<boolean> {
-  const steps = once(rows, { do: "move", project: to.id }, null);
+  const steps = once(rows, { action: "move", project: to.id }, null);
   return runAction({ project, rows, steps, said: (what) => actionWords.moved(what, to.name) });
 }
 
@@ -145,9 +145,9 @@ export async function restoreCheck(
   { id, name }: { id: string; name: string },
 ): Promise<boolean> {
   try {
-    const body: BulkRequest = { ids: [id], do: "restore" };
-    const { refused } = await send<BulkAnswer>("POST", `/projects/${project}/bulk`, body);
-    const [first] = refused;
+    const body: BulkRequest = { ids: [id], action: "restore" };
+    const { failed } = await call("changeChecks", { project, body });
+    const [first] = failed;
     if (first !== undefined) toast({ kind: "trouble", text: first.error });
     else toast({ text: actionWords.restored(checkName({ name })) });
     return first === undefined;
@@ -194,7 +194,7 @@ export async function copyPingUrl(id: string): Promise<void> {
 // halfway.
 
 export type BulkAction = Omit<BulkRequest, "ids">;
-type Ask = (request: BulkRequest) => Promise<BulkAnswer>;
+type Ask = (request: BulkRequest) => Promise<BulkResult>;
 
 /** One thing to be done with some checks; `back`: what takes it back, null when nothing does. */
 export type Step = { ids: readonly string[]; deed: BulkAction; back: BulkAction | null };
@@ -202,7 +202,7 @@ export type Step = { ids: readonly string[]; deed: BulkAction; back: BulkAction 
 export type Outcome = {
   /** Those that are as wanted now. */
   done: string[];
-  refused: BulkAnswer["refused"];
+  failed: BulkResult["failed"];
   /** Why it broke off, or null. */
   fault: unknown;
   /** What takes back what was changed, the last first; empty: nothing can be. */
@@ -212,15 +212,15 @@ export type Outcome = {
 /** Runs one step after the other. Never throws: it stops at the first error and returns what was done. */
 export async function runInBulk(ask: Ask, steps: readonly Step[]): Promise<Outcome> {
   const done = new Set<string>();
-  const outcome: Outcome = { done: [], refused: [], fault: null, undo: [] };
+  const outcome: Outcome = { done: [], failed: [], fault: null, undo: [] };
   for (const { ids, deed, back } of steps) {
     for (let from = 0; from < ids.length && outcome.fault === null; from += BULK_CHECKS_MAX) {
       try {
         const answer = await ask({ ids: ids.slice(from, from + BULK_CHECKS_MAX), ...deed });
         for (const id of answer.done) done.add(id);
-        outcome.refused.push(...answer.refused);
-        const same = new Set(answer.same);
-        const changed = answer.done.filter((id) => !same.has(id));
+        outcome.failed.push(...answer.failed);
+        const unchanged = new Set(answer.unchanged);
+        const changed = answer.done.filter((id) => !unchanged.has(id));
         if (back !== null && changed.length > 0)
           outcome.undo.unshift({ ids: changed, deed: back, back: null });
       } catch (fault) {

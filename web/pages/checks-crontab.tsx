@@ -2,15 +2,15 @@
 import "./checks-crontab.css";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import type { CheckRow } from "../../src/contract/web/check-row.ts";
+import type { CheckRow } from "../../src/contract/api/check-row.ts";
 import type {
   CrontabChecks,
-  CrontabChecksRequest,
+  CrontabImport,
   CrontabRequest,
   FoundJob,
   FoundJobs,
-} from "../../src/contract/web/checks.ts";
-import { errorText, send } from "../api.ts";
+} from "../../src/contract/api/checks.ts";
+import { call, errorText } from "../api.ts";
 import { readerZone } from "../boot.ts";
 import { useMinute } from "../live/clock.ts";
 import { useDebounced } from "../parts/hooks.ts";
@@ -29,7 +29,7 @@ export function CrontabWindow({ project, onClose, onMade }: CrontabWindowProps) 
   const [isUnsaved, setUnsaved] = useState(false);
   const take = (answer: CrontabChecks) => {
     setMade(answer);
-    onMade(answer.rows);
+    onMade(answer.checks);
   };
   const { title, about, made: madeTitle, madeAbout } = crontabWords;
   return (
@@ -37,7 +37,7 @@ export function CrontabWindow({ project, onClose, onMade }: CrontabWindowProps) 
       isOpen
       onClose={onClose}
       isUnsaved={isUnsaved && made === null}
-      title={made === null ? title : madeTitle(made.rows.length)}
+      title={made === null ? title : madeTitle(made.checks.length)}
       description={made === null ? about : madeAbout}
       {...(made !== null && {
         footer: (
@@ -56,12 +56,12 @@ export function CrontabWindow({ project, onClose, onMade }: CrontabWindowProps) 
   );
 }
 
-function Made({ made: { crontab, unchanged, refused } }: { made: CrontabChecks }) {
+function Made({ made: { crontab, unchanged, error } }: { made: CrontabChecks }) {
   return (
     <div className="form">
-      {refused !== null && (
+      {error !== null && (
         <p className="mistake" role="alert">
-          {crontabWords.refused(refused)}
+          {crontabWords.refused(error)}
         </p>
       )}
       <CodeBlock text={crontab} label={crontabWords.newText} />
@@ -70,11 +70,11 @@ function Made({ made: { crontab, unchanged, refused } }: { made: CrontabChecks }
         <div className="crontab-by-hand">
           <p className="warning">{crontabWords.unchanged}</p>
           <ul>
-            {unchanged.map(({ line, report }) => (
+            {unchanged.map(({ line, pingCommand }) => (
               <li key={line}>
                 <span className="muted">{crontabWords.line(line)}</span>
-                <code className="clip">{report}</code>
-                <CopyButton text={report} />
+                <code className="clip">{pingCommand}</code>
+                <CopyButton text={pingCommand} />
               </li>
             ))}
           </ul>
@@ -88,7 +88,7 @@ function Made({ made: { crontab, unchanged, refused } }: { made: CrontabChecks }
 
 const ASK_AFTER_MS = 300;
 const ROWS_SHOWN = 8;
-const NOTHING: FoundJobs = { jobs: [], leftOut: [] };
+const NOTHING: FoundJobs = { jobs: [], skipped: [] };
 
 type CrontabFormProps = {
   project: string;
@@ -108,8 +108,8 @@ export function CrontabForm({ project, onClose, onMade, onUnsaved }: CrontabForm
     event.preventDefault();
     setBusy(true);
     try {
-      const body: CrontabChecksRequest = { ...given, lines: wanted };
-      onMade(await send<CrontabChecks>("POST", `/projects/${project}/crontab/checks`, body));
+      const body: CrontabImport = { ...given, lines: wanted };
+      onMade(await call("importCrontab", { project, body }));
     } catch (refused) {
       setTrouble(refused);
       setBusy(false);
@@ -149,7 +149,7 @@ function useFound(project: string, given: CrontabRequest) {
   const asked = useDebounced(given, ASK_AFTER_MS);
   const { data, error, isPlaceholderData } = useQuery({
     queryKey: ["crontab", project, asked],
-    queryFn: () => send<FoundJobs>("POST", `/projects/${project}/crontab`, asked),
+    queryFn: () => call("readCrontab", { project, body: asked }),
     enabled: asked.text.trim() !== "",
     placeholderData: keepPreviousData,
     retry: false,
@@ -187,7 +187,7 @@ type FoundProps = {
   onChoose: (unwanted: ReadonlySet<number>) => void;
 };
 
-function Found({ found: { jobs, leftOut }, unwanted, onChoose }: FoundProps) {
+function Found({ found: { jobs, skipped }, unwanted, onChoose }: FoundProps) {
   const choose = (line: number, isWanted: boolean) => {
     const next = new Set(unwanted);
     if (isWanted) next.delete(line);
@@ -209,14 +209,14 @@ function Found({ found: { jobs, leftOut }, unwanted, onChoose }: FoundProps) {
           />
         ))}
       </ul>
-      {leftOut.length > 0 && (
+      {skipped.length > 0 && (
         <details>
-          <summary>{crontabWords.leftOut(leftOut.length)}</summary>
+          <summary>{crontabWords.skipped(skipped.length)}</summary>
           <ul>
-            {leftOut.map(({ line, text, why }) => (
+            {skipped.map(({ line, text, reason }) => (
               <li key={line} className="crontab-left">
                 <code className="clip">{text}</code>
-                <span className="muted">{why}</span>
+                <span className="muted">{reason}</span>
               </li>
             ))}
           </ul>

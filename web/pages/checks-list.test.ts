@@ -1,6 +1,6 @@
 // What a row says in each state.
 import { expect, test } from "vitest";
-import type { CheckRow } from "../../src/contract/web/check-row.ts";
+import type { CheckRow } from "../../src/contract/api/check-row.ts";
 import { lastText, nextText } from "./checks-list.tsx";
 
 const NOW = Date.UTC(2026, 10, 15, 8, 0);
@@ -21,7 +21,7 @@ const plain: CheckRow = {
   downSince: null,
   downReason: null,
   exitStatus: null,
-  channels: 0,
+  channelCount: 0,
   change: 1,
   readingOrder: 1,
 };

@@ -3,8 +3,8 @@ import "./checks.css";
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { memo, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Link } from "wouter";
-import { type CheckRow, drawnAt, type RowDetail } from "../../src/contract/web/check-row.ts";
-import { checkName, formatCount } from "../../src/contract/web/words.ts";
+import { type CheckRow, drawnAt, type RowDetail } from "../../src/contract/api/check-row.ts";
+import { checkName, formatCount } from "../../src/contract/api/words.ts";
 import { readerZone, shownDensity } from "../boot.ts";
 import type { ChecksSnapshot } from "../live/checks-store.ts";
 import { useNow } from "../live/clock.ts";
@@ -320,7 +320,7 @@ const Row = memo(function Row(props: RowProps) {
         {row.expected}
       </span>
       <span className="row-beats" role="cell">
-        {!isPassing && <RunStrip beats={detail?.beats ?? null} />}
+        {!isPassing && <RunStrip beats={detail?.recentRuns ?? null} />}
       </span>
       <span className="row-spark figures" role="cell">
         {!isPassing && <Durations detail={detail} />}
@@ -338,10 +338,10 @@ const Row = memo(function Row(props: RowProps) {
 function NameCell({ row, detail, mayEdit, hasAnyChannel, isPassing, roomPx }: RowProps) {
   const name = checkName(row);
   const hasNoChannel =
-    row.channels === 0 && (row.state === "down" || (hasAnyChannel && row.state !== "paused"));
-  const isMarked = roomPx >= CHANNELS_FROM_PX && row.channels > 0;
+    row.channelCount === 0 && (row.state === "down" || (hasAnyChannel && row.state !== "paused"));
+  const isMarked = roomPx >= CHANNELS_FROM_PX && row.channelCount > 0;
   const channelsPx = isMarked
-    ? CHANNEL_RIM_PX + Math.min(row.channels, CHANNEL_ICONS_MAX) * CHANNEL_ICON_PX
+    ? CHANNEL_RIM_PX + Math.min(row.channelCount, CHANNEL_ICONS_MAX) * CHANNEL_ICON_PX
     : 0;
   return (
     <span className="row-name" role="cell">
@@ -351,7 +351,7 @@ function NameCell({ row, detail, mayEdit, hasAnyChannel, isPassing, roomPx }: Ro
       <NamedTags row={row} roomPx={roomPx - (hasNoChannel ? NO_CHANNEL_PX : channelsPx)} />
       {hasNoChannel && <Untold />}
       {isMarked && !isPassing && detail !== undefined && (
-        <ChannelIcons told={detail.told} rest={row.channels - detail.told.length} />
+        <ChannelIcons channels={detail.channels} rest={row.channelCount - detail.channels.length} />
       )}
       {mayEdit && (
         <span className="row-acts">
@@ -383,13 +383,13 @@ function Untold() {
 }
 
 /** The channels that are notified. */
-function ChannelIcons({ told, rest }: { told: RowDetail["told"]; rest: number }) {
-  const names = told.map(({ name, isOff }) => (isOff ? checksWords.toldOff(name) : name));
+function ChannelIcons({ channels, rest }: Pick<RowDetail, "channels"> & { rest: number }) {
+  const names = channels.map(({ name, isEnabled }) => (isEnabled ? name : checksWords.toldOff(name)));
   const text = checksWords.tells(names, rest);
   return (
     <span className="row-told" title={text}>
-      {told.map(({ kind, isOff }, index) => (
-        <ChannelMark key={index} kind={kind} isOff={isOff} />
+      {channels.map(({ kind, isEnabled }, index) => (
+        <ChannelMark key={index} kind={kind} isOff={!isEnabled} />
       ))}
       {rest > 0 && <span aria-hidden="true">+{formatCount(rest)}</span>}
       <span className="sr">{text}</span>

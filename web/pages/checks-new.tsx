@@ -1,11 +1,11 @@
 // The form for a new check; only the name is required.
 import { type FormEvent, useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
-import type { CheckRow } from "../../src/contract/web/check-row.ts";
-import type { CheckChange } from "../../src/contract/web/checks.ts";
-import type { ScheduleRequest } from "../../src/contract/web/history.ts";
-import { checkName } from "../../src/contract/web/words.ts";
-import { ApiError, errorText, send } from "../api.ts";
+import type { CheckRow } from "../../src/contract/api/check-row.ts";
+import type { CheckChange } from "../../src/contract/api/checks.ts";
+import type { ScheduleRequest } from "../../src/contract/api/history.ts";
+import { checkName } from "../../src/contract/api/words.ts";
+import { ApiError, call, errorText } from "../api.ts";
 import { readerZone } from "../boot.ts";
 import { useMinute } from "../live/clock.ts";
 import { pageHref } from "../page-location.ts";
@@ -116,7 +116,7 @@ function NewCheckForm({ project, onClose, onMade, onCrontab, onUnsaved }: FormPr
     event.preventDefault();
     setBusy(true);
     try {
-      onMade(await send<CheckRow>("POST", `/projects/${project}/checks`, changeOf(form)));
+      onMade(await call("createCheck", { project, body: changeOf(form) }));
       onClose();
     } catch (error) {
       setTrouble(error);
@@ -345,7 +345,7 @@ export function FirstSignal(props: {
   if (row === undefined) return null;
   shownId.current = row.id;
   const name = checkName(row);
-  const channelsOf = row.channels === 0 ? project : null;
+  const channelsOf = row.channelCount === 0 ? project : null;
   if (row.lastPingAt !== null) {
     return (
       <section className="first is-arrived" role="status">

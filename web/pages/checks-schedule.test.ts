@@ -1,10 +1,10 @@
 // Schedules of many checks: in portions, and taken back to what each of them had.
 import { expect, test } from "vitest";
-import type { ScheduleGroup, SchedulesRequest } from "../../src/contract/web/checks.ts";
-import { BULK_CHECKS_MAX } from "../../src/contract/web/limits.ts";
+import type { ScheduleGroup, SchedulesRequest } from "../../src/contract/api/checks.ts";
+import { BULK_CHECKS_MAX } from "../../src/contract/api/limits.ts";
 import { portionsOf, setSchedules } from "./checks-schedule.tsx";
 
-const when = (schedule: string): ScheduleGroup["when"] => ({
+const timing = (schedule: string): ScheduleGroup["timing"] => ({
   kind: "cron",
   timeoutSeconds: 60,
   graceSeconds: 60,
@@ -12,7 +12,7 @@ const when = (schedule: string): ScheduleGroup["when"] => ({
   tz: "UTC",
 });
 const ids = Array.from({ length: BULK_CHECKS_MAX + 1 }, (_, n) => `check ${n}`);
-const portions = portionsOf({ ids, when: when("0 3 * * *"), version: 7 });
+const portions = portionsOf({ ids, timing: timing("0 3 * * *"), version: 7 });
 
 /** A server where every check had a schedule of its own portion before. */
 function server(failsAt = 0) {
@@ -21,8 +21,8 @@ function server(failsAt = 0) {
     asked.push(request);
     if (asked.length === failsAt) throw new Error("gone");
     const done = request.groups.flatMap((group) => group.ids);
-    const back = [{ ids: done, when: when(`${asked.length} 0 * * *`) }];
-    return { done, same: [], refused: [], back, version: 100 + asked.length };
+    const previous = [{ ids: done, timing: timing(`${asked.length} 0 * * *`) }];
+    return { done, unchanged: [], failed: [], previous, version: 100 + asked.length };
   };
   return { asked, ask };
 }
@@ -36,7 +36,7 @@ test("what is more than one request takes goes in portions, and back in portions
   ]);
   expect([done.length, fault]).toEqual([ids.length, null]);
   await setSchedules(ask, undo);
-  expect(asked.slice(2).map(({ groups }) => groups.map((group) => group.when.schedule))).toEqual([
+  expect(asked.slice(2).map(({ groups }) => groups.map((group) => group.timing.schedule))).toEqual([
     ["2 0 * * *"],
     ["1 0 * * *"],
   ]);
@@ -44,7 +44,7 @@ test("what is more than one request takes goes in portions, and back in portions
   expect(asked.map(({ version }) => version)).toEqual([7, 7, 102, 101]);
 });
 
-test("when the second portion fails nothing more is asked, and the first can be taken back", async () => {
+test("timing the second portion fails nothing more is asked, and the first can be taken back", async () => {
   const { asked, ask } = server(2);
   const { done, undo, fault } = await setSchedules(ask, [...portions, ...portions]);
   expect(asked).toHaveLength(2);

@@ -1,15 +1,11 @@
 // One schedule for all selected checks. It starts with the schedule of the first. Loaded on demand.
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useId, useState } from "react";
-import type { CheckRow } from "../../src/contract/web/check-row.ts";
-import type {
-  CheckPage,
-  ScheduleGroup,
-  SchedulesAnswer,
-  SchedulesRequest,
-} from "../../src/contract/web/checks.ts";
-import { BULK_CHECKS_MAX } from "../../src/contract/web/limits.ts";
-import { ApiError, checkKey, errorText, get, send } from "../api.ts";
+import type { CheckRow } from "../../src/contract/api/check-row.ts";
+import type { CheckPage } from "../../src/contract/api/check-page.ts";
+import type { ScheduleGroup, SchedulesRequest, SchedulesResult } from "../../src/contract/api/checks.ts";
+import { BULK_CHECKS_MAX } from "../../src/contract/api/limits.ts";
+import { ApiError, call, checkKey, errorText } from "../api.ts";
 import { Conflict } from "../parts/conflict.tsx";
 import {
   type FieldsProps,
@@ -36,7 +32,7 @@ export function ScheduleWindow({ project, rows, onClose, onDone }: Props) {
   // Fetched each time: outdated values would be saved for all checks.
   const query = useQuery({
     queryKey: [...checkKey(id), "schedule"],
-    queryFn: () => get<CheckPage>(`/checks/${id}`),
+    queryFn: () => call("getCheck", { check: id }),
     gcTime: 0,
   });
   const [isBusy, setBusy] = useState(false);
@@ -112,10 +108,10 @@ function ScheduleForm({ project, rows, formId, page, onBusy, onTyped, onDone, ..
   const conflict = trouble instanceof ApiError ? trouble.conflict : null;
   const save = async (version: number) => {
     onBusy(true);
-    const refused = await give(project, rows, { when: scheduleOf(form), version });
+    const error = await give(project, rows, { timing: scheduleOf(form), version });
     onBusy(false);
-    setTrouble(refused);
-    if (refused === null) onDone();
+    setTrouble(error);
+    if (error === null) onDone();
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -146,12 +142,11 @@ function ScheduleForm({ project, rows, formId, page, onBusy, onTyped, onDone, ..
 async function give(
   project: string,
   rows: readonly CheckRow[],
-  { when, version }: { when: Schedule; version: number },
+  { timing, version }: { timing: Schedule; version: number },
 ): Promise<unknown> {
-  const ask = (request: SchedulesRequest) =>
-    send<SchedulesAnswer>("POST", `/projects/${project}/schedules`, request);
+  const ask = (request: SchedulesRequest) => call("setSchedules", { project, body: request });
   const ids = rows.map(({ id }) => id);
-  const { undo, ...ended } = await setSchedules(ask, portionsOf({ ids, when, version }));
+  const { undo, ...ended } = await setSchedules(ask, portionsOf({ ids, timing, version }));
   if (ended.done.length === 0 && ended.fault !== null) return ended.fault;
   const takeBack = undo.length > 0 ? () => setSchedules(ask, undo) : null;
   showOutcome(ended, { rows, said: words.done, takeBack });
@@ -172,22 +167,22 @@ function Present({ rows }: { rows: readonly CheckRow[] }) {
 
 // Sets the schedules of many checks in as many requests as needed, and collects the previous ones for undo.
 
-type Ask = (request: SchedulesRequest) => Promise<SchedulesAnswer>;
+type Ask = (request: SchedulesRequest) => Promise<SchedulesResult>;
 
 /** The same schedule for all, in as many requests as it takes. `version`: schedules edited after it are a conflict. */
 export function portionsOf({
   ids,
-  when,
+  timing,
   version,
 }: {
   ids: readonly string[];
-  when: ScheduleGroup["when"];
+  timing: ScheduleGroup["timing"];
   version: number;
 }): SchedulesRequest[] {
   const count = Math.ceil(ids.length / BULK_CHECKS_MAX);
   return Array.from({ length: count }, (_, index) => {
     const from = index * BULK_CHECKS_MAX;
-    return { groups: [{ ids: ids.slice(from, from + BULK_CHECKS_MAX), when }], version };
+    return { groups: [{ ids: ids.slice(from, from + BULK_CHECKS_MAX), timing }], version };
   });
 }
 
@@ -198,17 +193,17 @@ export async function setSchedules(
 ): Promise<Omit<Outcome, "undo"> & { undo: SchedulesRequest[] }> {
   const outcome: Omit<Outcome, "undo"> & { undo: SchedulesRequest[] } = {
     done: [],
-    refused: [],
+    failed: [],
     fault: null,
     undo: [],
   };
   for (const portion of portions) {
     try {
-      const { done, refused, back, version } = await ask(portion);
+      const { done, failed, previous, version } = await ask(portion);
       outcome.done.push(...done);
-      outcome.refused.push(...refused);
+      outcome.failed.push(...failed);
       // What others have saved since is not taken back with it.
-      if (back.length > 0) outcome.undo.unshift({ groups: back, version });
+      if (previous.length > 0) outcome.undo.unshift({ groups: previous, version });
     } catch (fault) {
       return { ...outcome, fault };
     }

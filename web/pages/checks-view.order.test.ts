@@ -1,6 +1,6 @@
 // Filters, orders and groups of the list, and that nothing moves under the pointer.
 import { describe, expect, test } from "vitest";
-import type { CheckRow } from "../../src/contract/web/check-row.ts";
+import type { CheckRow } from "../../src/contract/api/check-row.ts";
 import {
   countStates,
   countTags,
@@ -29,7 +29,7 @@ function row(name: string, more: Partial<CheckRow> = {}): CheckRow {
     downSince: null,
     downReason: null,
     exitStatus: null,
-    channels: 0,
+    channelCount: 0,
     change: 1,
     readingOrder: 1,
     ...more,

@@ -13,7 +13,7 @@ import {
   SHOWN_STATES,
   type ShownState,
   stateAt,
-} from "../../src/contract/web/check-row.ts";
+} from "../../src/contract/api/check-row.ts";
 import { type ChecksSnapshot, nameKey, searchText } from "../live/checks-store.ts";
 import { serverNow } from "../live/clock.ts";
 import { nextLateAt } from "../ui/marks.tsx";
@@ -290,7 +290,7 @@ export function useShown(snapshot: ChecksSnapshot, view: View, isHeld: boolean):
 function countAll({ rows, isComplete, counts, tags }: ChecksSnapshot, now: number) {
   return {
     counts: isComplete || counts === null ? countStates(rows.values(), now) : counts,
-    hasAnyChannel: [...rows.values()].some(({ channels }) => channels > 0),
+    hasAnyChannel: [...rows.values()].some(({ channelCount }) => channelCount > 0),
     tags: isComplete ? countTags(rows.values(), now) : [...tags],
   };
 }

@@ -14,9 +14,9 @@ import {
   useSyncExternalStore,
 } from "react";
 import { Link, useLocation } from "wouter";
-import type { ProjectHead } from "../../src/contract/web/boot.ts";
-import type { ChannelsPage } from "../../src/contract/web/channels.ts";
-import type { CheckRow, DeletedRow, SilentChecks } from "../../src/contract/web/check-row.ts";
+import type { ProjectHead } from "../../src/contract/api/boot.ts";
+import type { DeletedCheck } from "../../src/contract/api/overview.ts";
+import type { CheckRow } from "../../src/contract/api/check-row.ts";
 import {
   channelName,
   checkName,
@@ -25,8 +25,8 @@ import {
   SILENT_WORDS,
   silentAction,
   STATE_WORDS,
-} from "../../src/contract/web/words.ts";
-import { get } from "../api.ts";
+} from "../../src/contract/api/words.ts";
+import { call } from "../api.ts";
 import { otherProjects } from "../boot.ts";
 import { type ChecksSnapshot, checksStore } from "../live/checks-store.ts";
 import { pageHref, type PageProps, usePageTitle } from "../page-location.ts";
@@ -55,6 +55,7 @@ import {
 } from "./checks-actions.ts";
 import { CheckList } from "./checks-list.tsx";
 import { FirstSignal, NewCheck, NothingYet } from "./checks-new.tsx";
+import { useChannels } from "./use-channels.ts";
 import {
   FILTER_STATES,
   isFiltered,
@@ -135,7 +136,7 @@ function Loaded({ snapshot, project, store }: LoadedProps) {
       ) : (
         <ListPart {...list} />
       )}
-      <MonitoringGapBand gap={snapshot.receiving} />
+      <MonitoringGapBand gap={snapshot.monitoringGap} />
       <Foot snapshot={snapshot} view={view} shown={shown} onDeleted={() => setOpened("deleted")} />
       <PickedBar project={project} snapshot={snapshot} picking={picking} shown={shown} />
       <PageWindows
@@ -454,7 +455,7 @@ export function NoChannelsBand({ project, snapshot }: NoChannelsBandProps) {
   const key = ["silent", project.id];
   const { data } = useQuery({
     queryKey: [...key, down],
-    queryFn: () => get<SilentChecks>(`/projects/${project.id}/silent`),
+    queryFn: () => call("listSilentChecks", { project: project.id }),
     placeholderData: (before) => before ?? snapshot.silent ?? undefined,
     // Channels are changed on other pages and by other people.
     refetchOnWindowFocus: true,
@@ -502,7 +503,7 @@ function downMark({ rows, counts, isComplete, version }: ChecksSnapshot): string
   for (const row of rows.values()) {
     if (row.state !== "down") continue;
     down += 1;
-    channels += row.channels;
+    channels += row.channelCount;
   }
   return `${down} ${channels}`;
 }
@@ -633,11 +634,7 @@ function BulkTagMenu({
 }
 
 function ChannelMenu({ project, rows }: { project: string; rows: readonly CheckRow[] }) {
-  const { data } = useQuery({
-    queryKey: ["channels", project],
-    queryFn: () => get<ChannelsPage>(`/projects/${project}/channels`),
-  });
-  const channels = data?.channels ?? [];
+  const { data: channels = [] } = useChannels(project);
   if (channels.length === 0) return null;
   const entry = (isOn: boolean) =>
     channels.map((channel) => {
@@ -671,29 +668,29 @@ export function DeletedChecks({ project, mayEdit, isOpen, onClose }: DeletedChec
   const queryKey = ["deleted", project];
   const query = useQuery({
     queryKey,
-    queryFn: () => get<DeletedRow[]>(`/projects/${project}/deleted`),
+    queryFn: () => call("listDeletedChecks", { project }),
     enabled: isOpen,
     staleTime: 0,
   });
-  const takeBack = async (row: DeletedRow) => {
+  const takeBack = async (row: DeletedCheck) => {
     await restoreCheck(project, row);
     await cache.invalidateQueries({ queryKey });
   };
   return (
     <Drawer isOpen={isOpen} onClose={onClose} title={title} description={about}>
       <Queried query={query} rows={3}>
-        {(rows) =>
-          rows.length === 0 ? (
+        {({ checks }) =>
+          checks.length === 0 ? (
             <p className="muted">{none}</p>
           ) : (
             <ul className="deleted">
-              {rows.map((row) => (
+              {checks.map((row) => (
                 <li key={row.id}>
                   <span className="deleted-name">
                     <b className="clip">{checkName(row)}</b>
                     <span className="muted">
                       <Ago at={row.deletedAt} /> · {actionWords.deletedList.gone("")}
-                      <Until at={row.goneAt} />
+                      <Until at={row.expiresAt} />
                     </span>
                   </span>
                   {mayEdit && <Button onClick={() => void takeBack(row)}>{back}</Button>}

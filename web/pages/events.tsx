@@ -3,11 +3,11 @@ import "./events.css";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useEffect, useId, useState } from "react";
 import { Link, useSearchParams } from "wouter";
-import type { DrawnState } from "../../src/contract/web/check-row.ts";
-import type { ProjectEvent, ProjectEventsPage } from "../../src/contract/web/history.ts";
-import { FIELD_LENGTHS, LOCAL_MINUTE } from "../../src/contract/web/limits.ts";
-import { eventSentence } from "../../src/contract/web/words.ts";
-import { apiUrl, get } from "../api.ts";
+import type { DrawnState } from "../../src/contract/api/check-row.ts";
+import type { ProjectEvent } from "../../src/contract/api/history.ts";
+import { FIELD_LENGTHS, LOCAL_MINUTE } from "../../src/contract/api/limits.ts";
+import { eventSentence } from "../../src/contract/api/words.ts";
+import { call, operationUrl } from "../api.ts";
 import { readerZone } from "../boot.ts";
 import { onFlips } from "../live/flips.tsx";
 import { pageHref, type PageProps, usePageTitle } from "../page-location.ts";
@@ -77,9 +77,12 @@ function useEvents(project: string, choice: Choice) {
   const query = useInfiniteQuery({
     queryKey: ["events", project, asked],
     queryFn: ({ pageParam }) =>
-      get<ProjectEventsPage>(`/projects/${project}/events`, { before: pageParam, ...asked }),
+      call("listProjectEvents", {
+        project,
+        query: { ...asked, ...(pageParam !== null && { cursor: pageParam }) },
+      }),
     initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.before,
+    getNextPageParam: (page) => page.next,
   });
   const { refetch } = query;
   useEffect(() => onFlips(() => void refetch()), [refetch]);
@@ -197,15 +200,18 @@ export function Chooser({ project, choice, onChoose }: Props) {
         </button>
         <span className="events-download" title={words.downloadTitle}>
           <span className="muted">{words.download}</span>
-          {(["csv", "json"] as const).map((as) => (
+          {(["csv", "json"] as const).map((format) => (
             <a
-              key={as}
+              key={format}
               className="link"
-              href={apiUrl(`/projects/${project}/events/file`, { ...askedOf(choice, readerZone), as })}
-              download={`events.${as}`}
-              aria-label={words.downloadAs(words.downloads[as])}
+              href={operationUrl(format === "csv" ? "exportEventsCsv" : "exportEventsJson", {
+                project,
+                query: askedOf(choice, readerZone),
+              })}
+              download={`events.${format}`}
+              aria-label={words.downloadAs(words.downloads[format])}
             >
-              {words.downloads[as]}
+              {words.downloads[format]}
             </a>
           ))}
         </span>
@@ -304,12 +310,11 @@ export function clockOf({ zone }: Pick<Choice, "zone">, ownZone: string): string
 
 /** The same as parameters of the request; the server converts local times. */
 export function askedOf({ show, text, from, to, zone }: Choice, ownZone: string) {
-  const isCut = from !== "" || to !== "";
   return {
-    types: show === "all" ? null : show,
-    text: text.trim() === "" ? null : text.trim(),
-    from: from === "" ? null : from,
-    to: to === "" ? null : to,
-    zone: isCut ? clockOf({ zone }, ownZone) : null,
+    ...(show !== "all" && { types: show }),
+    ...(text.trim() !== "" && { text: text.trim() }),
+    ...(from !== "" && { from }),
+    ...(to !== "" && { to }),
+    ...((from !== "" || to !== "") && { zone: clockOf({ zone }, ownZone) }),
   };
 }

@@ -3,11 +3,11 @@ import "./projects.css";
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useEffect, useState } from "react";
 import { Link } from "wouter";
-import type { ProjectCard, ProjectsBoot } from "../../src/contract/web/boot.ts";
-import type { DrawnState } from "../../src/contract/web/check-row.ts";
-import { FIELD_LENGTHS } from "../../src/contract/web/limits.ts";
-import { checkName, formatCount, STATE_WORDS } from "../../src/contract/web/words.ts";
-import { errorText, get, send } from "../api.ts";
+import type { ProjectCard } from "../../src/contract/api/boot.ts";
+import type { DrawnState } from "../../src/contract/api/check-row.ts";
+import { FIELD_LENGTHS } from "../../src/contract/api/limits.ts";
+import { checkName, formatCount, STATE_WORDS } from "../../src/contract/api/words.ts";
+import { call, errorText } from "../api.ts";
 import { siteUrl, takeBootPage } from "../boot.ts";
 import { setDownCount } from "../live/checks-store.ts";
 import { pageHref, usePageTitle } from "../page-location.ts";
@@ -61,14 +61,14 @@ const SHOWN = ["down", "late", "running", "up", "paused", "new"] as const satisf
 export function ProjectsPage() {
   const query = useQuery({
     queryKey: ["projects"],
-    queryFn: () => get<ProjectsBoot>("/projects"),
+    queryFn: () => call("listProjects", {}),
     initialData: () => takeBootPage("projects") ?? undefined,
     refetchInterval: REFRESH_MS,
   });
   useEffect(() => {
-    for (const { id, counts } of query.data?.cards ?? []) setDownCount(id, counts.down);
+    for (const { id, counts } of query.data?.projects ?? []) setDownCount(id, counts.down);
   }, [query.data]);
-  const title = projectsTitle(query.data?.cards ?? []);
+  const title = projectsTitle(query.data?.projects ?? []);
   usePageTitle(title);
   return (
     <>
@@ -77,7 +77,7 @@ export function ProjectsPage() {
         <NewProject />
       </header>
       <Queried query={query} rows={3}>
-        {({ cards }) =>
+        {({ projects: cards }) =>
           cards.length === 0 ? (
             <Empty title={projectsWords.none.title}>
               <p>{projectsWords.none.text}</p>
@@ -91,7 +91,7 @@ export function ProjectsPage() {
           )
         }
       </Queried>
-      <MonitoringGapBand gap={query.data?.receiving ?? null} />
+      <MonitoringGapBand gap={query.data?.monitoringGap ?? null} />
     </>
   );
 }
@@ -167,9 +167,9 @@ export function NewProject() {
     event.preventDefault();
     setBusy(true);
     try {
-      const { uuid } = await send<{ uuid: string }>("POST", "/projects", { name: name.trim() });
-      // A whole new page: the list of projects comes with it.
-      location.assign(siteUrl(pageHref("checks", { project: uuid })));
+      const { id } = await call("createProject", { body: { name: name.trim() } });
+      // Loads a new page, which has the new list of projects.
+      location.assign(siteUrl(pageHref("checks", { project: id })));
     } catch (trouble) {
       setError(errorText(trouble));
       setBusy(false);

@@ -4,19 +4,17 @@ import "./settings.css";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useSearchParams } from "wouter";
-import { FIELD_LENGTHS } from "../../src/contract/web/limits.ts";
+import { FIELD_LENGTHS } from "../../src/contract/api/limits.ts";
 import type {
   InvitationBody,
-  InvitationMade,
   InvitationRow,
   KeyBody,
-  KeyMade,
   KeyRow,
   MemberRow,
   ProjectSettings,
   RoleName,
-} from "../../src/contract/web/projects.ts";
-import { ApiError, errorText, get, send } from "../api.ts";
+} from "../../src/contract/api/projects.ts";
+import { ApiError, call, errorText } from "../api.ts";
 import { boot, siteUrl } from "../boot.ts";
 import { pageHref, type PageProps, renameShown, usePageTitle } from "../page-location.ts";
 import { AuditLog } from "../parts/audit-log.tsx";
@@ -57,7 +55,7 @@ export function SettingsPage({ params }: PageProps) {
   );
 }
 
-/** The chosen tab is part of the address, so that a link to the record can be passed on. */
+/** The selected tab is part of the URL, so that the audit log can be linked to. */
 function InTabs({ settings }: { settings: ProjectSettings }) {
   const [params, setParams] = useSearchParams();
   const show = (name: string) => setParams(name === "record" ? { tab: name } : {}, { replace: true });
@@ -72,7 +70,7 @@ function InTabs({ settings }: { settings: ProjectSettings }) {
           {
             name: "record",
             label: settingsWords.tabs.record,
-            body: <AuditLog path={`/projects/${settings.uuid}/audit`} />,
+            body: <AuditLog project={settings.id} />,
           },
         ]}
       />
@@ -101,36 +99,33 @@ function Parts({ settings }: { settings: ProjectSettings }) {
 export function useSettings(project: string) {
   return useQuery({
     queryKey: ["settings", project],
-    queryFn: () => get<ProjectSettings>(`/projects/${project}/settings`),
+    queryFn: ({ signal }) => call("getProject", { project }, signal),
   });
 }
 
-/** A change: the request, and the message when it is done. */
+/** A change of the project: the request, and the message when it is done. */
 export type Change = {
-  method: "POST" | "PATCH" | "DELETE";
-  /** Behind the address of the project: "/keys/7". */
-  path: string;
-  body?: unknown;
-  says: string;
-  undo?: Change;
+  send(): Promise<ProjectSettings>;
+  message: string;
+  undo?: () => Promise<ProjectSettings>;
 };
 
-/** Sends changes that answer with the settings. Each part of the page has its own, so that only its button waits. */
+/** Sends changes that return the settings. Each section has its own, so that only its button shows progress. */
 export function useChange(project: string) {
   const setSettings = useSetSettings(project);
-  const ask = ({ method, path, body }: Change) =>
-    send<ProjectSettings>(method, `/projects/${project}${path}`, body);
   return useMutation({
-    mutationFn: ask,
-    onSuccess: (settings, { says, undo }) => {
+    mutationFn: (change: Change) => change.send(),
+    onSuccess: (settings, { message, undo }) => {
       setSettings(settings);
-      const takeBack = undo === undefined ? {} : { undo: async () => setSettings(await ask(undo)) };
-      toast({ text: says, ...takeBack });
+      toast({
+        text: message,
+        ...(undo !== undefined && { undo: async () => setSettings(await undo()) }),
+      });
     },
   });
 }
 
-/** Shows settings that came with another answer. */
+/** Shows settings that are part of another response. */
 export function useSetSettings(project: string): (settings: ProjectSettings) => void {
   const client = useQueryClient();
   return (settings) => {
@@ -145,10 +140,10 @@ const nameWords = settingsWords.name;
 
 export function NameSection({ settings }: { settings: ProjectSettings }) {
   const [name, setName] = useState(settings.name);
-  // What was there when typing began: a name that comes meanwhile is not overwritten unseen.
+  // The name when editing began, so that a rename by someone else is not overwritten.
   const [before, setBefore] = useState(settings.name);
-  const change = useChange(settings.uuid);
-  const { refetch } = useSettings(settings.uuid);
+  const change = useChange(settings.id);
+  const { refetch } = useSettings(settings.id);
   const begin = (shown: string) => {
     setName(shown);
     setBefore(shown);
@@ -159,10 +154,13 @@ export function NameSection({ settings }: { settings: ProjectSettings }) {
   const conflict = error instanceof ApiError ? error.conflict : null;
   const save = (nameBefore: string) =>
     change.mutate(
-      { method: "PATCH", path: "", body: { name: name.trim(), nameBefore }, says: nameWords.saved },
+      {
+        send: () => call("updateProject", { project: settings.id, body: { name: name.trim(), nameBefore } }),
+        message: nameWords.saved,
+      },
       {
         onSuccess: (after) => {
-          renameShown(after.uuid, after.name);
+          renameShown(after.id, after.name);
           begin(after.name);
         },
       },
@@ -211,10 +209,13 @@ export function NameSection({ settings }: { settings: ProjectSettings }) {
 const zoneWords = settingsWords.zone;
 
 export function ZoneSection({ settings }: { settings: ProjectSettings }) {
-  const change = useChange(settings.uuid);
+  const change = useChange(settings.id);
   const setZone = (zone: string) =>
     change.mutate(
-      { method: "PATCH", path: "", body: { zone }, says: zoneWords.saved },
+      {
+        send: () => call("updateProject", { project: settings.id, body: { zone } }),
+        message: zoneWords.saved,
+      },
       { onError: toastError },
     );
   return (
@@ -233,16 +234,17 @@ export function ZoneSection({ settings }: { settings: ProjectSettings }) {
 
 const membersWords = settingsWords.members;
 const ROLES = Object.keys(ROLE_WORDS) as RoleName[];
-const GIVEN_ROLES = Object.keys(ROLE_ABOUT) as Exclude<RoleName, "owner">[];
+type GivenRole = InvitationBody["role"];
+const GIVEN_ROLES = Object.keys(ROLE_ABOUT) as GivenRole[];
 
 export function Members({ settings }: { settings: ProjectSettings }) {
   const [isInviting, setInviting] = useState(false);
-  const { members, invitations, may, uuid } = settings;
+  const { members, invitations, may, id } = settings;
   return (
     <Section title={membersWords.title} about={membersWords.about}>
       <Rows label={membersWords.list}>
         {members.toSorted(byRole).map((member) => (
-          <Member key={member.uuid} member={member} project={uuid} />
+          <Member key={member.id} member={member} project={id} />
         ))}
       </Rows>
       {invitations.length > 0 && (
@@ -250,7 +252,7 @@ export function Members({ settings }: { settings: ProjectSettings }) {
           <h3>{membersWords.invitations}</h3>
           <Rows label={membersWords.invitations}>
             {invitations.map((invitation) => (
-              <Invitation key={invitation.uuid} invitation={invitation} project={uuid} />
+              <Invitation key={invitation.id} invitation={invitation} project={id} />
             ))}
           </Rows>
         </>
@@ -302,15 +304,22 @@ function Member({ member, project }: { member: MemberRow; project: string }) {
   );
 }
 
-/** Holds at once, and can be taken back. */
+/** Applies immediately, and can be undone. */
 function RoleChoice({ member, project }: { member: MemberRow; project: string }) {
   const change = useChange(project);
   const name = nameOf(member);
-  const path = `/members/${member.uuid}`;
-  const give = (role: string) => {
-    const says = membersWords.roleChanged(name, ROLE_WORDS[role as RoleName]);
-    const undo = { method: "PATCH", path, body: { role: member.role }, says } as const;
-    change.mutate({ method: "PATCH", path, body: { role }, says, undo }, { onError: toastError });
+  const give = (role: RoleName) => {
+    // The owner role is not among the options.
+    const sendRole = (given: RoleName) =>
+      call("changeRole", { project, account: member.id, body: { role: given as GivenRole } });
+    change.mutate(
+      {
+        send: () => sendRole(role),
+        message: membersWords.roleChanged(name, ROLE_WORDS[role]),
+        undo: () => sendRole(member.role),
+      },
+      { onError: toastError },
+    );
   };
   return (
     <select
@@ -318,7 +327,7 @@ function RoleChoice({ member, project }: { member: MemberRow; project: string })
       aria-label={membersWords.roleOf(name)}
       value={member.role}
       disabled={change.isPending}
-      onChange={(event) => give(event.target.value)}
+      onChange={(event) => give(event.target.value as RoleName)}
     >
       {GIVEN_ROLES.map((role) => (
         <option key={role} value={role} title={ROLE_ABOUT[role]}>
@@ -332,7 +341,6 @@ function RoleChoice({ member, project }: { member: MemberRow; project: string })
 function RemoveMember({ member, project }: { member: MemberRow; project: string }) {
   const change = useChange(project);
   const name = nameOf(member);
-  const path = `/members/${member.uuid}`;
   return (
     <ConfirmButton
       label={membersWords.removeOf(name)}
@@ -341,17 +349,25 @@ function RemoveMember({ member, project }: { member: MemberRow; project: string 
       act={membersWords.remove}
       isBusy={change.isPending}
       error={change.error}
-      onAct={() => change.mutate({ method: "DELETE", path, says: membersWords.removed(name) })}
+      onAct={() =>
+        change.mutate({
+          send: () => call("removeMember", { project, account: member.id }),
+          message: membersWords.removed(name),
+        })
+      }
     />
   );
 }
 
 function Invitation({ invitation, project }: { invitation: InvitationRow; project: string }) {
   const change = useChange(project);
-  const { uuid, email, role, invitedBy, expiresAt } = invitation;
+  const { id, email, role, invitedBy, expiresAt } = invitation;
   const withdraw = () =>
     change.mutate(
-      { method: "DELETE", path: `/invitations/${uuid}`, says: membersWords.withdrawn(email) },
+      {
+        send: () => call("cancelInvitation", { project, invitation: id }),
+        message: membersWords.withdrawn(email),
+      },
       { onError: toastError },
     );
   return (
@@ -380,14 +396,12 @@ function Invitation({ invitation, project }: { invitation: InvitationRow; projec
 // The invitation form. If the server sends no email, the link is shown here, once.
 
 const inviteWords = settingsWords.invite;
-type Role = InvitationBody["role"];
 
 export function Invite({ settings, onClose }: { settings: ProjectSettings; onClose: () => void }) {
-  const setSettings = useSetSettings(settings.uuid);
-  const [role, setRole] = useState<Role>("member");
+  const setSettings = useSetSettings(settings.id);
+  const [role, setRole] = useState<GivenRole>("member");
   const asked = useMutation({
-    mutationFn: (body: InvitationBody) =>
-      send<InvitationMade>("POST", `/projects/${settings.uuid}/invitations`, body),
+    mutationFn: (body: InvitationBody) => call("inviteMember", { project: settings.id, body }),
     onSuccess: (made, { email }) => {
       setSettings(made.settings);
       if (made.link !== null) return;
@@ -416,7 +430,7 @@ export function Invite({ settings, onClose }: { settings: ProjectSettings; onClo
       <SelectField
         label={inviteWords.role}
         value={role}
-        onChange={(event) => setRole(event.target.value as Role)}
+        onChange={(event) => setRole(event.target.value as GivenRole)}
       >
         {Object.entries(ROLE_ABOUT).map(([name, about]) => (
           <option key={name} value={name}>
@@ -431,13 +445,13 @@ export function Invite({ settings, onClose }: { settings: ProjectSettings; onClo
 // The ping key.
 
 const pingKeyWords = settingsWords.pingKey;
-const RENEW = { method: "POST", path: "/ping-key", body: {}, says: pingKeyWords.renewed } as const;
-const REMOVE = { method: "DELETE", path: "/ping-key", says: pingKeyWords.removed } as const;
 
 export function PingKey({ settings }: { settings: ProjectSettings }) {
-  const { pingKey, uuid } = settings;
+  const { pingKey, id: project } = settings;
   const [asking, setAsking] = useState<"renew" | "remove" | null>(null);
-  const change = useChange(uuid);
+  const change = useChange(project);
+  const renew = { send: () => call("createPingKey", { project }), message: pingKeyWords.renewed };
+  const remove = { send: () => call("deletePingKey", { project }), message: pingKeyWords.removed };
   const done = { onSuccess: () => setAsking(null) };
   const isRenewing = asking === "renew";
   return (
@@ -445,7 +459,7 @@ export function PingKey({ settings }: { settings: ProjectSettings }) {
       {pingKey === null ? (
         <>
           <p className="rows-none">{pingKeyWords.none}</p>
-          <Button isBusy={change.isPending} onClick={() => change.mutate(RENEW, { onError: toastError })}>
+          <Button isBusy={change.isPending} onClick={() => change.mutate(renew, { onError: toastError })}>
             {pingKeyWords.make}
           </Button>
         </>
@@ -474,7 +488,7 @@ export function PingKey({ settings }: { settings: ProjectSettings }) {
         act={isRenewing ? pingKeyWords.renew : pingKeyWords.remove}
         isBusy={change.isPending}
         error={change.error}
-        onAct={() => change.mutate(isRenewing ? RENEW : REMOVE, done)}
+        onAct={() => change.mutate(isRenewing ? renew : remove, done)}
       />
     </Section>
   );
@@ -490,11 +504,11 @@ export function ApiKeys({ settings }: { settings: ProjectSettings }) {
     <Section title={keyWords.title} about={keyWords.about}>
       <Rows label={keyWords.list} none={keyWords.none}>
         {settings.keys.map((key) => (
-          <Key key={key.id} one={key} project={settings.uuid} />
+          <Key key={key.id} one={key} project={settings.id} />
         ))}
       </Rows>
       <Button onClick={() => setMaking(true)}>{keyWords.make}</Button>
-      {isMaking && <NewKey project={settings.uuid} onClose={() => setMaking(false)} />}
+      {isMaking && <NewKey project={settings.id} onClose={() => setMaking(false)} />}
     </Section>
   );
 }
@@ -533,7 +547,9 @@ function Revoke({ id, name, project }: { id: number; name: string; project: stri
       act={keyWords.revoke}
       isBusy={change.isPending}
       error={change.error}
-      onAct={() => change.mutate({ method: "DELETE", path: `/keys/${id}`, says: keyWords.revoked })}
+      onAct={() =>
+        change.mutate({ send: () => call("revokeKey", { project, key: id }), message: keyWords.revoked })
+      }
     />
   );
 }
@@ -542,7 +558,7 @@ function NewKey({ project, onClose }: { project: string; onClose: () => void }) 
   const setSettings = useSetSettings(project);
   const [body, setBody] = useState<KeyBody>({ kind: "readWrite", name: "" });
   const made = useMutation({
-    mutationFn: () => send<KeyMade>("POST", `/projects/${project}/keys`, body),
+    mutationFn: () => call("createKey", { project, body }),
     onSuccess: ({ settings }) => setSettings(settings),
   });
   const submit = (event: FormEvent) => {
@@ -614,16 +630,16 @@ export function TransferRequest({ settings }: { settings: ProjectSettings }) {
   const client = useQueryClient();
   const onAnswered = (answer: Answer) => {
     toast({ text: answer === "accept" ? transferWords.accepted : transferWords.declined });
-    // What the person may do comes with the page.
+    // The permissions are part of the page.
     if (answer === "accept") location.reload();
-    else void client.invalidateQueries({ queryKey: ["settings", settings.uuid] });
+    else void client.invalidateQueries({ queryKey: ["settings", settings.id] });
   };
   if (settings.transfer?.isMine !== true) return null;
   return (
     <div className="settings-asked">
       <Notice kind="asking" title={transferWords.asksYou}>
         <p>{transferWords.asksText}</p>
-        <TransferAnswer project={settings.uuid} onAnswered={onAnswered} />
+        <TransferAnswer project={settings.id} onAnswered={onAnswered} />
       </Notice>
     </div>
   );
@@ -631,12 +647,15 @@ export function TransferRequest({ settings }: { settings: ProjectSettings }) {
 
 /** For the owner. */
 export function TransferOwnership({ settings }: { settings: ProjectSettings }) {
-  const { transfer, members, uuid } = settings;
+  const { transfer, members, id: project } = settings;
   const others = members.filter(({ isMe }) => !isMe);
   const [to, setTo] = useState("");
-  const change = useChange(uuid);
+  const change = useChange(project);
   if (transfer !== null) {
-    const cancel = { method: "DELETE", path: "/transfer", says: transferWords.cancelled } as const;
+    const cancel = {
+      send: () => call("cancelTransfer", { project }),
+      message: transferWords.cancelled,
+    };
     return (
       <Section title={transferWords.title} about={transferWords.about}>
         <p>{transferWords.waits(transfer.name === "" ? transfer.to : transfer.name)}</p>
@@ -646,8 +665,11 @@ export function TransferOwnership({ settings }: { settings: ProjectSettings }) {
       </Section>
     );
   }
-  const account = to === "" ? (others[0]?.uuid ?? "") : to;
-  const ask = { method: "POST", path: "/transfer", body: { account }, says: transferWords.asked } as const;
+  const account = to === "" ? (others[0]?.id ?? "") : to;
+  const ask = {
+    send: () => call("requestTransfer", { project, body: { account } }),
+    message: transferWords.asked,
+  };
   return (
     <Section
       title={transferWords.title}
@@ -661,7 +683,7 @@ export function TransferOwnership({ settings }: { settings: ProjectSettings }) {
             onChange={(event) => setTo(event.target.value)}
           >
             {others.map((member) => (
-              <option key={member.uuid} value={member.uuid}>
+              <option key={member.id} value={member.id}>
                 {member.name === "" ? member.email : `${member.name} (${member.email})`}
               </option>
             ))}
@@ -677,7 +699,7 @@ export function TransferOwnership({ settings }: { settings: ProjectSettings }) {
 
 // Leaving the project, and deleting it.
 
-/** A whole new page: the list of projects comes with it. */
+/** Loads a new page, which has the new list of projects. */
 function toProjects(): void {
   location.assign(siteUrl(pageHref("projects")));
 }
@@ -686,7 +708,7 @@ export function LeaveProject({ settings }: { settings: ProjectSettings }) {
   const words = settingsWords.leave;
   const [isAsking, setAsking] = useState(false);
   const left = useMutation({
-    mutationFn: () => send("POST", `/projects/${settings.uuid}/leave`, {}),
+    mutationFn: () => call("leaveProject", { project: settings.id }),
     onSuccess: toProjects,
   });
   return (
@@ -712,7 +734,7 @@ export function DeleteProject({ settings }: { settings: ProjectSettings }) {
   const words = settingsWords.remove;
   const [open, setOpen] = useOpen(["remove"]);
   const removed = useMutation({
-    mutationFn: (name: string) => send("POST", `/projects/${settings.uuid}/remove`, { name }),
+    mutationFn: () => call("deleteProject", { project: settings.id }),
     onSuccess: toProjects,
   });
   return (
@@ -729,7 +751,7 @@ export function DeleteProject({ settings }: { settings: ProjectSettings }) {
         typed={{ label: words.typed(settings.name), value: settings.name }}
         isBusy={removed.isPending}
         error={removed.error}
-        onAct={(name) => removed.mutate(name)}
+        onAct={() => removed.mutate()}
       />
     </Section>
   );

@@ -1,7 +1,7 @@
-// The account, fetched once for the page; every change returns it. Some dialogs require re-authentication first.
+// The account, fetched once for the page. Some dialogs require re-authentication first.
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { AccountPage } from "../../src/contract/web/account.ts";
-import { get, leaveForReauthentication, send } from "../api.ts";
+import type { Account, AccountChangeBody, AccountPage } from "../../src/contract/api/account.ts";
+import { call, get, leaveForReauthentication, send } from "../api.ts";
 import { serverNow } from "../live/clock.ts";
 import { useOpen } from "../parts/hooks.ts";
 import { toast } from "../ui/toast.tsx";
@@ -9,43 +9,72 @@ import { toast } from "../ui/toast.tsx";
 const KEY = ["account"];
 
 export function useAccount() {
-  return useQuery({ queryKey: KEY, queryFn: () => get<AccountPage>("/account") });
+  return useQuery({
+    queryKey: KEY,
+    queryFn: ({ signal }) => get<AccountPage>("/account", {}, signal),
+  });
 }
 
-export type Change = {
-  method: "POST" | "PUT" | "PATCH" | "DELETE";
-  /** Behind the address of the account: "/password". */
-  path: string;
-  body?: unknown;
-  says: string;
-  undo?: Change;
-};
+type ProfileChange = { body: AccountChangeBody; message: string; undo?: AccountChangeBody };
 
-/** Sends changes that answer with the account. */
-export function useChange() {
+/** Changes the profile and preferences. */
+export function useProfileChange() {
   const client = useQueryClient();
-  const ask = ({ method, path, body }: Change) => send<AccountPage>(method, `/account${path}`, body);
+  const show = (account: Account) =>
+    client.setQueryData<AccountPage>(KEY, (page) => page && { ...page, ...account });
   return useMutation({
-    mutationFn: ask,
-    onSuccess: (account, { says, undo }) => {
-      client.setQueryData(KEY, account);
-      const takeBack =
-        undo === undefined ? {} : { undo: async () => client.setQueryData(KEY, await ask(undo)) };
-      toast({ text: says, ...takeBack });
+    mutationFn: ({ body }: ProfileChange) => call("updateAccount", { body }),
+    onSuccess: (account, { message, undo }) => {
+      show(account);
+      toast({
+        text: message,
+        ...(undo !== undefined && { undo: async () => show(await call("updateAccount", { body: undo })) }),
+      });
     },
   });
 }
 
-/** Fetches the account anew after something that does not answer with it. */
+type SecurityChange = {
+  method: "POST" | "PUT" | "DELETE";
+  /** Below the path of the account: "/password". */
+  path: string;
+  body?: unknown;
+  message: string;
+};
+
+/** Changes sign-in methods and sessions. */
+export function useSecurityChange() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ method, path, body }: SecurityChange) =>
+      send<AccountPage>(method, `/account${path}`, body),
+    onSuccess: (account, { message }) => {
+      client.setQueryData(KEY, account);
+      toast({ text: message });
+    },
+  });
+}
+
+/** Fetches the account again after a change that does not return it. */
 export function useRefresh(): () => void {
   const client = useQueryClient();
   return () => void client.invalidateQueries({ queryKey: KEY });
 }
 
-const WINDOWS = ["email", "password", "noPassword", "passkey", "totp", "codes", "noTotp", "close"] as const;
+const WINDOWS = [
+  "email",
+  "password",
+  "noPassword",
+  "passkey",
+  "totp",
+  "codes",
+  "noTotp",
+  "token",
+  "close",
+] as const;
 export type WindowName = (typeof WINDOWS)[number];
 
-/** The dangerous windows of the page. */
+/** The dialogs that require re-authentication. */
 export function useWindows(account: AccountPage): {
   open: WindowName | null;
   show: (name: WindowName) => void;
@@ -54,7 +83,7 @@ export function useWindows(account: AccountPage): {
   const [open, setOpen] = useOpen(WINDOWS);
   const show = (name: WindowName) => {
     setOpen(name);
-    if ((account.provenUntil ?? 0) <= serverNow()) leaveForReauthentication();
+    if ((account.reauthenticatedUntil ?? 0) <= serverNow()) leaveForReauthentication();
   };
   return { open, show, close: () => setOpen(null) };
 }

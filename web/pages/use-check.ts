@@ -1,10 +1,9 @@
 // The data of the check page. It is refetched when the event stream reports a change, at a limited rate.
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState, useSyncExternalStore } from "react";
-import type { CheckRow } from "../../src/contract/web/check-row.ts";
-import type { CheckPage } from "../../src/contract/web/checks.ts";
-import type { Durations, Explanation, RunsPage } from "../../src/contract/web/history.ts";
-import { checkKey, get, refreshCheck } from "../api.ts";
+import type { CheckRow } from "../../src/contract/api/check-row.ts";
+import type { CheckPage } from "../../src/contract/api/check-page.ts";
+import { call, checkKey, refreshCheck } from "../api.ts";
 import { takeBootPage } from "../boot.ts";
 import { checksStore } from "../live/checks-store.ts";
 import { serverNow } from "../live/clock.ts";
@@ -18,7 +17,7 @@ const embedded = takeBootPage("check")?.check ?? null;
 export function useCheckPage(id: string) {
   return useQuery({
     queryKey: checkKey(id),
-    queryFn: () => get<CheckPage>(`/checks/${id}`),
+    queryFn: () => call("getCheck", { check: id }),
     initialDataUpdatedAt: performance.timeOrigin,
     ...(embedded?.row.id === id && { initialData: embedded }),
   });
@@ -27,16 +26,17 @@ export function useCheckPage(id: string) {
 export function useRuns(id: string) {
   return useInfiniteQuery({
     queryKey: [...checkKey(id), "runs"],
-    queryFn: ({ pageParam }) => get<RunsPage>(`/checks/${id}/runs`, { before: pageParam }),
-    initialPageParam: null as number | null,
-    getNextPageParam: ({ before }) => before,
+    queryFn: ({ pageParam }) =>
+      call("listRuns", { check: id, query: pageParam === null ? {} : { cursor: pageParam } }),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ next }) => next,
   });
 }
 
 export function useDurations(id: string) {
   return useQuery({
     queryKey: [...checkKey(id), "durations"],
-    queryFn: () => get<Durations>(`/checks/${id}/durations`),
+    queryFn: () => call("listDurations", { check: id }),
   });
 }
 
@@ -44,7 +44,7 @@ export function useDurations(id: string) {
 export function useExplanation(id: string, { flip, isWanted }: { flip: number | null; isWanted: boolean }) {
   return useQuery({
     queryKey: [...checkKey(id), "explain", flip],
-    queryFn: () => get<Explanation>(`/checks/${id}/explain`, { flip }),
+    queryFn: () => call("explainAlert", { check: id, query: flip === null ? {} : { flip } }),
     enabled: isWanted,
     retry: false,
   });

@@ -3,19 +3,17 @@ import "./welcome.css";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { Link } from "wouter";
-import type { ChecksBoot, ProjectHead } from "../../src/contract/web/boot.ts";
-import type { ChannelsPage, CreatedChannel } from "../../src/contract/web/channels.ts";
-import type { CheckRow } from "../../src/contract/web/check-row.ts";
+import type { ProjectHead } from "../../src/contract/api/boot.ts";
+import type { CheckRow } from "../../src/contract/api/check-row.ts";
 import type {
   AddressReport,
   AddressTest,
-  MailState,
   MailTest,
-  Problem,
-  SetUp,
-} from "../../src/contract/web/setup.ts";
-import { channelName, checkName } from "../../src/contract/web/words.ts";
-import { errorText, get, send } from "../api.ts";
+  Setup,
+  SetupProblem,
+} from "../../src/contract/api/admin.ts";
+import { channelName, checkName } from "../../src/contract/api/words.ts";
+import { call, errorText } from "../api.ts";
 import { boot } from "../boot.ts";
 import { pageHref, useCurrentProject, usePageTitle } from "../page-location.ts";
 import { Notice } from "../parts/section.tsx";
@@ -26,10 +24,11 @@ import { TextField } from "../ui/field.tsx";
 import { StateShape } from "../ui/marks.tsx";
 import { Queried, Tabs } from "../ui/page-state.tsx";
 import { took, welcomeWords } from "../words/welcome.ts";
+import { useChannels } from "./use-channels.ts";
 
 export function WelcomePage() {
   usePageTitle(welcomeWords.tab);
-  const query = useQuery({ queryKey: ["set-up"], queryFn: () => get<SetUp>("/set-up") });
+  const query = useQuery({ queryKey: ["set-up"], queryFn: ({ signal }) => call("getSetup", {}, signal) });
   return (
     <div className="welcome">
       <header className="top">
@@ -50,7 +49,7 @@ export function WelcomePage() {
             <AddressStep site={setUp.site} />
             <MailStep mail={setUp.mail} />
             <CheckStep />
-            <ChannelStep n={5} hasMail={setUp.mail.isSet} />
+            <ChannelStep n={5} hasMail={setUp.mail.isConfigured} />
           </ol>
         )}
       </Queried>
@@ -86,15 +85,15 @@ export function Step(props: { n: number; state: StepState; title: string; childr
 
 const addressWords = welcomeWords.address;
 
-export function AddressStep({ site }: { site: SetUp["site"] }) {
+export function AddressStep({ site }: { site: Setup["site"] }) {
   const at = location.origin + boot.site.base;
   const report = useQuery({
     queryKey: ["set-up-address"],
-    queryFn: () => get<AddressReport>("/set-up/address", { at }),
+    queryFn: ({ signal }) => call("checkAddress", { query: { at } }, signal),
   });
   const test = useQuery({
     queryKey: ["set-up-test"],
-    queryFn: () => send<AddressTest>("POST", "/set-up/address-test", {}),
+    queryFn: ({ signal }) => call("testAddress", {}, signal),
     retry: false,
     refetchOnWindowFocus: false,
     staleTime: Number.POSITIVE_INFINITY,
@@ -102,7 +101,7 @@ export function AddressStep({ site }: { site: SetUp["site"] }) {
   const problems = [...(report.data?.problems ?? []), ...(test.data?.problems ?? [])];
   return (
     <Step n={2} state={stateOf(test.data, problems)} title={addressWords.title}>
-      {report.data?.agrees === true && <p>{addressWords.agrees(report.data.set)}</p>}
+      {report.data?.matches === true && <p>{addressWords.agrees(report.data.configured)}</p>}
       <Tested test={test} />
       {problems.map((problem) => (
         <ProblemNotice key={problem.text} problem={problem} />
@@ -125,7 +124,7 @@ export function AddressStep({ site }: { site: SetUp["site"] }) {
   );
 }
 
-function stateOf(test: AddressTest | undefined, problems: readonly Problem[]): StepState {
+function stateOf(test: AddressTest | undefined, problems: readonly SetupProblem[]): StepState {
   if (problems.length > 0) return "wrong";
   return test?.isOurs === true ? "done" : "open";
 }
@@ -142,7 +141,7 @@ function Tested({ test }: { test: { data: AddressTest | undefined; isFetching: b
   return <p>{addressWords.reached(new URL(test.data.url).origin, took(test.data.tookMs))}</p>;
 }
 
-function ProblemNotice({ problem }: { problem: Problem }) {
+function ProblemNotice({ problem }: { problem: SetupProblem }) {
   return (
     <Notice kind="bad" title={problem.text}>
       <p>{problem.advice}</p>
@@ -289,10 +288,10 @@ OVERDUE_MAIL_FROM=Overdue <overdue@example.com>`;
 
 const mailWords = welcomeWords.mail;
 
-export function MailStep({ mail }: { mail: MailState }) {
+export function MailStep({ mail }: { mail: Setup["mail"] }) {
   const [to, setTo] = useState(boot.account?.email ?? "");
   const test = useMutation({
-    mutationFn: () => send<MailTest>("POST", "/set-up/mail-test", { to: to.trim() }),
+    mutationFn: () => call("testMail", { body: { to: to.trim() } }),
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -301,7 +300,7 @@ export function MailStep({ mail }: { mail: MailState }) {
   const sent = test.data?.isSent;
   return (
     <Step n={3} state={sent === undefined ? "open" : sent ? "done" : "wrong"} title={mailWords.title}>
-      {mail.isSet ? (
+      {mail.isConfigured ? (
         <>
           <p>{mailWords.on(mail.host ?? "", mail.from ?? "")}</p>
           <form className="section-line" onSubmit={submit}>
@@ -336,16 +335,16 @@ export function MailStep({ mail }: { mail: MailState }) {
 }
 
 function Outcome({ outcome }: { outcome: MailTest }) {
-  const { isSent, said, answer, code, tookMs } = outcome;
+  const { isSent, text, reply, code, tookMs } = outcome;
   const title = isSent ? mailWords.sent(took(tookMs)) : mailWords.refused(took(tookMs));
   return (
     <Notice kind={isSent ? "good" : "bad"} title={title}>
-      <p>{said}</p>
-      {answer !== null && answer !== "" && (
+      <p>{text}</p>
+      {reply !== null && reply !== "" && (
         <div className="field">
           <h3>{mailWords.answer}</h3>
           <CodeBlock
-            text={code === null || answer.startsWith(String(code)) ? answer : `${code} ${answer}`}
+            text={code === null || reply.startsWith(String(code)) ? reply : `${code} ${reply}`}
             label={mailWords.answer}
           />
         </div>
@@ -371,19 +370,16 @@ export function ChannelStep({ n, hasMail }: { n: number; hasMail: boolean }) {
 }
 
 function ChannelInProject({ n, project, hasMail }: { n: number; project: ProjectHead; hasMail: boolean }) {
-  const query = useQuery({
-    queryKey: ["channels", project.id],
-    queryFn: () => get<ChannelsPage>(`/projects/${project.id}/channels`),
-  });
-  const hasAny = (query.data?.channels.length ?? 0) > 0;
-  const isNotified = (query.data?.told.length ?? 0) > 0;
+  const query = useChannels(project.id);
+  const hasAny = (query.data?.length ?? 0) > 0;
+  const isNotified = query.data?.some(({ notifies }) => notifies) === true;
   const mayEdit = project.may.includes("editChannels");
   return (
     <Step n={n} state={isNotified ? "done" : hasAny ? "wrong" : "open"} title={channelWords.title}>
       <Queried query={query} rows={2}>
-        {({ channels, told }) =>
+        {(channels) =>
           isNotified ? (
-            <p>{channelWords.told(channels.filter(({ id }) => told.includes(id)).map(channelName))}</p>
+            <p>{channelWords.told(channels.filter(({ notifies }) => notifies).map(channelName))}</p>
           ) : hasAny ? (
             <p>{channelWords.toldNot(channels.map(channelName))}</p>
           ) : mayEdit ? (
@@ -407,12 +403,7 @@ function Nobody({ project, hasMail }: { project: string; hasMail: boolean }) {
   const email = boot.account?.email ?? "";
   const made = useMutation({
     mutationFn: () =>
-      send<CreatedChannel>("POST", `/projects/${project}/channels`, {
-        kind: "email",
-        name: "",
-        config: { value: email },
-        checks: "*",
-      }),
+      call("createChannel", { project, body: { kind: "email", config: { value: email }, checks: "*" } }),
     // The previous step shows whether a channel is notified.
     onSuccess: () =>
       Promise.all(
@@ -463,10 +454,10 @@ function CheckInProject({ project }: { project: ProjectHead }) {
   const [made, setMade] = useState<CheckRow | null>(null);
   const query = useQuery({
     queryKey: ["set-up-checks", project.id],
-    queryFn: () => get<ChecksBoot>(`/projects/${project.id}/overview`),
+    queryFn: () => call("getOverview", { project: project.id }),
   });
   // Prefer a check that was never pinged.
-  const silent = query.data?.rows.find(({ lastPingAt }) => lastPingAt === null) ?? null;
+  const silent = query.data?.checks.find(({ lastPingAt }) => lastPingAt === null) ?? null;
   const check = made ?? silent;
   if (check !== null) return <Awaited check={check} project={project} />;
   const total = query.data?.total ?? 0;
@@ -496,7 +487,7 @@ function CheckInProject({ project }: { project: ProjectHead }) {
 function NewCheck(props: { project: string; isMore: boolean; onMade: (check: CheckRow) => void }) {
   const [name, setName] = useState("");
   const made = useMutation({
-    mutationFn: () => send<CheckRow>("POST", `/projects/${props.project}/checks`, { name: name.trim() }),
+    mutationFn: () => call("createCheck", { project: props.project, body: { name: name.trim() } }),
     onSuccess: props.onMade,
   });
   const submit = (event: FormEvent) => {

@@ -1,9 +1,9 @@
 // The audit log of a project or of the server, newest first.
 import "./audit-log.css";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { FIELD_NAMES } from "../../src/contract/web/field-names.ts";
-import type { AuditPage, AuditRow } from "../../src/contract/web/projects.ts";
-import { get } from "../api.ts";
+import { FIELD_NAMES } from "../../src/contract/api/field-names.ts";
+import type { AuditRow } from "../../src/contract/api/projects.ts";
+import { call } from "../api.ts";
 import { Button } from "../ui/button.tsx";
 import { Empty, Failed, Loading } from "../ui/page-state.tsx";
 import { When } from "../ui/when.tsx";
@@ -30,12 +30,17 @@ const auditLogWords = {
 
 const SHOWN_FIELDS = 6;
 
-/** `path`: the path of the log, such as "/projects/…/audit". */
-export function AuditLog({ path }: { path: string }) {
+/** The audit log of a project, or of the server (null). */
+export function AuditLog({ project }: { project: string | null }) {
   const query = useInfiniteQuery({
-    queryKey: ["record", path],
-    queryFn: ({ pageParam }) => get<AuditPage>(path, { before: pageParam }),
-    initialPageParam: null as number | null,
+    queryKey: ["record", project],
+    queryFn: ({ pageParam, signal }) => {
+      const page = pageParam === null ? {} : { query: { cursor: pageParam } };
+      return project === null
+        ? call("listServerAudit", page, signal)
+        : call("listAudit", { project, ...page }, signal);
+    },
+    initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next,
   });
   if (query.isPending) return <Loading />;
@@ -125,7 +130,7 @@ export type Difference = { field: string; before: string | null; after: string |
 type Side = Readonly<Record<string, unknown>> | null;
 
 const VALUE_LENGTH_MAX = 120;
-/** Tells programs what was changed; people know it by its name. */
+/** For programs only. */
 const SUBJECT_ID = "uuid";
 
 /** The fields in which two sides differ; null on a side that did not exist. Fields that are the same are left out. */

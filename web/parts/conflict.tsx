@@ -1,5 +1,5 @@
 // Shown when another user has saved the same thing while a form was open: who, what, and the choice between the two.
-import type { EditConflict } from "../../src/contract/web/boot.ts";
+import type { EditConflict } from "../../src/contract/api/boot.ts";
 import { readerZone } from "../boot.ts";
 import { useMinute } from "../live/clock.ts";
 import { Button } from "../ui/button.tsx";

@@ -2,8 +2,8 @@
 import "./schedule.css";
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, type RefObject, useEffect, useRef, useState } from "react";
-import type { SchedulePreview, ScheduleRequest } from "../../src/contract/web/history.ts";
-import { ApiError, errorText, send } from "../api.ts";
+import type { SchedulePreview, ScheduleRequest } from "../../src/contract/api/history.ts";
+import { ApiError, call, errorText } from "../api.ts";
 import { readerZone } from "../boot.ts";
 import { useMinute } from "../live/clock.ts";
 import { Icon } from "../ui/button.tsx";
@@ -141,7 +141,7 @@ const TYPING_MS = 250;
 function readingOf(asked: ScheduleRequest) {
   return {
     queryKey: ["schedule", asked],
-    queryFn: () => send<SchedulePreview>("POST", "/schedule", asked),
+    queryFn: () => call("previewSchedule", { body: asked }),
   };
 }
 

@@ -1,8 +1,8 @@
 // Two lines about the past: what has changed since the user's last visit, and the newest monitoring gap.
 import { useState } from "react";
 import { Link } from "wouter";
-import { hasNews, type MonitoringGap, type SinceAway } from "../../src/contract/web/boot.ts";
-import { checkName } from "../../src/contract/web/words.ts";
+import { hasNews, type MonitoringGap, type SinceAway } from "../../src/contract/api/boot.ts";
+import { checkName } from "../../src/contract/api/words.ts";
 import { readerZone } from "../boot.ts";
 import { useMinute } from "../live/clock.ts";
 import { pageHref } from "../page-location.ts";
@@ -21,10 +21,10 @@ export function SinceLine({ since, project }: { since: SinceAway | null; project
   const now = useMinute();
   if (since === null || !hasNews(since)) return null;
   const parts = [
-    { who: since.broke, said: sinceWords.broke },
-    { who: since.healed, said: sinceWords.healed },
+    { who: since.wentDown, said: sinceWords.broke },
+    { who: since.recovered, said: sinceWords.healed },
   ].filter(({ who }) => who.length > 0);
-  const added = since.added === 0 ? null : sinceWords.added(since.added);
+  const added = since.createdCount === 0 ? null : sinceWords.added(since.createdCount);
   return (
     <p className="since">
       {sinceWords.since(formatWhen(since.sinceAt, { now, zone: readerZone }))}{" "}

@@ -1,6 +1,6 @@
 // Accept or decline a transfer of ownership.
 import { useMutation } from "@tanstack/react-query";
-import { send } from "../api.ts";
+import { call } from "../api.ts";
 import { Button } from "../ui/button.tsx";
 import { toastError } from "../ui/toast.tsx";
 import { settingsWords } from "../words/settings.ts";
@@ -12,7 +12,8 @@ const words = settingsWords.transfer;
 export function TransferAnswer(props: { project: string; onAnswered: (answer: Answer) => void }) {
   const { project, onAnswered } = props;
   const answered = useMutation({
-    mutationFn: (answer: Answer) => send("POST", `/projects/${project}/transfer/${answer}`, {}),
+    mutationFn: (answer: Answer) =>
+      call(answer === "accept" ? "acceptTransfer" : "declineTransfer", { project }),
     onSuccess: (_, answer) => onAnswered(answer),
     onError: toastError,
   });

@@ -2,8 +2,8 @@
 import "./waiting.css";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import type { Arrival, NearMiss, Waiting } from "../../src/contract/web/setup.ts";
-import { get } from "../api.ts";
+import type { CheckSetup, SetupPing, UnmatchedPing } from "../../src/contract/api/history.ts";
+import { call } from "../api.ts";
 import { serverNow, useNow } from "../live/clock.ts";
 import { pageHref } from "../page-location.ts";
 import { ButtonLink } from "../ui/button.tsx";
@@ -19,8 +19,8 @@ const HINTS_AFTER_MS = 12_000;
 export function useWaiting(check: string) {
   return useQuery({
     queryKey: ["waiting", check],
-    queryFn: () => get<Waiting>(`/checks/${check}/waiting`),
-    // The person is in a terminal meanwhile, and the page behind it.
+    queryFn: () => call("getCheckSetup", { check }),
+    // The user is in a terminal, and this page is in the background.
     refetchInterval: ({ state }) =>
       hasArrived(state.data) ? false : pollDelayMs(state.dataUpdateCount + state.errorUpdateCount),
     refetchIntervalInBackground: true,
@@ -28,9 +28,9 @@ export function useWaiting(check: string) {
   });
 }
 
-/** Whether something came that counts. */
-export function hasArrived(waiting: Waiting | undefined): boolean {
-  return waiting?.arrivals.some(({ kind }) => kind !== "ignored") ?? false;
+/** Whether a ping arrived that was not ignored. */
+export function hasArrived(setup: CheckSetup | undefined): boolean {
+  return setup?.pings.some(({ kind }) => kind !== "ignored") ?? false;
 }
 
 /** `project`: where channels are set up. */
@@ -38,12 +38,12 @@ export function WaitingFor({ check, project }: { check: string; project: string 
   const query = useWaiting(check);
   return (
     <Queried query={query} rows={2}>
-      {(waiting) => (
+      {(setup) => (
         <div className="waiting">
-          {hasArrived(waiting) ? (
-            <Arrived check={check} waiting={waiting} project={project} />
+          {hasArrived(setup) ? (
+            <Arrived check={check} setup={setup} project={project} />
           ) : (
-            <Listening waiting={waiting} />
+            <Listening setup={setup} />
           )}
         </div>
       )}
@@ -51,13 +51,13 @@ export function WaitingFor({ check, project }: { check: string; project: string 
   );
 }
 
-function Arrived({ check, waiting, project }: { check: string; waiting: Waiting; project: string }) {
-  const hasChannels = waiting.channels > 0;
-  const first = waiting.arrivals.find(({ kind }) => kind !== "ignored");
+function Arrived({ check, setup, project }: { check: string; setup: CheckSetup; project: string }) {
+  const hasChannels = setup.channelCount > 0;
+  const first = setup.pings.find(({ kind }) => kind !== "ignored");
   return (
     <Notice kind="good" title={words.arrived}>
       <p>
-        {first !== undefined && <Came arrival={first} />}{" "}
+        {first !== undefined && <Received ping={first} />}{" "}
         {hasChannels ? words.arrivedText : words.arrivedUntold}
       </p>
       <div className="section-acts">
@@ -70,8 +70,8 @@ function Arrived({ check, waiting, project }: { check: string; waiting: Waiting;
   );
 }
 
-function Came({ arrival }: { arrival: Arrival }) {
-  const { kind, method, by, remoteAddr, ua, at } = arrival;
+function Received({ ping }: { ping: SetupPing }) {
+  const { kind, method, by, remoteAddr, ua, at } = ping;
   return (
     <>
       {words.kind(kind, method, by)}
@@ -81,10 +81,10 @@ function Came({ arrival }: { arrival: Arrival }) {
   );
 }
 
-function Listening({ waiting }: { waiting: Waiting }) {
-  const { curl, arrivals, nearMisses, hints } = waiting;
+function Listening({ setup }: { setup: CheckSetup }) {
+  const { curl, pings, unmatched, hints } = setup;
   const [sinceAt] = useState(serverNow);
-  const isLong = useNow() - sinceAt > HINTS_AFTER_MS || nearMisses.length > 0;
+  const isLong = useNow() - sinceAt > HINTS_AFTER_MS || unmatched.length > 0;
   return (
     <>
       <div className="waiting-line">
@@ -95,14 +95,14 @@ function Listening({ waiting }: { waiting: Waiting }) {
         </span>
       </div>
       <CodeBlock text={curl} label={words.curl} />
-      {(arrivals.length > 0 || nearMisses.length > 0) && (
+      {(pings.length > 0 || unmatched.length > 0) && (
         <div className="waiting-list" aria-live="polite">
           <h3>{words.misses}</h3>
-          {arrivals.map((arrival) => (
-            <Notice key={arrival.n} kind="plain" title={<Came arrival={arrival} />} />
+          {pings.map((ping) => (
+            <Notice key={ping.n} kind="plain" title={<Received ping={ping} />} />
           ))}
-          {nearMisses.map((miss) => (
-            <Miss key={`${miss.at} ${miss.address}`} miss={miss} />
+          {unmatched.map((request) => (
+            <Unmatched key={`${request.at} ${request.address}`} request={request} />
           ))}
         </div>
       )}
@@ -120,8 +120,8 @@ function Listening({ waiting }: { waiting: Waiting }) {
   );
 }
 
-function Miss({ miss }: { miss: NearMiss }) {
-  const { at, method, address, remoteAddr, text } = miss;
+function Unmatched({ request }: { request: UnmatchedPing }) {
+  const { at, method, address, remoteAddr, text } = request;
   return (
     <Notice kind="bad" title={text}>
       <p>

@@ -1,15 +1,15 @@
 // Which time zones are found by what somebody types.
 import { expect, test } from "vitest";
-import type { Zones } from "../../src/contract/web/history.ts";
+import type { Zones } from "../../src/contract/api/history.ts";
 import { searchZones, spelledZone } from "./zone-field.tsx";
 
 const ZONES: Zones = {
   zones: [
-    { name: "America/New_York", formerly: ["US/Eastern"] },
-    { name: "Asia/Kolkata", formerly: ["Asia/Calcutta"] },
-    { name: "Europe/Berlin", formerly: [] },
-    { name: "Europe/Kyiv", formerly: ["Europe/Kiev"] },
-    { name: "UTC", formerly: ["Zulu"] },
+    { name: "America/New_York", aliases: ["US/Eastern"] },
+    { name: "Asia/Kolkata", aliases: ["Asia/Calcutta"] },
+    { name: "Europe/Berlin", aliases: [] },
+    { name: "Europe/Kyiv", aliases: ["Europe/Kiev"] },
+    { name: "UTC", aliases: ["Zulu"] },
   ],
   others: ["EST", "Etc/GMT+5"],
 };

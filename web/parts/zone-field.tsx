@@ -2,8 +2,8 @@
 import "./zone-field.css";
 import { useQuery } from "@tanstack/react-query";
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
-import type { Zones } from "../../src/contract/web/history.ts";
-import { get } from "../api.ts";
+import type { Zones } from "../../src/contract/api/history.ts";
+import { call } from "../api.ts";
 import { Field } from "../ui/field.tsx";
 import { plural } from "../words/format.ts";
 
@@ -33,7 +33,7 @@ export function ZoneField({ label, value, onChange, instead, ...field }: Props) 
   const input = useRef<HTMLInputElement>(null);
   const { data = NONE } = useQuery({
     queryKey: ["zones"],
-    queryFn: () => get<Zones>("/zones"),
+    queryFn: () => call("listTimeZones", {}),
     staleTime: Number.POSITIVE_INFINITY,
   });
   const shownValue = instead !== undefined && value === instead.value ? instead.label : value;
@@ -218,9 +218,9 @@ export function searchZones(
   const wanted = plain(text);
   if (wanted === "") return zones.map(({ name }) => ({ name, formerly: null }));
   const found: (FoundZone & { rank: number })[] = [];
-  for (const { name, formerly } of zones) {
+  for (const { name, aliases } of zones) {
     const own = rankOf(name, wanted);
-    const old = own === null ? formerly.find((one) => rankOf(one, wanted) !== null) : undefined;
+    const old = own === null ? aliases.find((one) => rankOf(one, wanted) !== null) : undefined;
     const rank = own ?? (old === undefined ? clockRank(name, wanted, clocks) : OLD_NAME);
     if (rank !== null) found.push({ name, formerly: old ?? null, rank });
   }
@@ -263,7 +263,7 @@ function clockRank(name: string, wanted: string, clocks: ZoneClocks): number | n
 /** The zone with this name, ignoring case; old names are accepted and kept. */
 export function spelledZone({ zones, others }: Zones, text: string): string | null {
   const wanted = plain(text);
-  const all = zones.flatMap(({ name, formerly }) => [name, ...formerly]);
+  const all = zones.flatMap(({ name, aliases }) => [name, ...aliases]);
   return [...all, ...others].find((name) => plain(name) === wanted) ?? null;
 }
 

@@ -1,6 +1,6 @@
 // The fuse's shares and the state that a row reads, at the edges.
 import { describe, expect, test } from "vitest";
-import { drawnAt, stateAt } from "../../src/contract/web/check-row.ts";
+import { drawnAt, stateAt } from "../../src/contract/api/check-row.ts";
 import { fuseShares, nextLateAt } from "./marks.tsx";
 
 const fuse = { fromAt: 1_000, lateAt: 1_800, alertAt: 2_000 };

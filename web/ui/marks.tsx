@@ -7,8 +7,8 @@ import {
   type DrawnState,
   type Fuse,
   type RunMark,
-} from "../../src/contract/web/check-row.ts";
-import { STATE_WORDS } from "../../src/contract/web/words.ts";
+} from "../../src/contract/api/check-row.ts";
+import { STATE_WORDS } from "../../src/contract/api/words.ts";
 import { plural } from "../words/format.ts";
 import { RUN_OUTCOME_WORDS, words } from "../words/shared.ts";
 

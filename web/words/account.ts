@@ -4,7 +4,7 @@ import type {
   DensityName,
   SignInMethodName,
   ThemeName,
-} from "../../src/contract/web/account.ts";
+} from "../../src/contract/api/account.ts";
 import { plural } from "./format.ts";
 
 export const THEME_WORDS: Readonly<Record<ThemeName, string>> = {

@@ -1,6 +1,6 @@
 // Texts of the server admin page.
-import type { KeptName } from "../../src/contract/web/admin.ts";
-import { formatCount } from "../../src/contract/web/words.ts";
+import type { StoredData } from "../../src/contract/api/admin.ts";
+import { formatCount } from "../../src/contract/api/words.ts";
 import { plural } from "./format.ts";
 
 const processes = (count: number) => plural(count, "process", "processes");
@@ -144,7 +144,7 @@ export const adminWords = {
 } as const;
 
 /** Health problems by name. A problem that is not listed here is shown by its name. */
-export const TROUBLE_WORDS: Readonly<Record<string, string>> = {
+export const PROBLEM_WORDS: Readonly<Record<string, string>> = {
   watermarkHeld: "Alerts for missed pings are on hold until all received pings are in the database",
   spoolFilling: "The spool of a ping process is filling up",
   sweepStuck: "Deadlines are not being checked: no sweeper is running, or it is stuck",
@@ -158,7 +158,7 @@ export const TROUBLE_WORDS: Readonly<Record<string, string>> = {
 };
 
 /** Stored data by name. */
-export const KEPT_WORDS: Readonly<Record<KeptName, string>> = {
+export const STORED_WORDS: Readonly<Record<StoredData["data"], string>> = {
   pings: "Pings and their bodies",
   runs: "Run history",
   flips: "Status changes",
@@ -172,7 +172,7 @@ export const KEPT_WORDS: Readonly<Record<KeptName, string>> = {
 
 export const accountsWords = {
   columns: { who: "Account", checks: "Checks", seen: "Last sign-in", made: "Created", act: "Actions" },
-  operator: "admin",
+  admin: "admin",
   twoFactor: "2FA",
   never: "never",
   of: (count: number, limit: number | null) =>
@@ -194,12 +194,12 @@ export const accountsWords = {
   limitText: "The limit applies to all projects the account owns, combined.",
   limit: "Limit",
   limitHint: "Leave blank to use the default limit.",
-  makeOperator: "Make admin",
-  endOperator: "Remove admin",
-  operatorTitle: (email: string) => `Make ${email} an admin?`,
-  operatorText:
+  makeAdmin: "Make admin",
+  removeAdmin: "Remove admin",
+  adminTitle: (email: string) => `Make ${email} an admin?`,
+  adminText:
     "Admins can see this page and all accounts, and change limits. They don't get access to projects.",
-  endTitle: (email: string) => `Remove admin access for ${email}?`,
-  endText: "They will lose access to this page.",
+  removeAdminTitle: (email: string) => `Remove admin access for ${email}?`,
+  removeAdminText: "They will lose access to this page.",
   changed: "Account updated.",
 } as const;

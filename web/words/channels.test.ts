@@ -1,6 +1,6 @@
 // Names of settings as people read them.
 import { expect, test } from "vitest";
-import type { DeliveryRow } from "../../src/contract/web/channels.ts";
+import type { Delivery } from "../../src/contract/api/channels.ts";
 import { deliveryWhat, fieldLabel } from "./channels.ts";
 
 test.each([
@@ -20,5 +20,5 @@ test.each([
   ["correction", "down", "correction, nightly"],
 ] as const)("a delivery of kind %s to %s reads %s", (kind, to, text) => {
   const check = { id: "", name: "nightly" };
-  expect(deliveryWhat({ kind, to, check } as DeliveryRow)).toBe(text);
+  expect(deliveryWhat({ kind, to, check } as Delivery)).toBe(text);
 });

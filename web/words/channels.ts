@@ -1,11 +1,11 @@
 // Texts of the channels page.
-import type { ChannelCard, DeliveryRow } from "../../src/contract/web/channels.ts";
-import { formatCount } from "../../src/contract/web/words.ts";
+import type { Channel, Delivery } from "../../src/contract/api/channels.ts";
+import { formatCount } from "../../src/contract/api/words.ts";
 import { plural } from "./format.ts";
 
 export const channelsWords = {
   tab: "Channels",
-  title: (channels: readonly ChannelCard[]) => {
+  title: (channels: readonly Channel[]) => {
     const broken = channels.filter(
       ({ isEnabled, lastError, warnings }) => !isEnabled || lastError !== null || warnings.length > 0,
     ).length;
@@ -36,7 +36,7 @@ export const channelsWords = {
   nameHint: "Shown in the channel list and the delivery log.",
   checks: "Use for all existing checks",
   secretKept: "Leave blank to keep the current value.",
-  secretMade: "Leave blank to generate one. You'll see it once.",
+  secretGenerated: "Leave blank to generate one. You'll see it once.",
   headersHint: "One per line, as Name: value",
   more: "More options: headers, bodies, other events",
   willFail: "Channel saved, but notifications will fail. See the channel list for details.",
@@ -44,7 +44,7 @@ export const channelsWords = {
   membersNone: "No other channels to add yet.",
   back: "Back",
   create: "Create",
-  made: {
+  generated: {
     title: "Copy this now",
     text: "Overdue generated this value for the channel. You won't be able to see it again.",
     done: "I've copied it",
@@ -110,7 +110,7 @@ export function fieldLabel(name: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-const KIND_WORDS: Readonly<Record<DeliveryRow["kind"], string>> = {
+const KIND_WORDS: Readonly<Record<Delivery["kind"], string>> = {
   flip: "status change",
   correction: "correction",
   notice: "monitoring gap notice",
@@ -120,12 +120,12 @@ const KIND_WORDS: Readonly<Record<DeliveryRow["kind"], string>> = {
 };
 
 /** "down, nightly backup". */
-export function deliveryWhat({ kind, check, to }: DeliveryRow): string {
+export function deliveryWhat({ kind, check, to }: Delivery): string {
   const what = kind === "flip" && to !== null ? to : KIND_WORDS[kind];
   return check === null ? what : `${what}, ${check.name === "" ? "unnamed" : check.name}`;
 }
 
-const STATE_WORDS: Readonly<Record<DeliveryRow["state"], string>> = {
+const STATE_WORDS: Readonly<Record<Delivery["state"], string>> = {
   pending: "Waiting",
   sent: "Delivered",
   merged: "Merged into a later notification",
@@ -142,12 +142,15 @@ export function reasonText(reason: string): string {
 }
 
 /** "HTTP 200", or "SMTP 250" for email. */
-export function statusText({ code, channel }: Pick<DeliveryRow, "code" | "channel">): string | null {
-  if (code === null) return null;
-  return channel?.kind === "email" ? `SMTP ${code}` : `HTTP ${code}`;
+export function statusText({
+  responseCode,
+  channel,
+}: Pick<Delivery, "responseCode" | "channel">): string | null {
+  if (responseCode === null) return null;
+  return channel?.kind === "email" ? `SMTP ${responseCode}` : `HTTP ${responseCode}`;
 }
 
-type Outcome = Pick<DeliveryRow, "state" | "code" | "reason" | "channel">;
+type Outcome = Pick<Delivery, "state" | "responseCode" | "reason" | "channel">;
 
 /** "Delivered (HTTP 200)", "Waiting: timed out", "Failed: HTTP 500", "Failed (HTTP 410): the channel is gone". */
 export function deliveryOutcome(delivery: Outcome): string {

@@ -1,6 +1,6 @@
 // The steps of an explanation as sentences.
 import { expect, test } from "vitest";
-import type { Explanation, ExplanationStep } from "../../src/contract/web/history.ts";
+import type { Explanation, ExplanationStep } from "../../src/contract/api/history.ts";
 import {
   firstDeliveryMs,
   formatOffset,
@@ -21,19 +21,19 @@ const expected: Extract<ExplanationStep, { kind: "expected" }> = {
   offsetMinutes: 120,
   clockChange: { at: Date.UTC(2026, 9, 25, 1), beforeMinutes: 180 },
 };
-const sent: Extract<ExplanationStep, { kind: "told" }> = {
-  kind: "told",
+const sent: Extract<ExplanationStep, { kind: "notified" }> = {
+  kind: "notified",
   at: AT + 1_200,
   id: 1,
   channel: { id: "c", kind: "slack", name: "Slack #ops" },
-  isElsewhere: false,
+  isInOtherProject: false,
   state: "sent",
   createdAt: AT,
   attemptedAt: AT + 900,
   settledAt: AT + 1_200,
   attempts: 1,
-  nextTryAt: null,
-  code: 200,
+  nextAttemptAt: null,
+  responseCode: 200,
   reason: null,
 };
 
@@ -69,14 +69,14 @@ test("a delivery tells its answer, its time and its attempts", () => {
   expect(deliveryText({ ...sent, attempts: 2 }, READER)).toMatch(/attempt 2\)$/);
   const dead = { ...sent, state: "dead" as const, attempts: 5, reason: "refused" };
   expect(deliveryText(dead, READER)).toBe("Slack #ops couldn't be notified after 5 attempts: refused");
-  expect(deliveryText({ ...sent, state: "pending", nextTryAt: AT, reason: null }, READER)).toContain(
+  expect(deliveryText({ ...sent, state: "pending", nextAttemptAt: AT, reason: null }, READER)).toContain(
     "Next attempt",
   );
 });
 
 test("the summary says what came, and how many heard of it", () => {
   const explanation = {
-    flip: { id: 1, at: AT, from: "up", to: "down", reason: "timeout", takenBackAt: null },
+    flip: { id: 1, at: AT, from: "up", to: "down", reason: "timeout", retractedAt: null },
     zone: "Europe/Riga",
     isEditedSince: false,
     steps: [{ kind: "down", at: AT, rule: "silence", graceSeconds: 60 }, sent],
@@ -89,7 +89,7 @@ test("the summary says what came, and how many heard of it", () => {
 
 test("a first success is no news, and the channels are not blamed for it", () => {
   const explanation = {
-    flip: { id: 1, at: AT, from: "new", to: "up", reason: "success", takenBackAt: null },
+    flip: { id: 1, at: AT, from: "new", to: "up", reason: "success", retractedAt: null },
     zone: "Europe/Riga",
     isEditedSince: false,
     steps: [{ kind: "up", at: AT }],

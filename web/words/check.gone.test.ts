@@ -1,9 +1,9 @@
 // Who is named for a check that has left, and in which words.
 import { expect, test } from "vitest";
-import type { GoneCheck } from "../../src/contract/web/check-row.ts";
+import type { RemovedCheck } from "../../src/contract/api/overview.ts";
 import { goneSentence } from "./check.ts";
 
-const BY: readonly [GoneCheck["by"], string][] = [
+const BY: readonly [RemovedCheck["by"], string][] = [
   [{ kind: "you" }, "You deleted this check today 14:02."],
   [{ kind: "person", email: "ann@example.org" }, "ann@example.org deleted this check today 14:02."],
   [{ kind: "key" }, "This check was deleted today 14:02 with a project API key."],

@@ -1,6 +1,6 @@
 // The sentence on top of a check's page, state by state.
 import { describe, expect, test } from "vitest";
-import type { CheckRow } from "../../src/contract/web/check-row.ts";
+import type { CheckRow } from "../../src/contract/api/check-row.ts";
 import { expectationOf, insideSentence, type SummaryFacts } from "./check.ts";
 
 const NOW = Date.UTC(2026, 10, 15, 4, 1);
@@ -22,7 +22,7 @@ const row = (change: Partial<CheckRow>): CheckRow => ({
   downSince: null,
   downReason: null,
   exitStatus: null,
-  channels: 1,
+  channelCount: 1,
   change: 1,
   readingOrder: 1,
   ...change,

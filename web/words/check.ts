@@ -1,8 +1,9 @@
 // Texts of the check page.
-import { type CheckRow, drawnAt, type DrawnState, type GoneCheck } from "../../src/contract/web/check-row.ts";
-import type { CheckPage } from "../../src/contract/web/checks.ts";
-import type { Explanation, ExplanationStep, Run, RunRow } from "../../src/contract/web/history.ts";
-import { formatCount } from "../../src/contract/web/words.ts";
+import { type CheckRow, drawnAt, type DrawnState } from "../../src/contract/api/check-row.ts";
+import type { RemovedCheck } from "../../src/contract/api/overview.ts";
+import type { CheckPage } from "../../src/contract/api/check-page.ts";
+import type { Explanation, ExplanationStep, Run, RunRow } from "../../src/contract/api/history.ts";
+import { formatCount } from "../../src/contract/api/words.ts";
 import { reasonText, statusText } from "./channels.ts";
 import {
   formatAgo,
@@ -100,7 +101,7 @@ export const historyWords = {
   downs: (count: number, ms: number) => `${plural(count, "downtime")}, ${formatSpan(ms)}`,
   noDowns: "no downtime",
   uncounted: "too many status changes to count",
-  unseen: (days: number) => `${plural(days, "day")} not fully monitored (our outage)`,
+  unmonitored: (days: number) => `${plural(days, "day")} not fully monitored (our outage)`,
   strip: (said: readonly string[]) => `Last 90 days: ${said.join(", ")}`,
   good: (days: number) => plural(days, "good day"),
   bad: (days: number) => `${plural(days, "day")} with problems`,
@@ -111,7 +112,7 @@ export const historyWords = {
     up: "up",
     down: "down or failed",
     quiet: "no pings",
-    unseen: "not monitored (our outage)",
+    unmonitored: "not monitored (our outage)",
     uncounted: "too many status changes to count",
     before: "not created yet",
   },
@@ -123,7 +124,7 @@ export const historyWords = {
     success: (count: number) => plural(count, "success", "successes"),
     fail: (count: number) => plural(count, "failure"),
     down: (ms: number) => `down for ${formatSpan(ms)}`,
-    unseen: (ms: number) => `not monitored for ${formatSpan(ms)} (our outage)`,
+    unmonitored: (ms: number) => `not monitored for ${formatSpan(ms)} (our outage)`,
     column: "Day",
     what: "What happened",
     table: "Days with problems",
@@ -167,7 +168,7 @@ export function outcomeWord({ outcome, isLate, exitStatus }: RunRow): string {
       return "running";
     case "missing":
       return "no ping";
-    case "unseen":
+    case "unmonitored":
       return "not monitored";
   }
 }
@@ -310,7 +311,7 @@ export const runWords = {
   output: "Output",
   noBody: "No output.",
   binary: (size: string) => `${size} of binary data. Download it to view it.`,
-  trouble: (why: string) => `The output can't be loaded right now: ${why}`,
+  bodyError: (why: string) => `The output can't be loaded right now: ${why}`,
   size: (size: string) => size,
   search: "Search output",
   found: (count: number) => plural(count, "match", "matches"),
@@ -336,7 +337,7 @@ export const runWords = {
   caused: "Effect",
   wentDown: "The check went down.",
   cameUp: "The check is up.",
-  takenBack: "This was corrected later.",
+  retracted: "This was corrected later.",
   toldNobody: "No notifications were sent.",
   explain: "Explain",
 } as const;
@@ -346,7 +347,7 @@ export const runWords = {
 const PASSIVE = { deleted: "This check was deleted", moved: "This check was moved" } as const;
 
 /** "ann@example.org deleted this check today 14:02." */
-export function goneSentence({ how, by }: Pick<GoneCheck, "how" | "by">, when: string): string {
+export function goneSentence({ how, by }: Pick<RemovedCheck, "how" | "by">, when: string): string {
   switch (by?.kind) {
     case "you":
       return `You ${how} this check ${when}.`;
@@ -547,7 +548,7 @@ type About = { zone: string; reader: Reader };
 
 /** A summary in at most two sentences. */
 export function summaryOf({ flip, steps }: Explanation, reader: Reader): string {
-  const told = steps.filter((step) => step.kind === "told" && step.state === "sent").length;
+  const told = steps.filter((step) => step.kind === "notified" && step.state === "sent").length;
   const after =
     told === 0 ? "No notifications were sent." : `${plural(told, "channel was", "channels were")} notified.`;
   const at = formatWhen(flip.at, reader);
@@ -591,9 +592,9 @@ export function stepText(step: ExplanationStep, about: About): string {
       return downText(step);
     case "up":
       return "Up: success received";
-    case "takenBack":
+    case "retracted":
       return "Corrected: a ping received in time was recorded late";
-    case "told":
+    case "notified":
       return deliveryText(step, about.reader);
   }
 }
@@ -642,10 +643,10 @@ function zoneName(zone: string, at: number): string {
   return /^[A-Z]{3,5}$/.test(name) && name !== "UTC" ? `${name}, ` : "";
 }
 
-export type Delivery = Extract<ExplanationStep, { kind: "told" }>;
+export type Delivery = Extract<ExplanationStep, { kind: "notified" }>;
 
-function missingChannel({ isElsewhere }: Delivery): string {
-  return isElsewhere ? "A channel of another project" : "A deleted channel";
+function missingChannel({ isInOtherProject }: Delivery): string {
+  return isInOtherProject ? "A channel of another project" : "A deleted channel";
 }
 
 /** "#ops notified (HTTP 200, 169 ms)" */
@@ -663,9 +664,9 @@ export function deliveryText(step: Delivery, reader: Reader): string {
       return `${name} notified${facts.length === 0 ? "" : ` (${facts.join(", ")})`}`;
     }
     case "pending":
-      return step.nextTryAt === null
+      return step.nextAttemptAt === null
         ? `Notifying ${name}`
-        : `${name} not notified yet${reason}. Next attempt ${formatWhen(step.nextTryAt, reader)}`;
+        : `${name} not notified yet${reason}. Next attempt ${formatWhen(step.nextAttemptAt, reader)}`;
     case "merged":
       return `${name}: merged into a later notification`;
     case "withdrawn":
@@ -680,7 +681,7 @@ export function deliveryText(step: Delivery, reader: Reader): string {
 /** Time from the status change to the first delivered notification, or null if none was delivered. */
 export function firstDeliveryMs({ flip, steps }: Explanation): number | null {
   const sent = steps.flatMap((step) =>
-    step.kind === "told" && step.state === "sent" && step.settledAt !== null ? [step.settledAt] : [],
+    step.kind === "notified" && step.state === "sent" && step.settledAt !== null ? [step.settledAt] : [],
   );
   return sent.length === 0 ? null : Math.max(0, Math.min(...sent) - flip.at);
 }

@@ -1,5 +1,5 @@
 // Texts of the checks page, and texts about checks that other pages share.
-import { formatCount, LIST_WORDS } from "../../src/contract/web/words.ts";
+import { formatCount, LIST_WORDS } from "../../src/contract/api/words.ts";
 import { plural } from "./format.ts";
 
 export const checksWords = {
@@ -141,7 +141,7 @@ export const crontabWords = {
   zone: "Time zone of that machine",
   found: (count: number) => `${plural(count, "job")} found`,
   none: "No jobs found.",
-  leftOut: (count: number) => `${plural(count, "line")} skipped`,
+  skipped: (count: number) => `${plural(count, "line")} skipped`,
   line: (line: number) => `line ${line}`,
   watch: (name: string) => `Monitor ${name}`,
   next: (when: string) => `Next: ${when}.`,

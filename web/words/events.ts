@@ -1,5 +1,5 @@
 // Texts of the events page. The event descriptions are in the contract because downloads use them too.
-import { EVENTS_IN_FILE_MAX, formatCount } from "../../src/contract/web/words.ts";
+import { EVENTS_IN_FILE_MAX, formatCount } from "../../src/contract/api/words.ts";
 
 export const eventsWords = {
   tab: "Events",

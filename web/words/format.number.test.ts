@@ -1,6 +1,6 @@
 // What the functions of number.ts say, at the edges where the words change.
 import { expect, test } from "vitest";
-import { formatCount, listNames } from "../../src/contract/web/words.ts";
+import { formatCount, listNames } from "../../src/contract/api/words.ts";
 import { formatBytes, formatShare, plural } from "./format.ts";
 
 test("counts have separators and their noun its number", () => {

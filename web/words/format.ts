@@ -1,4 +1,4 @@
-import { formatCount } from "../../src/contract/web/words.ts";
+import { formatCount } from "../../src/contract/api/words.ts";
 
 // Times and durations, rounded, in the reader's time zone. `now` and the zone are arguments. formatExact is for
 // tooltips and screen readers.

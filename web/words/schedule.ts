@@ -1,5 +1,5 @@
 // Texts of the edit form of a check.
-import type { Replay } from "../../src/contract/web/history.ts";
+import type { Replay } from "../../src/contract/api/history.ts";
 import { formatSpan, plural } from "./format.ts";
 
 export const editWords = {

@@ -1,5 +1,5 @@
 // Texts of the project settings.
-import type { RoleName } from "../../src/contract/web/projects.ts";
+import type { RoleName } from "../../src/contract/api/projects.ts";
 
 export const ROLE_WORDS: Readonly<Record<RoleName, string>> = {
   owner: "owner",

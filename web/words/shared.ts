@@ -1,5 +1,5 @@
 // Texts that several pages share. Every text on screen is in this folder, one file per page.
-import type { RunMark } from "../../src/contract/web/check-row.ts";
+import type { RunMark } from "../../src/contract/api/check-row.ts";
 
 export const RUN_OUTCOME_WORDS: Readonly<Record<RunMark, string>> = {
   u: "success",

@@ -1,6 +1,6 @@
 // Texts of the setup page.
-import type { Arrival } from "../../src/contract/web/setup.ts";
-import { listNames } from "../../src/contract/web/words.ts";
+import type { SetupPing } from "../../src/contract/api/history.ts";
+import { listNames } from "../../src/contract/api/words.ts";
 import { formatDuration } from "./format.ts";
 
 export const welcomeWords = {
@@ -79,7 +79,7 @@ export const welcomeWords = {
   },
 } as const;
 
-const KINDS: Readonly<Record<Arrival["kind"], string>> = {
+const KINDS: Readonly<Record<SetupPing["kind"], string>> = {
   success: "success",
   start: "start",
   fail: "failure",
@@ -100,7 +100,7 @@ export const waitingWords = {
   misses: "Received but not matched",
   hints: "Not receiving anything?",
   from: (address: string) => `from ${address}`,
-  kind: (kind: Arrival["kind"], method: string, by: Arrival["by"]) =>
+  kind: (kind: SetupPing["kind"], method: string, by: SetupPing["by"]) =>
     by === "email" ? `${KINDS[kind]} by email` : `${KINDS[kind]} (${method})`,
 } as const;
 

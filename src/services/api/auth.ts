@@ -1,6 +1,6 @@
 // API keys: rate limits by key and by network, authentication, and when each key was last used.
 import { timingSafeEqual } from "node:crypto";
-import { type Credential, presentedKey } from "../../core/access.ts";
+import { type Credential, isAccessTokenValid, presentedKey, type presentedToken } from "../../core/access.ts";
 import { AppError, ERROR_TEXT } from "../../core/errors.ts";
 import type { Instant } from "../../core/instant.ts";
 import { type Bucket, isExhausted, type RateVerdict, takeRequest } from "../../core/rate-limit.ts";
@@ -16,6 +16,7 @@ import {
   type KeyWithProject,
 } from "../../store/api-keys.ts";
 import type { Database, Db } from "../../store/db.ts";
+import { findAccessToken, type FoundAccessToken } from "../../store/tokens.ts";
 
 /** Buckets that are kept; beyond it, the one unused for longest is dropped. */
 const BUCKETS_MAX = 100_000;
@@ -144,13 +145,12 @@ export async function identify(
   if (typeof presented === "string") return unknownSender(limiter, { network, credential: presented });
   const digest = digestOfKey({ key: presented.key, secretKey });
   const name = digest.toString("base64");
-  if (!limiter.mayTry({ key: name, network })) throw tooMany(limiter.takeForNetwork(network));
+  requireTry(limiter, { key: name, network });
   const { found, check } = await lookUp(digest);
   if (found === null || !timingSafeEqual(found.digest, digest)) {
     return unknownSender(limiter, { network, credential: "unknown" });
   }
-  const rate = limiter.takeForKey(name);
-  if (rate?.isAllowed === false) throw tooMany(rate);
+  const rate = permitted(limiter.takeForKey(name));
   return { credential: found.key.kind, found, rate, check };
 }
 
@@ -205,17 +205,48 @@ function unknownSender(
   limiter: RateLimiter,
   { network, credential }: { network: string; credential: Credential },
 ): Identified {
-  const rate = limiter.takeForNetwork(network);
-  if (rate?.isAllowed === false) throw tooMany(rate);
-  return { credential, found: null, rate, check: null };
+  return { credential, found: null, rate: permitted(limiter.takeForNetwork(network)), check: null };
 }
 
-function tooMany(rate: RateVerdict | null): TooManyRequestsError {
-  return new TooManyRequestsError(rate);
+/** A personal access token that was found and is valid, or why there is none. */
+export type IdentifiedToken = {
+  found: FoundAccessToken | "malformed" | "unknown";
+  rate: RateVerdict | null;
+};
+
+export type TokenSource = { presented: ReturnType<typeof presentedToken>; network: string; now: Instant };
+
+/** Finds the owner of a personal access token. The same limits apply as to API keys. Throws TooManyRequestsError. */
+export async function identifyToken(
+  { database, secretKey, limiter }: CredentialParts & { database: Db },
+  { presented, network, now }: TokenSource,
+): Promise<IdentifiedToken> {
+  const unknown = (found: "malformed" | "unknown") => ({
+    found,
+    rate: permitted(limiter.takeForNetwork(network)),
+  });
+  if (typeof presented === "string") return unknown("malformed");
+  const digest = digestOfKey({ key: presented.token, secretKey });
+  const name = digest.toString("base64");
+  requireTry(limiter, { key: name, network });
+  const found = await findAccessToken(database, digest);
+  if (found === null || !timingSafeEqual(found.digest, digest) || !isAccessTokenValid(found.token, now)) {
+    return unknown("unknown");
+  }
+  return { found, rate: permitted(limiter.takeForKey(name)) };
 }
 
-// The last use of a key is noted in memory and written in batches, so that no request waits for it. What a process has
-// not written when it dies is lost, which is acceptable.
+function requireTry(limiter: RateLimiter, of: { key: string; network: string }): void {
+  if (!limiter.mayTry(of)) throw new TooManyRequestsError(limiter.takeForNetwork(of.network));
+}
+
+function permitted(rate: RateVerdict | null): RateVerdict | null {
+  if (rate?.isAllowed === false) throw new TooManyRequestsError(rate);
+  return rate;
+}
+
+// The last use of a key or token is noted in memory and written in batches, so that no request waits for it. What a
+// process has not written when it dies is lost, which is acceptable.
 
 /** More keys than this in use between two writings, and those that come last are not noted. */
 const KEYS_MAX = 10_000;
@@ -249,14 +280,23 @@ export class KeyUses {
   }
 }
 
-export type KeyUseWriting = { uses: KeyUses; database: Database };
+export type KeyUseWriting = {
+  uses: KeyUses;
+  database: Database;
+  /** Default: as uses of API keys. */
+  record?: typeof recordKeyUses;
+};
 
 /** Writes a part of what was noted; "again" when there is more. What could not be written is noted again. */
-export async function writeKeyUses({ uses, database }: KeyUseWriting): Promise<"again" | "idle"> {
+export async function writeKeyUses({
+  uses,
+  database,
+  record = recordKeyUses,
+}: KeyUseWriting): Promise<"again" | "idle"> {
   const taken = uses.take(WRITTEN_AT_ONCE_MAX);
   if (taken.length === 0) return "idle";
   try {
-    await recordKeyUses(database, taken);
+    await record(database, taken);
   } catch (error) {
     for (const use of taken) uses.note(use);
     throw error;
@@ -266,11 +306,12 @@ export async function writeKeyUses({ uses, database }: KeyUseWriting): Promise<"
 
 /** Writes all the time, and once more when it is stopped. */
 export function keyUseLoop({
+  name = "key-uses",
   log,
   metrics,
   ...writing
-}: KeyUseWriting & { log: Log; metrics: LoopMetrics }): Loop {
-  const loop = loopService("key-uses", { idleMs: IDLE_MS, log, metrics, tick: () => writeKeyUses(writing) });
+}: KeyUseWriting & { name?: string; log: Log; metrics: LoopMetrics }): Loop {
+  const loop = loopService(name, { idleMs: IDLE_MS, log, metrics, tick: () => writeKeyUses(writing) });
   return {
     ...loop,
     stop: async () => {
@@ -278,7 +319,7 @@ export function keyUseLoop({
       try {
         while ((await writeKeyUses(writing)) === "again");
       } catch (error) {
-        log.warn({ err: error }, "could not save when some API keys were last used");
+        log.warn({ err: error }, "could not save when some API keys or tokens were last used");
       }
     },
   };

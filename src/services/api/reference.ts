@@ -1,19 +1,19 @@
 // The API reference page, rendered from the OpenAPI document as one HTML file without scripts, and its handler.
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import type { KindFacts } from "../../contract/channels.ts";
+import { type Theme, THEME_COOKIE } from "../../contract/api/boot.ts";
+import { API_PATH } from "../../contract/api/route.ts";
 import {
   type JsonSchema,
+  type KindSchema,
   type OpenApiDocument,
   openApiDocument,
   type OpenApiOperation,
   type OpenApiParameter,
+  overdueDocument,
 } from "../../contract/openapi.ts";
-import { ownDocument } from "../../contract/own-openapi.ts";
-import { OWN_API_PATH } from "../../contract/own-routes.ts";
 import { apiBase, type PublicUrls } from "../../contract/urls.ts";
 import { VERSIONS } from "../../contract/versions.ts";
-import { type Theme, THEME_COOKIE } from "../../contract/web/boot.ts";
 import type { Dialect } from "../../core/access.ts";
 import { ERROR_TEXT } from "../../core/errors.ts";
 import { escapeHtml, ICON_HREF, LOGO_SVG } from "../../lib/http/html.ts";
@@ -22,7 +22,7 @@ import { basePath, hostMatcher, sitePath } from "../../lib/http/request-target.t
 import { asyncHandler, type HttpResponse } from "../../lib/http/response.ts";
 import { styleWith } from "./reference-style.ts";
 
-/** Paragraphs, `code` and **stress** as HTML; everything else is shown as it is. */
+/** Paragraphs, `code`, and **bold** as HTML; other text is escaped. */
 function proseHtml(text: string): string {
   return text
     .split("\n\n")
@@ -93,7 +93,7 @@ function boundsOf(schema: JsonSchema): string[] {
   return bounds;
 }
 
-type Placed = { method: string; path: string; operation: OpenApiOperation<string> };
+type Placed = { method: string; path: string; operation: OpenApiOperation };
 
 export type PageOptions = {
   /** The page of another document of the installation. */
@@ -105,7 +105,7 @@ export type PageOptions = {
 };
 
 /** The page for a document. */
-export function referencePage(document: OpenApiDocument<string>, options: PageOptions): string {
+export function referencePage(document: OpenApiDocument, options: PageOptions): string {
   const { other, home, style, theme } = options;
   const { info, tags, components } = document;
   const base = document.servers[0]?.url ?? "";
@@ -188,8 +188,16 @@ ${Object.entries(responses)
 `;
 }
 
-function keyText({ security }: OpenApiOperation<string>): string {
-  if (security.length === 0) return "No API key required.";
+function keyText(operation: OpenApiOperation): string {
+  const { security, "x-scope": scope, "x-api-key": key } = operation;
+  if (security.length === 0) return "No authentication required.";
+  if (scope !== undefined) {
+    const keys =
+      key === null || key === undefined
+        ? "API keys are not accepted."
+        : `Accepts ${key === "readOnly" ? "all API keys" : "read-write API keys"} of the project.`;
+    return `Requires a token with the scope <code>${scope}</code> or higher. ${keys}`;
+  }
   return security.some((one) => Object.keys(one).length === 0)
     ? "Requires an API key in the header or the body."
     : "Requires an API key.";
@@ -237,17 +245,18 @@ function curlCommand({ method, path, operation }: Placed, base: string): string 
     for (const one of typeof example === "object" ? example : [example]) query.append(name, String(one));
   }
   const lines = [`curl '${base}${filled}${query.size === 0 ? "" : `?${query.toString()}`}'`];
-  const isSaid = method === "DELETE" || method === "PATCH" || (method === "POST" && !hasBody(operation));
-  if (isSaid) lines[0] = `curl -X ${method} '${base}${filled}'`;
-  if (operation.security.length > 0) lines.push("-H 'X-Api-Key: your-key'");
+  const isDefault = method === "GET" || (method === "POST" && hasBody(operation));
+  if (!isDefault) lines[0] = `curl -X ${method} '${base}${filled}'`;
+  if (operation.security.some((one) => "token" in one)) lines.push("-H 'Authorization: Bearer your-token'");
+  else if (operation.security.length > 0) lines.push("-H 'X-Api-Key: your-key'");
   const body = operation.requestBody?.content["application/json"]?.example;
   if (body !== undefined)
     lines.push(`-d '${JSON.stringify(body, null, 2).replaceAll("'", String.raw`'\''`)}'`);
   return lines.join(" \\\n  ");
 }
 
-/** Something to send makes it a POST by itself. */
-function hasBody({ requestBody }: OpenApiOperation<string>): boolean {
+/** curl sends a POST by default if there is a body. */
+function hasBody({ requestBody }: OpenApiOperation): boolean {
   return requestBody !== undefined;
 }
 
@@ -264,18 +273,18 @@ function proseInline(text: string): string {
 export type ReferenceHandlerOptions = {
   urls: PublicUrls;
   dialect: Dialect;
-  /** The kinds of channels, which our own API has to describe. */
-  kinds: readonly KindFacts[];
+  /** The kinds of channels, whose configurations the Overdue API describes. */
+  kinds: readonly KindSchema[];
   /** The address of the dashboard's letters; null: they are not built. */
   font: string | null;
 };
 
 const DOCUMENT_PATH = "/api/v3/openapi.json";
-/** On the host of the API, if it has one of its own. */
+/** On the host of the API, if it has a separate one. */
 const DOCUMENT_PATH_OF_API = "/v3/openapi.json";
-const OWN_DOCUMENT_PATH = `${OWN_API_PATH}/openapi.json`;
+const OVERDUE_DOCUMENT_PATH = `${API_PATH}/openapi.json`;
 const PAGE_PATHS: readonly string[] = ["/docs/api", "/docs/api/"];
-const OWN_PAGE_PATHS: readonly string[] = ["/docs/api/overdue", "/docs/api/overdue/"];
+const OVERDUE_PAGE_PATHS: readonly string[] = ["/docs/api/overdue", "/docs/api/overdue/"];
 const METHODS = "GET, HEAD, OPTIONS";
 /** So many are sent at once. */
 const AT_ONCE_MAX = 200;
@@ -291,18 +300,18 @@ const SHARED = {
 /** Handles the addresses of the documents. */
 export function referenceHandler({ urls, dialect, kinds, font }: ReferenceHandlerOptions): HttpHandler {
   const document = openApiDocument({ column: VERSIONS[dialect][3], serverUrl: apiBase(urls, 3) });
-  const own = ownDocument({ kinds, serverUrl: urls.site + OWN_API_PATH });
-  const pages = { compatible: `${urls.site}/docs/api`, own: `${urls.site}/docs/api/overdue` };
+  const overdue = overdueDocument({ kinds, serverUrl: urls.site + API_PATH });
+  const pages = { management: `${urls.site}/docs/api`, overdue: `${urls.site}/docs/api/overdue` };
   const openApi = jsonAnswer(document);
-  const ownOpenApi = jsonAnswer(own);
+  const overdueOpenApi = jsonAnswer(overdue);
   const around = { home: `${urls.site}/`, style: styleWith(font) };
   const page = themed({
     document,
-    options: { ...around, other: { title: own.info.title, url: pages.own } },
+    options: { ...around, other: { title: overdue.info.title, url: pages.overdue } },
   });
-  const ownPage = themed({
-    document: own,
-    options: { ...around, other: { title: document.info.title, url: pages.compatible } },
+  const overduePage = themed({
+    document: overdue,
+    options: { ...around, other: { title: document.info.title, url: pages.management } },
   });
   const site = new URL(urls.site);
   const pathOf = sitePath(site);
@@ -310,8 +319,8 @@ export function referenceHandler({ urls, dialect, kinds, font }: ReferenceHandle
   const found = ({ url = "", headers }: IncomingMessage): HttpResponse | null => {
     const path = pathOf(url);
     if (PAGE_PATHS.includes(path)) return page[themeOf(headers.cookie)];
-    if (OWN_PAGE_PATHS.includes(path)) return ownPage[themeOf(headers.cookie)];
-    if (path === OWN_DOCUMENT_PATH) return ownOpenApi;
+    if (OVERDUE_PAGE_PATHS.includes(path)) return overduePage[themeOf(headers.cookie)];
+    if (path === OVERDUE_DOCUMENT_PATH) return overdueOpenApi;
     return path === DOCUMENT_PATH || isForApi(path, headers.host) ? openApi : null;
   };
   const answers = asyncHandler({
@@ -380,7 +389,7 @@ function refusal(status: number, error: string): HttpResponse {
   };
 }
 
-/** The page runs nothing and loads nothing but letters; its own style sheet and icon are all that it may use besides. */
+/** The page has no scripts, and loads nothing but its font. */
 function pagePolicy(style: string): string {
   const digest = createHash("sha256").update(style).digest("base64");
   return `default-src 'none'; style-src 'sha256-${digest}'; font-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;

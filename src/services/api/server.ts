@@ -6,10 +6,10 @@ import { ROUTE_PATHS, ROUTES } from "../../contract/routes.ts";
 import { VERSION_NUMBERS, type VersionColumn, VERSIONS } from "../../contract/versions.ts";
 import type { Credential, Dialect } from "../../core/access.ts";
 import { AppError, ERROR_TEXT } from "../../core/errors.ts";
-import { API_ANSWER_MS_MAX } from "../../core/limits.ts";
 import type { RateVerdict } from "../../core/rate-limit.ts";
 import { byteBudget } from "../../lib/http/body.ts";
-import { networkReader } from "../../lib/http/client-address.ts";
+import { ConcurrencyByKey } from "../../lib/concurrency-by-key.ts";
+import { certainAddressReader, networkOf, networkReader } from "../../lib/http/client-address.ts";
 import { type HttpHandler, RequestQueue } from "../../lib/http/listener.ts";
 import { basePath, hostMatcher, requestTarget } from "../../lib/http/request-target.ts";
 import { writePieces } from "../../lib/http/response.ts";
@@ -18,7 +18,21 @@ import { sha1Hex } from "../../lib/secrets.ts";
 import { findKeyWithProject, type KeyWithProject } from "../../store/api-keys.ts";
 import type { Db } from "../../store/db.ts";
 import { isDatabaseAway } from "../../store/errors.ts";
-import { CheckLookups, identify, type LookUp, RateLimiter, TooManyRequestsError } from "./auth.ts";
+import { identify as identifyCaller, type IdentifyDeps } from "../own-api/identify.ts";
+import type { RespondDeps } from "../own-api/respond.ts";
+import type { ApiContext as OverdueContext } from "../own-api/route.ts";
+import { ROUTES as OVERDUE_ROUTES } from "../own-api/routes.ts";
+import { addApiRoutes } from "../own-api/server.ts";
+import {
+  CheckLookups,
+  identify,
+  type IdentifiedToken,
+  identifyToken,
+  type LookUp,
+  RateLimiter,
+  type TokenSource,
+  TooManyRequestsError,
+} from "./auth.ts";
 import {
   AnswerCollector,
   type ApiContext,
@@ -27,12 +41,9 @@ import {
   refusal,
   render,
   type Rendered,
-  withTimeout,
 } from "./exchange.ts";
 import {
   answerTo,
-  parseBody,
-  readRequestBody,
   type Resource,
   resourceOf,
   respond,
@@ -83,7 +94,7 @@ function below(base: string, path: string): string | null {
   return rest.startsWith("/") ? rest : null;
 }
 
-// Authentication, rate limits and body parsing, shared with the Overdue API. Both use the same rate limits.
+// Authentication and rate limits, shared with the Overdue API.
 
 /** Who asks. */
 export type Caller = {
@@ -94,28 +105,22 @@ export type Caller = {
 };
 
 export type ApiAuth = {
-  /** Finds out whose key the header of a request carries, counts the request, and notes the use of a good key. */
-  identify(request: IncomingMessage): Promise<Caller>;
-  /** The same for a key that came in another way than in that header, and without noting its use. */
-  identifyKey(request: IncomingMessage, key: string | undefined): Promise<Caller>;
-  /** The JSON object in the body; null when the sender has gone. Throws AppError for what is none, or too large. */
-  readObject(
-    request: IncomingMessage,
-    onEndless: () => void,
-  ): Promise<Readonly<Record<string, unknown>> | null>;
-  /** The result of `work`, or AppError `unavailable` after the time limit. */
-  inTime<T>(work: Promise<T>): Promise<T>;
+  /** Finds the owner of an API key, and counts the request. */
+  identifyKey(from: { network: string; key: string | undefined }): Promise<Caller>;
+  /** Finds the owner of a personal access token, and counts the request. Throws TooManyRequestsError. */
+  identifyToken(from: TokenSource): Promise<IdentifiedToken>;
+  /** What rate limits apply to. */
+  networkOf(request: IncomingMessage): string;
 };
 
-export type ApiAuthParts = Pick<RespondParts, "limiter" | "budget" | "networkOf" | "keyUsed"> & {
+export type ApiAuthParts = Pick<RespondParts, "limiter" | "networkOf"> & {
   context: { database: Db; secretKey: string };
 };
 
-/** The way in for others, made of what this API works with itself. */
-export function apiAuth({ context, limiter, budget, networkOf, keyUsed }: ApiAuthParts): ApiAuth {
+export function apiAuth({ context, limiter, networkOf }: ApiAuthParts): ApiAuth {
   const { database, secretKey } = context;
-  const identifyKey: ApiAuth["identifyKey"] = async (request, key) => {
-    const presented = { header: key, body: undefined, network: networkOf(request) };
+  const identifyKey: ApiAuth["identifyKey"] = async ({ network, key }) => {
+    const presented = { header: key, body: undefined, network };
     try {
       const find: LookUp = async (digest) => ({
         found: await findKeyWithProject(database, digest),
@@ -128,22 +133,9 @@ export function apiAuth({ context, limiter, budget, networkOf, keyUsed }: ApiAut
     }
   };
   return {
-    identify: async (request) => {
-      const given = request.headers["x-api-key"];
-      const who = await identifyKey(request, Array.isArray(given) ? given.join(",") : given);
-      if (who.found !== null) keyUsed({ keyId: who.found.key.id, at: who.found.at });
-      return who;
-    },
     identifyKey,
-    readObject: async (request, onEndless) => {
-      try {
-        return parseBody(await readRequestBody(request, { budget, onEndless }));
-      } catch (error) {
-        if (error instanceof SenderGoneError) return null;
-        throw error;
-      }
-    },
-    inTime: (work) => withTimeout(work, API_ANSWER_MS_MAX),
+    identifyToken: (from) => identifyToken({ database, secretKey, limiter }, from),
+    networkOf,
   };
 }
 
@@ -162,11 +154,15 @@ export type ApiOptions = {
   trustedProxies: readonly string[];
   keyUsed: RespondParts["keyUsed"];
   monotonic: () => number;
+  /** The Overdue API, which shares the server, the credentials, and their limits. */
+  overdue: ({ context: OverdueContext } & Pick<IdentifyDeps, "resolveSession" | "tokenUsed">) | null;
 };
 
 export type ApiHandler = HttpHandler & {
   /** How many answers were given, by status. */
   answerCounts(): Readonly<Record<string, number>>;
+  /** The same for the Overdue API. */
+  overdueCounts(): Readonly<Record<string, number>>;
   /** What other APIs of the process share with this one. */
   auth: ApiAuth;
   close(): Promise<void>;
@@ -176,6 +172,8 @@ export type ApiHandler = HttpHandler & {
 const BODY_BYTES_HELD_MAX = 64 * 1024 * 1024;
 /** Requests that are answered at once; those beyond get 503. */
 const AT_ONCE_MAX = 1_000;
+/** Concurrent and waiting requests of one account to the Overdue API; others are refused. */
+const ACCOUNT_LIMITS = { runningMax: 500, perKeyMax: 4, waitingPerKeyMax: 64 };
 /** Paths have UUIDs and numbers; whatever is longer names nothing. */
 const PARAM_LENGTH_MAX = 100;
 /** How long a sender whose request will not be read may go on, so that it gets to read the answer. */
@@ -207,13 +205,57 @@ export async function apiHandler(options: ApiOptions): Promise<ApiHandler> {
     frameworkErrors: (_error, request, reply) => void notFound(serving, request, reply),
   });
   addRoutes(app, serving);
+  const overdueCounts: Record<string, number> = {};
+  if (options.overdue !== null) {
+    addApiRoutes(app, {
+      deps: overdueDeps(options.overdue, { options, parts: serving.parts }),
+      routes: OVERDUE_ROUTES,
+      counts: overdueCounts,
+      takeTurn: async ({ raw }) => {
+        const { before, end } = serving.turns.take(raw.socket);
+        if (before !== null) await before;
+        return end;
+      },
+      closeAfterAnswer,
+    });
+  }
   await app.ready();
   return {
     handles: (request) => locate(request.url ?? "", request.headers.host) !== null,
     handle: (request: IncomingMessage, response: ServerResponse) => app.routing(request, response),
     answerCounts: () => ({ ...serving.counts }),
+    overdueCounts: () => ({ ...overdueCounts }),
     auth: apiAuth(serving.parts),
     close: () => app.close(),
+  };
+}
+
+function overdueDeps(
+  { context, resolveSession, tokenUsed }: NonNullable<ApiOptions["overdue"]>,
+  { options, parts }: { options: ApiOptions; parts: RespondParts },
+): RespondDeps {
+  const { siteUrl, trustedProxies, keyUsed, monotonic } = options;
+  const auth = apiAuth(parts);
+  const addressOf = certainAddressReader(trustedProxies);
+  return {
+    context,
+    siteUrl,
+    identify: (source) => identifyCaller({ auth, keyUsed, tokenUsed, resolveSession }, source),
+    sourceOf: ({ headers, socket }) => {
+      const peer = socket.remoteAddress;
+      const address = addressOf({ peer, forwardedFor: headers["x-forwarded-for"] });
+      return {
+        headers,
+        peer,
+        remoteAddr: address === "" ? null : address,
+        network: networkOf(address),
+        ua: headers["user-agent"] ?? "",
+        now: context.now(),
+      };
+    },
+    requests: new ConcurrencyByKey(ACCOUNT_LIMITS),
+    budget: parts.budget,
+    warnAway: limitedWarning(context.log, monotonic),
   };
 }
 

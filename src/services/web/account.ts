@@ -1,4 +1,4 @@
-// The account pages: profile, sign-in methods, sessions, closing the account.
+// The part of the account that needs a browser: sign-in methods, sessions, closing the account.
 import {
   type AccountPage,
   CloseBody,
@@ -7,9 +7,9 @@ import {
   IdentityBody,
   NewPasskeyBody,
   PasswordBody,
-  ProfileBody,
+  type SessionRow,
   TotpCodeBody,
-} from "../../contract/web/account.ts";
+} from "../../contract/api/account.ts";
 import { isUuid } from "../../core/identity.ts";
 import { REAUTHENTICATE_AFTER_MS, SIGN_INS_PER_ACCOUNT_MAX } from "../../core/sign-in.ts";
 import {
@@ -24,7 +24,7 @@ import {
   setPassword,
   unlinkIdentity,
 } from "../../operations/credentials.ts";
-import { askForEmailChange, changeProfile, closeAccount } from "../../operations/profile.ts";
+import { askForEmailChange, closeAccount } from "../../operations/profile.ts";
 import { endOtherSessions, endSession, listSessions } from "../../operations/sessions.ts";
 import {
   countRecoveryCodes,
@@ -34,9 +34,10 @@ import {
   listPasskeys,
 } from "../../store/credentials.ts";
 import type { Db } from "../../store/db.ts";
-import { findPreferences } from "../../store/emails.ts";
-import { listProjectsOfAccount, listTransfersTo } from "../../store/projects.ts";
+import { listProjectsOfAccount } from "../../store/projects.ts";
+import type { Session } from "../../store/sessions.ts";
 import { findSignInFailures, listSignIns } from "../../store/sign-in.ts";
+import { shownAccount } from "../own-api/account.ts";
 import { hasPasskeys, readRegistration, registrationOptions } from "./passkeys.ts";
 import {
   type AccountRequest,
@@ -52,36 +53,25 @@ import { clearedCookies, demandOwnSignIn, deviceCookie, visitorOf } from "./sess
 async function accountPage({ context, account, session, now }: AccountRequest): Promise<AccountPage> {
   const { database: db, signIn } = context;
   const accountId = account.id;
-  const [wanted, password, app, codesLeft, passkeys, identities, sessions, record, projects, transfers] =
+  const [shown, password, app, codesLeft, passkeys, identities, sessions, signIns, projects] =
     await Promise.all([
-      findPreferences(db, accountId),
+      shownAccount(db, account),
       findPassword(db, accountId),
       findAuthenticator(db, accountId),
       countRecoveryCodes(db, accountId),
       listPasskeys(db, accountId),
       listIdentities(db, accountId),
       listSessions(db, { accountId, now }),
-      signInRecord(db, accountId),
+      recentSignIns(db, accountId),
       listProjectsOfAccount(db, accountId),
-      listTransfersTo(db, accountId),
     ]);
   const isOwn = signIn.proxyHeader === null;
-  const { uuid, email, name, isAdmin, theme, density, createdAt } = account;
   return {
-    uuid,
-    email,
-    name,
-    isOperator: isAdmin,
-    theme,
-    density,
-    createdAt,
-    zone: wanted.tz,
-    reports: wanted.reports,
-    reminders: wanted.reminders,
+    ...shown,
     hasPassword: password !== null,
     totp: app === null || app.confirmedAt === null ? null : { since: app.confirmedAt, codesLeft },
     passkeys: passkeys.map((passkey) => ({
-      uuid: passkey.uuid,
+      id: passkey.uuid,
       name: passkey.name,
       createdAt: passkey.createdAt,
       lastUsedAt: passkey.lastUsedAt,
@@ -92,22 +82,21 @@ async function accountPage({ context, account, session, now }: AccountRequest): 
       since,
       lastUsedAt,
     })),
-    ...record,
-    sessions: sessions.map((one) => ({ ...one, isThis: one.id === session.id })).map(shownSession),
+    ...signIns,
+    sessions: sessions.map((one) => shownSession(one, session.id)),
     offers: {
       passwords: isOwn,
       passkeys: isOwn && hasPasskeys(context),
       mail: signIn.mail,
       changeEmail: isOwn && signIn.mail,
     },
-    provenUntil: session.isProven ? session.authenticatedAt + REAUTHENTICATE_AFTER_MS : null,
-    projects: projects.map((project) => ({ uuid: project.uuid, name: project.name, role: project.role })),
-    transfers,
+    reauthenticatedUntil: session.isProven ? session.authenticatedAt + REAUTHENTICATE_AFTER_MS : null,
+    projects: projects.map(({ uuid: id, name, role }) => ({ id, name, role })),
   };
 }
 
-/** Who came in, and what failed since. */
-async function signInRecord(
+/** Recent sign-ins, and failed attempts since. */
+async function recentSignIns(
   db: Db,
   accountId: number,
 ): Promise<Pick<AccountPage, "signIns" | "failedSignIns">> {
@@ -117,14 +106,14 @@ async function signInRecord(
   };
 }
 
-function shownSession(of: AccountPage["sessions"][number]): AccountPage["sessions"][number] {
-  const { id, method, createdAt, seenAt, ua, remoteAddr, isThis } = of;
-  return { id, method, createdAt, seenAt, ua, remoteAddr, isThis };
+function shownSession(session: Session, currentId: number): SessionRow {
+  const { id, method, createdAt, seenAt, ua, remoteAddr } = session;
+  return { id, method, createdAt, seenAt, ua, remoteAddr, isCurrent: id === currentId };
 }
 
-const PATH = "/web/api/account";
+const PATH = "/web/account";
 const account = { access: "account" } as const;
-/** A person who finds an unattended browser must not be able to lock its owner out. */
+/** Someone at an unattended browser must not be able to lock out the account's owner. */
 const dangerous = { access: "account", reauth: true } as const;
 
 type ProfileRequest = WebRequest & AccountRequest;
@@ -151,23 +140,6 @@ async function page(request: ProfileRequest) {
 
 const show = accountRoute({ ...account, name: "account.show", method: "GET", path: PATH, answer: page });
 
-const change = accountRoute({
-  ...account,
-  name: "account.change",
-  method: "PATCH",
-  path: PATH,
-  body: ProfileBody,
-  answer: async (request) => {
-    await changeProfile(request.context.database, {
-      account: request.account,
-      change: request.body,
-      now: request.now,
-    });
-    const { name, theme, density } = { ...request.account, ...request.body };
-    return page({ ...request, account: { ...request.account, name: name.trim(), theme, density } });
-  },
-});
-
 const password = accountRoute({
   ...dangerous,
   name: "account.setPassword",
@@ -179,7 +151,7 @@ const password = accountRoute({
     const { context, session, now } = request;
     const of = { person: personOf(request), password: request.body.password, sessionId: session.id, now };
     await setPassword(context.database, of);
-    // The password makes strangers of all browsers; this one has just shown whose it is.
+    // A new password makes all browsers unknown devices, except for this one.
     return { ...(await page(request)), cookies: [deviceCookie(request, request.account.id)] };
   },
 });
@@ -249,9 +221,9 @@ const noPasskey = accountRoute({
   ...dangerous,
   name: "account.removePasskey",
   method: "DELETE",
-  path: `${PATH}/passkeys/:uuid`,
+  path: `${PATH}/passkeys/:id`,
   answer: async (request) => {
-    const uuid = request.params["uuid"] ?? "";
+    const uuid = request.params["id"] ?? "";
     if (!isUuid(uuid)) throw new WebRefusal("not_found", "Passkey not found.");
     await removePasskey(request.context.database, { ...removalOf(request), uuid });
     return page(request);
@@ -343,7 +315,7 @@ const endOthersRoute = accountRoute({
   answer: async (request) => {
     const { context, account: me, session, now } = request;
     await endOtherSessions(context.database, { accountId: me.id, keepId: session.id, now });
-    // That makes strangers of all browsers; this one stays known.
+    // This makes all browsers unknown devices, except for this one.
     return { ...(await page(request)), cookies: [deviceCookie(request, me.id)] };
   },
 });
@@ -366,7 +338,6 @@ const close = accountRoute({
 
 export const accountRoutes: readonly WebRoute[] = [
   show,
-  change,
   password,
   noPassword,
   email,

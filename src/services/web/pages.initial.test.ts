@@ -1,30 +1,31 @@
 // The first rows as the server draws them: in order, escaped, and allowed by the page's policy.
 import { describe, expect, test } from "vitest";
-import type { Boot, ChecksBoot } from "../../contract/web/boot.ts";
-import type { CheckRow, ShownState } from "../../contract/web/check-row.ts";
+import type { Boot } from "../../contract/api/boot.ts";
+import type { Overview } from "../../contract/api/overview.ts";
+import type { CheckRow, ShownState } from "../../contract/api/check-row.ts";
 import { initialRows } from "./pages.ts";
 
 const row = (name: string, state: ShownState, runningSince: number | null = null) =>
   ({ id: `id-${name}`, name, state, runningSince, fuse: null, expected: "daily" }) as CheckRow;
 
-function boot(rows: CheckRow[], more: Partial<ChecksBoot> = {}): Boot {
-  const counts = { new: 0, up: rows.length, late: 0, down: 0, paused: 0, running: 0 };
+function boot(checks: CheckRow[], more: Partial<Overview> = {}): Boot {
+  const counts = { new: 0, up: checks.length, late: 0, down: 0, paused: 0, running: 0 };
   const silent = { downCount: 0, downIds: [], channels: [] };
   const page = {
     kind: "checks",
-    rows,
+    checks,
     counts,
-    total: rows.length,
+    total: checks.length,
     since: null,
-    receiving: null,
+    monitoringGap: null,
     silent,
     ...more,
   };
   return { page, site: { base: "/overdue" }, now: 1_000 } as unknown as Boot;
 }
 
-const drawn = (rows: CheckRow[], more: Partial<ChecksBoot> = {}) =>
-  initialRows({ url: "/projects/1/checks/" }, boot(rows, more))?.source ?? "";
+const drawn = (checks: CheckRow[], more: Partial<Overview> = {}) =>
+  initialRows({ url: "/projects/1/checks/" }, boot(checks, more))?.source ?? "";
 const texts = (source: string, pattern: RegExp) => [...source.matchAll(pattern)].map(([, text]) => text);
 
 describe("the first sight", () => {
@@ -71,10 +72,10 @@ describe("the first sight", () => {
   });
 
   test("keeps the place of lines that only the script can word", () => {
-    const since = { sinceAt: 1, broke: [], healed: [], added: 2 };
+    const since = { sinceAt: 1, wentDown: [], recovered: [], createdCount: 2 };
     expect(drawn([row("a", "up")])).not.toContain('class="since"');
     expect(drawn([row("a", "up")], { since })).toContain('class="since"');
-    expect(drawn([row("a", "up")], { since: { ...since, added: 0 } })).not.toContain('class="since"');
+    expect(drawn([row("a", "up")], { since: { ...since, createdCount: 0 } })).not.toContain('class="since"');
   });
 
   test("there is none of another page, of a chosen view or of an empty project", () => {

@@ -3,16 +3,13 @@ import {
   type Boot,
   BOOT_ELEMENT,
   type BootPage,
-  type ChecksBoot,
   hasNews,
   PAGE_PATHS,
   type PageName,
   type PagePath,
-  type ProjectHead,
-  type ProjectRight,
   type Theme,
   THEME_COOKIE,
-} from "../../contract/web/boot.ts";
+} from "../../contract/api/boot.ts";
 import {
   type CheckRow,
   comparePlaces,
@@ -20,7 +17,8 @@ import {
   isUrgent,
   naturalKey,
   placeByNeed,
-} from "../../contract/web/check-row.ts";
+} from "../../contract/api/check-row.ts";
+import type { Overview } from "../../contract/api/overview.ts";
 import {
   checkName,
   checksTitle,
@@ -28,8 +26,7 @@ import {
   SILENT_WORDS,
   silentAction,
   STATE_WORDS,
-} from "../../contract/web/words.ts";
-import { type Action, ACTION_ROLES, mayDo, type Role } from "../../core/access.ts";
+} from "../../contract/api/words.ts";
 import { isUniqueKey } from "../../core/identity.ts";
 import { DAY_MS, type Instant, MINUTE_MS } from "../../core/instant.ts";
 import { type Html, html, ICON_HREF, trusted } from "../../lib/http/html.ts";
@@ -37,10 +34,11 @@ import { basePath } from "../../lib/http/request-target.ts";
 import { findUuidByUniqueKey } from "../../store/checks.ts";
 import type { Db } from "../../store/db.ts";
 import { medianAlertDelay } from "../../store/deliveries.ts";
-import { listProjectsOfAccount, type Project } from "../../store/projects.ts";
+import { listProjectsOfAccount } from "../../store/projects.ts";
+import { projectHead } from "../own-api/checks.ts";
 import type { Build, Entry } from "./assets.ts";
 import { PAGE_HEADERS, renderPage } from "./plain-page.ts";
-import { encodingFor } from "./respond.ts";
+import { encodingFor } from "../../lib/http/compress.ts";
 import {
   accountRoute,
   checkRoute,
@@ -64,13 +62,6 @@ export function alertDelays(db: Db): (now: Instant) => Promise<number | null> {
     }
     return taken.delay;
   };
-}
-
-/** A project as the browser names it, with what this person may do in it. */
-export function projectHead({ uuid, name }: Pick<Project, "uuid" | "name">, role: Role): ProjectHead {
-  const actions = Object.keys(ACTION_ROLES) as Action[];
-  const may: ProjectRight[] = actions.filter((action) => mayDo(role, action));
-  return { id: uuid, name, role, may };
 }
 
 /** Light or dark, as the account or the browser has chosen. */
@@ -201,7 +192,7 @@ ${above}${list(page, { base: site.base, now, count: ROWS[account?.density ?? "co
 </div>`;
 }
 
-function silentBand({ silent, project }: ChecksBoot): Html {
+function silentBand({ silent, project }: Overview): Html {
   const action = silentAction(silent, project);
   return html`<section class="band no-channels-band" aria-label="${SILENT_WORDS.label}">
 <svg class="icon" width="16" height="16" aria-hidden="true"></svg>
@@ -211,8 +202,8 @@ ${action === null ? [] : [html`<span class="button is-primary">${action}</span>`
 
 type Drawn = { base: string; now: number; count: number };
 
-function list({ rows }: ChecksBoot, at: Drawn): Html {
-  const placed = rows.map((row) => ({ row, ...placeByNeed(row, row.state, naturalKey(row.name)) }));
+function list({ checks }: Overview, at: Drawn): Html {
+  const placed = checks.map((row) => ({ row, ...placeByNeed(row, row.state, naturalKey(row.name)) }));
   const sorted = placed.toSorted(comparePlaces).map(({ row }) => row);
   const urgent = sorted.filter(({ state }) => isUrgent(state));
   const calm = sorted.filter(({ state }) => !isUrgent(state));

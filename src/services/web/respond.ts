@@ -1,16 +1,16 @@
 // From a request of the dashboard to its answer.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { promisify } from "node:util";
-import { brotliCompress, constants, gzip } from "node:zlib";
-import type { WebError } from "../../contract/web/boot.ts";
-import { validateBody, type Validated, validateQuery } from "../../contract/web/validate.ts";
+import type { WebError } from "../../contract/api/boot.ts";
+import { validateBody, type Validated, validateQuery } from "../../contract/api/validate.ts";
 import { mayDo, type Role } from "../../core/access.ts";
 import { AppError, type ErrorCode, HTTP_STATUS } from "../../core/errors.ts";
 import { isUuid } from "../../core/identity.ts";
 import type { ConcurrencyByKey } from "../../lib/concurrency-by-key.ts";
 import { isBeyondBounds, type JsonBounds } from "../../lib/http/body.ts";
 import { type certainAddressReader, networkOf } from "../../lib/http/client-address.ts";
+import { compress } from "../../lib/http/compress.ts";
 import { SAFETY_HEADERS } from "../../lib/http/response.ts";
+import { originProblem } from "../../lib/http/same-origin.ts";
 import type { LimitedWarning } from "../../lib/log.ts";
 import { type Channel, findChannelByUuid } from "../../store/channels.ts";
 import { findDeletedCheck, findShownCheck } from "../../store/checks.ts";
@@ -143,38 +143,6 @@ function absent(): WebRefusal {
   return new WebRefusal("not_found", "It doesn't exist, or you don't have access to it.");
 }
 
-// Cross-site request protection: the session cookie alone does not prove that the request comes from our page. The
-// refusal names the header that a proxy has removed.
-
-export type OriginHeaders = {
-  origin: string | undefined;
-  host: string | undefined;
-  /** What a proxy says the browser asked for; no page of another site can make a browser send it. */
-  forwardedHost: string | undefined;
-  fetchSite: string | undefined;
-};
-
-/** The sentence to refuse with; null: the request is ours. */
-export function originProblem(given: OriginHeaders, siteUrl: URL): string | null {
-  const { fetchSite, origin } = given;
-  // The browser compares both ends itself, and no page can write this header.
-  if (fetchSite === "same-origin") return null;
-  if (fetchSite !== undefined && fetchSite !== "none") return "Cross-site request blocked.";
-  if (origin === undefined || origin === "null") {
-    return "The request has neither an Origin nor a Sec-Fetch-Site header. If you use a reverse proxy, configure it to forward both.";
-  }
-  if (origin === siteUrl.origin) return null;
-  const asked = URL.parse(origin)?.host;
-  if (asked !== undefined && (asked === given.host || asked === given.forwardedHost)) return null;
-  return `This page was opened at ${origin}, but the public URL of this server is ${siteUrl.origin} and the Host header is ${given.host ?? "missing"}. Open the public URL, set OVERDUE_SITE_URL to the URL you use, or configure the proxy to forward the Host header.`;
-}
-
-/** Below this a packet is not saved. */
-const COMPRESSED_BYTES_MIN = 1_400;
-/** Answers are compressed while somebody waits. */
-const GZIP_LEVEL = 5;
-const BROTLI_QUALITY = 4;
-
 const OK = 200;
 const FOUND = 303;
 
@@ -216,7 +184,7 @@ export async function sendAnswer(
   }
   const { type, bytes, more } = contentOf(answer);
   const encoded =
-    "packed" in answer ? { bytes, encoding: answer.encoding } : await encode(bytes, acceptEncoding);
+    "packed" in answer ? { bytes, encoding: answer.encoding } : await compress(bytes, acceptEncoding);
   reply.code(status).headers({ "Content-Type": type, Vary: "Accept-Encoding", ...more, ...headers });
   if (encoded.encoding !== null) reply.header("Content-Encoding", encoded.encoding);
   await reply.send(encoded.bytes);
@@ -244,30 +212,6 @@ function contentOf(answer: Exclude<WebAnswer, { redirect: string } | { stream: u
 
 function bufferOf({ buffer, byteOffset, length }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, length);
-}
-
-/** The better of the two encodings that the other side takes; null: as it is. */
-export function encodingFor(acceptEncoding: string | undefined): "br" | "gzip" | null {
-  const accepted = (acceptEncoding ?? "").split(",").map((item) => item.trim().toLowerCase());
-  const takes = (name: string) =>
-    accepted.some((item) => item === name || (item.startsWith(`${name};`) && !/;\s*q=0(\.0*)?$/.test(item)));
-  if (takes("br")) return "br";
-  return takes("gzip") ? "gzip" : null;
-}
-
-const brotli = promisify(brotliCompress);
-const zip = promisify(gzip);
-
-async function encode(
-  bytes: Buffer,
-  acceptEncoding: string | undefined,
-): Promise<{ bytes: Buffer; encoding: string | null }> {
-  const encoding = bytes.length < COMPRESSED_BYTES_MIN ? null : encodingFor(acceptEncoding);
-  if (encoding === null) return { bytes, encoding };
-  const params = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY };
-  const packed =
-    encoding === "br" ? await brotli(bytes, { params }) : await zip(bytes, { level: GZIP_LEVEL });
-  return { bytes: packed, encoding };
 }
 
 const TITLES: Readonly<Record<number, string>> = {
@@ -394,19 +338,7 @@ async function requestOf(
 }
 
 function demandOrigin({ raw }: FastifyRequest, siteUrl: URL): void {
-  const one = (name: string) => {
-    const value = raw.headers[name];
-    return Array.isArray(value) ? value[0] : value;
-  };
-  const trouble = originProblem(
-    {
-      origin: one("origin"),
-      host: one("host"),
-      forwardedHost: one("x-forwarded-host"),
-      fetchSite: one("sec-fetch-site"),
-    },
-    siteUrl,
-  );
+  const trouble = originProblem(raw.headers, siteUrl);
   if (trouble !== null) throw new WebRefusal("forbidden", trouble);
 }
 

@@ -2,18 +2,16 @@
 import type { ServerResponse } from "node:http";
 import type { Reach } from "../../channels/registry.ts";
 import type { PublicUrls } from "../../contract/urls.ts";
-import type { EditConflict } from "../../contract/web/boot.ts";
-import type { ChangedBy } from "../../contract/web/check-row.ts";
-import type { Schema, ValueOf } from "../../contract/web/validate.ts";
+import type { EditConflict } from "../../contract/api/boot.ts";
+import type { ChangedBy } from "../../contract/api/check-row.ts";
+import type { Schema, ValueOf } from "../../contract/api/validate.ts";
 import type { Action, Role } from "../../core/access.ts";
 import type { ServiceState } from "../../core/database-identity.ts";
 import type { Visibility } from "../../core/deadline.ts";
 import type { Signing } from "../../core/email.ts";
 import { AppError, ERROR_TEXT, type ErrorCode } from "../../core/errors.ts";
 import type { Instant } from "../../core/instant.ts";
-import type { UnmatchedRequest } from "../../lib/http/unmatched-requests.ts";
 import type { Log } from "../../lib/log.ts";
-import type { MailResult } from "../../lib/mail-sender.ts";
 import type { ObjectStore } from "../../lib/object-store.ts";
 import type { FoundSession } from "../../operations/sessions.ts";
 import type { AuditEntry } from "../../store/audit.ts";
@@ -23,22 +21,7 @@ import type { Database } from "../../store/db.ts";
 import type { Project } from "../../store/projects.ts";
 import type { Person } from "../../store/sessions.ts";
 import type { Assets } from "./assets.ts";
-import type { LiveHub } from "./live-hub.ts";
 import type { OidcClient } from "./oidc.ts";
-
-export type SetupContext = {
-  /** Where the program itself listens, behind a proxy or not. */
-  port: number;
-  /** Requests to this process that found nothing, since an instant, the newest first. */
-  missesSince(at: number): UnmatchedRequest[];
-  /** The mail server of the settings; null: there is none. */
-  mail: {
-    host: string;
-    from: string;
-    /** Sends one mail over a connection of its own. Never throws. */
-    send(mail: { to: string; subject: string; text: string; html: string }): Promise<MailResult>;
-  } | null;
-};
 
 export type SignInContext = {
   /** Whether registration is open. */
@@ -96,10 +79,6 @@ export type WebContext = {
   resolveSession(of: RequestSource): Promise<{ session: Session | null; setCookies: readonly string[] }>;
   /** What signing in works with. */
   signIn: SignInContext;
-  /** What setting up works with. */
-  setUp: SetupContext;
-  /** The live updates of this process. */
-  live: LiveHub;
   /** The database's clock, or close to it. */
   now: () => Instant;
   /** The files of the browser's part. */

@@ -1,18 +1,13 @@
 // All routes of the dashboard. The permission matrix is generated from this table and tested against it.
 import { accountRoutes } from "./account.ts";
-import { adminRoutes } from "./admin.ts";
-import { badgeRoutes } from "./badges.ts";
-import { channelRoutes } from "./channels.ts";
-import { bulkRoutes, changeRoutes, scheduleRoutes } from "./check-changes.ts";
-import { historyRoutes, readCheckPage } from "./check.ts";
-import { checksBoot, listRoutes, projectCards, recentMonitoringGap, silentRoutes } from "./checks.ts";
-import { crontabRoutes } from "./crontab.ts";
-import { liveRoutes } from "./live.ts";
-import { type PageData, pageRoutes, projectHead, shellRoutes } from "./pages.ts";
-import { projectRoutes } from "./projects.ts";
+import { readCheckPage } from "../own-api/check.ts";
+import { projectCards, projectHead, readOverview, recentMonitoringGap } from "../own-api/checks.ts";
+import { listProjectsOfAccount } from "../../store/projects.ts";
+import { type PageData, pageRoutes, shellRoutes } from "./pages.ts";
 import type { AccountRequest, CheckRequest, ProjectRequest, WebRequest, WebRoute } from "./route.ts";
 import { setUpRoutes } from "./setup.ts";
 import { signInRoutes } from "./sign-in.ts";
+import { tokenRoutes } from "./tokens.ts";
 
 const checkPage = async (webRequest: WebRequest) => {
   // The paths of these pages name a check, and only members are let through.
@@ -23,12 +18,19 @@ const checkPage = async (webRequest: WebRequest) => {
 
 /** The data that comes with each page that needs some at once. */
 const PAGE_DATA: PageData = {
-  projects: async (request) => ({
-    kind: "projects",
-    cards: await projectCards(request as AccountRequest),
-    receiving: recentMonitoringGap(request.context, request.now),
-  }),
-  checks: async (request) => ({ kind: "checks", ...(await checksBoot(request as ProjectRequest)) }),
+  projects: async (request) => {
+    const { context, account, now } = request as AccountRequest;
+    const projects = await listProjectsOfAccount(context.database, account.id);
+    return {
+      kind: "projects",
+      projects: await projectCards(context, { projects, now }),
+      monitoringGap: recentMonitoringGap(context, now),
+    };
+  },
+  checks: async (request) => {
+    const { account, ...about } = request as ProjectRequest;
+    return { kind: "checks", ...(await readOverview(about, account.id)) };
+  },
   check: checkPage,
   run: checkPage,
 };
@@ -36,19 +38,8 @@ const PAGE_DATA: PageData = {
 export const WEB_ROUTES: readonly WebRoute[] = [
   ...pageRoutes(PAGE_DATA),
   ...shellRoutes,
-  ...listRoutes,
-  ...changeRoutes,
-  ...bulkRoutes,
-  ...scheduleRoutes,
-  ...crontabRoutes,
-  ...silentRoutes,
-  ...badgeRoutes,
-  ...liveRoutes,
-  ...historyRoutes,
-  ...channelRoutes,
   ...setUpRoutes,
   ...signInRoutes,
   ...accountRoutes,
-  ...projectRoutes,
-  ...adminRoutes,
+  ...tokenRoutes,
 ];

@@ -1,6 +1,6 @@
 // Pages behind emailed links: sign-in, first account, email change, invitation. A GET changes nothing, because email
 // clients open every link; the button does.
-import { EmptyForm, JoinForm, SetUpForm } from "../../contract/web/account.ts";
+import { EmptyForm, JoinForm, SetUpForm } from "../../contract/api/account.ts";
 import { PASSWORD_LENGTH_MIN } from "../../core/sign-in.ts";
 import { html } from "../../lib/http/html.ts";
 import { acceptInvitation, readInvitation } from "../../operations/members.ts";

@@ -9,7 +9,7 @@ import {
   PasskeyAnswerBody,
   PasskeyOptionsBody,
   PasswordForm,
-} from "../../contract/web/account.ts";
+} from "../../contract/api/account.ts";
 import { AppError } from "../../core/errors.ts";
 import { isReauthenticatedByProvider } from "../../core/sign-in.ts";
 import { html, type Html } from "../../lib/http/html.ts";
@@ -100,7 +100,7 @@ function loginParts(request: WebRequest, { email, next, wrong }: LoginFields): H
   const others: Html[] = [];
   if (hasPasskeys(request.context)) {
     others.push(
-      passkeyButton(request, { api: "/web/api/sign-in/passkey", next, text: "Sign in with a passkey" }),
+      passkeyButton(request, { api: "/web/sign-in/passkey", next, text: "Sign in with a passkey" }),
     );
   }
   if (signIn.oidc !== null) {
@@ -400,7 +400,7 @@ function otherMethods(request: WebRequest, methods: ReauthMethods, { next, isMai
   const others: Html[] = [];
   if (methods.passkey && hasPasskeys(context)) {
     others.push(
-      passkeyButton(request, { api: "/web/api/confirm/passkey", next: next ?? HOME, text: "Use a passkey" }),
+      passkeyButton(request, { api: "/web/confirm/passkey", next: next ?? HOME, text: "Use a passkey" }),
     );
   }
   if (methods.provider && oidc !== null) {
@@ -463,7 +463,7 @@ const confirm = accountRoute({
 const confirmPasskeyOptions = accountRoute({
   name: "confirm.passkeyOptions",
   method: "POST",
-  path: "/web/api/confirm/passkey/options",
+  path: "/web/confirm/passkey/options",
   access: "account",
   body: PasskeyOptionsBody,
   answer: async (request) => ({
@@ -477,7 +477,7 @@ const confirmPasskeyOptions = accountRoute({
 const confirmByPasskey = accountRoute({
   name: "confirm.passkey",
   method: "POST",
-  path: "/web/api/confirm/passkey",
+  path: "/web/confirm/passkey",
   access: "account",
   body: PasskeyAnswerBody,
   answer: async (request) => {
@@ -499,7 +499,7 @@ const confirmRoutes: readonly WebRoute[] = [show, confirm, confirmPasskeyOptions
 const passkeyOptions = openRoute({
   name: "signIn.passkeyOptions",
   method: "POST",
-  path: "/web/api/sign-in/passkey/options",
+  path: "/web/sign-in/passkey/options",
   access: "anyone",
   body: PasskeyOptionsBody,
   answer: async (request) => {
@@ -513,7 +513,7 @@ const passkeyOptions = openRoute({
 const byPasskey = openRoute({
   name: "signIn.passkey",
   method: "POST",
-  path: "/web/api/sign-in/passkey",
+  path: "/web/sign-in/passkey",
   access: "anyone",
   body: PasskeyAnswerBody,
   answer: async (request) => {

@@ -1,0 +1,23 @@
+/** Names of stored fields as users know them. */
+export const FIELD_NAMES: Readonly<Record<string, string>> = {
+  timeoutSeconds: "interval",
+  graceSeconds: "grace period",
+  schedule: "schedule",
+  kind: "type",
+  tz: "time zone",
+  name: "name",
+  slug: "slug",
+  tags: "tags",
+  desc: "description",
+  email: "email address",
+  expiresInDays: "number of days until expiration",
+  manualResume: "manual resume",
+  methods: "request methods",
+  startKw: "start keywords",
+  successKw: "success keywords",
+  failureKw: "failure keywords",
+  filterSubject: "keywords in email subject",
+  filterBody: "keywords in email body",
+  filterHttpBody: "keywords in request body",
+  filterDefaultFail: "fail without keyword",
+};

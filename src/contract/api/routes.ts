@@ -1,0 +1,27 @@
+// All routes of the Overdue API by their operation ids.
+import { accountRoutes } from "./account.ts";
+import { adminRoutes } from "./admin.ts";
+import { channelRoutes } from "./channels.ts";
+import { checkPageRoutes } from "./check-page.ts";
+import { historyRoutes } from "./history.ts";
+import { checkRoutes } from "./checks.ts";
+import { liveRoutes } from "./live.ts";
+import { overviewRoutes } from "./overview.ts";
+import { projectRoutes } from "./projects.ts";
+import { tokenRoutes } from "./tokens.ts";
+
+export const API_ROUTES = {
+  ...projectRoutes,
+  ...checkPageRoutes,
+  ...historyRoutes,
+  ...channelRoutes,
+  ...overviewRoutes,
+  ...checkRoutes,
+  ...liveRoutes,
+  ...accountRoutes,
+  ...tokenRoutes,
+  ...adminRoutes,
+} as const;
+
+export type ApiRoutes = typeof API_ROUTES;
+export type OperationId = keyof ApiRoutes;

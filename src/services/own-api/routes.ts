@@ -1,0 +1,37 @@
+// All routes of the Overdue API with their handlers.
+import { API_ROUTES, type ApiRoutes } from "../../contract/api/routes.ts";
+import { accountHandlers } from "./account.ts";
+import { adminHandlers } from "./admin.ts";
+import { channelHandlers } from "./channels.ts";
+import { checkPageHandlers, historyHandlers } from "./check.ts";
+import { badgeHandlers } from "./badges.ts";
+import { checkHandlers } from "./check-changes.ts";
+import { overviewHandlers } from "./checks.ts";
+import { crontabHandlers } from "./crontab.ts";
+import { liveHandlers } from "./live.ts";
+import { projectHandlers } from "./projects.ts";
+import type { ApiRoute } from "./respond.ts";
+import type { ApiHandler, ApiHandlers } from "./route.ts";
+import { tokenHandlers } from "./tokens.ts";
+
+const HANDLERS: ApiHandlers<ApiRoutes> = {
+  ...projectHandlers,
+  ...checkPageHandlers,
+  ...historyHandlers,
+  ...channelHandlers,
+  ...overviewHandlers,
+  ...checkHandlers,
+  ...crontabHandlers,
+  ...badgeHandlers,
+  ...liveHandlers,
+  ...accountHandlers,
+  ...tokenHandlers,
+  ...adminHandlers,
+};
+
+export const ROUTES: readonly ApiRoute[] = Object.entries(API_ROUTES).map(([id, definition]) => ({
+  id,
+  definition,
+  // Each handler gets requests of its own definition only.
+  handler: HANDLERS[id as keyof ApiRoutes] as unknown as ApiHandler,
+}));

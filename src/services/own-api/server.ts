@@ -1,0 +1,155 @@
+// The routes of the Overdue API in the Fastify app that it shares with the Management API.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { METHODS } from "node:http";
+import { API_PATH } from "../../contract/api/route.ts";
+import type { RateVerdict } from "../../core/rate-limit.ts";
+import { compress } from "../../lib/http/compress.ts";
+import { SAFETY_HEADERS } from "../../lib/http/response.ts";
+import { NOT_ALLOWED, NOT_FOUND, respond, type RespondDeps, TOO_BUSY } from "./respond.ts";
+import type { ApiRoute } from "./respond.ts";
+import type { ApiAnswer } from "./route.ts";
+
+/** Requests answered at a time; others get 503. */
+const AT_ONCE_MAX = 500;
+const PREFLIGHT_SECONDS = "600";
+const OK = 200;
+const NO_CONTENT = 204;
+
+/** The path of the API in the app, which serves everything below /api. */
+const PREFIX = API_PATH.replace(/^\/api/, "");
+
+export type ApiServing = {
+  deps: RespondDeps;
+  routes: readonly ApiRoute[];
+  /** Responses by status. */
+  counts: Record<string, number>;
+  /** Waits for earlier requests of the same connection; returns what ends this one. */
+  takeTurn(request: FastifyRequest): Promise<() => void>;
+  closeAfterAnswer(reply: FastifyReply): void;
+};
+
+/** Adds every path with all HTTP methods, so that unsupported ones are answered by us. */
+export function addApiRoutes(app: FastifyInstance, serving: ApiServing): void {
+  const state = { atOnce: 0 };
+  for (const [path, routes] of Map.groupBy(serving.routes, ({ definition }) => definition.path)) {
+    const url = PREFIX + path.replaceAll(/\{(\w+)\}/g, ":$1");
+    for (const form of [url, `${url}/`]) {
+      app.route({
+        method: [...METHODS],
+        url: form,
+        handler: (request, reply) => serve(serving, { state, routes, request, reply }),
+      });
+    }
+  }
+  const nothing = (request: FastifyRequest, reply: FastifyReply) =>
+    send(serving, { request, reply, answer: NOT_FOUND, methods: [], rate: null });
+  for (const url of [PREFIX, `${PREFIX}/*`, "/overdue", "/overdue/*"]) {
+    app.route({ method: [...METHODS], url, handler: nothing });
+  }
+}
+
+type Exchange = { request: FastifyRequest; reply: FastifyReply };
+
+async function serve(
+  serving: ApiServing,
+  { state, routes, request, reply }: Exchange & { state: { atOnce: number }; routes: readonly ApiRoute[] },
+): Promise<FastifyReply> {
+  const methods = routes.map(({ definition }) => definition.method);
+  const method = request.method === "HEAD" ? "GET" : request.method;
+  const at = { request, reply, methods, rate: null };
+  if (method === "OPTIONS") return send(serving, { ...at, answer: { status: NO_CONTENT, json: null } });
+  const route = routes.find(({ definition }) => definition.method === method);
+  if (route === undefined) {
+    return send(serving, { ...at, answer: { ...NOT_ALLOWED, headers: { Allow: allowed(methods) } } });
+  }
+  if (state.atOnce >= AT_ONCE_MAX) return send(serving, { ...at, answer: TOO_BUSY });
+  state.atOnce += 1;
+  const end = await serving.takeTurn(request);
+  try {
+    const startedAt = performance.now();
+    const { answer, rate } = await respond(serving.deps, {
+      route,
+      raw: request.raw,
+      params: request.params as Record<string, string>,
+      query: queryOf(request.url),
+      onEndless: () => serving.closeAfterAnswer(reply),
+    });
+    const status = answer.status ?? route.definition.success.status;
+    serving.deps.context.log.debug(
+      { method, route: route.id, status, ms: Math.round(performance.now() - startedAt) },
+      "overdue api",
+    );
+    return await send(serving, { ...at, answer: { ...answer, status }, rate });
+  } catch (error) {
+    if (!(error instanceof Error) || error.name !== "SenderGoneError") throw error;
+    reply.hijack();
+    return reply;
+  } finally {
+    end();
+    state.atOnce -= 1;
+  }
+}
+
+type Sending = Exchange & { answer: ApiAnswer; methods: readonly string[]; rate: RateVerdict | null };
+
+async function send(serving: ApiServing, sending: Sending): Promise<FastifyReply> {
+  const { request, reply, answer, methods, rate } = sending;
+  const { status = OK } = answer;
+  serving.counts[status] = (serving.counts[status] ?? 0) + 1;
+  if ("stream" in answer) {
+    if (request.method === "HEAD")
+      return reply
+        .code(status)
+        .headers({ ...SAFETY_HEADERS })
+        .send();
+    reply.hijack();
+    answer.stream(reply.raw);
+    return reply;
+  }
+  reply.code(status).headers({
+    ...SAFETY_HEADERS,
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    Vary: "Accept-Encoding",
+    ...corsHeaders(methods),
+    ...answer.headers,
+    ...rateHeaders(rate),
+  });
+  if ("json" in answer && answer.json === null) return reply.send();
+  const isJson = "json" in answer;
+  const bytes = Buffer.from(isJson ? JSON.stringify(answer.json) : answer.content);
+  const packed = await compress(bytes, request.headers["accept-encoding"]);
+  if (packed.encoding !== null) reply.header("Content-Encoding", packed.encoding);
+  return reply.header("Content-Type", isJson ? "application/json" : answer.type).send(packed.bytes);
+}
+
+function queryOf(url: string): URLSearchParams {
+  const at = url.indexOf("?");
+  return new URLSearchParams(at === -1 ? "" : url.slice(at + 1));
+}
+
+function allowed(methods: readonly string[]): string {
+  return [...(methods.includes("GET") ? ["HEAD"] : []), ...methods, "OPTIONS"].toSorted().join(", ");
+}
+
+/** Scripts of any site may call the API: keys and tokens are not sent by browsers on their own, and cookies only same-site. */
+function corsHeaders(methods: readonly string[]): Record<string, string> {
+  return {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Allow-Headers": "Authorization, Content-Type, Idempotency-Key, If-Match, X-Api-Key",
+    "Access-Control-Allow-Methods": allowed(methods),
+    "Access-Control-Expose-Headers":
+      "ETag, Location, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After",
+    "Access-Control-Max-Age": PREFLIGHT_SECONDS,
+  };
+}
+
+function rateHeaders(rate: RateVerdict | null): Record<string, string> {
+  if (rate === null) return {};
+  return {
+    "RateLimit-Limit": String(rate.limit),
+    "RateLimit-Remaining": String(rate.remaining),
+    "RateLimit-Reset": String(rate.resetSeconds),
+    ...(!rate.isAllowed && { "Retry-After": String(rate.retryAfterSeconds) }),
+  };
+}

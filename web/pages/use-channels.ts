@@ -1,0 +1,33 @@
+// The channels of a project, and the kinds of channels.
+import { useQuery } from "@tanstack/react-query";
+import type { Channel } from "../../src/contract/api/channels.ts";
+import { PAGE_LENGTH_MAX } from "../../src/core/limits.ts";
+import { call } from "../api.ts";
+
+/** All channels of a project. */
+export function useChannels(project: string) {
+  return useQuery({ queryKey: ["channels", project], queryFn: () => loadChannels(project) });
+}
+
+async function loadChannels(project: string): Promise<Channel[]> {
+  const channels: Channel[] = [];
+  let cursor: string | null = null;
+  do {
+    const query: { limit: number; cursor?: string } = { limit: PAGE_LENGTH_MAX };
+    if (cursor !== null) query.cursor = cursor;
+    const page = await call("listChannels", { project, query });
+    // Only read-only API keys get channels without details.
+    channels.push(...(page.channels as Channel[]));
+    cursor = page.next;
+  } while (cursor !== null);
+  return channels;
+}
+
+/** They only change with the version of the server. */
+export function useChannelKinds() {
+  return useQuery({
+    queryKey: ["channel-kinds"],
+    queryFn: async () => (await call("listChannelKinds", {})).kinds,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}
