@@ -23,7 +23,6 @@ const REAUTH_PROBLEM: typeof ReauthProblem = "urn:overdue:problem:reauthenticati
 const client = new ApiClient({ siteUrl: siteUrl("/"), timeoutMs: ANSWER_MS_MAX });
 
 type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
-type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 /** Why a request was not served. `message` is a sentence for the person; `status` 0 means that there was no response. */
 export class ApiError extends Error {
@@ -87,9 +86,9 @@ export function operationUrl<Id extends OperationId>(id: Id, input: Omit<InputOf
   return client.url(id, input);
 }
 
-/** `get("/projects/…/checks", { after })` */
-export function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
-  return ask<T>("GET", path + queryText(query), undefined, signal);
+/** Reads what only browsers use: `get("/account")`. `path` is relative to /web. */
+export function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+  return ask<T>("GET", path, undefined, signal);
 }
 
 /** Sends a change. `path` is relative to /web. */
@@ -97,20 +96,12 @@ export function send<T = null>(method: Exclude<Method, "GET">, path: string, bod
   return ask<T>(method, path, body);
 }
 
-/** All other paths move to the Overdue API. */
-const BROWSER_ONLY = /^\/account(\/|$)/;
-
-/** The address of something that the browser fetches by itself: a download, a picture, a stream. */
-export function apiUrl(path: string, query: Query = {}): string {
-  return siteUrl(`/web${BROWSER_ONLY.test(path) ? "" : "/api"}${path}${queryText(query)}`);
-}
-
 async function ask<T>(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
   const limit = AbortSignal.timeout(ANSWER_MS_MAX);
   let response: Response;
   let text: string;
   try {
-    response = await fetch(apiUrl(path), {
+    response = await fetch(siteUrl(`/web${path}`), {
       method,
       headers: {
         accept: "application/json",
@@ -177,14 +168,6 @@ function sentenceFor(status: number): string {
     default:
       return words.trouble.server;
   }
-}
-
-function queryText(query: Query): string {
-  const given = Object.entries(query).filter(
-    ([, value]) => value !== undefined && value !== null && value !== "",
-  );
-  if (given.length === 0) return "";
-  return `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()}`;
 }
 
 // The cache of responses. Requests that got no response are retried; refused ones are not.

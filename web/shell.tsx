@@ -3,7 +3,7 @@ import { Component, type ReactNode, useEffect, useState, useSyncExternalStore } 
 import { Link } from "wouter";
 import type { Boot, PageName, ProjectHead, Theme } from "../src/contract/api/boot.ts";
 import { STATE_WORDS } from "../src/contract/api/words.ts";
-import { send } from "./api.ts";
+import { call } from "./api.ts";
 import { boot, browserZone, readerZone, showTheme, siteUrl, useTheme } from "./boot.ts";
 import { checksStore, countDownOf, useDisconnected, useDownCount } from "./live/checks-store.ts";
 import { serverNow } from "./live/clock.ts";
@@ -172,7 +172,7 @@ function AccountMenu() {
       >
         <MenuHead>{account.email}</MenuHead>
         <MenuLink href={pageHref("profile")}>{words.nav.account}</MenuLink>
-        {account.isOperator && <MenuLink href={pageHref("admin")}>{words.nav.admin}</MenuLink>}
+        {account.isAdmin && <MenuLink href={pageHref("admin")}>{words.nav.admin}</MenuLink>}
         <MenuLink href={pageHref("projects")}>{words.nav.projects}</MenuLink>
         {project !== null && (
           <MenuLink href={pageHref("settings", { project: project.id })} className="is-phone">
@@ -204,7 +204,7 @@ function AccountMenu() {
 /** Shown at once, and kept for the account; should that fail, it holds for this page. */
 function keepTheme(theme: Theme): void {
   showTheme(theme);
-  send("PATCH", "/account", { theme }).catch(toastError);
+  call("updateAccount", { body: { theme } }).catch(toastError);
 }
 
 /** By a form, because signing out changes something and answers with a page. */
@@ -256,7 +256,7 @@ function ServiceBand() {
   const shown = useSyncExternalStore(listen, () => state);
   if (shown === "normal" || boot.account === null) return null;
   const { text, act, admin } = words.safeMode;
-  if (!boot.account.isOperator) return <Band text={`${text} ${admin}`} />;
+  if (!boot.account.isAdmin) return <Band text={`${text} ${admin}`} />;
   return (
     <Band text={text}>
       <Link className="link" href={pageHref("admin")}>

@@ -52,7 +52,7 @@ export async function createAccount(database: Database, request: AccountRequest)
       const id = await insertAccount(tx, account);
       const { email: subject, isAdmin, checkLimit } = account;
       const by = { projectId: null, accountId: null, keyId: null };
-      const after = { isOperator: isAdmin, checkLimit };
+      const after = { isAdmin, checkLimit };
       await audit(tx, { ...by, what: "account.created", subject, before: null, after, at: request.now });
       return { id, ...account };
     });

@@ -48,7 +48,7 @@ export async function changeAccount(database: Database, change: AccountChange): 
     }
     await changeCheckLimit(tx, { account, checkLimit, actorId, now });
     const by = { projectId: null, accountId: actorId, keyId: null, subject: account.email, at: now };
-    const rights = auditDifference({ isOperator: account.isAdmin }, { isOperator: isAdmin });
+    const rights = auditDifference({ isAdmin: account.isAdmin }, { isAdmin });
     if (rights !== null) {
       await writeAdmin(tx, { accountId: account.id, isAdmin });
       await audit(tx, { ...by, what: "account.operatorChanged", ...rights });

@@ -145,7 +145,7 @@ describe("editing", () => {
   test("another kind is shown immediately, and a late response changes nothing that was typed since", async () => {
     const { page, context } = await openCheck("hasty job");
     const held = Promise.withResolvers<void>();
-    await page.route("**/web/api/schedule", async (route) => {
+    await page.route("**/api/overdue/v1/schedules/preview*", async (route) => {
       await held.promise;
       await route.continue();
     });
@@ -154,7 +154,7 @@ describe("editing", () => {
     await button(form, "Cron").click();
     const cron = form.getByLabel("Cron expression");
     await cron.fill("5 4 * * *");
-    const answered = page.waitForResponse("**/web/api/schedule");
+    const answered = page.waitForResponse("**/api/overdue/v1/schedules/preview*");
     held.resolve();
     await answered;
     await expectSoon(() => form.locator(".edit-preview b").textContent()).toContain("04:05");

@@ -176,7 +176,7 @@ describe("what the command line does", () => {
     for (const checkLimit of [5, 5]) await setCheckLimit(database.db, { email, checkLimit, now: NOW });
     expect(await record(null, email)).toEqual([
       { what: "account.limitChanged", before: { checkLimit: null }, after: { checkLimit: 5 } },
-      { what: "account.created", before: null, after: { isOperator: true, checkLimit: null } },
+      { what: "account.created", before: null, after: { isAdmin: true, checkLimit: null } },
     ]);
   });
 

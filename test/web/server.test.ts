@@ -13,15 +13,12 @@ import { sampleCheck } from "../support/sample.ts";
 import { useDashboard } from "./dashboard.ts";
 
 const at = useDashboard({ roles: ["web", "api"] });
-const project = () => `/web/api/projects/${at.owner.project.uuid}`;
+const project = () => `/api/overdue/v1/projects/${at.owner.project.uuid}`;
 
 describe("who is let in", () => {
   test("a signed-out user gets 401 as data, and the sign-in page as a page", async () => {
     const data = await at.browse(`${project()}/overview`, { as: null });
-    expect({ status: data.status, json: data.json }).toEqual({
-      status: 401,
-      json: { error: "You are not signed in." },
-    });
+    expect(data).toMatchObject({ status: 401, json: { status: 401, detail: expect.stringContaining("sign in") } });
     const page = await at.browse(`/projects/${at.owner.project.uuid}/checks/`, { as: null });
     expect(page.status).toBe(303);
     const next = encodeURIComponent(`/projects/${at.owner.project.uuid}/checks/`);
@@ -35,10 +32,10 @@ describe("who is let in", () => {
     const answers = await Promise.all(
       [
         `${project()}/overview`,
-        `/web/api/projects/${unknown}/overview`,
-        `/web/api/checks/${check.uuid}/badge`,
-        `/web/api/checks/${unknown}/badge`,
-        "/web/api/checks/not-a-uuid/badge",
+        `/api/overdue/v1/projects/${unknown}/overview`,
+        `/api/overdue/v1/checks/${check.uuid}/badge`,
+        `/api/overdue/v1/checks/${unknown}/badge`,
+        "/api/overdue/v1/checks/not-a-uuid/badge",
       ].map((path) => at.browse(path, { as })),
     );
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
@@ -52,8 +49,8 @@ describe("who is let in", () => {
       as: at.stranger.account,
       body: {},
     });
-    const error = `Your role in the project ${at.owner.project.name} doesn't allow this.`;
-    expect({ status, json }).toEqual({ status: 403, json: { error } });
+    const detail = `Your role in the project ${at.owner.project.name} doesn't allow this.`;
+    expect({ status, json }).toMatchObject({ status: 403, json: { detail } });
     expect((await at.browse(`${project()}/overview`, { as: at.stranger.account })).status).toBe(200);
     await at.db.pool.query("delete from members where project_id = $1 and account_id = $2", [
       at.owner.project.id,
@@ -62,7 +59,7 @@ describe("who is let in", () => {
   });
 
   test("an invalid session opens nothing", async () => {
-    const { status } = await at.browse("/web/api/projects", {
+    const { status } = await at.browse("/api/overdue/v1/projects", {
       as: null,
       headers: { Cookie: "overdue_session=x" },
     });
@@ -98,14 +95,14 @@ describe("from where a change may come", () => {
 
   test("a header that a proxy has lost is named", async () => {
     const lost = await change({});
-    expect((lost.json as { error: string }).error).toMatch(/neither an Origin nor a Sec-Fetch-Site header/);
+    expect((lost.json as { detail: string }).detail).toMatch(/neither an Origin nor a Sec-Fetch-Site header/);
     const other = await change({ Origin: "https://checks.example.org" });
-    expect((other.json as { error: string }).error).toMatch(/Host header is 127\.0\.0\.1/);
+    expect((other.json as { detail: string }).detail).toMatch(/Host header is 127\.0\.0\.1/);
   });
 
   test("looking needs no origin", async () => {
     const { Cookie = "" } = await at.headersOf(at.owner.account);
-    expect((await at.ask("/web/api/projects", { headers: { Cookie } })).status).toBe(200);
+    expect((await at.ask("/api/overdue/v1/projects", { headers: { Cookie } })).status).toBe(200);
   });
 });
 
@@ -116,9 +113,9 @@ describe("what cannot be read", () => {
     ['"text"', 400, "The request is not a JSON object."],
     [`{"name":"${"x".repeat(2_000_000)}"}`, 413, "The request is too large."],
     [`{"channels":[${"1,".repeat(400_000)}1]}`, 413, "The request is too large."],
-  ])("a body like %.20s is refused with a sentence", async (body, status, error) => {
+  ])("a body like %.20s is refused with a sentence", async (body, status, detail) => {
     const answer = await at.browse(`${project()}/checks`, { method: "POST", body });
-    expect({ status: answer.status, json: answer.json }).toEqual({ status, json: { error } });
+    expect({ status: answer.status, json: answer.json }).toMatchObject({ status, json: { detail } });
   });
 
   test("a text may hold as many commas as it likes", async () => {
@@ -149,7 +146,7 @@ describe("what cannot be read", () => {
   });
 
   test("an unknown URL gets a page or data", async () => {
-    const data = await at.browse("/web/api/nothing");
+    const data = await at.browse("/web/nothing");
     expect({ status: data.status, json: data.json }).toEqual({
       status: 404,
       json: { error: "No page exists at this URL." },

@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 
 async function make(body: object): Promise<string> {
-  const path = `/web/api/projects/${stage.owner.project.uuid}/checks`;
+  const path = `/api/overdue/v1/projects/${stage.owner.project.uuid}/checks`;
   const made = await stage.browse(path, { method: "POST", body });
   if (made.status !== 201) throw new Error(made.text);
   return (made.json as { id: string }).id;
@@ -75,9 +75,9 @@ describe("the wait for the first ping", () => {
   test("says how many channels hear of the check, also of one that was added meanwhile", async () => {
     expect((await waiting()).channelCount).toBe(0);
     const { uuid } = await stage.channel(stage.owner, { name: "hook", kind: "webhook" });
-    await stage.browse(`/web/api/projects/${stage.owner.project.uuid}/bulk`, {
+    await stage.browse(`/api/overdue/v1/projects/${stage.owner.project.uuid}/checks/bulk`, {
       method: "POST",
-      body: { ids: [check], do: "addChannel", channel: uuid },
+      body: { ids: [check], action: "addChannel", channel: uuid },
     });
     expect((await waiting()).channelCount).toBe(1);
   });

@@ -1,12 +1,12 @@
 // The store opens one stream for all who listen, ends it with the last of them, and tries again after trouble; and what
 // comes late, twice or not at all does not make it show what is not.
 import { beforeEach, expect, test, vi } from "vitest";
-import { ApiError, get } from "../api.ts";
+import { ApiError, call } from "../api.ts";
 import { checksStore, onFlip } from "./checks-store.ts";
 import { watchProject } from "./watch-project.ts";
 
 vi.mock("../api.ts", () => ({
-  get: vi.fn<() => Promise<unknown>>(),
+  call: vi.fn<() => Promise<unknown>>(),
   ApiError: class extends Error {
     readonly status: number;
     constructor(status: number) {
@@ -18,17 +18,17 @@ vi.mock("../api.ts", () => ({
 vi.mock("../boot.ts", () => ({ takeBootPage: () => null }));
 vi.mock("./watch-project.ts", () => ({ watchProject: vi.fn<() => () => void>() }));
 
-const asked = vi.mocked(get);
+const asked = vi.mocked(call as (id: string) => Promise<unknown>);
 const watched = vi.mocked(watchProject);
 const left = vi.fn<() => void>();
 
 const overview = (id: string) => ({
   project: { id, name: "Workshop", may: [] },
-  rows: [],
+  checks: [],
   details: [],
   total: 0,
   since: null,
-  receiving: null,
+  monitoringGap: null,
   counts: { down: 0 },
   tags: [],
   cursor: "1",
@@ -42,10 +42,10 @@ const told = (name: string, data: unknown) =>
 
 /** A store of which everything is here. Its first rows come with the page, the others by one page behind it. */
 async function completeStore(id: string, first: object[], all: object[]) {
-  asked.mockImplementation(async (path) =>
-    path.endsWith("/overview")
-      ? { ...overview(id), rows: first, total: all.length }
-      : { rows: all, next: null },
+  asked.mockImplementation(async (id) =>
+    id === "getOverview"
+      ? { ...overview(id), checks: first, total: all.length }
+      : { checks: all, next: null },
   );
   const store = checksStore(id);
   store.listen(() => undefined);
@@ -84,10 +84,10 @@ test("a page that begins to listen after trouble has it tried again, although so
 });
 
 test("whoever only watches has no more rows fetched than come with the page; whoever listens has all of them", async () => {
-  asked.mockImplementation(async (path) =>
-    path.endsWith("/overview")
-      ? { ...overview("three"), rows: [row("a")], total: 2 }
-      : { rows: [row("a"), row("b")], next: null },
+  asked.mockImplementation(async (id) =>
+    id === "getOverview"
+      ? { ...overview("three"), checks: [row("a")], total: 2 }
+      : { checks: [row("a"), row("b")], next: null },
   );
   const store = checksStore("three");
   const shellLeaves = store.watch(() => undefined);
@@ -104,20 +104,20 @@ test("whoever only watches has no more rows fetched than come with the page; who
 });
 
 test("whoever shows one check of many learns that it may have gone, by its name or by the number alone", async () => {
-  const many = { ...overview("fifteen"), rows: [row("a")], total: 500 };
-  asked.mockImplementation(async (path) => (path.endsWith("/overview") ? many : { rows: [], next: null }));
+  const many = { ...overview("fifteen"), checks: [row("a")], total: 500 };
+  asked.mockImplementation(async (id) => (id === "getOverview" ? many : { checks: [], next: null }));
   const store = checksStore("fifteen");
   store.watch(() => undefined);
   await vi.waitFor(() => expect(store.snapshot().total).toBe(500));
   const removalVersions: number[] = [];
   const hear = (event: object) => {
-    told("rows", event);
+    told("checks", event);
     removalVersions.push(store.snapshot().removalVersion);
   };
-  hear({ rows: [row("b")], removed: [], total: 501 });
-  hear({ rows: [], removed: [], total: 501 });
-  hear({ rows: [row("c")], removed: ["x"], total: 501 });
-  hear({ rows: [], removed: [], total: 500 });
+  hear({ checks: [row("b")], removed: [], total: 501 });
+  hear({ checks: [], removed: [], total: 501 });
+  hear({ checks: [row("c")], removed: ["x"], total: 501 });
+  hear({ checks: [], removed: [], total: 500 });
   expect(removalVersions).toEqual([0, 0, 1, 2]);
   asked.mockImplementation(async () => ({ ...many, total: 499 }));
   store.reload();
@@ -145,10 +145,10 @@ test("a page on screen that cannot be asked for anew says so, and is asked for a
 test("the rest of a long list that could not be fetched is asked for again, and the stream is live all the while", async () => {
   vi.useFakeTimers();
   let isAway = true;
-  asked.mockImplementation(async (path) => {
-    if (path.endsWith("/overview")) return { ...overview("eleven"), rows: [row("a")], total: 2 };
+  asked.mockImplementation(async (id) => {
+    if (id === "getOverview") return { ...overview("eleven"), checks: [row("a")], total: 2 };
     if (isAway) throw new ApiError(503, {});
-    return { rows: [row("a"), row("b")], next: null };
+    return { checks: [row("a"), row("b")], next: null };
   });
   const store = checksStore("eleven");
   store.listen(() => undefined);
@@ -182,7 +182,7 @@ test("an older row takes the place of no newer one, whether a page or the stream
   const store = await completeStore("six", [row("a", 5)], [row("a", 3), row("b", 3)]);
   const changes = () => [...store.snapshot().rows.values()].map(({ id, change }) => `${id}${change}`);
   expect(changes()).toEqual(["a5", "b3"]);
-  told("rows", { rows: [row("a", 4), row("b", 6)], removed: [], total: 2 });
+  told("checks", { checks: [row("a", 4), row("b", 6)], removed: [], total: 2 });
   expect(changes()).toEqual(["a5", "b6"]);
 });
 
@@ -194,10 +194,10 @@ test("what came with the page and is in none of those behind it has gone meanwhi
 
 test("where the server counts another number of checks, everything is asked for again", async () => {
   await completeStore("eight", [row("a")], [row("a"), row("b")]);
-  const overviews = () => asked.mock.calls.filter(([path]) => path.endsWith("/overview")).length;
-  told("rows", { rows: [row("c")], removed: ["b"], total: 2 });
+  const overviews = () => asked.mock.calls.filter(([path]) => id === "getOverview").length;
+  told("checks", { checks: [row("c")], removed: ["b"], total: 2 });
   expect(overviews()).toBe(1);
-  told("rows", { rows: [], removed: [], total: 3 });
+  told("checks", { checks: [], removed: [], total: 3 });
   expect(overviews()).toBe(2);
 });
 
@@ -205,11 +205,11 @@ test("where the server says that too much has happened, everything is asked for 
   const store = await completeStore("twelve", [row("a")], [row("a")]);
   asked.mockImplementation(async () => ({
     ...overview("twelve"),
-    rows: [row("a", 9)],
+    checks: [row("a", 9)],
     total: 1,
     cursor: "8",
   }));
-  told("reload", { why: "Too many changes since the last update." });
+  told("reload", { reason: "Too many changes since the last update." });
   expect(left).toHaveBeenCalledOnce();
   await vi.waitFor(() => expect(store.snapshot().rows.get("a")?.change).toBe(9));
   expect(watched.mock.lastCall?.[1]).toBe("8");
@@ -237,9 +237,9 @@ test("a flip that the page has shown already is no news when the stream tells it
 
 test("of two versions of a row the one that was read later counts, whoever had begun to write first", async () => {
   const store = await completeStore("fourteen", [row("a", 11)], [row("a", 11)]);
-  told("rows", { rows: [{ ...row("a", 10), name: "later", readingOrder: 12 }], removed: [], total: 1 });
+  told("checks", { checks: [{ ...row("a", 10), name: "later", readingOrder: 12 }], removed: [], total: 1 });
   expect(store.snapshot().rows.get("a")?.name).toBe("later");
-  told("rows", { rows: [{ ...row("a", 13), name: "earlier", readingOrder: 9 }], removed: [], total: 1 });
+  told("checks", { checks: [{ ...row("a", 13), name: "earlier", readingOrder: 9 }], removed: [], total: 1 });
   expect(store.snapshot().rows.get("a")?.name).toBe("later");
 });
 
@@ -249,7 +249,7 @@ test("details are asked for once, again when their row has changed, and again af
   await store.fetchDetails(["a"]);
   await store.fetchDetails(["a"]);
   expect(asked).toHaveBeenCalledOnce();
-  told("rows", { rows: [row("a", 2)], removed: [], total: 1 });
+  told("checks", { checks: [row("a", 2)], removed: [], total: 1 });
   asked.mockRejectedValueOnce(new Error("the server is away"));
   await store.fetchDetails(["a"]);
   await store.fetchDetails(["a"]);

@@ -45,7 +45,7 @@ beforeEach(() => {
   events.length = 0;
   asked.mockReset().mockResolvedValue({
     ok: true,
-    json: async () => ({ events: [{ name: "rows", data: { n: 1 } }], cursor: "9" }),
+    json: async () => ({ events: [{ name: "checks", data: { n: 1 } }], cursor: "9" }),
   });
   vi.stubGlobal("EventSource", FakeSource);
   vi.stubGlobal("fetch", asked);
@@ -62,25 +62,25 @@ describe("The stream", () => {
   test("begins at the cursor and passes on what comes", () => {
     const stream = new LiveStream(addresses, "5", sink);
     newest().dispatchEvent(new Event("open"));
-    newest().say("rows", "{}", "6");
-    expect([newest().url, states, events]).toEqual(["http://x/live?after=5", ["live"], ["rows {}"]]);
+    newest().say("checks", "{}", "6");
+    expect([newest().url, states, events]).toEqual(["http://x/live?cursor=5", ["live"], ["checks {}"]]);
     stream.close();
   });
 
   test("that is refused is tried again from where it was, and after three times polled", async () => {
     const stream = new LiveStream(addresses, "5", sink);
-    newest().say("rows", "{}", "6");
+    newest().say("checks", "{}", "6");
     newest().refuse();
     await vi.advanceTimersByTimeAsync(5_000);
-    expect(newest().url).toBe("http://x/live?after=6");
+    expect(newest().url).toBe("http://x/live?cursor=6");
     newest().refuse();
     await vi.advanceTimersByTimeAsync(5_000);
     newest().refuse();
     await vi.advanceTimersByTimeAsync(1);
-    expect(asked).toHaveBeenLastCalledWith("http://x/changes?after=6", expect.anything());
-    expect([states.at(-1), events.at(-1)]).toEqual(["polling", 'rows {"n":1}']);
+    expect(asked).toHaveBeenLastCalledWith("http://x/changes?cursor=6", expect.anything());
+    expect([states.at(-1), events.at(-1)]).toEqual(["polling", 'checks {"n":1}']);
     await vi.advanceTimersByTimeAsync(10_000);
-    expect(asked).toHaveBeenLastCalledWith("http://x/changes?after=9", expect.anything());
+    expect(asked).toHaveBeenLastCalledWith("http://x/changes?cursor=9", expect.anything());
     stream.close();
   });
 
@@ -101,7 +101,7 @@ describe("The stream", () => {
     const made = FakeSource.made.length;
     asked.mockResolvedValue({ ok: true, json: async () => ({ events: [], cursor: "9" }) });
     await vi.advanceTimersByTimeAsync(10_000);
-    expect([FakeSource.made.length, newest().url]).toEqual([made + 1, "http://x/live?after=9"]);
+    expect([FakeSource.made.length, newest().url]).toEqual([made + 1, "http://x/live?cursor=9"]);
     newest().dispatchEvent(new Event("open"));
     expect(states.at(-1)).toBe("live");
     const count = asked.mock.calls.length;
@@ -124,16 +124,16 @@ describe("The stream", () => {
     const stream = new LiveStream(addresses, "5", sink);
     await vi.advanceTimersByTimeAsync(10_001);
     expect(asked).toHaveBeenLastCalledWith(
-      "http://x/changes?after=5",
+      "http://x/changes?cursor=5",
       expect.objectContaining({ signal: expect.any(AbortSignal) }),
     );
     stream.restart("3");
-    late.resolve({ ok: true, json: async () => ({ events: [{ name: "rows", data: {} }], cursor: "9" }) });
+    late.resolve({ ok: true, json: async () => ({ events: [{ name: "checks", data: {} }], cursor: "9" }) });
     await vi.advanceTimersByTimeAsync(1);
     expect(events).toEqual([]);
     newest().refuse();
     await vi.advanceTimersByTimeAsync(5_000);
-    expect(newest().url).toBe("http://x/live?after=3");
+    expect(newest().url).toBe("http://x/live?cursor=3");
     stream.close();
   });
 
@@ -145,36 +145,36 @@ describe("The stream", () => {
     const before = asked.mock.calls.length;
     await vi.advanceTimersByTimeAsync(11_000);
     expect(asked).toHaveBeenCalledTimes(before);
-    expect(newest().url).toBe("http://x/live?after=3");
+    expect(newest().url).toBe("http://x/live?cursor=3");
     stream.close();
   });
 
   test("begins again for who joins at the older cursor: those who are there have not read what is newer", () => {
     const stream = new LiveStream(addresses, "5", sink);
     stream.restart("9");
-    expect(newest().url).toBe("http://x/live?after=5");
+    expect(newest().url).toBe("http://x/live?cursor=5");
     stream.restart("3");
-    expect(newest().url).toBe("http://x/live?after=3");
+    expect(newest().url).toBe("http://x/live?cursor=3");
     // As numbers: in the order of texts ten would come before nine.
     stream.restart("10");
-    expect(newest().url).toBe("http://x/live?after=3");
+    expect(newest().url).toBe("http://x/live?cursor=3");
     stream.close();
   });
 
   test("that is dead without a word is opened anew from where it was; a sign of life is enough", async () => {
     const stream = new LiveStream(addresses, "5", sink);
     newest().dispatchEvent(new Event("open"));
-    newest().say("rows", "{}", "6");
+    newest().say("checks", "{}", "6");
     for (let call = 0; call < 8; call += 1) {
       await vi.advanceTimersByTimeAsync(5_000);
-      newest().say("here", "{}", "");
+      newest().say("heartbeat", "{}", "");
     }
     expect([FakeSource.made.length, states]).toEqual([1, ["live"]]);
     await vi.advanceTimersByTimeAsync(12_000);
-    expect([FakeSource.made.length, newest().url]).toEqual([2, "http://x/live?after=6"]);
+    expect([FakeSource.made.length, newest().url]).toEqual([2, "http://x/live?cursor=6"]);
     expect(FakeSource.made[0]?.readyState).toBe(FakeSource.CLOSED);
     expect(states).toEqual(["live", "reconnecting"]);
-    expect(events).toEqual(["rows {}"]);
+    expect(events).toEqual(["checks {}"]);
     stream.close();
   });
 

@@ -4,7 +4,9 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { FromWorker, ToWorker } from "./live-worker.ts";
 import { watchProject } from "./watch-project.ts";
 
-vi.mock("../api.ts", () => ({ apiUrl: (path: string) => `/below/web/api${path}` }));
+vi.mock("../api.ts", () => ({
+  operationUrl: (id: string, { project }: { project: string }) => `/below/${id}/${project}`,
+}));
 
 const said: ToWorker[] = [];
 let hears: (event: { data: FromWorker }) => void;
@@ -46,8 +48,8 @@ test("a tab says what it watches by whole addresses, passes on what comes, and a
     {
       kind: "watch",
       addresses: {
-        stream: "https://x.test/below/web/api/projects/p/live",
-        changes: "https://x.test/below/web/api/projects/p/changes",
+        stream: "https://x.test/below/streamChanges/p",
+        changes: "https://x.test/below/listChanges/p",
       },
       cursor: "7",
     },

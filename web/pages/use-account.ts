@@ -11,7 +11,7 @@ const KEY = ["account"];
 export function useAccount() {
   return useQuery({
     queryKey: KEY,
-    queryFn: ({ signal }) => get<AccountPage>("/account", {}, signal),
+    queryFn: ({ signal }) => get<AccountPage>("/account", signal),
   });
 }
 

@@ -64,7 +64,7 @@ export type BootAccount = {
   theme: Theme;
   density: Density;
   /** May see the pages about the installation. */
-  isOperator: boolean;
+  isAdmin: boolean;
 };
 
 export type Boot = {

@@ -84,7 +84,7 @@ async function bootOf(request: WebRequest, page: BootPage | null): Promise<Boot>
       zone: account.zone,
       theme: themeOf(request),
       density: account.density,
-      isOperator: account.isAdmin,
+      isAdmin: account.isAdmin,
     },
     projects: projects.map((project) => projectHead(project, project.role)),
     site: {

@@ -24,7 +24,7 @@ async function start() {
   const slow = accountRoute({
     name: "slow",
     method: "GET",
-    path: "/web/api/slow",
+    path: "/web/slow",
     access: "account",
     answer: async ({ account }) => {
       runningCount += 1;
@@ -45,7 +45,7 @@ async function start() {
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   const get = async (who: number) =>
-    (await fetch(`http://127.0.0.1:${port}/web/api/slow`, { headers: { Cookie: `who=${who}` } })).status;
+    (await fetch(`http://127.0.0.1:${port}/web/slow`, { headers: { Cookie: `who=${who}` } })).status;
   return { get, runningCount: () => runningCount };
 }
 
