@@ -8,7 +8,7 @@ const UPGRADES = ["test/operations/restored-database.test.ts"];
 const SQL = ["test/store/**/*.test.ts", ...UPGRADES];
 const BROWSER = ["test/e2e/**/*.test.ts"];
 const WEB = ["web/**/*.test.ts"];
-const MOCKS = ["test/api/matrix.test.ts", "test/own-api/matrix.test.ts"];
+const MOCKS = ["test/management/matrix.test.ts", "test/api/matrix.test.ts"];
 const UNIT = ["src/**/*.test.ts", "test/tidy*.test.ts", "test/docs*.test.ts", "test/hostile/*.test.ts"];
 
 export default defineConfig({

@@ -9,7 +9,7 @@ import { errorStatuses, type RouteDefinition } from "../src/contract/api/route.t
 import { API_ROUTES } from "../src/contract/api/routes.ts";
 import { validateBody } from "../src/contract/api/validate.ts";
 import { type JsonSchema, overdueDocument } from "../src/contract/openapi.ts";
-import { referencePage } from "../src/services/api/reference.ts";
+import { referencePage } from "../src/services/management/reference.ts";
 
 const serverUrl = "https://overdue.example.org/api/overdue/v1";
 const DOCUMENT = overdueDocument({ kinds: KINDS, serverUrl });

@@ -1,5 +1,5 @@
 // Holds the OpenAPI document and the reference page to what they promise: complete, without loose ends, with examples
-// that keep their own schemas, readable for everyone. That the server does what they say is test/api/openapi.test.ts.
+// that keep their own schemas, readable for everyone. That the server does what they say is test/management/openapi.test.ts.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Value } from "typebox/value";
@@ -8,8 +8,8 @@ import { readCheckRequest } from "../src/contract/check.ts";
 import { openApiDocument, REQUEST_EXAMPLES } from "../src/contract/openapi.ts";
 import { refusalStatuses, ROUTES } from "../src/contract/routes.ts";
 import { VERSIONS } from "../src/contract/versions.ts";
-import { DARK, LIGHT, PAIRS, styleWith, TOKENS } from "../src/services/api/reference-style.ts";
-import { type PageOptions, referencePage } from "../src/services/api/reference.ts";
+import { DARK, LIGHT, PAIRS, styleWith, TOKENS } from "../src/services/management/reference-style.ts";
+import { type PageOptions, referencePage } from "../src/services/management/reference.ts";
 
 const COLUMN = VERSIONS.standard[3];
 const DOCUMENT = openApiDocument({ column: COLUMN, serverUrl: "https://overdue.example.org/api/v3" });

@@ -12,7 +12,7 @@ import { hasEndpoint, VERSION_NUMBERS, type VersionNumber, VERSIONS } from "../s
 import type { Dialect } from "../src/core/access.ts";
 import { type KeyKind, uniqueKey } from "../src/core/identity.ts";
 import { sha1Hex } from "../src/lib/secrets.ts";
-import { type Cast, type Reply, UNKNOWN_KEY, UNKNOWN_UUID, useCast } from "./api/cast.ts";
+import { type Cast, type Reply, UNKNOWN_KEY, UNKNOWN_UUID, useCast } from "./management/cast.ts";
 import { rawRequest } from "./ping/raw-http.ts";
 
 /** In each dialect, besides those that are always sent. */

@@ -5,8 +5,8 @@ import { METHODS } from "node:http";
 import { byteBudget } from "../../src/lib/http/body.ts";
 import { httpListener } from "../../src/lib/http/listener.ts";
 import { createLog } from "../../src/lib/log.ts";
-import { render, type Rendered } from "../../src/services/api/exchange.ts";
-import { readRequestBody } from "../../src/services/api/respond.ts";
+import { render, type Rendered } from "../../src/services/management/exchange.ts";
+import { readRequestBody } from "../../src/services/management/respond.ts";
 
 const budget = byteBudget(64 * 1024 * 1024);
 const answers = new Map<string, Rendered>();

@@ -4,7 +4,7 @@ import type pg from "pg";
 import { publicUrls } from "../../src/contract/urls.ts";
 import { httpListener } from "../../src/lib/http/listener.ts";
 import { createLog } from "../../src/lib/log.ts";
-import { apiHandler } from "../../src/services/api/server.ts";
+import { apiHandler } from "../../src/services/management/server.ts";
 import { type Database, openDatabase } from "../../src/store/db.ts";
 import type { ApiStage } from "./stage.ts";
 import type { Work } from "./work.ts";

@@ -1,5 +1,5 @@
 // A browser without a screen: it keeps cookies, sends forms as pages do, and says where a request comes from.
-import type { Reply } from "../api/cast.ts";
+import type { Reply } from "../management/cast.ts";
 
 export type Asking = {
   method?: string;

@@ -7,7 +7,7 @@ import { openSession } from "../../src/operations/sessions.ts";
 import { createLoginLink } from "../../src/operations/sign-in.ts";
 import type { Account } from "../../src/store/accounts.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
-import { type Reply, useCast } from "../api/cast.ts";
+import { type Reply, useCast } from "../management/cast.ts";
 import { type Browser, openBrowser } from "./browser.ts";
 import { VirtualAuthenticator } from "./virtual-authenticator.ts";
 import { withApp } from "./with-app.ts";

@@ -4,7 +4,7 @@ import { createSign, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import { useCast } from "../api/cast.ts";
+import { useCast } from "../management/cast.ts";
 import { locationOf, openBrowser } from "./browser.ts";
 
 const SUBJECT = "subject-of-the-owner";

@@ -6,7 +6,7 @@ import { Provider } from "oidc-provider";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import type { AccountPage } from "../../src/contract/api/account.ts";
 import { signInWithIdentity } from "../../src/operations/sign-in.ts";
-import { useCast } from "../api/cast.ts";
+import { useCast } from "../management/cast.ts";
 import { freePort } from "../support/ports.ts";
 import { type Browser, locationOf, openBrowser } from "./browser.ts";
 import { withApp } from "./with-app.ts";

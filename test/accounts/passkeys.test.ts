@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { AccountPage } from "../../src/contract/api/account.ts";
 import { openSession } from "../../src/operations/sessions.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
-import { useCast } from "../api/cast.ts";
+import { useCast } from "../management/cast.ts";
 import { type Browser, openBrowser } from "./browser.ts";
 import { type Faults, VirtualAuthenticator } from "./virtual-authenticator.ts";
 

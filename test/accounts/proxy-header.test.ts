@@ -1,7 +1,7 @@
 // A proxy in front says who is there: by a header that is believed from it alone, with every request.
 import { describe, expect, test } from "vitest";
 import type { AccountPage } from "../../src/contract/api/account.ts";
-import { useCast } from "../api/cast.ts";
+import { useCast } from "../management/cast.ts";
 import { openBrowser } from "./browser.ts";
 
 const trusting = useCast({ roles: ["web"], settings: { REMOTE_USER_HEADER: "HTTP_X_AUTHENTICATED_USER" } });

@@ -3,7 +3,7 @@ import pg from "pg";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import type { AccountPage } from "../../src/contract/api/account.ts";
 import { setPassword } from "../../src/operations/credentials.ts";
-import { useCast } from "../api/cast.ts";
+import { useCast } from "../management/cast.ts";
 import { locationOf, openBrowser } from "./browser.ts";
 import { withApp } from "./with-app.ts";
 

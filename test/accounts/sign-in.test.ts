@@ -14,7 +14,7 @@ import {
 } from "../../src/operations/credentials.ts";
 import { ensureAdminLink } from "../../src/operations/sign-in.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
-import { useCast } from "../api/cast.ts";
+import { useCast } from "../management/cast.ts";
 import { type ReceivedMail, startSmtp } from "../receivers/smtp.ts";
 import { type Browser, locationOf, openBrowser } from "./browser.ts";
 import { withApp } from "./with-app.ts";

@@ -12,7 +12,7 @@ import { createAccount } from "../../src/operations/accounts.ts";
 import { closeAccount } from "../../src/operations/profile.ts";
 import { pruneHistory } from "../../src/operations/prune-history.ts";
 import type { Account } from "../../src/store/accounts.ts";
-import { type Reply, UNKNOWN_UUID } from "../api/cast.ts";
+import { type Reply, UNKNOWN_UUID } from "../management/cast.ts";
 import { type Dashboard, useDashboard } from "../web/dashboard.ts";
 
 const CREATE = "/web/account/tokens";

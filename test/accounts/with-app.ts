@@ -2,7 +2,7 @@
 import { Secret, TOTP } from "otpauth";
 import { beginAuthenticator, finishAuthenticator } from "../../src/operations/credentials.ts";
 import type { Account } from "../../src/store/accounts.ts";
-import type { Cast } from "../api/cast.ts";
+import type { Cast } from "../management/cast.ts";
 
 /** Takes the place of whatever apps there are; answers with the app and its recovery codes. */
 export async function withApp(

@@ -200,8 +200,8 @@ const ASSEMBLED: Readonly<Record<string, string>> = {
   "src/contract/check.ts": "patterns of check schemas; read by readCheckRequest above",
   "src/core/sign-in.ts": "read by readTypedCode above",
   "src/main.ts": "has no repetition without a bound",
-  "src/services/api/reference.ts": "has no repetition at all",
-  "src/services/own-api/params.ts": "read by idempotencyKey above",
+  "src/services/management/reference.ts": "has no repetition at all",
+  "src/services/api/params.ts": "read by idempotencyKey above",
   "src/services/web/mail-pages.ts": "read by decodeWebPath above",
   "web/pages/events.tsx": "a pattern for the input field of a time",
 };

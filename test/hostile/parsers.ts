@@ -60,9 +60,9 @@ import {
 } from "../../src/lib/outgoing-http.ts";
 import { explainConnection } from "../../src/lib/postgres-error.ts";
 import { addressIn, senderKind } from "../../src/lib/setting-value.ts";
-import { badgeDocument, decodeBadgePath } from "../../src/services/api/badges.ts";
-import { decodePrometheusPath } from "../../src/services/api/prometheus.ts";
-import { namingOf, parseBody } from "../../src/services/api/respond.ts";
+import { badgeDocument, decodeBadgePath } from "../../src/services/management/badges.ts";
+import { decodePrometheusPath } from "../../src/services/management/prometheus.ts";
+import { namingOf, parseBody } from "../../src/services/management/respond.ts";
 import { decodePing } from "../../src/services/ping/ping-url.ts";
 import { htmlText, MailDecoder } from "../../src/services/smtp/decode.ts";
 import { MailCollector } from "../../src/services/smtp/receive.ts";
@@ -71,10 +71,10 @@ import { encodingFor } from "../../src/lib/http/compress.ts";
 import { originProblem } from "../../src/lib/http/same-origin.ts";
 import { readBody } from "../../src/services/web/respond.ts";
 import { pathNumber } from "../../src/services/web/route.ts";
-import { idempotencyKey, ifMatch, numberParam } from "../../src/services/own-api/params.ts";
-import { diffLines, SHOWN_MAIL_BOUNDS } from "../../src/services/own-api/runs.ts";
+import { idempotencyKey, ifMatch, numberParam } from "../../src/services/api/params.ts";
+import { diffLines, SHOWN_MAIL_BOUNDS } from "../../src/services/api/runs.ts";
 import { readCookies } from "../../src/services/web/session.ts";
-import { explainMiss, explainUnmatched } from "../../src/services/own-api/check-setup.ts";
+import { explainMiss, explainUnmatched } from "../../src/services/api/check-setup.ts";
 import { sampleChannel, sampleSender } from "../channels/sample-kinds.ts";
 import { DOWN, NOW } from "../channels/sample-messages.ts";
 
@@ -91,7 +91,7 @@ const UUID = "31365bce-8da9-4729-8ff3-aaa71d56b712";
 const HEADERS_LENGTH_MAX = 16 * 1024;
 /** Answers to outgoing requests (`src/lib/outgoing-http.ts`). */
 const ANSWER_LENGTH_MAX = 64 * 1024;
-/** Of a body that is shown (`src/services/own-api/runs.ts`). */
+/** Of a body that is shown (`src/services/api/runs.ts`). */
 const SHOWN_LENGTH_MAX = 200_000;
 
 const bytes = (text: string) => Buffer.from(text);

@@ -6,7 +6,7 @@ import { askForVerification } from "../../src/operations/channels.ts";
 import { assignChannels, type Channel, findChannelById, insertChannel } from "../../src/store/channels.ts";
 import { findCheckByUuid } from "../../src/store/checks.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
-import { useCast } from "../api/cast.ts";
+import { useCast } from "../management/cast.ts";
 import { type ReceivedMail, startSmtp } from "../receivers/smtp.ts";
 
 const smtp = await startSmtp();

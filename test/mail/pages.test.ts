@@ -9,7 +9,7 @@ import { mailPagesHandler } from "../../src/services/web/mail-pages.ts";
 import { type Channel, findChannelById, insertChannel, writeChannel } from "../../src/store/channels.ts";
 import { findPreferences, insertEmail, writePreferences } from "../../src/store/emails.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
-import { servePlainly, stopServingAtEnd } from "../api/plain-server.ts";
+import { servePlainly, stopServingAtEnd } from "../management/plain-server.ts";
 import { useDatabase } from "../support/database.ts";
 import { MONDAY_NOON, sampleAccount, sampleProject } from "../support/sample.ts";
 import { autoReply, encodedReport, postfixReport } from "./bounce-mails.ts";

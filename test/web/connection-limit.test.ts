@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { UNKNOWN_UUID } from "../api/cast.ts";
+import { UNKNOWN_UUID } from "../management/cast.ts";
 import { RawConnection, rawRequest } from "../ping/raw-http.ts";
 import { useOwnPostgres } from "../support/own-postgres.ts";
 import { type PingProcess, startPingProcess } from "../support/ping-process.ts";

@@ -3,7 +3,7 @@ import type { Role } from "../../src/core/access.ts";
 import { openSession } from "../../src/operations/sessions.ts";
 import type { Account } from "../../src/store/accounts.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
-import { type Cast, type CastOptions, type Reply, useCast } from "../api/cast.ts";
+import { type Cast, type CastOptions, type Reply, useCast } from "../management/cast.ts";
 
 export type Browsing = {
   method?: string;

@@ -9,7 +9,7 @@ import { sha1Hex } from "../../src/lib/secrets.ts";
 import { openSession } from "../../src/operations/sessions.ts";
 import type { Channel } from "../../src/store/channels.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
-import type { Player } from "../api/cast.ts";
+import type { Player } from "../management/cast.ts";
 import { useDashboard } from "./dashboard.ts";
 
 const at = useDashboard({ roles: ["web", "api", "ping"] });

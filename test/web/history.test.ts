@@ -18,16 +18,16 @@ import {
   readCheckPage,
   readExplanation,
   readReplay,
-} from "../../src/services/own-api/check.ts";
+} from "../../src/services/api/check.ts";
 import {
   type EventsFile,
   rangeOf,
   readEvents,
   readProjectEvents,
   sendEventsFile,
-} from "../../src/services/own-api/events.ts";
-import type { ApiContext } from "../../src/services/own-api/route.ts";
-import { readDurations, readRawBody, readRun, readRuns } from "../../src/services/own-api/runs.ts";
+} from "../../src/services/api/events.ts";
+import type { ApiContext } from "../../src/services/api/route.ts";
+import { readDurations, readRawBody, readRun, readRuns } from "../../src/services/api/runs.ts";
 import { type CheckWithState, findCheckByUuid } from "../../src/store/checks.ts";
 import { insertEvents } from "../../src/store/events.ts";
 import { insertBlindInterval, registerIntake } from "../../src/store/intakes.ts";

@@ -4,7 +4,7 @@ import type { CheckRow } from "../../src/contract/api/check-row.ts";
 import type { KeyMade } from "../../src/contract/api/projects.ts";
 import type { WebRoute } from "../../src/services/web/route.ts";
 import { WEB_ROUTES } from "../../src/services/web/routes.ts";
-import type { Reply } from "../api/cast.ts";
+import type { Reply } from "../management/cast.ts";
 import { CONFIGS, WEBHOOK_SECRET } from "../channels/sample-kinds.ts";
 import { useDashboard } from "./dashboard.ts";
 

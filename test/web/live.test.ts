@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { CheckRow } from "../../src/contract/api/check-row.ts";
 import type { Overview } from "../../src/contract/api/overview.ts";
 import type { ChangesPage, DownEvent, FlipEvent, ChecksEvent } from "../../src/contract/api/live.ts";
-import { LiveHub, STREAMS_PER_OWNER_MAX } from "../../src/services/own-api/live-hub.ts";
+import { LiveHub, STREAMS_PER_OWNER_MAX } from "../../src/services/api/live-hub.ts";
 import { readSnapshot } from "../../src/store/check-lists.ts";
 import type { Db, Statement } from "../../src/store/db.ts";
 import { useDashboard } from "./dashboard.ts";

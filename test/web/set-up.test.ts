@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AddressReport, AddressTest, Echo, MailTest, Setup } from "../../src/contract/api/admin.ts";
 import type { CheckSetup } from "../../src/contract/api/history.ts";
-import { testAddress } from "../../src/services/own-api/setup.ts";
+import { testAddress } from "../../src/services/api/setup.ts";
 import { startSmtp } from "../receivers/smtp.ts";
 import { freePort } from "../support/ports.ts";
 import { useDashboard } from "./dashboard.ts";

@@ -194,7 +194,7 @@ test("what came with the page and is in none of those behind it has gone meanwhi
 
 test("where the server counts another number of checks, everything is asked for again", async () => {
   await completeStore("eight", [row("a")], [row("a"), row("b")]);
-  const overviews = () => asked.mock.calls.filter(([path]) => id === "getOverview").length;
+  const overviews = () => asked.mock.calls.filter(([id]) => id === "getOverview").length;
   told("checks", { checks: [row("c")], removed: ["b"], total: 2 });
   expect(overviews()).toBe(1);
   told("checks", { checks: [], removed: [], total: 3 });

@@ -1,244 +1,356 @@
-// The Management API endpoints that list, create, change and delete checks.
-import { setImmediate as nextTurn } from "node:timers/promises";
-import { type PresentableCheck, readCheckRequest } from "../../contract/check.ts";
-import { type CheckRequest, isCheckWanted, type ListFilter, readListFilter } from "../../core/check.ts";
-import { AppError, ERROR_TEXT } from "../../core/errors.ts";
-import type { Instant } from "../../core/instant.ts";
+// Lists of projects and checks: cards, the overview of a project, rows, details, deleted and removed checks.
 import {
-  createCheck as makeCheck,
-  deleteCheck as removeCheck,
-  pauseCheck as pause,
-  resumeCheck as resume,
-  updateCheck as changeCheck,
-} from "../../operations/checks.ts";
-import { findChannelUuids } from "../../store/channels.ts";
+  type CheckRow,
+  type DeletedCheck,
+  type MonitoringGap,
+  type Overview,
+  type overviewRoutes,
+  type ProjectCard,
+  type ProjectHead,
+  type RemovedCheck,
+  type SilentChecks,
+  type SinceAway,
+  type StateCounts,
+  type TagCount,
+} from "../../contract/api/overview.ts";
+import { isUrgent, SHOWN_STATES } from "../../contract/api/check-row.ts";
+import { BULK_CHECKS_MAX, DETAIL_ROWS_MAX, ROWS_PAGE_MAX } from "../../contract/api/limits.ts";
+import { channelName } from "../../contract/api/words.ts";
+import { type Action, ACTION_ROLES, KEY_ROLES, mayDo, type Role } from "../../core/access.ts";
+import { usableChannels } from "../../core/channel.ts";
+import { AppError } from "../../core/errors.ts";
+import { isUuid } from "../../core/identity.ts";
+import { DAY_MS, type Instant, MINUTE_MS, SECOND_MS } from "../../core/instant.ts";
+import { DAYS_KEPT, keptFrom } from "../../core/retention.ts";
+import { statusAt } from "../../core/state.ts";
+import { listAudit } from "../../operations/audit.ts";
+import { isVerified, mailAddressOf } from "../../operations/channels.ts";
+import { noteVisit } from "../../operations/sessions.ts";
+import type { AuditEntry } from "../../store/audit.ts";
+import { listChannels } from "../../store/channels.ts";
 import {
-  listChannelUuids,
-  listChecks as findChecks,
-  type ListedCheck,
-  type ListedChecks,
-  type ListVersion,
-  readListVersion,
-} from "../../store/checks.ts";
-import type { Database } from "../../store/db.ts";
+  findLeanChecks,
+  findWatchedChecks,
+  listLeanChecks,
+  listSilentChecks,
+  listUrgentChecks,
+  type Tally,
+  tallyChecks,
+  tallyTags,
+} from "../../store/check-lists.ts";
+import { deletedAtOf, findDeletedCheck, findShownCheck, listDeletedChecks } from "../../store/checks.ts";
+import type { Db } from "../../store/db.ts";
+import { listDownSince, listNewestFlipIds, listNewestFlips } from "../../store/flips.ts";
 import {
-  type Answer,
-  type ApiContext,
-  type CheckExchange,
-  type CheckHandler,
-  type Exchange,
-  type Handler,
-  type HandlerContext,
-  JSON_TYPE,
-  matches,
-} from "./exchange.ts";
+  countChecksMadeSince,
+  findProjectByUuid,
+  listProjectsOfAccount,
+  type Project,
+} from "../../store/projects.ts";
+import { detailsOf, rowsOf } from "./check-rows.ts";
+import { FLIPS_LOOKED_AT, FLIPS_SENT_MAX } from "./live-hub.ts";
+import { changedBy, notFound, uuidParam } from "./params.ts";
+import type { ApiContext, ApiHandlers } from "./route.ts";
 
-const OK = 200;
-const CREATED = 201;
-/** A page of the list, as it is read and held: so many checks, and so many bytes of descriptions. */
-const PAGE_CHECKS_MAX = 500;
-const PAGE_DESCRIPTION_BYTES_MAX = 256 * 1024;
-/** So many are serialized without a pause: a millisecond or two, in which the process serves no other request. */
-const SERIALIZED_AT_ONCE = 100;
-/** The text of an empty array. */
-const NO_CHANNELS = "{}";
+type Reading = Pick<ApiContext, "database" | "visibility">;
+type ProjectRequest = { context: Reading; project: Project; role: Role; now: Instant };
 
-/** All checks of the project that the query wants, read and rendered page by page. */
-export const listChecks: Handler = async (exchange, context) => {
-  const { project, query, column, keyKind, ifNoneMatch, now } = exchange;
-  const filter = readListFilter(query, { bySlug: column.listBySlug });
-  const listed = { projectId: project.id, slug: filter.slug };
-  const name = JSON.stringify([project.id, keyKind, column.number, filter.slug, ...filter.tags]);
-  const known = context.lists.get(name);
-  const isUnchanged =
-    known !== null &&
-    matches(ifNoneMatch, known.tag) &&
-    known.from <= now &&
-    now < known.until &&
-    isSameVersion(known.version, await readListVersion(context.database, listed));
-  if (isUnchanged) return { status: OK, unchanged: known.tag };
-  const seen: Seen = { checks: 0n, channels: "", until: Infinity };
-  const onTag = (tag: string) => {
-    const version = { checks: String(seen.checks), channels: seen.channels };
-    context.lists.set(name, { tag, version, from: now, until: seen.until });
-  };
-  return { status: OK, pieces: checkPieces(exchange, context, { listed, filter, seen }), onTag };
-};
-
-function isSameVersion(one: ListVersion, other: ListVersion): boolean {
-  return one.checks === other.checks && one.channels === other.channels;
+/** A project, and what its viewer may do in it. */
+export function projectHead({ uuid, name }: Pick<Project, "uuid" | "name">, role: Role): ProjectHead {
+  const actions = Object.keys(ACTION_ROLES) as Action[];
+  return { id: uuid, name, role, may: actions.filter((action) => mayDo(role, action)) };
 }
 
-/** What the pieces of a list were made of; complete when the last one is there. */
-type Seen = { checks: bigint; channels: string; until: Instant };
-type Listing = { listed: ListedChecks; filter: ListFilter; seen: Seen };
+/** The row of one check as it is now. */
+export async function presentRow(
+  { database }: Pick<ApiContext, "database">,
+  { check, now }: { check: { uuid: string }; now: Instant },
+): Promise<CheckRow> {
+  const [row] = rowsOf(await findLeanChecks(database, [check.uuid]), now);
+  if (row === undefined) throw new AppError("not_found", "The check was deleted.");
+  return row;
+}
 
-async function* checkPieces(
-  exchange: Exchange,
-  context: HandlerContext,
-  { listed, filter, seen }: Listing,
-): AsyncGenerator<string> {
-  const { column, keyKind, now } = exchange;
+// What has happened in a project since the user's last visit.
+
+/** A shorter absence is ignored. */
+const AWAY_MS_MIN = 30 * MINUTE_MS;
+/** Older changes are not shown. */
+const AWAY_DAYS_MAX = 14;
+const NAMED_MAX = 50;
+
+/** Stores the visit and returns what has happened since the last one; null: nothing, or the absence was too short. */
+async function sinceAway(
+  { context, project, now }: ProjectRequest,
+  accountId: number,
+): Promise<SinceAway | null> {
   const { database } = context;
-  const serialize = context.serializerOf(exchange);
-  const withChannels = column.keyFields[keyKind].includes("channels");
-  // Before the checks: a channel that is changed afterwards makes the list another version.
-  const { uuids, version } = await listChannelUuids(database, listed.projectId);
-  const channels = new ChannelSets(database, uuids);
-  seen.channels = version;
-  let text = '{"checks":[';
-  let isFirst = true;
-  for await (const page of checkPages(database, { ...listed, withChannels })) {
-    for (const [index, check] of page.entries()) {
-      if (index > 0 && index % SERIALIZED_AT_ONCE === 0) {
-        yield text;
-        text = "";
-        await nextTurn();
-      }
-      seen.checks += BigInt(check.version);
-      if (!isCheckWanted(check.settings, filter)) continue;
-      const ids = check.channelIds ?? NO_CHANNELS;
-      const { json, until } = serialize(
-        { ...check, channelUuids: channels.get(ids) ?? (await channels.add(ids)) },
-        now,
-      );
-      if (until < seen.until) seen.until = until;
-      text += isFirst ? json : `,${json}`;
-      isFirst = false;
-    }
-    yield text;
-    text = "";
-  }
-  yield `${text}]}`;
+  const projectId = project.id;
+  const lastAt = await noteVisit(database, { projectId, accountId, at: now });
+  if (lastAt === null || now - lastAt < AWAY_MS_MIN) return null;
+  const since = Math.max(lastAt, now - AWAY_DAYS_MAX * DAY_MS);
+  const [went, added] = await Promise.all([
+    listDownSince(database, { projectId, since, limit: NAMED_MAX }),
+    countChecksMadeSince(database, { projectId, since }),
+  ]);
+  if (went.length === 0 && added === 0) return null;
+  const named = (isDown: boolean) =>
+    went.filter((one) => one.isDown === isDown).map(({ uuid, name }) => ({ id: uuid, name }));
+  return { sinceAt: since, wentDown: named(true), recovered: named(false), createdCount: added };
 }
 
-/** Reads the next page while a page is used. */
-async function* checkPages(
-  database: Database,
-  listed: ListedChecks & { withChannels: boolean },
-): AsyncGenerator<ListedCheck[]> {
-  const limit = PAGE_CHECKS_MAX;
-  const bytesMax = PAGE_DESCRIPTION_BYTES_MAX;
-  const read = (afterId: number) => {
-    const page = findChecks(database, { ...listed, page: { afterId, limit, bytesMax } });
-    // If the list is abandoned, nothing waits for the page.
-    page.catch(() => undefined);
-    return page;
-  };
-  for (let next: Promise<ListedCheck[]> | null = read(0); next !== null; ) {
-    const page: ListedCheck[] = await next;
-    const last = page.at(-1);
-    if (last === undefined) return;
-    const bytes = page.reduce((sum, { settings }) => sum + Buffer.byteLength(settings.desc), 0);
-    next = page.length < limit && bytes < bytesMax ? null : read(last.id);
-    yield page;
-  }
-}
+/** More are not offered by a warning; all of them are on the page of channels. */
+const CHANNELS_OFFERED_MAX = 20;
 
-/** The UUIDs of channels by the text of their ids. Most checks of a project have the same channels. */
-class ChannelSets {
-  readonly #database: Database;
-  readonly #uuids: Map<number, string>;
-  readonly #sets = new Map<string, readonly string[]>();
-
-  constructor(database: Database, uuids: Map<number, string>) {
-    this.#database = database;
-    this.#uuids = uuids;
-  }
-
-  get(text: string): readonly string[] | undefined {
-    return this.#sets.get(text);
-  }
-
-  /** The same for a set that was not asked for before. Channels that were created after the others are read. */
-  async add(text: string): Promise<readonly string[]> {
-    const ids = text.slice(1, -1).split(",").filter(Boolean).map(Number);
-    const missing = ids.filter((id) => !this.#uuids.has(id));
-    if (missing.length > 0) {
-      for (const { id, uuid } of await findChannelUuids(this.#database, missing)) this.#uuids.set(id, uuid);
-    }
-    const set = ids.flatMap((id) => this.#uuids.get(id) ?? []).toSorted();
-    this.#sets.set(text, set);
-    return set;
-  }
-}
-
-/** One check. */
-export const getCheck: CheckHandler = async (exchange, context) => shown(exchange.check, exchange, context);
-
-/** Makes a check, or updates the one that is meant. */
-export const createCheck: Handler = async (exchange, context) => {
-  const { project, column } = exchange;
-  const done = await makeCheck(context.database, {
-    ...understood(exchange),
-    ...circumstances(exchange, context),
-    projectId: project.id,
-    deriveSlug: column.params.deriveSlug,
-    checkLimitDefault: context.checkLimitDefault,
+/** The checks that are down and have no enabled channel. */
+async function readSilent({ context: { database }, project }: ProjectRequest): Promise<SilentChecks> {
+  const channels = await listChannels(database, project.id);
+  const usable = usableChannels(channels, {
+    isConfirmed: (channel) => mailAddressOf(channel) === null || isVerified(channel),
   });
-  return outcome(done, exchange, context);
-};
-
-/** Changes what is given. */
-export const updateCheck: CheckHandler = async (exchange, context) => {
-  const { project, column, check } = exchange;
-  const done = await changeCheck(context.database, {
-    ...understood(exchange),
-    ...circumstances(exchange, context),
+  const { uuids, total } = await listSilentChecks(database, {
     projectId: project.id,
-    checkId: check.id,
-    deriveSlug: column.params.deriveSlug,
+    channelIds: usable.map(({ id }) => id),
+    limit: BULK_CHECKS_MAX,
   });
-  return outcome(done, exchange, context);
-};
-
-export const pauseCheck: CheckHandler = async (exchange, context) =>
-  outcome(await pause(context.database, command(exchange, context)), exchange, context);
-
-export const resumeCheck: CheckHandler = async (exchange, context) =>
-  outcome(await resume(context.database, command(exchange, context)), exchange, context);
-
-/** Deletes for good. The answer has the check as it was. */
-export const deleteCheck: CheckHandler = async (exchange, context) =>
-  outcome(await removeCheck(context.database, command(exchange, context)), exchange, context);
-
-/** What the body asks for. Throws AppError with the text of its first problem. */
-function understood({ body, bodySchema, column }: Exchange): CheckRequest {
-  if (bodySchema === null) throw new Error("the route of this endpoint has no body schema");
-  const request = readCheckRequest(body, { schema: bodySchema, rules: column.params });
-  if (!request.ok) throw new AppError("invalid", request.text);
-  return request.value;
-}
-
-/** A key is no person: it is named itself. */
-function circumstances({ now, keyId }: Exchange, context: ApiContext) {
-  return { at: now, accountId: null, keyId, visibility: context.visibility() };
-}
-
-function command(exchange: CheckExchange, context: ApiContext) {
   return {
-    ...circumstances(exchange, context),
-    projectId: exchange.project.id,
-    checkId: exchange.check.id,
+    downCount: total,
+    downIds: uuids,
+    channels: usable
+      .slice(0, CHANNELS_OFFERED_MAX)
+      .map((channel) => ({ id: channel.uuid, name: channelName(channel) })),
   };
 }
 
-type Done = Awaited<
-  ReturnType<typeof makeCheck | typeof changeCheck | typeof pause | typeof resume | typeof removeCheck>
->;
+// How a check left the project, for a user who still has its page open: deleted or moved, when, by whom, and whether it can
+// be restored. The target project is not named, because the user may not have access to it.
 
-function outcome(done: Done, exchange: Exchange, context: HandlerContext): Answer {
-  if (done.kind === "refused") throw new AppError(done.code, done.text);
-  // It was there, and the caller's, a moment ago.
-  if (!("check" in done)) return gone();
-  return { ...shown(done.check, exchange, context), status: done.kind === "created" ? CREATED : OK };
+const REMOVALS = { "check.deleted": "deleted", "check.moved": "moved" } as const;
+
+/** How a check left the project; throws "not found" if it is still there or nothing is known about it. */
+async function readRemoval(
+  { context, project, role, now }: ProjectRequest,
+  { uuid, accountId }: { uuid: string; accountId: number | null },
+): Promise<RemovedCheck> {
+  const { database: db } = context;
+  const shown = await findShownCheck(db, uuid);
+  if (shown?.projectId === project.id) throw notFound();
+  const deleted = await findDeletedCheck(db, uuid);
+  const deletedAt = deleted?.projectId === project.id ? await deletedAtOf(db, deleted.id) : null;
+  // It was there a moment ago, so the newest page of the audit log has it.
+  const { entries } = await listAudit(db, { projectId: project.id });
+  const entry = entries.find(({ what, before }) => what in REMOVALS && uuidIn(before) === uuid);
+  const how = deletedAt === null ? removalOf(entry) : "deleted";
+  const at = deletedAt ?? entry?.at;
+  if (how === null || at === undefined) throw notFound();
+  const isKept = deletedAt !== null && deletedAt >= keptFrom("deletedCheck", now);
+  return {
+    how,
+    at,
+    by: how === removalOf(entry) ? changedBy(entry, accountId) : null,
+    expiresAt: isKept ? deletedAt + DAYS_KEPT.deletedCheck * DAY_MS : null,
+    mayRestore: isKept && mayDo(role, "editChecks"),
+  };
 }
 
-function gone(): never {
-  throw new AppError("not_found", ERROR_TEXT.notFound);
+function removalOf(entry: AuditEntry | undefined): RemovedCheck["how"] | null {
+  return entry === undefined ? null : (REMOVALS[entry.what as keyof typeof REMOVALS] ?? null);
 }
 
-function shown(check: PresentableCheck, exchange: Exchange, context: HandlerContext): Answer {
-  const { json } = context.serializerOf(exchange)(check, exchange.now);
-  return { status: OK, content: json, type: JSON_TYPE };
+function uuidIn(side: object | null): unknown {
+  return side !== null && "uuid" in side ? side.uuid : null;
+}
+
+// The checks page of a project and the project cards: a few statements for any number of checks.
+
+/** Rows that come with the page, and how many of them with all details. */
+const FIRST_ROWS = 100;
+const FIRST_DETAILS = 30;
+/** More tags are not offered. */
+const TAGS_MAX = 300;
+/** A monitoring gap is shown for this long after its end. */
+const GAP_SHOWN_MS = 60 * MINUTE_MS;
+/** A gap that was shorter is a planned restart, and not worth a word once it is over. */
+const RESTART_MS_MAX = 30 * SECOND_MS;
+
+/** The overview of a project. `visitor` is the account whose visit is recorded; null: none is. */
+export async function readOverview(request: ProjectRequest, visitor: number | null): Promise<Overview> {
+  const { context, project, role, now } = request;
+  const { database } = context;
+  // Before the rows: what is in this list is in them for certain.
+  const flips = await listNewestFlipIds(database, {
+    projectId: project.id,
+    lookedAt: FLIPS_LOOKED_AT,
+    limit: FLIPS_SENT_MAX,
+  });
+  // The rows are read first: their cursor must not be newer than the rest of the page.
+  const urgent = await listUrgentChecks(database, { projectId: project.id, now, limit: FIRST_ROWS });
+  const [tallies, tags, details, since, silent] = await Promise.all([
+    tallyChecks(database, { projectIds: [project.id], now }),
+    tallyTags(database, { projectId: project.id, now, limit: TAGS_MAX }),
+    detailsOf(database, urgent.checks.slice(0, FIRST_DETAILS)),
+    visitor === null ? null : sinceAway(request, visitor),
+    readSilent(request),
+  ]);
+  const [tally] = await settled(database, tallies, now);
+  return {
+    project: projectHead(project, role),
+    counts: countsOf(tally),
+    tags: tags.map(toTag).toSorted((one, other) => (one.name < other.name ? -1 : 1)),
+    checks: rowsOf(urgent.checks, now),
+    details,
+    total: tally?.total ?? 0,
+    cursor: String(urgent.cursor),
+    flips,
+    since,
+    monitoringGap: recentMonitoringGap(context, now),
+    silent,
+  };
+}
+
+function toTag({ tag, count, rank }: { tag: string; count: number; rank: number }): TagCount {
+  return { name: tag, count, state: SHOWN_STATES[rank] ?? "paused" };
+}
+
+/** Projects with the number of their checks in each state. */
+export async function projectCards(
+  { database }: Pick<ApiContext, "database">,
+  { projects, now }: { projects: readonly (Project & { role: Role })[]; now: Instant },
+): Promise<ProjectCard[]> {
+  const projectIds = projects.map(({ id }) => id);
+  const [counted, flips] = await Promise.all([
+    tallyChecks(database, { projectIds, now }),
+    listNewestFlips(database, projectIds),
+  ]);
+  const tallies = new Map((await settled(database, counted, now)).map((one) => [one.projectId, one]));
+  const lastFlips = new Map(flips.map((flip) => [flip.projectId, flip]));
+  return projects.map((project) => {
+    const tally = tallies.get(project.id);
+    const worst = tally?.byRank.findIndex((count) => count > 0) ?? -1;
+    const flip = lastFlips.get(project.id);
+    return {
+      ...projectHead(project, project.role),
+      counts: countsOf(tally),
+      total: tally?.total ?? 0,
+      worst: SHOWN_STATES[worst] ?? null,
+      lastFlip:
+        flip === undefined ? null : { checkId: flip.uuid, checkName: flip.name, to: flip.to, at: flip.at },
+    };
+  });
+}
+
+/** Those that could not be told where they were counted are asked of core: runs in progress on a schedule. */
+async function settled(db: Db, tallies: readonly Tally[], now: Instant): Promise<Tally[]> {
+  const uncertain = tallies.flatMap((tally) => tally.uncertain);
+  const checks = uncertain.length === 0 ? [] : await findWatchedChecks(db, uncertain);
+  const late = new Set(checks.filter((check) => statusAt(check, now) === "grace").map(({ id }) => id));
+  return tallies.map((tally) => {
+    const count = tally.uncertain.filter((id) => late.has(id)).length;
+    return {
+      ...tally,
+      byRank: turnedLate(tally.byRank, count),
+      runningByRank: turnedLate(tally.runningByRank, count),
+    };
+  });
+}
+
+/** So many that were counted as up are late. */
+function turnedLate([down = 0, late = 0, up = 0, ...rest]: readonly number[], count: number): number[] {
+  return [down, late + count, up - count, ...rest];
+}
+
+/** Each check once, as its row is drawn: a run in progress is told unless there is something worse to tell. */
+function countsOf(tally: Tally | undefined): StateCounts {
+  const counts = { new: 0, up: 0, late: 0, down: 0, paused: 0, running: 0 };
+  for (const [rank, state] of SHOWN_STATES.entries()) {
+    const running = isUrgent(state) ? 0 : (tally?.runningByRank[rank] ?? 0);
+    counts[state] = (tally?.byRank[rank] ?? 0) - running;
+    counts.running += running;
+  }
+  return counts;
+}
+
+/** The newest monitoring gap that ended a short time ago and was longer than a restart takes. */
+export function recentMonitoringGap(
+  { visibility }: Pick<ApiContext, "visibility">,
+  now: Instant,
+): MonitoringGap | null {
+  const shown = visibility().blind.flatMap(({ from, to }) => {
+    if (to === null || from > now || to < now - GAP_SHOWN_MS || to - from < RESTART_MS_MAX) return [];
+    return [{ fromAt: from, toAt: to }];
+  });
+  return shown.toSorted((one, other) => one.fromAt - other.fromAt).at(-1) ?? null;
+}
+
+/** Deleted checks that are listed. */
+const DELETED_LISTED_MAX = 100;
+
+export const overviewHandlers: ApiHandlers<typeof overviewRoutes> = {
+  listProjects: async ({ context, account, keyProject, keyKind, now }) => {
+    const { database } = context;
+    if (account !== null) {
+      const projects = await listProjectsOfAccount(database, account.id);
+      return { json: projectList(context, await projectCards(context, { projects, now }), now) };
+    }
+    const project = keyProject === null ? null : await findProjectByUuid(database, keyProject.uuid);
+    if (project === null || keyKind === null) throw notFound();
+    const projects = [{ ...project, role: KEY_ROLES[keyKind] }];
+    const cards = await projectCards(context, { projects, now });
+    // The id of a check allows sending pings, which a read-only key must not.
+    const shown = keyKind === "readOnly" ? cards.map((card) => ({ ...card, lastFlip: null })) : cards;
+    return { json: projectList(context, shown, now) };
+  },
+  getOverview: async ({ context, project, role, account, sessionId, now }) => {
+    const visitor = sessionId === null ? null : (account?.id ?? null);
+    return { json: await readOverview({ context, project, role, now }, visitor) };
+  },
+  listChecks: async ({ context, project, query, now }) => {
+    const { cursor = "0", limit = ROWS_PAGE_MAX } = query;
+    const found = await listLeanChecks(context.database, {
+      projectId: project.id,
+      afterId: Number(cursor),
+      limit,
+    });
+    const last = found.at(-1);
+    const next = found.length < limit || last === undefined ? null : String(last.id);
+    return { json: { checks: rowsOf(found, now), next } };
+  },
+  listCheckDetails: async ({ context, project, query }) => {
+    const uuids = [...new Set(query.ids.split(","))];
+    if (uuids.length > DETAIL_ROWS_MAX || !uuids.every(isUuid)) {
+      throw new AppError(
+        "invalid",
+        `ids must be at most ${DETAIL_ROWS_MAX} UUIDs, separated by commas.`,
+        "ids",
+      );
+    }
+    const found = await findLeanChecks(context.database, uuids);
+    const own = found.filter(({ projectId }) => projectId === project.id);
+    return { json: { checks: await detailsOf(context.database, own) } };
+  },
+  listSilentChecks: async (request) => ({ json: await readSilent(request) }),
+  listDeletedChecks: async ({ context, project, now }) => {
+    const found = await listDeletedChecks(context.database, {
+      projectId: project.id,
+      from: keptFrom("deletedCheck", now),
+      limit: DELETED_LISTED_MAX,
+    });
+    const checks = found.map(
+      ({ uuid, name, deletedAt }): DeletedCheck => ({
+        id: uuid,
+        name,
+        deletedAt,
+        expiresAt: deletedAt + DAYS_KEPT.deletedCheck * DAY_MS,
+      }),
+    );
+    return { json: { checks } };
+  },
+  getRemovedCheck: async (request) => {
+    const uuid = uuidParam(request.params.id);
+    return { json: await readRemoval(request, { uuid, accountId: request.actor.accountId }) };
+  },
+};
+
+function projectList(context: Reading, projects: ProjectCard[], now: Instant) {
+  return { projects, monitoringGap: recentMonitoringGap(context, now) };
 }

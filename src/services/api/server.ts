@@ -1,435 +1,155 @@
-// The Management API as a handler of the shared listener: which URLs belong to it, and its Fastify routes.
-import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import { type IncomingMessage, METHODS, type ServerResponse } from "node:http";
-import type { BodySchema, Route } from "../../contract/route.ts";
-import { ROUTE_PATHS, ROUTES } from "../../contract/routes.ts";
-import { VERSION_NUMBERS, type VersionColumn, VERSIONS } from "../../contract/versions.ts";
-import type { Credential, Dialect } from "../../core/access.ts";
-import { AppError, ERROR_TEXT } from "../../core/errors.ts";
+// The routes of the Overdue API in the Fastify app that it shares with the Management API.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { METHODS } from "node:http";
+import { API_PATH } from "../../contract/api/route.ts";
 import type { RateVerdict } from "../../core/rate-limit.ts";
-import { byteBudget } from "../../lib/http/body.ts";
-import { ConcurrencyByKey } from "../../lib/concurrency-by-key.ts";
-import { certainAddressReader, networkOf, networkReader } from "../../lib/http/client-address.ts";
-import { type HttpHandler, RequestQueue } from "../../lib/http/listener.ts";
-import { basePath, hostMatcher, requestTarget } from "../../lib/http/request-target.ts";
-import { writePieces } from "../../lib/http/response.ts";
-import { limitedWarning, type Log } from "../../lib/log.ts";
-import { sha1Hex } from "../../lib/secrets.ts";
-import { findKeyWithProject, type KeyWithProject } from "../../store/api-keys.ts";
-import type { Db } from "../../store/db.ts";
-import { isDatabaseAway } from "../../store/errors.ts";
-import { identify as identifyCaller, type IdentifyDeps } from "../own-api/identify.ts";
-import type { RespondDeps } from "../own-api/respond.ts";
-import type { ApiContext as OverdueContext } from "../own-api/route.ts";
-import { ROUTES as OVERDUE_ROUTES } from "../own-api/routes.ts";
-import { addApiRoutes } from "../own-api/server.ts";
-import {
-  CheckLookups,
-  identify,
-  type IdentifiedToken,
-  identifyToken,
-  type LookUp,
-  RateLimiter,
-  type TokenSource,
-  TooManyRequestsError,
-} from "./auth.ts";
-import {
-  AnswerCollector,
-  type ApiContext,
-  cachedSerializers,
-  KnownLists,
-  refusal,
-  render,
-  type Rendered,
-} from "./exchange.ts";
-import {
-  answerTo,
-  type Resource,
-  resourceOf,
-  respond,
-  type RespondParts,
-  SenderGoneError,
-} from "./respond.ts";
+import { compress } from "../../lib/http/compress.ts";
+import { SAFETY_HEADERS } from "../../lib/http/response.ts";
+import { NOT_ALLOWED, NOT_FOUND, respond, type RespondDeps, TOO_BUSY } from "./respond.ts";
+import type { ApiRoute } from "./respond.ts";
+import type { ApiAnswer } from "./route.ts";
 
-/** The path from the version on, with its query; null for a request that is not for the API. */
-export type LocateApi = (url: string, host: string | undefined) => string | null;
+/** Requests answered at a time; others get 503. */
+const AT_ONCE_MAX = 500;
+const PREFLIGHT_SECONDS = "600";
+const OK = 200;
+const NO_CONTENT = 204;
 
-const API_PATH = "/api";
-/** The only version that has a host of its own. */
-const HOST_VERSION = /^\/v3(?=[/?]|$)/;
-/** Where nothing is: a request for the API that no version can answer. */
-const NOWHERE = "/";
+/** The path of the API in the app, which serves everything below /api. */
+const PREFIX = API_PATH.replace(/^\/api/, "");
 
-/** A locator for these addresses. A path in the site's address is honoured, whether or not a proxy removes it. */
-export function apiLocator({ siteUrl, apiUrl }: { siteUrl: URL; apiUrl: URL | null }): LocateApi {
-  const sitePath = basePath(siteUrl);
-  const bases = sitePath === "" ? [API_PATH] : [API_PATH, sitePath + API_PATH];
-  const isOnHost = apiUrl === null ? () => false : onHost(apiUrl, siteUrl);
-  const hostBase = apiUrl === null ? "" : basePath(apiUrl);
-  const isShared = apiUrl !== null && apiUrl.host === siteUrl.host;
-  return (url, host) => {
-    const target = requestTarget(url, host);
-    if (target === null) return null;
-    for (const base of bases) {
-      const rest = below(base, target.path);
-      if (rest !== null) return rest;
-    }
-    if (!isOnHost(target.host)) return null;
-    const rest = below(hostBase, target.path);
-    if (rest !== null && HOST_VERSION.test(rest)) return rest;
-    // On a host that is shared with the site, whatever else is asked for belongs to others.
-    return isShared ? null : NOWHERE;
-  };
-}
-
-function onHost(apiUrl: URL, siteUrl: URL): (host: string | undefined) => boolean {
-  return apiUrl.host === siteUrl.host ? () => true : hostMatcher(apiUrl, siteUrl);
-}
-
-/** What follows a base; the base alone is its root. */
-function below(base: string, path: string): string | null {
-  if (!path.startsWith(base)) return null;
-  const rest = path.slice(base.length);
-  if (rest === "" || rest.startsWith("?")) return `${NOWHERE}${rest}`;
-  return rest.startsWith("/") ? rest : null;
-}
-
-// Authentication and rate limits, shared with the Overdue API.
-
-/** Who asks. */
-export type Caller = {
-  /** Null: rate limited, so the key was not looked up. */
-  credential: Credential | null;
-  found: KeyWithProject | null;
-  rate: RateVerdict | null;
-};
-
-export type ApiAuth = {
-  /** Finds the owner of an API key, and counts the request. */
-  identifyKey(from: { network: string; key: string | undefined }): Promise<Caller>;
-  /** Finds the owner of a personal access token, and counts the request. Throws TooManyRequestsError. */
-  identifyToken(from: TokenSource): Promise<IdentifiedToken>;
-  /** What rate limits apply to. */
-  networkOf(request: IncomingMessage): string;
-};
-
-export type ApiAuthParts = Pick<RespondParts, "limiter" | "networkOf"> & {
-  context: { database: Db; secretKey: string };
-};
-
-export function apiAuth({ context, limiter, networkOf }: ApiAuthParts): ApiAuth {
-  const { database, secretKey } = context;
-  const identifyKey: ApiAuth["identifyKey"] = async ({ network, key }) => {
-    const presented = { header: key, body: undefined, network };
-    try {
-      const find: LookUp = async (digest) => ({
-        found: await findKeyWithProject(database, digest),
-        check: null,
-      });
-      return await identify({ secretKey, limiter }, presented, find);
-    } catch (error) {
-      if (!(error instanceof TooManyRequestsError)) throw error;
-      return { credential: null, found: null, rate: error.rate };
-    }
-  };
-  return {
-    identifyKey,
-    identifyToken: (from) => identifyToken({ database, secretKey, limiter }, from),
-    networkOf,
-  };
-}
-
-// Fastify finds the route and respond.ts answers it. Fastify does not parse bodies, because error texts are part of the
-// API.
-
-export type ApiOptions = {
-  context: ApiContext;
-  siteUrl: URL;
-  /** The host of version 3, if it has one of its own. */
-  apiUrl: URL | null;
-  dialect: Dialect;
-  /** How many requests a minute a key may make; 0 means without limit. */
-  requestsPerMinute: number;
-  /** The proxies whose forwarding headers are believed. */
-  trustedProxies: readonly string[];
-  keyUsed: RespondParts["keyUsed"];
-  monotonic: () => number;
-  /** The Overdue API, which shares the server, the credentials, and their limits. */
-  overdue: ({ context: OverdueContext } & Pick<IdentifyDeps, "resolveSession" | "tokenUsed">) | null;
-};
-
-export type ApiHandler = HttpHandler & {
-  /** How many answers were given, by status. */
-  answerCounts(): Readonly<Record<string, number>>;
-  /** The same for the Overdue API. */
-  overdueCounts(): Readonly<Record<string, number>>;
-  /** What other APIs of the process share with this one. */
-  auth: ApiAuth;
-  close(): Promise<void>;
-};
-
-/** All bodies that are being read hold no more than this together. */
-const BODY_BYTES_HELD_MAX = 64 * 1024 * 1024;
-/** Requests that are answered at once; those beyond get 503. */
-const AT_ONCE_MAX = 1_000;
-/** Concurrent and waiting requests of one account to the Overdue API; others are refused. */
-const ACCOUNT_LIMITS = { runningMax: 500, perKeyMax: 4, waitingPerKeyMax: 64 };
-/** Paths have UUIDs and numbers; whatever is longer names nothing. */
-const PARAM_LENGTH_MAX = 100;
-/** How long a sender whose request will not be read may go on, so that it gets to read the answer. */
-const LINGER_MS = 2_000;
-
-type Serving = {
-  options: ApiOptions;
-  parts: RespondParts;
+export type ApiServing = {
+  deps: RespondDeps;
+  routes: readonly ApiRoute[];
+  /** Responses by status. */
   counts: Record<string, number>;
-  atOnce: number;
-  turns: RequestQueue;
+  /** Waits for earlier requests of the same connection; returns what ends this one. */
+  takeTurn(request: FastifyRequest): Promise<() => void>;
+  closeAfterAnswer(reply: FastifyReply): void;
 };
 
-/** Builds the API. It answers when it is handed a request, and holds nothing open by itself. */
-export async function apiHandler(options: ApiOptions): Promise<ApiHandler> {
-  const locate = apiLocator(options);
-  const serving: Serving = {
-    options,
-    parts: respondParts(options),
-    counts: {},
-    atOnce: 0,
-    turns: new RequestQueue(),
-  };
-  const app = fastify({
-    logger: false,
-    exposeHeadRoutes: false,
-    routerOptions: { maxParamLength: PARAM_LENGTH_MAX },
-    rewriteUrl: (request) => locate(request.url ?? "", request.headers.host) ?? "/",
-    frameworkErrors: (_error, request, reply) => void notFound(serving, request, reply),
-  });
-  addRoutes(app, serving);
-  const overdueCounts: Record<string, number> = {};
-  if (options.overdue !== null) {
-    addApiRoutes(app, {
-      deps: overdueDeps(options.overdue, { options, parts: serving.parts }),
-      routes: OVERDUE_ROUTES,
-      counts: overdueCounts,
-      takeTurn: async ({ raw }) => {
-        const { before, end } = serving.turns.take(raw.socket);
-        if (before !== null) await before;
-        return end;
-      },
-      closeAfterAnswer,
-    });
-  }
-  await app.ready();
-  return {
-    handles: (request) => locate(request.url ?? "", request.headers.host) !== null,
-    handle: (request: IncomingMessage, response: ServerResponse) => app.routing(request, response),
-    answerCounts: () => ({ ...serving.counts }),
-    overdueCounts: () => ({ ...overdueCounts }),
-    auth: apiAuth(serving.parts),
-    close: () => app.close(),
-  };
-}
-
-function overdueDeps(
-  { context, resolveSession, tokenUsed }: NonNullable<ApiOptions["overdue"]>,
-  { options, parts }: { options: ApiOptions; parts: RespondParts },
-): RespondDeps {
-  const { siteUrl, trustedProxies, keyUsed, monotonic } = options;
-  const auth = apiAuth(parts);
-  const addressOf = certainAddressReader(trustedProxies);
-  return {
-    context,
-    siteUrl,
-    identify: (source) => identifyCaller({ auth, keyUsed, tokenUsed, resolveSession }, source),
-    sourceOf: ({ headers, socket }) => {
-      const peer = socket.remoteAddress;
-      const address = addressOf({ peer, forwardedFor: headers["x-forwarded-for"] });
-      return {
-        headers,
-        peer,
-        remoteAddr: address === "" ? null : address,
-        network: networkOf(address),
-        ua: headers["user-agent"] ?? "",
-        now: context.now(),
-      };
-    },
-    requests: new ConcurrencyByKey(ACCOUNT_LIMITS),
-    budget: parts.budget,
-    warnAway: limitedWarning(context.log, monotonic),
-  };
-}
-
-function respondParts({
-  context,
-  requestsPerMinute,
-  trustedProxies,
-  monotonic,
-  keyUsed,
-}: ApiOptions): RespondParts {
-  const networkAt = networkReader(trustedProxies);
-  return {
-    context: {
-      ...context,
-      lists: new KnownLists(),
-      serializerOf: cachedSerializers({ urls: context.urls, sha1Hex }),
-    },
-    lookups: new CheckLookups(context.database),
-    limiter: new RateLimiter({ perMinute: requestsPerMinute, monotonic }),
-    budget: byteBudget(BODY_BYTES_HELD_MAX),
-    beginner: new AnswerCollector(),
-    networkOf: ({ socket, headers }) =>
-      networkAt({ peer: socket.remoteAddress, forwardedFor: headers["x-forwarded-for"] }),
-    keyUsed,
-    onFault: faultLog(context.log, monotonic),
-  };
-}
-
-/** While the database is unavailable every request fails: one line a second is logged. Other errors are logged each. */
-function faultLog(log: Log, monotonic: () => number): RespondParts["onFault"] {
-  const warn = limitedWarning(log, monotonic);
-  return (error, at) => {
-    if (!isDatabaseAway(error)) return log.error({ err: error, ...at }, "an API request failed");
-    warn({ err: error, ...at }, "an API request failed because of the database");
-  };
-}
-
-/** Every path in every version, with and without a slash at its end, for every method that HTTP has. */
-function addRoutes(app: FastifyInstance, serving: Serving): void {
-  // The framework would answer for methods it does not know, and read bodies of those it does.
-  for (const method of METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
-  app.setNotFoundHandler((request, reply) => notFound(serving, request, reply));
-  app.setErrorHandler((error, _request, reply) => fail(serving, reply, error));
-  for (const number of VERSION_NUMBERS) {
-    const column = VERSIONS[serving.options.dialect][number];
-    const bodySchemas = schemasOf(column);
-    for (const path of ROUTE_PATHS) {
-      const bare = `/v${number}${path.replace(/\/$/, "")}`;
-      for (const hasSlash of [false, true]) {
-        const url = (hasSlash ? `${bare}/` : bare).replace(/\{(\w+)\}/g, ":$1");
-        const resource = resourceOf({ column, path, hasSlash, bodySchemas });
-        app.route({
-          method: [...METHODS],
-          url,
-          handler: (request, reply) => answer(serving, { resource, request, reply }),
-        });
-      }
+/** Adds every path with all HTTP methods, so that unsupported ones are answered by us. */
+export function addApiRoutes(app: FastifyInstance, serving: ApiServing): void {
+  const state = { atOnce: 0 };
+  for (const [path, routes] of Map.groupBy(serving.routes, ({ definition }) => definition.path)) {
+    const url = PREFIX + path.replaceAll(/\{(\w+)\}/g, ":$1");
+    for (const form of [url, `${url}/`]) {
+      app.route({
+        method: [...METHODS],
+        url: form,
+        handler: (request, reply) => serve(serving, { state, routes, request, reply }),
+      });
     }
   }
+  const nothing = (request: FastifyRequest, reply: FastifyReply) =>
+    send(serving, { request, reply, answer: NOT_FOUND, methods: [], rate: null });
+  for (const url of [PREFIX, `${PREFIX}/*`, "/overdue", "/overdue/*"]) {
+    app.route({ method: [...METHODS], url, handler: nothing });
+  }
 }
 
-function schemasOf(column: VersionColumn): Map<Route, BodySchema> {
-  return new Map(
-    ROUTES.flatMap((route) => (route.body === null ? [] : [[route, route.body(column)] as const])),
-  );
-}
+type Exchange = { request: FastifyRequest; reply: FastifyReply };
 
-type Asked = { resource: Resource; request: FastifyRequest; reply: FastifyReply };
-
-async function answer(serving: Serving, { resource, request, reply }: Asked): Promise<FastifyReply> {
-  if (serving.atOnce >= AT_ONCE_MAX)
-    return send(serving, reply, plain(refusal("unavailable", ERROR_TEXT.unavailable)));
-  const startedAtMs = serving.options.monotonic();
-  serving.atOnce += 1;
-  const { before, end } = serving.turns.take(request.raw.socket);
+async function serve(
+  serving: ApiServing,
+  { state, routes, request, reply }: Exchange & { state: { atOnce: number }; routes: readonly ApiRoute[] },
+): Promise<FastifyReply> {
+  const methods = routes.map(({ definition }) => definition.method);
+  const method = request.method === "HEAD" ? "GET" : request.method;
+  const at = { request, reply, methods, rate: null };
+  if (method === "OPTIONS") return send(serving, { ...at, answer: { status: NO_CONTENT, json: null } });
+  const route = routes.find(({ definition }) => definition.method === method);
+  if (route === undefined) {
+    return send(serving, { ...at, answer: { ...NOT_ALLOWED, headers: { Allow: allowed(methods) } } });
+  }
+  if (state.atOnce >= AT_ONCE_MAX) return send(serving, { ...at, answer: TOO_BUSY });
+  state.atOnce += 1;
+  const end = await serving.takeTurn(request);
   try {
-    if (before !== null) await before;
-    const answered = await respond(serving.parts, {
-      resource,
+    const startedAt = performance.now();
+    const { answer, rate } = await respond(serving.deps, {
+      route,
+      raw: request.raw,
       params: request.params as Record<string, string>,
       query: queryOf(request.url),
-      raw: request.raw,
-      onEndless: () => closeAfterAnswer(reply),
+      onEndless: () => serving.closeAfterAnswer(reply),
     });
-    const took = { ms: Math.round(serving.options.monotonic() - startedAtMs) };
-    const { method, headers } = request;
-    const { status, endpoint } = answered;
-    const version = resource.column.number;
-    serving.options.context.log.debug(
-      { method, version, endpoint, status, ua: headers["user-agent"], ...took },
-      "api",
+    const status = answer.status ?? route.definition.success.status;
+    serving.deps.context.log.debug(
+      { method, route: route.id, status, ms: Math.round(performance.now() - startedAt) },
+      "overdue api",
     );
-    const { stream } = answered;
-    if (stream !== undefined) return await sendStream(serving, reply, { ...answered, stream });
-    return await send(serving, reply, answered);
+    return await send(serving, { ...at, answer: { ...answer, status }, rate });
   } catch (error) {
-    if (!(error instanceof SenderGoneError)) throw error;
+    if (!(error instanceof Error) || error.name !== "SenderGoneError") throw error;
     reply.hijack();
     return reply;
   } finally {
     end();
-    serving.atOnce -= 1;
+    state.atOnce -= 1;
   }
 }
 
-/** The query is read by ourselves: the framework's reader knows no repeated names in the form we want. */
+type Sending = Exchange & { answer: ApiAnswer; methods: readonly string[]; rate: RateVerdict | null };
+
+async function send(serving: ApiServing, sending: Sending): Promise<FastifyReply> {
+  const { request, reply, answer, methods, rate } = sending;
+  const { status = OK } = answer;
+  serving.counts[status] = (serving.counts[status] ?? 0) + 1;
+  if ("stream" in answer) {
+    if (request.method === "HEAD")
+      return reply
+        .code(status)
+        .headers({ ...SAFETY_HEADERS })
+        .send();
+    reply.hijack();
+    answer.stream(reply.raw);
+    return reply;
+  }
+  reply.code(status).headers({
+    ...SAFETY_HEADERS,
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    Vary: "Accept-Encoding",
+    ...corsHeaders(methods),
+    ...answer.headers,
+    ...rateHeaders(rate),
+  });
+  if ("json" in answer && answer.json === null) return reply.send();
+  const isJson = "json" in answer;
+  const bytes = Buffer.from(isJson ? JSON.stringify(answer.json) : answer.content);
+  const packed = await compress(bytes, request.headers["accept-encoding"]);
+  if (packed.encoding !== null) reply.header("Content-Encoding", packed.encoding);
+  return reply.header("Content-Type", isJson ? "application/json" : answer.type).send(packed.bytes);
+}
+
 function queryOf(url: string): URLSearchParams {
   const at = url.indexOf("?");
   return new URLSearchParams(at === -1 ? "" : url.slice(at + 1));
 }
 
-function notFound(serving: Serving, _request: unknown, reply: FastifyReply): FastifyReply {
-  return send(serving, reply, plain(refusal("not_found", ERROR_TEXT.notFound)));
+function allowed(methods: readonly string[]): string {
+  return [...(methods.includes("GET") ? ["HEAD"] : []), ...methods, "OPTIONS"].toSorted().join(", ");
 }
 
-function fail(serving: Serving, reply: FastifyReply, error: unknown): FastifyReply {
-  const { onFault } = serving.parts;
-  const said = answerTo(error instanceof AppError ? error : new Error("unexpected", { cause: error }), () =>
-    onFault(error, { endpoint: null, version: 0 }),
-  );
-  return send(serving, reply, plain(said));
+/** Scripts of any site may call the API: keys and tokens are not sent by browsers on their own, and cookies only same-site. */
+function corsHeaders(methods: readonly string[]): Record<string, string> {
+  return {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Allow-Headers": "Authorization, Content-Type, Idempotency-Key, If-Match, X-Api-Key",
+    "Access-Control-Allow-Methods": allowed(methods),
+    "Access-Control-Expose-Headers":
+      "ETag, Location, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After",
+    "Access-Control-Max-Age": PREFLIGHT_SECONDS,
+  };
 }
 
-function plain(said: Parameters<typeof render>[0]): Rendered {
-  return render(said, { route: null, rate: null, ifNoneMatch: undefined });
-}
-
-function send(
-  serving: Serving,
-  reply: FastifyReply,
-  { status, headers, bytes, release }: Rendered,
-): FastifyReply {
-  serving.counts[status] = (serving.counts[status] ?? 0) + 1;
-  const { raw } = reply;
-  if (release !== undefined) {
-    if (raw.destroyed) release();
-    else raw.once("close", release);
-  }
-  return reply
-    .code(status)
-    .headers(headers)
-    .send(bytes ?? undefined);
-}
-
-/** Sends an answer while it is made. When that fails, the connection is cut: half an answer must not look whole. */
-async function sendStream(
-  serving: Serving,
-  reply: FastifyReply,
-  { status, headers, release, stream }: Rendered & { stream: AsyncGenerator<string | Uint8Array> },
-): Promise<FastifyReply> {
-  serving.counts[status] = (serving.counts[status] ?? 0) + 1;
-  reply.hijack();
-  const { raw } = reply;
-  try {
-    raw.writeHead(status, headers);
-    if (raw.req.method === "HEAD") {
-      raw.end();
-      await stream.return(undefined);
-    } else await writePieces(raw, stream);
-  } catch (error) {
-    serving.parts.onFault(error, { endpoint: null, version: 0 });
-    raw.destroy();
-  } finally {
-    release?.();
-  }
-  return reply;
-}
-
-/** Closes the connection after the answer: the rest of the body is not read. */
-function closeAfterAnswer(reply: FastifyReply): void {
-  const { raw } = reply;
-  raw.shouldKeepAlive = false;
-  const { socket } = raw;
-  const timer = setTimeout(() => socket?.destroy(), LINGER_MS);
-  timer.unref();
-  raw.once("close", () => clearTimeout(timer));
+function rateHeaders(rate: RateVerdict | null): Record<string, string> {
+  if (rate === null) return {};
+  return {
+    "RateLimit-Limit": String(rate.limit),
+    "RateLimit-Remaining": String(rate.remaining),
+    "RateLimit-Reset": String(rate.resetSeconds),
+    ...(!rate.isAllowed && { "Retry-After": String(rate.retryAfterSeconds) }),
+  };
 }

@@ -37,7 +37,7 @@ import type { Db } from "../../store/db.ts";
 import { listProjectsOfAccount } from "../../store/projects.ts";
 import type { Session } from "../../store/sessions.ts";
 import { findSignInFailures, listSignIns } from "../../store/sign-in.ts";
-import { shownAccount } from "../own-api/account.ts";
+import { shownAccount } from "../api/account.ts";
 import { hasPasskeys, readRegistration, registrationOptions } from "./passkeys.ts";
 import {
   type AccountRequest,

@@ -35,7 +35,7 @@ import { findUuidByUniqueKey } from "../../store/checks.ts";
 import type { Db } from "../../store/db.ts";
 import { medianAlertDelay } from "../../store/deliveries.ts";
 import { listProjectsOfAccount } from "../../store/projects.ts";
-import { projectHead } from "../own-api/checks.ts";
+import { projectHead } from "../api/checks.ts";
 import type { Build, Entry } from "./assets.ts";
 import { PAGE_HEADERS, renderPage } from "./plain-page.ts";
 import { encodingFor } from "../../lib/http/compress.ts";

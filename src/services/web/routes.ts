@@ -1,7 +1,7 @@
 // All routes of the dashboard. The permission matrix is generated from this table and tested against it.
 import { accountRoutes } from "./account.ts";
-import { readCheckPage } from "../own-api/check.ts";
-import { projectCards, projectHead, readOverview, recentMonitoringGap } from "../own-api/checks.ts";
+import { readCheckPage } from "../api/check.ts";
+import { projectCards, projectHead, readOverview, recentMonitoringGap } from "../api/checks.ts";
 import { listProjectsOfAccount } from "../../store/projects.ts";
 import { type PageData, pageRoutes, shellRoutes } from "./pages.ts";
 import type { AccountRequest, CheckRequest, ProjectRequest, WebRequest, WebRoute } from "./route.ts";

@@ -1,5 +1,5 @@
 // The echo of request headers, for the test of the public URL and to debug reverse proxies.
-import { echo, ECHO_PATH } from "../own-api/setup.ts";
+import { echo, ECHO_PATH } from "../api/setup.ts";
 import { openRoute, type WebRoute } from "./route.ts";
 
 export const setUpRoutes: readonly WebRoute[] = [

@@ -6,7 +6,7 @@ import { fieldsOf } from "../../src/channels/channel-config.ts";
 import { KINDS } from "../../src/channels/registry.ts";
 import type { Channel } from "../../src/contract/api/channels.ts";
 import { API_PATH } from "../../src/contract/api/route.ts";
-import { useCast } from "../api/cast.ts";
+import { useCast } from "../management/cast.ts";
 import { askApi, newChannel } from "./asking.ts";
 
 const cast = useCast({ settings: { OVERDUE_API_RATE_LIMIT: "0" } });

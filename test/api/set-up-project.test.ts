@@ -4,7 +4,7 @@ import { setUpProject } from "../../docs/examples/set-up-project.ts";
 import { ApiClient, ApiResponseError } from "../../src/client/client.ts";
 import type { TokenScope } from "../../src/core/access.ts";
 import { createAccessToken } from "../../src/operations/tokens.ts";
-import { useCast } from "../api/cast.ts";
+import { useCast } from "../management/cast.ts";
 
 const cast = useCast({
   roles: ["ping", "api"],

@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Delivery } from "../../src/contract/api/channels.ts";
 import { createLog } from "../../src/lib/log.ts";
-import { newCheck } from "../api/asking.ts";
-import { useCast } from "../api/cast.ts";
+import { newCheck } from "../management/asking.ts";
+import { useCast } from "../management/cast.ts";
 import type { Receiver } from "../receivers/receiver.ts";
 import { startWebhook } from "../receivers/webhook.ts";
 import { askApi, type Made, newChannel } from "./asking.ts";

@@ -4,7 +4,7 @@ import { badgeSignature, encodeTagSegment } from "../../src/core/badge.ts";
 import { MINUTE_MS } from "../../src/core/instant.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { hmacSha1, sha1 } from "../../src/lib/secrets.ts";
-import { type BadgeHandler, badgeHandler } from "../../src/services/api/badges.ts";
+import { type BadgeHandler, badgeHandler } from "../../src/services/management/badges.ts";
 import { markCheckDeleted } from "../../src/store/checks.ts";
 import type { Db } from "../../src/store/db.ts";
 import type { Project } from "../../src/store/projects.ts";

@@ -4,7 +4,7 @@ import { type Credential, presentedToken } from "../../core/access.ts";
 import type { RateVerdict } from "../../core/rate-limit.ts";
 import type { FoundSession } from "../../operations/sessions.ts";
 import type { KeyWithProject } from "../../store/api-keys.ts";
-import { type IdentifiedToken, type TokenSource, TooManyRequestsError } from "../api/auth.ts";
+import { type IdentifiedToken, type TokenSource, TooManyRequestsError } from "../management/auth.ts";
 import { readCookies } from "../web/session.ts";
 import type { Identity, Source } from "./respond.ts";
 

@@ -152,8 +152,8 @@ describe("secrets that are compared", () => {
 
   test("are compared in constant time wherever our own code compares them", () => {
     const places = {
-      "src/services/api/auth.ts": "digest",
-      "src/services/api/badges.ts": "signature",
+      "src/services/management/auth.ts": "digest",
+      "src/services/management/badges.ts": "signature",
     };
     for (const [path, what] of Object.entries(places)) {
       const source = readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");

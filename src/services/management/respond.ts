@@ -1,0 +1,411 @@
+// From a request of the Management API to its answer.
+import type { IncomingMessage } from "node:http";
+import { presentChannels } from "../../contract/channels.ts";
+import type { BodySchema, CheckNaming, Route, RouteMethod } from "../../contract/route.ts";
+import { presentStatus, routesOf } from "../../contract/routes.ts";
+import { type ApiEndpoint, hasEndpoint, postedColumn, type VersionColumn } from "../../contract/versions.ts";
+import { type Access, decideAccess, type Target } from "../../core/access.ts";
+import { requestObject } from "../../core/check.ts";
+import { AppError, ERROR_TEXT, refusalOf } from "../../core/errors.ts";
+import { isUniqueKey, isUuid } from "../../core/identity.ts";
+import { API_ANSWER_MS_MAX, API_BODY_BYTES_MAX, STATUS_QUERY_MS_MAX } from "../../core/limits.ts";
+import type { RateVerdict } from "../../core/rate-limit.ts";
+import {
+  announcesBody,
+  type ByteBudget,
+  isBeyondBounds,
+  type JsonBounds,
+  readBody,
+} from "../../lib/http/body.ts";
+import { findKeyWithProject } from "../../store/api-keys.ts";
+import { listChannels as readChannels } from "../../store/channels.ts";
+import { isDatabaseAway } from "../../store/errors.ts";
+import { askDatabase } from "../../store/instance.ts";
+import {
+  type CheckLookups,
+  type Identified,
+  identify,
+  type RateLimiter,
+  TooManyRequestsError,
+} from "./auth.ts";
+import { listBadges } from "./badges.ts";
+import {
+  createCheck,
+  deleteCheck,
+  getCheck,
+  listChecks,
+  pauseCheck,
+  resumeCheck,
+  updateCheck,
+} from "./checks.ts";
+import {
+  type Answer,
+  type AnswerCollector,
+  type CheckHandler,
+  type Exchange,
+  type Handler,
+  type HandlerContext,
+  type OpenExchange,
+  type OpenHandler,
+  preflight,
+  refusal,
+  render,
+  type Rendered,
+  type SentAnswer,
+  withTimeout,
+} from "./exchange.ts";
+import { getPingBody, listFlips, listPings } from "./pings.ts";
+
+/**
+ * Deeper than any body of ours is, and far from where recursion hurts; a thousand names of checks are far below. A million
+ * values would take seconds, and nobody has shown a key yet.
+ */
+const BOUNDS: JsonBounds = { nestingMax: 100, valuesMax: 10_000 };
+
+/** What a number that is read as infinite must have, at least: an exponent of two digits, or very many digits. */
+const MAY_OVERFLOW = /[eE]\+?\d{2}|\d{300}/;
+
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** The object in a body; an empty body and a literal null are an empty one. Throws AppError for anything else. */
+export function parseBody(bytes: Uint8Array | null): Readonly<Record<string, unknown>> {
+  if (bytes === null || bytes.length === 0) return {};
+  const object = requestObject(parseJson(bytes));
+  if (!object.ok) throw new AppError("invalid", object.text);
+  return object.value;
+}
+
+function parseJson(bytes: Uint8Array): unknown {
+  if (isBeyondBounds(bytes, BOUNDS)) throw new AppError("invalid", ERROR_TEXT.unparsableBody);
+  try {
+    return parseNumbers(decoder.decode(bytes));
+  } catch (error) {
+    // What the parser says would quote the body, in which there may be a key.
+    if (error instanceof SyntaxError || error instanceof TypeError)
+      throw new AppError("invalid", ERROR_TEXT.unparsableBody);
+    throw error;
+  }
+}
+
+/**
+ * A whole number with hundreds of digits is read as infinite, and it is too large for whoever wanted one. With a
+ * fraction or an exponent it is no whole number, and one that nothing can hold: that is read as NaN.
+ */
+function parseNumbers(text: string): unknown {
+  if (!MAY_OVERFLOW.test(text)) return JSON.parse(text);
+  const reviver = (_key: string, value: unknown, { source = "" }: { source?: string }): unknown =>
+    (value === Infinity || value === -Infinity) && /[.eE]/.test(source) ? Number.NaN : value;
+  // The compiler does not know the third argument yet.
+  return JSON.parse(text, reviver as (key: string, value: unknown) => unknown);
+}
+
+// A body that is too large is read for a while and dropped, so that the sender can read the answer and the connection
+// stays usable.
+
+/** Beyond this nothing is read any more, and the connection is closed after the answer. */
+const READ_BYTES_MAX = 8 * API_BODY_BYTES_MAX;
+
+/** The client disconnected in the middle of its request. */
+export class SenderGoneError extends Error {
+  override readonly name = "SenderGoneError";
+}
+
+/** The bytes of a body, or null for none. `endless` tells that the rest of the request will not be read. */
+export function readRequestBody(
+  request: IncomingMessage,
+  { budget, onEndless }: { budget: ByteBudget; onEndless: () => void },
+): Promise<Uint8Array | null> {
+  if (!announcesBody(request)) return Promise.resolve(null);
+  // The client disconnected while earlier requests of its connection were served; no event will follow.
+  if (request.destroyed) return Promise.reject(new SenderGoneError("the request was not completed"));
+  const limits = { keepBytes: API_BODY_BYTES_MAX + 1, readBytesMax: READ_BYTES_MAX, budget };
+  return new Promise((resolve, reject) => {
+    readBody(request, limits, (read) => {
+      if (read.kind === "broken") return reject(new SenderGoneError("the request was not completed"));
+      if (read.kind === "whole" && (read.body?.length ?? 0) <= API_BODY_BYTES_MAX) return resolve(read.body);
+      if (read.kind !== "whole") onEndless();
+      reject(
+        read.kind === "overflow"
+          ? new AppError("unavailable", ERROR_TEXT.unavailable)
+          : new AppError("too_large", ERROR_TEXT.bodyTooLarge),
+      );
+    });
+  });
+}
+
+// The check in a path: by UUID in any project, by unique key only in the key's own project.
+
+/** How a path segment names a check; null when it cannot. */
+export function namingOf(segment: string): CheckNaming | null {
+  if (isUuid(segment)) return "uuid";
+  return isUniqueKey(segment) ? "uniqueKey" : null;
+}
+
+/** What a found check is to the project of the key. */
+function targetOf(check: Identified["check"], projectId: number): Target {
+  if (check === null) return "absent";
+  return check.projectId === projectId ? "own" : "foreign";
+}
+
+/** All of them, oldest first. */
+const listChannels: Handler = async ({ project }, { database }) => ({
+  status: 200,
+  json: presentChannels(await readChannels(database, project.id)),
+});
+
+// The status endpoint, for load balancers. Needs no key.
+
+/** 200 when the database answers in time, 503 otherwise. */
+const getStatus: OpenHandler = async ({ column }, { database, log }) => {
+  try {
+    await askDatabase(database, { limitMs: STATUS_QUERY_MS_MAX });
+  } catch (error) {
+    log.debug({ err: error }, "the status query failed");
+    throw new AppError("unavailable", ERROR_TEXT.unavailable);
+  }
+  const shown = presentStatus(column.statusAnswer);
+  return "json" in shown ? { status: 200, ...shown } : { status: 200, ...shown, type: "text/plain" };
+};
+
+export type Responder =
+  | { about: "nothing"; handler: OpenHandler }
+  | { about: "project"; handler: Handler }
+  | { about: "check"; handler: CheckHandler };
+
+const RESPONDERS: Readonly<Record<ApiEndpoint, Responder>> = {
+  listChecks: { about: "project", handler: listChecks },
+  createCheck: { about: "project", handler: createCheck },
+  getCheck: { about: "check", handler: getCheck },
+  updateCheck: { about: "check", handler: updateCheck },
+  pauseCheck: { about: "check", handler: pauseCheck },
+  resumeCheck: { about: "check", handler: resumeCheck },
+  deleteCheck: { about: "check", handler: deleteCheck },
+  listPings: { about: "check", handler: listPings },
+  getPingBody: { about: "check", handler: getPingBody },
+  listFlips: { about: "check", handler: listFlips },
+  listChannels: { about: "project", handler: listChannels },
+  listBadges: { about: "project", handler: listBadges },
+  getStatus: { about: "nothing", handler: getStatus },
+};
+
+// The order of these steps is visible to clients: route, method, body, key, check, permission, endpoint.
+
+export type RespondParts = {
+  context: HandlerContext;
+  lookups: CheckLookups;
+  limiter: RateLimiter;
+  /** How many bytes all bodies together may hold while they are read. */
+  budget: ByteBudget;
+  /** Limits what all answers together may hold. */
+  beginner: AnswerCollector;
+  /** The network that a request comes from. */
+  networkOf: (request: IncomingMessage) => string;
+  /** Called for each valid key. */
+  keyUsed: (use: { keyId: number; at: number }) => void;
+  onFault: (error: unknown, at: { endpoint: string | null; version: number }) => void;
+};
+
+/** A path of the API in a version, as the router found it. */
+export type Resource = {
+  column: VersionColumn;
+  hasSlash: boolean;
+  /** Schemas are built once, not for each request. */
+  bodySchemas: ReadonlyMap<Route, BodySchema>;
+  /** The routes of the path by how it names a check, or if it names none. */
+  routes: Readonly<Record<CheckNaming | "none", RoutesOfPath>>;
+};
+
+/** The same path with different methods. */
+type RoutesOfPath = { routes: readonly Route[]; methods: readonly RouteMethod[] };
+
+/** The resource of a path, to be made once. */
+export function resourceOf({
+  path,
+  ...resource
+}: Pick<Resource, "column" | "hasSlash" | "bodySchemas"> & { path: string }): Resource {
+  const routesBy = (naming: CheckNaming | null): RoutesOfPath => {
+    const routes = routesOf(path, naming).filter(({ endpoint }) => hasEndpoint(resource.column, endpoint));
+    return { routes, methods: routes.map(({ method }) => method) };
+  };
+  return {
+    ...resource,
+    routes: { none: routesBy(null), uuid: routesBy("uuid"), uniqueKey: routesBy("uniqueKey") },
+  };
+}
+
+export type ApiRequest = {
+  resource: Resource;
+  /** What the path has in place of `{check}` and `{n}`. */
+  params: Readonly<Partial<Record<"check" | "n", string>>>;
+  query: URLSearchParams;
+  raw: IncomingMessage;
+  /** Called when the rest of the request will not be read. */
+  onEndless: () => void;
+};
+
+export type Response = Rendered & { endpoint: string | null };
+
+/** Answers a request, whatever happens. Rejects only when the sender has gone away. */
+export async function respond(parts: RespondParts, request: ApiRequest): Promise<Response> {
+  const { resource, raw } = request;
+  const { routes, methods } = routesFor(request);
+  if (routes.length > 0 && raw.method === "OPTIONS") return { ...preflight(methods), endpoint: null };
+  const ifNoneMatch = raw.headers["if-none-match"];
+  const route = routes.find((one) => takes(one, request));
+  if (route === undefined) {
+    const how = { route: null, ...(methods.length > 0 && { methods }), rate: null, ifNoneMatch };
+    return { ...render(noRoute(methods), how), endpoint: null };
+  }
+  const { endpoint } = route;
+  let rate: RateVerdict | null = null;
+  let answer: SentAnswer;
+  try {
+    answer = await answerRoute(parts, { ...request, route, onRate: (verdict) => (rate = verdict) });
+  } catch (error) {
+    if (error instanceof SenderGoneError) throw error;
+    if (error instanceof TooManyRequestsError) rate = error.rate;
+    answer = answerTo(error, () => parts.onFault(error, { endpoint, version: resource.column.number }));
+  }
+  return { ...render(answer, { route, methods, rate, ifNoneMatch }), endpoint };
+}
+
+/** Either nothing is there, or nothing that can be done in this way. */
+function noRoute(methods: readonly string[]): SentAnswer {
+  if (methods.length === 0) return refusal("not_found", ERROR_TEXT.notFound);
+  const allowed = [...(methods.includes("GET") ? ["HEAD"] : []), ...methods, "OPTIONS"];
+  return {
+    ...refusal("method_not_allowed", ERROR_TEXT.methodNotAllowed),
+    headers: { Allow: allowed.toSorted().join(", ") },
+  };
+}
+
+/** What is answered to whatever was thrown. */
+export function answerTo(error: unknown, onFault: () => void): SentAnswer {
+  if (isDatabaseAway(error)) {
+    onFault();
+    return refusal("unavailable", ERROR_TEXT.unavailable);
+  }
+  if (!(error instanceof AppError)) onFault();
+  const { code, text } = refusalOf(error);
+  return refusal(code, text);
+}
+
+/** The routes that a path has in its version, for a check that is named as the path does it. */
+function routesFor({ resource, params }: ApiRequest): RoutesOfPath {
+  const naming = params.check === undefined ? "none" : namingOf(params.check);
+  if (naming === null || (params.n !== undefined && numberOf(params.n) === null)) return NO_ROUTES;
+  return resource.routes[naming];
+}
+
+const NO_ROUTES: RoutesOfPath = { routes: [], methods: [] };
+
+function numberOf(text: string): number | null {
+  const number = /^\d{1,15}$/.test(text) ? Number(text) : null;
+  return number !== null && Number.isSafeInteger(number) ? number : null;
+}
+
+function takes(route: Route, { raw, resource }: ApiRequest): boolean {
+  const method = raw.method === "HEAD" ? "GET" : raw.method;
+  if (route.method === method) return true;
+  return method === "POST" && route.isPostedWithoutSlash === true && !resource.hasSlash;
+}
+
+type Routed = ApiRequest & { route: Route; onRate: (rate: RateVerdict | null) => void };
+
+async function answerRoute(parts: RespondParts, request: Routed): Promise<SentAnswer> {
+  const { route, resource, raw, query } = request;
+  const { context } = parts;
+  const column =
+    raw.method === "POST" && route.method === "GET" ? postedColumn(resource.column) : resource.column;
+  const open: OpenExchange = { endpoint: route.endpoint, column, query };
+  const responder = RESPONDERS[route.endpoint];
+  if (responder.about === "nothing") return whole(await responder.handler(open, context));
+  // An unreadable body is reported before a wrong key.
+  const { onEndless } = request;
+  const { budget } = parts;
+  const isPost = route.method === "POST";
+  const body = isPost ? parseBody(await readRequestBody(raw, { budget, onEndless })) : {};
+  const asked = { ...request, open, responder, body };
+  const { answer, projectId } = await withTimeout(answerWithKey(parts, asked), API_ANSWER_MS_MAX);
+  if (!("pieces" in answer)) return answer;
+  const { pieces, ...head } = answer;
+  return { ...head, ...(await parts.beginner.begin(pieces, { projectId })) };
+}
+
+type Read = Routed & {
+  open: OpenExchange;
+  responder: Exclude<Responder, { about: "nothing" }>;
+  body: Exchange["body"];
+};
+
+function whole(answer: Answer): SentAnswer {
+  if ("pieces" in answer) throw new Error("only project responses can be streamed");
+  return answer;
+}
+
+async function answerWithKey(
+  parts: RespondParts,
+  request: Read,
+): Promise<{ answer: Answer; projectId: number }> {
+  const { route, resource, raw, params, open, responder, body } = request;
+  const { context } = parts;
+  const { dialect } = resource.column;
+  const segment = params.check;
+  const who = await lookUp(parts, { raw, apiKey: body["api_key"], segment });
+  request.onRate(who.rate);
+  const { credential, check } = who;
+  const target = targetFor(who, segment);
+  permit(decideAccess({ endpoint: route.endpoint, credential, target, dialect }));
+  if (who.found === null) throw new Error(`${route.endpoint} accepts requests without an API key`);
+  const { key, project, at: now } = who.found;
+  parts.keyUsed({ keyId: key.id, at: now });
+  const bodySchema = resource.bodySchemas.get(route) ?? null;
+  const ifNoneMatch = raw.headers["if-none-match"];
+  const exchange: Exchange = {
+    ...open,
+    project,
+    keyKind: key.kind,
+    keyId: key.id,
+    body,
+    bodySchema,
+    ifNoneMatch,
+    now,
+  };
+  const answer = await handled(responder, { exchange, check, n: params.n }, context);
+  return { answer, projectId: project.id };
+}
+
+async function handled(
+  responder: Read["responder"],
+  { exchange, check, n }: { exchange: Exchange; check: Identified["check"]; n: string | undefined },
+  context: HandlerContext,
+): Promise<Answer> {
+  if (responder.about === "project") return responder.handler(exchange, context);
+  if (check === null) throw new Error(`${exchange.endpoint} accepts requests without a check`);
+  return responder.handler({ ...exchange, check, n: n === undefined ? null : numberOf(n) }, context);
+}
+
+/** The key, and the check that the path names if it names one. */
+function lookUp(
+  { context, lookups, limiter, networkOf }: RespondParts,
+  { raw, apiKey, segment }: { raw: IncomingMessage; apiKey: unknown; segment: string | undefined },
+): Promise<Identified> {
+  const { database, secretKey } = context;
+  const given = raw.headers["x-api-key"];
+  const header = Array.isArray(given) ? given.join(",") : given;
+  const presented = { header, body: apiKey, network: networkOf(raw) };
+  const namedBy = segment === undefined ? null : namingOf(segment);
+  return identify({ secretKey, limiter }, presented, async (digest) =>
+    segment === undefined || namedBy === null
+      ? { found: await findKeyWithProject(database, digest), check: null }
+      : lookups.find(namedBy, { digest, name: segment }),
+  );
+}
+
+function targetFor({ found, check }: Identified, segment: string | undefined): Target {
+  return segment === undefined || found === null ? "none" : targetOf(check, found.project.id);
+}
+
+function permit(access: Access): void {
+  if (!access.allowed) throw new AppError(access.code, access.text);
+}
