@@ -21,7 +21,14 @@ const CHANNELS = [
 
 const SERVERS = ["db", "web", "mail", "files"];
 const JOBS = [
-  { name: "backup", tags: "backup", kind: "cron", schedule: "30 2 * * *", tz: "Europe/Riga", graceSeconds: 3600 },
+  {
+    name: "backup",
+    tags: "backup",
+    kind: "cron",
+    schedule: "30 2 * * *",
+    tz: "Europe/Riga",
+    graceSeconds: 3600,
+  },
   { name: "backup check", tags: "backup", kind: "oncalendar", schedule: "Sun 05:00", graceSeconds: 7200 },
   { name: "certificates", tags: "tls", kind: "simple", timeoutSeconds: 86_400, graceSeconds: 3600 },
   { name: "updates", tags: "system", kind: "cron", schedule: "0 4 * * mon", graceSeconds: 3600 },

@@ -98,7 +98,10 @@ async function fuzzInRounds(
     const round = await runSchemathesis(program, {
       ...document,
       seed: (seed + number) % SEED_END,
-      examples: Math.min(EXAMPLES_MAX, Math.max(EXAMPLES_MIN, Math.ceil((requests - sent) / document.operations))),
+      examples: Math.min(
+        EXAMPLES_MAX,
+        Math.max(EXAMPLES_MIN, Math.ceil((requests - sent) / document.operations)),
+      ),
       isFirst: number === 0,
       msMax,
     });

@@ -214,7 +214,8 @@ export function createCheck(
   const criteria = uniqueCriteria(request.params, request.unique);
   return inRetriedTransaction(database, async (tx) => {
     const earlier = await claimOnce(tx, { projectId, once, uuid, at });
-    if (earlier !== null) return { kind: "repeated", check: await earlierCheck(tx, { projectId, uuid: earlier }) };
+    if (earlier !== null)
+      return { kind: "repeated", check: await earlierCheck(tx, { projectId, uuid: earlier }) };
     const match = criteria === null ? null : await lockMatch(tx, { ...request, criteria });
     if (match === null) return create(tx, { ...request, uuid });
     const edited = await editCheck(tx, match, request);

@@ -370,7 +370,11 @@ describe("deleting", () => {
     const planned = await ask(`/channels/${id}/test`, { method: "POST" });
     const [delivery] = planned.json["deliveries"] as { id: number }[];
     expect((await remove(id)).status).toBe(204);
-    for (const path of [`/channels/${id}`, `/channels/${id}/deliveries`, `/projects/{project}/deliveries/${delivery?.id}`]) {
+    for (const path of [
+      `/channels/${id}`,
+      `/channels/${id}/deliveries`,
+      `/projects/{project}/deliveries/${delivery?.id}`,
+    ]) {
       expect((await ask(path)).status, path).toBe(404);
     }
     expect((await remove(id)).status).toBe(404);
@@ -440,8 +444,14 @@ test("the fields of a channel have limits, and an error does not repeat megabyte
   const long = "x".repeat(1_000_000);
   const make = async (body: object) =>
     askApi(cast, CHANNELS, { method: "POST", key: cast.owner.rw, body: { ...SLACK, ...body } });
-  expect(await make({ kind: long })).toMatchObject({ status: 400, detail: "The type must have at most 40 characters." });
-  expect(await make({ name: long })).toMatchObject({ status: 400, detail: "The name must have at most 100 characters." });
+  expect(await make({ kind: long })).toMatchObject({
+    status: 400,
+    detail: "The type must have at most 40 characters.",
+  });
+  expect(await make({ name: long })).toMatchObject({
+    status: 400,
+    detail: "The name must have at most 100 characters.",
+  });
   for (const reply of [await make({ [long]: 1 }), await make({ config: { [long]: 1 } })]) {
     expect(reply.status).toBe(400);
     expect(reply.detail.length).toBeLessThan(1_000);

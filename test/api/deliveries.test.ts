@@ -63,7 +63,8 @@ async function until<T>(look: () => Promise<T | null | undefined | false>): Prom
 }
 
 async function read(id: number): Promise<Delivery> {
-  return (await askApi(cast, `/projects/{project}/deliveries/${id}`, { key: cast.owner.rw })).json as unknown as Delivery;
+  return (await askApi(cast, `/projects/{project}/deliveries/${id}`, { key: cast.owner.rw }))
+    .json as unknown as Delivery;
 }
 
 async function pressTest(id = channel.id): Promise<Delivery[]> {
@@ -155,10 +156,16 @@ describe("a delivery that fails", () => {
     });
     expect(waiting.nextAttemptAt).toBeGreaterThan(waiting.createdAt + 5_000);
     receiver.behave({ kind: "judge" });
-    const retry = await askApi(cast, `/projects/{project}/deliveries/${id}/retry`, { method: "POST", key: cast.owner.rw });
+    const retry = await askApi(cast, `/projects/{project}/deliveries/${id}/retry`, {
+      method: "POST",
+      key: cast.owner.rw,
+    });
     expect(retry.json).toMatchObject({ state: "pending" });
     await until(async () => (await read(id)).state === "sent");
-    const settled = await askApi(cast, `/projects/{project}/deliveries/${id}/retry`, { method: "POST", key: cast.owner.rw });
+    const settled = await askApi(cast, `/projects/{project}/deliveries/${id}/retry`, {
+      method: "POST",
+      key: cast.owner.rw,
+    });
     expect([settled.status, settled.detail]).toEqual([
       409,
       "The delivery cannot be retried: its state is sent.",
@@ -175,7 +182,10 @@ describe("a delivery that fails", () => {
     const ask = (body: object) =>
       askApi(cast, `/channels/${channel.id}`, { method: "PATCH", key: cast.owner.rw, body });
     await ask({ isEnabled: false });
-    const refused = await askApi(cast, `/projects/{project}/deliveries/${id}/retry`, { method: "POST", key: cast.owner.rw });
+    const refused = await askApi(cast, `/projects/{project}/deliveries/${id}/retry`, {
+      method: "POST",
+      key: cast.owner.rw,
+    });
     expect([refused.status, refused.detail]).toEqual([409, "The channel is disabled. Enable it first."]);
     await ask({ isEnabled: true });
     receiver.received.length = 0;
@@ -191,9 +201,7 @@ test("the log comes in pages, newest first", async () => {
   const first = await askApi(cast, path, { key: cast.owner.rw });
   const cursor = String(first.json["next"]);
   const second = await askApi(cast, `${path}&cursor=${cursor}`, { key: cast.owner.rw });
-  const ids = [first, second].flatMap(({ json }) =>
-    (json["deliveries"] as Delivery[]).map(({ id }) => id),
-  );
+  const ids = [first, second].flatMap(({ json }) => (json["deliveries"] as Delivery[]).map(({ id }) => id));
   expect([ids.length, second.json["next"]]).toEqual([3, null]);
   expect(ids).toEqual(ids.toSorted((one, other) => other - one));
 });

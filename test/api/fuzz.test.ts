@@ -116,7 +116,11 @@ test("bytes that are no JSON, deep nests and huge bodies are refused", async () 
     `{"name": "${"x".repeat(3 * 1024 * 1024)}"}`,
   ];
   for (const sent of bodies) {
-    const reply = await askApi(cast, "/projects/{project}/channels", { method: "POST", key: cast.owner.rw, body: sent });
+    const reply = await askApi(cast, "/projects/{project}/channels", {
+      method: "POST",
+      key: cast.owner.rw,
+      body: sent,
+    });
     expect([400, 413]).toContain(reply.status);
   }
 });
@@ -136,7 +140,11 @@ test("odd paths, queries, headers and methods never make it fail", async () => {
       "channel-kinds",
       "test",
       id,
-      "1", "%", "%00", ".."),
+      "1",
+      "%",
+      "%00",
+      "..",
+    ),
   );
   const latin = fc.string({
     unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCodePoint(code)),

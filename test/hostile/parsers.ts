@@ -188,8 +188,7 @@ export const PARSERS: readonly HostileParser[] = [
   { name: "encodingFor", read: encodingFor, lengthMax: HEADERS_LENGTH_MAX },
   {
     name: "originTrouble",
-    read: (origin) =>
-      originProblem({ origin, host: origin, "x-forwarded-host": origin }, SITE),
+    read: (origin) => originProblem({ origin, host: origin, "x-forwarded-host": origin }, SITE),
   },
   { name: "ifMatch", read: (text) => ifMatch({ "if-match": text }) },
   { name: "idempotencyKey", read: (text) => idempotencyKey({ "idempotency-key": text }) },

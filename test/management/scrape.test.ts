@@ -58,7 +58,8 @@ function handlerOn(db: Db, { requestsPerMinute = 0 } = {}): PrometheusHandler {
   return prometheusHandler({
     database: db,
     siteUrl: new URL("https://overdue.example.org/site"),
-    identify: ({ headers }, key) => auth.identifyKey({ network: String(headers["x-network"] ?? "here"), key }),
+    identify: ({ headers }, key) =>
+      auth.identifyKey({ network: String(headers["x-network"] ?? "here"), key }),
     now: () => MONDAY_NOON,
     keyUsed: (use) => uses.push(use),
     log: createLog({ level: "fatal" }),

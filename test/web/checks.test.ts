@@ -190,7 +190,12 @@ describe("moving a check to another project", () => {
       as: at.stranger.account,
       body: { project: at.stranger.project.uuid },
     });
-    expect(moved.json).toMatchObject({ id: row.id, state: "up", channelCount: 0, projectId: at.stranger.project.uuid });
+    expect(moved.json).toMatchObject({
+      id: row.id,
+      state: "up",
+      channelCount: 0,
+      projectId: at.stranger.project.uuid,
+    });
     expect(await rowOf(row.id)).toBeUndefined();
     const { rows } = await at.db.pool.query(
       "select project_id from audit_entries where what = 'check.moved' and subject = 'moving' order by project_id",

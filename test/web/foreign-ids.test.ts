@@ -87,7 +87,11 @@ const IN_PATHS: readonly Try[] = [
     method: "GET",
     path: ({ flip }) => `/api/overdue/v1/checks/${mine.check.id}/explain?flip=${flip}`,
   },
-  { what: "check that has gone", method: "GET", path: ({ deleted }) => `${path()}/removed-checks/${deleted.id}` },
+  {
+    what: "check that has gone",
+    method: "GET",
+    path: ({ deleted }) => `${path()}/removed-checks/${deleted.id}`,
+  },
   { what: "restore", method: "POST", path: ({ deleted }) => `/api/overdue/v1/checks/${deleted.id}/restore` },
   { what: "session", method: "DELETE", path: ({ session }) => `/web/account/sessions/${session}` },
 ];
@@ -114,12 +118,22 @@ describe("what belongs to others, named behind one's own project,", () => {
   });
 
   test("shows nothing of itself in lists", async () => {
-    expect((await asMe(`${path()}/checks/details?ids=${theirs.check.id},${mine.check.id}`)).json).toMatchObject({
+    expect(
+      (await asMe(`${path()}/checks/details?ids=${theirs.check.id},${mine.check.id}`)).json,
+    ).toMatchObject({
       checks: [{ id: mine.check.id }],
     });
     const key = uniqueKey(theirs.check.id, sha1Hex);
     expect((await asMe(`/cloaked/${key}/`)).status).toBe(404);
-    for (const list of ["checks", "deleted-checks", "events", "channels", "badges", "audit", "changes?cursor=0"]) {
+    for (const list of [
+      "checks",
+      "deleted-checks",
+      "events",
+      "channels",
+      "badges",
+      "audit",
+      "changes?cursor=0",
+    ]) {
       const { status, text } = await asMe(`${path()}/${list}`);
       expect(status, list).toBe(200);
       for (const id of [theirs.check.id, theirs.deleted.id, theirs.channel.uuid]) {
@@ -149,7 +163,8 @@ describe("what belongs to others, named in a request,", () => {
       );
     }
     const timing = { kind: "simple", timeoutSeconds: 60, graceSeconds: 60, schedule: "", tz: "UTC" };
-    const set = (await asMe(`${path()}/checks/schedules`, "POST", { groups: [{ ids, timing }] })).json as BulkResult;
+    const set = (await asMe(`${path()}/checks/schedules`, "POST", { groups: [{ ids, timing }] }))
+      .json as BulkResult;
     expect([set.done, set.failed.length]).toEqual([[mine.check.id], 2]);
     const page = (await asOwner(`/api/overdue/v1/checks/${theirs.check.id}`)).json as { row: CheckRow };
     expect(page.row).toMatchObject({ name: "kept", tags: [], state: "down", expected: "every day" });
@@ -212,7 +227,9 @@ describe("what belongs to others, named in a request,", () => {
     expect(((await bulk(undo)).json as BulkResult).done).toEqual([]);
     expect((await asOwner(`${there}/checks/bulk`, "POST", undo)).status).toBe(200);
     const project = at.stranger.project.uuid;
-    expect((await asMe(`/api/overdue/v1/checks/${theirs.check.id}/transfer`, "POST", { project })).status).toBe(403);
+    expect(
+      (await asMe(`/api/overdue/v1/checks/${theirs.check.id}/transfer`, "POST", { project })).status,
+    ).toBe(403);
     expect((await asMe(`${there}/checks/bulk`, "POST", { ids, action: "move", project })).status).toBe(403);
     const into = { project: at.owner.project.uuid };
     expect((await asMe(`/api/overdue/v1/checks/${mine.check.id}/transfer`, "POST", into)).status).toBe(403);

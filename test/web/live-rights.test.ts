@@ -112,7 +112,9 @@ describe("the stream of a project", () => {
     const ended = new Promise((resolve, reject) => {
       const sent = request(`${at.site}/api/overdue/v1/projects/${uuid}/live`, { headers }, (response) => {
         response.resume().on("close", () => resolve(response.statusCode));
-        at.browse(`/api/overdue/v1/projects/${uuid}/remove`, { method: "POST", body: { name } }).catch(reject);
+        at.browse(`/api/overdue/v1/projects/${uuid}/remove`, { method: "POST", body: { name } }).catch(
+          reject,
+        );
       });
       sent.on("error", reject).end();
     });

@@ -117,7 +117,9 @@ describe("schedules of many checks", () => {
     expect(done.status).toBe(200);
     const { previous, version: saved } = done.json as SchedulesResult;
     await edit(3_600);
-    expect((await post(`${project()}/checks/schedules`, { groups: previous, version: saved })).status).toBe(409);
+    expect((await post(`${project()}/checks/schedules`, { groups: previous, version: saved })).status).toBe(
+      409,
+    );
     expect(await settingsOf(other)).toMatchObject({ kind: "cron", graceSeconds: 3_600 });
   });
 
@@ -128,7 +130,10 @@ describe("schedules of many checks", () => {
       detail: "A check is listed twice.",
       field: "ids",
     });
-    const many = [0, 1].map(() => ({ ids: Array.from({ length: 501 }, () => randomUUID()), timing: NIGHTLY }));
+    const many = [0, 1].map(() => ({
+      ids: Array.from({ length: 501 }, () => randomUUID()),
+      timing: NIGHTLY,
+    }));
     expect((await set(many)).answer).toMatchObject({
       detail: "You can change at most 1000 checks at once.",
       field: "ids",

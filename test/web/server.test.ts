@@ -18,7 +18,10 @@ const project = () => `/api/overdue/v1/projects/${at.owner.project.uuid}`;
 describe("who is let in", () => {
   test("a signed-out user gets 401 as data, and the sign-in page as a page", async () => {
     const data = await at.browse(`${project()}/overview`, { as: null });
-    expect(data).toMatchObject({ status: 401, json: { status: 401, detail: expect.stringContaining("sign in") } });
+    expect(data).toMatchObject({
+      status: 401,
+      json: { status: 401, detail: expect.stringContaining("sign in") },
+    });
     const page = await at.browse(`/projects/${at.owner.project.uuid}/checks/`, { as: null });
     expect(page.status).toBe(303);
     const next = encodeURIComponent(`/projects/${at.owner.project.uuid}/checks/`);

@@ -1,8 +1,19 @@
 // All checks of a project in this tab: loaded from the document or the server, kept up to date by the event stream.
 import { useMemo, useSyncExternalStore } from "react";
-import type { ProjectHead, MonitoringGap, SinceAway, StateCounts, TagCount } from "../../src/contract/api/boot.ts";
+import type {
+  ProjectHead,
+  MonitoringGap,
+  SinceAway,
+  StateCounts,
+  TagCount,
+} from "../../src/contract/api/boot.ts";
 import type { CheckList, Overview } from "../../src/contract/api/overview.ts";
-import { type CheckRow, naturalKey, type RowDetail, type SilentChecks } from "../../src/contract/api/check-row.ts";
+import {
+  type CheckRow,
+  naturalKey,
+  type RowDetail,
+  type SilentChecks,
+} from "../../src/contract/api/check-row.ts";
 import { DETAIL_ROWS_MAX, ROWS_PAGE_MAX } from "../../src/contract/api/limits.ts";
 import type { DownEvent, FlipEvent, MonitoringGapEvent, ChecksEvent } from "../../src/contract/api/live.ts";
 import { ApiError, call } from "../api.ts";

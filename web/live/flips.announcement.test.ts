@@ -3,7 +3,11 @@ import { expect, test } from "vitest";
 import { announcement } from "./flips.tsx";
 
 const flips = (count: number) =>
-  Array.from({ length: count }, (_, n) => ({ checkName: `job ${n}`, from: "up" as const, to: "down" as const }));
+  Array.from({ length: count }, (_, n) => ({
+    checkName: `job ${n}`,
+    from: "up" as const,
+    to: "down" as const,
+  }));
 
 test("each flip is a sentence, also of a check without a name", () => {
   expect(announcement([{ checkName: "backup", from: "up", to: "down" }])).toBe("backup went down.");

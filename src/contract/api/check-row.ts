@@ -3,7 +3,15 @@
 import type { CheckRow, ShownState } from "./overview.ts";
 
 /** What a row shows. `late` is the grace period; whether a run is in progress is separate. */
-export type { ChangedBy, CheckRow, Fuse, RowChannel, RowDetail, ShownState, SilentChecks } from "./overview.ts";
+export type {
+  ChangedBy,
+  CheckRow,
+  Fuse,
+  RowChannel,
+  RowDetail,
+  ShownState,
+  SilentChecks,
+} from "./overview.ts";
 
 /** A state as it is drawn: running is no state of its own, but a row that runs reads so. */
 export type DrawnState = ShownState | "running";

@@ -38,7 +38,11 @@ const TIMING = {
     [RULE]: "storable",
     description: "A cron or OnCalendar expression.",
   }),
-  tz: Type.String({ maxLength: NAME_LENGTH_MAX, [RULE]: "zone", description: "The time zone of `schedule`." }),
+  tz: Type.String({
+    maxLength: NAME_LENGTH_MAX,
+    [RULE]: "zone",
+    description: "The time zone of `schedule`.",
+  }),
 };
 
 const SETTINGS = {
@@ -121,10 +125,16 @@ const BulkRequest = Type.Object(
       }),
     ),
     channel: Type.Optional(
-      Type.String({ pattern: UUID_PATTERN, description: "A channel id, for `addChannel` and `removeChannel`." }),
+      Type.String({
+        pattern: UUID_PATTERN,
+        description: "A channel id, for `addChannel` and `removeChannel`.",
+      }),
     ),
     project: Type.Optional(
-      Type.String({ pattern: UUID_PATTERN, description: "A project id, for `move`. Not available to API keys." }),
+      Type.String({
+        pattern: UUID_PATTERN,
+        description: "A project id, for `move`. Not available to API keys.",
+      }),
     ),
   },
   { additionalProperties: false },
@@ -214,17 +224,17 @@ const FoundJob = Type.Object({
   sentence: Type.String({ description: "The schedule as text." }),
   nextAt: nullable(Time, "When the job runs next."),
   warnings: Type.Array(Type.String(), {
-    description: "About exit codes that are not those of the job, and schedules that run less often than they seem to.",
+    description:
+      "About exit codes that are not those of the job, and schedules that run less often than they seem to.",
   }),
 });
 export type FoundJob = Static<typeof FoundJob>;
 
 const FoundJobs = Type.Object({
   jobs: Type.Array(FoundJob),
-  skipped: Type.Array(
-    Type.Object({ line: Type.Integer(), text: Type.String(), reason: Type.String() }),
-    { description: "Lines that can't be monitored." },
-  ),
+  skipped: Type.Array(Type.Object({ line: Type.Integer(), text: Type.String(), reason: Type.String() }), {
+    description: "Lines that can't be monitored.",
+  }),
 });
 export type FoundJobs = Static<typeof FoundJobs>;
 
@@ -364,7 +374,8 @@ export const checkRoutes = {
     method: "POST",
     path: `${CHECK}/transfer`,
     summary: "Move a check to another project",
-    description: "You must be allowed to edit checks in both projects. Afterwards, all channels of the new project are notified.",
+    description:
+      "You must be allowed to edit checks in both projects. Afterwards, all channels of the new project are notified.",
     body: Type.Object({ project: UuidText }, { additionalProperties: false }),
     bodyExample: { project: "5c2bbd30-6b2e-4a0f-9d3b-0f6f2f3c8a11" },
     success: changed,
@@ -421,7 +432,11 @@ export const checkRoutes = {
     summary: "Create checks for jobs in a crontab",
     body: CrontabImport,
     bodyExample: { text: "0 3 * * * /usr/local/bin/backup", tz: "Europe/Riga", lines: [1] },
-    success: { status: 201, description: "The new checks, and the crontab to install.", schema: CrontabChecks },
+    success: {
+      status: 201,
+      description: "The new checks, and the crontab to install.",
+      schema: CrontabChecks,
+    },
   }),
   listBadges: route({
     method: "GET",

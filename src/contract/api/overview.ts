@@ -119,7 +119,10 @@ export type MonitoringGap = Static<typeof MonitoringGap>;
 
 const ProjectList = Type.Object({
   projects: Type.Array(ProjectCard),
-  monitoringGap: nullable(MonitoringGap, "The most recent monitoring gap, if it ended less than an hour ago."),
+  monitoringGap: nullable(
+    MonitoringGap,
+    "The most recent monitoring gap, if it ended less than an hour ago.",
+  ),
 });
 export type ProjectList = Static<typeof ProjectList>;
 
@@ -152,7 +155,9 @@ const Overview = Type.Object({
   project: ProjectHead,
   counts: StateCounts,
   tags: Type.Array(TagCount),
-  checks: Type.Array(CheckRow, { description: "The first 100 checks. Those that need attention come first." }),
+  checks: Type.Array(CheckRow, {
+    description: "The first 100 checks. Those that need attention come first.",
+  }),
   details: Type.Array(RowDetail, { description: "Details of the first 30 checks." }),
   total: Type.Integer({ description: "The number of checks." }),
   cursor: Type.String({ description: "Where the changes begin that follow this response." }),

@@ -52,7 +52,13 @@ import { entityTag, idempotencyKey, ifMatch, notFound, sentenceOf } from "./para
 import { type Actor, type ApiContext, type ApiHandlers, ApiProblem, type CheckRecord } from "./route.ts";
 
 /** What handlers that change checks use of a request. */
-type ProjectRequest = { context: ApiContext; actor: Actor; account: Person | null; project: Project; now: Instant };
+type ProjectRequest = {
+  context: ApiContext;
+  actor: Actor;
+  account: Person | null;
+  project: Project;
+  now: Instant;
+};
 type CheckRequest = ProjectRequest & { check: CheckRecord };
 
 /** Who makes a change, when, and how far pings have been read. */

@@ -44,8 +44,12 @@ describe("the strip of a row", () => {
   });
 
   test("calls nothing late after time that nobody can judge", () => {
-    expect(detailOf(CHECK, [mark("success", 0), mark("unseen", 80), mark("success", 200)]).recentRuns).toBe("uxu");
-    expect(detailOf(CHECK, [mark("success", 0), mark("paused", 10), mark("success", 900)]).recentRuns).toBe("upu");
+    expect(detailOf(CHECK, [mark("success", 0), mark("unseen", 80), mark("success", 200)]).recentRuns).toBe(
+      "uxu",
+    );
+    expect(detailOf(CHECK, [mark("success", 0), mark("paused", 10), mark("success", 900)]).recentRuns).toBe(
+      "upu",
+    );
   });
 
   test("ends with the run in progress, and has at most thirty letters and twenty-eight durations", () => {

@@ -274,7 +274,9 @@ export class LiveHub {
     if (this.#isClosed) return "The server is shutting down.";
     if (all.length >= STREAMS_MAX) return "Too many open streams on this server.";
     const own = all.filter((watcher) => watcher.owner === owner).length;
-    return own >= STREAMS_PER_OWNER_MAX ? "Too many open streams or pages for your account or API key." : null;
+    return own >= STREAMS_PER_OWNER_MAX
+      ? "Too many open streams or pages for your account or API key."
+      : null;
   }
 
   /** Lets somebody watch who has read, or will read, everything before a cursor by itself. */

@@ -98,9 +98,7 @@ async function projectSettings(request: ProjectRequest): Promise<ProjectSettings
             isMine: asked.accountId === accountId,
           },
     invitesBy:
-      account === null
-        ? null
-        : invitationMethod({ sendsMail: context.sendsMail, isAdmin: account.isAdmin }),
+      account === null ? null : invitationMethod({ sendsMail: context.sendsMail, isAdmin: account.isAdmin }),
   };
 }
 
