@@ -1,5 +1,6 @@
 // What tests in a browser do again and again: wait for what a person would wait for, make what a page needs by asking
-// the server as the browser does, and send signals as a job does. Nothing here waits for a fixed time.
+// the server as the browser does, and send pings as a job does. Only a refused ping waits for a fixed time.
+import { setTimeout } from "node:timers/promises";
 import type { Locator, Page } from "playwright-core";
 import { expect } from "vitest";
 import type { CheckRow } from "../../src/contract/api/check-row.ts";
@@ -99,11 +100,21 @@ export async function openRoom(used: UsedSite, options: OpenOptions & { name?: s
   };
 }
 
-/** Sends a signal from outside, as a job does, and waits until it has been accepted. */
+/** How often a ping is sent when the server responds 503, and how long to wait in between. */
+const PING_ATTEMPTS_MAX = 10;
+const PING_RETRY_MS = 1000;
+
+/** Sends a ping as a job does, again after a 503 as clients do, and waits until it has been accepted. */
 export async function signal(used: UsedSite, check: string, what = "", body?: string): Promise<void> {
-  const address = `${used.site.url}/ping/${check}${what}`;
-  const answer = await fetch(address, { method: body === undefined ? "GET" : "POST", body: body ?? null });
-  expect(`${answer.status} ${await answer.text()}`).toBe("200 OK");
+  const url = `${used.site.url}/ping/${check}${what}`;
+  const send = () => fetch(url, { method: body === undefined ? "GET" : "POST", body: body ?? null });
+  let response = await send();
+  for (let attempt = 1; response.status === 503 && attempt < PING_ATTEMPTS_MAX; attempt++) {
+    await response.body?.cancel();
+    await setTimeout(PING_RETRY_MS);
+    response = await send();
+  }
+  expect(`${response.status} ${await response.text()}`).toBe("200 OK");
 }
 
 /** Somebody else with an account of their own; the number is for `used.open`. */

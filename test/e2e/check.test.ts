@@ -2,7 +2,7 @@
 // reported, and the lines to copy.
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import type { CheckRow } from "../../src/contract/api/check-row.ts";
+import type { CheckList } from "../../src/contract/api/overview.ts";
 import { readDatabaseClock } from "../../src/store/instance.ts";
 import { findProjectByUuid, insertMember } from "../../src/store/projects.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
@@ -38,11 +38,11 @@ async function openCheck(name: string, settings: object = {}): Promise<Room & { 
 /** A check of the demonstration, which has a past. */
 async function openSeeded(name: string): Promise<Room & { id: string }> {
   const room = await openRoom(used);
-  const { rows } = await room.ask<{ rows: CheckRow[] }>(
+  const { checks } = await room.ask<CheckList>(
     "GET",
     `/projects/${used.seeded.demo}/checks?limit=1000`,
   );
-  const id = rows.find((row) => row.name === name)?.id ?? "";
+  const id = checks.find((row) => row.name === name)?.id ?? "";
   await room.go(`/checks/${id}/details/`);
   await expectSeen(heading(room.page));
   return { ...room, id };
@@ -323,7 +323,7 @@ describe("changes by another user", () => {
 
   test("a page whose check is moved says by whom and where it is; out of reach it says so", async () => {
     const { page, context, project, id, ...room } = await openCheck("wanderer");
-    const { uuid: office } = await room.ask<{ uuid: string }>("POST", "/projects", { name: "Office" });
+    const { id: office } = await room.ask<{ id: string }>("POST", "/projects", { name: "Office" });
     // The page knows the projects that there were when it was loaded.
     await room.go(`/checks/${id}/details/`);
     const { ask, ...theirs } = await colleague("moves@example.org", project, office);

@@ -2,7 +2,7 @@
 // with the pointer and with the keyboard alone.
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import type { CheckRow } from "../../src/contract/api/check-row.ts";
+import type { CheckList } from "../../src/contract/api/overview.ts";
 import type { CheckPage } from "../../src/contract/api/check-page.ts";
 import { accessibilityTrouble } from "../support/browser.ts";
 import {
@@ -139,11 +139,11 @@ describe("changing", () => {
     const { page, context, ...room } = await openChecks();
     // Not all of them have room in a row.
     const tags = async (name: string) => {
-      const { rows } = await room.ask<{ rows: CheckRow[] }>(
+      const { checks } = await room.ask<CheckList>(
         "GET",
         `/projects/${room.project}/checks?limit=1000`,
       );
-      return rows.find((one) => one.name === name)?.tags;
+      return checks.find((one) => one.name === name)?.tags;
     };
     await page.getByLabel("Select alpha backup").check();
     await page.getByLabel("Select gamma sync").check();
@@ -162,8 +162,8 @@ describe("changing", () => {
   test("several rows get one schedule, and the undo restores the schedule of each of them", async () => {
     const { page, context, complaints, ...room } = await openChecks();
     const expected = async () => {
-      const { rows } = await room.ask<{ rows: CheckRow[] }>("GET", `/projects/${room.project}/checks`);
-      return rows.toSorted((one, other) => (one.name < other.name ? -1 : 1)).map((one) => one.expected);
+      const { checks } = await room.ask<CheckList>("GET", `/projects/${room.project}/checks`);
+      return checks.toSorted((one, other) => (one.name < other.name ? -1 : 1)).map((one) => one.expected);
     };
     const { id } = await room.make("delta report", {
       kind: "cron",

@@ -5,6 +5,7 @@ import { createTransport } from "nodemailer";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import type { CheckPage } from "../../src/contract/api/check-page.ts";
+import type { CheckList } from "../../src/contract/api/overview.ts";
 import { freePort } from "../support/ports.ts";
 import { button, expectGone, expectSeen, expectSoon, openRoom, type Room, signal } from "./at-the-screen.ts";
 import { useSite } from "./use-site.ts";
@@ -123,11 +124,11 @@ test("an email is shown decoded, with its sender and subject", async () => {
 test("older runs come when they are asked for", async () => {
   const room = await openRoom(used);
   const { page, context } = room;
-  const { rows: all } = await room.ask<{ rows: { id: string; name: string }[] }>(
+  const { checks } = await room.ask<CheckList>(
     "GET",
     `/projects/${used.seeded.demo}/checks?limit=1000`,
   );
-  const id = all.find(({ name }) => name === "Search index")?.id ?? "";
+  const id = checks.find(({ name }) => name === "Search index")?.id ?? "";
   await room.go(`/checks/${id}/details/`);
   await expectSoon(() => rows(page).count()).toBeGreaterThan(10);
   const first = await rows(page).count();

@@ -1,6 +1,6 @@
 // Checks that are down while no channel is notified: named above the list and in their rows, with one press to fix it.
 import { expect, test } from "vitest";
-import type { SilentChecks } from "../../src/contract/api/check-row.ts";
+import type { CheckList, SilentChecks } from "../../src/contract/api/overview.ts";
 import { accessibilityTrouble } from "../support/browser.ts";
 import {
   button,
@@ -35,7 +35,7 @@ async function openDown(channels: object[] = []): Promise<Room> {
 }
 
 const band = ({ page }: Room) => page.getByRole("region", { name: "Checks without notifications" });
-const silent = ({ ask, project }: Room) => ask<SilentChecks>("GET", `/projects/${project}/silent`);
+const silent = ({ ask, project }: Room) => ask<SilentChecks>("GET", `/projects/${project}/silent-checks`);
 
 test("one press assigns the channel that there is, and the undo takes it back", async () => {
   const room = await openDown([WEBHOOK]);
@@ -58,11 +58,11 @@ test("without a channel the way to the first one is offered, and a check that co
   const { page, context } = room;
   await expectSeen(band(room).getByText("2 checks are down and have no channel."));
   expect(await accessibilityTrouble(page)).toEqual([]);
-  const { rows } = await room.ask<{ rows: { id: string; name: string }[] }>(
+  const { checks } = await room.ask<CheckList>(
     "GET",
     `/projects/${room.project}/checks`,
   );
-  await signal(used, rows.find(({ name }) => name === "alpha")?.id ?? "");
+  await signal(used, checks.find(({ name }) => name === "alpha")?.id ?? "");
   await expectSeen(band(room).getByText("1 check is down and has no channel."));
   await band(room).getByRole("link", { name: "Add channel" }).click();
   await expectSoon(() => new URL(page.url()).pathname).toBe(`/projects/${room.project}/channels/`);
