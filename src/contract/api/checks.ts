@@ -327,6 +327,7 @@ export const checkRoutes = {
     summary: "Restore a deleted check",
     deleted: true,
     success: changed,
+    etag: true,
   }),
   pauseCheck: route({
     ...EDIT,
@@ -334,6 +335,7 @@ export const checkRoutes = {
     path: `${CHECK}/pause`,
     summary: "Pause a check",
     success: changed,
+    etag: true,
   }),
   resumeCheck: route({
     ...EDIT,
@@ -342,6 +344,7 @@ export const checkRoutes = {
     summary: "Resume a check",
     description: "The check waits for its first ping, like a new one.",
     success: changed,
+    etag: true,
     errors: [409],
   }),
   pingCheck: route({
@@ -351,6 +354,7 @@ export const checkRoutes = {
     summary: "Record a success",
     description: "Records a success as if the job had sent a ping.",
     success: changed,
+    etag: true,
   }),
   copyCheck: route({
     ...EDIT,
@@ -359,6 +363,7 @@ export const checkRoutes = {
     summary: "Copy a check",
     description: "Creates a check with the same settings and channels.",
     success: { status: 201, description: "The copy.", schema: Check },
+    etag: true,
   }),
   clearCheckHistory: route({
     ...EDIT,
@@ -367,6 +372,7 @@ export const checkRoutes = {
     summary: "Delete the history of a check",
     description: "Deletes all pings, runs, and events. This cannot be undone.",
     success: changed,
+    etag: true,
   }),
   transferCheck: route({
     ...EDIT,
@@ -379,6 +385,7 @@ export const checkRoutes = {
     body: Type.Object({ project: UuidText }, { additionalProperties: false }),
     bodyExample: { project: "5c2bbd30-6b2e-4a0f-9d3b-0f6f2f3c8a11" },
     success: changed,
+    etag: true,
   }),
   changeChecks: route({
     ...EDIT,
