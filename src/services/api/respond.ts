@@ -29,7 +29,7 @@ import { findProjectByUuid, findProjectEntry, type Project } from "../../store/p
 import type { Person } from "../../store/sessions.ts";
 import { TooManyRequestsError } from "../management/auth.ts";
 import { withTimeout } from "../management/exchange.ts";
-import { parseBody, readRequestBody } from "../management/respond.ts";
+import { parseJson, readRequestBody } from "../management/respond.ts";
 import { sentenceOf } from "./params.ts";
 import type { Actor, ApiAnswer, ApiContext, ApiHandler, ApiProblem, ApiRequest } from "./route.ts";
 
@@ -128,7 +128,7 @@ async function handle(deps: RespondDeps, request: Identified): Promise<ApiAnswer
     definition.body === undefined
       ? undefined
       : validated(
-          validateBody(definition.body, parseBody(await readRequestBody(raw, { budget, onEndless }))),
+          validateBody(definition.body, bodyValue(await readRequestBody(raw, { budget, onEndless }))),
         );
   const { caller, actor, account, sessionId, keyProject } = identity;
   const handled = {
@@ -264,6 +264,11 @@ async function withAccountLimit(
   } finally {
     end();
   }
+}
+
+/** No body is an empty object. */
+function bodyValue(bytes: Uint8Array | null): unknown {
+  return bytes === null || bytes.length === 0 ? {} : parseJson(bytes);
 }
 
 function validated(verdict: Validated): unknown {

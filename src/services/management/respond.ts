@@ -75,7 +75,8 @@ export function parseBody(bytes: Uint8Array | null): Readonly<Record<string, unk
   return object.value;
 }
 
-function parseJson(bytes: Uint8Array): unknown {
+/** The value in a body. Throws AppError if it is not JSON, or has too many values. */
+export function parseJson(bytes: Uint8Array): unknown {
   if (isBeyondBounds(bytes, BOUNDS)) throw new AppError("invalid", ERROR_TEXT.unparsableBody);
   try {
     return parseNumbers(decoder.decode(bytes));
