@@ -11,6 +11,9 @@ export const SAFETY_HEADERS: Readonly<Record<string, string>> = {
   "X-Frame-Options": "DENY",
 };
 
+/** The Content-Security-Policy of responses that are not pages. */
+export const DATA_POLICY = "default-src 'none'; frame-ancestors 'none'";
+
 const TEXT_TYPE = "text/plain; charset=utf-8";
 
 const RETRY_AFTER_SECONDS = 5;

@@ -11,7 +11,7 @@ import { EVENTS_IN_FILE_MAX, eventSentence, formatCount } from "../../contract/a
 import { type Instant, MINUTE_MS } from "../../core/instant.ts";
 import { DEFAULT_TZ } from "../../core/limits.ts";
 import { instantOfLocal } from "../../core/local-time.ts";
-import { SAFETY_HEADERS, writePieces } from "../../lib/http/response.ts";
+import { DATA_POLICY, SAFETY_HEADERS, writePieces } from "../../lib/http/response.ts";
 import { findEmails } from "../../store/accounts.ts";
 import { type CheckWithState, findCheckNames } from "../../store/checks.ts";
 import type { Database } from "../../store/db.ts";
@@ -272,7 +272,7 @@ export async function sendEventsFile(
     "Content-Type": type,
     "Content-Disposition": `attachment; filename="events.${format}"`,
     "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Content-Security-Policy": DATA_POLICY,
   });
   try {
     await writePieces(response, filePieces(context, { format, chosen, readMax }));

@@ -4,7 +4,7 @@ import type { ChangesPage, LiveMessage } from "../../contract/api/live.ts";
 import { HEARTBEAT_EVENT } from "../../contract/api/live-events.ts";
 import type { MonitoringGap } from "../../contract/api/overview.ts";
 import type { Instant } from "../../core/instant.ts";
-import { SAFETY_HEADERS } from "../../lib/http/response.ts";
+import { DATA_POLICY, SAFETY_HEADERS } from "../../lib/http/response.ts";
 import {
   countChecks,
   countDown,
@@ -77,6 +77,7 @@ const RETRY_MS = 2_000;
 const HEADERS = {
   "Content-Type": "text/event-stream; charset=utf-8",
   "Cache-Control": "no-store, no-transform",
+  "Content-Security-Policy": DATA_POLICY,
   // Otherwise nginx buffers the events.
   "X-Accel-Buffering": "no",
 };

@@ -4,7 +4,7 @@ import { METHODS } from "node:http";
 import { API_PATH } from "../../contract/api/route.ts";
 import type { RateVerdict } from "../../core/rate-limit.ts";
 import { compress } from "../../lib/http/compress.ts";
-import { SAFETY_HEADERS } from "../../lib/http/response.ts";
+import { DATA_POLICY, SAFETY_HEADERS } from "../../lib/http/response.ts";
 import { NOT_ALLOWED, NOT_FOUND, respond, type RespondDeps, TOO_BUSY } from "./respond.ts";
 import type { ApiRoute } from "./respond.ts";
 import type { ApiAnswer } from "./route.ts";
@@ -109,7 +109,7 @@ async function send(serving: ApiServing, sending: Sending): Promise<FastifyReply
   reply.code(status).headers({
     ...SAFETY_HEADERS,
     "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Content-Security-Policy": DATA_POLICY,
     Vary: "Accept-Encoding",
     ...corsHeaders(methods),
     ...answer.headers,

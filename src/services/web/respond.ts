@@ -9,7 +9,7 @@ import type { ConcurrencyByKey } from "../../lib/concurrency-by-key.ts";
 import { isBeyondBounds, type JsonBounds } from "../../lib/http/body.ts";
 import { type certainAddressReader, networkOf } from "../../lib/http/client-address.ts";
 import { compress } from "../../lib/http/compress.ts";
-import { SAFETY_HEADERS } from "../../lib/http/response.ts";
+import { DATA_POLICY, SAFETY_HEADERS } from "../../lib/http/response.ts";
 import { originProblem } from "../../lib/http/same-origin.ts";
 import type { LimitedWarning } from "../../lib/log.ts";
 import { type Channel, findChannelByUuid } from "../../store/channels.ts";
@@ -149,7 +149,7 @@ const FOUND = 303;
 /** Headers of every answer that is not meant for a person to look at. */
 const DATA_HEADERS = {
   "Cache-Control": "no-store",
-  "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+  "Content-Security-Policy": DATA_POLICY,
 };
 
 export type Sending = { acceptEncoding: string | undefined; isHead: boolean; base: string };
