@@ -6,7 +6,7 @@ import { byteBudget } from "../../src/lib/http/body.ts";
 import { httpListener } from "../../src/lib/http/listener.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { render, type Rendered } from "../../src/services/management/exchange.ts";
-import { readRequestBody } from "../../src/services/management/respond.ts";
+import { readRequestBody } from "../../src/services/api/request-body.ts";
 
 const budget = byteBudget(64 * 1024 * 1024);
 const answers = new Map<string, Rendered>();

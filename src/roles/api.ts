@@ -19,7 +19,7 @@ import { signingWith } from "../operations/emails.ts";
 import { guardedObjects } from "../operations/ping-bodies.ts";
 import { recordTokenUses } from "../operations/tokens.ts";
 import { type WatermarkLoop, watermarkLoop } from "../operations/watermark-loop.ts";
-import { keyUseLoop, KeyUses } from "../services/management/auth.ts";
+import { keyUseLoop, KeyUses } from "../services/api/auth.ts";
 import { type BadgeHandler, badgeHandler } from "../services/management/badges.ts";
 import { type PrometheusHandler, prometheusHandler } from "../services/management/prometheus.ts";
 import { referenceHandler } from "../services/management/reference.ts";

@@ -73,7 +73,7 @@ import { readBody } from "../../src/services/web/respond.ts";
 import { pathNumber } from "../../src/services/web/route.ts";
 import { idempotencyKey, ifMatch, numberParam } from "../../src/services/api/params.ts";
 import { diffLines, SHOWN_MAIL_BOUNDS } from "../../src/services/api/runs.ts";
-import { readCookies } from "../../src/services/web/session.ts";
+import { readCookies } from "../../src/lib/http/cookies.ts";
 import { explainMiss, explainUnmatched } from "../../src/services/api/check-setup.ts";
 import { sampleChannel, sampleSender } from "../channels/sample-kinds.ts";
 import { DOWN, NOW } from "../channels/sample-messages.ts";

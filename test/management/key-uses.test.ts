@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { createLog } from "../../src/lib/log.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
 import { addApiKey } from "../../src/operations/api-keys.ts";
-import { keyUseLoop, KeyUses, writeKeyUses } from "../../src/services/management/auth.ts";
+import { keyUseLoop, KeyUses, writeKeyUses } from "../../src/services/api/auth.ts";
 import { listApiKeys } from "../../src/store/api-keys.ts";
 import type { Database } from "../../src/store/db.ts";
 import { inTransaction } from "../../src/store/transaction.ts";

@@ -6,7 +6,7 @@ import { createLog } from "../../src/lib/log.ts";
 import { sha1Hex } from "../../src/lib/secrets.ts";
 import { createKeys } from "../../src/operations/api-keys.ts";
 import { createProject } from "../../src/operations/projects.ts";
-import { RateLimiter } from "../../src/services/management/auth.ts";
+import { RateLimiter } from "../../src/services/api/auth.ts";
 import { type PrometheusHandler, prometheusHandler } from "../../src/services/management/prometheus.ts";
 import { apiAuth } from "../../src/services/management/server.ts";
 import { listApiKeys } from "../../src/store/api-keys.ts";

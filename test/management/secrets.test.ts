@@ -152,7 +152,7 @@ describe("secrets that are compared", () => {
 
   test("are compared in constant time wherever our own code compares them", () => {
     const places = {
-      "src/services/management/auth.ts": "digest",
+      "src/services/api/auth.ts": "digest",
       "src/services/management/badges.ts": "signature",
     };
     for (const [path, what] of Object.entries(places)) {

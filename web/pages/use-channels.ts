@@ -1,7 +1,7 @@
 // The channels of a project, and the kinds of channels.
 import { useQuery } from "@tanstack/react-query";
 import type { Channel } from "../../src/contract/api/channels.ts";
-import { PAGE_LENGTH_MAX } from "../../src/core/limits.ts";
+import { LIST_PAGE_MAX } from "../../src/contract/api/limits.ts";
 import { call } from "../api.ts";
 
 /** All channels of a project. */
@@ -13,7 +13,7 @@ async function loadChannels(project: string): Promise<Channel[]> {
   const channels: Channel[] = [];
   let cursor: string | null = null;
   do {
-    const query: { limit: number; cursor?: string } = { limit: PAGE_LENGTH_MAX };
+    const query: { limit: number; cursor?: string } = { limit: LIST_PAGE_MAX };
     if (cursor !== null) query.cursor = cursor;
     const page = await call("listChannels", { project, query });
     // Only read-only API keys get channels without details.

@@ -5,6 +5,7 @@ import {
   ACCOUNT_NAME_LENGTH_MAX,
   API_KEY_NAME_LENGTH_MAX,
   CHANNEL_NAME_LENGTH_MAX,
+  PAGE_LENGTH_MAX,
   PASSKEY_NAME_LENGTH_MAX,
 } from "../../core/limits.ts";
 
@@ -27,6 +28,8 @@ export const BULK_CHECKS_MAX = 1_000;
 export const DETAIL_ROWS_MAX = 100;
 /** The most lean rows in a page. */
 export const ROWS_PAGE_MAX = 1_000;
+/** The most items in a page of any other list. */
+export const LIST_PAGE_MAX = PAGE_LENGTH_MAX;
 
 /** `2026-11-16T12:00`, as a field for date and time has it. Later years no database can hold. */
 export const LOCAL_MINUTE = String.raw`^(?!0000)[0-8]\d{3}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d$`;

@@ -2,10 +2,10 @@
 // session.
 import { type Credential, presentedToken } from "../../core/access.ts";
 import type { RateVerdict } from "../../core/rate-limit.ts";
+import { readCookies } from "../../lib/http/cookies.ts";
 import type { FoundSession } from "../../operations/sessions.ts";
 import type { KeyWithProject } from "../../store/api-keys.ts";
-import { type IdentifiedToken, type TokenSource, TooManyRequestsError } from "../management/auth.ts";
-import { readCookies } from "../web/session.ts";
+import { type IdentifiedToken, type TokenSource, TooManyRequestsError } from "./auth.ts";
 import type { Identity, Source } from "./respond.ts";
 
 /** `credential` is null if the request was rate limited. */

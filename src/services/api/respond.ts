@@ -27,9 +27,9 @@ import { findDeletedCheck, findShownCheck } from "../../store/checks.ts";
 import { isDatabaseAway } from "../../store/errors.ts";
 import { findProjectByUuid, findProjectEntry, type Project } from "../../store/projects.ts";
 import type { Person } from "../../store/sessions.ts";
-import { TooManyRequestsError } from "../management/auth.ts";
-import { withTimeout } from "../management/exchange.ts";
-import { parseJson, readRequestBody } from "../management/respond.ts";
+import { TooManyRequestsError } from "./auth.ts";
+import { parseJson, readRequestBody, SenderGoneError } from "./request-body.ts";
+import { withTimeout } from "./with-timeout.ts";
 import { sentenceOf } from "./params.ts";
 import type { Actor, ApiAnswer, ApiContext, ApiHandler, ApiProblem, ApiRequest } from "./route.ts";
 
@@ -90,7 +90,7 @@ export async function respond(deps: RespondDeps, request: RoutedRequest): Promis
     const answer = await answerRoute(deps, request, (rate) => (state.rate = rate));
     return { answer, rate: state.rate };
   } catch (error) {
-    if (error instanceof Error && error.name === "SenderGoneError") throw error;
+    if (error instanceof SenderGoneError) throw error;
     const rate = error instanceof TooManyRequestsError ? error.rate : state.rate;
     return { answer: errorAnswer(deps, error, request.route.id), rate };
   }

@@ -5,6 +5,7 @@ import { API_PATH } from "../../contract/api/route.ts";
 import type { RateVerdict } from "../../core/rate-limit.ts";
 import { compress } from "../../lib/http/compress.ts";
 import { DATA_POLICY, SAFETY_HEADERS } from "../../lib/http/response.ts";
+import { SenderGoneError } from "./request-body.ts";
 import { NOT_ALLOWED, NOT_FOUND, respond, type RespondDeps, TOO_BUSY } from "./respond.ts";
 import type { ApiRoute } from "./respond.ts";
 import type { ApiAnswer } from "./route.ts";
@@ -81,7 +82,7 @@ async function serve(
     );
     return await send(serving, { ...at, answer: { ...answer, status }, rate });
   } catch (error) {
-    if (!(error instanceof Error) || error.name !== "SenderGoneError") throw error;
+    if (!(error instanceof SenderGoneError)) throw error;
     reply.hijack();
     return reply;
   } finally {

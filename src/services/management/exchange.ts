@@ -21,19 +21,7 @@ import type { Log } from "../../lib/log.ts";
 import type { ObjectStore } from "../../lib/object-store.ts";
 import type { ListVersion, ShownCheckWithChannels } from "../../store/checks.ts";
 import type { Database } from "../../store/db.ts";
-
-/** What `work` comes to, or AppError `unavailable` when that takes too long; the work itself is left to its fate. */
-export async function withTimeout<T>(work: Promise<T>, limitMs: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new AppError("unavailable", ERROR_TEXT.unavailable)), limitMs);
-  });
-  try {
-    return await Promise.race([work, limit]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+import { withTimeout } from "../api/with-timeout.ts";
 
 // Lists are rendered in pieces: small ones are sent whole with an ETag and a length, large ones are streamed, which bounds
 // the memory for large projects and slow clients.

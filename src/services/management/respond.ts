@@ -8,15 +8,9 @@ import { type Access, decideAccess, type Target } from "../../core/access.ts";
 import { requestObject } from "../../core/check.ts";
 import { AppError, ERROR_TEXT, refusalOf } from "../../core/errors.ts";
 import { isUniqueKey, isUuid } from "../../core/identity.ts";
-import { API_ANSWER_MS_MAX, API_BODY_BYTES_MAX, STATUS_QUERY_MS_MAX } from "../../core/limits.ts";
+import { API_ANSWER_MS_MAX, STATUS_QUERY_MS_MAX } from "../../core/limits.ts";
 import type { RateVerdict } from "../../core/rate-limit.ts";
-import {
-  announcesBody,
-  type ByteBudget,
-  isBeyondBounds,
-  type JsonBounds,
-  readBody,
-} from "../../lib/http/body.ts";
+import type { ByteBudget } from "../../lib/http/body.ts";
 import { findKeyWithProject } from "../../store/api-keys.ts";
 import { listChannels as readChannels } from "../../store/channels.ts";
 import { isDatabaseAway } from "../../store/errors.ts";
@@ -27,7 +21,9 @@ import {
   identify,
   type RateLimiter,
   TooManyRequestsError,
-} from "./auth.ts";
+} from "../api/auth.ts";
+import { parseJson, readRequestBody, SenderGoneError } from "../api/request-body.ts";
+import { withTimeout } from "../api/with-timeout.ts";
 import { listBadges } from "./badges.ts";
 import {
   createCheck,
@@ -52,20 +48,8 @@ import {
   render,
   type Rendered,
   type SentAnswer,
-  withTimeout,
 } from "./exchange.ts";
 import { getPingBody, listFlips, listPings } from "./pings.ts";
-
-/**
- * Deeper than any body of ours is, and far from where recursion hurts; a thousand names of checks are far below. A million
- * values would take seconds, and nobody has shown a key yet.
- */
-const BOUNDS: JsonBounds = { nestingMax: 100, valuesMax: 10_000 };
-
-/** What a number that is read as infinite must have, at least: an exponent of two digits, or very many digits. */
-const MAY_OVERFLOW = /[eE]\+?\d{2}|\d{300}/;
-
-const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** The object in a body; an empty body and a literal null are an empty one. Throws AppError for anything else. */
 export function parseBody(bytes: Uint8Array | null): Readonly<Record<string, unknown>> {
@@ -73,65 +57,6 @@ export function parseBody(bytes: Uint8Array | null): Readonly<Record<string, unk
   const object = requestObject(parseJson(bytes));
   if (!object.ok) throw new AppError("invalid", object.text);
   return object.value;
-}
-
-/** The value in a body. Throws AppError if it is not JSON, or has too many values. */
-export function parseJson(bytes: Uint8Array): unknown {
-  if (isBeyondBounds(bytes, BOUNDS)) throw new AppError("invalid", ERROR_TEXT.unparsableBody);
-  try {
-    return parseNumbers(decoder.decode(bytes));
-  } catch (error) {
-    // What the parser says would quote the body, in which there may be a key.
-    if (error instanceof SyntaxError || error instanceof TypeError)
-      throw new AppError("invalid", ERROR_TEXT.unparsableBody);
-    throw error;
-  }
-}
-
-/**
- * A whole number with hundreds of digits is read as infinite, and it is too large for whoever wanted one. With a
- * fraction or an exponent it is no whole number, and one that nothing can hold: that is read as NaN.
- */
-function parseNumbers(text: string): unknown {
-  if (!MAY_OVERFLOW.test(text)) return JSON.parse(text);
-  const reviver = (_key: string, value: unknown, { source = "" }: { source?: string }): unknown =>
-    (value === Infinity || value === -Infinity) && /[.eE]/.test(source) ? Number.NaN : value;
-  // The compiler does not know the third argument yet.
-  return JSON.parse(text, reviver as (key: string, value: unknown) => unknown);
-}
-
-// A body that is too large is read for a while and dropped, so that the sender can read the answer and the connection
-// stays usable.
-
-/** Beyond this nothing is read any more, and the connection is closed after the answer. */
-const READ_BYTES_MAX = 8 * API_BODY_BYTES_MAX;
-
-/** The client disconnected in the middle of its request. */
-export class SenderGoneError extends Error {
-  override readonly name = "SenderGoneError";
-}
-
-/** The bytes of a body, or null for none. `endless` tells that the rest of the request will not be read. */
-export function readRequestBody(
-  request: IncomingMessage,
-  { budget, onEndless }: { budget: ByteBudget; onEndless: () => void },
-): Promise<Uint8Array | null> {
-  if (!announcesBody(request)) return Promise.resolve(null);
-  // The client disconnected while earlier requests of its connection were served; no event will follow.
-  if (request.destroyed) return Promise.reject(new SenderGoneError("the request was not completed"));
-  const limits = { keepBytes: API_BODY_BYTES_MAX + 1, readBytesMax: READ_BYTES_MAX, budget };
-  return new Promise((resolve, reject) => {
-    readBody(request, limits, (read) => {
-      if (read.kind === "broken") return reject(new SenderGoneError("the request was not completed"));
-      if (read.kind === "whole" && (read.body?.length ?? 0) <= API_BODY_BYTES_MAX) return resolve(read.body);
-      if (read.kind !== "whole") onEndless();
-      reject(
-        read.kind === "overflow"
-          ? new AppError("unavailable", ERROR_TEXT.unavailable)
-          : new AppError("too_large", ERROR_TEXT.bodyTooLarge),
-      );
-    });
-  });
 }
 
 // The check in a path: by UUID in any project, by unique key only in the key's own project.

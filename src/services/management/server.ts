@@ -18,11 +18,6 @@ import { sha1Hex } from "../../lib/secrets.ts";
 import { findKeyWithProject, type KeyWithProject } from "../../store/api-keys.ts";
 import type { Db } from "../../store/db.ts";
 import { isDatabaseAway } from "../../store/errors.ts";
-import { identify as identifyCaller, type IdentifyDeps } from "../api/identify.ts";
-import type { RespondDeps } from "../api/respond.ts";
-import type { ApiContext as OverdueContext } from "../api/route.ts";
-import { ROUTES as OVERDUE_ROUTES } from "../api/routes.ts";
-import { addApiRoutes } from "../api/server.ts";
 import {
   CheckLookups,
   identify,
@@ -32,7 +27,13 @@ import {
   RateLimiter,
   type TokenSource,
   TooManyRequestsError,
-} from "./auth.ts";
+} from "../api/auth.ts";
+import { identify as identifyCaller, type IdentifyDeps } from "../api/identify.ts";
+import { SenderGoneError } from "../api/request-body.ts";
+import type { RespondDeps } from "../api/respond.ts";
+import type { ApiContext as OverdueContext } from "../api/route.ts";
+import { ROUTES as OVERDUE_ROUTES } from "../api/routes.ts";
+import { addApiRoutes } from "../api/server.ts";
 import {
   AnswerCollector,
   type ApiContext,
@@ -48,7 +49,6 @@ import {
   resourceOf,
   respond,
   type RespondParts,
-  SenderGoneError,
 } from "./respond.ts";
 
 /** The path from the version on, with its query; null for a request that is not for the API. */

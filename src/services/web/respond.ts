@@ -9,6 +9,7 @@ import type { ConcurrencyByKey } from "../../lib/concurrency-by-key.ts";
 import { isBeyondBounds, type JsonBounds } from "../../lib/http/body.ts";
 import { type certainAddressReader, networkOf } from "../../lib/http/client-address.ts";
 import { compress } from "../../lib/http/compress.ts";
+import { readCookies } from "../../lib/http/cookies.ts";
 import { DATA_POLICY, SAFETY_HEADERS } from "../../lib/http/response.ts";
 import { originProblem } from "../../lib/http/same-origin.ts";
 import type { LimitedWarning } from "../../lib/log.ts";
@@ -28,7 +29,6 @@ import {
   type WebRequest,
   type WebRoute,
 } from "./route.ts";
-import { readCookies } from "./session.ts";
 
 /** A form of ours has a handful of short fields. */
 const FORM_BYTES_MAX = 32 * 1024;

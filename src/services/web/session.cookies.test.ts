@@ -1,6 +1,7 @@
 // Cookies as they are read and written.
 import { describe, expect, test } from "vitest";
-import { guardedName, readCookies, sessionCookieName, setCookie } from "./session.ts";
+import { readCookies } from "../../lib/http/cookies.ts";
+import { guardedName, sessionCookieName, setCookie } from "./session.ts";
 
 describe("cookies", () => {
   test("the first of each name counts, and what is no pair is left out", () => {

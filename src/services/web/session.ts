@@ -22,22 +22,6 @@ import {
   type WebRequest,
 } from "./route.ts";
 
-/** More than a browser of ours ever has to send. */
-const COOKIES_READ_MAX = 50;
-
-/** The cookies of a request, the first of each name. */
-export function readCookies(header: string | undefined): Record<string, string> {
-  // Without a prototype: a cookie may be called `__proto__`.
-  const cookies = Object.create(null) as Record<string, string>;
-  for (const pair of (header ?? "").split(";").slice(0, COOKIES_READ_MAX)) {
-    const at = pair.indexOf("=");
-    if (at === -1) continue;
-    const name = pair.slice(0, at).trim();
-    if (name !== "" && !Object.hasOwn(cookies, name)) cookies[name] = pair.slice(at + 1).trim();
-  }
-  return cookies;
-}
-
 /**
  * The name that a cookie of ours really has. Where the public address is https and has no path, the prefix makes
  * browsers refuse one that another host of the domain has planted.

@@ -1,7 +1,7 @@
 // What counts as a database that is away, and that nobody waits for ever.
 import { describe, expect, test, vi } from "vitest";
 import { CommitInDoubtError, isDatabaseAway } from "../../store/errors.ts";
-import { withTimeout } from "./exchange.ts";
+import { withTimeout } from "./with-timeout.ts";
 
 /** As the driver hands on what the server said. */
 function fromServer(code: string): Error {
