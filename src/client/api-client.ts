@@ -54,7 +54,7 @@ export class ApiClient {
   readonly #fetch: typeof globalThis.fetch;
 
   constructor({ siteUrl, token, apiKey, timeoutMs = TIMEOUT_MS, fetch }: ApiClientOptions) {
-    this.#base = `${siteUrl.replace(/\/+$/, "")}/api/overdue/v1`;
+    this.#base = `${siteUrl.replace(/(?<!\/)\/+$/, "")}/api/overdue/v1`;
     this.#headers = {
       Accept: "application/json",
       ...(token !== undefined && { Authorization: `Bearer ${token}` }),

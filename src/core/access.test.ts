@@ -258,6 +258,7 @@ describe("callers of the Overdue API", () => {
     ["", "missing"],
     ["Basic dXNlcjpwYXNzd29yZA==", "missing"],
     ["Bearerovd_", "missing"],
+    [`Bearer ovd_${"x".repeat(43)} x`, "missing"],
     ["Bearer eyJhbGciOiJIUzI1NiJ9.e30.x", "foreign"],
     ["Bearer ovd_", "malformed"],
     [`Bearer ovd_${"x".repeat(42)}`, "malformed"],

@@ -209,8 +209,9 @@ export function presentedKey(request: {
 export function presentedToken(
   header: string | undefined,
 ): { token: string } | "missing" | "malformed" | "foreign" {
-  const [, token] = /^bearer +(\S*)\s*$/i.exec(header ?? "") ?? [];
-  if (token === undefined) return "missing";
+  if (header === undefined || !/^bearer /i.test(header)) return "missing";
+  const token = header.slice("bearer ".length).trim();
+  if (/\s/.test(token)) return "missing";
   if (!token.startsWith(ACCESS_TOKEN_PREFIX)) return "foreign";
   return isAccessTokenShaped(token) ? { token } : "malformed";
 }
