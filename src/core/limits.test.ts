@@ -108,6 +108,12 @@ const PROMISED: [number | string, number | string][] = [
   [limits.PROJECTS_OWNED_MAX, 500],
   [limits.API_KEYS_MAX, 50],
   [limits.PASSKEYS_MAX, 20],
+  [limits.ACCESS_TOKENS_MAX, 50],
+  [limits.ACCESS_TOKEN_NAME_LENGTH_MAX, 100],
+  [limits.ACCESS_TOKEN_RANDOM_LENGTH, 43],
+  [limits.ACCESS_TOKEN_DAYS_MIN, 1],
+  [limits.ACCESS_TOKEN_DAYS_MAX, 365],
+  [limits.EXPIRED_ACCESS_TOKEN_DAYS, 30],
 ];
 
 test("every limit has its documented value", () => {

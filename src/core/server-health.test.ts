@@ -106,7 +106,7 @@ describe("the parts of the server", () => {
   test("are unknown while no process receives yet, or no email is sent", () => {
     const health = healthOf([], { ...QUIET, intakeCount: 0, sendsMail: false, letterDueAt: 0 });
     expect(health).toMatchObject({ receiving: null, email: null, monitoring: true });
-    const gone = { watermarkAt: null, newestBeatAt: NOW - 61_000 };
+    const gone = { watermarkAt: null, newestHeartbeatAt: NOW - 61_000 };
     expect(unwell({ intakeCount: 0 }, gone)).toEqual(["receiving"]);
   });
 

@@ -243,9 +243,9 @@ test("of two versions of a row the one that was read later counts, whoever had b
   expect(store.snapshot().rows.get("a")?.name).toBe("later");
 });
 
-test("details are asked for once, again when their row has changed, and again after they could not be had", async () => {
+test("details are requested once, again after their row has changed, and again after an error", async () => {
   const store = await completeStore("ten", [row("a")], [row("a")]);
-  asked.mockReset().mockImplementation(async () => [{ id: "a", recentRuns: "u" }]);
+  asked.mockReset().mockImplementation(async () => ({ checks: [{ id: "a", recentRuns: "u" }] }));
   await store.fetchDetails(["a"]);
   await store.fetchDetails(["a"]);
   expect(asked).toHaveBeenCalledOnce();
