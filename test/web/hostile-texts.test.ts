@@ -1,8 +1,10 @@
-// Texts that would be markup, a header or a secret: in every page and every answer, as its reader gets it.
+// Untrusted texts and secrets, looked for in every page of the dashboard and every GET response of the Overdue API.
 import { beforeAll, describe, expect, test } from "vitest";
 import type { CheckRow } from "../../src/contract/api/check-row.ts";
+import { PROBLEM_TYPE } from "../../src/contract/api/problem.ts";
 import type { KeyMade } from "../../src/contract/api/projects.ts";
-import type { WebRoute } from "../../src/services/web/route.ts";
+import { API_PATH, type RouteDefinition } from "../../src/contract/api/route.ts";
+import { API_ROUTES } from "../../src/contract/api/routes.ts";
 import { WEB_ROUTES } from "../../src/services/web/routes.ts";
 import type { Reply } from "../management/cast.ts";
 import { CONFIGS, WEBHOOK_SECRET } from "../channels/sample-kinds.ts";
@@ -46,52 +48,158 @@ beforeAll(async () => {
   secrets.set("an API key", made.key);
   secrets.set("the first API key", at.owner.rw);
   secrets.set("the ping key", made.settings.pingKey ?? "");
+  secrets.set("the id of a check", check.id);
+  const deleted = (await post(`${path}/checks`, { name: HOSTILE })).json as CheckRow;
+  await at.browse(`/api/overdue/v1/checks/${deleted.id}`, { method: "DELETE" });
   await at.join(at.mate.account, "readOnly");
-  names = { project: project.uuid, check: check.id, channel, n: "1", account: account.uuid };
+  await at.db.pool.query("update accounts set is_operator = true where id = $1", [account.id]);
+  const { rows } = await at.db.pool.query<{ id: string }>("select max(id) as id from deliveries");
+  names = {
+    project: project.uuid,
+    check: check.id,
+    channel,
+    n: "1",
+    run: "1",
+    id: deleted.id,
+    delivery: rows[0]?.id ?? "",
+    account: account.uuid,
+  };
 });
 
-function pathOf({ path }: WebRoute): string {
-  return path.replaceAll(/:(\w+)/g, (_, name: string) => names[name] ?? "1");
+const QUERIES: Readonly<Record<string, () => string>> = {
+  "/checks/details": () => `?ids=${names["check"]}`,
+  "/admin/setup/address": () => `?at=${encodeURIComponent(at.site)}`,
+};
+
+/** A URL for the route, with every parameter and required query filled in. */
+function urlOf(path: string): string {
+  const query = Object.entries(QUERIES).find(([end]) => path.endsWith(end))?.[1]() ?? "";
+  return path.replaceAll(/:(\w+)|\{(\w+)\}/g, (_, one = "", other = "") => names[one + other] ?? "1") + query;
 }
 
-const asked = (name: string) => (name === "row details" ? `?ids=${names["check"]}` : "");
-const NO_ANSWERS = ["live", "asset", "oidc.begin", "oidc.confirm", "signIn.style", "signIn.script"];
-const reading = WEB_ROUTES.filter(({ method, name }) => method === "GET" && !NO_ANSWERS.includes(name));
+/** Not walked: public files, and redirects to an identity provider. */
+const SKIPPED = ["asset", "oidc.begin", "oidc.confirm", "signIn.style", "signIn.script"];
+const pages = WEB_ROUTES.filter(({ method, name }) => method === "GET" && !SKIPPED.includes(name));
+const reads = Object.entries<RouteDefinition>(API_ROUTES).filter(
+  // The stream does not end; its headers have a test below.
+  ([id, { method }]) => method === "GET" && id !== "streamChanges",
+);
 
-/** What is wrong with how somebody is answered. */
-function troublesOf({ path }: WebRoute, { status, headers, text }: Reply): string[] {
+function headerProblems(headers: Headers): string[] {
+  const policy = headers.get("content-security-policy") ?? "";
+  return problems({
+    "no nosniff": headers.get("x-content-type-options") !== "nosniff",
+    "no content security policy":
+      !policy.includes("default-src 'none'") || !policy.includes("frame-ancestors 'none'"),
+    "can be cached": !(headers.get("cache-control") ?? "").includes("no-store"),
+  });
+}
+
+function problems(found: Readonly<Record<string, boolean>>): string[] {
+  return Object.entries(found).flatMap(([problem, isFound]) => (isFound ? [problem] : []));
+}
+
+function pageProblems(path: string, { status, headers, text }: Reply): string[] {
   const isData = path.startsWith("/web/");
   const type = headers.get("content-type") ?? "";
-  const policy = headers.get("content-security-policy") ?? "";
-  const wrong = {
-    "is our fault": status >= 500 && status !== 503,
-    "has markup of others": !isData && /<script>alert|<img src=x|<b>tag/.test(text),
-    "has scripts of others": !isData && (text.match(/<script/g)?.length ?? 0) > 2,
-    "is data that looks like a page": isData && /html|xml|javascript/.test(type),
-    "may be taken for something else": headers.get("x-content-type-options") !== "nosniff",
-    "has no policy": !policy.includes("default-src 'none'") || !policy.includes("frame-ancestors 'none'"),
-    "may be kept by a cache": !(headers.get("cache-control") ?? "").includes("no-store"),
-  };
-  return Object.entries(wrong).flatMap(([what, isSo]) => (isSo ? [`${what}: ${path}`] : []));
+  return [
+    ...headerProblems(headers),
+    ...problems({
+      "server error": status >= 500 && status !== 503,
+      "unescaped markup": !isData && /<script>alert|<img src=x|<b>tag/.test(text),
+      "additional scripts": !isData && (text.match(/<script/g)?.length ?? 0) > 2,
+      "data with the type of a page": isData && /html|xml|javascript/.test(type),
+    }),
+  ];
 }
 
+function apiProblems({ success }: RouteDefinition, { status, headers }: Reply): string[] {
+  const type = headers.get("content-type") ?? "";
+  const wanted = status < 400 ? (success.type ?? "application/json") : PROBLEM_TYPE;
+  const isFile = status < 400 && success.type !== undefined;
+  return [
+    ...headerProblems(headers),
+    ...problems({
+      "server error": status >= 500,
+      [`the type ${type}`]: !type.startsWith(wanted),
+      "a file that a browser would show":
+        isFile && !(headers.get("content-disposition") ?? "").startsWith("attachment"),
+    }),
+  ];
+}
+
+/** The names of the secrets in a response. */
+function secretsIn({ text, headers }: Reply): string[] {
+  const all = text + JSON.stringify([...headers]);
+  return [...secrets].filter(([, secret]) => all.includes(secret)).map(([what]) => what);
+}
+
+// An account that may manage keys sees the ping key. Only a read-only key must not see the ids of checks: anyone can
+// ping a check with its id.
+const ALLOWED = {
+  owner: ["the ping key", "the id of a check"],
+  "read-only member": ["the id of a check"],
+  "signed-out user": [],
+};
+const ALLOWED_KEYS = { "read-write key": ["the ping key", "the id of a check"], "read-only key": [] };
+
 describe("untrusted texts are escaped, secrets are not sent, and private responses are not cached", () => {
-  test.each(reading.map((route) => [route.name, route] as const))("%s", async (name, route) => {
-    for (const as of [at.owner.account, at.mate.account, null]) {
-      const reply = await at.browse(pathOf(route) + asked(name), { as });
-      const troubles = troublesOf(route, reply);
-      const learned = [...secrets].filter(([, secret]) => reply.text.includes(secret)).map(([what]) => what);
-      // Whoever may manage keys sees the ping key; nobody sees anything else of these.
-      const allowed = as?.id === at.owner.account.id ? ["the ping key"] : [];
-      expect({ troubles, learned: learned.filter((what) => !allowed.includes(what)) }).toEqual({
-        troubles: [],
-        learned: [],
+  const accountOf = (user: string) =>
+    user === "owner" ? at.owner.account : user === "read-only member" ? at.mate.account : null;
+
+  test.each(pages.map(({ name, path }) => [name, path] as const))("page: %s", async (_name, path) => {
+    for (const [user, allowed] of Object.entries<string[]>(ALLOWED)) {
+      const reply = await at.browse(urlOf(path), { as: accountOf(user) });
+      const leaked = secretsIn(reply).filter(
+        (what) => !allowed.includes(what) && !urlOf(path).includes(secrets.get(what) ?? ""),
+      );
+      expect({ user, problems: pageProblems(path, reply), leaked }).toEqual({
+        user,
+        problems: [],
+        leaked: [],
       });
     }
   });
 
+  test.each(reads)("API: %s", async (_id, definition) => {
+    const url = API_PATH + urlOf(definition.path);
+    for (const [user, allowed] of Object.entries<string[]>(ALLOWED)) {
+      const reply = await at.browse(url, { as: accountOf(user) });
+      const leaked = secretsIn(reply).filter((what) => !allowed.includes(what));
+      expect({ user, problems: apiProblems(definition, reply), leaked }).toEqual({
+        user,
+        problems: [],
+        leaked: [],
+      });
+      if (user === "owner") expect(reply.status, reply.text).toBe(200);
+    }
+    for (const [key, allowed] of Object.entries<string[]>(ALLOWED_KEYS)) {
+      const reply = await at.ask(url, { key: key === "read-only key" ? at.owner.ro : at.owner.rw });
+      const leaked = secretsIn(reply).filter((what) => !allowed.includes(what));
+      expect({ key, problems: apiProblems(definition, reply), leaked }).toEqual({
+        key,
+        problems: [],
+        leaked: [],
+      });
+    }
+  });
+
+  test("API: streamChanges", async () => {
+    const abort = new AbortController();
+    const { status, headers } = await fetch(`${at.site}${API_PATH}/projects/${names["project"]}/live`, {
+      headers: await at.headersOf(at.owner.account),
+      signal: abort.signal,
+    });
+    abort.abort();
+    expect([status, headers.get("content-type"), headerProblems(headers)]).toEqual([
+      200,
+      "text/event-stream; charset=utf-8",
+      [],
+    ]);
+  });
+
   test("there were texts and secrets to find", async () => {
-    expect(secrets.size).toBe(7);
+    expect(secrets.size).toBe(8);
     for (const [what, secret] of secrets) expect(secret.length, what).toBeGreaterThan(10);
     const { text } = await at.browse(`/api/overdue/v1/checks/${names["check"]}/runs/1`);
     expect(JSON.parse(text)).toMatchObject({ ua: HOSTILE, body: { text: HOSTILE } });
@@ -105,8 +213,8 @@ test("a description has at most 65,536 characters", async () => {
   const make = (desc: string) => at.browse(path, { method: "POST", body: { desc } });
   expect((await make("x".repeat(65_536))).status).toBe(201);
   const refused = await make("x".repeat(65_537));
-  expect([refused.status, refused.json]).toEqual([
-    400,
-    { error: "The description must have at most 65536 characters.", field: "desc" },
-  ]);
+  expect(refused).toMatchObject({
+    status: 400,
+    json: { status: 400, detail: "The description must have at most 65536 characters.", field: "desc" },
+  });
 });
