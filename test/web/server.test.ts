@@ -1,4 +1,4 @@
-// The dashboard as a server: who is let in, from where, what is refused and how, and the pages themselves.
+// The server of the dashboard: sessions, same-origin checks, invalid requests, pages, and built files.
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,6 +6,7 @@ import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Boot, PAGE_PATHS } from "../../src/contract/api/boot.ts";
 import { uniqueKey } from "../../src/core/identity.ts";
+import { API_BODY_BYTES_MAX } from "../../src/core/limits.ts";
 import { sha1Hex } from "../../src/lib/secrets.ts";
 import { folderAssets } from "../../src/services/web/assets.ts";
 import { policyFor, renderDocument } from "../../src/services/web/pages.ts";
@@ -15,12 +16,12 @@ import { useDashboard } from "./dashboard.ts";
 const at = useDashboard({ roles: ["web", "api"] });
 const project = () => `/api/overdue/v1/projects/${at.owner.project.uuid}`;
 
-describe("who is let in", () => {
+describe("access", () => {
   test("a signed-out user gets 401 as data, and the sign-in page as a page", async () => {
     const data = await at.browse(`${project()}/overview`, { as: null });
     expect(data).toMatchObject({
       status: 401,
-      json: { status: 401, detail: expect.stringContaining("sign in") },
+      json: { status: 401, detail: expect.stringContaining("Sign in") },
     });
     const page = await at.browse(`/projects/${at.owner.project.uuid}/checks/`, { as: null });
     expect(page.status).toBe(303);
@@ -52,13 +53,14 @@ describe("who is let in", () => {
       as: at.stranger.account,
       body: {},
     });
-    const detail = `Your role in the project ${at.owner.project.name} doesn't allow this.`;
-    expect({ status, json }).toMatchObject({ status: 403, json: { detail } });
-    expect((await at.browse(`${project()}/overview`, { as: at.stranger.account })).status).toBe(200);
+    const overview = await at.browse(`${project()}/overview`, { as: at.stranger.account });
     await at.db.pool.query("delete from members where project_id = $1 and account_id = $2", [
       at.owner.project.id,
       at.stranger.account.id,
     ]);
+    const detail = "Your role in this project doesn't allow this.";
+    expect({ status, json }).toMatchObject({ status: 403, json: { status: 403, detail } });
+    expect(overview.status).toBe(200);
   });
 
   test("an invalid session opens nothing", async () => {
@@ -70,7 +72,7 @@ describe("who is let in", () => {
   });
 });
 
-describe("from where a change may come", () => {
+describe("the origin of a change", () => {
   const change = (headers: Record<string, string>) =>
     at.headersOf(at.owner.account).then(({ Cookie = "" }) =>
       at.ask(`${project()}/checks`, {
@@ -80,12 +82,12 @@ describe("from where a change may come", () => {
       }),
     );
 
-  test("from our own pages, by either header", async () => {
+  test("can be our own pages, according to either header", async () => {
     expect((await change({ "Sec-Fetch-Site": "same-origin" })).status).toBe(201);
     expect((await change({ Origin: at.site })).status).toBe(201);
   });
 
-  test("not from another site", async () => {
+  test("cannot be another site", async () => {
     for (const headers of [
       { "Sec-Fetch-Site": "cross-site", Origin: at.site },
       { "Sec-Fetch-Site": "same-site" },
@@ -96,32 +98,44 @@ describe("from where a change may come", () => {
     }
   });
 
-  test("a header that a proxy has lost is named", async () => {
+  test("is explained if a proxy removed or changed a header", async () => {
     const lost = await change({});
     expect((lost.json as { detail: string }).detail).toMatch(/neither an Origin nor a Sec-Fetch-Site header/);
     const other = await change({ Origin: "https://checks.example.org" });
     expect((other.json as { detail: string }).detail).toMatch(/Host header is 127\.0\.0\.1/);
   });
 
-  test("looking needs no origin", async () => {
+  test("is not needed to read", async () => {
     const { Cookie = "" } = await at.headersOf(at.owner.account);
     expect((await at.ask("/api/overdue/v1/projects", { headers: { Cookie } })).status).toBe(200);
   });
 });
 
-describe("what cannot be read", () => {
+describe("invalid requests", () => {
   test.each([
-    ["{", 400, "The request body is not valid JSON."],
-    ["[]", 400, "The request is not a JSON object."],
-    ['"text"', 400, "The request is not a JSON object."],
-    [`{"name":"${"x".repeat(2_000_000)}"}`, 413, "The request is too large."],
-    [`{"channels":[${"1,".repeat(400_000)}1]}`, 413, "The request is too large."],
-  ])("a body like %.20s is refused with a sentence", async (body, status, detail) => {
+    ["incomplete JSON", "{", 400, "Could not parse request body."],
+    ["a list", "[]", 400, "The request is not a JSON object."],
+    ["a text", '"text"', 400, "The request is not a JSON object."],
+    ["null", "null", 400, "The request is not a JSON object."],
+    ["a long body", `{"name":"${"x".repeat(API_BODY_BYTES_MAX)}"}`, 413, "Request body too large."],
+    ["many values", `{"channels":[${"1,".repeat(400_000)}1]}`, 400, "Could not parse request body."],
+  ])("to the API: %s", async (_what, body, status, detail) => {
     const answer = await at.browse(`${project()}/checks`, { method: "POST", body });
-    expect({ status: answer.status, json: answer.json }).toMatchObject({ status, json: { detail } });
+    expect(answer).toMatchObject({ status, json: { status, detail } });
   });
 
-  test("a text may hold as many commas as it likes", async () => {
+  test.each([
+    ["incomplete JSON", "{", 400, "The request body is not valid JSON."],
+    ["a list", "[]", 400, "The request is not a JSON object."],
+    ["a text", '"text"', 400, "The request is not a JSON object."],
+    ["a long body", `{"password":"${"x".repeat(2_000_000)}"}`, 413, "The request is too large."],
+    ["many values", `{"password":[${"1,".repeat(400_000)}1]}`, 413, "The request is too large."],
+  ])("to the dashboard: %s", async (_what, body, status, error) => {
+    const answer = await at.browse("/web/account/password", { method: "PUT", body });
+    expect(answer).toMatchObject({ status, json: { error } });
+  });
+
+  test("a text can have any number of commas", async () => {
     const desc = ',[{\\"'.repeat(10_000);
     const body = JSON.stringify({ name: "Commas", desc });
     expect((await at.browse(`${project()}/checks`, { method: "POST", body })).status).toBe(201);
@@ -130,17 +144,17 @@ describe("what cannot be read", () => {
   const wide = (count: number) =>
     JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, 1])));
 
-  // Reading costs more than sending: a megabyte of names took three seconds, and nothing else was done meanwhile.
+  // Parsing a megabyte of names takes seconds and blocks everything else.
   test.each([
-    ["what is longer than any answer of a passkey", "POST", "/web/sign-in/passkey", wide(90_000), 413],
-    ["what is short enough", "POST", "/web/sign-in/passkey", `{"response":${wide(5_000)}}`, 400],
-    ["what is not read before it is known who asks", "PUT", "/web/account/password", "{", 401],
-  ])("strangers are answered at once to %s", async (_what, method, path, body, status) => {
+    ["a body larger than any passkey response", "POST", "/web/sign-in/passkey", wide(90_000), 413],
+    ["a short body", "POST", "/web/sign-in/passkey", `{"response":${wide(5_000)}}`, 400],
+    ["a body that is only read with a session", "PUT", "/web/account/password", "{", 401],
+  ])("signed-out users are answered without delay: %s", async (_what, method, path, body, status) => {
     const headers = { "Content-Type": "application/json", "Sec-Fetch-Site": "same-origin" };
     expect((await at.ask(path, { method, headers, body })).status).toBe(status);
   });
 
-  test("a form with more fields than any of ours is refused", async () => {
+  test("a form with too many fields is rejected", async () => {
     const form = { "Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin" };
     const send = (body: string) =>
       at.ask("/accounts/login/password/", { method: "POST", headers: form, body });
@@ -184,7 +198,7 @@ describe("pages", () => {
     }
   });
 
-  test("old addresses lead to the new ones", async () => {
+  test("old URLs redirect to the new ones", async () => {
     const { headers } = await at.browse(`/projects/${at.owner.project.uuid}/integrations/`);
     expect(headers.get("location")).toBe(`/projects/${at.owner.project.uuid}/channels/`);
     const check = await sampleCheck(at.db, { projectId: at.owner.project.id });
@@ -200,7 +214,7 @@ describe("pages", () => {
   });
 });
 
-describe("the files of the browser's part", () => {
+describe("built files", () => {
   let folder = "";
   const script = `export const text = ${JSON.stringify("x".repeat(5_000))};`;
   beforeAll(async () => {
