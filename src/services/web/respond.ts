@@ -13,8 +13,7 @@ import { readCookies } from "../../lib/http/cookies.ts";
 import { DATA_POLICY, SAFETY_HEADERS } from "../../lib/http/response.ts";
 import { originProblem } from "../../lib/http/same-origin.ts";
 import type { LimitedWarning } from "../../lib/log.ts";
-import { type Channel, findChannelByUuid } from "../../store/channels.ts";
-import { findDeletedCheck, findShownCheck } from "../../store/checks.ts";
+import { findShownCheck } from "../../store/checks.ts";
 import { isDatabaseAway } from "../../store/errors.ts";
 import { findProjectEntry, type Project } from "../../store/projects.ts";
 import { PAGE_HEADERS, renderPage } from "./plain-page.ts";
@@ -66,7 +65,7 @@ function tooLarge(): WebRefusal {
 
 // Resolves the session and what the path names, and checks access. To non-members a project looks nonexistent.
 
-export type Found = Pick<WebRequest, "session" | "account" | "project" | "role" | "check" | "channel">;
+export type Found = Pick<WebRequest, "session" | "account" | "project" | "role" | "check">;
 
 /** Not signed in; a page redirects to the sign-in page. */
 class SignInError extends Error {
@@ -87,7 +86,7 @@ export type Caller = {
 /** Finds what a request is about. Throws what it is refused with. */
 export async function lookUp(context: WebContext, { route, params, session }: Caller): Promise<Found> {
   const found = { session, account: session?.account ?? null };
-  const nothing = { project: null, role: null, check: null, channel: null };
+  const nothing = { project: null, role: null, check: null };
   if (route.access === "anyone") return { ...found, ...nothing };
   if (session === null) throw new SignInError("You are not signed in.");
   if (route.access === "operator" && !session.account.isAdmin) throw absent();
@@ -95,7 +94,7 @@ export async function lookUp(context: WebContext, { route, params, session }: Ca
     demandProof(route, session);
     return { ...found, ...nothing };
   }
-  const named = await findNamed(context, { route, params, session });
+  const named = await findNamed(context, { params, session });
   if (!mayDo(named.role, route.access)) {
     throw new WebRefusal("forbidden", `Your role in the project ${named.project.name} doesn't allow this.`);
   }
@@ -107,36 +106,27 @@ function demandProof(route: WebRoute, session: Session): void {
   if (route.reauth === true && !session.isProven) throw new ReauthError("Re-authenticate to continue.");
 }
 
-type Named = { project: Project; role: Role; check: CheckRecord | null; channel: Channel | null };
+type Named = { project: Project; role: Role; check: CheckRecord | null };
 
 async function findNamed(
   { database }: WebContext,
-  { route, params, session }: { route: WebRoute; params: Caller["params"]; session: Session },
+  { params, session }: { params: Caller["params"]; session: Session },
 ): Promise<Named> {
-  const { project: projectUuid, check: checkUuid, channel: channelUuid } = params;
-  for (const uuid of [projectUuid, checkUuid, channelUuid]) {
+  const { project: projectUuid, check: checkUuid } = params;
+  for (const uuid of [projectUuid, checkUuid]) {
     if (uuid !== undefined && !isUuid(uuid)) throw absent();
   }
-  const findCheck = route.deleted === true ? findDeletedCheck : findShownCheck;
-  const check = checkUuid === undefined ? null : await findCheck(database, checkUuid);
-  const channel = channelUuid === undefined ? null : await findChannelByUuid(database, channelUuid);
-  if ((checkUuid !== undefined && check === null) || (channelUuid !== undefined && channel === null)) {
-    throw absent();
-  }
+  const check = checkUuid === undefined ? null : await findShownCheck(database, checkUuid);
+  if (checkUuid !== undefined && check === null) throw absent();
   const accountId = session.account.id;
-  const projectId = check?.projectId ?? channel?.projectId;
   const entry =
-    projectId !== undefined
-      ? await findProjectEntry(database, { accountId, projectId })
-      : await findProjectEntry(database, { accountId, projectUuid: projectUuid ?? "" });
+    check === null
+      ? await findProjectEntry(database, { accountId, projectUuid: projectUuid ?? "" })
+      : await findProjectEntry(database, { accountId, projectId: check.projectId });
   if (entry === null) throw absent();
   const { project, role } = entry;
-  // A path that names two things is about both.
-  const isOther = (other: { projectId: number } | null) => other !== null && other.projectId !== project.id;
-  if ((projectUuid !== undefined && project.uuid !== projectUuid) || isOther(check) || isOther(channel)) {
-    throw absent();
-  }
-  return { project, role, check, channel };
+  if (projectUuid !== undefined && project.uuid !== projectUuid) throw absent();
+  return { project, role, check };
 }
 
 function absent(): WebRefusal {
@@ -371,12 +361,8 @@ export function answerTo(error: unknown, { parts, isPage, url, name }: Thrown): 
   if (error instanceof SignInError) return refused("unauthenticated", { error: error.message });
   if (error instanceof ReauthError) return refused("forbidden", { error: error.message, reauth: true });
   if (error instanceof WebRefusal) {
-    const { code, message, field, conflict } = error;
-    return refused(code, {
-      error: message,
-      ...(field !== null && { field }),
-      ...(conflict !== null && { conflict }),
-    });
+    const { code, message, field } = error;
+    return refused(code, { error: message, ...(field !== null && { field }) });
   }
   if (error instanceof AppError) return refused(error.code, { error: sentenceOf(error.message) });
   if (isDatabaseAway(error)) {

@@ -2,8 +2,6 @@
 import type { ServerResponse } from "node:http";
 import type { Reach } from "../../channels/registry.ts";
 import type { PublicUrls } from "../../contract/urls.ts";
-import type { EditConflict } from "../../contract/api/boot.ts";
-import type { ChangedBy } from "../../contract/api/check-row.ts";
 import type { Schema, ValueOf } from "../../contract/api/validate.ts";
 import type { Action, Role } from "../../core/access.ts";
 import type { ServiceState } from "../../core/database-identity.ts";
@@ -14,8 +12,6 @@ import type { Instant } from "../../core/instant.ts";
 import type { Log } from "../../lib/log.ts";
 import type { ObjectStore } from "../../lib/object-store.ts";
 import type { FoundSession } from "../../operations/sessions.ts";
-import type { AuditEntry } from "../../store/audit.ts";
-import type { Channel } from "../../store/channels.ts";
 import type { CheckWithState } from "../../store/checks.ts";
 import type { Database } from "../../store/db.ts";
 import type { Project } from "../../store/projects.ts";
@@ -95,7 +91,7 @@ export type WebContext = {
 
 /**
  * Who may call a route: anyone, whoever is signed in, whoever runs the installation, or a member of the project that
- * the path names (by `:project`, `:check` or `:channel`) who may do this in it.
+ * the path names (by `:project` or `:check`) who may do this in it.
  */
 export type WebAccess = "anyone" | "account" | "operator" | Action;
 
@@ -105,13 +101,11 @@ export type WebRoute = {
   /** Unique, for logs and the matrix of rights. */
   name: string;
   method: WebMethod;
-  /** In Fastify's words. `:project`, `:check` and `:channel` are UUIDs, and looked up before the route is called. */
+  /** In Fastify's words. `:project` and `:check` are UUIDs, and looked up before the route is called. */
   path: string;
   access: WebAccess;
   /** Requires a recent re-authentication. */
   reauth?: true;
-  /** The check that the path names is one that was deleted and can be taken back. */
-  deleted?: true;
   /** Called from elsewhere by purpose: no origin is asked for. Only for what changes nothing, or carries its own proof. */
   fromAnywhere?: true;
   body?: Schema;
@@ -130,7 +124,6 @@ export type WebRequest = {
   project: Project | null;
   role: Role | null;
   check: CheckRecord | null;
-  channel: Channel | null;
   params: Readonly<Record<string, string>>;
   /** As the route's schema has it; without a schema an empty object. */
   query: unknown;
@@ -173,18 +166,11 @@ export class WebRefusal extends Error {
   override readonly name = "WebRefusal";
   readonly code: ErrorCode;
   readonly field: string | null;
-  readonly conflict: EditConflict | null;
 
-  constructor(
-    code: ErrorCode,
-    sentence: string,
-    field: string | null = null,
-    conflict: EditConflict | null = null,
-  ) {
+  constructor(code: ErrorCode, sentence: string, field: string | null = null) {
     super(sentence);
     this.code = code;
     this.field = field;
-    this.conflict = conflict;
   }
 }
 
@@ -201,7 +187,6 @@ type Given<Name extends keyof WebRequest> = Omit<WebRequest, Name> & {
 export type AccountRequest = Given<"session" | "account">;
 export type ProjectRequest = Given<"session" | "account" | "project" | "role">;
 export type CheckRequest = Given<"session" | "account" | "project" | "role" | "check">;
-export type ChannelRequest = Given<"session" | "account" | "project" | "role" | "channel">;
 
 /** Makes a route whose answer is handed a typed body and query, and who is needed to be there. */
 function builder<R>(needed: readonly (keyof WebRequest)[]) {
@@ -227,8 +212,6 @@ export const accountRoute = builder<AccountRequest>(["session", "account"]);
 export const projectRoute = builder<ProjectRequest>(["session", "account", "project", "role"]);
 /** A route about a check: its path has `:check`. */
 export const checkRoute = builder<CheckRequest>(["session", "account", "project", "role", "check"]);
-/** A route about a channel: its path has `:channel`. */
-export const channelRoute = builder<ChannelRequest>(["session", "account", "project", "role", "channel"]);
 
 /** The number; throws "not found" for anything else. */
 export function pathNumber(text: string | undefined): number {
@@ -239,11 +222,4 @@ export function pathNumber(text: string | undefined): number {
 /** "not paused" as "Not paused.", and a sentence as it is. */
 export function sentenceOf(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
-}
-
-export function changedBy(entry: AuditEntry | undefined, accountId: number): ChangedBy {
-  if (entry === undefined) return null;
-  if (entry.accountId === accountId) return { kind: "you" };
-  if (entry.email !== null) return { kind: "person", email: entry.email };
-  return entry.keyId === null ? null : { kind: "key" };
 }
