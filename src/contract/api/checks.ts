@@ -88,7 +88,7 @@ export type Check = Static<typeof Check>;
  * Fields that are not given keep their values, or have the defaults of a new check. `kind` says which of
  * `timeoutSeconds` and `schedule` is used; without it, a given schedule wins.
  */
-const CheckChange = Type.Partial(
+export const CheckChange = Type.Partial(
   Type.Object({
     ...SETTINGS,
     channels: Type.Union([Type.Literal("*"), Type.Array(UuidText, { maxItems: BULK_CHECKS_MAX })], {
@@ -152,10 +152,8 @@ const BULK = {
 const BulkResult = Type.Object(BULK);
 export type BulkResult = Static<typeof BulkResult>;
 
-const ScheduleGroup = Type.Object(
-  { ids, timing: Type.Object(TIMING, { additionalProperties: false }) },
-  { additionalProperties: false },
-);
+export const ScheduleTiming = Type.Object(TIMING, { additionalProperties: false });
+const ScheduleGroup = Type.Object({ ids, timing: ScheduleTiming }, { additionalProperties: false });
 export type ScheduleGroup = Static<typeof ScheduleGroup>;
 
 /** A version of settings that a change is based on. */

@@ -47,7 +47,7 @@ const RowChannel = Type.Object({
 });
 export type RowChannel = Static<typeof RowChannel>;
 
-const RowDetail = Type.Object({
+export const RowDetail = Type.Object({
   id: UuidText,
   recentRuns: Type.String({
     description:
@@ -81,7 +81,7 @@ const ProjectHead = Type.Object({
 });
 export type ProjectHead = Static<typeof ProjectHead>;
 
-const StateCounts = Type.Object(
+export const StateCounts = Type.Object(
   {
     new: Type.Integer(),
     up: Type.Integer(),
