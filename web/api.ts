@@ -20,7 +20,7 @@ const TOO_MANY = 429;
 /** The same as in src/contract/api/problem.ts, which would load the schemas. */
 const REAUTH_PROBLEM: typeof ReauthProblem = "urn:overdue:problem:reauthentication-required";
 
-const client = new ApiClient({ siteUrl: siteUrl("/"), timeoutMs: ANSWER_MS_MAX });
+const apiClient = new ApiClient({ siteUrl: siteUrl("/"), timeoutMs: ANSWER_MS_MAX });
 
 type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
@@ -60,7 +60,7 @@ export async function call<Id extends OperationId>(
   signal?: AbortSignal,
 ): Promise<OutputOf<Id>> {
   try {
-    return await client.call(id, input, { signal });
+    return await apiClient.call(id, input, { signal });
   } catch (error) {
     if (signal?.aborted === true) throw error;
     if (!(error instanceof ApiResponseError)) throw new ApiError(0, {});
@@ -83,7 +83,7 @@ function webErrorOf({ type, detail, field, conflict }: Problem): WebError {
 
 /** The URL of what the browser loads on its own, such as a download. */
 export function operationUrl<Id extends OperationId>(id: Id, input: Omit<InputOf<Id>, "body">): string {
-  return client.url(id, input);
+  return apiClient.url(id, input);
 }
 
 /** Reads what only browsers use: `get("/account")`. `path` is relative to /web. */

@@ -353,6 +353,7 @@ type Write = (check: PresentableCheck, view: ShownView) => string;
 type Context = Surroundings & { column: VersionColumn; addresses: CheckUrls };
 
 /** What JSON has to escape; half a surrogate pair is escaped, too. */
+// oxlint-disable-next-line no-control-regex -- JSON escapes control characters.
 const NEEDS_ESCAPE = /[\u0000-\u001f"\\\ud800-\udfff]/;
 
 function quoted(text: string): string {

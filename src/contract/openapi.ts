@@ -334,7 +334,7 @@ export function openApiDocument({
     operations: ROUTES.filter(({ endpoint }) => hasEndpoint(column, endpoint)).map((route) => ({
       path: route.path,
       method: route.method,
-      operation: operation(route, context),
+      operation: managementOperation(route, context),
     })),
     securitySchemes: {
       [KEY_SCHEME]: {
@@ -352,7 +352,7 @@ export function openApiDocument({
 
 type Context = { column: VersionColumn; names: Names };
 
-function operation(route: Route, context: Context): OpenApiOperation<ApiEndpoint> {
+function managementOperation(route: Route, context: Context): OpenApiOperation<ApiEndpoint> {
   return {
     operationId: route.endpoint,
     summary: route.summary,

@@ -54,7 +54,6 @@ const PROMISED: [number | string, number | string][] = [
   [limits.ERROR_MESSAGE_LENGTH_MAX, 500],
   [limits.CHECK_LIMIT_MAX, 1_000_000_000],
   [limits.CHANNELS_PER_PROJECT_MAX, 100],
-  [limits.CHANNELS_LISTED_MAX, 500],
   [limits.TAGS_LISTED_MAX, 10_000],
   [limits.BADGE_TAGS_SHOWN_MAX, 1_000],
   [limits.NAMED_CHECKS_MAX, 1_000],

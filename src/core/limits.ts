@@ -82,8 +82,6 @@ export const CHECK_LIMIT_MAX = 1_000_000_000;
 // Channels.
 /** One ping can write a delivery for each channel, in the transaction of its batch. */
 export const CHANNELS_PER_PROJECT_MAX = 100;
-/** Channels on the dashboard's page. Projects from before the limit was lowered have up to 500. */
-export const CHANNELS_LISTED_MAX = 500;
 /** Checks that one request may name; "*" means all. */
 export const NAMED_CHECKS_MAX = 1_000;
 /** Test messages per channel and minute. */

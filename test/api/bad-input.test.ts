@@ -176,12 +176,12 @@ describe("strange queries never cause a server error, and invalid ones are answe
       for (const text of [...STRANGE, "", "x".repeat((node.maxLength ?? 290) + 1)]) {
         const isNumber = node.type === "integer" || node.type === "number";
         const value = isNumber && /^-?\d{1,15}$/.test(text) ? Number(text) : text;
-        const at_ = `${path}?${field}=${encodeURIComponent(text)}`;
+        const target = `${path}?${field}=${encodeURIComponent(text)}`;
         requests += 1;
         if (Value.Check(node as TSchema, value) && text !== "\0") {
-          const { status } = await at.browse(at_, { method: route.definition.method });
-          if (status >= 500) problems.push(`${status} to ${at_}`);
-        } else problems.push(...(await problemsOf([() => problemOf(route, at_, { field, value })])));
+          const { status } = await at.browse(target, { method: route.definition.method });
+          if (status >= 500) problems.push(`${status} to ${target}`);
+        } else problems.push(...(await problemsOf([() => problemOf(route, target, { field, value })])));
       }
     }
     for (const query of ["?%zz=1&=&&x", "?".repeat(50)]) {

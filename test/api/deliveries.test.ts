@@ -120,10 +120,12 @@ describe("a test", () => {
     });
     const group = await newChannel(cast, { kind: "group", config: { members: [channel.id, other.id] } });
     const planned = await pressTest(group.id);
-    expect(planned.map((one) => one.channel?.id).toSorted()).toEqual([channel.id, other.id].toSorted());
+    expect(planned.map((one) => String(one.channel?.id)).toSorted()).toEqual(
+      [channel.id, other.id].toSorted(),
+    );
     await until(async () => receiver.received.length === 2);
-    expect((await logOf(group.id)).map(({ id }) => id).toSorted()).toEqual(
-      planned.map(({ id }) => id).toSorted(),
+    expect((await logOf(group.id)).map(({ id }) => String(id)).toSorted()).toEqual(
+      planned.map(({ id }) => String(id)).toSorted(),
     );
   });
 

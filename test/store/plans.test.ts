@@ -100,7 +100,9 @@ function nodesOf(plan: PlanNode): PlanNode[] {
 
 function element(item: unknown): string {
   if (item === null) return "null";
-  return Buffer.isBuffer(item) ? `"\\\\x${item.toString("hex")}"` : `"${String(item)}"`;
+  return Buffer.isBuffer(item)
+    ? `"\\\\x${item.toString("hex")}"`
+    : `"${typeof item === "string" ? item : JSON.stringify(item)}"`;
 }
 
 /** A value as SQL; the values of these tests need no quoting inside an array. */

@@ -40,10 +40,10 @@ const row = (id: string, change = 1) => ({ id, name: id, slug: "", tags: [], cha
 const told = (name: string, data: unknown) =>
   watched.mock.lastCall?.[2].onEvent({ name, data: JSON.stringify(data) });
 
-/** A store of which everything is here. Its first rows come with the page, the others by one page behind it. */
+/** A store with all its rows: the first ones from the overview, all of them from one page of the list. */
 async function completeStore(id: string, first: object[], all: object[]) {
-  asked.mockImplementation(async (id) =>
-    id === "getOverview"
+  asked.mockImplementation(async (operation) =>
+    operation === "getOverview"
       ? { ...overview(id), checks: first, total: all.length }
       : { checks: all, next: null },
   );

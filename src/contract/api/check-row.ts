@@ -7,7 +7,6 @@ export type {
   ChangedBy,
   CheckRow,
   Fuse,
-  RowChannel,
   RowDetail,
   ShownState,
   SilentChecks,

@@ -79,7 +79,8 @@ export type BodyOf<D extends RouteDefinition> = D extends { body: infer S extend
   : undefined;
 export type QueryOf<D extends RouteDefinition> = D extends { query: infer S extends TSchema }
   ? Static<S>
-  : Record<never, never>;
+  : // oxlint-disable-next-line typescript/no-generated-empty-object-type -- A route without a query takes no parameters.
+    Record<never, never>;
 export type ResponseOf<D extends RouteDefinition> = D["success"]["schema"] extends infer S extends TSchema
   ? Static<S>
   : null;

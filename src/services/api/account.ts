@@ -13,7 +13,7 @@ export async function shownAccount(db: Db, account: Person): Promise<Account> {
     findPreferences(db, account.id),
     listTransfersTo(db, account.id),
   ]);
-  const { uuid: id, email, name, isAdmin: isAdmin, theme, density, createdAt } = account;
+  const { uuid: id, email, name, isAdmin, theme, density, createdAt } = account;
   const { tz: zone, reports, reminders } = preferences;
   return {
     id,

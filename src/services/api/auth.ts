@@ -187,14 +187,16 @@ export class CheckLookups {
     this.#waiting[namedBy] = [];
     for (let from = 0; from < waiting.length; from += LOOKUPS_AT_ONCE_MAX) {
       const lookups = waiting.slice(from, from + LOOKUPS_AT_ONCE_MAX);
-      findKeysWithChecks(this.#database, { namedBy, lookups }).then(
-        (results) => {
-          for (const [index, { resolve }] of lookups.entries()) resolve(results[index] ?? NOTHING_FOUND);
-        },
-        (error: unknown) => {
-          for (const { reject } of lookups) reject(error);
-        },
-      );
+      void this.#sendSome(namedBy, lookups);
+    }
+  }
+
+  async #sendSome(namedBy: CheckNames, lookups: readonly WaitingLookup[]): Promise<void> {
+    try {
+      const results = await findKeysWithChecks(this.#database, { namedBy, lookups });
+      for (const [index, { resolve }] of lookups.entries()) resolve(results[index] ?? NOTHING_FOUND);
+    } catch (error) {
+      for (const { reject } of lookups) reject(error);
     }
   }
 }

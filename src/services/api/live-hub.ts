@@ -364,9 +364,10 @@ export class LiveHub {
 
   /** Ends the streams of sessions that were signed out or are no longer members, before anything else is sent to them. */
   async #endRevoked(): Promise<void> {
-    const watchers = this.#watchers().flatMap(({ sessionId, projectId, end }) =>
-      sessionId === null ? [] : [{ sessionId, projectId, end }],
-    );
+    const watchers = this.#watchers().flatMap((watcher) => {
+      const { sessionId, projectId } = watcher;
+      return sessionId === null ? [] : [{ sessionId, projectId, end: () => watcher.end() }];
+    });
     if (watchers.length === 0) return;
     const still = await listLiveViewers(this.#options.database, watchers);
     const allowed = new Set(still.map(({ sessionId, projectId }) => `${sessionId}/${projectId}`));

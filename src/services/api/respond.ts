@@ -279,7 +279,7 @@ function validated(verdict: Validated): unknown {
 const RETRY_AFTER_SECONDS = "5";
 
 /** The response to whatever was thrown. Internal errors are logged. */
-export function errorAnswer(
+function errorAnswer(
   { context, warnAway }: Pick<RespondDeps, "context" | "warnAway">,
   error: unknown,
   route: string | null,
@@ -300,7 +300,7 @@ export function errorAnswer(
   );
 }
 
-export function problemAnswer(problem: Problem): ApiAnswer {
+function problemAnswer(problem: Problem): ApiAnswer {
   const { status } = problem;
   const isLater = status === 429 || status === 503;
   return {

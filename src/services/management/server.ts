@@ -43,13 +43,7 @@ import {
   render,
   type Rendered,
 } from "./exchange.ts";
-import {
-  answerTo,
-  type Resource,
-  resourceOf,
-  respond,
-  type RespondParts,
-} from "./respond.ts";
+import { answerTo, type Resource, resourceOf, respond, type RespondParts } from "./respond.ts";
 
 /** The path from the version on, with its query; null for a request that is not for the API. */
 export type LocateApi = (url: string, host: string | undefined) => string | null;
@@ -117,7 +111,7 @@ export type ApiAuthParts = Pick<RespondParts, "limiter" | "networkOf"> & {
   context: { database: Db; secretKey: string };
 };
 
-export function apiAuth({ context, limiter, networkOf }: ApiAuthParts): ApiAuth {
+export function apiAuth({ context, limiter, ...parts }: ApiAuthParts): ApiAuth {
   const { database, secretKey } = context;
   const identifyKey: ApiAuth["identifyKey"] = async ({ network, key }) => {
     const presented = { header: key, body: undefined, network };
@@ -135,7 +129,7 @@ export function apiAuth({ context, limiter, networkOf }: ApiAuthParts): ApiAuth 
   return {
     identifyKey,
     identifyToken: (from) => identifyToken({ database, secretKey, limiter }, from),
-    networkOf,
+    networkOf: parts.networkOf,
   };
 }
 
