@@ -104,6 +104,9 @@ async function send(serving: ApiServing, sending: Sending): Promise<FastifyReply
         .headers({ ...SAFETY_HEADERS })
         .send();
     reply.hijack();
+    for (const [name, value] of Object.entries({ ...corsHeaders(methods), ...rateHeaders(rate) })) {
+      reply.raw.setHeader(name, value);
+    }
     answer.stream(reply.raw);
     return reply;
   }
