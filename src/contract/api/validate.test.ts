@@ -57,6 +57,11 @@ describe("a body", () => {
     [{ name: "a", tz: "Mars" }, "tz", "Unknown time zone: Mars."],
     [{ name: "a\0" }, "name", "The name contains a character that can't be stored."],
     [{ name: "a", free: [{ deep: "\ud800" }] }, "free", "free contains a character that can't be stored."],
+    [
+      { name: "a", groups: [{ when: { tz: "\0", grace: 60 } }] },
+      "tz",
+      "The time zone contains a character that can't be stored.",
+    ],
     [{ name: "a", groups: [{ when: { tz: "UTC", grace: 5 } }] }, "grace", "grace must be at least 60."],
     [{ name: "a", groups: [{ when: { tz: "UTC" } }] }, "grace", "grace is missing."],
     [{ name: "a", groups: [{}, {}] }, "when", "when is missing."],

@@ -129,13 +129,13 @@ function brokenRule({ properties = {} }: Node, value: unknown): Validated | null
   for (const [field, given] of Object.entries(value)) {
     if (isTooDeep(given, DEPTH_MAX))
       return { ok: false, error: `${shownName(field)} is nested too deeply.`, field };
-    const rule = properties[field]?.[RULE];
+    const node = properties[field];
+    // First, because the field that is reported is the innermost one that the schema declares.
+    const inner = declaresFields(node) ? brokenInside(node, given) : null;
+    if (inner !== null) return inner;
+    const rule = node?.[RULE];
     const broken = isStorable(given) ? rule : "storable";
-    if (broken === undefined || (broken === rule && isKept(rule, given))) {
-      const inner = brokenInside(properties[field], given);
-      if (inner !== null) return inner;
-      continue;
-    }
+    if (broken === undefined || (broken === rule && isKept(rule, given))) continue;
     const error =
       broken === "zone"
         ? `Unknown time zone: ${String(given)}.`
@@ -145,7 +145,12 @@ function brokenRule({ properties = {} }: Node, value: unknown): Validated | null
   return null;
 }
 
-/** Rules of what lies in a field: in an object, or in each of a list of them. */
+/** Whether a schema is of an object with declared fields, or of a list of them. */
+function declaresFields(node: Node | undefined): boolean {
+  return node !== undefined && (node.properties !== undefined || declaresFields(node.items));
+}
+
+/** Checks the rules of the fields of an object, or of each object in a list. */
 function brokenInside(node: Node | undefined, given: unknown): Validated | null {
   if (node === undefined || typeof given !== "object") return null;
   if (!Array.isArray(given)) return brokenRule(node, given);
