@@ -29,8 +29,19 @@ export type ApiServing = {
   closeAfterAnswer(reply: FastifyReply): void;
 };
 
-/** Adds every path with all HTTP methods, so that unsupported ones are answered by us. */
-export function addApiRoutes(app: FastifyInstance, serving: ApiServing): void {
+/** Whether a URL in the app, which serves everything below /api, belongs to this API. */
+export function isApiUrl(url: string): boolean {
+  return /^\/overdue(?:[/?]|$)/.test(url);
+}
+
+/**
+ * Adds every path with all HTTP methods, so that unsupported ones are answered by us. Returns the handler that answers
+ * 404.
+ */
+export function addApiRoutes(
+  app: FastifyInstance,
+  serving: ApiServing,
+): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
   const state = { atOnce: 0 };
   for (const [path, routes] of Map.groupBy(serving.routes, ({ definition }) => definition.path)) {
     const url = PREFIX + path.replaceAll(/\{(\w+)\}/g, ":$1");
@@ -47,6 +58,7 @@ export function addApiRoutes(app: FastifyInstance, serving: ApiServing): void {
   for (const url of [PREFIX, `${PREFIX}/*`, "/overdue", "/overdue/*"]) {
     app.route({ method: [...METHODS], url, handler: nothing });
   }
+  return nothing;
 }
 
 type Exchange = { request: FastifyRequest; reply: FastifyReply };

@@ -33,7 +33,7 @@ import { SenderGoneError } from "../api/request-body.ts";
 import type { RespondDeps } from "../api/respond.ts";
 import type { ApiContext as OverdueContext } from "../api/route.ts";
 import { ROUTES as OVERDUE_ROUTES } from "../api/routes.ts";
-import { addApiRoutes } from "../api/server.ts";
+import { addApiRoutes, isApiUrl } from "../api/server.ts";
 import {
   AnswerCollector,
   type ApiContext,
@@ -191,17 +191,22 @@ export async function apiHandler(options: ApiOptions): Promise<ApiHandler> {
     atOnce: 0,
     turns: new RequestQueue(),
   };
+  const overdue: { notFound: ReturnType<typeof addApiRoutes> | null } = { notFound: null };
   const app = fastify({
     logger: false,
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: PARAM_LENGTH_MAX },
     rewriteUrl: (request) => locate(request.url ?? "", request.headers.host) ?? "/",
-    frameworkErrors: (_error, request, reply) => void notFound(serving, request, reply),
+    // For example, a path with an incomplete percent-encoding.
+    frameworkErrors: (_error, request, reply) => {
+      if (overdue.notFound !== null && isApiUrl(request.url)) void overdue.notFound(request, reply);
+      else notFound(serving, request, reply);
+    },
   });
   addRoutes(app, serving);
   const overdueCounts: Record<string, number> = {};
   if (options.overdue !== null) {
-    addApiRoutes(app, {
+    overdue.notFound = addApiRoutes(app, {
       deps: overdueDeps(options.overdue, { options, parts: serving.parts }),
       routes: OVERDUE_ROUTES,
       counts: overdueCounts,
