@@ -332,7 +332,7 @@ export function diagnosticsOf(state: ServerState, browser: string): string {
     ]),
     ["pings per minute", String(state.pingsPerMinute)],
     ["sweeper lag", formatDuration(sweeperLagMs)],
-    ["unsent notifications", `${unsentCount}, oldest ${since(oldestUnsentAt)}`],
+    ["unsent notifications", `${unsentCount}, oldest due ${since(oldestUnsentAt)}`],
     ["oldest unsent email", since(oldestEmailAt)],
     ["database", formatBytes(state.databaseBytes)],
     [
