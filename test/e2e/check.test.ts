@@ -38,10 +38,7 @@ async function openCheck(name: string, settings: object = {}): Promise<Room & { 
 /** A check of the demonstration, which has a past. */
 async function openSeeded(name: string): Promise<Room & { id: string }> {
   const room = await openRoom(used);
-  const { checks } = await room.ask<CheckList>(
-    "GET",
-    `/projects/${used.seeded.demo}/checks?limit=1000`,
-  );
+  const { checks } = await room.ask<CheckList>("GET", `/projects/${used.seeded.demo}/checks?limit=1000`);
   const id = checks.find((row) => row.name === name)?.id ?? "";
   await room.go(`/checks/${id}/details/`);
   await expectSeen(heading(room.page));

@@ -139,10 +139,7 @@ describe("changing", () => {
     const { page, context, ...room } = await openChecks();
     // Not all of them have room in a row.
     const tags = async (name: string) => {
-      const { checks } = await room.ask<CheckList>(
-        "GET",
-        `/projects/${room.project}/checks?limit=1000`,
-      );
+      const { checks } = await room.ask<CheckList>("GET", `/projects/${room.project}/checks?limit=1000`);
       return checks.find((one) => one.name === name)?.tags;
     };
     await page.getByLabel("Select alpha backup").check();

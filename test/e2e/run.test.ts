@@ -124,10 +124,7 @@ test("an email is shown decoded, with its sender and subject", async () => {
 test("older runs come when they are asked for", async () => {
   const room = await openRoom(used);
   const { page, context } = room;
-  const { checks } = await room.ask<CheckList>(
-    "GET",
-    `/projects/${used.seeded.demo}/checks?limit=1000`,
-  );
+  const { checks } = await room.ask<CheckList>("GET", `/projects/${used.seeded.demo}/checks?limit=1000`);
   const id = checks.find(({ name }) => name === "Search index")?.id ?? "";
   await room.go(`/checks/${id}/details/`);
   await expectSoon(() => rows(page).count()).toBeGreaterThan(10);

@@ -58,10 +58,7 @@ test("without a channel the way to the first one is offered, and a check that co
   const { page, context } = room;
   await expectSeen(band(room).getByText("2 checks are down and have no channel."));
   expect(await accessibilityTrouble(page)).toEqual([]);
-  const { checks } = await room.ask<CheckList>(
-    "GET",
-    `/projects/${room.project}/checks`,
-  );
+  const { checks } = await room.ask<CheckList>("GET", `/projects/${room.project}/checks`);
   await signal(used, checks.find(({ name }) => name === "alpha")?.id ?? "");
   await expectSeen(band(room).getByText("1 check is down and has no channel."));
   await band(room).getByRole("link", { name: "Add channel" }).click();
