@@ -9,6 +9,7 @@ import {
   findChannelById,
   findChannelByUuid,
   findChannelsByIds,
+  findChannelUuids,
   insertChannel,
   listAssignmentsOfChecks,
   listChannels,
@@ -19,6 +20,7 @@ import {
   writeChannel,
 } from "../../src/store/channels.ts";
 import { listSilentChecks } from "../../src/store/check-lists.ts";
+import { listChannelUuids } from "../../src/store/checks.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { MONDAY_NOON, sampleCheck, sampleProject } from "../support/sample.ts";
@@ -52,6 +54,33 @@ describe("channels", () => {
     expect(await findChannelById(database.db, first.id)).toEqual(first);
     expect(await findChannelByUuid(database.db, randomUUID())).toBeNull();
     expect(await findChannelById(database.db, 999_999)).toBeNull();
+  });
+
+  test("have UUIDs that are found by id, and listed for a project with a version", async () => {
+    const { id: projectId } = await sampleProject(database.db);
+    const none = await listChannelUuids(database.db, projectId);
+    expect(none.uuids).toEqual(new Map());
+    const first = await sampleChannel(projectId);
+    const second = await sampleChannel(projectId, "Dev");
+    const other = await sampleChannel((await sampleProject(database.db)).id);
+    const found = await findChannelUuids(database.db, [other.id, first.id, 999_999]);
+    expect(found.toSorted((a, b) => a.id - b.id)).toEqual([
+      { id: first.id, uuid: first.uuid },
+      { id: other.id, uuid: other.uuid },
+    ]);
+    const listed = await listChannelUuids(database.db, projectId);
+    expect(listed.uuids).toEqual(
+      new Map([
+        [first.id, first.uuid],
+        [second.id, second.uuid],
+      ]),
+    );
+    expect(listed.version).not.toBe(none.version);
+    expect(await listChannelUuids(database.db, projectId)).toEqual(listed);
+    await write((tx) => deleteChannel(tx, second.id));
+    const after = await listChannelUuids(database.db, projectId);
+    expect(after.uuids).toEqual(new Map([[first.id, first.uuid]]));
+    expect(after.version).not.toBe(listed.version);
   });
 
   test("are disabled once with a reason, and a change gives a new chance", async () => {
