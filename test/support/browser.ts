@@ -6,7 +6,7 @@ import { type Browser, type BrowserContext, chromium, type Page } from "playwrig
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 const ARGUMENTS = ["--no-sandbox", "--disable-background-networking", "--force-color-profile=srgb"];
 /** A time limit that is generous even on a busy machine. */
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 180_000;
 
 export type Theme = "light" | "dark";
 export type Screen = "desktop" | "tablet" | "phone" | "zoomed";
