@@ -19,13 +19,14 @@ export default defineConfig({
     // of the processor time of the unit tests.
     isolate: false,
     // Many tests wait for timers and processes, so more files than cores run at a time.
-    maxWorkers: 4,
+    maxWorkers: 3,
     env: COMPILE_CACHE,
+    setupFiles: ["test/support/wait-for-processor.ts"],
     // Limits for tests that hang, not for slow ones: the machine may be busy.
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    testTimeout: 180_000,
+    hookTimeout: 300_000,
     // The default of one second is too short on a busy machine.
-    expect: { poll: { timeout: 20_000 } },
+    expect: { poll: { timeout: 60_000 } },
     projects: [
       { extends: true, test: { name: "unit", include: UNIT } },
       // These replace modules, so each file needs modules that no other file has loaded.
@@ -61,8 +62,8 @@ export default defineConfig({
           name: "e2e",
           include: BROWSER,
           globalSetup: ["test/support/set-up-e2e.ts"],
-          testTimeout: 240_000,
-          hookTimeout: 240_000,
+          testTimeout: 600_000,
+          hookTimeout: 600_000,
         },
       },
     ],

@@ -153,7 +153,7 @@ function describeStart({
     ["Site", site],
     ["Sign in (one-time link)", signInLink],
     ["API", `${site}/api/v3/`],
-    ["API, described", `${site}/docs/api`],
+    ["API reference", `${site}/docs/api`],
     ["Health", `${admin}/healthz  ${admin}/readyz  ${admin}/metrics`],
     ["Database", url],
     ["Account", email],
@@ -164,28 +164,28 @@ function describeStart({
     ["Pings by email", `smtp://${mail.listen}  ${address}`],
   ];
   const lines = rows.flatMap(([name, value]) =>
-    value === undefined ? [] : [`  ${name?.padEnd(20)}${value}`],
+    value === undefined ? [] : [`  ${name?.padEnd(24)}${value}`],
   );
   return `
 Overdue is ready after ${(performance.now() / 1_000).toFixed(1)} s.
 
 ${lines.join("\n")}
 
-Send a signal; the first one makes its check:
+Send a ping. The first one creates its check:
 
   curl '${site}/ping/${keys?.pingKey ?? "PING_KEY"}/my-first-job?create=1'
 
-Or send it by mail, once there is a check:
+Or send it by email, once the check exists:
 
   printf 'Subject: done\\n\\nall is well\\n' | curl smtp://${mail.listen} --mail-from me@localhost \\
     --mail-rcpt ${address} -T -
 
-And look at it:
+Show the check:
 
   curl -H 'X-Api-Key: ${keys?.apiKey ?? "API_KEY"}' '${site}/api/v3/checks/?slug=my-first-job'
 
-A change below src/ restarts the process, one below web/ builds the pages anew. Ctrl-C stops everything;
-the data stays in ${HOME}, and is made anew when that folder is gone.
+A change in src/ restarts the process; a change in web/ rebuilds the dashboard. Ctrl-C stops everything;
+the data stays in ${HOME}. Delete that folder to start over.
 
 `;
 }

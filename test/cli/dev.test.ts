@@ -52,10 +52,8 @@ test("it gets ready with keys and addresses, and Ctrl-C stops everything", async
   const text = await ready;
   expect(text).toMatch(/API key +odw_[A-Za-z0-9]{28}\n/);
   expect(text).toContain(`http://127.0.0.1:${port}/readyz`);
-  expect(text).toMatch(/Sign in, once +http:\/\/localhost:8000\/accounts\/link\/[\w-]{20,}\/\n/);
-  expect(text).toMatch(
-    /Signals by mail +smtp:\/\/127\.0\.0\.1:\d+ {2}\w{22}\+my-first-job@ping\.localhost\n/,
-  );
+  expect(text).toMatch(/Sign in \(one-time link\) +http:\/\/localhost:8000\/accounts\/link\/[\w-]{20,}\/\n/);
+  expect(text).toMatch(/Pings by email +smtp:\/\/127\.0\.0\.1:\d+ {2}\w{22}\+my-first-job@ping\.localhost\n/);
   expect(await answers()).toBe(true);
 
   const second = start();

@@ -1,6 +1,8 @@
 // The whole program as in a browser: built, with all roles, on its own database, with a signed-in user. For page
 // tests, screenshots and the dashboard benchmark.
 import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { openSession } from "../../src/operations/sessions.ts";
@@ -53,11 +55,18 @@ export async function startSite({
   if (!existsSync(MANIFEST)) throw new Error("The browser's part is not built: npm run build -- --only web");
   const port = await freePort();
   const url = `http://localhost:${port}`;
+  // With a spool, as in production: on a busy machine a ping is then accepted although the database is slow.
+  const spool = await mkdtemp(join(tmpdir(), "overdue-site-spool-"));
   const program = await startPingProcess({
     databaseUrl,
     port,
     roles,
-    settings: { OVERDUE_SITE_URL: url, OVERDUE_LOG_LEVEL: "info", ...settings },
+    settings: {
+      OVERDUE_SITE_URL: url,
+      OVERDUE_LOG_LEVEL: "info",
+      OVERDUE_SPOOL_FOLDER: spool,
+      ...settings,
+    },
   });
   const database = openDatabase({ url: databaseUrl, applicationName: "overdue-site", onError: () => {} });
   return {
@@ -69,6 +78,7 @@ export async function startSite({
     stop: async () => {
       await database.close();
       await program.stop();
+      await rm(spool, { recursive: true });
     },
   };
 }
