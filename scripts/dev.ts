@@ -164,7 +164,7 @@ function describeStart({
     ["Pings by email", `smtp://${mail.listen}  ${address}`],
   ];
   const lines = rows.flatMap(([name, value]) =>
-    value === undefined ? [] : [`  ${name?.padEnd(20)}${value}`],
+    value === undefined ? [] : [`  ${name?.padEnd(25)}${value}`],
   );
   return `
 Overdue is ready after ${(performance.now() / 1_000).toFixed(1)} s.
