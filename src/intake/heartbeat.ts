@@ -23,7 +23,7 @@ import {
 } from "../core/watermark.ts";
 import type { Log } from "../lib/log.ts";
 import type { BatchSpool, Identity } from "./batches/dependencies.ts";
-import type { DatabaseClock } from "./clock.ts";
+import type { DatabaseClock } from "../core/database-clock.ts";
 import type { DatabaseIntake } from "./database-intake.ts";
 import { holdOf, PeerHeartbeats, PerMinute, Ticks } from "./heartbeat-state.ts";
 import type { LastHeartbeat } from "./last-heartbeat.ts";

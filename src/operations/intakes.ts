@@ -288,6 +288,8 @@ export function skipLostBatches(
 
 export type IntakesView = StoredVisibility & {
   now: Instant;
+  /** The reading that `now` comes from. */
+  clock: ClockReading;
   /** The visibility to use: without a watermark until heartbeats are fresh after a gap. */
   settled: StoredVisibility["visibility"];
 };
@@ -296,9 +298,15 @@ export type IntakesView = StoredVisibility & {
  * Reads the visibility, for processes that are not intakes. All get the same result, whenever they started.
  */
 export async function readIntakes(database: Db): Promise<IntakesView> {
-  const { databaseAt: now } = await lookAtClock(database);
+  const clock = await lookAtClock(database);
+  const { databaseAt: now } = clock;
   const stored = await readVisibility(database, { ...excusing(now), gapsThrough: now + SETTLE_MS });
-  return { ...stored, now, settled: settledVisibility(settlingOf({ now, ...stored }), stored.visibility) };
+  return {
+    ...stored,
+    now,
+    clock,
+    settled: settledVisibility(settlingOf({ now, ...stored }), stored.visibility),
+  };
 }
 
 /** The range of blind intervals that can still excuse a deadline. */

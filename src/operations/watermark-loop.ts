@@ -1,4 +1,5 @@
 // Reads the watermark each second, for processes that receive no pings themselves.
+import { DatabaseClock } from "../core/database-clock.ts";
 import type { Visibility } from "../core/deadline.ts";
 import type { Instant } from "../core/instant.ts";
 import { HEARTBEAT_EVERY_MS } from "../core/watermark.ts";
@@ -21,7 +22,7 @@ export function watermarkLoop(
   { database, log, metrics }: { database: Database; log: Log; metrics: LoopMetrics },
 ): WatermarkLoop {
   let visibility: Visibility = { watermarkAt: null, blind: [] };
-  let aheadMs: number | null = null;
+  let clock: DatabaseClock | null = null;
   const loop = loopService(name, {
     idleMs: HEARTBEAT_EVERY_MS,
     log,
@@ -29,13 +30,14 @@ export function watermarkLoop(
     tick: async () => {
       const look = await readIntakes(database);
       visibility = look.settled;
-      aheadMs = look.now - performance.now();
+      if (clock === null) clock = new DatabaseClock(look.clock, () => performance.now());
+      else clock.adjust(look.clock);
       return "idle";
     },
   });
   return {
     ...loop,
     visibility: () => visibility,
-    now: () => (aheadMs === null ? Date.now() : Math.floor(performance.now() + aheadMs)),
+    now: () => clock?.now() ?? Date.now(),
   };
 }

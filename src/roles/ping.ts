@@ -4,12 +4,12 @@ import { randomUUID } from "node:crypto";
 import { accessSync, constants } from "node:fs";
 import { hostname } from "node:os";
 import { type Config, ConfigError } from "../config/config.ts";
+import { DatabaseClock } from "../core/database-clock.ts";
 import { type Instant, SECOND_MS } from "../core/instant.ts";
 import type { Batch, SignalTarget } from "../core/signal.ts";
 import { type ClockReading, type IntakeEntered, leaseMsOf } from "../core/watermark.ts";
 import { encodeSignal } from "../intake/accepted-codec.ts";
 import type { IntakeDeps, RecordHow } from "../intake/batches/dependencies.ts";
-import { DatabaseClock } from "../intake/clock.ts";
 import { DatabaseIntake } from "../intake/database-intake.ts";
 import { Heartbeat, type HeartbeatDeps, type Limit } from "../intake/heartbeat.ts";
 import { type IntakeFiles, openIntakeFiles } from "../intake/intake-files.ts";
@@ -327,7 +327,7 @@ async function join(
   const arriving = { spooling, hasSpool: spool !== null, log };
   const arrived = await arrive((limit) => enter({ intakeId, name, leaseMs }, limit), arriving);
   const { entered, look, lastHeartbeat } = arrived;
-  const clock = new DatabaseClock(look);
+  const clock = new DatabaseClock(look, () => performance.now());
   const identity = { intakeId, spool };
   const visibility = () => heartbeat.visibility();
   const intake = new DatabaseIntake({

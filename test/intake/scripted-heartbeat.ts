@@ -10,7 +10,7 @@ import {
   type Observation,
 } from "../../src/core/watermark.ts";
 import type { BatchSpool } from "../../src/intake/batches/dependencies.ts";
-import { DatabaseClock } from "../../src/intake/clock.ts";
+import { DatabaseClock } from "../../src/core/database-clock.ts";
 import type { HeartbeatDeps } from "../../src/intake/heartbeat.ts";
 import type { LastHeartbeat } from "../../src/intake/last-heartbeat.ts";
 import { createLog } from "../../src/lib/log.ts";

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { AcceptedSignal, Batch, SignalTarget } from "../../src/core/signal.ts";
 import type { BatchSpool, IntakeDeps, RecordHow } from "../../src/intake/batches/dependencies.ts";
 import type { Recorded } from "../../src/intake/batches/replay.ts";
-import { DatabaseClock } from "../../src/intake/clock.ts";
+import { DatabaseClock } from "../../src/core/database-clock.ts";
 import { DatabaseIntake } from "../../src/intake/database-intake.ts";
 import { awakeMs } from "../support/awake.ts";
 
@@ -140,7 +140,9 @@ export function scripted(given: Partial<IntakeDeps> & { spoolless?: boolean } = 
   const closed: string[] = [];
   const problems: string[] = [];
   const start = performance.now();
-  const clock = new DatabaseClock({ databaseAt: Date.now(), sentAtMs: start, receivedAtMs: start });
+  const clock = new DatabaseClock({ databaseAt: Date.now(), sentAtMs: start, receivedAtMs: start }, () =>
+    performance.now(),
+  );
   const intake = new DatabaseIntake({
     identity: { intakeId: randomUUID(), spool: given.spoolless === true ? null : spool },
     clock,

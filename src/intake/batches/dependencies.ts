@@ -1,7 +1,7 @@
 // The dependencies of the database intake. They are created in src/roles/ping.ts.
 import type { Instant } from "../../core/instant.ts";
 import type { Batch, SignalTarget } from "../../core/signal.ts";
-import type { DatabaseClock } from "../clock.ts";
+import type { DatabaseClock } from "../../core/database-clock.ts";
 import type { Recorded, ReplayDeps, Unreadable } from "./replay.ts";
 import type { Waiting } from "./waiting-queue.ts";
 

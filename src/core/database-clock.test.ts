@@ -1,7 +1,7 @@
 // The extrapolated clock: as exact as the readings of the database's clock allow, and never backwards.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { DatabaseClock } from "./clock.ts";
+import { DatabaseClock } from "./database-clock.ts";
 
 const T = Date.UTC(2026, 10, 16, 12);
 

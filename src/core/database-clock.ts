@@ -1,7 +1,7 @@
-// The database's time, extrapolated between readings with this process's monotonic clock. All intakes use one clock,
-// so that signals that arrive through different intakes can be ordered.
-import type { Instant } from "../core/instant.ts";
-import type { ClockReading } from "../core/watermark.ts";
+// The database's time, extrapolated between readings with this process's monotonic clock. All processes use one clock,
+// so that pings and changes that arrive through different processes can be ordered.
+import type { Instant } from "./instant.ts";
+import type { ClockReading } from "./watermark.ts";
 
 /** Monotonic milliseconds from an arbitrary start: `performance.now`. */
 export type MonotonicMs = () => number;
@@ -11,7 +11,7 @@ export class DatabaseClock {
   #offsetMs: number;
   #lastAt: Instant;
 
-  constructor(look: ClockReading, monotonic: MonotonicMs = () => performance.now()) {
+  constructor(look: ClockReading, monotonic: MonotonicMs) {
     this.#monotonic = monotonic;
     this.#offsetMs = middleOf(look);
     this.#lastAt = Math.floor(monotonic() + this.#offsetMs);
