@@ -50,7 +50,7 @@ const MINUTES_MAX = 120;
 const ROUND_REQUESTS_MIN = 50;
 const EXAMPLES_MIN = 5;
 /** Few enough for many seeds, many enough that starting costs little beside it. */
-const EXAMPLES_MAX = 300;
+const EXAMPLES_MAX = 60;
 const SEED_END = 2 ** 31;
 /** One key sends all requests, as fast as it can; who comes too often is tested elsewhere. */
 const SETTINGS = { OVERDUE_API_RATE_LIMIT: "1000000" };
