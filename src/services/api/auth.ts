@@ -119,6 +119,20 @@ export type Identified = {
 
 export type CredentialParts = { secretKey: string; limiter: RateLimiter };
 
+/** When to try again after a request that could not be served. */
+export const RETRY_AFTER_SECONDS = "5";
+
+/** How many more requests are allowed. */
+export function rateHeaders(rate: RateVerdict | null): Record<string, string> {
+  if (rate === null) return {};
+  return {
+    "RateLimit-Limit": String(rate.limit),
+    "RateLimit-Remaining": String(rate.remaining),
+    "RateLimit-Reset": String(rate.resetSeconds),
+    ...(!rate.isAllowed && { "Retry-After": String(rate.retryAfterSeconds) }),
+  };
+}
+
 /** Too many requests with this key, or too many unknown keys from this network. */
 export class TooManyRequestsError extends AppError {
   readonly rate: RateVerdict | null;

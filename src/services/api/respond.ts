@@ -27,7 +27,7 @@ import { findDeletedCheck, findShownCheck } from "../../store/checks.ts";
 import { isDatabaseAway } from "../../store/errors.ts";
 import { findProjectByUuid, findProjectEntry, type Project } from "../../store/projects.ts";
 import type { Person } from "../../store/sessions.ts";
-import { TooManyRequestsError } from "./auth.ts";
+import { RETRY_AFTER_SECONDS, TooManyRequestsError } from "./auth.ts";
 import { parseJson, readRequestBody, SenderGoneError } from "./request-body.ts";
 import { withTimeout } from "./with-timeout.ts";
 import { sentenceOf } from "./params.ts";
@@ -124,6 +124,7 @@ async function handle(deps: RespondDeps, request: Identified): Promise<ApiAnswer
   const { definition } = route;
   const named = await findNamed(context, request);
   permit(decideApiRole(ruleOf(definition), identity.caller, named.role));
+  const asked = definition.query === undefined ? {} : validated(validateQuery(definition.query, query));
   const body =
     definition.body === undefined
       ? undefined
@@ -140,7 +141,7 @@ async function handle(deps: RespondDeps, request: Identified): Promise<ApiAnswer
     keyProject,
     ...named,
     params,
-    query: definition.query === undefined ? {} : validated(validateQuery(definition.query, query)),
+    query: asked,
     body,
     now: source.now,
     remoteAddr: source.remoteAddr,
@@ -275,8 +276,6 @@ function validated(verdict: Validated): unknown {
   if (verdict.ok) return verdict.value;
   throw new AppError("invalid", verdict.error, verdict.field ?? null);
 }
-
-const RETRY_AFTER_SECONDS = "5";
 
 /** The response to whatever was thrown. Internal errors are logged. */
 function errorAnswer(

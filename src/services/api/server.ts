@@ -5,6 +5,7 @@ import { API_PATH } from "../../contract/api/route.ts";
 import type { RateVerdict } from "../../core/rate-limit.ts";
 import { compress } from "../../lib/http/compress.ts";
 import { DATA_POLICY, SAFETY_HEADERS } from "../../lib/http/response.ts";
+import { rateHeaders } from "./auth.ts";
 import { SenderGoneError } from "./request-body.ts";
 import { NOT_ALLOWED, NOT_FOUND, respond, type RespondDeps, TOO_BUSY } from "./respond.ts";
 import type { ApiRoute } from "./respond.ts";
@@ -157,15 +158,5 @@ function corsHeaders(methods: readonly string[]): Record<string, string> {
     "Access-Control-Expose-Headers":
       "ETag, Location, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After",
     "Access-Control-Max-Age": PREFLIGHT_SECONDS,
-  };
-}
-
-function rateHeaders(rate: RateVerdict | null): Record<string, string> {
-  if (rate === null) return {};
-  return {
-    "RateLimit-Limit": String(rate.limit),
-    "RateLimit-Remaining": String(rate.remaining),
-    "RateLimit-Reset": String(rate.resetSeconds),
-    ...(!rate.isAllowed && { "Retry-After": String(rate.retryAfterSeconds) }),
   };
 }

@@ -31,6 +31,7 @@ import { findWatchedChecks, tallyStatuses } from "../../store/check-lists.ts";
 import { findCheckByBadgeUuid, listTags } from "../../store/checks.ts";
 import type { Db } from "../../store/db.ts";
 import { isDatabaseAway } from "../../store/errors.ts";
+import { RETRY_AFTER_SECONDS } from "../api/auth.ts";
 import { drawBadge } from "./badge-svg.ts";
 import type { Handler } from "./exchange.ts";
 
@@ -144,7 +145,6 @@ export type BadgeHandler = HttpHandler & { answerCounts(): ReturnType<AsyncHandl
 
 /** So many badges are worked on at once. */
 const AT_ONCE_MAX = 200;
-const RETRY_AFTER_SECONDS = "5";
 const METHODS = "GET, OPTIONS";
 const HEADERS = {
   "Access-Control-Allow-Origin": "*",

@@ -21,6 +21,7 @@ import type { Log } from "../../lib/log.ts";
 import type { ObjectStore } from "../../lib/object-store.ts";
 import type { ListVersion, ShownCheckWithChannels } from "../../store/checks.ts";
 import type { Database } from "../../store/db.ts";
+import { RETRY_AFTER_SECONDS, rateHeaders } from "../api/auth.ts";
 import { withTimeout } from "../api/with-timeout.ts";
 
 // Lists are rendered in pieces: small ones are sent whole with an ETag and a length, large ones are streamed, which bounds
@@ -260,8 +261,6 @@ const NO_CONTENT = 204;
 const NOT_MODIFIED = 304;
 export const JSON_TYPE = "application/json";
 const PREFLIGHT_SECONDS = 600;
-/** Retry-After of requests that could not be served. */
-const RETRY_AFTER_SECONDS = 5;
 const ALL_METHODS = ["DELETE", "GET", "POST"];
 
 /** By the methods, of which each resource has one list. */
@@ -281,21 +280,10 @@ function corsHeaders(methods: readonly string[] = ALL_METHODS): Readonly<Record<
   return made;
 }
 
-/** What a request learns about how many more it may make. */
-function rateHeaders(rate: RateVerdict | null): Record<string, string> {
-  if (rate === null) return {};
-  return {
-    "RateLimit-Limit": String(rate.limit),
-    "RateLimit-Remaining": String(rate.remaining),
-    "RateLimit-Reset": String(rate.resetSeconds),
-    ...(!rate.isAllowed && { "Retry-After": String(rate.retryAfterSeconds) }),
-  };
-}
-
 /** A refusal as an answer. An empty text stands for an empty body, as one of the dialects wants it. */
 export function refusal(code: ErrorCode, text: string): SentAnswer {
   const status = HTTP_STATUS[code];
-  const headers = code === "unavailable" ? { "Retry-After": String(RETRY_AFTER_SECONDS) } : {};
+  const headers = code === "unavailable" ? { "Retry-After": RETRY_AFTER_SECONDS } : {};
   return text === ""
     ? { status, headers, content: "", type: "text/plain" }
     : { status, headers, json: { error: text } };

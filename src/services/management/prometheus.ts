@@ -17,6 +17,7 @@ import type { ApiKey } from "../../store/api-keys.ts";
 import { listScrapedChecks, type ScrapedCheck } from "../../store/check-lists.ts";
 import type { Db } from "../../store/db.ts";
 import { isDatabaseAway } from "../../store/errors.ts";
+import { RETRY_AFTER_SECONDS } from "../api/auth.ts";
 
 /** The key in the path, or null where it has to come in a header. "closed": nobody gets in there by HTTP. */
 export type PrometheusAddress = { key: string | null } | "closed";
@@ -149,7 +150,6 @@ export type PrometheusHandler = HttpHandler & { answerCounts(): ReturnType<Async
 
 /** Pages of large projects take megabytes; scrapers come seldom and one by one. */
 const AT_ONCE_MAX = 20;
-const RETRY_AFTER_SECONDS = "5";
 const PORTION = 1_000;
 const NOT_STORED = { "Cache-Control": "no-store" };
 

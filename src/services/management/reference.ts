@@ -20,6 +20,7 @@ import { escapeHtml, ICON_HREF, LOGO_SVG } from "../../lib/http/html.ts";
 import type { HttpHandler } from "../../lib/http/listener.ts";
 import { basePath, hostMatcher, sitePath } from "../../lib/http/request-target.ts";
 import { asyncHandler, type HttpResponse } from "../../lib/http/response.ts";
+import { RETRY_AFTER_SECONDS } from "../api/auth.ts";
 import { styleWith } from "./reference-style.ts";
 
 /** Paragraphs, `code`, and **bold** as HTML; other text is escaped. */
@@ -288,7 +289,6 @@ const OVERDUE_PAGE_PATHS: readonly string[] = ["/docs/api/overdue", "/docs/api/o
 const METHODS = "GET, HEAD, OPTIONS";
 /** So many are sent at once. */
 const AT_ONCE_MAX = 200;
-const RETRY_AFTER_SECONDS = "5";
 
 const SHARED = {
   "Access-Control-Allow-Origin": "*",
