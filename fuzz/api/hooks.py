@@ -4,59 +4,47 @@ number of checks bounded, and counts every answer. What a right answer is, is le
 import atexit
 import collections
 import json
-import os
-import random
 import sys
 from urllib.parse import quote
 
 import requests
 import schemathesis
+from fuzzing import (
+    HOUSEKEEPING_SECONDS_MAX,
+    WORLD,
+    chance,
+    count,
+    drop_controls,
+    housekeeping,
+    is_sequence,
+    one_in,
+    operation_of,
+)
 
 # Checks that were made on the way and may be deleted; beyond this many the oldest goes, so that lists stay short.
 SPARE_MAX = 40
 TAGS_REMEMBERED_MAX = 2_000
-HOUSEKEEPING_SECONDS_MAX = 30
-
-with open(os.environ["OVERDUE_FUZZ_WORLD"], encoding="utf-8") as file:
-    WORLD = json.load(file)
 
 # What every round asks about has to outlive it, however its name was learnt.
 LASTING = {check["uuid"] for check in WORLD["checks"]}
 
-chance = random.Random(WORLD["seed"])
 spare = collections.deque()
 etags = {}
-answers = {}
-housekeeping = requests.Session()
-housekeeping.trust_env = False
 housekeeping.headers["X-Api-Key"] = WORLD["keys"]["readWrite"]
-
-
-def one_in(times):
-    return chance.randrange(times) == 0
 
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    operation = case.operation.definition.raw["operationId"]
-    # Sequences know what they made, and go on with it.
-    is_sequence = case.meta is not None and case.meta.phase.name == "stateful"
+    operation = operation_of(case)
     if isinstance(case.body, dict) and operation in ("createCheck", "updateCheck"):
         case.body = plausible_body(case.body, operation)
-    if not is_sequence:
+    if not is_sequence(case):
         place_parameters(case, operation)
     if operation == "deleteCheck" and str(case.path_parameters.get("check")).lower() in LASTING:
         case.path_parameters["check"] = spare_check()
-    place_key(case, operation, is_sequence)
+    place_key(case)
     place_condition(case, operation)
     drop_controls(case)
-
-
-def drop_controls(case):
-    """A header with control characters is no HTTP: it is refused before any operation, whatever the document says."""
-    for name, value in case.headers.items():
-        if isinstance(value, str):
-            case.headers[name] = "".join(one for one in value if one == "\t" or one >= " " and one != "\x7f")
 
 
 def place_parameters(case, operation):
@@ -77,10 +65,10 @@ def place_parameters(case, operation):
         case.path_parameters["n"] = chance.choice(check["bodies"])
 
 
-def place_key(case, operation, is_sequence):
+def place_key(case):
     """Mostly the key that may do everything; sometimes another, none, or what was made up."""
     keys = WORLD["keys"]
-    if is_sequence or not one_in(6):
+    if is_sequence(case) or not one_in(6):
         key = keys["readWrite"]
     else:
         key = chance.choice([keys["readOnly"], keys["readOnly"], keys["stranger"], keys["unknown"], None, ""])
@@ -135,14 +123,8 @@ def spare_check():
 
 @schemathesis.hook
 def after_call(context, case, response):
-    operation = case.operation.definition.raw["operationId"]
-    status = response.status_code
-    is_valid = case.meta is None or case.meta.generation.mode.is_positive
-    is_meant = case.method.upper() == case.operation.method.upper()
-    label = operation if is_meant else "other methods"
-    counts = answers.setdefault(label, {}).setdefault(str(status), {"valid": 0, "broken": 0})
-    counts["valid" if is_valid else "broken"] += 1
-    if operation == "createCheck" and status == 201:
+    count(case, response)
+    if operation_of(case) == "createCheck" and response.status_code == 201:
         keep_bounded(json.loads(response.content))
     etag = response.headers.get("etag")
     if etag and len(etags) < TAGS_REMEMBERED_MAX:
@@ -159,9 +141,7 @@ def keep_bounded(made):
 
 
 @atexit.register
-def tell():
-    with open(os.environ["OVERDUE_FUZZ_ANSWERS"], "w", encoding="utf-8") as file:
-        json.dump(answers, file)
+def delete_spare():
     for uuid in spare:
         try:
             housekeeping.delete(f"{WORLD['api']}/checks/{uuid}", timeout=HOUSEKEEPING_SECONDS_MAX)

@@ -1,38 +1,30 @@
 """Extends Schemathesis for the Overdue API: uses resources that exist, sends different credentials, and counts every
 response. Whether a response is right is decided by Schemathesis."""
 
-import atexit
-import json
-import os
-import random
-
-import requests
 import schemathesis
+from fuzzing import (
+    HOUSEKEEPING_SECONDS_MAX,
+    WORLD,
+    chance,
+    count,
+    drop_controls,
+    housekeeping,
+    is_sequence,
+    one_in,
+    operation_of,
+)
 
-HOUSEKEEPING_SECONDS_MAX = 30
-
-with open(os.environ["OVERDUE_FUZZ_WORLD"], encoding="utf-8") as file:
-    WORLD = json.load(file)
-
-chance = random.Random(WORLD["seed"])
-answers = {}
-housekeeping = requests.Session()
-housekeeping.trust_env = False
 housekeeping.headers["Authorization"] = "Bearer " + WORLD["tokens"]["admin"]
 
 # They would end the run: the account, the project, or the credentials that all requests need.
 ENDING = set(WORLD["ending"])
-
-
-def one_in(times):
-    return chance.randrange(times) == 0
+UNKNOWN_ID = "00000000-0000-4000-8000-000000000000"
 
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    operation = case.operation.definition.raw["operationId"]
-    is_sequence = case.meta is not None and case.meta.phase.name == "stateful"
-    if not is_sequence:
+    operation = operation_of(case)
+    if not is_sequence(case):
         place_parameters(case)
     if operation == "deleteProject" and isinstance(case.path_parameters, dict):
         case.path_parameters["project"] = spare("projects", {"name": "Spare"})
@@ -45,13 +37,6 @@ def before_call(context, case, kwargs):
         case.body = plausible_body(case.body)
     place_credentials(case, operation)
     drop_controls(case)
-
-
-def drop_controls(case):
-    """A header with control characters is not HTTP, and is rejected before any operation."""
-    for name, value in case.headers.items():
-        if isinstance(value, str):
-            case.headers[name] = "".join(one for one in value if one == "\t" or one >= " " and one != "\x7f")
 
 
 def place_parameters(case):
@@ -103,9 +88,6 @@ def plausible_body(body):
     return changed
 
 
-UNKNOWN_ID = "00000000-0000-4000-8000-000000000000"
-
-
 def spare(path, body):
     """Something that may be deleted; an unknown id if the project already has as many as allowed."""
     made = housekeeping.post(f"{WORLD['api']}/{path}", json=body, timeout=HOUSEKEEPING_SECONDS_MAX).json()
@@ -114,15 +96,4 @@ def spare(path, body):
 
 @schemathesis.hook
 def after_call(context, case, response):
-    operation = case.operation.definition.raw["operationId"]
-    is_valid = case.meta is None or case.meta.generation.mode.is_positive
-    is_meant = case.method.upper() == case.operation.method.upper()
-    label = operation if is_meant else "other methods"
-    counts = answers.setdefault(label, {}).setdefault(str(response.status_code), {"valid": 0, "broken": 0})
-    counts["valid" if is_valid else "broken"] += 1
-
-
-@atexit.register
-def tell():
-    with open(os.environ["OVERDUE_FUZZ_ANSWERS"], "w", encoding="utf-8") as file:
-        json.dump(answers, file)
+    count(case, response)
