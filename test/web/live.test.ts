@@ -231,6 +231,20 @@ describe("the stream of a project", () => {
     expect(told.join("").match(/^event: flip$/gm)).toHaveLength(1);
   });
 
+  test("a monitoring gap that is found between the connection and the first read is sent, once", async () => {
+    let gap: { fromAt: number; toAt: number } | null = null;
+    const hub = new LiveHub({ database: at.db, now: Date.now, monitoringGap: () => gap });
+    const told: string[] = [];
+    const who = { owner: "key", sessionId: null, projectId: at.owner.project.id };
+    const watcher = { ...who, begin: () => {}, end: () => {}, send: (text: string) => told.push(text) };
+    hub.add(watcher, await quietCursor());
+    gap = { fromAt: 1_000, toAt: 301_000 };
+    await hub.tick();
+    await hub.tick();
+    expect(told.join("").match(/^event: monitoringGap$/gm)).toHaveLength(1);
+    expect(told.join("")).toContain('{"monitoringGap":{"fromAt":1000,"toAt":301000}}');
+  });
+
   test("an account or API key has so many streams, and the next is told so", async () => {
     for (let n = 0; n < STREAMS_PER_OWNER_MAX; n++) {
       expect((await listen(`${project()}/live`)).status, `stream ${n}`).toBe(200);

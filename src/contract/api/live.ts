@@ -63,7 +63,7 @@ const EVENTS = `| Event | Data |
 | \`checks\` | New and changed checks, and ids of removed ones |
 | \`flip\` | A check went down or came up |
 | \`down\` | How many checks are down, when that may have changed |
-| \`monitoringGap\` | The most recent monitoring gap has changed |
+| \`monitoringGap\` | The most recent monitoring gap has changed. Also sent once when a client continues from a cursor |
 | \`reload\` | There are too many changes to send: get the overview or list the checks again |`;
 
 export const liveRoutes = {

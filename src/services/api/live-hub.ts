@@ -39,8 +39,9 @@ function downMessage(count = 0): LiveMessage {
 /** The events since a cursor, and where the next begin. */
 export async function changesSince(
   db: Db,
-  { projectId, since, now }: { projectId: number; since: number; now: Instant },
+  given: { projectId: number; since: number; monitoringGap: () => MonitoringGap | null; now: Instant },
 ): Promise<ChangesPage> {
+  const { projectId, since, monitoringGap, now } = given;
   // Read before the changes: what comes in between is sent twice, and never missed.
   const head = await readSnapshot(db);
   const cursor = String(head.xmin);
@@ -62,7 +63,8 @@ export async function changesSince(
     data: { checks: rowsOf(changed, now), removed: [], total: counts.get(projectId) ?? 0 },
   };
   const flipEvents = flips.slice(-FLIPS_SENT_MAX).map(flipMessage);
-  return { events: [rows, ...flipEvents, downMessage(down.get(projectId))], cursor };
+  const gap: LiveMessage = { name: "monitoringGap", data: { monitoringGap: monitoringGap() } };
+  return { events: [rows, ...flipEvents, downMessage(down.get(projectId)), gap], cursor };
 }
 
 /** Proxies close connections without traffic after about a minute. */
@@ -261,6 +263,7 @@ export class LiveHub {
   readonly #sentFlips = new Set<number>();
   /** Up to where changes were read; null without watchers. */
   #cursor: number | null = null;
+  /** As last sent, in JSON; null without watchers. */
   #monitoringGap: string | null = null;
   #failedLooks = 0;
   #isClosed = false;
@@ -284,6 +287,7 @@ export class LiveHub {
   add(watcher: Watcher, cursor: number): void {
     const { projectId } = watcher;
     this.#cursor ??= cursor;
+    this.#monitoringGap ??= this.#gapText();
     const watched = this.#watched.get(projectId) ?? {
       watchers: new Set<Watcher>(),
       feed: new ProjectFeed(),
@@ -313,8 +317,10 @@ export class LiveHub {
   /** Reads what has changed, and tells whoever watches. While that is not possible, nobody is kept waiting for it. */
   async tick(): Promise<void> {
     try {
-      if (this.#watched.size === 0) this.#cursor = null;
-      else await this.#look();
+      if (this.#watched.size === 0) {
+        this.#cursor = null;
+        this.#monitoringGap = null;
+      } else await this.#look();
       this.#failedLooks = 0;
     } catch (error) {
       this.#failedLooks += 1;
@@ -344,7 +350,7 @@ export class LiveHub {
     // After the last query: when one of them fails, everything is read again by the next turn, and sent once.
     this.#cursor = head.xmin;
     for (const { id } of fresh) this.#remember(id);
-    const gapEvents = this.#gapEvents(now());
+    const gapEvents = this.#gapEvents();
     for (const [projectId, watched] of this.#watched) {
       const rowsEvent = watched.feed.next(counts.get(projectId) ?? 0, now());
       const messages: LiveMessage[] = [
@@ -407,12 +413,17 @@ export class LiveHub {
     for (const check of found) this.#watched.get(check.projectId)?.feed.take([check]);
   }
 
-  #gapEvents(now: Instant): LiveMessage[] {
-    const monitoringGap = this.#options.monitoringGap(now);
-    const serialized = JSON.stringify(monitoringGap);
-    const isChanged = this.#monitoringGap !== null && this.#monitoringGap !== serialized;
+  #gapEvents(): LiveMessage[] {
+    const serialized = this.#gapText();
+    if (serialized === this.#monitoringGap) return [];
     this.#monitoringGap = serialized;
-    return isChanged ? [{ name: "monitoringGap", data: { monitoringGap } }] : [];
+    return [
+      { name: "monitoringGap", data: { monitoringGap: JSON.parse(serialized) as MonitoringGap | null } },
+    ];
+  }
+
+  #gapText(): string {
+    return JSON.stringify(this.#options.monitoringGap(this.#options.now()));
   }
 
   #remember(flipId: number): void {

@@ -4,6 +4,7 @@ import { AppError } from "../../core/errors.ts";
 import { MINUTE_MS } from "../../core/instant.ts";
 import { noteVisit } from "../../operations/sessions.ts";
 import { readSnapshot } from "../../store/check-lists.ts";
+import { recentMonitoringGap } from "./checks.ts";
 import { changesSince, eventText, openWatcher, type Watcher } from "./live-hub.ts";
 import type { ApiHandlers, ApiRequest } from "./route.ts";
 
@@ -16,7 +17,10 @@ export const liveHandlers: ApiHandlers<typeof liveRoutes> = {
   listChanges: async ({ context, project, query, now }) => {
     const { cursor } = query;
     const since = cursor === undefined ? (await readSnapshot(context.database)).xmin : Number(cursor);
-    return { json: await changesSince(context.database, { projectId: project.id, since, now }) };
+    const monitoringGap = () => recentMonitoringGap(context, now);
+    return {
+      json: await changesSince(context.database, { projectId: project.id, since, monitoringGap, now }),
+    };
   },
   streamChanges: async (request) => {
     const { context, sessionId, project, query, headers } = request;
@@ -81,6 +85,7 @@ async function resume(
     const { events, cursor } = await changesSince(context.database, {
       projectId: project.id,
       since: Number(after),
+      monitoringGap: () => recentMonitoringGap(context, now),
       now,
     });
     watcher.begin(eventText(events, cursor));
