@@ -1,6 +1,7 @@
 // The test projects: rules without I/O, tests on PostgreSQL 18, the SQL again on PostgreSQL 15, and browser tests.
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { COMPILE_CACHE } from "./test/support/compile-cache.ts";
 
 // Upgrades from PostgreSQL 15 to 18, so the other tests of this file need no second run on 18.
@@ -10,6 +11,27 @@ const BROWSER = ["test/e2e/**/*.test.ts"];
 const WEB = ["web/**/*.test.ts"];
 const MOCKS = ["test/management/matrix.test.ts", "test/api/matrix.test.ts"];
 const UNIT = ["src/**/*.test.ts", "test/tidy*.test.ts", "test/docs*.test.ts", "test/hostile/*.test.ts"];
+
+// Each takes a minute or more: begun last, one of them would run alone at the end.
+const SLOW = [
+  "hostile-text",
+  "restored-database",
+  "every-page",
+  "snippets",
+  "operator-mistakes",
+  "serve",
+  "trial",
+  "receiving",
+  "alerts-short",
+].map((name) => `/${name}.test.ts`);
+
+class SlowFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isSlow = ({ moduleId }: TestSpecification) => SLOW.some((name) => moduleId.endsWith(name));
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isSlow), ...sorted.filter((file) => !isSlow(file))];
+  }
+}
 
 export default defineConfig({
   // The examples in docs/ import the published client.
@@ -21,6 +43,7 @@ export default defineConfig({
     // Many tests wait for timers and processes, so more files than cores run at a time.
     maxWorkers: 3,
     env: COMPILE_CACHE,
+    sequence: { sequencer: SlowFirst },
     setupFiles: ["test/support/wait-for-processor.ts"],
     // Limits for tests that hang, not for slow ones: the machine may be busy.
     testTimeout: 180_000,
