@@ -1,7 +1,10 @@
 // An attacker makes the intake reject pings in every possible way. Alerts of other checks are still on time, and a
 // check whose own ping was rejected is not reported as down.
 import { randomBytes, randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { loadConfig } from "../../src/config/config.ts";
 import type { AcceptedSignal } from "../../src/core/signal.ts";
@@ -18,14 +21,16 @@ import { makeWatched, makeWorld, storedRow, type World } from "../support/sweepi
 import { signal } from "./scripted-ports.ts";
 
 const database = useDatabase();
-const TEST_MS_MAX = 180_000;
+const TEST_MS_MAX = 300_000;
 /** From the deadline on, including the watermark's lag, a heartbeat and a sweep. */
 const ON_TIME_MS = 15_000;
 const GRACE_SECONDS = 60;
+const TRIES_MAX = 3;
 const ATTACKER = "203.0.113.9";
 
 let world: World;
 let receiving: StartedIntake;
+let spoolFolder: string;
 const endings: (() => unknown)[] = [];
 
 beforeEach(async () => {
@@ -41,7 +46,9 @@ beforeEach(async () => {
   };
   const log = createLog({ level: "error", destination: { write: () => {} } });
   const { config } = loadConfig({});
-  receiving = await startIntake({ config: { ...config, spoolFolder: null }, databaseOptions, log });
+  // With a spool, a slow database does not make the intake reject pings.
+  spoolFolder = await mkdtemp(join(tmpdir(), "overdue-attack-"));
+  receiving = await startIntake({ config: { ...config, spoolFolder }, databaseOptions, log });
   await receiving.heartbeat.start();
 });
 
@@ -49,6 +56,7 @@ afterEach(async () => {
   for (const end of endings.splice(0).toReversed()) await end();
   receiving.heartbeat.stopAccepting();
   await receiving.stop();
+  await rm(spoolFolder, { recursive: true, force: true });
 });
 
 /** A check that goes down in this many seconds unless it is pinged. */
@@ -76,8 +84,19 @@ async function sweep(): Promise<void> {
   await sweepDeadlines(database.db, { now, visibility });
 }
 
-/** Repeats the attack until the check is down, and returns how long after the deadline that was. */
-async function lagUnder(attack: () => Promise<void>, check: CheckWithState): Promise<number> {
+/**
+ * Repeats the attack until a check that is due is down, and returns how long after the deadline that was. If this
+ * machine was so busy that the process itself could not receive, that excuses the check, and another one is used.
+ */
+async function lagUnder(attack: () => Promise<void>): Promise<number> {
+  for (let tries = 1; ; tries += 1) {
+    const lagMs = await lagOf(await dueIn(2), attack);
+    if (tries === TRIES_MAX || !(await wasBusy())) return lagMs;
+    await database.db.pool.query("truncate blind_intervals");
+  }
+}
+
+async function lagOf(check: CheckWithState, attack: () => Promise<void>): Promise<number> {
   const downAt = check.downAt ?? 0;
   for (;;) {
     await attack();
@@ -88,27 +107,35 @@ async function lagUnder(attack: () => Promise<void>, check: CheckWithState): Pro
   }
 }
 
-async function blindCount(): Promise<number> {
-  const { rows } = await database.db.pool.query<{ count: number }>(
-    "select count(*)::int as count from blind_intervals where reason like 'senders%'",
-  );
-  return rows[0]?.count ?? 0;
+/** Whether there were seconds in which the process itself did not run. */
+async function wasBusy(): Promise<boolean> {
+  return (await blindReasons()).includes("the receiving process did not accept pings");
+}
+
+async function blindReasons(): Promise<string[]> {
+  const { rows } = await database.db.pool.query<{ reason: string }>("select reason from blind_intervals");
+  return rows.map(({ reason }) => reason);
 }
 
 describe("a bystander's alert is on time", () => {
   test(
     "while 10,000 pings for made-up UUIDs are refused",
     async () => {
-      const bystander = await dueIn(2);
       let refused = 0;
       const flood = async () => {
         const targets = Array.from({ length: 30_000 }, () => ({ by: "uuid", uuid: randomUUID() }) as const);
-        const kinds = await Promise.all(targets.map((target) => send({ target })));
+        const sending: Promise<string>[] = [];
+        for (const [index, target] of targets.entries()) {
+          sending.push(send({ target }));
+          // As they would come from sockets: other work gets its turn.
+          if (index % 1_000 === 999) await nextTurn();
+        }
+        const kinds = await Promise.all(sending);
         refused += kinds.filter((kind) => kind === "busy").length;
       };
-      expect(await lagUnder(flood, bystander)).toBeLessThan(ON_TIME_MS);
+      expect(await lagUnder(flood)).toBeLessThan(ON_TIME_MS);
       expect(refused).toBeGreaterThan(10_000);
-      expect(await blindCount()).toBe(0);
+      expect(await blindReasons()).not.toContain("pings were rejected");
     },
     TEST_MS_MAX,
   );
@@ -116,7 +143,6 @@ describe("a bystander's alert is on time", () => {
   test(
     "while one ping key creates checks without end",
     async () => {
-      const bystander = await dueIn(2);
       const { rows } = await database.db.pool.query("select ping_key from projects where id = $1", [
         world.projectId,
       ]);
@@ -129,9 +155,9 @@ describe("a bystander's alert is on time", () => {
         );
         refused += kinds.filter((kind) => kind === "busy").length;
       };
-      expect(await lagUnder(create, bystander)).toBeLessThan(ON_TIME_MS);
+      expect(await lagUnder(create)).toBeLessThan(ON_TIME_MS);
       expect(refused).toBeGreaterThan(100);
-      expect(await blindCount()).toBe(0);
+      expect(await blindReasons()).not.toContain("pings were rejected");
     },
     TEST_MS_MAX,
   );
@@ -155,7 +181,6 @@ describe("a bystander's alert is on time", () => {
       await server.start();
       endings.push(() => server.stop());
       const port = server.address()?.port ?? 0;
-      const bystander = await dueIn(2);
       let opened = 0;
       const occupy = async () => {
         const batch = Array.from({ length: 40 }, async () => {
@@ -171,10 +196,10 @@ describe("a bystander's alert is on time", () => {
         });
         await Promise.all(batch.map((one) => one.catch(() => {})));
       };
-      expect(await lagUnder(occupy, bystander)).toBeLessThan(ON_TIME_MS);
+      expect(await lagUnder(occupy)).toBeLessThan(ON_TIME_MS);
       const { refused, cutOff } = server.counts().connections;
       expect(refused + cutOff).toBeGreaterThan(0);
-      expect(await blindCount()).toBe(0);
+      expect(await blindReasons()).not.toContain("pings were rejected");
     },
     TEST_MS_MAX,
   );
@@ -189,7 +214,7 @@ test(
     const refused = await send({ target: { by: "uuid", uuid: own.uuid } }, { network: "198.51.100.7" });
     expect(refused).toBe("busy");
     await Promise.all(flood);
-    await lagUnder(() => sleep(100), bystander);
+    await lagOf(bystander, () => sleep(100));
     expect(await storedRow(database, bystander.id)).toMatchObject({ status: "down" });
     expect(await storedRow(database, own.id)).toMatchObject({ status: "up" });
     const { rows } = await database.db.pool.query(
