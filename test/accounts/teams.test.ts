@@ -3,6 +3,7 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import type { Account as ShownAccount, AccountPage } from "../../src/contract/api/account.ts";
 import type { AuditPage, KeyMade, ProjectSettings } from "../../src/contract/api/projects.ts";
+import { API_PATH } from "../../src/contract/api/route.ts";
 import { PROJECTS_OWNED_MAX } from "../../src/core/limits.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { changeProjectName } from "../../src/operations/projects.ts";
@@ -307,6 +308,8 @@ describe("A project", () => {
     expect((await act("accept", mate.account)).text).toContain(
       `limit of ${PROJECTS_OWNED_MAX} owned projects`,
     );
+    const another = { method: "POST", as: mate.account, body: { name: "one too many" } };
+    expect((await cast.browse(`${API_PATH}/projects`, another)).status).toBe(409);
     await cast.db.pool.query(
       "delete from members m using projects p where p.id = m.project_id and p.name = 'one of many'",
     );

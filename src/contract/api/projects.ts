@@ -160,6 +160,7 @@ export const projectRoutes = {
       description: "The new project.",
       schema: Type.Object({ id: UuidText, name: Type.String() }),
     },
+    errors: [409],
   }),
   getProject: route({
     method: "GET",
