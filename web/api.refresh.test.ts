@@ -1,9 +1,9 @@
-// What is read when a check is asked for again, and in which order.
+// What is fetched when a check is refetched, and in which order.
 import { QueryClient, QueryObserver } from "@tanstack/react-query";
 import { expect, onTestFinished, test } from "vitest";
 import { checkKey, refreshCheck } from "./api.ts";
 
-test("the row is there before anything else is asked for", async () => {
+test("the row is fetched before anything else is requested", async () => {
   const client = new QueryClient();
   const steps: string[] = [];
   const watch = (name: string, queryKey: readonly string[]) => {

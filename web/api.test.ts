@@ -1,4 +1,4 @@
-// What becomes of an answer: the value, a sentence that can be shown, or the way to where somebody signs in.
+// How responses are handled: a value, an error message that can be shown, or a redirect to the sign-in page.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type ApiError, get, send } from "./api.ts";
 
@@ -38,14 +38,14 @@ test("a response is its value", async () => {
   expect(await send("DELETE", "/checks/a")).toBeNull();
 });
 
-test("a refusal is the server's sentence, with the field that it is about", async () => {
+test("a refusal has the server's message and the field that it is about", async () => {
   answers(400, '{"error":"name is too long.","field":"name"}');
   const trouble = await troubleOf(send("POST", "/projects", { name: "x" }));
   expect([trouble.message, trouble.field, trouble.status]).toEqual(["name is too long.", "name", 400]);
   expect(assign).not.toHaveBeenCalled();
 });
 
-test("a proxy's page instead of our answer, and no answer at all, are sentences, too", async () => {
+test("a proxy's page instead of our response, and no response, give a message", async () => {
   answers(502, "<html>Bad gateway</html>");
   const proxy = await troubleOf(get("/rows"));
   fetched.mockRejectedValueOnce(new TypeError("Failed to fetch"));
@@ -55,7 +55,7 @@ test("a proxy's page instead of our answer, and no answer at all, are sentences,
   expect(proxy.message).not.toBe(nobody.message);
 });
 
-test("an answer that breaks off is a sentence, and not what the browser calls it", async () => {
+test("an incomplete response gives a message of ours, not the browser's", async () => {
   const broken = new Response("", { status: 200 });
   vi.spyOn(broken, "text").mockRejectedValueOnce(new TypeError("network error"));
   fetched.mockResolvedValueOnce(broken);
@@ -64,13 +64,13 @@ test("an answer that breaks off is a sentence, and not what the browser calls it
   expect(trouble.message).toMatch(/^[A-Z].*\.$/);
 });
 
-test("whose session has ended is led to where one signs in, and from there back to this page", async () => {
+test("an ended session redirects to the sign-in page, and from there back to this page", async () => {
   answers(401, '{"error":"You are not signed in."}');
   await troubleOf(get("/rows"));
   expect(assign.mock.calls).toEqual([["/below/accounts/login/?next=%2Fchecks%2F%3Ftag%3Ddb"]]);
 });
 
-test("who has to prove it once more is led there, and who may not at all is not", async () => {
+test("a request that requires re-authentication redirects there, and a forbidden one does not", async () => {
   answers(403, '{"error":"Re-authenticate to continue.","reauth":true}');
   expect((await troubleOf(send("POST", "/account/close"))).needsProof).toBe(true);
   expect(assign.mock.calls).toEqual([["/below/accounts/confirm/?next=%2Fchecks%2F%3Ftag%3Ddb"]]);

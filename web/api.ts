@@ -8,7 +8,7 @@ import { ApiClient, ApiResponseError, type InputOf, type OutputOf } from "../src
 import { boot, siteUrl } from "./boot.ts";
 import { words } from "./words/shared.ts";
 
-/** Longer than the server waits for its database, which is half a minute: its own sentence is better than ours. */
+/** Longer than the server waits for its database (30 s), so that the server's own message is shown. */
 const ANSWER_MS_MAX = 40_000;
 
 const UNAUTHENTICATED = 401;
@@ -24,11 +24,11 @@ const apiClient = new ApiClient({ siteUrl: siteUrl("/"), timeoutMs: ANSWER_MS_MA
 
 type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
-/** Why a request was not served. `message` is a sentence for the person; `status` 0 means that there was no response. */
+/** Why a request failed. `message` can be shown to the user; `status` 0 means that there was no response. */
 export class ApiError extends Error {
   readonly status: number;
   readonly field: string | null;
-  /** The person has to prove who they are; the same request works afterwards. */
+  /** The user has to re-authenticate; the same request works afterwards. */
   readonly needsProof: boolean;
   /** What another user has changed since. */
   readonly conflict: EditConflict | null;
@@ -43,7 +43,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The sentence of anything that was thrown. */
+/** The message of anything that was thrown. */
 export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : words.trouble.unknown;
 }
@@ -111,7 +111,7 @@ async function ask<T>(method: Method, path: string, body?: unknown, signal?: Abo
       credentials: "same-origin",
       signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
     });
-    // An answer that breaks off is none.
+    // An incomplete response counts as none.
     text = await response.text();
   } catch (error) {
     if (signal?.aborted === true) throw error;
@@ -134,14 +134,14 @@ function readJson(text: string): unknown {
   }
 }
 
-/** Where we are, below the site: the server puts the path of the site in front of it again. */
+/** The current path without the base path; the server adds the base path again. */
 function thisPage(): string {
   const { pathname, search } = location;
   const { base } = boot.site;
   return `${pathname.startsWith(`${base}/`) ? pathname.slice(base.length) : pathname}${search}`;
 }
 
-/** The session has ended: sign in, and come back to this very page. */
+/** The session has ended: sign in, and return to this page. */
 function leaveForSignIn(): void {
   location.assign(siteUrl(`/accounts/login/?next=${encodeURIComponent(thisPage())}`));
 }
@@ -190,7 +190,7 @@ export const queryClient = new QueryClient({
 
 // Refetching everything about a check.
 
-/** Everything about a check lies under this key. */
+/** All cached data of a check has this key as its prefix. */
 export const checkKey = (id: string) => ["check", id] as const;
 
 /**

@@ -52,7 +52,7 @@ function Routed() {
       const [isMatch, found] = matchRoute(parser, pathOf(name), location);
       if (!isMatch) continue;
       const params = found as PageProps["params"];
-      // The key keeps a page in place while only what its path names changes, and starts a new one otherwise.
+      // The key keeps a page mounted while only its parameters change, and mounts a new one otherwise.
       const key = `${names[0]} ${params.project ?? params.check ?? ""}`;
       return (
         <Shell name={name} params={params}>
@@ -77,10 +77,10 @@ function Routed() {
 // The pages by name, each loaded when it is first shown. PAGE_PATHS in src/contract/api/boot.ts has their paths.
 
 type Page = {
-  /** The first names the page; the others are drawn by the same component, which then stays. */
+  /** The first is the name of the page; the others are rendered by the same component, which stays mounted. */
   names: readonly [PageName, ...PageName[]];
   load: () => Promise<ComponentType<PageProps>>;
-  /** Waits for its file the first time it is drawn, unless that is here already. */
+  /** Suspends until its file is loaded. */
   Page: ComponentType<PageProps>;
 };
 

@@ -12,7 +12,7 @@ import {
 } from "../src/contract/api/boot.ts";
 import { knownZone } from "./words/format.ts";
 
-/** The data of the page. A page without it was not served by us, and nothing can be shown. */
+/** The data of the page. A page without it was not served by Overdue, and nothing can be shown. */
 export const boot: Boot = JSON.parse(document.getElementById(BOOT_ELEMENT)?.textContent ?? "null") as Boot;
 
 /** How far this computer's clock is behind the server's. */
@@ -21,10 +21,10 @@ export const clockBehindMs = boot.now - Date.now();
 /** The time zone that moments are shown in. */
 export const readerZone = knownZone(boot.account?.zone);
 
-/** The one of this computer, whatever the account says. */
+/** The time zone of this computer, whatever the account has set. */
 export const browserZone = knownZone(null);
 
-/** A path as the browser needs it where the router does not help: fetch, downloads, addresses to copy. */
+/** A path with the base path, for places where the router does not add it: fetch, downloads, URLs to copy. */
 export function siteUrl(path: string): string {
   return `${boot.site.base}${path}`;
 }
@@ -45,7 +45,7 @@ export function mayIn(project: string, right: ProjectRight): boolean {
   return boot.projects.find(({ id }) => id === project)?.may.includes(right) ?? false;
 }
 
-/** Other projects into which this person may put a check. */
+/** Other projects to which this user may move a check. */
 export function otherProjects(project: string): ProjectHead[] {
   return boot.projects.filter(({ id, may }) => id !== project && may.includes("editChecks"));
 }
@@ -69,7 +69,7 @@ function remember(theme: Theme): void {
 }
 remember(current());
 
-/** Shows the page in a theme from now on. Keeping it for the account is up to the caller. */
+/** Applies a theme to the page. The caller saves it for the account. */
 export function showTheme(theme: Theme): void {
   if (theme === "system") delete document.documentElement.dataset["theme"];
   else document.documentElement.dataset["theme"] = theme;
@@ -93,7 +93,7 @@ export function shownDensity(): Density {
   return document.documentElement.dataset["density"] === COMPACT ? COMPACT : "comfortable";
 }
 
-/** Shows lists so from now on. Keeping it for the account is up to the caller. */
+/** Applies a density to lists. The caller saves it for the account. */
 export function showDensity(density: Density): void {
   if (density === COMPACT) document.documentElement.dataset["density"] = COMPACT;
   else delete document.documentElement.dataset["density"];

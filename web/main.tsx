@@ -7,7 +7,7 @@ import "./styles/windows.css";
 import "./styles/shell.css";
 import "./styles/forced.css";
 
-/** After the next frame; at once in a hidden tab, which has none. */
+/** After the next frame; immediately in a hidden tab, which has no frames. */
 function painted(): Promise<void> {
   if (document.hidden) return Promise.resolve();
   return new Promise((resolve) => {
@@ -17,7 +17,7 @@ function painted(): Promise<void> {
 
 async function begin(place: HTMLElement): Promise<void> {
   if (place.hasChildNodes()) await painted();
-  // What the page needs is fetched all at once; the server has left it for now.
+  // The server renders the preload links inactive, so that the rows are painted first.
   for (const link of document.querySelectorAll<HTMLLinkElement>("link[data-rel]"))
     link.rel = link.dataset["rel"] ?? "";
   const { start } = await import("./app.tsx");

@@ -5,7 +5,7 @@ import { boot } from "./boot.ts";
 import { useDownCount } from "./live/checks-store.ts";
 import { words } from "./words/shared.ts";
 
-/** The pages of a project, in the order in which they are offered. */
+/** The pages of a project, in the order of the navigation. */
 export const PROJECT_PAGES = [
   "checks",
   "events",
@@ -14,15 +14,15 @@ export const PROJECT_PAGES = [
   "settings",
 ] as const satisfies readonly PageName[];
 
-/** What a page gets from its path: ids, still to be looked up. */
+/** The parameters of a page's path: IDs that are not looked up yet. */
 export type PageProps = { params: { project?: string; check?: string; n?: string } };
 
-/** The pattern of a page, as the router reads it. */
+/** The pattern of a page for the router. */
 export function pathOf(name: PageName): string {
   return PAGE_PATHS.find((page) => page.name === name)?.path ?? "/";
 }
 
-/** The address of a page: `pageHref("checks", { project })`. */
+/** The URL of a page: `pageHref("checks", { project })`. */
 export function pageHref(name: PageName, params: PageProps["params"] = {}): string {
   return pathOf(name).replaceAll(/:([a-z]+)/g, (_, key: string) =>
     encodeURIComponent(params[key as keyof PageProps["params"]] ?? ""),
@@ -44,7 +44,7 @@ export function usePageTitle(title: string): void {
 /** The icon of the document. */
 let mark: string | null = null;
 
-/** Keeps the picture of the tab in step with what is down; the shell calls it. */
+/** Updates the icon of the tab when the number of checks that are down changes; the shell calls it. */
 export function useFavicon(): void {
   const down = useDownCount();
   useEffect(() => {
@@ -55,7 +55,7 @@ export function useFavicon(): void {
   }, [down]);
 }
 
-/** A red ground, and how many are down. */
+/** A red background with the number of checks that are down. */
 function countedIcon(down: number): string {
   const text = down > COUNT_SHOWN_MAX ? `${COUNT_SHOWN_MAX}+` : String(down);
   const size = [0, 24, 20, 15][text.length] ?? 15;
@@ -80,7 +80,7 @@ export function useShowProject(id: string | null | undefined): void {
   }, [id]);
 }
 
-/** Shows a project under its new name from now on. */
+/** Applies the new name of a project. */
 export function renameShown(id: string, name: string): void {
   const index = boot.projects.findIndex((project) => project.id === id);
   const project = boot.projects[index];

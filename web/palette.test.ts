@@ -1,4 +1,4 @@
-// What a few typed letters find, and in which order.
+// Search results for a few typed letters, and their order.
 import { expect, test } from "vitest";
 import { rankEntries } from "./palette.tsx";
 
@@ -6,12 +6,12 @@ const named = (...labels: string[]) => labels.map((label) => ({ label }));
 const found = (labels: string[], text: string) =>
   rankEntries(named(...labels), text, 9).map(({ label }) => label);
 
-test("the beginning of a name comes before a word in it, that before its middle, that before spread letters", () => {
+test("the start of a name comes before the start of a word, that before its middle, that before spread letters", () => {
   const names = ["b-x-a-ckup", "mybackup", "db-backup", "backup-db"];
   expect(found(names, "backup")).toEqual(["backup-db", "db-backup", "mybackup", "b-x-a-ckup"]);
 });
 
-test("letters that are not there in this order find nothing", () => {
+test("letters that are not present in this order find nothing", () => {
   expect(found(["backup"], "pukcab")).toEqual([]);
 });
 
@@ -20,7 +20,7 @@ test("slug, tags and id are found too", () => {
   expect(rankEntries(entries, "prod", 9)).toEqual(entries);
 });
 
-test("nothing typed shows the first ones, and never more than asked for", () => {
+test("an empty query shows the first entries, and never more than the limit", () => {
   expect(rankEntries(named("a", "b", "c"), " ", 2)).toEqual(named("a", "b"));
   expect(rankEntries(named("aa", "ab", "ac"), "a", 2)).toHaveLength(2);
 });

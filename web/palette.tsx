@@ -162,7 +162,7 @@ export type PaletteEntry = Ranked & {
   run?: () => void;
 };
 
-/** Pages first, then projects, then checks: an empty palette shows where one can go. */
+/** Pages first, then projects, then checks: an empty palette lists the pages. */
 function paletteEntries(project: ProjectHead | null, rows: readonly CheckRow[]): PaletteEntry[] {
   const { kinds } = paletteWords;
   const pages = (project === null ? [] : PROJECT_PAGES).map((page) => ({
@@ -200,14 +200,14 @@ function paletteEntries(project: ProjectHead | null, rows: readonly CheckRow[]):
 
 export type Ranked = {
   label: string;
-  /** Found by, but not shown: slug, tags, id. */
+  /** Searched, but not shown: slug, tags, ID. */
   also?: string;
 };
 
 const NOT_FOUND = 9;
 const SPREAD_LETTERS_MIN = 3;
 
-/** The best `most` entries; those that fit equally well keep their order. */
+/** The best `most` entries; those that match equally well keep their order. */
 export function rankEntries<T extends Ranked>(entries: readonly T[], text: string, most: number): T[] {
   const wanted = text.trim().toLowerCase();
   if (wanted === "") return entries.slice(0, most);

@@ -1,4 +1,4 @@
-// A page that cannot be drawn is named with its reason, and the person is offered a way on.
+// A page that fails to render shows its error, and offers a way to continue.
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test } from "vitest";
 import { PageGuard } from "./shell.tsx";
@@ -9,7 +9,7 @@ function shown(error: unknown): string {
   return renderToStaticMarkup(guard.render());
 }
 
-test("a page that can be drawn is shown as it is", () => {
+test("a page that can be rendered is shown as it is", () => {
   expect(shown(null)).toBe("page content");
 });
 

@@ -95,7 +95,7 @@ function RailLinks({ project, on }: { project: string; on: PageName | null }) {
   ));
 }
 
-/** Whose clock the times on the page are, and the way to choose another. */
+/** The time zone of the page, and a link to change it. */
 function ZoneShown() {
   const isChosen = boot.account !== null && boot.account.zone !== null;
   const title = isChosen ? words.zoneTitle(browserZone) : words.zoneOfBrowserTitle;
@@ -201,13 +201,13 @@ function AccountMenu() {
   );
 }
 
-/** Shown at once, and kept for the account; should that fail, it holds for this page. */
+/** Applied immediately, and saved for the account; if that fails, it applies to this page only. */
 function keepTheme(theme: Theme): void {
   showTheme(theme);
   call("updateAccount", { body: { theme } }).catch(toastError);
 }
 
-/** By a form, because signing out changes something and answers with a page. */
+/** A form, because signing out changes state and responds with a page. */
 function signOut(): void {
   const form = document.createElement("form");
   form.method = "post";
@@ -218,7 +218,7 @@ function signOut(): void {
 
 // The banner shown while the connection to the server is lost.
 
-/** A shorter break is over before anybody could read about it. */
+/** A shorter interruption is over before the banner could be read. */
 const SHOWN_AFTER_MS = 2_000;
 
 function ConnectionBand() {

@@ -10,7 +10,7 @@ const SETTLED_MS = 50;
 /** Elements that take text; checkboxes do not. */
 const TYPED_INTO = "input:not([type=checkbox], [type=radio]), textarea, select";
 
-/** What had the focus, newest first, and on which page that was. */
+/** The elements that had the focus, newest first, and their page. */
 type Step = { place: HTMLElement; path: string };
 let trail: readonly Step[] = [];
 /** A tap must not open the keyboard of a phone, nor move the page. */
@@ -19,7 +19,7 @@ let isByPointer = false;
 let hasLeft = true;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** Begins to remember; called once. */
+/** Starts tracking the focus; called once. */
 export function keepFocus(): void {
   document.addEventListener("focusin", ({ target }) => {
     if (!(target instanceof HTMLElement)) return;
@@ -95,11 +95,11 @@ export function useSingleKeys(): boolean {
 export type Shortcut = {
   /** As tinykeys reads it: "j", "g c", "$mod+k", "Shift+?". */
   keys: string;
-  /** What the help says: "Move down". */
+  /** The description in the help: "Move down". */
   says: string;
   group: string;
   run: (event: KeyboardEvent) => void;
-  /** Also while a window is open; and, with Ctrl, while a field or a menu has the focus. */
+  /** Also while a dialog is open; and, with Ctrl, while a field or a menu has the focus. */
   always?: boolean;
 };
 
@@ -122,7 +122,7 @@ export function useKnownShortcuts(): readonly Shortcut[] {
   );
 }
 
-/** Makes shortcuts work as long as the component is shown. The list may be made anew on every drawing. */
+/** Registers shortcuts as long as the component is mounted. The list may be a new one on every render. */
 export function useShortcuts(shortcuts: readonly Shortcut[]): void {
   const latest = useRef(shortcuts);
   // Before the page is painted, so that keys work as soon as it is visible.
@@ -147,11 +147,11 @@ export function useShortcuts(shortcuts: readonly Shortcut[]): void {
       stop();
       update(known.filter((shortcut) => !mine.some((one) => one === shortcut)));
     };
-    // The list is new on every drawing; what it says is not, and what it does is always the latest.
+    // The list is new on every render; its keys are not, and its actions are always the latest.
   }, [shape]);
 }
 
-/** Elements that use letter keys themselves: in a menu they find an entry. */
+/** Elements that use letter keys themselves: in a menu they select an entry. */
 const TAKES_LETTERS = `${TYPED_INTO}, [role=menu]`;
 
 /** Whether a key belongs to the focused field or menu, or to an open dialog. With Ctrl, a shortcut may still get it. */

@@ -5,7 +5,7 @@ import { defineConfig } from "vite";
 
 const ROOT = join(import.meta.dirname, "..");
 
-/** Of one page only, and loaded with it. */
+/** Used by one page only, and loaded with it. */
 const OF_A_PAGE = /node_modules\/(@simplewebauthn|@tanstack\/(react-virtual|virtual-core))\//;
 
 function isBase(id: string): boolean {
@@ -34,7 +34,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     rolldownOptions: {
       input: { main: join(import.meta.dirname, "main.tsx") },
-      // What every page stands on is one file, not thirty: each costs the first page a request.
+      // Code that every page needs is one file, not thirty: each costs the first page a request.
       output: { codeSplitting: { groups: [{ name: "base", test: isBase }] } },
     },
   },

@@ -1,8 +1,8 @@
-// How many are down: of the project that the tab is about, of another one that is asked for, or of all.
+// The number of checks that are down: of the tab's project, of a given project, or of all.
 import { expect, test } from "vitest";
 import { countDownOf, downCount, setDownCount } from "./checks-store.ts";
 
-test("each project has its number; a tab about none counts all that are known", () => {
+test("each project has its number; a tab without a project counts all known checks", () => {
   setDownCount("house", 2);
   setDownCount("garden", 3);
   expect(downCount()).toBe(5);

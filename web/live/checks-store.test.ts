@@ -1,5 +1,5 @@
-// The store opens one stream for all who listen, ends it with the last of them, and tries again after trouble; and what
-// comes late, twice or not at all does not make it show what is not.
+// The store shares one stream between all subscribers, ends it with the last one, and retries after an error. Late,
+// duplicate or missing events do not make it show wrong data.
 import { beforeEach, expect, test, vi } from "vitest";
 import { ApiError, call } from "../api.ts";
 import { checksStore, onFlip } from "./checks-store.ts";
@@ -35,12 +35,12 @@ const overview = (id: string) => ({
   flips: [7],
 });
 
-/** A row as far as the store looks at it. */
+/** A row with the fields that the store uses. */
 const row = (id: string, change = 1) => ({ id, name: id, slug: "", tags: [], change, readingOrder: change });
 const told = (name: string, data: unknown) =>
   watched.mock.lastCall?.[2].onEvent({ name, data: JSON.stringify(data) });
 
-/** A store with all its rows: the first ones from the overview, all of them from one page of the list. */
+/** A store with all its rows: the first from the overview, all of them from one page of the list. */
 async function completeStore(id: string, first: object[], all: object[]) {
   asked.mockImplementation(async (operation) =>
     operation === "getOverview"
@@ -59,7 +59,7 @@ beforeEach(() => {
   left.mockReset();
 });
 
-test("the shell and a page that listen to one project have one stream, which ends with the last of them", async () => {
+test("the shell and a page of one project share one stream, which ends with the last of them", async () => {
   asked.mockImplementation(async () => overview("one"));
   const shellLeaves = checksStore("one").listen(() => undefined);
   await vi.waitFor(() => expect(watched).toHaveBeenCalledOnce());
@@ -72,7 +72,7 @@ test("the shell and a page that listen to one project have one stream, which end
   expect(left).toHaveBeenCalledOnce();
 });
 
-test("a page that begins to listen after trouble has it tried again, although somebody listens already", async () => {
+test("a new subscriber after an error causes a retry, although there are others already", async () => {
   asked.mockRejectedValueOnce(new Error("the server is away"));
   const store = checksStore("two");
   store.listen(() => undefined);
@@ -83,7 +83,7 @@ test("a page that begins to listen after trouble has it tried again, although so
   expect(store.snapshot().trouble).toBeNull();
 });
 
-test("whoever only watches has no more rows fetched than come with the page; whoever listens has all of them", async () => {
+test("a subscriber to changes loads no more rows than came with the page; a subscriber to rows loads all", async () => {
   asked.mockImplementation(async (id) =>
     id === "getOverview"
       ? { ...overview("three"), checks: [row("a")], total: 2 }
@@ -103,7 +103,7 @@ test("whoever only watches has no more rows fetched than come with the page; who
   expect(left).toHaveBeenCalledOnce();
 });
 
-test("whoever shows one check of many learns that it may have gone, by its name or by the number alone", async () => {
+test("a page of one check is notified that it may have been removed, by its ID or by the total", async () => {
   const many = { ...overview("fifteen"), checks: [row("a")], total: 500 };
   asked.mockImplementation(async (id) => (id === "getOverview" ? many : { checks: [], next: null }));
   const store = checksStore("fifteen");
@@ -125,7 +125,7 @@ test("whoever shows one check of many learns that it may have gone, by its name 
   expect(store.snapshot().removalVersion).toBe(3);
 });
 
-test("a page on screen that cannot be asked for anew says so, and is asked for again", async () => {
+test("a visible page that cannot be refetched shows an error, and is requested again", async () => {
   vi.useFakeTimers();
   asked.mockImplementation(async () => overview("four"));
   const store = checksStore("four");
@@ -142,7 +142,7 @@ test("a page on screen that cannot be asked for anew says so, and is asked for a
   vi.useRealTimers();
 });
 
-test("the rest of a long list that could not be fetched is asked for again, and the stream is live all the while", async () => {
+test("the rest of a long list is requested again after an error, and the stream stays live meanwhile", async () => {
   vi.useFakeTimers();
   let isAway = true;
   asked.mockImplementation(async (id) => {
@@ -154,7 +154,7 @@ test("the rest of a long list that could not be fetched is asked for again, and 
   store.listen(() => undefined);
   await vi.advanceTimersByTimeAsync(1);
   watched.mock.lastCall?.[2].onState("live");
-  // Twice: after the page itself was fetched, and after a try that was for the rest alone.
+  // Twice: after the page itself was fetched, and after a retry of the rest only.
   await vi.advanceTimersByTimeAsync(8_000);
   expect([store.snapshot().isComplete, store.snapshot().live]).toEqual([false, "live"]);
   isAway = false;
@@ -165,7 +165,7 @@ test("the rest of a long list that could not be fetched is asked for again, and 
   vi.useRealTimers();
 });
 
-test("a page of a project that is not ours any more is loaded anew, to be told so by the server", async () => {
+test("a page of a project that the user has lost is reloaded, so that the server can refuse it", async () => {
   const reload = vi.fn<() => void>();
   vi.stubGlobal("location", { reload });
   asked.mockImplementation(async () => overview("five"));
@@ -178,7 +178,7 @@ test("a page of a project that is not ours any more is loaded anew, to be told s
   vi.unstubAllGlobals();
 });
 
-test("an older row takes the place of no newer one, whether a page or the stream brings it", async () => {
+test("an older row does not replace a newer one, whether it comes from a page or from the stream", async () => {
   const store = await completeStore("six", [row("a", 5)], [row("a", 3), row("b", 3)]);
   const changes = () => [...store.snapshot().rows.values()].map(({ id, change }) => `${id}${change}`);
   expect(changes()).toEqual(["a5", "b3"]);
@@ -186,13 +186,13 @@ test("an older row takes the place of no newer one, whether a page or the stream
   expect(changes()).toEqual(["a5", "b6"]);
 });
 
-test("what came with the page and is in none of those behind it has gone meanwhile", async () => {
+test("a row that came with the page but is on none of the list pages has been removed", async () => {
   const store = await completeStore("seven", [row("gone"), row("a")], [row("a"), row("b"), row("c")]);
   expect([...store.snapshot().rows.keys()]).toEqual(["a", "b", "c"]);
   expect(store.snapshot().total).toBe(3);
 });
 
-test("where the server counts another number of checks, everything is asked for again", async () => {
+test("everything is requested again if the server counts another number of checks", async () => {
   await completeStore("eight", [row("a")], [row("a"), row("b")]);
   const overviews = () => asked.mock.calls.filter(([id]) => id === "getOverview").length;
   told("checks", { checks: [row("c")], removed: ["b"], total: 2 });
@@ -201,7 +201,7 @@ test("where the server counts another number of checks, everything is asked for 
   expect(overviews()).toBe(2);
 });
 
-test("where the server says that too much has happened, everything is asked for again, by a stream of its own", async () => {
+test("everything is requested again on a new stream if the server has too many events to send", async () => {
   const store = await completeStore("twelve", [row("a")], [row("a")]);
   asked.mockImplementation(async () => ({
     ...overview("twelve"),
@@ -215,7 +215,7 @@ test("where the server says that too much has happened, everything is asked for 
   expect(watched.mock.lastCall?.[1]).toBe("8");
 });
 
-test("a flip that is told again after a reconnection is heard once", async () => {
+test("a flip that is repeated after a reconnection is announced once", async () => {
   await completeStore("nine", [row("a")], [row("a")]);
   const heard: string[] = [];
   const stop = onFlip(({ to }) => heard.push(to));
@@ -225,7 +225,7 @@ test("a flip that is told again after a reconnection is heard once", async () =>
   stop();
 });
 
-test("a flip that the page has shown already is no news when the stream tells it", async () => {
+test("a flip that the page has already shown is not announced when the stream sends it", async () => {
   await completeStore("thirteen", [row("a")], [row("a")]);
   const heard: number[] = [];
   const stop = onFlip(({ id }) => heard.push(id));
@@ -235,7 +235,7 @@ test("a flip that the page has shown already is no news when the stream tells it
   stop();
 });
 
-test("of two versions of a row the one that was read later counts, whoever had begun to write first", async () => {
+test("of two versions of a row, the one that was read later wins, whichever was written first", async () => {
   const store = await completeStore("fourteen", [row("a", 11)], [row("a", 11)]);
   told("checks", { checks: [{ ...row("a", 10), name: "later", readingOrder: 12 }], removed: [], total: 1 });
   expect(store.snapshot().rows.get("a")?.name).toBe("later");

@@ -38,13 +38,13 @@ export type ChecksSnapshot = {
   tags: readonly TagCount[];
   since: SinceAway | null;
   monitoringGap: MonitoringGap | null;
-  /** As the page began; null until then. */
+  /** As of the page load; null before. */
   silent: SilentChecks | null;
   live: LiveState;
   trouble: unknown;
 };
 
-/** Before anything is known. The maps are the store's own. */
+/** The initial state. The maps belong to the store. */
 function emptySnapshot(maps: Pick<ChecksSnapshot, "rows" | "details">): ChecksSnapshot {
   return {
     ...maps,
@@ -162,7 +162,7 @@ class ChecksStore {
     }
   }
 
-  /** Sees to it that the rows lie in the order in which they were created; the first hundred come otherwise. */
+  /** Puts the rows in order of creation; the first hundred arrive in another order. */
   putInOrder(): void {
     if (this.#isInOrder || this.#loading !== null) return;
     this.#loading = this.#complete()
@@ -215,7 +215,7 @@ class ChecksStore {
     }
   }
 
-  /** With rows on screen: they may be out of date, or others are still missing. */
+  /** Rows are on screen: they may be out of date, or others are still missing. */
   #tryLater(trouble: unknown): void {
     this.#update({ trouble });
     if (this.#snapshot.project === null) return;
@@ -259,7 +259,7 @@ class ChecksStore {
       onEvent: (event) => this.#handle(event),
       onState: (live) => this.#noteLive(live),
     });
-    // The page may be drawing just now, and must not change what others draw.
+    // The page may be rendering, and must not change the state of other components.
     queueMicrotask(() => setDownCount(this.#id, page.counts.down));
   }
 
@@ -278,7 +278,7 @@ class ChecksStore {
         gone.delete(row.id);
         nameKey(row);
         searchText(row);
-        // Taken out and put in again, it lies behind those of the page before.
+        // Deleted and inserted again, so that it comes after the rows of the previous page.
         this.#rows.delete(row.id);
         this.#rows.set(row.id, newerOf(known, row));
       }
@@ -286,8 +286,8 @@ class ChecksStore {
       this.#isInOrder = next === null;
       if (next === null) for (const id of gone) this.#rows.delete(id);
     }
-    // Only now, and on its own, so that the browser may answer in between: until here the first rows are on screen, and
-    // the counts are the server's.
+    // Only now, and in a task of its own, so that the browser stays responsive: until then the first rows are on screen
+    // with the server's counts.
     await pause(0);
     const version = this.#snapshot.version + 1;
     this.#update({ version, isComplete: true, total: this.#rows.size, trouble: null });
@@ -343,7 +343,7 @@ export function checksStore(project: string): ChecksStore {
 
 const noSubscription = () => () => undefined;
 
-/** All rows of a project, as far as they are here yet; null: of none. */
+/** All rows of a project that are loaded so far; null: no project. */
 export function useAllRows(project: string | null): readonly CheckRow[] {
   const store = project === null ? null : checksStore(project);
   const known = useSyncExternalStore(store?.listen ?? noSubscription, () => store?.snapshot() ?? null);
@@ -393,14 +393,14 @@ export function setDownCount(project: string, count: number): void {
   notifyDownCount();
 }
 
-/** Which project the tab is about; null: all of them. */
+/** The project of the tab; null: all of them. */
 export function countDownOf(project: string | null): void {
   if (shownProject === project) return;
   shownProject = project;
   notifyDownCount();
 }
 
-/** Of the project that the tab is about, or of the given one. */
+/** Of the tab's project, or of the given one. */
 export function useDownCount(project?: string): number {
   return useSyncExternalStore(listenDownCount, () => downCount(project));
 }

@@ -1,4 +1,4 @@
-// A burst of flips is read out as a few names and a number, and a check without a name by a word for it.
+// A burst of flips is announced as a few names and a number; a check without a name has a placeholder.
 import { expect, test } from "vitest";
 import { announcement } from "./flips.tsx";
 
@@ -16,12 +16,12 @@ test("each flip is a sentence, also of a check without a name", () => {
   );
 });
 
-test("who comes up for the first time, or after a pause, is not up again", () => {
+test('a check that comes up for the first time, or after a pause, is not "up again"', () => {
   for (const from of ["new", "paused"] as const)
     expect(announcement([{ checkName: "backup", from, to: "up" }])).toBe("backup is up.");
 });
 
-test("of many only the first are named", () => {
+test("only the first of many are named", () => {
   expect(announcement(flips(5))).toMatch(/job 4 went down\.$/);
   expect(announcement(flips(6))).toMatch(/job 4 went down\. And 1 more\.$/);
   expect(announcement(flips(1_000))).toMatch(/And 995 more\.$/);

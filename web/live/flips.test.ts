@@ -1,4 +1,4 @@
-// A thousand flips of one moment are one call, those of the next moment another, and nobody is called who has left.
+// A thousand flips at one moment cause one call, later ones another, and an unsubscribed listener is not called.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { FlipEvent } from "../../src/contract/api/live.ts";
 import { onFlips } from "./flips.tsx";
@@ -23,7 +23,7 @@ const flip = (checkId: string) => {
 };
 const named = (flips: readonly FlipEvent[]) => flips.map(({ checkId }) => checkId);
 
-test("what comes at once is told once, in its order, and what comes later by itself", () => {
+test("flips that arrive together are one call, in order, and later ones another", () => {
   const heard: string[][] = [];
   const leave = onFlips((flips) => heard.push(named(flips)));
   const many = Array.from({ length: 1_000 }, (_, n) => `job ${n}`);
@@ -36,7 +36,7 @@ test("what comes at once is told once, in its order, and what comes later by its
   leave();
 });
 
-test("who has left is told nothing, also of what came before", () => {
+test("a listener that has unsubscribed is not called, even for earlier flips", () => {
   const heard = vi.fn<() => void>();
   const leave = onFlips(heard);
   flip("a");

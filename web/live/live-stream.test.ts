@@ -1,8 +1,8 @@
-// The stream falls back to polling where it is refused, goes on from its cursor, and never does both.
+// The stream falls back to polling when it is refused, resumes from its cursor, and never does both at once.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { LiveStream } from "./live-stream.ts";
 
-/** Stands for the browser's EventSource: says what the test wants. */
+/** A fake of the browser's EventSource, controlled by the test. */
 class FakeSource extends EventTarget {
   static readonly CLOSED = 2;
   static made: FakeSource[] = [];
@@ -59,7 +59,7 @@ afterEach(() => {
 const newest = () => FakeSource.made.at(-1) ?? expect.fail("no stream was opened");
 
 describe("The stream", () => {
-  test("begins at the cursor and passes on what comes", () => {
+  test("starts at the cursor and passes on events", () => {
     const stream = new LiveStream(addresses, "5", sink);
     newest().dispatchEvent(new Event("open"));
     newest().say("checks", "{}", "6");
@@ -67,7 +67,7 @@ describe("The stream", () => {
     stream.close();
   });
 
-  test("that is refused is tried again from where it was, and after three times polled", async () => {
+  test("that is refused is retried from its cursor, and after three failures replaced by polling", async () => {
     const stream = new LiveStream(addresses, "5", sink);
     newest().say("checks", "{}", "6");
     newest().refuse();
@@ -84,7 +84,7 @@ describe("The stream", () => {
     stream.close();
   });
 
-  test("that is held back by a proxy is polled, and the stream tried again later", async () => {
+  test("that a proxy buffers is replaced by polling, and tried again later", async () => {
     const stream = new LiveStream(addresses, "5", sink);
     await vi.advanceTimersByTimeAsync(10_001);
     expect([newest().readyState, states.at(-1)]).toEqual([FakeSource.CLOSED, "polling"]);
@@ -93,7 +93,7 @@ describe("The stream", () => {
     stream.close();
   });
 
-  test("is opened again as soon as a server that was away answers", async () => {
+  test("is reopened as soon as an unreachable server responds", async () => {
     asked.mockResolvedValue({ ok: false, status: 503 });
     const stream = new LiveStream(addresses, "5", sink);
     await vi.advanceTimersByTimeAsync(10_001);
@@ -110,15 +110,18 @@ describe("The stream", () => {
     stream.close();
   });
 
-  test.each([401, 403, 404])("that is answered %s says so, instead of asking for ever", async (status) => {
-    asked.mockResolvedValue({ ok: false, status });
-    const stream = new LiveStream(addresses, "5", sink);
-    await vi.advanceTimersByTimeAsync(10_001);
-    expect(events).toEqual([expect.stringMatching(/^reload /)]);
-    stream.close();
-  });
+  test.each([401, 403, 404])(
+    "that is answered with %s reports it, instead of retrying forever",
+    async (status) => {
+      asked.mockResolvedValue({ ok: false, status });
+      const stream = new LiveStream(addresses, "5", sink);
+      await vi.advanceTimersByTimeAsync(10_001);
+      expect(events).toEqual([expect.stringMatching(/^reload /)]);
+      stream.close();
+    },
+  );
 
-  test("is asked for with an end to waiting, and an answer that comes too late is not told", async () => {
+  test("is requested with a timeout, and a late response is ignored", async () => {
     const late = Promise.withResolvers<unknown>();
     asked.mockReturnValue(late.promise);
     const stream = new LiveStream(addresses, "5", sink);
@@ -137,7 +140,7 @@ describe("The stream", () => {
     stream.close();
   });
 
-  test("that begins again while an answer is under way is not polled any more", async () => {
+  test("that is restarted during a poll ignores the response of that poll", async () => {
     const stream = new LiveStream(addresses, "5", sink);
     await vi.advanceTimersByTimeAsync(10_001);
     stream.restart("3");
@@ -149,19 +152,19 @@ describe("The stream", () => {
     stream.close();
   });
 
-  test("begins again for who joins at the older cursor: those who are there have not read what is newer", () => {
+  test("restarts at the older cursor when a tab joins: existing tabs have not read newer events", () => {
     const stream = new LiveStream(addresses, "5", sink);
     stream.restart("9");
     expect(newest().url).toBe("http://x/live?cursor=5");
     stream.restart("3");
     expect(newest().url).toBe("http://x/live?cursor=3");
-    // As numbers: in the order of texts ten would come before nine.
+    // Compared as numbers: as text, ten would come before nine.
     stream.restart("10");
     expect(newest().url).toBe("http://x/live?cursor=3");
     stream.close();
   });
 
-  test("that is dead without a word is opened anew from where it was; a sign of life is enough", async () => {
+  test("without events is reopened from its cursor; a heartbeat is enough to keep it", async () => {
     const stream = new LiveStream(addresses, "5", sink);
     newest().dispatchEvent(new Event("open"));
     newest().say("checks", "{}", "6");

@@ -102,7 +102,7 @@ export class LiveStream {
     }, SILENT_MS_MAX);
   }
 
-  /** The browser reconnects by itself after an interruption, but gives up when the answer is no stream. */
+  /** The browser reconnects after an interruption, but gives up if the response is not a stream. */
   #fail(source: EventSource): void {
     if (this.#isClosed || source !== this.#source) return;
     this.#sink.onState(this.#pollingSince === null ? "reconnecting" : "polling");
@@ -141,7 +141,7 @@ export class LiveStream {
     else this.#timer = setTimeout(() => this.#poll(), POLL_MS);
   }
 
-  /** Whether the server has answered. */
+  /** Whether the server has responded. */
   async #fetchChanges(turn: number): Promise<boolean> {
     try {
       const response = await fetch(withCursor(this.#addresses.changes, this.#cursor), {

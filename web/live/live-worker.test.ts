@@ -1,11 +1,11 @@
-// The shared worker: one stream for the tabs of a project, told to all of them, for as long as one of them is there.
+// The shared worker: one stream for all tabs of a project, for as long as one of them is open.
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import type { LiveEvent, LiveState } from "./live-stream.ts";
 import type { FromWorker, ToWorker } from "./live-worker.ts";
 
 type StreamListener = { onEvent: (event: LiveEvent) => void; onState: (state: LiveState) => void };
 
-/** The streams that were opened, with what was asked of them. */
+/** The streams that were opened, with their arguments. */
 const streams = vi.hoisted(
   (): { address: string; cursors: string[]; isClosed: boolean; sink: StreamListener }[] => [],
 );
@@ -41,7 +41,7 @@ beforeEach(() => {
   streams.length = 0;
 });
 
-/** A tab: what it says, and what it is told. */
+/** A tab: the messages that it sends and receives. */
 function openTab() {
   const heard: FromWorker[] = [];
   let listener: (event: { data: ToWorker }) => void = () => undefined;
@@ -57,13 +57,13 @@ function openTab() {
   return { heard, say, watch };
 }
 
-test("two tabs of a project have one stream, and both hear what comes", () => {
+test("two tabs of a project share one stream, and both get its events", () => {
   const [one, other] = [openTab(), openTab()];
   one.watch("/a", "5");
   streams[0]?.sink.onState("live");
   other.watch("/a", "5");
   expect(streams).toHaveLength(1);
-  // Who joins is told at once how things are.
+  // A tab that joins gets the current status immediately.
   expect(other.heard).toEqual([{ kind: "state", state: "live" }]);
   const event = { name: "rows", data: "{}" };
   streams[0]?.sink.onEvent(event);
@@ -71,7 +71,7 @@ test("two tabs of a project have one stream, and both hear what comes", () => {
   for (const tab of [one, other]) tab.say({ kind: "leave" });
 });
 
-test("a tab that joins has the stream begin again: it may know less than was told", () => {
+test("a tab that joins restarts the stream: its data may be older than the events already sent", () => {
   const [one, other] = [openTab(), openTab()];
   one.watch("/b", "9");
   other.watch("/b", "7");
@@ -79,7 +79,7 @@ test("a tab that joins has the stream begin again: it may know less than was tol
   for (const tab of [one, other]) tab.say({ kind: "leave" });
 });
 
-test("the stream ends with its last tab, and with a tab that looks at another project", () => {
+test("the stream ends with its last tab, and with a tab that switches to another project", () => {
   const [one, other] = [openTab(), openTab()];
   one.watch("/c", "1");
   other.watch("/c", "1");
@@ -93,7 +93,7 @@ test("the stream ends with its last tab, and with a tab that looks at another pr
   other.say({ kind: "leave" });
 });
 
-test("a tab that was closed cannot say so: it is given up when it answers no more", () => {
+test("a closed tab cannot send a message: it is removed when it stops answering", () => {
   const [there, gone] = [openTab(), openTab()];
   gone.watch("/e", "1");
   there.watch("/f", "1");
@@ -106,10 +106,10 @@ test("a tab that was closed cannot say so: it is given up when it answers no mor
   there.say({ kind: "leave" });
 });
 
-test("after a night in which the computer slept, every tab that answers is still there", () => {
+test("after the computer slept overnight, every tab that answers is still connected", () => {
   const tab = openTab();
   tab.watch("/g", "1");
-  // Timers stand still meanwhile, and the clock does not.
+  // Timers stop during sleep, but the clock does not.
   vi.setSystemTime(Date.now() + 8 * 3_600_000);
   vi.advanceTimersByTime(30_000);
   expect(tab.heard.at(-1)).toEqual({ kind: "there?" });
@@ -120,13 +120,13 @@ test("after a night in which the computer slept, every tab that answers is still
   tab.say({ kind: "leave" });
 });
 
-test("a tab that was put to sleep and taken for closed is told so when it wakes, once", () => {
+test("a suspended tab that was taken for closed is notified once when it resumes", () => {
   const tab = openTab();
   tab.watch("/h", "1");
   vi.advanceTimersByTime(5 * 30_000);
   expect(streams[0]?.isClosed).toBe(true);
   const before = tab.heard.length;
-  // It answers all calls that have waited for it.
+  // It answers all roll calls that were queued for it.
   for (let call = 0; call < 3; call += 1) tab.say({ kind: "here" });
   expect(tab.heard.slice(before)).toEqual([{ kind: "lost" }]);
   tab.watch("/h", "9");
@@ -134,7 +134,7 @@ test("a tab that was put to sleep and taken for closed is told so when it wakes,
   tab.say({ kind: "leave" });
 });
 
-test("a tab that has left by itself is not told that it was lost", () => {
+test('a tab that has left does not get a "lost" message', () => {
   const tab = openTab();
   tab.watch("/i", "1");
   tab.say({ kind: "leave" });

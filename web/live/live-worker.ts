@@ -1,12 +1,12 @@
 // The shared worker: one connection per browser and project for all tabs. Each tab has a port.
 import { type LiveAddresses, type LiveEvent, type LiveState, LiveStream } from "./live-stream.ts";
 
-/** From a tab: watch a project from a cursor on, or stop. A tab that is closed cannot say so; it stops answering. */
+/** From a tab: watch a project from a cursor on, or stop. A closed tab cannot send a message; it stops answering. */
 export type ToWorker =
   | { kind: "watch"; addresses: LiveAddresses; cursor: string }
   | { kind: "leave" }
   | { kind: "here" };
-/** To a tab. "lost": it was taken for closed, and has missed what came since. */
+/** To a tab. "lost": it was taken for closed, and has missed the events since then. */
 export type FromWorker =
   | { kind: "event"; event: LiveEvent }
   | { kind: "state"; state: LiveState }
@@ -15,7 +15,7 @@ export type FromWorker =
 
 type Watcher = {
   port: MessagePort;
-  /** Calls in a row that it has not answered. */
+  /** Roll calls in a row that it has not answered. */
   unansweredCount: number;
   /** The port was considered closed; if it answers after all, its tab has to reload. */
   isGivenUp: boolean;
@@ -23,7 +23,7 @@ type Watcher = {
 type Watched = { stream: LiveStream; watchers: Set<Watcher>; state: LiveState };
 
 const ROLL_CALL_MS = 30_000;
-/** Counted and not timed: after a night in which the computer slept, everybody would have been silent for hours. */
+/** Counted and not timed: after the computer slept overnight, every tab would have been silent for hours. */
 const UNANSWERED_COUNT_MAX = 3;
 
 const watched = new Map<string, Watched>();
@@ -76,7 +76,7 @@ addEventListener("connect", (event) => {
     watcher.unansweredCount = 0;
     if (data.kind === "watch") watch(watcher, data.addresses, data.cursor);
     else if (data.kind === "leave") leave(watcher);
-    // A tab in the background may be put to sleep by the browser, and wake up long after.
+    // The browser may suspend a background tab, and resume it long after.
     else if (watcher.isGivenUp) say(watcher, { kind: "lost" });
     watcher.isGivenUp = false;
   });

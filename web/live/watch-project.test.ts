@@ -1,5 +1,5 @@
-// How a tab listens through the shared worker: it passes on what comes, answers when it is called, says when it leaves,
-// and asks for everything anew when it has missed something.
+// A tab that uses the shared worker: it passes on events, answers roll calls, says when it leaves, and requests everything
+// again when it has missed events.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { FromWorker, ToWorker } from "./live-worker.ts";
 import { watchProject } from "./watch-project.ts";
@@ -16,7 +16,7 @@ const port = {
   start: () => undefined,
   close: vi.fn<() => void>(),
 };
-/** The window, as far as pages come and go in it. */
+/** A fake window with the events of pages being shown and hidden. */
 const page = new EventTarget();
 const told: string[] = [];
 const sink = {
@@ -42,7 +42,7 @@ afterEach(() => vi.unstubAllGlobals());
 
 const shown = (persisted: boolean) => page.dispatchEvent(Object.assign(new Event("pageshow"), { persisted }));
 
-test("a tab says what it watches by whole addresses, passes on what comes, and answers every call", () => {
+test("a tab sends absolute URLs, passes on events, and answers every roll call", () => {
   const leave = watchProject("p", "7", sink);
   expect(said).toEqual([
     {
@@ -64,7 +64,7 @@ test("a tab says what it watches by whole addresses, passes on what comes, and a
   expect(port.close).toHaveBeenCalledOnce();
 });
 
-test("a tab that was taken for closed, or is shown again after it was left, asks for everything anew", () => {
+test("a tab that was taken for closed, or is restored from the cache, requests everything again", () => {
   const leave = watchProject("p", "7", sink);
   shown(false);
   expect(told).toEqual([]);

@@ -5,7 +5,7 @@ import type { FromWorker, ToWorker } from "./live-worker.ts";
 
 type StreamListener = { onEvent: (event: LiveEvent) => void; onState: (state: LiveState) => void };
 
-/** Listens until the returned function is called. */
+/** Subscribes until the returned function is called. */
 export function watchProject(project: string, cursor: string, sink: StreamListener): () => void {
   const addresses = {
     stream: new URL(operationUrl("streamChanges", { project }), location.href).href,

@@ -76,7 +76,7 @@ function Parts({ account }: { account: AccountPage }) {
 // Profile: name, time zone, theme and density. Choices take effect at once.
 
 const profileWords = accountWords.profile;
-/** What stands for no zone in the list. */
+/** The value that stands for "no zone" in the list. */
 const AS_BROWSER = "";
 
 export function Profile({ account }: { account: AccountPage }) {
@@ -179,7 +179,7 @@ type ChoiceProps<Name extends string> = {
   onChoose: (name: Name) => void;
 };
 
-/** One of a few names. */
+/** A choice between a few names. */
 function Choice<Name extends string>({ label, value, names, onChoose }: ChoiceProps<Name>) {
   return (
     <SelectField label={label} value={value} onChange={(event) => onChoose(event.target.value as Name)}>

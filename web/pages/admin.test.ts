@@ -1,4 +1,4 @@
-// What is said of each part, drawn as the server judged it, and that the diagnostics give nothing away.
+// The text of each fact, rendered as the server judged it. The diagnostics reveal no secrets.
 import { describe, expect, test } from "vitest";
 import type { ServerState } from "../../src/contract/api/admin.ts";
 import { diagnosticsOf, factsOf } from "./admin.tsx";
@@ -40,7 +40,7 @@ function factOf(label: string, change: Partial<ServerState>) {
 }
 
 describe("facts", () => {
-  test("are well or not as the server says, whatever the figures", () => {
+  test("are healthy or not as the server says, whatever the figures", () => {
     const late = { sweeperLagMs: 900_000, unsentCount: 1, oldestUnsentAt: NOW - 900_000, oldestEmailAt: 1 };
     expect(factsOf({ ...WELL, ...late }).map(({ isWell }) => isWell)).toEqual([
       true,
@@ -67,14 +67,14 @@ describe("facts", () => {
     ]);
   });
 
-  test("about watching tell how long the oldest deadline waits, and when nothing but a check is the matter", () => {
+  test("about monitoring show the age of the oldest deadline, and when only a single check is the problem", () => {
     const health = { ...WELL.health, monitoring: false };
     expect(factOf("Monitoring", { sweeperLagMs: 20_000 })?.about).toContain("20 s");
     expect(factOf("Monitoring", { sweeperLagMs: 180_000, health })?.value).toBe("3 min behind");
     expect(factOf("Monitoring", { health })?.value).toBe("some checks blocked");
   });
 
-  test("name nobody who receives, a lost process and a missing migration", () => {
+  test("name a missing receiver, a lost process and a missing migration", () => {
     expect(factOf("Receiving pings", { intakes: [] })?.value).toBe("not running");
     expect(factOf("Receiving pings", {})?.about).toBe("1,204 pings in the last minute. Spool empty.");
     expect(factOf("Receiving pings", { pingsPerMinute: 1 })?.about).toContain("1 ping in the last minute.");

@@ -243,7 +243,7 @@ export type Fact = {
   isWell: boolean | null;
   value: string;
   about: string;
-  /** A moment that belongs behind the text. */
+  /** A time that is shown after the text. */
   at: number | null;
 };
 

@@ -37,10 +37,10 @@ export const badgesWords = {
 } as const;
 
 type Format = keyof typeof badgesWords.formats;
-/** Instead of the number of a badge of several checks. */
+/** The choice of a single check, instead of the index of a badge for several checks. */
 const ONE_CHECK = "check";
 type Chosen = number | typeof ONE_CHECK;
-/** The browser draws each of them; the badge of any other check is reached from its page. */
+/** The browser renders each of them; the badge of any other check is linked from its page. */
 const CHECKS_LISTED_MAX = 1_000;
 const FORMATS = Object.keys(badgesWords.formats) as Format[];
 
@@ -71,7 +71,7 @@ export function BadgesPage({ params }: PageProps) {
 
 function Chooser({ project, badges }: { project: string; badges: BadgeList["badges"] }) {
   const [search] = useSearchParams();
-  // The page of a check leads here.
+  // The page of a check links here.
   const [asked] = useState(search.get("check"));
   const [chosen, setChosen] = useState<Chosen>(asked === null ? 0 : ONE_CHECK);
   const [states, setStates] = useState<"" | "3">("");
@@ -127,7 +127,7 @@ function Chooser({ project, badges }: { project: string; badges: BadgeList["badg
   );
 }
 
-/** The checks that a badge can be about, and the addresses of the badge of the chosen one. */
+/** The checks that a badge can show, and the URLs of the badge of the chosen one. */
 function useOneCheck(project: string, { asked, isWanted }: { asked: string | null; isWanted: boolean }) {
   const all = useAllRows(isWanted ? project : null);
   const rows = useMemo(() => {
@@ -183,7 +183,7 @@ function Result(props: { address: string; picture: string; subject: string | nul
   );
 }
 
-/** A check may be called anything. */
+/** The name of a check can be any text. */
 function inAttribute(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
 }

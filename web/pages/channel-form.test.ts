@@ -1,4 +1,4 @@
-// From what is stored to the form and back.
+// Converts stored values to the form and back.
 import { expect, test } from "vitest";
 import type { Channel } from "../../src/contract/api/channels.ts";
 import {
@@ -39,11 +39,11 @@ const STORED = {
   config: { url: "https://…", priority: 5, up: false, headers: { A: "b: c" } },
 } as unknown as Channel;
 
-test("a new channel begins with the defaults of its kind", () => {
+test("a new channel starts with the defaults of its kind", () => {
   expect(valuesOf(FIELDS, null)).toEqual({ url: "", priority: "3", up: true, headers: "", members: [] });
 });
 
-test("a new channel is sent whole", () => {
+test("all fields of a new channel are sent", () => {
   const values = { ...valuesOf(FIELDS, null), url: "https://a", headers: "A: b: c" };
   expect(configOf(FIELDS, { values, before: null })).toEqual({
     url: "https://a",
@@ -54,7 +54,7 @@ test("a new channel is sent whole", () => {
   });
 });
 
-test("a stored one shows everything but its secrets, and sends what was changed, and nothing else", () => {
+test("a stored channel shows everything but its secrets, and only changed fields are sent", () => {
   const before = valuesOf(FIELDS, STORED);
   expect(before).toMatchObject({ url: "", priority: "5", up: false, headers: "A: b: c" });
   expect(configOf(FIELDS, { values: { ...before }, before })).toEqual({});
@@ -69,7 +69,7 @@ test("a stored one shows everything but its secrets, and sends what was changed,
   }
 });
 
-test("a sentence about a field stands at the field, under the name that people see", () => {
+test("an error about a field is shown at the field, with the label of the field", () => {
   const fields = [field("url_down", {}), field("url", {})];
   expect(mistakeOf("Url_down must be an address.", fields)).toEqual({
     text: "URL when down must be an address.",

@@ -32,7 +32,7 @@ type ChannelFormProps = {
   project: string;
   onDone: () => void;
   onClose: () => void;
-  /** Begins anew with what the channel is now. */
+  /** Resets the form to the current channel. */
   onReload: () => void;
 };
 
@@ -116,7 +116,7 @@ function useChannelForm({ kind, channel, project, onDone, onClose }: ChannelForm
     return give(channel?.version);
   };
   const overwrite = () => give(conflict?.version);
-  // A long form may have it out of sight.
+  // In a long form it may be out of sight.
   useEffect(() => {
     if (wrong !== null) document.querySelector("#channel-form .mistake")?.scrollIntoView({ block: "center" });
   }, [wrong]);
@@ -132,7 +132,7 @@ function savedText({ warnings }: Channel, isNew: boolean): string {
   return isNew ? words.created : words.saved;
 }
 
-/** What the server foresees: for addresses that are typed, and for stored ones that are left as they are. */
+/** The server's warnings, for URLs that are typed and for stored ones that stay unchanged. */
 function useWarnings(
   { kind, channel, project }: ChannelFormProps,
   { fields, values }: { fields: readonly KindField[]; values: FormValues },
@@ -143,7 +143,7 @@ function useWarnings(
     queryFn: () => call("checkChannelConfig", { project, body: { kind: kind.name, config: typed } }),
     enabled: Object.keys(typed).length > 0,
     retry: false,
-    // A warning does not blink while one types on.
+    // A warning does not flicker while the user types.
     placeholderData: (before) => before,
   });
   const kept = (channel?.warnings ?? []).filter(({ field }) => typed[field] === undefined);
@@ -258,7 +258,7 @@ export type KindField = {
   /** Left blank, it is generated and shown once. */
   isGenerated: boolean;
   isRequired: boolean;
-  /** Few need it. */
+  /** Rarely needed. */
   isAdvanced: boolean;
   choices: string[];
   /** The default; null: none. */
@@ -327,11 +327,11 @@ type Value = FormValues[string];
 type ConfigFieldProps = {
   field: KindField;
   value: Value;
-  /** There is a stored channel, so that a secret may stay as it is. */
+  /** A stored channel exists, so a secret may stay unchanged. */
   isStored: boolean;
   members: readonly Channel[];
   error: string | null;
-  /** What the server foresees for an address. */
+  /** The server's warning about a URL. */
   warning: string | null;
   onChange: (value: Value) => void;
 };
@@ -419,17 +419,17 @@ function hintOf({ name, description, isSecret, isGenerated, type }: KindField, i
 
 // Converts a configuration between the form (texts and flags) and the server (typed values).
 
-/** What the form holds for each field. */
+/** The values of the form, by field. */
 export type FormValues = Record<string, string | boolean | string[]>;
 
-/** What the form begins with: the stored values that may be shown, or the defaults of the kind. */
+/** The initial values of the form: stored values that may be shown, or the defaults of the kind. */
 export function valuesOf(fields: readonly KindField[], channel: Channel | null): FormValues {
   return Object.fromEntries(
     fields.map((field) => [field.name, shownValue(field, storedValue(field, channel))]),
   );
 }
 
-/** A secret is never shown, so the form begins without it. */
+/** A secret is never shown, so its field starts empty. */
 function storedValue({ name, isSecret, initial }: KindField, channel: Channel | null): unknown {
   if (channel === null) return initial;
   return isSecret ? null : (channel.config[name] ?? initial);
@@ -454,8 +454,8 @@ export function typedUrls(fields: readonly KindField[], values: FormValues): Rec
 }
 
 /**
- * What is sent: of a channel that exists the fields that were changed, so that two who edit it at once do not undo each
- * other's work, and a secret that was left empty stays as it is stored. `before` null: it is new.
+ * The configuration to send. For an existing channel only the changed fields, so that two users do not overwrite each
+ * other's changes; a secret that was left empty stays as it is stored. `before` null: it is new.
  */
 export function configOf(
   fields: readonly KindField[],
@@ -490,7 +490,7 @@ function headersOf(text: string): Record<string, string> {
   );
 }
 
-/** What is wrong, and with which field; null: with none of them. */
+/** What is wrong, and with which field; null: with no field. */
 export type Wrong = { text: string; field: string | null };
 
 /** The server's message begins with the name of the field; it is replaced by the label. */

@@ -32,7 +32,7 @@ import { ChannelForm, fieldsOf } from "./channel-form.tsx";
 import { connectChecks } from "./checks-actions.ts";
 import { useChannelKinds, useChannels } from "./use-channels.ts";
 
-/** What stands over the page at the moment. */
+/** What is currently open over the page. */
 type OpenDialog =
   | { what: "gallery" }
   | { what: "new"; kind: string }
@@ -46,7 +46,7 @@ export function ChannelsPage({ params }: PageProps) {
   const channels = query.data ?? [];
   const title = query.data === undefined ? channelsWords.tab : channelsWords.title(channels);
   usePageTitle(title);
-  // The first steps lead straight to the gallery.
+  // The setup page links to the gallery.
   const [search] = useSearchParams();
   const [dialog, setDialog] = useState<OpenDialog>(
     search.get("open") === "gallery" ? { what: "gallery" } : null,
@@ -168,7 +168,7 @@ function Windows(props: {
       if (kind === undefined) return null;
       return (
         <ChannelForm
-          // Another version begins the form anew.
+          // A new version resets the form.
           key={channel?.version ?? "new"}
           {...{ kind, channel, channels, project }}
           onDone={changed}
@@ -356,7 +356,7 @@ function More({ channel, project, onEdit }: { channel: Channel; project: string;
 
 // Which checks notify a channel. Each switch takes effect at once and can be undone.
 
-/** More than anybody reads; the others are found by typing. */
+/** More than fit on screen; the others are found by searching. */
 const SHOWN_MAX = 200;
 
 type ChannelChecksProps = { project: string; channel: Channel; mayEdit: boolean; onClose: () => void };
@@ -427,7 +427,7 @@ type ManyProps = {
   onTurn: (isOn: boolean) => void;
 };
 
-/** All that are found at once, seen or not. */
+/** All matches at once, visible or not. */
 function Many({ rows, heard, isBusy, onTurn }: ManyProps) {
   const on = rows.filter(({ id }) => heard.has(id)).length;
   return (
@@ -445,7 +445,7 @@ function Many({ rows, heard, isBusy, onTurn }: ManyProps) {
   );
 }
 
-/** The checks of the project that have the text in them, by name. */
+/** The checks of the project that match the text, by name. */
 function useFound(project: string, text: string): readonly CheckRow[] {
   const all = useAllRows(project);
   const sorted = useMemo(() => all.toSorted((a, b) => (nameKey(a) < nameKey(b) ? -1 : 1)), [all]);
@@ -619,7 +619,7 @@ export function DeliveryMark({ delivery }: { delivery: Delivery }) {
   );
 }
 
-/** `isMarked`: the outcome is said too, where nothing above says it. */
+/** `isMarked`: shows the outcome too, if nothing above shows it. */
 export function DeliveryDetail({ delivery, isMarked }: { delivery: Delivery; isMarked: boolean }) {
   const { attemptedAt, settledAt, attempts, nextAttemptAt, request, response } = delivery;
   const advice = delivery.state === "sent" ? null : reasonAdvice(delivery.reason);

@@ -1,11 +1,11 @@
-// Lines for curl that say what is on screen.
+// curl commands for the values on screen.
 import { expect, test } from "vitest";
 import type { CheckPage } from "../../src/contract/api/check-page.ts";
 import { changeLine, codeFor } from "./check-edit.tsx";
 
 const SITE = "https://overdue.example/sub";
 
-test("a change has the names of the API, and of period and schedule the one that counts", () => {
+test("a change uses the names of the API, and only the active one of period and schedule", () => {
   const line = changeLine({ kind: "cron", schedule: "0 4 * * *", tz: "UTC" }, { id: "u", siteUrl: SITE });
   expect(line).toContain(`${SITE}/api/v3/checks/u`);
   expect(line).toContain('"schedule": "0 4 * * *"');
@@ -17,7 +17,7 @@ test("a quote in a name does not end the line", () => {
   expect(line).toMatch(/-d '\{\n {2}"name": "it'\\''s \$HOME `x`"\n\}'$/);
 });
 
-test("a check like this one leaves out what is so by itself", () => {
+test("a check like this one leaves out default values", () => {
   const page = {
     row: { id: "u" },
     settings: {

@@ -22,12 +22,12 @@ test("a duration is shown in the largest unit that fits, and read back", () => {
   expect(secondsOf({ count: "soon", unit: "hours" })).toBe(0);
 });
 
-test("only what is different is sent", () => {
+test("only changed fields are sent", () => {
   expect(changeOf(BEFORE, { ...BEFORE })).toEqual({});
   expect(changeOf(BEFORE, { ...BEFORE, name: "other" })).toEqual({ name: "other" });
 });
 
-test("a schedule goes with its kind and its zone, a period without them", () => {
+test("a schedule is sent with its kind and its zone, a period without them", () => {
   expect(changeOf(BEFORE, { ...BEFORE, schedule: "0 4 * * *" })).toEqual({
     kind: "cron",
     schedule: "0 4 * * *",
@@ -39,11 +39,11 @@ test("a schedule goes with its kind and its zone, a period without them", () => 
   });
 });
 
-test("what belongs to the other kind is no change", () => {
+test("fields of the other kind are no change", () => {
   expect(changeOf(BEFORE, { ...BEFORE, timeoutSeconds: 60 })).toEqual({});
 });
 
-test("grace and schedule can be replayed, a name cannot", () => {
+test("grace and schedule can be simulated on the history, a name cannot", () => {
   expect(isOtherSchedule(BEFORE, { ...BEFORE, graceSeconds: 60 })).toBe(true);
   expect(isOtherSchedule(BEFORE, { ...BEFORE, tz: "Europe/Riga" })).toBe(true);
   expect(isOtherSchedule(BEFORE, { ...BEFORE, name: "other" })).toBe(false);

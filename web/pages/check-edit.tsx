@@ -33,12 +33,12 @@ type EditDrawerProps = {
   onClose: () => void;
   /** The check was deleted while the form was open. */
   isGone: boolean;
-  /** Whether something was typed that is not saved. */
+  /** Whether there are unsaved changes. */
   onUnsaved: (isUnsaved: boolean) => void;
 };
 
 export function EditDrawer(props: EditDrawerProps) {
-  // Another number begins the form anew with what the check is now.
+  // A new key resets the form to the current check.
   const [round, setRound] = useState(0);
   return <EditForm key={round} {...props} onReload={() => setRound((was) => was + 1)} />;
 }
@@ -50,7 +50,7 @@ function EditForm({
   onReload,
   onClose,
 }: EditDrawerProps & { onReload: () => void }) {
-  // What the check was when the form was opened: what comes by the stream meanwhile is not overwritten by it.
+  // The check when the form was opened, so that changes from the stream are not overwritten.
   const [{ settings: before, version }] = useState(page);
   const [form, setForm] = useState(before);
   const [isCodeShown, setCodeShown] = useState(false);
@@ -176,13 +176,13 @@ function useSaving(page: CheckPage, { before, version, onClose }: Saved) {
     try {
       const row = await put(change, based);
       const back = changeOf({ ...before, ...change }, before);
-      // What has been saved since by others is not taken back with it.
+      // Changes that other users have saved since are not undone with it.
       const saved = client.getQueryData<CheckPage>(checkKey(id))?.version ?? based;
       toast({ text: editWords.saved(checkName(row)), undo: () => put(back, saved) });
       onClose();
     } catch (error) {
       setTrouble(error);
-      // The page says what has become of it.
+      // The page shows the result.
       if (isNotFound(error)) void refreshCheck(client, id);
     } finally {
       setBusy(false);
@@ -301,7 +301,7 @@ function ScheduleReplay({ id, asked, onGrace }: ReplayProps) {
     placeholderData: keepPreviousData,
     retry: false,
   });
-  // What is wrong with the schedule stands beside it already.
+  // The error is already shown next to the schedule.
   if (isError || (reading.data !== undefined && "error" in reading.data)) return null;
   return (
     <section className="edit-replay" aria-live="polite" aria-label={replayWords.title}>
@@ -380,7 +380,7 @@ export type Settings = CheckPage["settings"];
 
 const WHEN: readonly (keyof Settings)[] = ["kind", "timeoutSeconds", "schedule", "tz"];
 
-/** Fields that are different now, as the server takes them: a schedule goes with its kind. */
+/** The changed fields as the server takes them: a schedule is sent with its kind. */
 export function changeOf(before: Settings, after: Settings): Partial<Settings> {
   const change: Partial<Settings> = {};
   const put = (key: keyof Settings) => Object.assign(change, { [key]: after[key] });
@@ -398,12 +398,12 @@ export function changeOf(before: Settings, after: Settings): Partial<Settings> {
   return change;
 }
 
-/** What belongs to the other kind of schedule is kept by the server as it is. */
+/** The server keeps the fields of the other kind of schedule. */
 function counts(key: keyof Settings, { kind }: Settings): boolean {
   return kind === "simple" ? key !== "schedule" && key !== "tz" : key !== "timeoutSeconds";
 }
 
-/** Whether something is changed that the past can be replayed with. */
+/** Whether a changed field can be simulated on the history. */
 export function isOtherSchedule(before: Settings, after: Settings): boolean {
   const change = changeOf(before, after);
   return "kind" in change || "graceSeconds" in change;
@@ -434,7 +434,7 @@ const NAMES: Readonly<Record<Exclude<keyof Settings, "kind">, string>> = {
   filterDefaultFail: "filter_default_fail",
 };
 
-/** Settings as the API names them; of period and schedule only the one that counts. */
+/** Settings as the API names them; only the active one of period and schedule. */
 function apiFields(settings: Partial<Settings>): Fields {
   const skipped = settings.kind === "simple" ? ["schedule", "tz"] : ["timeoutSeconds"];
   const fields: Fields = {};
@@ -457,7 +457,7 @@ export function codeFor({ row, settings, channels }: CheckPage, siteUrl: string)
   const own = `${siteUrl}/api/v3/checks/${row.id}`;
   const told = channels.filter(({ isOn }) => isOn).map(({ id }) => id);
   const all: Fields = { ...apiFields(settings), channels: told.join(",") };
-  // What is empty or off is so by itself for a new one.
+  // Empty or disabled values are the defaults of a new check.
   const given = Object.fromEntries(
     Object.entries(all).filter(([, value]) => value !== "" && value !== false),
   );
@@ -479,7 +479,7 @@ function asking(url: string): string {
 
 function sending(method: string, url: string, fields: Fields | null): string {
   if (fields === null) return `curl -fsS -m 10 -X ${method} ${KEY} -d '' \\\n  ${url}`;
-  // A quote inside single quotes ends them; this is how a shell says it.
+  // A quote inside single quotes ends them; this is how a shell escapes it.
   const json = JSON.stringify(fields, null, 2).replaceAll("'", "'\\''");
   return `curl -fsS -m 10 -X ${method} ${KEY} \\\n  -H "Content-Type: application/json" \\\n  ${url} \\\n  -d '${json}'`;
 }

@@ -17,7 +17,7 @@ import { actionWords } from "../words/checks.ts";
 import { formatWhen } from "../words/format.ts";
 import { words as shared } from "../words/shared.ts";
 
-/** How a check has left a project. Fetched each time: it may have been restored and deleted again. */
+/** How a check left a project. Fetched each time: it may have been restored and deleted again. */
 function useGone({ project, check }: { project: string; check: string }) {
   return useQuery({
     queryKey: ["gone", project, check],
@@ -31,7 +31,7 @@ const useWhen = () => {
   return (at: number) => formatWhen(at, { now, zone: readerZone });
 };
 
-/** Instead of the page: it is not there any more, or out of reach. */
+/** Shown instead of the page when the check does not exist any more, or is not accessible. */
 export function Gone({ page }: { page: CheckPage }) {
   const { projectId, row } = page;
   useShowProject(projectId);
@@ -68,7 +68,7 @@ function GoneMessage({ page, gone }: { page: CheckPage; gone: RemovedCheck }) {
   );
 }
 
-/** Within a form: what was typed is still there, and can be saved once the check is back. */
+/** Shown in a form: the input is kept, and can be saved once the check is restored. */
 export function GoneNote({ page }: { page: CheckPage }) {
   const query = useGone({ project: page.projectId, check: page.row.id });
   const when = useWhen();

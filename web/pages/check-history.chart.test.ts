@@ -1,4 +1,4 @@
-// Scales that people read without thinking.
+// Scales with round numbers.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { namedBars, scaleFor, tickText } from "./check-history.tsx";
@@ -26,7 +26,7 @@ test("the axis is labelled in one unit", () => {
   expect([0, 500, 1_000].map((ms) => tickText(ms, 500))).toEqual(["0 s", "0.5 s", "1 s"]);
 });
 
-test("the first and the last bar are named", () => {
+test("the first and the last bar have labels", () => {
   expect(namedBars(60, 5)).toEqual([0, 15, 30, 44, 59]);
   expect(namedBars(1, 5)).toEqual([0]);
   expect(namedBars(0, 5)).toEqual([]);

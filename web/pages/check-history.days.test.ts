@@ -1,4 +1,4 @@
-// A day of the strip, drawn and said.
+// A day of the strip, as a drawing and as text.
 import { expect, test } from "vitest";
 import { dayText, isToldApart, kindOfDay, stripText } from "./check-history.tsx";
 
@@ -12,7 +12,7 @@ const DAY = {
   isBeforeCreation: false,
 };
 
-test("trouble counts more than what we did not see, and that more than silence", () => {
+test("problems come before monitoring gaps, and those before days without a ping", () => {
   expect(kindOfDay({ ...DAY, successCount: 3 })).toBe("up");
   expect(kindOfDay({ ...DAY, downMs: 1, isUnmonitored: true })).toBe("down");
   expect(kindOfDay({ ...DAY, failCount: 1 })).toBe("down");
@@ -24,13 +24,13 @@ test("trouble counts more than what we did not see, and that more than silence",
   expect(kindOfDay({ ...DAY, isBeforeCreation: true, downMs: 5 })).toBe("before");
 });
 
-test("a day says everything that happened on it", () => {
+test("a day lists everything that happened on it", () => {
   const text = dayText({ ...DAY, successCount: 1, failCount: 2, downMs: 3_600_000, unmonitoredMs: 60_000 });
   expect(text).toBe("1 success, 2 failures, down for 1 h, not monitored for 1 min (our outage)");
   expect(dayText(DAY)).toBe("no pings");
 });
 
-test("a day with trouble, one that was not wholly observed and one that was not counted are told apart", () => {
+test("days with problems, with a monitoring gap or without a count are listed", () => {
   expect(isToldApart({ ...DAY, downMs: 1 })).toBe(true);
   expect(isToldApart({ ...DAY, isUnmonitored: true })).toBe(true);
   expect(isToldApart({ ...DAY, unmonitoredMs: 4_000, successCount: 3 })).toBe(true);
@@ -40,7 +40,7 @@ test("a day with trouble, one that was not wholly observed and one that was not 
   expect(isToldApart({ ...DAY, isBeforeCreation: true, downMs: null, unmonitoredMs: 4_000 })).toBe(false);
 });
 
-test("the strip says how many days there are of each kind, and nothing of kinds that it has not", () => {
+test("the strip counts days of each kind, and leaves out kinds with none", () => {
   expect(stripText(["before", "up", "up"], 0)).toBe("Last 90 days: 2 good days");
   expect(stripText(["up", "down", "quiet", "uncounted", "uncounted", "unmonitored"], 1)).toBe(
     "Last 90 days: 1 good day, 1 day with problems, 1 day without pings, 2 days with too many status changes to count, 1 day not fully monitored (our outage)",

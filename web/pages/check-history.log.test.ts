@@ -1,8 +1,8 @@
-// How the server is asked for some kinds of lines of the log.
+// Request parameters for the filters of the log.
 import { expect, test } from "vitest";
 import { askedFor } from "./check-history.tsx";
 
-test("nothing chosen asks for everything", () => {
+test("no filter requests everything", () => {
   expect(askedFor([])).toEqual({});
 });
 

@@ -54,7 +54,7 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-/** So much of a column is red at the least, to be seen. */
+/** The minimum red part of a column, so that it is visible. */
 const DOWN_SHARE_MIN = 0.3;
 
 export function NinetyDays({ days, last90Days }: Pick<Availability, "days" | "last90Days">) {
@@ -85,10 +85,10 @@ export function NinetyDays({ days, last90Days }: Pick<Availability, "days" | "la
   );
 }
 
-/** The days that were not simply good, for those who do not see the strip. */
+/** The days that were not simply good, for screen readers. */
 function DaysTable({ days, named }: { days: readonly DayMark[]; named: (day: string) => string }) {
   const told = days.filter(isToldApart);
-  // A table itself would be as wide as its words, seen or not.
+  // A table would be as wide as its text, even if it is hidden.
   return (
     <div className="sr">
       <table>
@@ -138,7 +138,7 @@ function Summary({ last90Days }: Pick<Availability, "last90Days">) {
   );
 }
 
-/** What the columns mean, as far as there are such. */
+/** The legend, for the kinds of columns that are shown. */
 function Keys({ kinds }: { kinds: ReadonlySet<DayKind> }) {
   const shown = (["up", "down", "quiet", "unmonitored", "uncounted", "before"] as const).filter((kind) =>
     kinds.has(kind),
@@ -174,7 +174,7 @@ export function isToldApart(day: DayMark): boolean {
   return ["down", "unmonitored", "uncounted"].includes(kind) || (kind !== "before" && day.unmonitoredMs > 0);
 }
 
-/** What a day was like, in a few words. */
+/** A day in a few words. */
 export function dayText(day: DayMark): string {
   const { isBeforeCreation, downMs, failCount, successCount, unmonitoredMs } = day;
   if (isBeforeCreation) return historyWords.day.before;
@@ -187,7 +187,7 @@ export function dayText(day: DayMark): string {
   return said.length === 0 ? historyWords.day.nothing : said.join(", ");
 }
 
-/** The strip as a whole, in one sentence. Days that were not fully observed may be good ones otherwise. */
+/** The whole strip in one sentence. Days that were not fully observed may be good ones otherwise. */
 export function stripText(kinds: readonly DayKind[], unmonitoredDays: number): string {
   const count = (kind: DayKind) => kinds.filter((one) => one === kind).length;
   const said = [
@@ -245,7 +245,7 @@ export function Months({ months }: { months: readonly MonthDowntime[] }) {
 
 const HEIGHT = 198;
 const FOOT = 24;
-/** Room above the highest bar for what is said of the band. */
+/** Space above the highest bar for the label of the band. */
 const HEAD = 26;
 /** Room for "800 ms". */
 const LEFT = 50;
@@ -315,7 +315,7 @@ type Given = { usual: UsualDuration | null; now: number };
 function runBars({ points }: Figures, { usual, now }: Given): BarMark[] {
   const shown = points.slice(-BARS_MAX);
   const dayOf = (at: number) => formatDay(at, { now, zone: readerZone });
-  // Bars of one day would all be named alike.
+  // Bars of one day would all have the same label.
   const isOneDay = new Set(shown.map(({ at }) => dayOf(at))).size === 1;
   return shown.map(({ at, durationMs, outcome, n }) => {
     const when = formatWhen(at, { now, zone: readerZone });
@@ -456,7 +456,7 @@ function DayNames(props: { bars: readonly BarMark[]; x: (index: number) => numbe
   });
 }
 
-/** The same figures to be read. */
+/** The same figures as text. */
 function DurationsTable({ bars }: { bars: readonly BarMark[] }) {
   return (
     <details className="chart-twin">
@@ -485,7 +485,7 @@ function DurationsTable({ bars }: { bars: readonly BarMark[] }) {
 
 // Scales of the chart.
 
-/** Steps that people read without thinking. */
+/** Round steps. */
 const STEPS_MS = [
   1,
   2,
@@ -508,7 +508,7 @@ type Scale = { topMs: number; ticksMs: number[] };
 /** Lines at round durations, at most four above zero; the highest bar reaches the top of the scale at most. */
 export function scaleFor(highestMs: number): Scale {
   const step = STEPS_MS.find((ms) => ms * TICKS_MAX >= highestMs) ?? Math.ceil(highestMs / TICKS_MAX);
-  // A little air above the highest bar.
+  // Some space above the highest bar.
   const topMs = Math.max(highestMs * 1.06, step);
   const ticksMs = Array.from({ length: Math.floor(topMs / step) + 1 }, (_, index) => index * step);
   return { topMs, ticksMs };
@@ -526,7 +526,7 @@ export function tickText(ms: number, stepMs: number): string {
   return `${ms} ms`;
 }
 
-/** Indexes of the bars that are named below: evenly spread, the first and, if there is room, the last among them. */
+/** Indexes of the bars that have a label: evenly spread, including the first and, if there is room, the last. */
 export function namedBars(count: number, most: number): number[] {
   if (count <= 1 || most <= 1) return count === 0 ? [] : [0];
   const wanted = Math.min(most, count);
@@ -535,7 +535,7 @@ export function namedBars(count: number, most: number): number[] {
 
 // The table of runs.
 
-/** A page of the server is longer than a screen; it is shown in such steps. */
+/** A page from the server is longer than a screen; it is shown in steps of this size. */
 const SHOWN_STEP = 15;
 
 type Props = {
@@ -609,7 +609,7 @@ function RunsTable({ id, query, usual }: Props) {
   );
 }
 
-/** The shape that stands for how a run went. */
+/** The shape for the outcome of a run. */
 function shapeOf({ outcome, isLate }: Pick<RunRow, "outcome" | "isLate">): DrawnState {
   switch (outcome) {
     case "success":
@@ -669,7 +669,7 @@ function RunLine({ id, run, usual }: { id: string; run: RunRow; usual: UsualDura
 
 // The log: pings, flips and events, newest first.
 
-/** `checkZone`: by whose clock the check is expected. */
+/** `checkZone`: the time zone of the check's schedule. */
 function Log({ id, checkZone }: { id: string; checkZone: string }) {
   const [chosen, setChosen] = useState<readonly LogKind[]>([]);
   const [zone, setZone] = useState(readerZone);
@@ -826,7 +826,7 @@ const PING_KINDS = ["success", "fail", "start", "log", "ign"] as const satisfies
 export const LOG_KINDS = [...PING_KINDS, "flip", "event"] as const;
 export type LogKind = (typeof LOG_KINDS)[number];
 
-/** The filters as parameters of the request. Nothing chosen means everything. */
+/** The filters as parameters of the request. No filter means everything. */
 export function askedFor(chosen: readonly LogKind[]): { types?: string; pingKinds?: string } {
   if (chosen.length === 0) return {};
   const pingKinds = PING_KINDS.filter((kind) => chosen.includes(kind));

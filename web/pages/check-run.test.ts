@@ -1,4 +1,4 @@
-// Folding what is the same, and finding what is searched for.
+// Folding equal lines, and searching.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { DiffLine } from "../../src/contract/api/history.ts";
@@ -7,7 +7,7 @@ import { foldSame, splitByMatches } from "./check-run.tsx";
 const same = (count: number): DiffLine[] =>
   Array.from({ length: count }, (_, k) => ({ mark: " ", text: String(k) }));
 
-test("long stretches of the same are folded, with three lines left beside each change", () => {
+test("long runs of equal lines are folded, with three lines left beside each change", () => {
   const parts = foldSame([...same(10), { mark: "+", text: "new" }, ...same(5)]);
   expect(parts.map(({ kind, lines }) => [kind, lines.length])).toEqual([
     ["folded", 7],
@@ -28,13 +28,13 @@ test("no line is lost by folding", () => {
   );
 });
 
-test("matches are found in either letter case", () => {
+test("matches ignore letter case", () => {
   expect(splitByMatches("Error: no ERROR", "error")).toEqual(["", "Error", ": no ", "ERROR", ""]);
   expect(splitByMatches("text", "")).toEqual(["text"]);
   expect(splitByMatches("İstanbul", "stan")).toEqual(["İ", "stan", "bul"]);
 });
 
-test("the pieces put together are the text", () => {
+test("the parts joined together are the text", () => {
   fc.assert(
     fc.property(fc.string(), fc.string({ minLength: 1, maxLength: 2 }), (text, search) => {
       expect(splitByMatches(text, search).join("")).toBe(text);

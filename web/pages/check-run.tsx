@@ -90,7 +90,7 @@ function Shown({ page, run }: { page: CheckPage; run: Run }) {
   );
 }
 
-/** Shortcuts do not reach into windows by themselves; these belong to this one. */
+/** Shortcuts of the page do not work in dialogs; these belong to this one. */
 function useRunKeys({
   isOpen,
   older,
@@ -119,7 +119,7 @@ function useRunKeys({
 
 type Props = { run: Run; usual: UsualDuration | null; checkZone: string };
 
-/** `checkZone`: by whose clock the check is expected. */
+/** `checkZone`: the time zone of the check's schedule. */
 function RunFacts({ run, usual, checkZone }: Props) {
   const { facts } = runWords;
   const lines: [string, ReactNode][] = [];
@@ -225,7 +225,7 @@ function Email({ email: { subject, from, text } }: { email: NonNullable<RunBody[
   );
 }
 
-/** No scripts, no forms, no addresses of ours, nothing loaded from elsewhere: the page's own policy holds in it too. */
+/** No scripts, no forms, no URLs of ours, no external resources: the page's own policy applies to it too. */
 function Html({ html }: { html: string }) {
   return <iframe className="run-html" sandbox="" srcDoc={html} title={runWords.tabs.html} />;
 }
@@ -292,7 +292,7 @@ export function splitByMatches(text: string, search: string): string[] {
   if (search === "") return [text];
   const wanted = search.toLowerCase();
   const lower = text.toLowerCase();
-  // Some letters change their length with their case; then places in one are not places in the other.
+  // Some letters change their length with their case; then positions in one text do not match the other.
   if (lower.length !== text.length) return splitExactly(text, search, text);
   return splitExactly(lower, wanted, text);
 }
@@ -353,9 +353,9 @@ function RunDiff({ diff }: { diff: NonNullable<Run["diff"]> }) {
 
 // Folds long stretches of equal lines.
 
-/** So many lines beside a change are shown for orientation. */
+/** The number of lines of context that are shown beside a change. */
 const BESIDE = 3;
-/** Fewer are not worth a click. */
+/** Fewer lines are not folded. */
 const FOLDED_MIN = 4;
 
 type DiffPart = { kind: "shown" | "folded"; lines: DiffLine[] };

@@ -1,4 +1,4 @@
-// The line of a job that runs as often as its check expects.
+// The crontab line of a job that runs as often as its check expects.
 import { expect, test } from "vitest";
 import { timesOf } from "./check-snippets.ts";
 
@@ -13,7 +13,7 @@ test.each([
   expect(timesOf(seconds)).toEqual({ cron, calendar });
 });
 
-test("a period without a line of its own has the daily one", () => {
+test("a period without a crontab line of its own gets the daily one", () => {
   expect(timesOf(7 * 60).cron).toBe("0 3 * * *");
   expect(timesOf(90).cron).toBe("0 3 * * *");
   expect(timesOf(90 * 60).cron).toBe("0 3 * * *");

@@ -2,16 +2,16 @@
 import type { CheckPage } from "../../src/contract/api/check-page.ts";
 import { curlLine } from "../../src/contract/api/words.ts";
 
-/** What the lines are filled in with. */
+/** The values to fill in. */
 export type Facts = {
-  /** The check's own address, without a slash at its end. */
+  /** The check's ping URL, without a slash at its end. */
   url: string;
   /** Null: signals by mail are not received. */
   mail: string | null;
-  /** As cron and systemd say when the job runs. */
+  /** The job's schedule in the syntax of cron and systemd. */
   cron: string;
   calendar: string;
-  /** The check takes POST only. */
+  /** The check accepts POST only. */
   isPostOnly: boolean;
 };
 
@@ -23,16 +23,16 @@ export const VARIANTS: readonly Variant[] = ["success", "whole", "rid"];
 export type Snippet = {
   name: string;
   label: string;
-  /** Said below the lines. */
+  /** Shown below the lines. */
   note?: string;
   /** Variants that make no sense for it are left out; null: not for this check. */
   texts: { [V in Variant]?: (facts: Facts) => string | null };
 };
 
-/** The placeholder that stands for the job in lines of a shell. */
+/** The placeholder for the job in shell commands. */
 export const JOB = "/usr/local/bin/job.sh";
 
-/** A signal from a line of a shell. */
+/** A ping from a shell command. */
 function curl({ isPostOnly }: Facts, address: string): string {
   return curlLine(address, { onlyPost: isPostOnly, isQuiet: true });
 }
@@ -41,7 +41,7 @@ function curl({ isPostOnly }: Facts, address: string): string {
 
 type Times = Pick<Facts, "cron" | "calendar">;
 
-/** Once a day: for whatever has no line of its own, to be changed. */
+/** Once a day: the default if there is no matching line, for the user to change. */
 const DAILY: Times = { cron: "0 3 * * *", calendar: "*-*-* 03:00:00" };
 const WEEKLY: Times = { cron: "0 3 * * 0", calendar: "Sun *-*-* 03:00:00" };
 const MINUTE = 60;
@@ -62,7 +62,7 @@ export function factsOf({ settings, pingAddresses }: CheckPage, { bySlug }: { by
   };
 }
 
-/** A job that runs about as often as a signal is expected. */
+/** A schedule that runs about as often as a ping is expected. */
 export function timesOf(everySeconds: number): Times {
   const minutes = everySeconds / MINUTE;
   const hours = everySeconds / HOUR;
@@ -204,7 +204,7 @@ const powershell: Snippet = {
   },
 };
 
-/** What cannot be sent must not keep the job from running, nor count as its failure. */
+/** A ping that fails must not keep the job from running, nor count as its failure. */
 function powershellWhole(url: string, tail: string): string {
   return [
     `$url = '${url}'`,
@@ -255,7 +255,7 @@ const SHELL_SNIPPETS: readonly Snippet[] = [crontab, systemd, bash, wget, powers
 
 // Interpreted languages. Each snippet tries five times, gives up after 10 s, and never fails the job.
 
-/** The parts of a program: how a signal is sent, and what is done with it in each variant. */
+/** The parts of a program: how a ping is sent, and how each variant uses it. */
 type Program = { head: (facts: Facts, variant: Variant) => string; body: Record<Variant, string> };
 
 function program({ head, body }: Program): Snippet["texts"] {
@@ -722,7 +722,7 @@ const kubernetes: Snippet = {
   },
 };
 
-/** A signal that cannot be sent must not keep the job from running, nor count as its failure. */
+/** A ping that fails must not keep the job from running, nor count as its failure. */
 const tried = (facts: Facts, address: string) => `${curl(facts, address)} || true`;
 
 const workflow = ({ cron }: Facts, steps: readonly string[]) =>
@@ -781,7 +781,7 @@ const gitlab: Snippet = {
         '    - if [ "$CI_JOB_STATUS" = success ]; then s=0; else s=fail; fi',
         `    - ${tried(facts, `${facts.url}/$s`)}`,
       ].join("\n"),
-    // The last part runs in a shell of its own, which sees files and no variables of the others.
+    // The last step runs in a shell of its own, which has the files but not the variables of the others.
     rid: (facts) =>
       [
         "job:",
@@ -911,7 +911,7 @@ const mail: Snippet = {
 
 const TOOL_SNIPPETS: readonly Snippet[] = [restic, borgmatic, mikrotik, mail];
 
-// All snippets, in the order in which they are offered.
+// All snippets, in display order.
 
 export const SNIPPETS: readonly Snippet[] = [
   ...SHELL_SNIPPETS,

@@ -1,8 +1,8 @@
-// Labels of the track keep apart.
+// Labels of the track do not overlap.
 import { expect, test } from "vitest";
 import { type Labelled, labelWidth, placeLabels } from "./check-timeline.tsx";
 
-/** The room on a phone of 390 pixels. */
+/** The width on a phone of 390 pixels. */
 const PHONE = 334;
 
 const label = (kind: Labelled["kind"], x: number): Labelled => ({ kind, x, text: `${kind} yesterday 06:35` });
@@ -20,7 +20,7 @@ function overlaps(labels: readonly Labelled[], width: number): number {
   ).length;
 }
 
-test("labels do not lie over each other, wherever their marks are", () => {
+test("labels do not overlap, wherever their marks are", () => {
   for (let step = 0; step <= 10; step += 1) {
     const x = (PHONE * step) / 10;
     const together = [label("last", x), label("expected", x), label("alert", x + 2), label("now", x + 4)];
@@ -29,7 +29,7 @@ test("labels do not lie over each other, wherever their marks are", () => {
   }
 });
 
-test("of five labels the run that was expected gives way, and the others keep apart", () => {
+test("of five labels the expected run is dropped, and the others do not overlap", () => {
   for (let step = 0; step <= 10; step += 1) {
     const x = (PHONE * step) / 10;
     const kinds = ["last", "started", "expected", "alert", "now"] as const;
@@ -45,7 +45,7 @@ test("a label stays within the track", () => {
   expect(placed.every(({ left, text }) => left >= 0 && left + labelWidth(text) <= PHONE)).toBe(true);
 });
 
-test("with room for all, what came and the alert stand below the line, what is awaited and now above", () => {
+test("with room for all, past pings and the alert are below the line, future ones and now above", () => {
   const labels = [label("last", 60), label("expected", 400), label("alert", 480), label("now", 900)];
   expect(placeLabels(labels, 960).map(({ lane }) => lane)).toEqual([2, 0, 2, 0]);
 });

@@ -1,4 +1,4 @@
-// What lies where on the time track.
+// Positions on the timeline.
 import { expect, test } from "vitest";
 import type { RunRow } from "../../src/contract/api/history.ts";
 import { placeOf, type TrackFacts, trackOf, trackOfSteps } from "./check-timeline.tsx";
@@ -60,7 +60,7 @@ test("a failure has no expected run", () => {
   expect(track?.bars.map(({ kind }) => kind)).toEqual(["down", "success"]);
 });
 
-test("what is ahead is on the track as well, and now lies before it", () => {
+test("future times are on the track as well, after now", () => {
   const fuse = { fromAt: NOW - 100 * MIN, lateAt: NOW + 10 * MIN, alertAt: NOW + 20 * MIN };
   const track = trackOf(facts({ fuse }));
   if (track === null) throw new Error("there is a track");
@@ -69,7 +69,7 @@ test("what is ahead is on the track as well, and now lies before it", () => {
   expect(placeOf(NOW, track)).toBeLessThan(placeOf(fuse.lateAt, track));
 });
 
-test("what has arrived is never ahead of now, although the clock of the page is behind", () => {
+test("a ping that has arrived is never after now, even if the clock of the page is behind", () => {
   const track = trackOf(facts({ lastPingAt: NOW + 400 }));
   expect(track?.now).toBe(NOW + 400);
 });
@@ -81,7 +81,7 @@ test("a run in progress is drawn up to now", () => {
   expect(track?.expectedAt).toBeNull();
 });
 
-test("nothing is drawn where nothing is awaited", () => {
+test("nothing is drawn if no ping is expected", () => {
   expect(trackOf(facts({ state: "paused" }))).toBeNull();
   expect(trackOf(facts({ state: "new" }))).toBeNull();
 });
@@ -99,7 +99,7 @@ test("an alert that is over is drawn from its steps", () => {
   expect(trackOfSteps([{ kind: "up", at: NOW }], NOW)).toBeNull();
 });
 
-test("places stay within the track", () => {
+test("positions stay within the track", () => {
   const track = { fromAt: 100, toAt: 200 };
   expect([50, 100, 150, 200, 900].map((at) => placeOf(at, track))).toEqual([0, 0, 50, 100, 100]);
 });

@@ -46,7 +46,7 @@ const BOXES: Readonly<Record<BarKind, { y: number; height: number; minWidth: num
 };
 /** How far the lanes of labels lie from the line. */
 const LANES_Y = [-32, -48, 42, 58] as const;
-/** Without labels on a side, the marks alone need so much. */
+/** The height that the marks need on a side without labels. */
 const MARKS_REACH = 28;
 const WIDTH_FIRST = 900;
 
@@ -131,7 +131,7 @@ function TrackBar({ bar, track }: { bar: Bar; track: Track }) {
   const { y, height, minWidth } = BOXES[bar.kind];
   const x = placeOf(bar.fromAt, track);
   const width = placeOf(bar.toAt, track) - x;
-  // What is too short to be seen is drawn as wide as can be seen.
+  // Bars that are too short to see get a minimum width.
   const style = { width: `max(${minWidth}px, ${width}%)` };
   return <rect className={`track-${bar.kind}`} x={`${x}%`} y={y} height={height} rx="3" style={style} />;
 }
@@ -142,7 +142,7 @@ function Post({ at, track, is }: { at: number; track: Track; is: "alert" | "now"
   return <line className={`track-post is-${is}`} x1={x} x2={x} y1={-reach} y2={reach} />;
 }
 
-/** What the colours mean, as far as there are such. */
+/** The legend, for the colors that are shown. */
 function Keys({ kinds }: { kinds: ReadonlySet<BarKind> }) {
   const shown = (Object.keys(trackWords.keys) as BarKind[]).filter((kind) => kinds.has(kind));
   return (
@@ -159,7 +159,7 @@ function Keys({ kinds }: { kinds: ReadonlySet<BarKind> }) {
   );
 }
 
-/** On a track so narrow a label has room for when, and not for how long. */
+/** On a narrower track, labels show only the time and not the duration. */
 const NARROW = 600;
 
 function labelsOf(
@@ -193,7 +193,7 @@ export type Bar = { kind: BarKind; fromAt: number; toAt: number };
 export type TrackFacts = {
   row: Pick<CheckRow, "state" | "fuse" | "runningSince" | "downSince" | "downReason" | "lastPingAt">;
   runs: readonly RunRow[];
-  /** When the signal was expected that did not come; null: that is not why it is down. */
+  /** When the missing ping was expected; null: the check is down for another reason. */
   missedAt: number | null;
   usualMs: number;
   now: number;
@@ -212,10 +212,12 @@ export type Track = {
 };
 
 const EDGE_SHARE = 0.03;
-/** A run that lies further back than so many times what matters is not drawn: it would leave no room for the rest. */
+/**
+ * A run that is further back than this multiple of the relevant time is not drawn: it would leave no room for the rest.
+ */
 const RUNS_DRAWN_MAX = 40;
 
-/** The track; null where nothing is awaited and nothing has come. */
+/** The track; null if no ping is expected and none has arrived. */
 export function trackOf(given: TrackFacts): Track | null {
   // The page's clock may be a moment behind the server's: what has arrived is not in the future.
   const facts = { ...given, now: Math.max(given.now, given.row.lastPingAt ?? given.now) };
@@ -248,7 +250,7 @@ function deadlinesOf({ row, missedAt }: TrackFacts): Pick<Track, "expectedAt" | 
   }
   if (row.fuse === null) return { expectedAt: null, alertAt: null };
   const { lateAt, alertAt } = row.fuse;
-  // While it runs nothing but its end is awaited.
+  // During a run, only its end is expected.
   return { expectedAt: row.runningSince === null ? lateAt : null, alertAt };
 }
 
@@ -310,7 +312,7 @@ export function placeOf(at: number, { fromAt, toAt }: Pick<Track, "fromAt" | "to
 
 // Positions of the labels: next to their marks, without overlaps.
 
-/** What is labelled, in pixels from the left. */
+/** A labelled mark, in pixels from the left. */
 export type Labelled = { kind: "last" | "started" | "expected" | "alert" | "now"; text: string; x: number };
 
 /** Lanes from the line outwards: 0 and 1 lie above it, 2 and 3 below. */
@@ -319,7 +321,7 @@ export type Placed = Labelled & { left: number; lane: number };
 /** A digit or letter of the label's type is rarely wider than this. In pixels. */
 const LETTER_WIDTH = 6.6;
 const GAP = 10;
-/** Where each kind looks for room first: what is awaited and now above, what came and what is told below. */
+/** The preferred lanes of each kind: expected times and now above, pings and alerts below. */
 const LANES: Readonly<Record<Labelled["kind"], readonly number[]>> = {
   last: [2, 3, 0, 1],
   started: [2, 3, 0, 1],
@@ -330,15 +332,15 @@ const LANES: Readonly<Record<Labelled["kind"], readonly number[]>> = {
 
 const LANES_COUNT = 4;
 
-/** How much room a text is given. */
+/** The width reserved for a text. */
 export function labelWidth(text: string): number {
   return Math.ceil(text.length * LETTER_WIDTH);
 }
 
 /**
- * Each label in the first lane that has room for it, as near to its mark as the edges allow. There are no more labels
- * than lanes, so that each has one to itself in the worst case: where a check that is down by silence has started
- * again, the run that was expected has its mark and no label.
+ * Puts each label into the first lane that has room for it, as near to its mark as the edges allow. There are no more
+ * labels than lanes, so in the worst case each has one to itself: if a check that is down by silence has started again,
+ * the expected run has its mark and no label.
  */
 export function placeLabels(labels: readonly Labelled[], width: number): Placed[] {
   const placed: Placed[] = [];
@@ -363,7 +365,7 @@ export function placeLabels(labels: readonly Labelled[], width: number): Placed[
 
 export function LastAlert({ page, onMore }: { page: CheckPage; onMore: () => void }) {
   const query = useExplanation(page.row.id, { flip: null, isWanted: page.lastFlip !== null });
-  // A check that has only come up for the first time has had no alert.
+  // A check that came up for the first time has had no alert.
   if (page.lastFlip === null || query.isError || query.data?.flip.to === "up") return null;
   return (
     <section

@@ -1,4 +1,4 @@
-// Which parts of a text become links. What is no http or https URL never does.
+// Which parts of a text become links. Only http and https URLs do.
 import { expect, test } from "vitest";
 import { textParts } from "./check.tsx";
 
@@ -28,14 +28,14 @@ test.each([
   expect(linksIn(text)).toEqual([]);
 });
 
-test("a link holds no markup and no quote", () => {
+test("a link contains no markup and no quote", () => {
   expect(linksIn(`https://example.org/"onclick="alert(1) https://example.org/<img>`)).toEqual([
     "https://example.org/",
     "https://example.org/",
   ]);
 });
 
-test("all parts together are the text, and hostile texts are quick", () => {
+test("all parts joined together are the text, and hostile texts are parsed quickly", () => {
   for (const unit of [
     "https://",
     "https://a.b ",

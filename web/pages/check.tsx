@@ -45,11 +45,11 @@ import { useCheckPage, useLiveRow, useRuns } from "./use-check.ts";
 export function CheckScreen({ params }: PageProps) {
   const id = params.check ?? "";
   const query = useCheckPage(id);
-  // A form with something typed into it keeps the page, so that nothing of that is lost.
+  // A form with unsaved changes keeps the page open, so that they are not lost.
   const [isTyped, setTyped] = useState(false);
   usePageTitle(checkWords.tab);
   const { data } = query;
-  // It was here, and is not there any more.
+  // The check existed before, and does not exist any more.
   const isGone = data !== undefined && isNotFound(query.error);
   if (isGone && !isTyped) return <Gone page={data} />;
   return (
@@ -136,7 +136,9 @@ function FirstSignal({ row, project }: { row: CheckPage["row"]; project: string 
   );
 }
 
-/** What lies over the page. The list of checks opens the form with `?edit=1`, mails an explanation with `?flip=`. */
+/**
+ * What is open over the page. The list of checks opens the form with `?edit=1`, emails an explanation with `?flip=`.
+ */
 function useOpenDialog(): [OpenDialog, (dialog: OpenDialog) => void] {
   const [search, setSearch] = useSearchParams();
   const asked = search.has("edit") ? "edit" : search.has("flip") ? "explain" : null;
@@ -150,7 +152,7 @@ function useOpenDialog(): [OpenDialog, (dialog: OpenDialog) => void] {
   ];
 }
 
-/** Whether the check was deleted meanwhile, and what the form says of itself. */
+/** Whether the check was deleted while the form is open, and the form's unsaved state. */
 type Editing = { isGone: boolean; onUnsaved: (isUnsaved: boolean) => void };
 
 type Bound = {
@@ -211,7 +213,7 @@ function Windows({ page, actions, dialog, onDialog, mayEdit, home, isGone, onUns
 
 const TAGS_SHOWN = 8;
 
-/** What stands over the page at the moment. */
+/** What is currently open over the page. */
 export type OpenDialog = "edit" | "explain" | "code" | "transfer" | "clear" | null;
 
 type HeadProps = {
@@ -361,11 +363,11 @@ export type TextPart = { text: string; url: string | null };
 
 /** Further URLs stay plain text. */
 const LINKS_MAX = 100;
-/** What ends a URL in a sentence rather than belongs to it. A bracket belongs to it if it was opened in it. */
+/** Characters that end a URL in a sentence. A closing bracket belongs to the URL if it was opened in it. */
 const PUNCTUATION = ".,;:!?'*_~";
 const BRACKETS: Readonly<Record<string, string>> = { ")": "(", "]": "[", "}": "{" };
 
-/** The text in parts, in order and nothing left out; `url` is set where a part is an http or https URL. */
+/** The text in parts, in order and complete; `url` is set where a part is an http or https URL. */
 export function textParts(text: string): TextPart[] {
   const parts: TextPart[] = [];
   let end = 0;
@@ -722,7 +724,7 @@ async function attempt(action: () => Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** Sends a request and shows a message, with undo if there is a way back. */
+/** Sends a request and shows a message, with undo if it can be undone. */
 function requestAction(
   { ask }: CheckRequests,
   verb: Verb,
@@ -773,7 +775,7 @@ async function copyUrl(url: string): Promise<void> {
   toast(isCopied ? { text: actionWords.urlCopied } : { kind: "trouble", text: actionWords.copyRefused(url) });
 }
 
-/** The actions of the page, each ready for a button. */
+/** The actions of the page, each with the properties of a button. */
 export function useCheckActions(page: CheckPage) {
   const requests = useCheckRequests(page);
   const { name } = requests;

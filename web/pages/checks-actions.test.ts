@@ -1,4 +1,4 @@
-// Many checks at once: in portions, with a way back for what was changed, also when it broke off.
+// Changes of many checks: in batches, with undo of what was changed, also after a failure halfway.
 import { expect, test } from "vitest";
 import type { BulkResult, BulkRequest } from "../../src/contract/api/checks.ts";
 import { BULK_CHECKS_MAX } from "../../src/contract/api/limits.ts";
@@ -8,7 +8,7 @@ const ids = Array.from({ length: BULK_CHECKS_MAX + 500 }, (_, n) => `check ${n}`
 const first = ids.slice(0, BULK_CHECKS_MAX);
 const pausing = { ids, deed: { action: "pause" }, back: { action: "resume" } } as const;
 
-/** A server that does what it is asked, and keeps the requests. */
+/** A server that accepts every request and records it. */
 function server(answer: (request: BulkRequest, nth: number) => Partial<BulkResult> = () => ({})) {
   const asked: BulkRequest[] = [];
   const ask = async (request: BulkRequest): Promise<BulkResult> => {
@@ -18,7 +18,7 @@ function server(answer: (request: BulkRequest, nth: number) => Partial<BulkResul
   return { asked, ask };
 }
 
-test("what is more than one request takes is asked in portions, and taken back in portions", async () => {
+test("more checks than fit in one request are changed in batches, and undone in batches", async () => {
   const { asked, ask } = server();
   const { done, undo, fault } = await runInBulk(ask, [pausing]);
   expect(asked.map((request) => request.ids.length)).toEqual([BULK_CHECKS_MAX, 500]);
@@ -30,7 +30,7 @@ test("what is more than one request takes is asked in portions, and taken back i
   ]);
 });
 
-test("when the second portion fails, the first can be taken back", async () => {
+test("if the second batch fails, the first can be undone", async () => {
   const { ask } = server((_, nth) => {
     if (nth === 2) throw new Error("the server went away");
     return {};
@@ -41,7 +41,7 @@ test("when the second portion fails, the first can be taken back", async () => {
   expect(undo).toEqual([{ ids: first, deed: { action: "resume" }, back: null }]);
 });
 
-test("what was so already is left alone when the rest is taken back", async () => {
+test("checks that were already in that state are not changed by undo", async () => {
   const { ask } = server(() => ({ unchanged: ["b"] }));
   const step = {
     ids: ["a", "b"],
@@ -53,7 +53,7 @@ test("what was so already is left alone when the rest is taken back", async () =
   expect(undo).toEqual([{ ids: ["a"], deed: step.back, back: null }]);
 });
 
-test("after a fault the next step is not begun", async () => {
+test("after an error the next step is not started", async () => {
   const { asked, ask } = server(() => {
     throw new Error("gone");
   });

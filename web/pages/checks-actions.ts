@@ -9,7 +9,7 @@ import { copyText } from "../ui/copy.tsx";
 import { toast, toastError } from "../ui/toast.tsx";
 import { actionWords } from "../words/checks.ts";
 
-/** The address that a job sends its signals to. */
+/** The ping URL of a check. */
 function pingUrl(id: string): string {
   return `${boot.site.pingUrl}/${id}`;
 }
@@ -17,7 +17,7 @@ function pingUrl(id: string): string {
 type ActionMessage = {
   rows: readonly CheckRow[];
   said: (what: string) => string;
-  /** Whenever the server has changed something, also back. */
+  /** Called whenever the server has changed something, including by undo. */
   onChanged?: (() => void) | undefined;
 };
 
@@ -34,7 +34,7 @@ async function runAction({
   return showOutcome(ended, { ...message, takeBack: undo.length > 0 ? () => runInBulk(ask, undo) : null });
 }
 
-/** Shows what was done, and what failed. `takeBack` undoes it; null if nothing can. */
+/** Shows what was done, and what failed. `takeBack` undoes it; null if it cannot be undone. */
 export function showOutcome(
   { done, ...rest }: Ended,
   { rows, said, onChanged, takeBack }: ActionMessage & { takeBack: (() => Promise<Ended>) | null },
@@ -58,7 +58,7 @@ function showFailures({ failed, fault }: Pick<Outcome, "failed" | "fault">): voi
   if (fault !== null) toastError(fault);
 }
 
-/** The same done to all of them in one step. */
+/** Applies the same change to all of them in one step. */
 function once(rows: readonly CheckRow[], deed: BulkAction, back: BulkAction | null): Step[] {
   return [{ ids: rows.map(({ id }) => id), deed, back }];
 }
@@ -86,7 +86,7 @@ export function deleteChecks(project: string, rows: readonly CheckRow[]): Promis
   return runAction({ project, rows, steps, said: actionWords.deleted });
 }
 
-/** Adds tags, or takes them off; the way back leaves alone those that had one, or had it not, before. */
+/** Adds or removes tags; undo skips the checks that already had the tag, or did not have it, before. */
 export function tagChecks(
   project: string,
   rows: readonly CheckRow[],
@@ -157,7 +157,7 @@ export async function restoreCheck(
   }
 }
 
-/** The same list from a terminal: what the API can filter by is in the line. */
+/** The same list from a terminal: the command includes the filters that the API supports. */
 export function copyListAsCode(tags: readonly string[]): Promise<void> {
   const query = new URLSearchParams(tags.map((tag) => ["tag", tag])).toString();
   return copyCode(askingLine(`${boot.site.url}/api/v3/checks/${query === "" ? "" : `?${query}`}`));
@@ -196,16 +196,16 @@ export async function copyPingUrl(id: string): Promise<void> {
 export type BulkAction = Omit<BulkRequest, "ids">;
 type Ask = (request: BulkRequest) => Promise<BulkResult>;
 
-/** One thing to be done with some checks; `back`: what takes it back, null when nothing does. */
+/** One change of some checks; `back`: the undo, null if there is none. */
 export type Step = { ids: readonly string[]; deed: BulkAction; back: BulkAction | null };
 
 export type Outcome = {
-  /** Those that are as wanted now. */
+  /** The checks that are in the wanted state now. */
   done: string[];
   failed: BulkResult["failed"];
-  /** Why it broke off, or null. */
+  /** Why it stopped, or null. */
   fault: unknown;
-  /** What takes back what was changed, the last first; empty: nothing can be. */
+  /** The undo steps, the last change first; empty: nothing can be undone. */
   undo: Step[];
 };
 

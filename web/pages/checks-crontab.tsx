@@ -121,7 +121,7 @@ export function CrontabForm({ project, onClose, onMade, onUnsaved }: CrontabForm
       <CrontabFields
         given={given}
         onChange={(change) => {
-          // Another text has other lines.
+          // A changed text has other lines.
           if (change.text !== undefined) setUnwanted(new Set());
           setTrouble(null);
           setGiven({ ...given, ...change });
@@ -144,7 +144,7 @@ export function CrontabForm({ project, onClose, onMade, onUnsaved }: CrontabForm
   );
 }
 
-/** What the server reads in the text, once it has stopped changing. */
+/** The server's reading of the text, once the user has stopped typing. */
 function useFound(project: string, given: CrontabRequest) {
   const asked = useDebounced(given, ASK_AFTER_MS);
   const { data, error, isPlaceholderData } = useQuery({

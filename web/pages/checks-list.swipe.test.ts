@@ -1,8 +1,8 @@
-// One finger swipes a row; whatever else touches the screen meanwhile neither moves it nor leaves it aside.
+// One finger swipes a row; other touches neither move the row nor leave it displaced.
 import { beforeEach, expect, test, vi } from "vitest";
 import { swipeHandlers } from "./checks-list.tsx";
 
-/** A row, as far as a finger finds it. */
+/** A row with the properties that a touch uses. */
 function makeRow() {
   const act = vi.fn<() => void>();
   const styles = new Map<string, string>();
@@ -17,7 +17,7 @@ function makeRow() {
     addEventListener: (_type: string, hear: (event: TouchEvent) => void) => listeners.add(hear),
     removeEventListener: (_type: string, hear: (event: TouchEvent) => void) => listeners.delete(hear),
   };
-  /** Whether the browser is told that a movement is not its own. */
+  /** Whether the browser's default action is prevented. */
   const isTaken = () => {
     const preventDefault = vi.fn<() => void>();
     for (const hear of listeners) hear({ cancelable: true, preventDefault } as unknown as TouchEvent);
@@ -42,7 +42,7 @@ beforeEach(() => {
   row = makeRow();
 });
 
-test("a finger that goes far enough means it, and the row comes back", () => {
+test("a finger that moves far enough triggers the action, and the row returns", () => {
   const { act, hands, touch, look } = row;
   hands.onPointerDown(touch(1, 300));
   hands.onPointerMove(touch(1, 180));
@@ -68,7 +68,7 @@ test("a second finger, on the same row or another, changes nothing", () => {
   expect([row.act.mock.calls.length, other.act.mock.calls.length]).toEqual([1, 0]);
 });
 
-test("a row whose finger was lost goes back when the next one comes", () => {
+test("a row whose touch was lost returns at the next touch", () => {
   const other = makeRow();
   row.hands.onPointerDown(row.touch(1, 300));
   row.hands.onPointerMove(row.touch(1, 180));

@@ -1,4 +1,4 @@
-// Tags beside a name: as many as there is room for, and never at the name's expense.
+// Tags beside a name: as many as fit without cutting the name.
 import { expect, test } from "vitest";
 import { tagsBeside } from "./checks-list.tsx";
 
@@ -13,7 +13,7 @@ test.each([
   expect(tagsBeside({ ...host, roomPx })).toBe(count);
 });
 
-test("the last tag needs no room for a number behind it", () => {
+test("the last tag needs no room for a number after it", () => {
   const tags = ["prod", "billing"];
   expect(tagsBeside({ name: "Fetch exchange rates", tags, roomPx: 270 })).toBe(2);
   expect(tagsBeside({ name: "Fetch exchange rates", tags: [...tags, "db"], roomPx: 270 })).toBe(1);

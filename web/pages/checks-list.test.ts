@@ -1,4 +1,4 @@
-// What a row says in each state.
+// The text of a row in each state.
 import { expect, test } from "vitest";
 import type { CheckRow } from "../../src/contract/api/check-row.ts";
 import { lastText, nextText } from "./checks-list.tsx";
@@ -49,7 +49,7 @@ test.each<[string, Partial<CheckRow>, string, string]>([
   expect([lastText(row, reader).text, nextText(row, reader).text]).toEqual([last, next]);
 });
 
-test("a deadline on another day is told with its day", () => {
+test("a deadline on another day is shown with its day", () => {
   const alertAt = NOW + 30 * 60 * MIN;
   const row = { ...plain, runningSince: NOW, fuse: { fromAt: NOW, lateAt: alertAt - 1, alertAt } };
   expect(nextText(row, reader).text).toBe("due by tomorrow 16:00");

@@ -36,7 +36,7 @@ const ROW_REM = {
 } as const;
 const REM_PX = 16;
 const PHONE = "(max-width: 720px)";
-/** What margins, the shape and the menu of a row take on a phone. */
+/** The width of the margins, the shape and the menu of a row on a phone. */
 const PHONE_REST_PX = 96;
 /** Details of visible rows are fetched this long after scrolling has stopped. */
 const REST_MS = 120;
@@ -116,7 +116,7 @@ function useWhole(ids: readonly string[], isScrolling: boolean): ReadonlySet<str
   return whole;
 }
 
-/** Where each line lies in the window. */
+/** The position of each line in the window. */
 function useLines(items: readonly Item[], place: React.RefObject<HTMLDivElement | null>) {
   const heights = useHeights();
   const above = useAbove(place);
@@ -132,13 +132,13 @@ function useLines(items: readonly Item[], place: React.RefObject<HTMLDivElement 
     getItemKey,
     overscan: ROWS_AHEAD,
     scrollMargin: above,
-    // Drawn in a task of its own instead of in the middle of the scrolling.
+    // Rendered in a task of its own, so that scrolling is not interrupted.
     useFlushSync: false,
   });
   return { virtual, above };
 }
 
-/** How far down the page the list begins. Read when the page has changed its size, and been laid out anyway. */
+/** The offset of the list from the top of the page. Read when the page has been resized, after its layout. */
 function useAbove(place: React.RefObject<HTMLDivElement | null>): number {
   const [above, setAbove] = useState(0);
   useLayoutEffect(() => {
@@ -155,7 +155,7 @@ function useAbove(place: React.RefObject<HTMLDivElement | null>): number {
 }
 
 /**
- * The width of the column of names, as the head of the list has it; on a phone, where that is not drawn, what is left.
+ * The width of the column of names, from the head of the list; on a phone, where there is no head, the remaining width.
  * Given for the default font size.
  */
 function useRoom(place: React.RefObject<HTMLDivElement | null>): number {
@@ -233,7 +233,7 @@ function useSeen(ids: readonly string[], snapshot: ChecksSnapshot, onSee: (ids: 
   }, [key]);
 }
 
-/** In pixels of this screen: they grow with the reader's type size, and rows are taller on a phone. */
+/** In pixels of this screen: they grow with the user's font size, and rows are taller on a phone. */
 function useHeights(): { head: number; row: number } {
   const [heights, setHeights] = useState(measure);
   useEffect(() => {
@@ -251,7 +251,7 @@ function measure(): { head: number; row: number } {
   return { head: HEAD_REM * px, row: rows[shownDensity()] * px };
 }
 
-/** The root is set to the text size of a page; the scale is that of the browser's own setting. */
+/** The root has the font size of the page; the scale is that of the browser's setting. */
 function rem(): number {
   return Number.parseFloat(getComputedStyle(document.documentElement).fontSize) || REM_PX;
 }
@@ -262,7 +262,7 @@ function rem(): number {
 const NO_CHANNEL_PX = 104;
 /** In a narrower column the channels are shown in the menu only. */
 const CHANNELS_FROM_PX = 300;
-/** What the marks of channels need, each and around them. */
+/** The width of channel icons, each and around them. */
 const CHANNEL_ICONS_MAX = 4;
 const CHANNEL_ICON_PX = 18;
 const CHANNEL_RIM_PX = 30;
@@ -275,13 +275,13 @@ type RowProps = {
   isPicked: boolean;
   isCursor: boolean;
   mayEdit: boolean;
-  /** Some check of the project notifies a channel: one that notifies none was likely forgotten. */
+  /** Some check of the project notifies a channel: a check without one was likely forgotten. */
   hasAnyChannel: boolean;
   /** It became visible during scrolling: details and controls are left out until scrolling stops. */
   isPassing: boolean;
   /** The width of the column that name and tags share. */
   roomPx: number;
-  /** `isRange`: everything from the row picked before up to this one. */
+  /** `isRange`: everything from the last selected row up to this one. */
   onPick: (id: string, isRange: boolean) => void;
 };
 
@@ -397,7 +397,7 @@ function ChannelIcons({ channels, rest }: Pick<RowDetail, "channels"> & { rest: 
   );
 }
 
-/** The row is a link as a whole, also where something with a tooltip lies above the link. */
+/** The whole row is a link, even where something with a tooltip is above it. */
 function openAsLink(event: React.MouseEvent<HTMLElement>): void {
   const isOwn =
     event.target instanceof Element && event.target.closest("a, button, input, [role=menu]") !== null;
@@ -538,17 +538,17 @@ function downText({ downReason, exitStatus, downSince }: CheckRow, now: number):
 
 // How many tags fit next to the name. Widths are estimated: measuring every row would cause a layout while scrolling.
 
-/** Widths on screen, a little more than most letters need: a name is not to be cut short for a tag. */
+/** Widths on screen, a little more than most letters need, so that a name is not cut short for a tag. */
 const NAME_LETTER_PX = 7.7;
 const TAG_LETTER_PX = 6.6;
-/** Signs of scripts whose letters are as wide as they are high count twice. */
+/** Full-width characters count twice. */
 const WIDE_FROM = 0x2e80;
 const TAG_RIM_PX = 19;
-/** "+2", with what parts it from the tag before. */
+/** "+2", with the gap to the tag before. */
 const REST_PX = 36;
 /** A tag that is longer is cut, by `.tag` in ui.css. */
 const TAG_LETTERS_MAX = 16;
-/** More than these say less than a number. */
+/** With more than these, a number is more useful. */
 const TAGS_MAX = 3;
 
 export type TagRoom = { name: string; tags: readonly string[]; roomPx: number };
@@ -574,20 +574,20 @@ function lettersOf(text: string): number {
 
 // The swipe action of a row, for touch only. Nothing is rendered while the finger moves.
 
-/** Less is a finger that trembles, or one that begins to scroll. */
+/** A smaller movement is a trembling finger, or the start of scrolling. */
 const BEGINS_PX = 12;
-/** From here on letting go means it. */
+/** From this distance on, releasing triggers the action. */
 const MEANT_PX = 96;
-/** Further than this the row does not follow. */
+/** The row follows the finger no further than this. */
 const FARTHEST_PX = 160;
 
 type Place = HTMLElement;
 type Touched = React.PointerEvent<Place>;
 
-/** Where a finger goes: not yet known, aside to do something, or to the other side, where there is nothing. */
+/** The direction of a swipe: not yet known, to the side with the action, or to the other side, which has none. */
 type Way = "open" | "swipe" | "other";
 
-/** There is one finger that counts, so there is one gesture. */
+/** Only one finger counts, so there is one gesture. */
 let gesture: { pointerId: number; place: Place; x: number; y: number; way: Way } | null = null;
 
 /** Touch handlers of a row: `says` is shown next to the row while it is swiped, `act` runs on release. */
@@ -599,7 +599,7 @@ export function swipeHandlers(says: string, act: () => void) {
     onPointerUp: ({ pointerId }: Touched) => {
       if (gesture?.pointerId === pointerId && putBack() === "meant") act();
     },
-    // The browser has taken the finger, to scroll.
+    // The browser has taken over the touch, to scroll.
     onPointerCancel: ({ pointerId }: Touched) => {
       if (gesture?.pointerId === pointerId) putBack();
     },
@@ -614,7 +614,7 @@ function begin({ currentTarget: place, clientX, clientY, pointerId, pointerType,
   place.addEventListener("touchmove", keepFromFling, { passive: false });
 }
 
-/** Ends the gesture, its row where it was before, and says how far it had come. */
+/** Ends the gesture, puts its row back, and returns how far it was moved. */
 function putBack(): string | undefined {
   const place = gesture?.place;
   gesture = null;
@@ -627,8 +627,8 @@ function putBack(): string | undefined {
 }
 
 /**
- * A finger that was dragged to the side begins a fling for the browser, though it may not scroll there, and a tap soon
- * after only ends that fling, without a click. So the default action is prevented.
+ * After a finger was dragged to the side, the browser starts a fling, even if the page cannot scroll there, and a tap
+ * soon after only ends that fling, without a click. So the default action is prevented.
  */
 function keepFromFling(event: TouchEvent): void {
   if (gesture !== null && gesture.way !== "open" && event.cancelable) event.preventDefault();

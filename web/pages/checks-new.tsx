@@ -53,11 +53,11 @@ const BLANK: Form = {
   tz: readerZone,
 };
 
-/** Whose expression it is, cron's or systemd's, is seen by the server: no kind is sent with it. */
+/** The server detects whether the expression is cron's or systemd's, so no kind is sent with it. */
 function changeOf({ name, slug, tags, kind, every, grace, schedule, tz }: Form): CheckChange {
   const shared = {
     name: name.trim(),
-    // Without one the server makes it from the name.
+    // Without one the server derives it from the name.
     ...(slug.trim() !== "" && { slug: slug.trim() }),
     tags: tags.trim(),
     graceSeconds: secondsOf(grace),
@@ -72,7 +72,7 @@ type Props = {
   isOpen: boolean;
   onClose: () => void;
   onMade: (row: CheckRow) => void;
-  /** Many at once, instead. */
+  /** Opens the dialog that creates checks from a crontab. */
   onCrontab: () => void;
 };
 
@@ -254,15 +254,15 @@ function askedOf({ kind, every, grace, schedule, tz }: Form): ScheduleRequest {
   };
 }
 
-/** The sentence and the next times, as the server reads what is typed. */
+/** The description and the next times, as the server reads the input. */
 function Preview({ form, reading }: { form: Form; reading: TypedReading["reading"] }) {
   const now = useMinute();
   if (form.kind !== "simple" && form.schedule.trim() === "") {
     return <p className="preview muted">{newCheckWords.unread}</p>;
   }
-  // What is wrong stands beside its field.
+  // The error is shown next to its field.
   if (reading === undefined || "error" in reading) return null;
-  // No line ends between a day and its time.
+  // No line break between a day and its time.
   const times = reading.nextAt
     .slice(0, TIMES_SHOWN)
     .map((at) => formatWhen(at, { now, zone: reading.tz }).replaceAll(" ", "\u00a0"));
@@ -311,7 +311,7 @@ export function NothingYet({ mayEdit, onNew, onCrontab }: NothingYetProps) {
 
 const LESSON_MS = 100_000;
 
-/** A fuse with its parts named, as it will stand in every row. */
+/** A fuse with labels for its parts, as it is shown in every row. */
 function FuseLesson() {
   const { signal, expected, alert } = firstSignalWords.fuseAt;
   const fuse = { fromAt: 0, lateAt: 0.78 * LESSON_MS, alertAt: LESSON_MS };
@@ -329,8 +329,8 @@ function FuseLesson() {
 }
 
 /**
- * The command for a check that has never been pinged: the one just created, or the only one there is. It stays when the
- * signal has come, to say so.
+ * The command for a check that has never been pinged: the one just created, or the only one. It stays visible after the
+ * first ping, to confirm it.
  */
 export function FirstSignal(props: {
   project: string;

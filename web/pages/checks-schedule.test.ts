@@ -1,4 +1,4 @@
-// Schedules of many checks: in portions, and taken back to what each of them had.
+// Schedules of many checks: set in batches, and undone to the previous schedule of each.
 import { expect, test } from "vitest";
 import type { ScheduleGroup, SchedulesRequest } from "../../src/contract/api/checks.ts";
 import { BULK_CHECKS_MAX } from "../../src/contract/api/limits.ts";
@@ -14,7 +14,7 @@ const timing = (schedule: string): ScheduleGroup["timing"] => ({
 const ids = Array.from({ length: BULK_CHECKS_MAX + 1 }, (_, n) => `check ${n}`);
 const portions = portionsOf({ ids, timing: timing("0 3 * * *"), version: 7 });
 
-/** A server where every check had a schedule of its own portion before. */
+/** A server where the checks of each batch had a schedule of their own before. */
 function server(failsAt = 0) {
   const asked: SchedulesRequest[] = [];
   const ask = async (request: SchedulesRequest) => {
@@ -27,7 +27,7 @@ function server(failsAt = 0) {
   return { asked, ask };
 }
 
-test("what is more than one request takes goes in portions, and back in portions to what was there", async () => {
+test("more checks than fit in one request are set in batches, and undone in batches to their old schedules", async () => {
   const { asked, ask } = server();
   const { done, undo, fault } = await setSchedules(ask, portions);
   expect(asked.map(({ groups }) => groups.map((group) => group.ids.length))).toEqual([
@@ -40,11 +40,11 @@ test("what is more than one request takes goes in portions, and back in portions
     ["2 0 * * *"],
     ["1 0 * * *"],
   ]);
-  // What others save between the change and its undo is found by the version.
+  // Changes by others between the change and its undo are detected by the version.
   expect(asked.map(({ version }) => version)).toEqual([7, 7, 102, 101]);
 });
 
-test("timing the second portion fails nothing more is asked, and the first can be taken back", async () => {
+test("if the second batch fails, no more requests are sent, and the first can be undone", async () => {
   const { asked, ask } = server(2);
   const { done, undo, fault } = await setSchedules(ask, [...portions, ...portions]);
   expect(asked).toHaveLength(2);

@@ -21,13 +21,13 @@ import { schedulesWords as words } from "../words/schedule.ts";
 import { words as shared } from "../words/shared.ts";
 import { namesOf, type Outcome, showOutcome } from "./checks-actions.ts";
 
-/** Beyond these, it is only said how many other schedules there are. */
+/** Beyond these, only the number of other schedules is shown. */
 const SHOWN_MAX = 4;
 
 type Props = { project: string; rows: readonly CheckRow[]; onClose: () => void; onDone: () => void };
 
 export function ScheduleWindow({ project, rows, onClose, onDone }: Props) {
-  // The one that it began with, whatever is picked or deleted meanwhile.
+  // The check that it started with, even if the selection changes or the check is deleted.
   const [id] = useState(rows[0]?.id ?? "");
   // Fetched each time: outdated values would be saved for all checks.
   const query = useQuery({
@@ -37,7 +37,7 @@ export function ScheduleWindow({ project, rows, onClose, onDone }: Props) {
   });
   const [isBusy, setBusy] = useState(false);
   const [isUnsaved, setUnsaved] = useState(false);
-  // Another number begins the form anew with what the check is now.
+  // A new key resets the form to the current check.
   const [round, setRound] = useState(0);
   const formId = useId();
   const reload = async () => {
@@ -85,7 +85,7 @@ export function ScheduleWindow({ project, rows, onClose, onDone }: Props) {
 
 type FormProps = Pick<Props, "project" | "rows" | "onDone"> & {
   formId: string;
-  /** The check that the form begins with. */
+  /** The check that the form starts with. */
   page: CheckPage;
   isBusy: boolean;
   onBusy: (isBusy: boolean) => void;
@@ -138,7 +138,7 @@ function ScheduleForm({ project, rows, formId, page, onBusy, onTyped, onDone, ..
   );
 }
 
-/** Sets it and says so, with the way back. Returns why nothing could be set, or null. */
+/** Sets the schedule and shows a message with undo. Returns why nothing could be set, or null. */
 async function give(
   project: string,
   rows: readonly CheckRow[],
@@ -202,7 +202,7 @@ export async function setSchedules(
       const { done, failed, previous, version } = await ask(portion);
       outcome.done.push(...done);
       outcome.failed.push(...failed);
-      // What others have saved since is not taken back with it.
+      // Changes that others have saved since are not undone with it.
       if (previous.length > 0) outcome.undo.unshift({ groups: previous, version });
     } catch (fault) {
       return { ...outcome, fault };

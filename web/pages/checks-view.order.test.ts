@@ -1,4 +1,4 @@
-// Filters, orders and groups of the list, and that nothing moves under the pointer.
+// Filters, orders and groups of the list. Nothing moves under the pointer.
 import { describe, expect, test } from "vitest";
 import type { CheckRow } from "../../src/contract/api/check-row.ts";
 import {
@@ -46,7 +46,7 @@ const namesOf = (rows: readonly CheckRow[], query = "") => {
 };
 
 describe("The order", () => {
-  test("puts what broke last first, then what alerts next, then names, then new and paused", () => {
+  test("puts the newest failures first, then the next alerts, then names, then new and paused", () => {
     const rows = [
       row("z", { state: "paused" }),
       row("y", { state: "new" }),
@@ -60,18 +60,18 @@ describe("The order", () => {
     expect(namesOf(rows)).toEqual(["down-2", "down-1", "late-1", "late-2", "a", "b", "y", "z"]);
   });
 
-  test("takes numbers in names as numbers, and case for nothing", () => {
+  test("compares numbers in names as numbers, and ignores case", () => {
     expect(namesOf([row("job-10"), row("Job-9"), row("job-1")])).toEqual(["job-1", "Job-9", "job-10"]);
     expect(namesOf([row("a"), row("b")], "?sort=-name")).toEqual(["b", "a"]);
   });
 
-  test("by last signal has those that never sent one at the old end", () => {
+  test("by last ping puts checks that were never pinged at the old end", () => {
     const rows = [row("never"), row("old", { lastPingAt: 1 }), row("fresh", { lastPingAt: 9 })];
     expect(namesOf(rows, "?sort=-last_ping")).toEqual(["fresh", "old", "never"]);
     expect(namesOf(rows, "?sort=last_ping")).toEqual(["never", "old", "fresh"]);
   });
 
-  test("keeps what needs somebody on top in every order", () => {
+  test("keeps checks that need attention on top in every order", () => {
     expect(namesOf([row("a"), down("z", 1)], "?sort=name")).toEqual(["z", "a"]);
   });
 });
@@ -97,7 +97,7 @@ describe("The lines", () => {
   const shownAs = (items: readonly Item[]) =>
     items.map((item) => (item.kind === "head" ? `# ${item.text}` : item.key));
 
-  test("have headings only when there is something to tell apart", () => {
+  test("have headings only when there is more than one group", () => {
     const calm = [row("a")];
     expect(shownAs(toItems({ urgent: [], calm }, { ...headings, isGrouped: false }))).toEqual(["id-a"]);
     expect(shownAs(toItems({ urgent: [down("d", 1)], calm }, { ...headings, isGrouped: false }))).toEqual([
@@ -108,7 +108,7 @@ describe("The lines", () => {
     ]);
   });
 
-  test("are grouped by their first tag on demand, those without at the end", () => {
+  test("are grouped by their first tag on request, those without at the end", () => {
     const calm = [row("a"), row("b", { tags: ["prod"] }), row("c", { tags: ["db", "prod"] })];
     expect(shownAs(toItems({ urgent: [], calm }, { ...headings, isGrouped: true }))).toEqual([
       "# db",
@@ -120,14 +120,14 @@ describe("The lines", () => {
     ]);
   });
 
-  test("do not move while they are held: what went is left out, what is new comes last", () => {
+  test("do not move while they are held: removed ones are left out, new ones come last", () => {
     const items = (...ids: string[]): Item[] => ids.map((key) => ({ kind: "row", key }));
     expect(heldInPlace(items("a", "b", "c"), items("c", "d", "a"))).toEqual(items("a", "c", "d"));
   });
 });
 
 describe("The counts", () => {
-  test("take every row once, by what it reads", () => {
+  test("count every row once, by the state that it shows", () => {
     const rows = [row("a"), row("r", { runningSince: 1 }), late("l", NOW + 1), down("d", 1)];
     expect(countStates(rows, NOW)).toEqual({ down: 1, late: 1, running: 1, up: 1, paused: 0, new: 0 });
   });

@@ -1,4 +1,4 @@
-// A view survives the way into the address and back.
+// A view is the same after it was written to the URL and read back.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { FILTER_STATES, isFiltered, ORDERS, readView, toggled, writeView } from "./checks-view.ts";
@@ -18,7 +18,7 @@ test("every view is read as it was written", () => {
   );
 });
 
-test("the names are those of the reference server", () => {
+test("the parameter names are those of Healthchecks", () => {
   const view = readView("?tag=db&tag=prod&search=back&status=started&status=grace&sort=-last_ping");
   expect(view).toEqual({
     search: "back",
@@ -29,13 +29,13 @@ test("the names are those of the reference server", () => {
   });
 });
 
-test("what is not known is left out", () => {
+test("unknown values are ignored", () => {
   expect(readView("?sort=colour&status=purple&tag=")).toEqual(readView(""));
   expect(isFiltered(readView(""))).toBe(false);
   expect(isFiltered(readView("?status=up"))).toBe(true);
 });
 
-test("a value is added, or taken out when it is there", () => {
+test("a value is added, or removed when it is present", () => {
   expect(toggled(["a"], "b")).toEqual(["a", "b"]);
   expect(toggled(["a", "b"], "a")).toEqual(["b"]);
 });

@@ -24,7 +24,7 @@ export type Order = (typeof ORDERS)[number];
 
 export type View = {
   search: string;
-  /** All of them must be there. */
+  /** A check must have all of them. */
   tags: readonly string[];
   /** Any of them; empty means all. */
   states: readonly DrawnState[];
@@ -80,7 +80,7 @@ export function isFiltered({ search, tags, states }: View): boolean {
   return search !== "" || tags.length > 0 || states.length > 0;
 }
 
-/** The value with an entry added, or taken out when it is there. */
+/** The value with an entry added, or removed when it is present. */
 export function toggled<T>(values: readonly T[], value: T): T[] {
   return values.includes(value) ? values.filter((one) => one !== value) : [...values, value];
 }
@@ -90,8 +90,8 @@ export function toggled<T>(values: readonly T[], value: T): T[] {
 const KEPT_ORDER = "overdue.order";
 
 /**
- * The view lives in the address; changing it replaces the entry, so that "back" leaves the page. A URL
- * without a view gets the sort order that was chosen last in this browser.
+ * The view is kept in the URL; changing it replaces the history entry, so that "back" leaves the page. A URL without a
+ * view gets the sort order that was chosen last in this browser.
  */
 export function useView(): [View, (view: View) => void] {
   const text = useSearch();
@@ -132,7 +132,7 @@ export function fitting({ urgent, calm }: Parts, view: View, now: number): Parts
   return { urgent: urgent.filter(fits), calm: calm.filter(fits) };
 }
 
-/** A row with what it is ordered by, so that nothing is worked out twice while ten thousand are compared. */
+/** A row with its sort keys, so that nothing is computed twice while ten thousand rows are compared. */
 type Placed = Place & { row: CheckRow };
 
 /** All rows, sorted, with those that need attention apart. They are passed in order of creation. */
@@ -194,7 +194,7 @@ function byFirstTag(rows: readonly CheckRow[], untagged: string): [string, Check
   return [...groups].toSorted(([a], [b]) => last(a) - last(b) || (a < b ? -1 : 1));
 }
 
-/** The new lines in the old places: what has gone is left out, what is new comes last, nothing else moves. */
+/** The new lines in the old order: removed ones are left out, new ones come last, nothing else moves. */
 export function heldInPlace(shown: readonly Item[], next: readonly Item[]): Item[] {
   const still = new Map(next.map((item) => [item.key, item]));
   const kept: Item[] = [];
@@ -258,7 +258,7 @@ const WAIT_MS_MAX = 2_147_483_647;
 
 export function useShown(snapshot: ChecksSnapshot, view: View, isHeld: boolean): Shown {
   const now = useNextLate(snapshot);
-  // Three steps, so that none is done again for nothing: of ten thousand rows each takes its time.
+  // Three memoized steps, so that none is repeated without need: each takes time for ten thousand rows.
   const counted = useMemo(() => countAll(snapshot, now), [snapshot.version, now]);
   const ordered = useMemo(
     () => inOrder(snapshot.rows.values(), view.order, now),
@@ -305,7 +305,7 @@ function useNextLate(snapshot: ChecksSnapshot): number {
     const timer = setTimeout(() => setNow(serverNow()), Math.min(WAIT_MS_MAX, Math.max(0, next - at)));
     return () => clearTimeout(timer);
   }, [snapshot.version, now]);
-  // What came by the stream is newer than the last tick.
+  // Rows from the stream are newer than the last tick.
   return Math.max(
     now,
     useMemo(() => serverNow(), [snapshot.version]),
@@ -362,7 +362,7 @@ export function usePicking(items: readonly Item[]): Picking {
   };
 }
 
-/** A row that gets the focus by a key is the one that keys are about. */
+/** A row that gets the focus by a key becomes the target of the shortcuts. */
 function useFocusedRow(onFocus: (id: string) => void): void {
   useEffect(() => {
     const follow = ({ target }: FocusEvent) => {

@@ -95,7 +95,7 @@ function Loaded({ snapshot, project, store }: LoadedProps) {
   const [opened, setOpened] = useState<Opened>(null);
   const [madeId, setMadeId] = useState<string | null>(null);
   const search = useRef<HTMLInputElement>(null);
-  // The letter that was typed is on screen first; the list follows.
+  // The typed letter is shown first; the list is updated after it.
   const shown = useShown(snapshot, useDeferredValue(view), isHeld);
   const picking = usePicking(shown.items);
   const mayEdit = project.may.includes("editChecks");
@@ -268,7 +268,7 @@ function SearchField({ view, onView, place }: SearchProps) {
         onKeyDown={(event) => {
           if (event.key !== "Escape") return;
           onView({ ...view, search: "" });
-          // Keys go on in the list. Where nothing was found there is none yet, and the empty field keeps the focus.
+          // The focus moves to the list. If nothing was found there is no list, and the field keeps the focus.
           document.querySelector<HTMLElement>(".list")?.focus();
         }}
       />
@@ -315,9 +315,9 @@ function Foot({ snapshot, view, shown, onDeleted }: FootProps) {
 
 // Filters above the list: counts by status, tags, sort order.
 
-/** More tags than these are found by typing. */
+/** With more tags than these, the others are found by typing. */
 const TAGS_SHOWN = 60;
-/** With so few there is nothing to look for. */
+/** With so few tags there is no search field. */
 const TAGS_IN_SIGHT = 8;
 
 type FiltersProps = { view: View; shown: Pick<Shown, "counts" | "tags">; onView: (view: View) => void };
@@ -432,7 +432,7 @@ function allChecksHref(view: View): string {
   return `?${writeView({ ...view, search: "", tags: [], states: [] })}`;
 }
 
-/** Shown instead of rows when none fits. */
+/** Shown instead of rows when none match. */
 export function ShowAllLink({ view }: { view: View }) {
   return (
     <Link className="button is-quiet" href={allChecksHref(view)}>
@@ -495,7 +495,7 @@ export function NoChannelsBand({ project, snapshot }: NoChannelsBandProps) {
   );
 }
 
-/** Another text whenever a check goes down or up, or gets or loses a channel while it is down. */
+/** A key that changes whenever a check goes down or up, or gets or loses a channel while it is down. */
 function downMark({ rows, counts, isComplete, version }: ChecksSnapshot): string {
   if (!isComplete) return `${counts?.down ?? 0} ${version > 0}`;
   let down = 0;
@@ -730,7 +730,7 @@ export function useListKeys({ project, picking, rows, mayEdit, onSearch, onNew }
     void (isAllPaused ? resumeChecks(project, chosen) : pauseChecks(project, chosen));
   };
   const onEnter = (event: KeyboardEvent) => {
-    // A link or a button that has the focus does what it does anyway.
+    // A focused link or button handles the key itself.
     const isOwn = event.target instanceof HTMLElement && event.target.closest("a, button") !== null;
     if (isOwn && event.target instanceof HTMLElement) event.target.click();
     else open();

@@ -1,8 +1,8 @@
-// From the address to what is asked.
+// From the URL to the request parameters.
 import { expect, test } from "vitest";
 import { askedOf, choiceQuery, EVERYTHING, readChoice } from "./events.tsx";
 
-test("a choice is the same after it has been an address", () => {
+test("filters are the same after they were written to the URL", () => {
   const choice = {
     show: "flip",
     text: "back up",
@@ -14,9 +14,9 @@ test("a choice is the same after it has been an address", () => {
   expect(choiceQuery(EVERYTHING)).toEqual({});
 });
 
-test("what an address says wrongly is left out", () => {
+test("invalid values in the URL are ignored", () => {
   expect(readChoice(new URLSearchParams("show=me&from=yesterday&zone=moon"))).toEqual(EVERYTHING);
-  // The server would refuse it.
+  // The server would reject it.
   expect(readChoice(new URLSearchParams("from=2026-13-01T00:00&to=2026-11-15T24:00"))).toEqual(EVERYTHING);
 });
 

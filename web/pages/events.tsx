@@ -127,7 +127,7 @@ function Log({ events, zone }: { events: readonly ProjectEvent[]; zone: Choice["
   );
 }
 
-/** As the states are drawn everywhere; what changed no state has no shape. */
+/** The same shapes as for states everywhere; events that changed no state have no shape. */
 const MARKS: Readonly<Record<string, DrawnState>> = { paused: "paused", not_observed: "new" };
 
 function Line({ event, zone }: { event: ProjectEvent; zone: Choice["zone"] }) {
@@ -153,7 +153,7 @@ function Line({ event, zone }: { event: ProjectEvent; zone: Choice["zone"] }) {
   );
 }
 
-/** In the zone that was chosen, with its name where it is not the reader's. */
+/** In the chosen zone, with its name if it is not the user's zone. */
 function Moment({ event, zone }: { event: ProjectEvent; zone: Choice["zone"] }) {
   const shown = { mine: readerZone, utc: "UTC", check: knownZone(event.check.zone) }[zone];
   return (
@@ -296,14 +296,14 @@ export function readChoice(search: URLSearchParams): Choice {
   };
 }
 
-/** The address of a choice: only what differs from everything. */
+/** The URL of the filters: only those that differ from the default. */
 export function choiceQuery(choice: Choice): Record<string, string> {
   return Object.fromEntries(
     Object.entries(choice).filter(([name, value]) => value !== EVERYTHING[name as keyof Choice]),
   );
 }
 
-/** By whose clock a range is read: where each check's own is shown, that is the reader's. */
+/** The time zone of a date range: if times are shown in each check's own zone, the user's zone. */
 export function clockOf({ zone }: Pick<Choice, "zone">, ownZone: string): string {
   return zone === "utc" ? "UTC" : ownZone;
 }

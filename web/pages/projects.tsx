@@ -96,7 +96,7 @@ export function ProjectsPage() {
   );
 }
 
-/** What is down comes first, then what is late, then by name. */
+/** Projects with checks that are down come first, then late, then by name. */
 function worstFirst(a: ProjectCard, b: ProjectCard): number {
   return (
     Number(b.counts.down > 0) - Number(a.counts.down > 0) ||
@@ -143,7 +143,7 @@ function Card({ card }: { card: ProjectCard }) {
   );
 }
 
-/** One bar: how much of the project is in which state. */
+/** One bar: the share of checks in each state. */
 function Share({ counts, total }: Pick<ProjectCard, "counts" | "total">) {
   const parts = (["down", "late", "up", "paused", "new"] as const).filter((state) => counts[state] > 0);
   return (

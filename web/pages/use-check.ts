@@ -40,7 +40,7 @@ export function useDurations(id: string) {
   });
 }
 
-/** Why the check was reported down; of the newest time when no change is named. */
+/** Why the check was reported down; the newest time if no flip is given. */
 export function useExplanation(id: string, { flip, isWanted }: { flip: number | null; isWanted: boolean }) {
   return useQuery({
     queryKey: [...checkKey(id), "explain", flip],

@@ -1,9 +1,9 @@
-// Lines for proxies, from the address that the browser uses.
+// Proxy configuration, from the URL that the browser uses.
 import { describe, expect, test } from "vitest";
 import { endsOf, isLocal, ownLines, PROXIES, proxyLines } from "./welcome.tsx";
 
 describe("ends", () => {
-  test("a local address is where the program listens, and the public name is still to be chosen", () => {
+  test("a local URL is where the program listens, and the public name is a placeholder", () => {
     expect(endsOf("http://localhost:8123", 8123)).toEqual({
       name: "overdue.example.com",
       path: "",
@@ -11,7 +11,7 @@ describe("ends", () => {
     });
   });
 
-  test("any other is the public name, with its path", () => {
+  test("any other URL is the public name, with its path", () => {
     expect(endsOf("https://jobs.example.org/overdue/", 8077)).toEqual({
       name: "jobs.example.org",
       path: "/overdue",
@@ -19,7 +19,7 @@ describe("ends", () => {
     });
   });
 
-  test("what is no address gives an example", () => {
+  test("an invalid URL gives an example", () => {
     expect(endsOf("nonsense", 8077)).toMatchObject({
       name: "overdue.example.com",
       upstream: "127.0.0.1:8077",
@@ -27,14 +27,14 @@ describe("ends", () => {
   });
 });
 
-test.each(PROXIES)("lines for %s name both ends", (proxy) => {
+test.each(PROXIES)("the configuration for %s names both ends", (proxy) => {
   const lines = proxyLines(proxy, { name: "a.example", path: "/o", upstream: "127.0.0.1:9" });
   expect(lines).toContain("a.example");
   expect(lines).toContain("/o");
   expect(lines).toContain("127.0.0.1:9");
 });
 
-test("our own settings name the public address", () => {
+test("our own settings have the public URL", () => {
   expect(ownLines({ name: "a.example", path: "/o", upstream: "" })).toContain(
     "OVERDUE_SITE_URL=https://a.example/o\n",
   );

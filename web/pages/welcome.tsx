@@ -203,12 +203,12 @@ function Arrived({ report }: { report: AddressReport }) {
 export const PROXIES = ["Caddy", "nginx", "HAProxy", "Traefik"] as const;
 export type Proxy = (typeof PROXIES)[number];
 
-/** Where people come to, and where the program listens. */
+/** The public URL, and where the program listens. */
 export type Ends = { name: string; path: string; upstream: string };
 
 const EXAMPLE_NAME = "overdue.example.com";
 
-/** From the address in the browser, and the port that the program listens on. A local address is no public name. */
+/** From the URL in the browser, and the port that the program listens on. A local address is no public name. */
 export function endsOf(address: string, port: number): Ends {
   const url = URL.parse(address);
   const upstream = `127.0.0.1:${port}`;
@@ -240,7 +240,7 @@ const LINES: Readonly<Record<Proxy, (ends: Ends) => string>> = {
         proxy_set_header X-Forwarded-Proto $scheme;
     }
 }`,
-  // It passes Host on as it came. A path stands in the rule alone: we expect it in front of every address.
+  // It passes Host on unchanged. A path is only in the rule: we expect it in front of every URL.
   HAProxy: ({ name, path, upstream }) => `frontend https
     bind :443 ssl crt /etc/haproxy/certs/
     mode http
@@ -271,7 +271,7 @@ export function proxyLines(proxy: Proxy, ends: Ends): string {
   return LINES[proxy](ends);
 }
 
-/** Ours, whichever proxy it is. */
+/** The settings of Overdue, for every proxy. */
 export function ownLines({ name, path }: Ends): string {
   return `OVERDUE_SITE_URL=https://${name}${path}\nOVERDUE_TRUSTED_PROXIES=127.0.0.0/8, ::1/128`;
 }

@@ -1,24 +1,24 @@
-// Two sides of a change, as the record shows them.
+// The two sides of a change, as the audit log shows them.
 import { expect, test } from "vitest";
 import { differences, fieldWords, valueWords } from "./audit-log.tsx";
 
-test("only the fields that differ are told, each with both sides", () => {
+test("only the fields that differ are shown, each with both sides", () => {
   expect(differences({ name: "a", graceSeconds: 60 }, { name: "a", graceSeconds: 300 })).toEqual([
     { field: "grace period", before: "1 min", after: "5 min" },
   ]);
 });
 
-test("what was made has no side before, and what was deleted none after", () => {
+test("a created resource has no side before, and a deleted one none after", () => {
   expect(differences(null, { name: "a" })).toEqual([{ field: "name", before: null, after: "a" }]);
   expect(differences({ name: "a" }, null)).toEqual([{ field: "name", before: "a", after: null }]);
   expect(differences(null, null)).toEqual([]);
 });
 
-test("the id of what was changed is left to programs", () => {
+test("the ID of the changed resource is not shown", () => {
   expect(differences(null, { uuid: "x", name: "a" })).toHaveLength(1);
 });
 
-test("names of fields are words", () => {
+test("field names are shown as words", () => {
   expect(fieldWords("graceSeconds")).toBe("grace period");
   expect(fieldWords("filterSubject")).toBe("keywords in email subject");
   expect(fieldWords("url_down")).toBe("url down");

@@ -4,7 +4,7 @@ import { accountWords } from "../words/account.ts";
 
 const words = accountWords.sessions;
 
-/** Later ones pretend to be earlier ones, so the order matters. */
+/** The user agents of later ones contain the names of earlier ones, so the order matters. */
 const BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/\bEdgA?\//, "Edge"],
   [/\bOPR\//, "Opera"],

@@ -12,11 +12,11 @@ type ConfirmProps = {
   onClose: () => void;
   title: string;
   text: ReactNode;
-  /** What the button says: the act, and not "Yes". */
+  /** The label of the button: the action, and not "Yes". */
   act: string;
   onAct: (typed: string) => void;
   isBusy?: boolean;
-  /** Why it could not be done; null: nothing went wrong. */
+  /** The error message; null: no error. */
   error?: unknown;
   typed?: { label: string; value: string };
 };
@@ -30,11 +30,11 @@ export function Confirm(props: ConfirmProps) {
 }
 
 type ButtonProps = Omit<ConfirmProps, "isOpen" | "onClose"> & {
-  /** What it is called among others that say the same: "Remove laptop". */
+  /** The accessible name, to distinguish buttons with the same label: "Remove laptop". */
   label: string;
 };
 
-/** A quiet button in a row that asks first. */
+/** A quiet button in a row that asks for confirmation. */
 export function ConfirmButton({ label, ...question }: ButtonProps) {
   const [isAsking, setAsking] = useState(false);
   return (
@@ -82,14 +82,14 @@ type AddressDialogProps = {
   title: string;
   text: string;
   label: string;
-  /** What the button says. */
+  /** The label of the button. */
   act: string;
   onAct: (email: string) => void;
   onClose: () => void;
   isBusy: boolean;
-  /** Why it could not be done; null: nothing went wrong. */
+  /** The error message; null: no error. */
   error: unknown;
-  /** Whose address it is, which is what a browser may offer to fill in. */
+  /** The autocomplete value of the address. */
   whose: "own" | "other";
   /** More fields, below the address. */
   children?: ReactNode;
@@ -129,7 +129,7 @@ export function AddressDialog({
   );
 }
 
-/** The link of an invitation, to be passed on by hand; it cannot be shown again. */
+/** The link of an invitation, to be shared manually; it cannot be shown again. */
 export function LinkDialog({ link, text, onClose }: { link: string; text: string; onClose: () => void }) {
   return (
     <Dialog

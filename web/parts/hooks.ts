@@ -14,7 +14,7 @@ export function useDebounced<T>(value: T, ms: number): T {
 
 // Which dialog is open, kept in the URL: it is open again after re-authentication.
 
-/** The open window of those a page has, and how to open another or none. */
+/** The open dialog of a page, and a function to open another or none. */
 export function useOpen<T extends string>(names: readonly T[]): [T | null, (name: T | null) => void] {
   const [params, setParams] = useSearchParams();
   const open = names.find((name) => name === params.get("open")) ?? null;
@@ -38,7 +38,7 @@ export function useWidth<E extends HTMLElement>(first: number): [number, RefObje
   useLayoutEffect(() => {
     const element = ref.current;
     if (element === null) return undefined;
-    // While it is not laid out yet an element has no width, and nothing can be drawn in none.
+    // Before its layout an element has no width, and nothing can be drawn.
     const measure = () => setWidth((before) => element.clientWidth || before);
     measure();
     const observer = new ResizeObserver(measure);

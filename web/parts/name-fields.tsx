@@ -7,7 +7,7 @@ type Names = { name: string; tags: string; slug: string };
 type Props = {
   form: Names;
   onChange: (change: Partial<Names>) => void;
-  /** What is wrong with a field. */
+  /** The error of a field. */
   at: (name: keyof Names) => { error?: string };
   slugHint: string;
   isSlugOptional?: boolean;

@@ -22,18 +22,18 @@ const GRACES = [MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 3 * HOUR, 12
 /** A form that has these fields, and may have more. */
 export type FieldsProps<Form = Schedule> = {
   form: Form;
-  /** A function is given what the form has by then. */
+  /** A function gets the current fields of the form. */
   set: (change: Partial<Form> | ((was: Form) => Partial<Form>)) => void;
-  /** The mistake beside a field, if it is about one of these. */
+  /** The error of a field, if it is about one of these. */
   at: (...names: (keyof Form)[]) => { error?: string };
 };
 
-/** `preview`: how the server reads it, beside what is typed. */
+/** `preview`: how the server reads the input. */
 export function ScheduleFields({ form, set, at, preview }: FieldsProps & { preview: ReactNode }) {
   const zoneChosen = useRef(false);
   const choose = useChoice({ form, set, zoneChosen });
   const typed = useTypedReading(form, set);
-  /** A refusal of what was sent counts until something else is typed. */
+  /** A rejection of the form is shown until something else is typed. */
   const wrong = (...names: (keyof Schedule)[]) => {
     const error = typed.errorAt(...names);
     return error === undefined ? at(...names) : { error };
@@ -92,7 +92,7 @@ type ChoiceProps = Pick<FieldsProps, "form" | "set"> & {
   zoneChosen: RefObject<boolean>;
 };
 
-/** Changes to another kind at once; what becomes of the expression, when the server has said how it reads it. */
+/** Changes to another kind immediately; the expression changes when the server has detected its language. */
 function useChoice({ form, set, zoneChosen }: ChoiceProps) {
   const queryClient = useQueryClient();
   return async (kind: Schedule["kind"]) => {
@@ -155,17 +155,17 @@ export function useReading(asked: ScheduleRequest) {
   });
 }
 
-/** How the server reads what is being typed, and what is wrong with it, by the field. */
+/** How the server reads the input, and what is wrong with it, by field. */
 export type TypedReading = {
   reading: SchedulePreview | undefined;
-  /** The macro that the expression was typed as; null: it was none. */
+  /** The macro that was typed; null: it was none. */
   macro: { text: string; expression: string } | null;
   errorAt: (...names: string[]) => string | undefined;
 };
 
 type Set = (change: (was: ScheduleRequest) => Partial<ScheduleRequest>) => void;
 
-/** Spells out a macro such as @daily in the field itself: that is what is stored. */
+/** Replaces a macro such as @daily in the field by its expression: that is what is stored. */
 export function useTypedReading(form: ScheduleRequest, set: Set): TypedReading {
   const asked = useDebounced(scheduleOf(form), TYPING_MS);
   const { data, error, isPlaceholderData } = useReading(asked);
@@ -176,7 +176,7 @@ export function useTypedReading(form: ScheduleRequest, set: Set): TypedReading {
     const text = asked.schedule;
     setMacro({ text, expression: expanded });
     set((was) => (was.schedule.trim() === text ? { schedule: expanded } : {}));
-    // The function that sets is another one each time, and does the same.
+    // The setter is a new function on each render, and does the same.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [expanded, asked.schedule]);
   const isEmpty = asked.kind !== "simple" && asked.schedule === "";
@@ -194,7 +194,7 @@ export function useTypedReading(form: ScheduleRequest, set: Set): TypedReading {
   };
 }
 
-/** Below the expression: what its macro stands for, and what it does that was hardly meant. */
+/** Below the expression: what its macro stands for, and warnings about likely mistakes. */
 export function ExpressionRemarks({ typed: { reading, macro } }: { typed: TypedReading }) {
   const remarks = reading !== undefined && "remarks" in reading ? reading.remarks : [];
   return (
@@ -213,10 +213,10 @@ export function ExpressionRemarks({ typed: { reading, macro } }: { typed: TypedR
 export function PreviewPanel({ asked }: { asked: ScheduleRequest }) {
   const settled = useDebounced(asked, TYPING_MS);
   const { data, error } = useReading(settled);
-  // What is wrong with a field stands beside that field.
+  // The error of a field is shown next to that field.
   if (error instanceof ApiError && error.field !== null) return null;
   if (error !== null) return <p className="edit-preview mistake">{errorText(error)}</p>;
-  // What was typed before is no answer to nothing.
+  // The previous result does not belong to an empty field.
   if (data === undefined || "error" in data || (settled.kind !== "simple" && settled.schedule === ""))
     return null;
   return (
@@ -231,7 +231,7 @@ export function PreviewPanel({ asked }: { asked: ScheduleRequest }) {
   );
 }
 
-/** In the zone of the schedule, with the reader's clock beside it where that is another. */
+/** In the zone of the schedule, with the user's time beside it if the zones differ. */
 function Times({ nextAt, zone }: { nextAt: readonly number[]; zone: string }) {
   const now = useMinute();
   const isElsewhere = nextAt.some((at) => formatClock(at, zone) !== formatClock(at, readerZone));
@@ -253,7 +253,7 @@ function Times({ nextAt, zone }: { nextAt: readonly number[]; zone: string }) {
   );
 }
 
-// The fields as values, and what the server's answer changes.
+// The fields as values, and how the server's response changes them.
 
 export type Schedule = ScheduleRequest;
 
@@ -267,7 +267,7 @@ export type ReadSchedule = {
   /** The chosen kind, and the expression that was sent to the server. */
   kind: "cron" | "oncalendar";
   schedule: string;
-  /** Whose language the server says that it is. */
+  /** The language that the server has detected. */
   readAs: SchedulePreview["scheduleKind"];
   readerZone: string;
   /** The user has chosen the zone in this form: it stays, even if it is the default. */
@@ -275,7 +275,7 @@ export type ReadSchedule = {
 };
 
 /**
- * What follows from the server's answer: an expression in another language is replaced by an example, and the first
+ * What follows from the server's response: an expression in another language is replaced by an example, and the first
  * expression gets the user's time zone. Nothing changes if the user has changed the fields since.
  */
 export function readChange(
@@ -304,7 +304,7 @@ type Props = {
 
 function SpanField({ label, seconds, onChange, presets, error }: Props) {
   const [span, setSpan] = useState<Span>(() => spanOf(seconds));
-  // Another value than the one that was typed came from outside: a preset, or a suggestion.
+  // A value that was not typed came from outside: a preset, or a suggestion.
   const shown = secondsOf(span) === seconds ? span : spanOf(seconds);
   const type = (next: Span) => {
     setSpan(next);
@@ -369,7 +369,7 @@ export function spanOf(seconds: number): Span {
   return { count: String(Number((seconds / UNIT_SECONDS[chosen]).toFixed(4))), unit: chosen };
 }
 
-/** Whole seconds; 0 for what is no number. */
+/** Whole seconds; 0 if it is not a number. */
 export function secondsOf({ count, unit }: Span): number {
   const number = Number(count.replace(",", "."));
   return Number.isFinite(number) && number > 0 ? Math.round(number * UNIT_SECONDS[unit]) : 0;

@@ -16,7 +16,7 @@ export function Section(props: { title: string; about?: ReactNode; children: Rea
   );
 }
 
-/** A list of things; `none` is said when there are none. */
+/** A list of items; `none` is shown when it is empty. */
 export function Rows({ label, none, children }: { label: string; none?: string; children: ReactNode[] }) {
   if (children.length === 0) return none === undefined ? null : <p className="rows-none">{none}</p>;
   return (
@@ -26,7 +26,7 @@ export function Rows({ label, none, children }: { label: string; none?: string; 
   );
 }
 
-/** One thing of a list. `mark` stands behind the name: "you", "this browser". */
+/** One item of a list. `mark` is shown after the name: "you", "this browser". */
 export function Row(props: { name: ReactNode; mark?: string | null; about?: ReactNode; acts?: ReactNode }) {
   const { name, mark = null, about, acts } = props;
   return (

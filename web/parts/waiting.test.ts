@@ -1,4 +1,4 @@
-// Somebody who waits is answered at once; a window that was forgotten asks rarely.
+// Polling is fast at first, and slow in a tab that was left open.
 import { expect, test } from "vitest";
 import { pollDelayMs } from "./waiting.tsx";
 
@@ -7,6 +7,6 @@ test.each([
   [599, 1_000],
   [600, 15_000],
   [100_000, 15_000],
-])("asked %i times, it is asked again after %i ms", (askedCount, ms) => {
+])("after %i polls, the next one follows after %i ms", (askedCount, ms) => {
   expect(pollDelayMs(askedCount)).toBe(ms);
 });

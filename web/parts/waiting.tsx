@@ -141,7 +141,7 @@ const LATER_MS = 15_000;
 /** Ten minutes. */
 const SOON_COUNT_MAX = 600;
 
-/** After how long to ask again, having asked so often. */
+/** The delay before the next poll, after so many polls. */
 export function pollDelayMs(askedCount: number): number {
   return askedCount < SOON_COUNT_MAX ? SOON_MS : LATER_MS;
 }

@@ -1,4 +1,4 @@
-// Which time zones are found by what somebody types.
+// Which time zones a search finds.
 import { expect, test } from "vitest";
 import type { Zones } from "../../src/contract/api/history.ts";
 import { searchZones, spelledZone } from "./zone-field.tsx";
@@ -41,11 +41,11 @@ test.each([
   expect(found(text)).toEqual(names);
 });
 
-test("without a text all current names are offered, and no old one", () => {
+test("an empty search offers all current names, and no old one", () => {
   expect(found("")).toEqual(ZONES.zones.map(({ name }) => name));
 });
 
-test("an old name is told beside the current one, and is taken as it is spelled", () => {
+test("an old name is shown beside the current one, and is kept as it is spelled", () => {
   expect(searchZones(ZONES, { text: "kiev", ...clocks })).toEqual([
     { name: "Europe/Kyiv", formerly: "Europe/Kiev" },
   ]);

@@ -23,7 +23,7 @@ type Props = {
   hint?: ReactNode;
   error?: string;
   disabled?: boolean;
-  /** A value that is no zone, offered first: its name stands for it. */
+  /** A value that is no zone, offered first, with its label. */
   instead?: { value: string; label: string };
 };
 
@@ -52,7 +52,7 @@ export function ZoneField({ label, value, onChange, instead, ...field }: Props) 
     close();
     if (name !== value) onChange(name);
   };
-  /** What is spelled out counts as it is; otherwise the marked one; otherwise the text, for the server to refuse. */
+  /** An exact name is used as it is; otherwise the highlighted one; otherwise the text, which the server rejects. */
   const settle = () => {
     if (typed === null || typed.trim() === shownValue) return close();
     const text = typed.trim();
@@ -156,7 +156,7 @@ type OptionsProps = {
 
 function Options({ listId, options, active, value, onChoose }: OptionsProps) {
   const mark = useRef<HTMLDivElement>(null);
-  // In braces: some browsers answer with a promise, which is no way to clean up.
+  // In braces: some browsers return a promise, which is no cleanup function.
   useEffect(() => {
     mark.current?.scrollIntoView({ block: "nearest" });
   }, [active, options.length]);
@@ -189,9 +189,9 @@ function Options({ listId, options, active, value, onChoose }: OptionsProps) {
 
 // Searches time zones by city, old name, abbreviation or offset.
 
-/** What a zone can also be found by, as of today. Slow to find out, so that it is asked for only where it may fit. */
+/** What a zone can also be found by, as of today. Slow to compute, so it is only called where it may match. */
 export type ZoneClocks = {
-  /** "+05:30"; null: not known here. */
+  /** "+05:30"; null: not known to this browser. */
   offsetOf: (name: string) => string | null;
   abbreviationsOf: (name: string) => readonly string[];
 };
@@ -202,7 +202,7 @@ export type FoundZone = {
   formerly: string | null;
 };
 
-/** Lower case, and the same sign between all words: "America/New_York" is found by "new york". */
+/** Lower case, with the same separator between all words: "America/New_York" is found by "new york". */
 function plain(text: string): string {
   return text
     .toLowerCase()
@@ -210,7 +210,7 @@ function plain(text: string): string {
     .trim();
 }
 
-/** Everything that is offered for no text; otherwise what fits it, best first. */
+/** All current zones for an empty text; otherwise the matches, best first. */
 export function searchZones(
   { zones, others }: Zones,
   { text, ...clocks }: ZoneClocks & { text: string },

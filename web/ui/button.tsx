@@ -33,12 +33,12 @@ export function Button({ kind = "quiet", tip, keys, isBusy = false, className = 
   );
 }
 
-/** While it is busy it keeps the focus, which a disabled button would lose, and does nothing a second time. */
+/** A busy button keeps the focus, which a disabled one would lose, and ignores clicks. */
 function refuse(event: MouseEvent): void {
   event.preventDefault();
 }
 
-/** Looks as a button and leads to a page of ours. */
+/** A link to a page of ours that looks like a button. */
 export function ButtonLink(props: { href: string; kind?: ButtonKind; children: ReactNode }) {
   return (
     <Link href={props.href} className={`button is-${props.kind ?? "quiet"}`}>
@@ -47,7 +47,7 @@ export function ButtonLink(props: { href: string; kind?: ButtonKind; children: R
   );
 }
 
-/** A square button with a picture; its label is read out and shown as the tooltip. */
+/** A square button with an icon; its label is read out and shown as the tooltip. */
 export function IconButton({
   label,
   keys,
@@ -66,7 +66,7 @@ export function IconButton({
 
 // Tooltips. They never contain anything that is needed.
 
-/** Round the whole page, once. */
+/** Wraps the whole page, once. */
 export const TipProvider = Tooltip.Provider;
 
 /** The child must be one element that can have focus. */

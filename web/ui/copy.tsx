@@ -6,13 +6,13 @@ import { toast } from "./toast.tsx";
 
 const SAID_MS = 2_000;
 
-/** Puts a text on the clipboard; false where the browser does not let us. */
+/** Copies a text to the clipboard; false if the browser does not allow it. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    // Without https there is no clipboard: what is selected can still be copied by hand.
+    // Without https there is no clipboard: selected text can still be copied manually.
     return false;
   }
 }

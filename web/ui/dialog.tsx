@@ -12,10 +12,10 @@ type Props = {
   isOpen: boolean;
   onClose: () => void;
   title: ReactNode;
-  /** One sentence below the title; read out when the window opens. */
+  /** One sentence below the title; read out when the dialog opens. */
   description?: ReactNode;
   children: ReactNode;
-  /** Buttons at the foot, the one that is meant last. */
+  /** Buttons in the footer, the primary one last. */
   footer?: ReactNode;
   className?: string;
   /** There are unsaved changes: closing the dialog or leaving the page asks first. */
@@ -31,7 +31,7 @@ export function Drawer(props: Props) {
   return <Window {...props} shape="drawer" />;
 }
 
-/** The first field has the focus; where there is none the window itself, and not the button that closes it. */
+/** The first field gets the focus; without one the dialog itself, and not its close button. */
 function focusFirst(event: Event): void {
   const layer = event.currentTarget;
   if (!(layer instanceof HTMLElement)) return;
@@ -48,13 +48,13 @@ export function restoreFocus(event: Event): void {
   focusBack();
 }
 
-/** Escape closes a list that is open in the window, and the window only after that. */
+/** Escape closes an open list in the dialog first, and the dialog only after that. */
 function closeListFirst(event: KeyboardEvent): void {
   if (document.activeElement?.getAttribute("aria-expanded") === "true") event.preventDefault();
 }
 
 type ActsProps = {
-  /** What the button says that sends the form. */
+  /** The label of the submit button. */
   act: string;
   onClose: () => void;
   isBusy: boolean;
@@ -62,7 +62,7 @@ type ActsProps = {
   disabled?: boolean;
 };
 
-/** The end of a form in a window: out of it again, or do it. */
+/** The end of a form in a dialog: cancel or submit. */
 export function FormActions({ act, onClose, isBusy, kind = "primary", disabled = false }: ActsProps) {
   return (
     <div className="form-acts">
@@ -123,13 +123,13 @@ function Window({
 
 /** The forms with unsaved changes, the one on top last. */
 const forms = new Set<symbol>();
-/** Takes back what keeps the tab on this page; null: there is no form with unsaved changes. */
+/** Removes the handlers that keep the tab on this page; null: there is no form with unsaved changes. */
 let release: (() => void) | null = null;
 
 type Question = {
-  /** The form that asks. */
+  /** The form that asks for confirmation. */
   form: symbol;
-  /** What is to be done when the changes may be lost. */
+  /** What to do once the user has agreed to lose the changes. */
   leave: () => void;
   /** Whether the changes of all forms are lost, because the page is left. */
   isOfPage: boolean;
@@ -142,27 +142,29 @@ function ask(next: Question | null): void {
   for (const listener of listeners) listener();
 }
 
-/** Leaves the page at once, or after the person has agreed to lose what was typed. */
+/** Leaves the page immediately, or after the user has agreed to lose unsaved changes. */
 function leavePage(leave: () => void): void {
   const form = [...forms].at(-1);
   if (form === undefined) leave();
   else ask({ form, leave, isOfPage: true });
 }
 
-/** The same for a single form, such as that of a window. */
+/** The same for a single form, such as that of a dialog. */
 function leaveForm(form: symbol, leave: () => void): void {
   if (forms.has(form)) ask({ form, leave, isOfPage: false });
   else leave();
 }
 
-/** Every way to another page of ours goes through here. What only changes behind the question mark is the same page. */
+/**
+ * Every navigation to another page of ours goes through here. A URL that differs only in its query is the same page.
+ */
 export const aroundNav: AroundNavHandler = (navigate, to, options) => {
   const [path = ""] = to.split("?");
   if (path === "" || siteUrl(path) === location.pathname) navigate(to, options);
   else leavePage(() => navigate(to, options));
 };
 
-/** While `isUnsaved`, leaving asks first. Returns what the form is known by here. */
+/** While `isUnsaved`, leaving asks for confirmation. Returns the ID of the form. */
 function useUnsaved(isUnsaved: boolean): symbol {
   const [form] = useState(() => Symbol("form"));
   useEffect(() => {
@@ -189,12 +191,12 @@ function holdPage(): () => void {
   };
 }
 
-/** Marks the step in the history of the tab that stands for the form. */
+/** Marks the entry in the history of the tab that belongs to the form. */
 const STEP = "unsaved form";
 
 /**
- * Going back cannot be stopped. With one more step of the same address in the history, it leads to this page again, and
- * there is time to ask.
+ * Going back cannot be prevented. With an extra history entry of the same URL, it leads to this page again, and the
+ * user can be asked.
  */
 function holdBack(): () => void {
   const push = () => history.pushState({ [STEP]: true }, "", location.href);
@@ -217,13 +219,13 @@ function holdBack(): () => void {
   };
 }
 
-/** For a form that stands on a page and not in a window. */
+/** For a form on a page and not in a dialog. */
 export function UnsavedGuard({ isUnsaved }: { isUnsaved: boolean }) {
   const form = useUnsaved(isUnsaved);
   return <LeaveQuestion form={form} isAsked={isUnsaved} />;
 }
 
-/** The question, over the form that has something to lose. */
+/** The confirmation, over the form with unsaved changes. */
 function LeaveQuestion({ form, isAsked }: { form: symbol; isAsked: boolean }) {
   const asked = useSyncExternalStore(
     (listener) => {
@@ -234,7 +236,7 @@ function LeaveQuestion({ form, isAsked }: { form: symbol; isAsked: boolean }) {
   );
   const isOpen = isAsked && asked?.form === form;
   useEffect(() => {
-    // Without unsaved changes, no question is asked.
+    // Without unsaved changes, there is no confirmation.
     if (!isAsked && question?.form === form) ask(null);
   }, [isAsked, form]);
   const discard = () => {

@@ -7,15 +7,15 @@ import { Icon } from "./button.tsx";
 type FieldProps = {
   label: string;
   hint?: ReactNode;
-  /** What is wrong with it and what to do; null when nothing is. */
+  /** The error, with what to do about it; null: none. */
   error?: string | null;
-  /** What will not work although it may be saved; null when nothing. */
+  /** A warning about a value that can be saved but will not work; null: none. */
   warning?: string | null;
   isOptional?: boolean;
   children: (given: { id: string; "aria-describedby"?: string; "aria-invalid"?: true }) => ReactNode;
 };
 
-/** Label, control, hint and mistake, tied together for those who do not see them. */
+/** Label, control, hint and error, linked for screen readers. */
 export function Field(props: FieldProps) {
   const { label, hint, error = null, warning = null, isOptional = false, children } = props;
   const id = useId();
@@ -69,7 +69,7 @@ export function TextArea({ label, hint, error, isOptional, ...area }: Given & Co
   );
 }
 
-/** The browser's own list: it works with every keyboard, screen reader and phone. */
+/** The browser's native list: it works with every keyboard, screen reader and phone. */
 export function SelectField({ label, hint, error, isOptional, ...select }: Given & ComponentProps<"select">) {
   return (
     <Field {...asGiven({ label, hint, error, isOptional })}>
@@ -82,7 +82,7 @@ function asGiven(given: { [K in keyof Given]?: Given[K] | undefined } & { label:
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Given;
 }
 
-/** A box that can be ticked, with its label beside it. */
+/** A checkbox with its label beside it. */
 export function Tick({ label, ...box }: Checkbox.CheckboxProps & { label: ReactNode }) {
   const id = useId();
   return (
@@ -97,7 +97,7 @@ export function Tick({ label, ...box }: Checkbox.CheckboxProps & { label: ReactN
   );
 }
 
-/** On or off, at once. For what is only sent with a form take Tick. */
+/** A switch that takes effect immediately. For a value that is sent with a form, use Tick. */
 export function Toggle({ label, ...toggle }: Switch.SwitchProps & { label: ReactNode }) {
   const id = useId();
   return (

@@ -1,21 +1,21 @@
-// The sentence of the beats and the line of durations.
+// The text of the strip of runs and the line of durations.
 import { describe, expect, test } from "vitest";
 import { runPaths, runsSentence, sparkPoints, TREND_NOTABLE } from "./marks.tsx";
 
 const BOX = { width: 72, height: 20 };
 
-describe("The strip of beats in words", () => {
+describe("The strip of runs as text", () => {
   test("counts each outcome, the most frequent first", () => {
     expect(runsSentence(["u", "f", "u", "u", "r"])).toBe("last 5 runs: 3 success, 1 failure, 1 running");
     expect(runsSentence([])).toBe("no runs yet");
   });
 });
 
-describe("The strip of beats", () => {
+describe("The strip of runs", () => {
   const box = { width: 120, height: 20, count: 30 };
   const linesOf = (path: string) => path.split("M").length - 1;
 
-  test("has one path for each kind, and as many lines as it has places", () => {
+  test("has one path for each kind, and as many lines as places", () => {
     const paths = runPaths(["u", "f", "u"], box);
     expect(paths.map(({ kind, path }) => [kind, linesOf(path)])).toEqual([
       ["none", 27],
@@ -24,7 +24,7 @@ describe("The strip of beats", () => {
     ]);
   });
 
-  test("stands at the new end", () => {
+  test("is aligned to the new end", () => {
     expect(runPaths(["u"], box).at(-1)?.path).toMatch(/^M118\.0 /);
   });
 });
@@ -47,11 +47,11 @@ describe("The line of durations", () => {
     }
   });
 
-  test("is not drawn of fewer than two runs", () => {
+  test("is not drawn for fewer than two runs", () => {
     expect(sparkPoints([5], BOX).end).toBeNull();
   });
 
-  test("knows when the last runs took clearly longer", () => {
+  test("detects that the last runs took clearly longer", () => {
     expect(sparkPoints([10, 10, 10, 10, 14, 15, 14], BOX).trend).toBeGreaterThan(TREND_NOTABLE);
     expect(sparkPoints([10, 11, 10, 9, 10, 11, 10], BOX).trend).toBeLessThan(TREND_NOTABLE);
   });

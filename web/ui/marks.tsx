@@ -70,7 +70,7 @@ const SHAPES: Readonly<Record<DrawnState, ReactNode>> = {
   ),
 };
 
-/** The shape alone; give `label={null}` where the word stands beside it. */
+/** The shape alone; use `label={null}` if the word is shown beside it. */
 export function StateShape(props: { state: DrawnState; size?: number; label?: string | null }) {
   const { state, size = 16, label = STATE_WORDS[state] } = props;
   const named = label === null ? { "aria-hidden": true } : { role: "img", "aria-label": label };
@@ -81,7 +81,7 @@ export function StateShape(props: { state: DrawnState; size?: number; label?: st
   );
 }
 
-/** Shape and word in the state's colour. */
+/** Shape and word in the state's color. */
 export function StateMark(props: { state: DrawnState; text?: ReactNode; size?: number }) {
   const { state, text, size = 16 } = props;
   return (
@@ -131,7 +131,7 @@ export function fuseShares({ fromAt, lateAt, alertAt }: Fuse, now: number): Fuse
   return { used: within((now - fromAt) / wholeMs), grace: within((lateAt - fromAt) / wholeMs) };
 }
 
-/** The next moment at which one of these rows changes by itself; infinite when none does. */
+/** The next time at which one of these rows changes without an event; infinite when none does. */
 export function nextLateAt(rows: Iterable<Timed>, now: number): number {
   let next = Number.POSITIVE_INFINITY;
   for (const { state, fuse } of rows) {
@@ -150,7 +150,7 @@ const BEATS_MAX = 30;
 const STRIP = { width: 132, height: 20 };
 const SPARK = { width: 72, height: 20 };
 
-/** At most thirty beats, oldest first; missing ones are drawn as not yet. One line for each kind, not for each beat. */
+/** At most thirty runs, oldest first; missing ones are drawn as not yet. One path for each kind, not for each run. */
 export const RunStrip = memo(function RunStrip({ beats }: { beats: string | null }) {
   const letters = (beats ?? "").split("").slice(-BEATS_MAX) as RunMark[];
   const said = runsSentence(letters);
@@ -189,7 +189,7 @@ export const Spark = memo(function Spark({ durationsMs }: { durationsMs: readonl
 
 // Texts of the strip, and points of the sparkline.
 
-/** From so many times the usual duration on, the last runs are notably long. */
+/** From this multiple of the usual duration on, the last runs are notably long. */
 export const TREND_NOTABLE = 1.3;
 
 /** As in ui.css. */
@@ -221,7 +221,7 @@ const HEIGHTS: Readonly<Record<RunMark | "none", number>> = {
   none: 3,
 };
 
-/** Lines with round ends, one path for each kind of beat; what is missing stands at the old end. */
+/** Lines with round ends, one path for each kind of run; missing ones are at the old end. */
 export function runPaths(
   beats: readonly RunMark[],
   box: { width: number; height: number; count: number },
@@ -232,7 +232,7 @@ export function runPaths(
   for (let index = 0; index < box.count; index += 1) {
     const kind = index < missing ? "none" : (beats[index - missing] ?? "none");
     const x = (index * step + step / 2).toFixed(1);
-    // The ends are round: half the stroke stands out at either side.
+    // The ends are round: half the stroke extends on either side.
     const length = Math.max(0.01, HEIGHTS[kind] - STROKE);
     const line = `M${x} ${box.height - STROKE / 2}v${(-length).toFixed(2)}`;
     paths.set(kind, (paths.get(kind) ?? "") + line);
@@ -250,7 +250,7 @@ export function sparkPoints(
   if (durationsMs.length < 2) return { points: "", end: null, trend: 1 };
   const most = Math.max(...durationsMs, 1);
   const least = Math.min(...durationsMs);
-  // A job that always takes about as long is a calm line in the middle, not noise blown up to the full height.
+  // A job with similar durations gets a flat line in the middle, not noise scaled up to the full height.
   const spread = Math.max(most - least, most * 0.5);
   const step = (box.width - EDGE) / (durationsMs.length - 1);
   const middle = (most + least) / 2;

@@ -36,7 +36,7 @@ export function Menu(props: MenuProps) {
 const ENTRY = "[role^=menuitem]:not([data-disabled])";
 const FIELD = "input:not([disabled])";
 
-/** Opened by a key, a menu begins with its field or else its first entry, also where Radix did not see the key. */
+/** Opened by a key, a menu focuses its field or else its first entry, also where Radix did not see the key. */
 function enter(event: FocusEvent<HTMLElement>): void {
   const menu = event.currentTarget;
   if (event.target !== menu || !menu.matches(":focus-visible")) return;
@@ -44,7 +44,7 @@ function enter(event: FocusEvent<HTMLElement>): void {
   (menu.querySelector<HTMLElement>(FIELD) ?? menu.querySelector<HTMLElement>(ENTRY))?.focus();
 }
 
-/** A field is no entry, and arrows would pass it by: it is taken as what stands above the first one. */
+/** A field is no entry, and arrow keys would skip it: it is treated as the item above the first one. */
 function passField(event: KeyboardEvent<HTMLElement>): void {
   const field = event.currentTarget.querySelector<HTMLElement>(FIELD);
   const first = event.currentTarget.querySelector<HTMLElement>(ENTRY);
@@ -82,7 +82,7 @@ export function MenuItem({ onPick, children, keys, isDanger = false, isDisabled 
   );
 }
 
-/** An entry that leads to a page of ours, and can be opened in a new tab as any link. */
+/** An entry that links to a page of ours, and can be opened in a new tab like any link. */
 export function MenuLink(props: { href: string; children: ReactNode; className?: string }) {
   const { href, children, className = "" } = props;
   return (
@@ -94,7 +94,7 @@ export function MenuLink(props: { href: string; children: ReactNode; className?:
   );
 }
 
-/** One of several; the chosen one is ticked. */
+/** One of several; the selected one has a check mark. */
 export function MenuChoice(props: {
   isChosen: boolean;
   onPick: () => void;

@@ -41,7 +41,7 @@ export function Failed({ error, onRetry }: { error: unknown; onRetry?: () => voi
   );
 }
 
-/** The answer of a query once it is there, and the right thing before and instead. */
+/** Renders the data of a query, or its loading or error state. */
 export function Queried<T>(props: {
   query: UseQueryResult<T>;
   rows?: number;
@@ -55,7 +55,7 @@ export function Queried<T>(props: {
 
 // A banner.
 
-/** `isSticky`: it stays in sight while the page scrolls. Screen readers announce it when there is time. */
+/** `isSticky`: it stays visible while the page scrolls. Screen readers announce it politely. */
 export function Band(props: { text: string; isSticky?: boolean; children?: ReactNode }) {
   const { text, isSticky = false, children } = props;
   return (
@@ -71,7 +71,7 @@ export function Band(props: { text: string; isSticky?: boolean; children?: React
 
 export type Tab = { name: string; label: ReactNode; body: ReactNode };
 
-/** Without `value` it keeps the choice by itself. */
+/** Without `value` it is uncontrolled. */
 export function Tabs(props: {
   tabs: readonly Tab[];
   label: string;

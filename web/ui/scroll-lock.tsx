@@ -10,7 +10,7 @@ type Props = ComponentProps<"div"> & {
   shards?: unknown;
 };
 
-/** How many layers hold the page; it moves again when the last one has gone. */
+/** The number of layers that lock the page; it scrolls again when the last one is removed. */
 let holding = 0;
 
 /** The name that Radix imports; its other properties have no effect here. */
@@ -19,7 +19,7 @@ export function RemoveScroll({ as, enabled = true, allowPinchZoom: _zoom, shards
     if (!enabled) return undefined;
     holding += 1;
     const root = document.documentElement;
-    // Where the scroll bar was stays empty, so that nothing moves aside.
+    // The space of the scroll bar stays empty, so that nothing moves aside.
     if (holding === 1) root.style.setProperty("--scrollbar", `${window.innerWidth - root.clientWidth}px`);
     root.classList.add("held");
     return () => {

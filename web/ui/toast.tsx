@@ -6,7 +6,7 @@ import { useShortcuts } from "../shortcuts.ts";
 import { paletteWords, words } from "../words/shared.ts";
 import { Icon, Keys } from "./button.tsx";
 
-/** Long enough to read and to reach, short enough not to be in the way. */
+/** Long enough to read and to reach, short enough not to disturb. */
 const SHOWN_MS = 8_000;
 const TOASTS_MAX = 3;
 
@@ -15,7 +15,7 @@ type Shown = Toast & { key: number };
 
 let shown: readonly Shown[] = [];
 let lastKey = 0;
-/** The windows that are open, the uppermost last. */
+/** The open dialogs, the topmost last. */
 let windows: readonly symbol[] = [];
 const listeners = new Set<() => void>();
 
@@ -34,13 +34,13 @@ function tellWindows(next: readonly symbol[]): void {
   for (const listener of listeners) listener();
 }
 
-/** Says something about what was done; with `undo` it can be taken back. */
+/** Shows a message about what was done; with `undo` it can be undone. */
 export function toast(one: Toast): void {
   lastKey += 1;
   update([...shown, { ...one, key: lastKey }].slice(-TOASTS_MAX));
 }
 
-/** Says why something could not be done. */
+/** Shows an error message. */
 export function toastError(error: unknown): void {
   toast({ kind: "trouble", text: errorText(error) });
 }
@@ -49,7 +49,7 @@ function dismiss(key: number): void {
   update(shown.filter((one) => one.key !== key));
 }
 
-/** Takes back the newest of what can still be taken back. */
+/** Undoes the newest action that can still be undone. */
 export function undoLast(): void {
   const last = shown.findLast(({ undo }) => undo !== undefined);
   if (last !== undefined) takeBack(last);
@@ -60,7 +60,7 @@ function takeBack({ key, undo }: Shown): void {
   undo?.().catch(toastError);
 }
 
-/** Round the whole page, once. */
+/** Wraps the whole page, once. */
 export function Toasts() {
   // Keyboard users could not reach the message in time otherwise.
   const undo = { keys: "z", says: words.undoLast, group: paletteWords.everywhere };
@@ -68,7 +68,7 @@ export function Toasts() {
   return <Lines of={null} />;
 }
 
-/** Within every window, at its end. */
+/** At the end of every dialog. */
 export function WindowToasts() {
   const [me] = useState(() => Symbol("window"));
   useLayoutEffect(() => {
@@ -78,7 +78,7 @@ export function WindowToasts() {
   return <Lines of={me} />;
 }
 
-/** The place is there before there is anything to say: only what comes into it later is read out. */
+/** The region exists before there is a message: screen readers only announce content that is added later. */
 function Lines({ of: place }: { of: symbol | null }) {
   const all = useSyncExternalStore(listen, () => shown);
   const uppermost = useSyncExternalStore(listen, () => windows.at(-1) ?? null);

@@ -5,22 +5,22 @@ import { formatAgo, formatDay, formatExact, formatUntil, formatWhen } from "../w
 
 type Props = { at: number };
 
-/** "12 min ago"; counts by itself. */
+/** "12 min ago"; updates itself. */
 export function Ago({ at }: Props) {
   return <Stamp at={at} text={formatAgo(at, useNow())} />;
 }
 
-/** "in 4 min"; counts by itself. */
+/** "in 4 min"; updates itself. */
 export function Until({ at }: Props) {
   return <Stamp at={at} text={formatUntil(at, useNow())} />;
 }
 
-/** "yesterday 03:14" in the reader's time zone, or in another. */
+/** "yesterday 03:14" in the user's time zone, or in another. */
 export function When({ at, zone = readerZone }: Props & { zone?: string }) {
   return <Stamp at={at} zone={zone} text={formatWhen(at, { now: useMinute(), zone })} />;
 }
 
-/** "14 Nov", for what needs no time of day. */
+/** "14 Nov", without a time of day. */
 export function Day({ at }: Props) {
   return <Stamp at={at} text={formatDay(at, { now: useMinute(), zone: readerZone })} />;
 }

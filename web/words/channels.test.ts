@@ -1,4 +1,4 @@
-// Names of settings as people read them.
+// Labels of settings.
 import { expect, test } from "vitest";
 import type { Delivery } from "../../src/contract/api/channels.ts";
 import { deliveryWhat, fieldLabel } from "./channels.ts";

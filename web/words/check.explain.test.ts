@@ -37,7 +37,7 @@ const sent: Extract<ExplanationStep, { kind: "notified" }> = {
   reason: null,
 };
 
-test("the expected time tells the offset and the last change of the clocks", () => {
+test("the expected time has the offset and the last clock change", () => {
   expect(stepText(expected, ABOUT)).toMatch(
     /^Expected at 03:00 every day, Europe\/Riga time \(.*UTC\+2; clocks went back 21 d ago\)$/,
   );
@@ -46,17 +46,17 @@ test("the expected time tells the offset and the last change of the clocks", () 
   );
 });
 
-test("the sum of the zone names local time, universal time and the shift", () => {
+test("the calculation of the zone has local time, UTC and the shift", () => {
   expect(zoneSum(expected, ABOUT)).toBe(
     "03:00 in Europe/Riga was 01:00 UTC (offset UTC+2). Clocks went back by 1 h on 25 Oct 03:00, from UTC+3. A job whose clock ignores this change is off by 1 h.",
   );
 });
 
-test("an offset is told with its half hours and its sign", () => {
+test("an offset has its half hours and its sign", () => {
   expect([0, 120, -210, 345].map(formatOffset)).toEqual(["UTC", "UTC+2", "UTC−3:30", "UTC+5:45"]);
 });
 
-test("each rule has its words", () => {
+test("each rule has a text", () => {
   const text = (rule: "silence" | "overrun" | "failure") =>
     stepText({ kind: "down", at: AT, rule, graceSeconds: 3_000 }, ABOUT);
   expect(text("silence")).toContain("Down: the grace period of 50 min ended without a success");
@@ -64,7 +64,7 @@ test("each rule has its words", () => {
   expect(text("failure")).toContain("immediately");
 });
 
-test("a delivery tells its answer, its time and its attempts", () => {
+test("a delivery has its response, its duration and its attempts", () => {
   expect(deliveryText(sent, READER)).toBe("Slack #ops notified (HTTP 200, 300 ms)");
   expect(deliveryText({ ...sent, attempts: 2 }, READER)).toMatch(/attempt 2\)$/);
   const dead = { ...sent, state: "dead" as const, attempts: 5, reason: "refused" };
@@ -74,7 +74,7 @@ test("a delivery tells its answer, its time and its attempts", () => {
   );
 });
 
-test("the summary says what came, and how many heard of it", () => {
+test("the summary has the ping and the number of notified channels", () => {
   const explanation = {
     flip: { id: 1, at: AT, from: "up", to: "down", reason: "timeout", retractedAt: null },
     zone: "Europe/Riga",
@@ -87,7 +87,7 @@ test("the summary says what came, and how many heard of it", () => {
   expect(firstDeliveryMs(explanation)).toBe(1_200);
 });
 
-test("a first success is no news, and the channels are not blamed for it", () => {
+test("a first success sends no notification, and the channels are not given as the reason", () => {
   const explanation = {
     flip: { id: 1, at: AT, from: "new", to: "up", reason: "success", retractedAt: null },
     zone: "Europe/Riga",

@@ -1,4 +1,4 @@
-// Who is named for a check that has left, and in which words.
+// The text for a check that was deleted or moved, and the user who did it.
 import { expect, test } from "vitest";
 import type { RemovedCheck } from "../../src/contract/api/overview.ts";
 import { goneSentence } from "./check.ts";

@@ -1,4 +1,4 @@
-// The sentence on top of a check's page, state by state.
+// The summary of a check, state by state.
 import { describe, expect, test } from "vitest";
 import type { CheckRow } from "../../src/contract/api/check-row.ts";
 import { expectationOf, insideSentence, type SummaryFacts } from "./check.ts";
@@ -43,8 +43,8 @@ function said(
     .join("");
 }
 
-describe("the sentence of a check", () => {
-  test("that is up tells when it becomes late and when it alerts", () => {
+describe("the summary of a check", () => {
+  test("that is up has the times when it becomes late and when it alerts", () => {
     const fuse = { fromAt: NOW - HOUR, lateAt: EXPECTED + DAY, alertAt: EXPECTED + DAY + 50 * 60_000 };
     expect(said({ fuse })).toBe(
       "Expected at 03:00 every day, Europe/Riga time. Late after tomorrow 03:00. Alerts at 03:50. Last success: yesterday 03:14.",
@@ -55,7 +55,7 @@ describe("the sentence of a check", () => {
     expect(said({ fuse })).toContain("Late since today 06:00. Alerts at 06:12.");
     expect(said({ fuse })).toMatch(/Alert in 11 min\.$/);
   });
-  test("that fails tells a success that is older than the log from one that never came", () => {
+  test("that fails distinguishes a success older than the log from one that never happened", () => {
     const failed = { state: "down", downReason: "fail", downSince: NOW - HOUR } as const;
     const forgotten = said(failed, { success: { lastSuccessAt: null, hasSucceeded: true } });
     const never = said(failed, { success: { lastSuccessAt: null, hasSucceeded: false } });
@@ -64,36 +64,36 @@ describe("the sentence of a check", () => {
     );
     expect(never).toContain("No success yet. Then the job reported a failure.");
   });
-  test("that went silent says so, and for how long", () => {
+  test("that went silent has the reason and the duration", () => {
     const text = said({ state: "down", downReason: "timeout", downSince: NOW - 131 * 60_000 });
     expect(text).toBe(
       "Expected at 03:00 every day, Europe/Riga time. Late after that. Alerts after 50 min. Last success: yesterday 03:14. No success since. Down for 2 h 11 min.",
     );
   });
-  test("that failed names the exit code", () => {
+  test("that failed has the exit code", () => {
     const text = said({ state: "down", downReason: "fail", exitStatus: 3, downSince: NOW - 60_000 });
     expect(text).toMatch(/Then the job failed with exit code 3\. Down for 1 min\.$/);
   });
-  test("that runs says by when it has to end", () => {
+  test("that runs has the time by when it has to end", () => {
     const fuse = { fromAt: NOW - HOUR, lateAt: NOW + HOUR, alertAt: NOW + HOUR };
     expect(said({ runningSince: NOW - 22 * 60_000, fuse })).toMatch(
       /Running for 22 min. Alerts if it hasn't finished by today 07:01\.$/,
     );
   });
-  test("that is paused says what ends the pause", () => {
+  test("that is paused has what ends the pause", () => {
     expect(said({ state: "paused" })).toMatch(/no alerts sent\. The next ping resumes the check\.$/);
     expect(said({ state: "paused" }, { manualResume: true })).toMatch(/Pings don't resume the check\.$/);
   });
-  test("that is new tells of no success", () => {
+  test("that is new mentions no success", () => {
     expect(said({ state: "new", lastPingAt: null })).toMatch(
       /after 50 min\. Monitoring starts with the first ping\.$/,
     );
   });
-  test("says whose time it is where the clocks differ", () => {
+  test("names the time zone if the zones differ", () => {
     expect(said({}, { zone: "America/New_York" })).toMatch(/in America\/New_York\.$/);
   });
 });
 
-test("a sentence of the schedule can stand inside another", () => {
+test("a description of the schedule can be part of another sentence", () => {
   expect(insideSentence("Every 5 minutes, UTC.")).toBe("every 5 minutes, UTC");
 });

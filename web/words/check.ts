@@ -26,7 +26,7 @@ const TITLES: Readonly<Record<DrawnState, (name: string) => string>> = {
   new: (name) => `${name} is waiting for its first ping`,
 };
 
-/** The title of the tab: the check and how it is. */
+/** The title of the tab: the check and its state. */
 export function checkTitle(name: string, state: DrawnState): string {
   return TITLES[state](name);
 }
@@ -485,7 +485,7 @@ function statusParts({ page, row, reader }: SummaryFacts, state: ReturnType<type
   }
 }
 
-/** Names the zone of the times if the schedule uses another time zone than the reader. */
+/** Names the zone of the times if the schedule uses another time zone than the user. */
 function zoneNote({ page, reader }: SummaryFacts): Part[] {
   const { kind, tz } = page.settings;
   if (kind === "simple" || formatClock(reader.now, reader.zone) === zoneClock(reader.now, tz)) return [];

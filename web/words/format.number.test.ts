@@ -1,16 +1,16 @@
-// What the functions of number.ts say, at the edges where the words change.
+// Number formats, at the boundaries where the text changes.
 import { expect, test } from "vitest";
 import { formatCount, listNames } from "../../src/contract/api/words.ts";
 import { formatBytes, formatShare, plural } from "./format.ts";
 
-test("counts have separators and their noun its number", () => {
+test("counts have separators, and their noun is singular or plural", () => {
   expect(formatCount(10_000)).toBe("10,000");
   expect(plural(1, "check")).toBe("1 check");
   expect(plural(142, "check")).toBe("142 checks");
   expect(plural(2, "match", "matches")).toBe("2 matches");
 });
 
-test("a share that is not whole never reads 100%", () => {
+test("a share below one never reads 100%", () => {
   expect(formatShare(0.9999)).toBe("99.9%");
   expect(formatShare(1)).toBe("100%");
 });
@@ -22,7 +22,7 @@ test.each([
   [14_300_000, "14 MB"],
 ])("%d bytes read %s", (bytes, words) => expect(formatBytes(bytes)).toBe(words));
 
-test("names are joined, and many are cut short", () => {
+test("names are joined, and long lists are cut short", () => {
   expect(listNames(["a"])).toBe("a");
   expect(listNames(["a", "b"])).toBe("a and b");
   expect(listNames(["a", "b", "c", "d", "e"])).toBe("a, b and 3 more");

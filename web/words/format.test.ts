@@ -1,4 +1,4 @@
-// What the functions of time.ts say, at the edges where the words change.
+// Time formats, at the boundaries where the text changes.
 import { describe, expect, test } from "vitest";
 import {
   dayNumber,
@@ -39,7 +39,7 @@ describe("Durations", () => {
     [H + 12 * MIN, "1 h 12 min"],
   ])("in little room %d ms reads %s", (ms, words) => expect(formatBrief(ms)).toBe(words));
 
-  test("a span that counts on screen is rounded to what can be used", () => {
+  test("a live duration is rounded to a useful precision", () => {
     expect(formatSpan(4_200)).toBe("4 s");
     expect(formatSpan(10 * MIN + 51 * S)).toBe("10 min");
     expect(formatSpan(15 * H + 35 * MIN)).toBe("15 h");
@@ -55,14 +55,14 @@ describe("Moments relative to now", () => {
     [NOW - 6 * D - 2 * H, "6 d 2 h ago"],
   ])("%d is %s", (at, words) => expect(formatAgo(at, NOW)).toBe(words));
 
-  test("what is to come", () => {
+  test("in the future", () => {
     expect(formatUntil(NOW + 4 * MIN + 20 * S, NOW)).toBe("in 4 min");
     expect(formatUntil(NOW + 27 * H, NOW)).toBe("in 1 d 3 h");
     expect(formatUntil(NOW, NOW)).toBe("now");
   });
 });
 
-describe("Moments in the reader's zone", () => {
+describe("Moments in the user's zone", () => {
   const riga = { now: NOW, zone: "Europe/Riga" };
   test.each([
     [NOW, "today 10:30"],
@@ -73,10 +73,10 @@ describe("Moments in the reader's zone", () => {
     [Date.UTC(2025, 8, 17, 1, 0), "17 Sept 2025, 04:00"],
   ])("%d reads %s", (at, words) => expect(formatWhen(at, riga)).toBe(words));
 
-  test("the day is the reader's, not UTC's", () => {
+  test("the day is the user's, not UTC's", () => {
     const late = Date.UTC(2026, 10, 15, 23, 30);
     expect(dayNumber(late, "Europe/Riga")).toBe(dayNumber(late, "UTC") + 1);
-    // Half past one in Riga, where the day has just begun: what UTC calls today was yesterday.
+    // Half past one in Riga, where the day has just begun: UTC's today was yesterday there.
     expect(formatWhen(NOW, { now: late, zone: "Europe/Riga" })).toBe("yesterday 10:30");
     expect(formatWhen(NOW, { now: late, zone: "UTC" })).toBe("today 08:30");
   });
@@ -86,7 +86,7 @@ describe("Moments in the reader's zone", () => {
     expect(formatClock(NOW, "UTC")).toBe("08:30");
   });
 
-  test("a zone that this browser does not know is read as UTC", () => {
+  test("a zone that this browser does not support is read as UTC", () => {
     expect(knownZone("Mars/Olympus")).toBe("UTC");
     expect(knownZone("Europe/Riga")).toBe("Europe/Riga");
   });

@@ -1,7 +1,7 @@
 import { formatCount } from "../../src/contract/api/words.ts";
 
-// Times and durations, rounded, in the reader's time zone. `now` and the zone are arguments. formatExact is for
-// tooltips and screen readers.
+// Times and durations, rounded, in the user's time zone. `now` and the zone are arguments. formatExact is for tooltips
+// and screen readers.
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -15,12 +15,12 @@ const UNITS: readonly (readonly [number, string])[] = [
   [SECOND_MS, "s"],
 ];
 
-/** Below this a duration is told in milliseconds, and below ten seconds with one decimal. */
+/** Below this a duration is shown in milliseconds, and below ten seconds with one decimal. */
 const FINE_MS = 10 * SECOND_MS;
 
 const LOCALE = "en-GB";
 
-/** Reader and moment, for everything that is said relative to now. */
+/** The user's zone and the current time, for every relative format. */
 export type Reader = { now: number; zone: string };
 
 /** "320 ms", "4.2 s", "13 min 2 s", "2 h 11 min", "1 d 2 h": at most two units, never a zero one. */
@@ -31,13 +31,13 @@ export function formatDuration(ms: number): string {
   return coarse(whole, 2);
 }
 
-/** As formatDuration, with one unit between a minute and an hour: "7 min", where there is room for little. */
+/** Like formatDuration, with one unit between a minute and an hour: "7 min", for narrow places. */
 export function formatBrief(ms: number): string {
   if (ms < MINUTE_MS) return formatDuration(ms);
   return coarse(Math.round(ms / MINUTE_MS) * MINUTE_MS, ms < HOUR_MS ? 1 : 2);
 }
 
-/** For what counts by itself on screen: "48 s", "10 min", "2 h 11 min", "15 h", "1 d 2 h". */
+/** For durations that update on screen: "48 s", "10 min", "2 h 11 min", "15 h", "1 d 2 h". */
 export function formatSpan(ms: number): string {
   return coarse(Math.max(0, ms), ms < HOUR_MS ? 1 : 2);
 }
@@ -49,14 +49,14 @@ export function formatAgo(at: number, now: number): string {
   return `${formatSpan(ms)} ago`;
 }
 
-/** "in 4 min", "in 1 d 3 h", "now" when the moment has come. */
+/** "in 4 min", "in 1 d 3 h", "now" when the time has come. */
 export function formatUntil(at: number, now: number): string {
   const ms = at - now;
   if (ms < SECOND_MS) return "now";
   return `in ${formatSpan(ms)}`;
 }
 
-/** "03:00" in the reader's zone. */
+/** "03:00" in the user's zone. */
 export function formatClock(at: number, zone: string): string {
   return part(zone, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }).format(at);
 }
@@ -101,21 +101,21 @@ export function formatExact(at: number, zone: string): string {
     .replaceAll(",", "");
 }
 
-/** The day a moment falls on in a zone, counted so that two of them can be subtracted. */
+/** The day of a time in a zone, as a number, so that two days can be subtracted. */
 export function dayNumber(at: number, zone: string): number {
   const parts = part(zone, { year: "numeric", month: "numeric", day: "numeric" }).formatToParts(at);
   const read = (type: string) => Number(parts.find((one) => one.type === type)?.value ?? 0);
   return Math.round(Date.UTC(read("year"), read("month") - 1, read("day")) / DAY_MS);
 }
 
-/** The zone if this browser knows it, UTC otherwise. */
+/** The zone if this browser supports it, UTC otherwise. */
 export function knownZone(zone: string | null | undefined): string {
   const given = zone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone;
   const names = zone === null || zone === undefined ? [CURRENT_NAMES[given] ?? given, given] : [given];
   return names.find(isKnownHere) ?? "UTC";
 }
 
-/** Browsers call their own zone by the name that it had first. */
+/** Browsers report their own zone by its oldest name. */
 const CURRENT_NAMES: Readonly<Record<string, string>> = {
   "Africa/Asmera": "Africa/Asmara",
   "America/Buenos_Aires": "America/Argentina/Buenos_Aires",
@@ -152,7 +152,7 @@ function coarse(ms: number, unitsMax: 1 | 2): string {
   const [size, name] = UNITS[first] ?? [SECOND_MS, "s"];
   const count = Math.floor(ms / size);
   const next = UNITS[first + 1];
-  // From ten days on hours say nothing, and from ten hours on minutes.
+  // Hours are omitted from ten days on, and minutes from ten hours on.
   const isLong = count >= 10 && (name === "d" || name === "h");
   if (unitsMax === 1 || next === undefined || isLong) return `${count} ${name}`;
   const rest = Math.floor((ms - count * size) / next[0]);
