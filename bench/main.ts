@@ -1,5 +1,5 @@
-// The benchmarks by name: `npm run bench -- schedule store --json`. Tables for people come first; with --json
-// the last line is one object for machines. It ends with an error when a benchmark fails.
+// The benchmarks by name: `npm run bench -- schedule store --json`. Tables come first; with --json the last line is one
+// JSON object. It exits with an error when a benchmark fails.
 import { parseArgs } from "node:util";
 import { benchApi } from "./api/bench-api.ts";
 import { API_SIZES } from "./api/sizes.ts";
@@ -18,7 +18,7 @@ import { WEB_SIZES } from "./web/sizes.ts";
 import { isSizeName, SIZES, type SizeName } from "./store/sizes.ts";
 
 type Figures = Record<string, number>;
-/** What a benchmark is told: how large it is to be, and where to leave what must not outlive it. */
+/** The configuration of a benchmark: its size, and where to register cleanup. */
 type Occasion = { size: SizeName; whenInterrupted: (cleanUp: () => Promise<void>) => void };
 type Benchmark = { about: string; run: (occasion: Occasion) => Promise<Figures> };
 
@@ -79,7 +79,7 @@ measure unless it is durable and lies on a disk, and removes it afterwards. A fu
 4 GB of memory. Figures of one run are comparable with each other, and hardly with those of another day:
 everything that is compared takes turns, so that a busy moment hits all of it.`;
 
-/** Runs what the arguments name and returns the exit code. */
+/** Runs the named benchmarks and returns the exit code. */
 async function main(args: readonly string[]): Promise<number> {
   const choice = readArguments(args);
   if ("complaint" in choice) {
@@ -138,7 +138,7 @@ function rememberCleanUp(cleanUp: () => Promise<void>): void {
   cleanUps.push(cleanUp);
 }
 
-// Once: a second Ctrl-C does not wait. Even then the database ends by itself, see test/support/postgres.ts.
+// Once: a second Ctrl-C does not wait. Even then the database stops, see test/support/postgres.ts.
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.once(signal, () => {
     isInterrupted = true;
@@ -150,7 +150,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  // What is being cleaned up fails for whoever still uses it; that is no news.
+  // Code that still uses a stopped resource fails during the cleanup; these errors are expected.
   if (!isInterrupted) console.error(error);
   process.exitCode = 1;
 }

@@ -1,5 +1,5 @@
-// How long the next firing takes to find, beside croner in the same run. Both sides get a parsed object and
-// random starts that were drawn beforehand; no answer is remembered. Needs no database.
+// How long it takes to find the next firing, compared with croner in the same run. Both get a parsed object and random
+// starts that were chosen beforehand; no result is cached. Needs no database.
 
 import { Cron } from "croner";
 import { nextAfter, parseSchedule } from "../src/core/schedule/schedule.ts";
@@ -18,7 +18,7 @@ const CASES: readonly Case[] = [
 const FIRST_START = Date.UTC(2024, 0, 1);
 const LAST_START = Date.UTC(2026, 11, 31);
 
-/** A single call of ours is too short for the clock, so that calls are timed in batches. */
+/** A single call of ours is too short for the clock, so calls are timed in batches. */
 const OUR_BATCH = 64;
 const CRONER_BATCH = 8;
 const WARM_UP_ROUNDS = 40;
@@ -26,7 +26,7 @@ const ROUNDS = 300;
 
 type Contender = { next: (at: number) => unknown; batch: number; samples: number[] };
 
-/** Prints the table and gives medians in microseconds under flat keys. */
+/** Prints the table and returns medians in microseconds under flat keys. */
 export async function benchSchedule(): Promise<Record<string, number>> {
   const results: Record<string, number> = {};
   const ours: number[] = [];
@@ -46,7 +46,7 @@ export async function benchSchedule(): Promise<Record<string, number>> {
     results[`schedule.${key}_croner_us`] = round(cronerMedian);
     const numbers = [ourMedian, p99, cronerMedian].map((value) => value.toFixed(2));
     console.log(row([text, tz, ...numbers, (cronerMedian / ourMedian).toFixed(0), differences(contest)]));
-    // The table grows while it is measured, which takes seconds: let the lines out.
+    // The measurement takes seconds: print the lines as they are ready.
     await new Promise((resolve) => setImmediate(resolve));
   }
   results["schedule.median_us"] = round(quantile(ours, 0.5));
@@ -65,7 +65,7 @@ function cronerContender({ text, tz }: Case): Contender {
   return { next: (at) => cron.nextRun(new Date(at)), batch: CRONER_BATCH, samples: [] };
 }
 
-/** Lets the contenders take turns, so that a busy moment of the machine hits both. */
+/** Runs the candidates alternately, so that a busy moment of the machine affects both. */
 function race(contenders: readonly Contender[]): void {
   for (let turn = -WARM_UP_ROUNDS; turn < ROUNDS; turn += 1) {
     for (const contender of contenders) {
@@ -80,7 +80,7 @@ function race(contenders: readonly Contender[]): void {
   }
 }
 
-/** Says so when croner does not give our answers, which the recorded vectors prove right. */
+/** Reports when the results of croner differ from ours, which are verified by recorded vectors. */
 function differences(contest: Case): string {
   const ours = ourContender(contest);
   const croner = cronerContender(contest);

@@ -1,6 +1,6 @@
-// Chance that can be repeated: every choice follows from a seed, so that what went wrong once can be made again.
+// Repeatable randomness: every choice follows from a seed, so that a failure can be reproduced.
 
-/** A source of choices. */
+/** A source of random choices. */
 export type Chance = {
   /** A whole number from 0 up to, but not including, `end`. */
   below(end: number): number;
@@ -13,10 +13,13 @@ export type Chance = {
 const TWO_TO_32 = 2 ** 32;
 const SEED_STEP = 0x9e3779b9;
 
-/** Choices for one thing of a numbered series: the same for the same seed and number, and unlike its neighbours'. */
+/**
+ * Choices for one element of a numbered series: the same for the same seed and number, and independent of its
+ * neighbors.
+ */
 export function chanceOf({ seed, number }: { seed: number; number: number }): Chance {
   let state = (Math.imul(seed, SEED_STEP) ^ Math.imul(number + 1, 0x85ebca6b)) >>> 0;
-  // "Mulberry32": small, fast, and good enough to choose what to break.
+  // "Mulberry32": small, fast, and good enough for fuzzing.
   const next = () => {
     state = (state + 0x6d2b79f5) >>> 0;
     let mixed = state;

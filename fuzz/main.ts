@@ -1,5 +1,5 @@
-// Fuzzing by name: `npm run fuzz -- ping --seed 7 --count 200000`. Sends what no client should send, and ends with an
-// error if the server answers with its own failure, breaks its word, hangs, dies or grows.
+// Fuzzing by name: `npm run fuzz -- ping --seed 7 --count 200000`. Sends invalid requests, and exits with an error if
+// the server returns a server error, violates a guarantee, hangs, crashes or uses too much memory.
 import { parseArgs } from "node:util";
 import { onOrphaned } from "../src/cli/private-postgres.ts";
 import { fuzzApi } from "./api/fuzz-api.ts";
@@ -10,7 +10,7 @@ import { fuzzWeb } from "./web/fuzz-web.ts";
 type Numbers = Readonly<Record<string, number>>;
 
 type Fuzzer = {
-  /** Its numbers and what they are when they are not given; `seed` is drawn. */
+  /** Its numeric options and their defaults; `seed` is random. */
   defaults: Numbers;
   fuzz: (numbers: Numbers) => Promise<boolean>;
 };
@@ -93,7 +93,7 @@ async function main(args: readonly string[]): Promise<number> {
 
 type Choice = { fuzzer: Fuzzer; numbers: Numbers };
 
-/** What to do; null to show the help; a complaint about the arguments. */
+/** What to do; null to show the help; an error message about the arguments. */
 function readArguments(args: readonly string[]): Choice | string | null {
   const text = { type: "string" } as const;
   let parsed;

@@ -1,5 +1,5 @@
-// A run against the real process, with a database and a spool of its own: sets it up, sends, judges, prints, and cleans
-// up. What is sent, and what else is judged, is said by each target.
+// A run against the real process, with its own database and spool: sets it up, sends, judges, prints, and cleans up.
+// Each target defines what is sent and what else is judged.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,12 +16,12 @@ export type FuzzOptions = {
   /** Number of the first request. */
   first: number;
   count: number;
-  /** What the process may occupy at most. */
+  /** The memory limit of the process. */
   residentBytesMax?: number;
   minutesMax?: number;
   /**
-   * How often a request that is put off (503, or 4xx by mail) is sent again. None in a run that is to show something;
-   * where the machine may be too busy for its database, what is put off again and again is still a fault.
+   * How often a deferred request (503, or 4xx by mail) is sent again. Zero in a real run; where the machine may be too
+   * busy for its database, a request that is deferred every time is still a fault.
    */
   triesAgainMax?: number;
 };
@@ -32,7 +32,7 @@ export type Target = {
   name: string;
   port: number;
   roles?: string;
-  /** Settings of the process besides its database and its spool. */
+  /** Settings of the process in addition to its database and its spool. */
   settings?: Readonly<Record<string, string>>;
   residentBytesMax: number;
   minutesMax: number;
@@ -42,12 +42,12 @@ export type Target = {
     sendOne: (number: number) => Promise<void>;
     /** Called after the process has ended. */
     judge?: () => Promise<void>;
-    /** What else to print. */
+    /** Additional lines to print. */
     more?: () => string;
   }>;
 };
 
-/** Prints the distribution of answers and a verdict; true when nothing is wrong. */
+/** Prints the distribution of responses and a verdict; true when nothing is wrong. */
 export async function runFuzz(options: FuzzOptions, target: Target): Promise<boolean> {
   const { seed, first, count } = options;
   const { residentBytesMax = target.residentBytesMax, minutesMax = target.minutesMax } = options;
@@ -86,7 +86,7 @@ export async function runFuzz(options: FuzzOptions, target: Target): Promise<boo
   }
 }
 
-/** The UUIDs of so many new checks. */
+/** The UUIDs of this many new checks. */
 export async function makeChecks(
   db: Database,
   { count, ...settings }: { projectId: number; count: number } & Partial<CheckSettings>,

@@ -1,4 +1,4 @@
-// What a run of raw requests has seen: outcomes, the memory of the process, and what went wrong.
+// The results of a run of raw requests: outcomes, the memory of the process, and failures.
 import type { PingProcess } from "../test/support/ping-process.ts";
 
 export type Tally = {
@@ -14,7 +14,7 @@ export type RunLimits = {
   /** Numbers of the requests. */
   first: number;
   count: number;
-  /** What the process may occupy at most. */
+  /** The memory limit of the process. */
   residentBytesMax: number;
   minutesMax: number;
   /** How many are sent at once. */
@@ -37,7 +37,7 @@ export function note(tally: Tally, kind: string, outcome: string): void {
   mine.set(outcome, (mine.get(outcome) ?? 0) + 1);
 }
 
-/** Sends all requests, many at once, until something is wrong too often, the process has ended or time is over. */
+/** Sends all requests, many at once, until there are too many failures, the process has ended or time is over. */
 export async function sendAll(
   running: PingProcess,
   { tally, limits, sendOne }: { tally: Tally; limits: RunLimits; sendOne: (number: number) => Promise<void> },
@@ -72,7 +72,7 @@ async function watchMemory(
   if (bytes > residentBytesMax && !tally.failures.includes(complaint)) tally.failures.push(complaint);
 }
 
-/** Ends the process in order; whatever is wrong with its end, or with what it logged, is a failure. */
+/** Stops the process gracefully; a wrong exit, or an error in its log, is a failure. */
 export async function judgeEnd(running: PingProcess, tally: Tally): Promise<void> {
   const end = running.end();
   if (end === null) {
@@ -90,7 +90,7 @@ export async function judgeEnd(running: PingProcess, tally: Tally): Promise<void
 
 type Printed = { name: string; residentBytesMax: number; seconds: number; more?: string };
 
-/** Prints the distribution of answers and the verdict. */
+/** Prints the distribution of responses and the verdict. */
 export function print(tally: Tally, { name, residentBytesMax, seconds, more = "" }: Printed): void {
   const table = (counts: ReadonlyMap<string, number>) =>
     [...counts]

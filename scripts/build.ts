@@ -1,6 +1,5 @@
-// `npm run build`: dist/, which runs under plain Node from wherever it is installed. The server and the command by
-// the TypeScript compiler, file by file; the declarations of the client; the browser's part by Vite. It judges
-// nothing: whether the types are right is for the check.
+// `npm run build`: dist/, which runs under plain Node wherever it is installed. Compiles the server and the CLI file by
+// file with TypeScript, the declarations of the client, and the dashboard with Vite. It does not check types.
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -15,18 +14,18 @@ const HELP = `Makes dist/ out of src/ and web/.
 Usage: npm run build [-- --only server|web] [--quiet]
 `;
 
-/** What is built, each part by itself. */
+/** The parts, each of which can be built alone. */
 export type Part = "server" | "web";
 
 const PARTS: Readonly<Record<Part, () => Promise<void>>> = { server: buildServer, web: buildWeb };
 
-/** Builds the parts one after the other. Rejects with what the compiler said. */
+/** Builds the parts one after the other. Rejects with the output of the compiler. */
 export async function build(parts: readonly Part[] = ["server", "web"]): Promise<void> {
   for (const part of parts) await PARTS[part]();
 }
 
 async function buildServer(): Promise<void> {
-  // What has no source any more must not stay behind.
+  // Output without a source must be removed.
   for (const entry of existsSync(DIST) ? readdirSync(DIST) : []) {
     if (entry !== WEB) rmSync(join(DIST, entry), { recursive: true });
   }
@@ -39,7 +38,7 @@ async function buildWeb(): Promise<void> {
   await run("vite", "vite", ["build", "--config", "web/vite.config.ts", "--logLevel", "warn"]);
 }
 
-/** Runs the program of a package on the Node that runs us; what it prints is shown when it fails. */
+/** Runs the program of a package on the current Node; its output is shown when it fails. */
 async function run(packageName: string, program: string, args: readonly string[]): Promise<void> {
   const folder = join(ROOT, "node_modules", packageName);
   const { bin } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
@@ -48,7 +47,7 @@ async function run(packageName: string, program: string, args: readonly string[]
   const child = spawn(process.execPath, [join(folder, bin[program] ?? program), ...args], {
     cwd: ROOT,
     stdio: ["ignore", "pipe", "pipe"],
-    // Nothing of the caller's: from a test React would come in its slow edition for developers.
+    // Not the caller's environment: a test would get the development build of React.
     env: { NODE_ENV: "production" },
   });
   const chunks: Buffer[] = [];

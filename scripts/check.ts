@@ -21,16 +21,16 @@ export type Step = {
 const ROOT = join(import.meta.dirname, "..");
 const REPORT_PATH = join(ROOT, "test-results/vitest.json");
 
-/** Time for output to arrive after a step was told to end, before it is killed. */
+/** Time for output to arrive after a step was stopped, before it is killed. */
 const KILL_GRACE_MS = 5_000;
 
 /** Lines of a failed step that are shown: of failed tests the first, of anything else the last ones. */
 const LINES_MAX = 400;
 
-/** Where the runner begins to tell what failed; before it stands each test that passed. */
+/** Where vitest begins to list failures; the passed tests are before it. */
 const FAILURES_BEGIN = /^⎯+ (?:Failed|Unhandled) /m;
 
-/** What a shell expects of a program that was told to stop. */
+/** The exit code that a shell expects of an interrupted program. */
 const INTERRUPTED = 130;
 
 const STEPS: readonly Step[] = [
@@ -116,11 +116,11 @@ The exit code is 1 when anything failed, or when tests were asked for and none r
 
 type Outcome = { exitCode: number; output: string; seconds: number };
 
-/** Runs a step's program and collects what it prints; past its time it is ended and counts as failed. */
+/** Runs a step's program and collects its output; after its timeout it is stopped and counts as failed. */
 async function run(step: Step): Promise<Outcome> {
   const startedAt = performance.now();
   const script = typeof step.program === "string" ? step.program : programPath(step.program);
-  // A group of its own, so that nothing it started outlives it.
+  // A separate process group, so that everything it started is stopped with it.
   const child = spawn(process.execPath, [script, ...step.args], {
     cwd: ROOT,
     detached: true,
@@ -163,7 +163,7 @@ async function run(step: Step): Promise<Outcome> {
   return { exitCode: isLate ? 1 : exitCode, output, seconds: (performance.now() - startedAt) / 1_000 };
 }
 
-/** The file behind a package's program, so that it runs on the Node that runs us. */
+/** The file of a package's program, so that it runs on the current Node. */
 function programPath([packageName, program]: readonly [string, string]): string {
   const folder = join(ROOT, "node_modules", packageName);
   const { bin } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
@@ -172,23 +172,23 @@ function programPath([packageName, program]: readonly [string, string]): string 
   return join(folder, typeof bin === "string" ? bin : (bin[program] ?? program));
 }
 
-/** Runs the steps one after the other, prints a line for each, and says how much passed and failed. */
+/** Runs the steps one after the other, prints a line for each, and returns how many passed and failed. */
 export async function runSteps(steps: readonly Step[], print: (text: string) => void): Promise<Count> {
   const total: Count = { ...NO_TESTS };
   for (const step of steps) {
-    // What an earlier run left behind must not be counted.
+    // Reports of an earlier run must not be counted.
     if (step.report !== undefined) rmSync(step.report, { force: true });
     const count = await judge(step, print);
     total.passed += count.passed;
     total.failed += count.failed;
     total.skipped += count.skipped;
   }
-  // Programs read this line; what was skipped stands in the line of its step.
+  // Programs read this line; skipped tests are in the line of their step.
   print(`${formatCount({ ...total, skipped: 0 })}\n`);
   return total;
 }
 
-/** Runs one step, prints its line and, where something failed, what it said. */
+/** Runs one step, prints its line and, if it failed, its output. */
 async function judge(step: Step, print: (text: string) => void): Promise<Count> {
   const { exitCode, output, seconds } = await run(step);
   const report = step.report === undefined ? null : readReport(step.report);
@@ -202,7 +202,7 @@ async function judge(step: Step, print: (text: string) => void): Promise<Count> 
   return count;
 }
 
-/** The part of a failed step's output that tells what failed, bounded. */
+/** The part of a failed step's output that shows the failure, bounded. */
 function whatFailed(output: string): string {
   const text = stripVTControlCharacters(output).trimEnd();
   const beginsAt = text.search(FAILURES_BEGIN);
@@ -222,7 +222,7 @@ function formatCount({ passed, failed, skipped }: Count): string {
   return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`;
 }
 
-/** The named steps, or what to tell whoever misspelt one. */
+/** The named steps, or an error message for an unknown name. */
 function chosenSteps(only: string | undefined): readonly Step[] | string {
   if (only === undefined) return STEPS;
   const names = only.split(",");
@@ -237,7 +237,7 @@ async function main(): Promise<void> {
     process.stdout.write(HELP);
     return;
   }
-  // Some tools colour their words even where nobody can see it.
+  // Some tools print colors even if the output is not a terminal.
   const plain = (text: string) => (process.stdout.isTTY ? text : stripVTControlCharacters(text));
   const steps = chosenSteps(values.only);
   if (typeof steps === "string") {

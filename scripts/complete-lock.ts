@@ -1,5 +1,5 @@
-// Adds to package-lock.json the binaries of other platforms that the registry at hand did not have when the
-// lock file was made. Without them `npm ci` refuses the lock file, and other platforms would lack the tools.
+// Adds to package-lock.json the binaries of other platforms that the current registry did not have when the lock file
+// was created. Without them `npm ci` rejects the lock file, and other platforms would lack the tools.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -42,9 +42,9 @@ const PROCESSORS = [
 ];
 
 /**
- * The lock with an entry for every optional dependency that it names, and the names that were added. Version
- * and licence are those of the package that asks for it, the platform is read off the name; a digest cannot
- * be known. Throws when a name or version does not say enough.
+ * The lock with an entry for every optional dependency that it names, and the names that were added. Version and
+ * license are those of the dependent package, the platform is derived from the name; the digest is not known. Throws
+ * when a name or version is not sufficient.
  */
 export function completeLock(lock: Lock): { lock: Lock; added: string[] } {
   const packages = { ...lock.packages };

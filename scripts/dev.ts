@@ -1,6 +1,6 @@
-// `npm run dev`: a private PostgreSQL, migrated and seeded, and the process with reload, until Ctrl-C. Data is
-// kept in .overdue/dev (or the folder given) between runs. The browser's part is built with every change (not with
-// --no-web). Leaves no process behind, however it ends.
+// `npm run dev`: a private PostgreSQL, migrated and seeded, and the process with reload, until Ctrl-C. Data is kept in
+// .overdue/dev (or the given folder) between runs. The dashboard is rebuilt with every change (not with --no-web).
+// Stops every process it started, however it ends.
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve as absolutePath } from "node:path";
@@ -42,8 +42,8 @@ const READY_POLL_MS = 100;
 type Prepared = { email: string; signInLink: string; keys: CreatedProject | null };
 
 /**
- * Migrates, seeds once, and makes a link that signs in. The keys are kept in a file of this machine, so that every start
- * can show them.
+ * Migrates, seeds once, and creates a sign-in link. The keys are kept in a local file, so that every start can show
+ * them.
  */
 async function prepare(url: string, config: Config): Promise<Prepared> {
   const options = { url, applicationName: "overdue-dev", onError: () => {} };
@@ -76,15 +76,15 @@ function startServer(url: string, mail: Mail): ChildProcess {
   });
 }
 
-/** The browser's part, built anew with every change. */
+/** The dashboard, rebuilt with every change. */
 function startWebBuild(): ChildProcess {
   const vite = join(ROOT, "node_modules/vite/bin/vite.js");
   return startHeld([vite, "build", "--watch", "--config", "web/vite.config.ts", "--logLevel", "warn"], {});
 }
 
 /**
- * A shell holds the program and waits for the end of its standard input, so that it is stopped in order whenever we
- * end, however we end. It is detached: Ctrl-C reaches us, and not it too.
+ * A shell starts the program and waits for the end of its standard input, so that it is stopped gracefully whenever
+ * this process ends, however it ends. It is detached: Ctrl-C reaches only this process.
  */
 function startHeld(args: readonly string[], environment: Record<string, string>): ChildProcess {
   const script = `"$@" & held=$!
@@ -101,7 +101,7 @@ function startHeld(args: readonly string[], environment: Record<string, string>)
 
 type Mail = { listen: string; domain: string };
 
-/** Where signals by mail are received: as the settings say, otherwise at a port that is free and stays the same. */
+/** Where pings by email are received: as configured, otherwise at a free port that stays the same. */
 async function mailOf({ pingMailListen, pingMailDomain }: Config): Promise<Mail> {
   const listen = pingMailListen ?? { host: "127.0.0.1", port: await freePort() };
   return { listen: formatListenAddress(listen), domain: pingMailDomain ?? "ping.localhost" };
@@ -114,7 +114,7 @@ async function stopHeld(held: ChildProcess): Promise<void> {
   await ended;
 }
 
-/** Whoever else answers there would be taken for ours. */
+/** Another program that answers there would be mistaken for ours. */
 async function refuseTakenAddress(admin: string): Promise<void> {
   const taken = await fetch(admin).then(
     () => true,
@@ -190,7 +190,7 @@ the data stays in ${HOME}. Delete that folder to start over.
 `;
 }
 
-/** Runs until a signal comes. Every part is stopped again, in reverse order, whatever happens. */
+/** Runs until it gets a signal. Every part is stopped in reverse order, whatever happens. */
 async function dev(signal: AbortSignal): Promise<void> {
   const { config } = loadConfig(environmentIn(ROOT));
   const admin = `http://${formatListenAddress(config.adminListen)}`;

@@ -1,5 +1,5 @@
-// Writes what is derived from code: files and sections that people read but never edit. With --check it only
-// tells what is stale; `npm run check` does that, so a generated file cannot fall behind its source.
+// Writes files and sections that are generated from code and never edited. With --check it only reports what is stale;
+// `npm run check` does that, so a generated file cannot become outdated.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -17,7 +17,7 @@ import { renderSchema } from "./dump-schema.ts";
 import { renderChannelKinds } from "./render-channels.ts";
 import { renderRights } from "./render-rights.ts";
 
-/** `render` gets the file as it is, empty when there is none, and returns the file as it should be. */
+/** `render` gets the current file, empty if there is none, and returns the new content. */
 export type Generated = { path: string; render(current: string): string | Promise<string> };
 
 const ROOT = join(import.meta.dirname, "..");
@@ -46,7 +46,7 @@ Usage: npm run generate [-- --check]
 Generated: ${[...new Set(GENERATED.map(({ path }) => path))].join(", ")}
 `;
 
-/** What every server serves, with an example URL. */
+/** The document that every server serves, with an example URL. */
 function renderOpenApi(): string {
   const serverUrl = "https://overdue.example.org/api/v3";
   return `${JSON.stringify(openApiDocument({ column: VERSIONS.standard[3], serverUrl }), null, 2)}\n`;
@@ -74,8 +74,8 @@ function replaceSection(at: { path: string; name: string; current: string; conte
 }
 
 /**
- * Records new migrations and leaves the old entries as they are, even where they no longer fit: that a
- * recorded migration was changed is for the tidy test to say, not for a generator to paint over.
+ * Records new migrations and keeps the old entries, even if they no longer match: the tidy test reports a changed
+ * migration, and a generator must not hide it.
  */
 function addChecksums(current: string): string {
   const recorded = JSON.parse(current === "" ? "{}" : current) as Record<string, string>;
@@ -84,7 +84,7 @@ function addChecksums(current: string): string {
   return `${JSON.stringify(sorted, null, 2)}\n`;
 }
 
-/** Brings every file up to date below `root`, or only finds out which are not; returns those. */
+/** Updates every file below `root`, or only checks them; returns those that were stale. */
 export async function generate(options: {
   root: string;
   files: readonly Generated[];

@@ -1,5 +1,5 @@
-// `npm run pack`: the package as people install it, in test-results/. Its manifest leaves out what only a checkout
-// needs: the tools, the scripts, and the Node that comes with `npm ci`; whoever installs a package has one.
+// `npm run pack`: the installable package, in test-results/. Its manifest omits what only a checkout needs: the tools,
+// the scripts, and the Node that comes with `npm ci`.
 import { execFile } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,17 +10,17 @@ const run = promisify(execFile);
 
 const ROOT = join(import.meta.dirname, "..");
 const STAGE = join(ROOT, "test-results/package");
-/** npm adds these to every package without being asked. */
+/** npm adds these to every package. */
 const ALWAYS = ["README.md", "LICENSE"];
 /** Node as npm packages. */
 const NODE_PACKAGE = /^node-/;
 
-/** Of no use to whoever installs the package. */
+/** Not needed by users of the package. */
 const CHECKOUT_ONLY = ["scripts", "devDependencies"];
 
 type Manifest = { files: string[]; optionalDependencies: Record<string, string> };
 
-/** Packs what was built. Returns the path of the tarball. */
+/** Packs the build. Returns the path of the tarball. */
 export async function pack({ into }: { into: string }): Promise<string> {
   const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as Manifest;
   rmSync(STAGE, { recursive: true, force: true });

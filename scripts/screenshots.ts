@@ -1,5 +1,5 @@
-// `npm run screenshots`: pictures of every page, of projects without checks, with a dozen and with ten thousand, in both
-// themes, on a desktop, a tablet and a phone, in test-results/screenshots/. For people to look at; it judges nothing.
+// `npm run screenshots`: pictures of every page, of projects without checks, with a dozen and with ten thousand, in
+// both themes, on a desktop, a tablet and a phone, in test-results/screenshots/. For manual review.
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -24,7 +24,7 @@ import { seedAccount, seedProject } from "./seed.ts";
 const FOLDER = join(import.meta.dirname, "../test-results/screenshots");
 const THEMES: readonly Theme[] = ["light", "dark"];
 const SCREENS: readonly Screen[] = ["desktop", "tablet", "phone"];
-/** How many checks there are in the project that is shown. */
+/** The number of checks in the displayed project. */
 const SIZES = { empty: 0, dozen: 12, thousands: 10_000 } as const;
 type Size = keyof typeof SIZES;
 const LOOKS_MAX = 100;
@@ -124,7 +124,7 @@ async function take(browser: Browser, { site, accountId }: Stage, shot: Shot): P
   }
 }
 
-/** Asked from outside: Playwright's own waiting evaluates text in the page, which our policy forbids. */
+/** Polled from outside: Playwright's own waiting evaluates text in the page, which our policy forbids. */
 async function imagesCame(page: Page): Promise<void> {
   for (let look = 0; look < LOOKS_MAX; look += 1) {
     if (await page.evaluate<boolean>("[...document.images].every((image) => image.complete)")) return;

@@ -1,5 +1,5 @@
-// What a developer, a picture and a benchmark find in a fresh database: an account, a project with its keys, and jobs
-// with a past. Only for development: it writes checks without the limits and the log that an operation would add.
+// The data of a fresh development, screenshot or benchmark database: an account, a project with its keys, and jobs with
+// a history. Only for development: it bypasses the limits and the audit log.
 import { randomUUID } from "node:crypto";
 import { type CheckParams, newCheck } from "../src/core/check.ts";
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from "../src/core/instant.ts";
@@ -20,7 +20,7 @@ import { type Interval, liveThrough, signalsOf } from "./seed/live-through.ts";
 export const SEED_EMAIL = "dev@example.org";
 
 const HISTORY_DAYS = 30;
-/** Checks beyond the dozen only need enough past to look alive. */
+/** Checks beyond the dozen only need a short history. */
 const CROWD_DAYS = 0.4;
 const TOGETHER_MS = { few: 10 * MINUTE_MS, many: 2 * HOUR_MS };
 const CHECKS_PER_TRANSACTION = 500;
@@ -33,13 +33,13 @@ const CHANNELS = [
 
 export type Seeded = CreatedProject & { id: number; ownerId: number };
 
-/** An account that may do everything. */
+/** An account with all permissions. */
 export async function seedAccount(database: Database, email = SEED_EMAIL): Promise<{ id: number }> {
   const now = await readDatabaseClock(database);
   return createAccount(database, { email, name: "Developer", isAdmin: true, checkLimit: null, now });
 }
 
-/** Fills an empty database and returns the keys, which are readable here and never again. */
+/** Fills an empty database and returns the keys, which cannot be read again. */
 export async function seed(
   database: Database,
   { secretKey }: { secretKey: string | null },
@@ -49,7 +49,7 @@ export async function seed(
   return { uuid: made.uuid, apiKey: made.apiKey, apiKeyReadonly: made.apiKeyReadonly, pingKey: made.pingKey };
 }
 
-/** A project with so many checks, all with a past; the first dozen are the jobs that pictures show. */
+/** A project with this many checks, all with a history; the first dozen are the jobs in screenshots. */
 export async function seedProject(
   database: Database,
   options: { ownerId: number; name: string; secretKey: string | null; checkCount: number },
@@ -138,7 +138,7 @@ async function addPast(
   await liveThrough(database, { signals: heard, blind, togetherMs, now });
 }
 
-/** A night in which we ourselves were away: silence was excused, and pages say so. */
+/** A night with an outage of our own: a monitoring gap that pages show. */
 function blindNight(now: Instant): Interval {
   const midnight = now - (now % DAY_MS) - 11 * DAY_MS;
   return { from: midnight, to: midnight + 4 * HOUR_MS + 10 * MINUTE_MS };
@@ -170,7 +170,7 @@ const KINDS = [
 ];
 const PLACES = ["eu-west", "eu-north", "us-east", "us-west", "ap-south"];
 
-/** One of many: named as machines name them, mostly well. */
+/** One of many: with a machine-like name, mostly healthy. */
 function crowdJob(index: number): Job {
   const luck = draw(index);
   const kind = KINDS[index % KINDS.length] ?? "job";

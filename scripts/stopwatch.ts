@@ -1,6 +1,6 @@
-// `npm run stopwatch`: the way of somebody who has never seen Overdue, from an empty folder to a ping on screen, with the
-// packed program and a real browser, at a person's pace: reading before acting, typing letter by letter. Prints each
-// step with its time; fails when one of them does not lead on.
+// `npm run stopwatch`: measures how long a new user needs from an empty folder to the first ping on screen, with the
+// packed program and a real browser, at human speed: reading before clicking, typing letter by letter. Prints each step
+// with its time; fails when a step does not succeed.
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +16,7 @@ import { pack } from "./pack.ts";
 
 const AIM_MS = 120_000;
 const START_MS_MAX = 300_000;
-/** A person looks before the first click on a page, and types about five letters a second. */
+/** A user looks before the first click on a page, and types about five letters per second. */
 const READING_MS = 3_000;
 const LETTER_MS = 180;
 const SWITCHING_MS = 2_000;
@@ -42,13 +42,13 @@ class Stopwatch {
   }
 }
 
-/** Starts the program as npx does, and resolves with the link that it prints. */
+/** Starts the program as npx does, and resolves with the printed link. */
 function startTrial(at: { tarball: string; folder: string; port: number }): {
   child: ChildProcess;
   link: Promise<string>;
 } {
   const args = ["--yes", "--package", at.tarball, "overdue", "trial", "--port", String(at.port)];
-  // A group of its own, so that a signal reaches what npx has started.
+  // A separate process group, so that a signal reaches the processes that npx has started.
   const child = spawn("npx", args, {
     cwd: at.folder,
     detached: true,
@@ -81,7 +81,7 @@ async function type(page: Page, label: string, text: string): Promise<void> {
   await page.getByLabel(label, { exact: true }).first().pressSequentially(text, { delay: LETTER_MS });
 }
 
-/** What a person does in the browser, from the link to the ping. */
+/** The steps of the user in the browser, from the link to the ping. */
 async function throughTheBrowser(watch: Stopwatch, page: Page, link: string): Promise<void> {
   await watch.step("opens the link that was printed", "person", async () => {
     await page.goto(link);

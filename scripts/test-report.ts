@@ -1,5 +1,5 @@
-// Reads the report that vitest writes, for `npm run check`: how many tests there were, which failed and how. It
-// is suspicious on purpose: whatever went wrong without a failed test still counts as a failure.
+// Reads the report that vitest writes, for `npm run check`: how many tests there were, which failed and how. It is
+// strict on purpose: every problem without a failed test also counts as a failure.
 
 export type Count = { passed: number; failed: number; skipped: number };
 
@@ -29,7 +29,7 @@ export function countTests({ report, exitCode }: { report: string | null; exitCo
   return count;
 }
 
-/** One line for each failure: where, which, and the beginning of why. */
+/** One line for each failure: file, test, and the first line of the error. */
 export function failureLines(report: string | null): string[] {
   return filesOf(report)
     .filter(({ status }) => status === "failed")

@@ -1,5 +1,5 @@
-// The API's server without the API, as a process of its own: the same listener, the same framework, the same
-// headers, and an answer that is always the same. `/api/v3/STATUS/BYTES` says which. What it takes is HTTP alone.
+// The API's server without the API, in its own process: the same listener, framework and headers, with a constant
+// response. `/api/v3/STATUS/BYTES` selects it. Measures the cost of HTTP alone.
 import { fastify } from "fastify";
 import { METHODS } from "node:http";
 import { byteBudget } from "../../src/lib/http/body.ts";
@@ -11,7 +11,7 @@ import { readRequestBody } from "../../src/services/api/request-body.ts";
 const budget = byteBudget(64 * 1024 * 1024);
 const answers = new Map<string, Rendered>();
 
-/** Made once for each size. */
+/** Created once for each size. */
 function answerOf({ status, bytes }: { status: string; bytes: string }): Rendered {
   const name = `${status} ${bytes}`;
   const known = answers.get(name);

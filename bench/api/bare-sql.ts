@@ -1,5 +1,5 @@
-// The statements of one request, again and again, by plain sessions and nothing else, as a process of its own:
-// what it takes is what the database and its driver take. Told what to do by its first argument.
+// Repeats the statements of one request on plain sessions, in its own process: measures the cost of the database and
+// its driver. The first argument is its configuration.
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import pg from "pg";
@@ -10,12 +10,12 @@ export type BareOrder = {
   url: string;
   /** Buffers as { base64 }. */
   statements: readonly RecordedStatement[];
-  /** The check that they are about, in whose place another one is put each time; null where there is none. */
+  /** The check in the recorded statements, which is replaced by another one each time; null if there is none. */
   sample: SampleCheck | null;
   /** Other checks: a UUID or a unique key in each line, and the ids in the same order. */
   namesPaths: ApiStage["namesPaths"];
   ids: readonly number[];
-  /** A text that has to be another one each time. */
+  /** A text that must be unique in each request. */
   counter: string;
   sessions: number;
   seconds: number;
@@ -24,14 +24,14 @@ export type BareOrder = {
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 type Replacing = {
-  /** In whose place which check stands, if any. */
+  /** The recorded check and its replacement, if any. */
   check: { from: SampleCheck; to: SampleCheck } | null;
-  /** An id that a statement of the recording has returned, and the one that it has returned now. */
+  /** An ID that a recorded statement returned, and the one that it has returned now. */
   returned: Map<number, number>;
   counter: { from: string; to: string };
 };
 
-/** A value of the recording as it is for this time. */
+/** A recorded value with the replacements of this request. */
 function replaced(value: unknown, how: Replacing): unknown {
   if (Array.isArray(value)) return value.map((one) => replaced(one, how));
   if (typeof value === "object" && value !== null && "base64" in value) {
@@ -44,7 +44,7 @@ function replaced(value: unknown, how: Replacing): unknown {
   if (typeof value !== "string") return value;
   if (value === how.check?.from.uuid) return how.check.to.uuid;
   if (value === how.check?.from.uniqueKey) return how.check.to.uniqueKey;
-  // Every other UUID was drawn for a new row.
+  // Every other UUID was generated for a new row.
   if (UUID.test(value)) return randomUUID();
   return value.replaceAll(how.counter.from, how.counter.to);
 }

@@ -1,5 +1,5 @@
-// The API benchmark: requests a second, beside the bare SQL statements of the same work and beside the same server
-// with an answer that is always the same. All of them take turns, so that a busy moment hits all.
+// The API benchmark: requests per second, compared with the bare SQL statements of the same work and with the same
+// server and a constant response. All of them run alternately, so that a busy moment affects all.
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -25,12 +25,12 @@ const ANSWERING = join(import.meta.dirname, "answering-only.ts");
 const BARE = join(import.meta.dirname, "bare-sql.ts");
 const END_GRACE_MS = 60_000;
 
-/** Works a second, by round. */
+/** Operations per second, by round. */
 type Rates = { ours: number[]; bareSql: number[]; noop: number[] };
 type Contest = { work: Work; recorded: RecordedWork; rates: Rates };
 type Ports = { ours: number; noop: number };
 
-/** Prints the comparison and gives the figures under flat keys. */
+/** Prints the comparison and returns the figures under flat keys. */
 export async function benchApi(
   size: ApiSize,
   whenInterrupted: (cleanUp: () => Promise<void>) => void,
@@ -131,7 +131,7 @@ async function measureOnce(
   rates.noop.push(await measureLoad({ ...load, port: ports.noop, path, uuidsPath: null }));
 }
 
-/** How long the large list takes one client that asks for nothing else, in ms: read in full, and answered with 304. */
+/** How long one client that sends nothing else waits for the large list, in ms: read in full, and answered with 304. */
 type Times = { list: number[]; unchanged: number[] };
 
 async function measureTimes(times: Times, { stage, size, ports }: Circumstances): Promise<void> {
@@ -181,7 +181,7 @@ async function measureBare(
   return (works * 1_000) / elapsedMs;
 }
 
-/** Bytes as JSON can carry them. */
+/** Bytes in a form that JSON supports. */
 function encoded(_key: string, value: unknown): unknown {
   const isBuffer = typeof value === "object" && value !== null && "type" in value && value.type === "Buffer";
   return isBuffer && "data" in value

@@ -1,5 +1,5 @@
-// Drives HTTP load with wrk and says how many answers came in which time. Everything that is sent is answered
-// before it ends.
+// Drives HTTP load with wrk and returns how many responses came in which time. Every request is answered before it
+// ends.
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -13,20 +13,20 @@ const OUTPUT_BYTES_MAX = 1_000_000;
 export type Load = {
   port: number;
   method: "GET" | "POST";
-  /** UUID stands for the UUID of a check that is drawn at random. */
+  /** UUID is replaced by the UUID of a random check. */
   path: string;
-  /** A UUID in each line; null where the path has none. */
+  /** A file with one UUID per line; null if the path has none. */
   uuidsPath: string | null;
   key: string;
-  /** COUNTER stands for a text that no other request has; empty for no body. */
+  /** COUNTER is replaced by a unique text; empty for no body. */
   body: string;
   connections: number;
   seconds: number;
-  /** For how long the last answers are waited for. */
+  /** How long to wait for the last responses. */
   drainSeconds: number;
 };
 
-/** Good answers a second. Throws if even one was none. */
+/** Successful responses per second. Throws if one failed. */
 export async function measureLoad(load: Load): Promise<number> {
   const { port, method, path, uuidsPath, key, body, connections, seconds, drainSeconds } = load;
   const duration = Math.ceil(seconds + drainSeconds);

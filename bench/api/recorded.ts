@@ -1,5 +1,5 @@
-// The statements that the API sends for a request, taken down while it answers one: what bare SQL repeats is then
-// the same work by construction, whatever the API becomes.
+// Records the statements that the API sends for a request, so that the bare SQL benchmark repeats exactly the same
+// work.
 import type pg from "pg";
 import { publicUrls } from "../../src/contract/urls.ts";
 import { httpListener } from "../../src/lib/http/listener.ts";
@@ -9,30 +9,30 @@ import { type Database, openDatabase } from "../../src/store/db.ts";
 import type { ApiStage } from "./stage.ts";
 import type { Work } from "./work.ts";
 
-/** One statement, what it was given, and how many rows it was about. */
+/** One statement, its parameters, and its number of rows. */
 export type RecordedStatement = {
   name: string | null;
   text: string;
   values: readonly unknown[];
   rowCount: number;
-  /** The id of the first row that came back, if it has one. */
+  /** The ID of the first returned row, if it has one. */
   returnedId: number | null;
 };
 
 export type RecordedWork = {
   statements: readonly RecordedStatement[];
-  /** The answer. */
+  /** The response. */
   status: number;
   bytes: number;
 };
 
-/** Text that stands in the place of COUNTER. */
+/** The text that replaces COUNTER. */
 export const COUNTER_TEXT = "1000000000-1-1";
 
 type Sent = string | { name?: string; text: string; values?: unknown[] };
 type Query = (sent: Sent, ...rest: unknown[]) => Promise<pg.QueryResult<{ id?: unknown }>>;
 
-/** Answers one request of each kind, and tells what that took. */
+/** Sends one request of each kind, and returns its statements. */
 export async function recordWorks(stage: ApiStage, works: readonly Work[]): Promise<RecordedWork[]> {
   const statements: RecordedStatement[] = [];
   const database = openDatabase({
@@ -103,12 +103,12 @@ async function ask(
   return { status: response.status, bytes };
 }
 
-/** Takes down what every connection of the pool sends from its first statement on; the session's own is over then. */
+/** Records every statement of each connection of the pool; the session setup is done by then. */
 function listenIn({ pool }: Database, statements: RecordedStatement[]): void {
   pool.on("connect", (client) => {
     const original = client.query.bind(client) as unknown as Query;
     const heard = async (sent: Sent, ...rest: unknown[]) => {
-      // The pool itself asks with a callback; it is told by the event of the statement that it hands on.
+      // The pool itself uses a callback; it is notified by the event of the statement that it passes on.
       if (typeof rest.at(-1) === "function") return original(sent, ...rest);
       const result = await original(sent, ...rest);
       statements.push(statementOf(sent, result));

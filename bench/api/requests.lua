@@ -59,7 +59,7 @@ function request()
   return text .. "Content-Length: " .. #own .. "\r\n\r\n" .. own
 end
 
--- Asked before the first request of a connection and after each answer.
+-- Called before the first request of a connection and after each response.
 function delay()
   last = seconds()
   if deadline ~= nil and last > deadline then return FOREVER_MS end

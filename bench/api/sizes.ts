@@ -1,25 +1,25 @@
-// How large a run of the API benchmark is: full for figures worth keeping, small to see that it works and counts.
+// Sizes of the API benchmark: full for figures to keep, small to test that it works.
 import type { SizeName } from "../store/sizes.ts";
 
 export type ApiSize = {
   about: string;
-  /** Checks in the project that is listed as the smaller one, and whose checks are read and changed. */
+  /** Checks in the smaller project, which are also read and changed. */
   small: number;
-  /** Checks in the project that is listed as the larger one. */
+  /** Checks in the larger project. */
   large: number;
-  /** Whether these are the numbers that the names of the figures speak of. */
+  /** Whether these are the sizes in the names of the figures. */
   isFull: boolean;
-  /** For how long everything runs before it counts: code has to become warm. */
+  /** How long everything runs before it counts, to warm up the code. */
   warmUpSeconds: number;
   /** Everything that is compared runs once in each round. */
   rounds: number;
-  /** For how long each runs in a round. */
+  /** How long each runs in a round. */
   seconds: number;
-  /** Connections of those who ask for one check, and as many sessions of bare SQL. */
+  /** Connections that request one check, and as many sessions of bare SQL. */
   connections: number;
   /** The same for lists. */
   listConnections: number;
-  /** How often one client that is alone asks for the large list. */
+  /** How often a single client requests the large list. */
   timedLists: number;
 };
 

@@ -1,5 +1,5 @@
-// One migrated database with three projects, a small one, a large one and one without checks, with their keys, and
-// the names of the small one's checks in files. Filled on the server; every fifth check has a schedule.
+// One migrated database with three projects (small, large and without checks) and their keys, and files with the IDs of
+// the small one's checks. Filled on the server; every fifth check has a schedule.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type pg from "pg";
@@ -24,16 +24,16 @@ export type ApiStage = {
   keys: Readonly<Record<ProjectName, string>>;
   /** A check of the small project. */
   sample: SampleCheck;
-  /** The UUIDs and the unique keys of the small project's checks, one in each line. */
+  /** Files with the UUIDs and the unique keys of the small project's checks, one per line. */
   namesPaths: Readonly<Record<"uuid" | "uniqueKey", string>>;
-  /** Their ids, in the same order. */
+  /** Their IDs, in the same order. */
   ids: readonly number[];
   close(): Promise<void>;
 };
 
 export type SampleCheck = { id: number; uuid: string; uniqueKey: string };
 
-/** Creates, migrates and fills the database; what it needs on disk lies in the folder. */
+/** Creates, migrates and fills the database; its files are in the folder. */
 export async function createApiStage(
   engine: Engine,
   { small, large, folder }: { small: number; large: number; folder: string },
@@ -48,7 +48,7 @@ export async function createApiStage(
   const admin = await engine.connect(NAME);
   const secretKey = await secretKeyOf(database, null);
   const keys = await makeProjects(database, secretKey);
-  // Apart from the ids of everything else: bare SQL puts other checks in the place of one by its id alone.
+  // Different from the IDs of everything else: bare SQL replaces a check by its ID alone.
   await admin.query("alter table checks alter column id restart with 1000001");
   await fill(admin, { project: "small", count: small });
   await fill(admin, { project: "large", count: large });
@@ -97,7 +97,7 @@ async function makeProjects(database: Database, secretKey: string): Promise<Reco
   return { small: await keyOf("small"), large: await keyOf("large"), empty: await keyOf("empty") };
 }
 
-/** Checks that are up and were heard of lately, each with two channels. */
+/** Checks that are up and were pinged recently, each with two channels. */
 async function fill(
   admin: pg.Client,
   { project, count }: { project: ProjectName; count: number },

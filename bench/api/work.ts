@@ -1,28 +1,28 @@
-// The kinds of work that are measured: what is asked, of which project, and by how many at once.
+// The kinds of requests that are measured: method, path, project and concurrency.
 import type { ApiSize } from "./sizes.ts";
 import type { ProjectName } from "./stage.ts";
 
 export type Work = {
   name: "create" | "get" | "unique_key_get" | "update" | "list_small" | "list_large";
-  /** What the figures are called after. */
+  /** The prefix of the figures. */
   figure: string;
   method: "GET" | "POST";
-  /** UUID stands for a check of the small project, by its UUID or by its unique key. */
+  /** UUID is replaced by a check of the small project, by its UUID or by its unique key. */
   path: string;
   namedBy?: "uuid" | "uniqueKey";
   project: ProjectName;
-  /** COUNTER stands for a text that no other request has. */
+  /** COUNTER is replaced by a unique text. */
   body: string;
   connections: number;
-  /** For how long the last answers may take on a busy machine. */
+  /** How long the last responses may take on a busy machine. */
   drainSeconds: number;
 };
 
 const DRAIN_SECONDS = 2;
-/** The rest of wrk's time is idle, so this costs nothing but patience. */
+/** wrk is idle for the rest of its time, so this costs nothing but time. */
 const LIST_DRAIN_SECONDS = 10;
 
-/** All of them, in the order in which they are shown. */
+/** All of them, in display order. */
 export function worksOf({ connections, listConnections, small, large, isFull }: ApiSize): readonly Work[] {
   const about = { name: "COUNTER", tags: "prod db", timeout: 3_600, grace: 600, channels: "*" };
   const checks = "/api/v3/checks/";

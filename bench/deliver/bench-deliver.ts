@@ -1,5 +1,5 @@
-// How fast messages leave: the real notifier, with webhooks, to a receiver on the same machine. Spread over a minute it
-// is asked how long each takes from the commit of its flip; all at once, how many a second there are.
+// How fast messages are sent: the real notifier, with webhooks, to a receiver on the same machine. Spread over a
+// minute, it measures the delay from the commit of each flip; all at once, the messages per second.
 import { setTimeout as sleep } from "node:timers/promises";
 import { type PingProcess, startPingProcess } from "../../test/support/ping-process.ts";
 import { freePort } from "../../test/support/ports.ts";
@@ -13,10 +13,10 @@ type Figures = Record<string, number>;
 
 const SPREAD_STEP_MS = 50;
 const LAST_MS_MAX = 120_000;
-/** A first round that is not counted: code has to become warm. */
+/** A first round that is not counted, to warm up the code. */
 const WARM_UP_COUNT = 200;
 
-/** Measures and prints; throws when a message is missing or came twice. */
+/** Measures and prints; throws when a message is missing or a duplicate. */
 export async function benchDeliver(
   size: DeliverSize,
   whenInterrupted: (cleanUp: () => Promise<void>) => void,
@@ -83,7 +83,7 @@ async function warmUp({ scale, receiver }: Contest): Promise<void> {
   }
 }
 
-/** Seconds from the commit of each flip until its message was there. */
+/** Seconds from the commit of each flip until its message arrived. */
 async function spread({ scale, receiver, size }: Contest): Promise<number[]> {
   const owedAtMs = new Map<string, number>();
   const stepCount = Math.ceil((size.spreadSeconds * 1_000) / SPREAD_STEP_MS);
@@ -101,7 +101,7 @@ async function spread({ scale, receiver, size }: Contest): Promise<number[]> {
   return [...owedAtMs].map(([uuid, atMs]) => Math.max(0, (arrivals.get(uuid) ?? Infinity) - atMs) / 1_000);
 }
 
-/** Messages a second, from the commit of all flips until the last message was there. */
+/** Messages per second, from the commit of all flips until the last message arrived. */
 async function burst({ scale, receiver, size }: Contest, round: number): Promise<number> {
   await scale.flip(scale.checks, round % 2 === 0 ? "up" : "down");
   const beginMs = performance.now();
@@ -122,7 +122,7 @@ async function untilTold(receiver: BenchReceiver, count: number): Promise<Map<st
 }
 
 async function requireComplete({ scale, receiver, size }: Contest): Promise<void> {
-  // The last ones may be there before they are settled.
+  // The last ones may arrive before they are marked as settled.
   const warmUpCount = 2 * Math.min(WARM_UP_COUNT, scale.checks.length);
   const owed = warmUpCount + size.deliveries * (1 + size.burstRounds);
   const deadlineMs = performance.now() + LAST_MS_MAX;

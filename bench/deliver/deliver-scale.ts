@@ -1,5 +1,5 @@
-// A migrated database with checks that are watched by webhook channels, and flips of them that are owed through the
-// same operation that the sweeper calls. Filled on the server.
+// A migrated database with checks that notify webhook channels, and flips of them, created through the same operation
+// that the sweeper calls. Filled on the server.
 import type pg from "pg";
 import type { Flip } from "../../src/core/state.ts";
 import { planDeliveries } from "../../src/operations/plan-deliveries.ts";
@@ -11,7 +11,7 @@ import type { Engine } from "../store/engine.ts";
 import type { DeliverSize } from "./sizes.ts";
 
 const DATABASE = "deliveries";
-/** A slow disk is a figure here, and no reason to give up. */
+/** A slow disk is part of the measurement, and no reason to give up. */
 const COMMIT_TIMEOUT_MS = 60_000;
 const CHECKS_PER_PROJECT = 100;
 const PINGS_PER_CHECK = 20;
@@ -20,7 +20,7 @@ export type DeliverScale = {
   url: string;
   /** The checks, in no particular order. */
   checks: readonly { id: number; uuid: string }[];
-  /** Lets checks go down or come up, in one transaction; people are owed one message for each. */
+  /** Makes checks go down or come up, in one transaction, with one message for each. */
   flip(checks: readonly { id: number }[], to: "up" | "down"): Promise<void>;
   /** How many deliveries have ended in each state. */
   states(): Promise<Record<string, number>>;

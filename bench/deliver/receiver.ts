@@ -1,13 +1,13 @@
-// Takes webhooks on loopback and notes when each came; what it answers is always 200.
+// Receives webhooks on loopback and records when each arrived; always responds 200.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
 export type BenchReceiver = {
   url: string;
-  /** When each check was told of, on `performance.now()`; and messages that came more than once. */
+  /** When the message of each check arrived, on `performance.now()`; and duplicate messages. */
   arrivals: Map<string, number>;
   repeats: () => number;
-  /** Resolves when so many checks have been told of, counted from the last `clear`. */
+  /** Resolves when the messages of so many checks have arrived since the last `clear`. */
   untilCount(count: number): Promise<void>;
   clear(): void;
   stop(): Promise<void>;

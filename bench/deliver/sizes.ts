@@ -1,13 +1,13 @@
-// How large a run of the delivery benchmark is: full for figures worth keeping, small to see that it works and counts.
+// Sizes of the delivery benchmark: full for figures to keep, small to test that it works.
 import type { SizeName } from "../store/sizes.ts";
 
 export type DeliverSize = {
   about: string;
-  /** Messages that are owed, one for each check. */
+  /** Messages to send, one for each check. */
   deliveries: number;
-  /** Channels that they go to, each to one. */
+  /** Channels, each of which gets its share of the messages. */
   channels: number;
-  /** Over how long they come due. */
+  /** The time over which they become due. */
   spreadSeconds: number;
   /** How often the same number is sent at once. */
   burstRounds: number;

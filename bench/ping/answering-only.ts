@@ -1,5 +1,5 @@
-// The ping server without its intake, as a process of its own: every signal is answered as if it were recorded.
-// What it takes is what HTTP alone takes.
+// The ping server without its intake, in its own process: every ping is answered as if it were recorded. Measures the
+// cost of HTTP alone.
 import type { SignalIntake } from "../../src/intake/intake.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { pingService } from "../../test/ping/ping-service.ts";

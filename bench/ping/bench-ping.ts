@@ -1,5 +1,5 @@
-// The ping benchmark: signals over HTTP into a durable database, beside PostgreSQL alone, recording alone and HTTP
-// alone. All of them take turns on the same machine, so that a busy moment hits all.
+// The ping benchmark: pings over HTTP into a durable database, compared with PostgreSQL alone, recording alone and HTTP
+// alone. All of them run alternately on the same machine, so that a busy moment affects all.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import type { PingSize } from "./sizes.ts";
 
 type Figures = Record<string, number>;
 
-/** Prints the comparisons and gives the figures under flat keys. */
+/** Prints the comparisons and returns the figures under flat keys. */
 export async function benchPing(
   size: PingSize,
   whenInterrupted: (cleanUp: () => Promise<void>) => void,
@@ -42,7 +42,7 @@ export async function benchPing(
   }
 }
 
-/** 1 would mean that HTTP and recording cost together what each costs alone. */
+/** 1 would mean that HTTP and recording together cost the sum of both. */
 function sumOfParts({
   ours,
   recordingAlone,
@@ -51,7 +51,7 @@ function sumOfParts({
   return ours * (1 / recordingAlone + 1 / httpAlone);
 }
 
-/** Where they gain something, several processes are how it is meant to be run. */
+/** If they are faster, several processes are the recommended setup. */
 function bestOurs({ ours, oursByTwo }: Measured): number {
   return Math.max(mean(ours), mean(oursByTwo));
 }
@@ -74,7 +74,7 @@ function figuresOf(given: {
   const prefix = bodyBytes === 0 ? "ping." : "ping.body_";
   const ours = mean(atLarge.ours);
   const httpAlone = mean(atLarge.httpAlone);
-  // The published figures speak of a million checks; those of a small run must not pass for them.
+  // The published figures are for a million checks; those of a small run must not be mistaken for them.
   const comparison = size.isFull ? "million_over_ten_thousand" : "large_over_small";
   const figures = {
     per_second: Math.round(bestOurs(atLarge)),

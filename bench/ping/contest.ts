@@ -1,5 +1,5 @@
-// Measures everything that is compared, in rounds: each once in each round, for the same time, in both databases.
-// In one round a checkpoint begins in the middle of each, and what is answered is compared with what is recorded.
+// Measures all candidates in rounds: each once in each round, for the same time, in both databases. In one round a
+// checkpoint starts in the middle of each, and the responses are compared with the records.
 import { setTimeout as pause } from "node:timers/promises";
 import { type PingProcess, startPingProcess } from "../../test/support/ping-process.ts";
 import { freePort } from "../../test/support/ports.ts";
@@ -12,7 +12,7 @@ import { countAnswered } from "./wrk.ts";
 
 export type Contest = { scale: PingScale; bodyBytes: number; size: PingSize; folder: string };
 
-/** Signals a second, by round, and what was seen on the way. */
+/** Pings per second, by round, and other observations. */
 export type Measured = {
   label: string;
   ours: number[];
@@ -20,16 +20,16 @@ export type Measured = {
   oursByTwo: number[];
   /** By the number of clients. */
   baseline: Map<number, number[]>;
-  /** With batches of the size that was seen over HTTP, and with full ones. */
+  /** With batches of the size that was observed over HTTP, and with full ones. */
   recordingAlone: number[];
   recordingFull: number[];
   httpAlone: number[];
   batchSize: number;
   hotShare: number;
-  /** At a steady rate: while a checkpoint is made, and without one. */
+  /** At a steady rate: during a checkpoint, and without one. */
   latency: Latency;
   latencyBetween: Latency;
-  /** How many answers 200 were compared with the database. */
+  /** How many 200 responses were compared with the database. */
   counted: number;
 };
 
@@ -41,12 +41,12 @@ const UNMEASURED: Latency = {
   p999Ms: Number.NaN,
   maxMs: Number.NaN,
 };
-/** The log rows that are kept, so that trimming is part of what is measured. */
+/** The log rows that are kept, so that trimming is part of the measurement. */
 const LOG_ROWS = 100;
-/** The server counts updates of its tables with this much delay. */
+/** The server counts updates of its tables with this delay. */
 const STATISTICS_MS = 1_500;
 
-/** Measures both in turns. Throws when the answers and the database do not agree. */
+/** Measures both alternately. Throws when the responses and the database differ. */
 export async function measureContest(contests: readonly [Contest, Contest]): Promise<[Measured, Measured]> {
   const started: Stoppable[] = [];
   try {
@@ -77,7 +77,7 @@ type Running = Contest & {
   measured: Measured;
 };
 
-/** Whatever it starts is in `started` at once, so that it is stopped also when the next one does not start. */
+/** Everything it starts is added to `started` immediately, so that it is stopped even if the next start fails. */
 async function prepare(contest: Contest, started: Stoppable[]): Promise<Running> {
   const keep = <T extends Stoppable>(one: T): T => {
     started.push(one);
@@ -142,7 +142,7 @@ async function runRound(running: Running, hasCheckpoint: boolean): Promise<void>
   measured.httpAlone.push((await countAnswered(http)) / seconds);
 }
 
-/** What happens beside the work. */
+/** What runs in parallel with the measurement. */
 type During = <T>(work: Promise<T>) => Promise<T>;
 
 type Whole = { perSecond: number; batchSize: number; hotShare: number };
@@ -157,7 +157,7 @@ async function measureWhole(
   const answered = await during(countAnswered({ ...where, bodyBytes, connections, seconds }));
   await pause(STATISTICS_MS);
   const recorded = recordedBetween(before, await readRecorded(scale));
-  // The whole point: what was answered 200 is there, once.
+  // The most important check: every ping that was answered 200 is recorded, once.
   if (recorded.pings !== answered) {
     throw new Error(`${answered} signals were answered 200, and ${recorded.pings} are recorded`);
   }
@@ -169,7 +169,7 @@ async function measureWhole(
   };
 }
 
-/** A checkpoint begins after a third of the time. Afterwards every page is written whole when it first changes. */
+/** Starts a checkpoint after a third of the time. Afterwards every page is written in full when it first changes. */
 async function acrossCheckpoint<T>({ scale, size }: Running, work: Promise<T>): Promise<T> {
   const checkpoint = pause((size.seconds * 1_000) / 3).then(() => scale.admin.query("checkpoint"));
   const [result] = await Promise.all([work, checkpoint]);

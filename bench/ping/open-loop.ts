@@ -1,5 +1,5 @@
-// How long signals take when they come at a steady rate, whether or not earlier ones have been answered. The time
-// of each counts from when it was due, so that a pause of the server is felt by all that fell into it.
+// Latency of pings that are sent at a steady rate, whether or not earlier ones have been answered. The time counts from
+// when each was due, so that a pause of the server affects all pings in it.
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { once } from "node:events";
@@ -17,10 +17,10 @@ export type Latency = { count: number; p50Ms: number; p99Ms: number; p999Ms: num
 
 const UUID_LENGTH = 36;
 const LINE_LENGTH = UUID_LENGTH + 1;
-/** More than are ever needed at once: one that is busy is not waited for. */
+/** More than are ever needed at once, so that a busy one is never waited for. */
 const CONNECTIONS_MAX = 1_000;
 const CONNECTIONS_AT_FIRST = 64;
-/** For answers that are still owed after the last request. */
+/** For responses that are still missing after the last request. */
 const DRAIN_MS = 5_000;
 const CHECK_MS = 1;
 const OK = "HTTP/1.1 200 OK\r\n";
@@ -28,7 +28,7 @@ const ANSWER_END = "OK";
 
 type Sender = { socket: Socket; dueMs: number; heard: string };
 
-/** Sends at the rate and waits for all answers. Throws if one is not 200, or does not come. */
+/** Sends at the rate and waits for all responses. Throws if one is missing or not 200. */
 export async function measureLatency(load: SteadyLoad): Promise<Latency> {
   const { port, perSecond, seconds } = load;
   const draw = requestDrawer(load);
@@ -45,7 +45,7 @@ export async function measureLatency(load: SteadyLoad): Promise<Latency> {
     socket.on("error", (error) => fail(String(error)));
     socket.on("data", (text: string) => {
       sender.heard += text;
-      // Nothing but the answer's own text ends in this.
+      // Only the text of the response ends in this.
       if (!sender.heard.endsWith(ANSWER_END)) return;
       if (!sender.heard.startsWith(OK)) fail(`answered ${sender.heard.slice(0, 40)}`);
       took.push(performance.now() - sender.dueMs);

@@ -1,5 +1,5 @@
-// The baseline: PostgreSQL alone, one transaction for each signal, with the same writes. Prepared statements over
-// the server's own socket, driven by pgbench, which costs next to nothing itself.
+// The baseline: PostgreSQL alone, one transaction for each ping, with the same writes. Prepared statements over the
+// server's Unix socket, driven by pgbench, which has almost no overhead.
 import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,18 +10,18 @@ const run = promisify(execFile);
 const PGBENCH = "/usr/bin/pgbench";
 const THREADS = 2;
 const END_GRACE_MS = 60_000;
-/** Connecting is part of its time, but not of its figure. */
+/** Connecting is part of its run time, but not of its figure. */
 const CONNECT_SECONDS = 1;
 
 export type Baseline = {
-  /** The database, by the server's own socket. */
+  /** The database, through the server's Unix socket. */
   url: string;
   scriptPath: string;
   clients: number;
   seconds: number;
 };
 
-/** Writes the script for checks with ids from 1 on; returns where it is. */
+/** Writes the script for checks with IDs from 1 on; returns its path. */
 export async function writeScript(
   folder: string,
   { checkCount, bodyBytes }: { checkCount: number; bodyBytes: number },
@@ -46,7 +46,7 @@ ${bodyBytes === 0 ? "" : body}commit;
   return path;
 }
 
-/** Signals a second, one transaction each. */
+/** Pings per second, one transaction each. */
 export async function measureBaseline(baseline: Baseline): Promise<number> {
   const { url, scriptPath, clients, seconds } = baseline;
   const time = String(seconds + CONNECT_SECONDS);

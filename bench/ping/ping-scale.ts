@@ -1,5 +1,5 @@
-// One migrated database with a given number of checks that are up and were heard of lately, and what is read from
-// it before and after signals arrive. Filled on the server; the benchmark has two of them.
+// One migrated database with a given number of checks that are up and were pinged recently, and the counts before and
+// after a measurement. Filled on the server; the benchmark has two of them.
 import { createWriteStream } from "node:fs";
 import { join } from "node:path";
 import { finished } from "node:stream/promises";
@@ -9,7 +9,7 @@ import type { Engine } from "../store/engine.ts";
 
 const CHECKS_PER_PROJECT = 20;
 const UUIDS_READ_AT_A_TIME = 50_000;
-/** Every state counts its pings from here on up, so that one signal in a hundred trims a log, as in real life. */
+/** Every state counts its pings from here on, so that one ping in a hundred trims a log, as in production. */
 const PING_COUNT_MIN = 100;
 
 export type PingScale = {
@@ -17,12 +17,12 @@ export type PingScale = {
   checkCount: number;
   url: string;
   admin: pg.Client;
-  /** A UUID in each line, in no order. */
+  /** One UUID per line, in random order. */
   uuidsPath: string;
   close(): Promise<void>;
 };
 
-/** Creates, migrates and fills a database; what it needs on disk lies in the folder. */
+/** Creates, migrates and fills a database; its files are in the folder. */
 export async function createPingScale(
   engine: Engine,
   { checkCount, pingsPerCheck, folder }: { checkCount: number; pingsPerCheck: number; folder: string },
@@ -56,7 +56,7 @@ async function fillChecks(admin: pg.Client, checkCount: number): Promise<void> {
       'nightly-backup-' || i, 'prod db', 'copies the database to the other site', 'simple', 3600, 600,
       '* * * * *', 'UTC', false, '', '', '', '', false, false, false, false, now(), now()
     from generate_series(1, ${checkCount}) i`);
-  // Whole seconds, as the rules write whole milliseconds: an index entry stays where the value is the same.
+  // Whole seconds, as the rules write whole milliseconds: an index entry is unchanged if the value is the same.
   await admin.query(`insert into check_states (check_id, last_ping_at, newest_at, rate_minute_at, sweep_at, down_at,
       ping_count, coalesced_count, rate_count, last_success_n, day, day_success_count, day_fail_count,
       day_timed_count, day_duration_sum_ms, day_duration_max_ms, status)
@@ -67,7 +67,7 @@ async function fillChecks(admin: pg.Client, checkCount: number): Promise<void> {
       from generate_series(1, ${checkCount}) i) drawn`);
 }
 
-/** The newest pings of each check, in the order of time, as they came. */
+/** The newest pings of each check, in order of time. */
 async function fillLog(
   admin: pg.Client,
   { checkCount, pingsPerCheck }: { checkCount: number; pingsPerCheck: number },
@@ -92,10 +92,10 @@ async function writeUuids(admin: pg.Client, path: string): Promise<void> {
   await finished(file);
 }
 
-/** What has been recorded so far: signals that count, and the batches in which they came. */
+/** What has been recorded so far: pings that count, and their batches. */
 export type Recorded = { pings: number; batches: number; updates: number; hotUpdates: number };
 
-/** Reads the counts. The statistics lag behind by a second, so wait before the first and after the last signal. */
+/** Reads the counts. The statistics are a second late, so wait before the first and after the last ping. */
 export async function readRecorded({ admin }: PingScale): Promise<Recorded> {
   const { rows } = await admin.query<{ pings: string; batches: string; updates: string; hot: string }>(
     `select (select sum(ping_count) from check_states) as pings,

@@ -1,4 +1,4 @@
-// Starts the parts that are measured alone, each as a process of its own, as the whole is one.
+// Starts the parts that are measured alone, each in its own process, like the whole program.
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ export async function startAnsweringOnly(): Promise<{ port: number; stop(): Prom
   };
 }
 
-/** Signals a second that are recorded without HTTP. */
+/** Pings per second that are recorded without HTTP. */
 export async function recordAlone(order: RecordingOrder): Promise<number> {
   const { stdout } = await run(process.execPath, [RECORDING, JSON.stringify(order)], {
     timeout: (order.warmUpSeconds + order.seconds) * 1_000 + END_GRACE_MS,

@@ -1,5 +1,5 @@
-// Recording without HTTP, as a process of its own: the same batches as an intake under load sends, one after the
-// other, each as soon as the one before is on disk.
+// Recording without HTTP, in its own process: the same batches as an intake under load sends, one after the other, each
+// as soon as the one before is on disk.
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { FREE_PING_LOG_ROWS } from "../../src/core/limits.ts";
@@ -9,7 +9,7 @@ import { openDatabase } from "../../src/store/db.ts";
 import { closeIntake, registerIntake } from "../../src/store/intakes.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 
-/** What the process is told in its only argument, as JSON. */
+/** The configuration of the process, its only argument, as JSON. */
 export type RecordingOrder = {
   url: string;
   uuidsPath: string;
@@ -54,7 +54,7 @@ const intake = { id: intakeId, name: "bench", startedAt: now, watermarkAt: now, 
 await inTransaction(database, (tx) => registerIntake(tx, { ...intake, spoolEmpty: true }));
 let seq = 0;
 
-/** Records for so long; returns how many signals, and for how long it really was. */
+/** Records for this long; returns the number of pings, and the actual duration. */
 async function record(seconds: number): Promise<{ signals: number; elapsedMs: number }> {
   const begin = performance.now();
   let batches = 0;

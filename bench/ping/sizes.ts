@@ -1,4 +1,4 @@
-// How large a run of the ping benchmark is: full for figures worth keeping, small to see that it works and counts.
+// Sizes of the ping benchmark: full for figures to keep, small to test that it works.
 import type { SizeName } from "../store/sizes.ts";
 
 export type PingSize = {
@@ -9,24 +9,24 @@ export type PingSize = {
   isFull: boolean;
   /** Log rows of each check before anything is measured. */
   pingsPerCheck: number;
-  /** Bytes of the bodies that signals carry, each measured by itself. */
+  /** Sizes of ping bodies in bytes, each measured separately. */
   bodies: readonly number[];
-  /** For how long everything runs before it counts: code has to become warm. */
+  /** How long everything runs before it counts, to warm up the code. */
   warmUpSeconds: number;
   /** Everything that is compared runs once in each round. */
   rounds: number;
-  /** For how long each runs in a round. */
+  /** How long each runs in a round. */
   seconds: number;
   /** Connections of the senders. */
   connections: number;
-  /** With how many sessions PostgreSQL alone is measured; the best counts. */
+  /** The numbers of sessions for PostgreSQL alone; the best result counts. */
   clientCounts: readonly number[];
-  /** For how long signals come at a steady rate, to see how long each takes. */
+  /** How long pings are sent at a steady rate, to measure latency. */
   steadySeconds: number;
   steadyPerSecond: number;
 };
 
-/** Bytes of a body, where signals carry one. */
+/** Bytes of a body, if pings have one. */
 const BODY_BYTES = 1_000;
 
 export const PING_SIZES: Readonly<Record<SizeName, PingSize>> = {

@@ -1,4 +1,4 @@
-// Drives HTTP load with wrk and counts what was answered. Every request that is sent is answered before it ends.
+// Drives HTTP load with wrk and counts responses. Every request is answered before it ends.
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -7,21 +7,21 @@ const run = promisify(execFile);
 
 const SCRIPT = join(import.meta.dirname, "random-checks.lua");
 const THREADS = 2;
-/** After the last request is sent, so that all answers arrive; answers are promised within two seconds. */
+/** After the last request is sent, so that all responses arrive; they are guaranteed within two seconds. */
 const DRAIN_SECONDS = 2;
 const END_GRACE_MS = 30_000;
 const OUTPUT_BYTES_MAX = 1_000_000;
 
 export type Load = {
   url: string;
-  /** A UUID in each line. */
+  /** One UUID per line. */
   uuidsPath: string;
   bodyBytes: number;
   connections: number;
   seconds: number;
 };
 
-/** How many requests were answered 200 in the time. Throws if even one was not. */
+/** How many requests were answered 200 in the time. Throws if one was not. */
 export async function countAnswered(load: Load): Promise<number> {
   const { url, uuidsPath, bodyBytes, connections, seconds } = load;
   const args = ["-t", String(THREADS), "-c", String(connections), "-d", `${seconds + DRAIN_SECONDS}s`];

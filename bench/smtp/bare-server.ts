@@ -1,5 +1,5 @@
-// The library's mail server by itself, as a process of its own: it takes every message and throws it away. What it
-// takes is SMTP alone.
+// The library's mail server by itself, in its own process: it accepts every message and discards it. Measures the cost
+// of SMTP alone.
 import { SMTPServer } from "smtp-server";
 
 const server = new SMTPServer({
@@ -12,7 +12,7 @@ const server = new SMTPServer({
   },
 });
 server.on("error", (error) => {
-  // Clients that go away are everyday; a port that cannot be had is the end.
+  // Disconnecting clients are normal; a port that is not available is fatal.
   if (!server.server.listening) throw error;
 });
 server.listen(Number(process.argv[2]), "127.0.0.1", () => console.log("ready"));

@@ -1,5 +1,5 @@
-// The mail benchmark: messages a second that are durable, beside the library's server that throws them away. Both take
-// turns, so that a busy moment hits both.
+// The mail benchmark: durable messages per second, compared with the library's server that discards them. Both run
+// alternately, so that a busy moment affects both.
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -21,12 +21,12 @@ type Rates = { ours: number[]; bare: number[] };
 const run = promisify(execFile);
 const BARE = join(import.meta.dirname, "bare-server.ts");
 const LOAD = join(import.meta.dirname, "load-process.ts");
-/** A load that has not ended so long after its time hangs. */
+/** A load that has not ended this long after its time hangs. */
 const LOAD_GRACE_MS = 60_000;
 const START_MS_MAX = 60_000;
 const DOMAIN = "ping.bench.example";
 
-/** Prints the comparison and gives the figures under flat keys. */
+/** Prints the comparison and returns the figures under flat keys. */
 export async function benchSmtp(
   size: SmtpSize,
   whenInterrupted: (cleanUp: () => Promise<void>) => void,
@@ -67,7 +67,7 @@ async function measured(stage: ApiStage, size: SmtpSize): Promise<Rates> {
   }
 }
 
-/** Whatever fails on the way, both servers are gone at the end: one that was left would keep this process for ever. */
+/** Both servers are stopped at the end, whatever fails: otherwise this process would never exit. */
 async function measure(stage: ApiStage, size: SmtpSize): Promise<Rates> {
   const ours = await startOurs(stage.url);
   try {

@@ -1,6 +1,5 @@
-// The load, as a process of its own: so many connections, each sending one message after the other, each message when
-// the one before it was answered. It prints how many were answered well, and how many otherwise; a server that leaves
-// a message without an answer ends it with an error.
+// The load, in its own process: connections that each send one message after the other, each message after the response
+// to the one before it. Prints how many were accepted, and how many were not; a message without a response is an error.
 import { readFileSync } from "node:fs";
 import { mailClient } from "../../test/smtp/client.ts";
 
@@ -13,7 +12,7 @@ const MESSAGE = Buffer.from(
     "rotated 14 logs, all of them completed\r\n".repeat(10),
 );
 
-/** Ten times what a busy machine takes. */
+/** Ten times the time that a busy machine needs. */
 const ANSWER_MS_MAX = 30_000;
 
 const clients = await Promise.all(

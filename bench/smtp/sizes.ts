@@ -1,4 +1,4 @@
-// How large a run of the mail benchmark is: full for figures worth keeping, small to see that it works and counts.
+// Sizes of the mail benchmark: full for figures to keep, small to test that it works.
 import type { SizeName } from "../store/sizes.ts";
 
 export type SmtpSize = {

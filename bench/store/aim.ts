@@ -1,12 +1,12 @@
-// Aims the functions of the store at other tables, so that layouts are compared with the code that is shipped.
+// Redirects the functions of the store to other tables, so that layouts are compared with the code in use.
 import type { Db } from "../../src/store/db.ts";
 
 export type Aim = {
-  /** Tells the prepared statements of one aim from those of another. */
+  /** Distinguishes the prepared statements of one aim from those of another. */
   key: string;
-  /** Tables to use in place of the shipped ones, by the names of those. */
+  /** Tables to use instead of those of the schema, by the names of those. */
   tables: Readonly<Record<string, string>>;
-  /** The shipped text of a statement, made to fit: by the name that the store gives it. */
+  /** The store's statements adapted to the tables, by the name that the store gives them. */
   texts?: Readonly<Record<string, (shipped: string) => string>>;
 };
 

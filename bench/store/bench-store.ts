@@ -1,5 +1,5 @@
-// The store benchmark: first the layouts that were considered, then what is shipped, in a small and in a
-// large database by turns. The figures behind docs/decisions 5 and 6 are printed by this.
+// The store benchmark: first the layouts that were considered, then the current one, in a small and in a large database
+// alternately. Prints the figures of docs/decisions 5 and 6.
 import { compareHistories } from "./compare-histories.ts";
 import { compareLogs } from "./compare-logs.ts";
 import { compareSweeps } from "./compare-sweeps.ts";
@@ -13,12 +13,12 @@ import { BATCH_SIZE, createScale, rebuildStates } from "./scale.ts";
 import type { Size } from "./sizes.ts";
 import { sweeping } from "./sweep.ts";
 
-/** Batches right after a checkpoint, when every page is written whole on its first change. */
+/** Batches right after a checkpoint, when every page is written in full on its first change. */
 const AFTER_CHECKPOINT = 20;
 
 type Figures = Record<string, number>;
 
-/** Prints the comparisons and gives the figures under flat keys. */
+/** Prints the comparisons and returns the figures under flat keys. */
 export async function benchStore(
   size: Size,
   whenInterrupted: (cleanUp: () => Promise<void>) => void,
@@ -98,7 +98,7 @@ type Measured = { small: Samples; large: Samples; size: Size };
 
 function figuresOf(what: string, { small, large, size }: Measured): Figures {
   const ratio = (of: keyof Samples) => median(large[of]) / median(small[of]);
-  // The published figures speak of a million checks; those of a small run must not pass for them.
+  // The published figures are for a million checks; those of a small run must not be mistaken for them.
   const comparison = size.isFull ? "million_over_ten_thousand" : "large_over_small";
   return {
     [`store.${what}_${comparison}`]: rounded(ratio("wallMs")),

@@ -56,7 +56,7 @@ async function writeDays(tx: Tx, batch: HistoryBatch): Promise<void> {
   await writeShippedHistory(tx, { ...batch, settled: [] });
 }
 
-/** Checks whose running day is over: the dearest moment of the shipped way. */
+/** Checks whose current day is over: the most expensive case of the current layout. */
 const YESTERDAY: Aim = { key: "yesterday", tables: { check_states: "states_yesterday" } };
 
 async function makeTables(scale: Scale, { pingsPerCheck }: Size): Promise<void> {
@@ -88,7 +88,7 @@ async function makeTables(scale: Scale, { pingsPerCheck }: Size): Promise<void> 
   }
 }
 
-/** Measures every candidate and prints the table. Needs the shipped log to be filled. */
+/** Measures every candidate and prints the table. Needs a filled log. */
 export async function compareHistories(scales: Pair, size: Size): Promise<void> {
   const { pingsPerCheck, layoutRounds: rounds } = size;
   for (const scale of scales) {

@@ -1,5 +1,5 @@
-// Compares the layouts of the signal log: while logs fill up, and at their limit, where every hundredth
-// signal of a check trims a hundred. The tables lie side by side, and all of them take turns.
+// Compares the layouts of the signal log: while logs fill up, and at their limit, where every hundredth signal of a
+// check trims a hundred. The tables are in one database, and all of them are measured alternately.
 import { FREE_PING_LOG_ROWS } from "../../src/core/limits.ts";
 import { median, megabytes, printTable, shown } from "./figures.ts";
 import { aimAt, fillBusyLogs, fillLog, listNewest, LOG_LAYOUTS, type LogLayout } from "./log-layouts.ts";
@@ -11,7 +11,7 @@ import type { Size } from "./sizes.ts";
 
 const LISTS_READ = 60;
 
-/** Measures every layout and prints the tables. The shipped log stays filled; the others go. */
+/** Measures every layout and prints the tables. The log of the schema stays filled; the others are dropped. */
 export async function compareLogs(scales: Pair, size: Size): Promise<void> {
   const { pingsPerCheck, layoutRounds: rounds } = size;
   const candidates = LOG_LAYOUTS.map((layout) => ({
@@ -51,7 +51,7 @@ async function sizesAt(scale: Scale): Promise<string[]> {
   return sizes;
 }
 
-/** What the layouts cost besides: room, a list on the page of a check, and cleaning up what was trimmed. */
+/** Other costs of the layouts: size, a list on the page of a check, and vacuuming trimmed rows. */
 async function printUpkeep(scale: Scale, sizes: readonly string[]): Promise<void> {
   const rows: string[][] = [];
   for (const [index, layout] of LOG_LAYOUTS.entries()) {
@@ -71,7 +71,7 @@ async function timeLists(scale: Scale, layout: LogLayout): Promise<number> {
     const begin = performance.now();
     const count = await listNewest(scale, layout, checkId);
     times.push(performance.now() - begin);
-    // The layouts share the states, so that a number may have gone to another one's log.
+    // The layouts share the states, so a number may be in the log of another one.
     if (count < FREE_PING_LOG_ROWS / 2) throw new Error(`a full log lists ${count} pings`);
   }
   return median(times);

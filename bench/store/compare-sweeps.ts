@@ -1,5 +1,5 @@
-// Compares when a signal moves the sweeper's mark. A mark that waits leaves the index alone, but the sweeper
-// comes by for a check that is well; a mark on the deadline is what an index on the deadline would be.
+// Compares when a signal moves the next sweep of its check. If it is not moved, the index is not updated, but the
+// sweeper also visits healthy checks; moving it to the deadline is equal to an index on the deadline.
 import { emptySamples, median, megabytes, printTable, type Samples, shown } from "./figures.ts";
 import { hotShare, reported, sizesOf, takeTurns, type Updates, updatesOf } from "./meter.ts";
 import { type Pair, printResults, type Result, race } from "./race.ts";
@@ -19,7 +19,7 @@ type Rule = {
   about: string;
   table: string;
   next: Plan["nextSweepAt"];
-  /** Whether the sweeper visits checks that are well. */
+  /** Whether the sweeper visits healthy checks. */
   isVisited: boolean;
 };
 
@@ -27,7 +27,7 @@ function onlyWhenItMust({ current, deadline }: MarkedCheck) {
   return deadline !== null && (current === null || current > deadline) ? deadline : current;
 }
 
-/** At the pace of the last two signals, will the next one come before the sweeper does? If not, move now. */
+/** At the rate of the last two signals, will the next one arrive before the sweeper? If not, move now. */
 function beforeTheVisit(check: MarkedCheck) {
   const { current, deadline, heardAt, at } = check;
   const isVisitedFirst = current !== null && heardAt !== null && current < at + (at - heardAt);
@@ -60,7 +60,7 @@ const JOBS: readonly Jobs[] = [
   },
 ];
 
-/** Measures every rule with both sorts of jobs and prints the tables. Needs the shipped log to be filled. */
+/** Measures every rule with both kinds of jobs and prints the tables. Needs a filled log. */
 export async function compareSweeps(scales: Pair, size: Size): Promise<void> {
   const [, large] = scales;
   const { pingsPerCheck } = size;
@@ -112,7 +112,7 @@ async function makeStates(
   await rebuildStates(scale, { ...states, busyLimit: null });
 }
 
-/** The visit is part of the price of a mark that waits: one in every period. */
+/** The visit is part of the cost of a rule that does not move it: one in every period. */
 function printSums(results: readonly Result[], { jobs, visit }: { jobs: Jobs; visit: Samples }): void {
   const visitsPerSignal = jobs.gapMinutes / PERIOD_MINUTES;
   const rows = results.map(({ about, samples: [, large] }, index) => {

@@ -1,20 +1,20 @@
-// The PostgreSQL that the store benchmark measures: private, durable, on a disk. It refuses to measure
-// anything else, because a server that skips its disk is fast at nothing we promise.
+// The PostgreSQL that the store benchmark measures: private, durable, on a disk. Other setups are refused, because
+// results without durable writes are not comparable.
 import { statfs } from "node:fs/promises";
 import pg from "pg";
 import { startPostgres } from "../../test/support/postgres.ts";
 import { embeddedPostgres } from "../../test/support/postgres-binaries.ts";
 
-/** What is set besides the defaults; printed with every run. */
+/** Settings that differ from the defaults; printed with every run. */
 const SETTINGS = {
   shared_buffers: "1GB",
   max_wal_size: "4GB",
   checkpoint_timeout: "15min",
   maintenance_work_mem: "512MB",
-  // Pages are written whole after a checkpoint; this build can only compress them slowly (pglz).
+  // Pages are written in full after a checkpoint; this build can only compress them slowly (pglz).
   wal_compression: "off",
   autovacuum_naptime: "10s",
-  // The baseline of the ping benchmark comes with 256 sessions.
+  // The baseline of the ping benchmark uses 256 sessions.
   max_connections: "300",
 };
 
@@ -30,17 +30,17 @@ export type Engine = {
   /** A session of the superuser, for filling, checkpoints and sizes. */
   connect: (database: string) => Promise<pg.Client>;
   url: (database: string) => string;
-  /** Ends the server and removes its data; may be called twice. */
+  /** Stops the server and removes its data; may be called twice. */
   stop: () => Promise<void>;
 };
 
-/** Starts the server, prints what it is, and throws unless it is durable and on a disk. */
+/** Starts the server, prints its version and settings, and throws unless it is durable and on a disk. */
 export async function startEngine(): Promise<Engine> {
   const server = await startPostgres({ binaries: embeddedPostgres(), settings: SETTINGS });
   try {
     const connect = async (database: string) => {
       const client = new pg.Client({ connectionString: server.socketUrl(database) });
-      // The server goes away with us; a session that notices first must not end in a second complaint.
+      // The server stops with this process; a session that notices it first must not cause a second error.
       client.on("error", () => {});
       await client.connect();
       return client;

@@ -1,10 +1,10 @@
-// Samples of one measured thing, what is read off them, and tables of the results for people.
+// Samples of one measurement, statistics of them, and tables of the results.
 
-/** What a batch cost, batch by batch, in the order in which they ran. */
+/** The cost of each batch, in the order in which they ran. */
 export type Samples = {
   /** From BEGIN to the confirmed COMMIT, as the client sees it. */
   wallMs: number[];
-  /** Processor time of the server process; empty where the system does not tell. */
+  /** Processor time of the server process; empty if the system does not provide it. */
   cpuMs: number[];
   walBytes: number[];
 };
@@ -29,7 +29,7 @@ export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-/** Three digits behind the point are more than a busy machine repeats. */
+/** More than three decimals are not reproducible on a busy machine. */
 export function rounded(value: number): number {
   return Math.round(value * 1_000) / 1_000;
 }
@@ -38,12 +38,12 @@ export function megabytes(bytes: number): string {
   return `${(bytes / 1_000_000).toFixed(0)} MB`;
 }
 
-/** A number for a table; a dash for what was not measured. */
+/** A number for a table; a dash if it was not measured. */
 export function shown(value: number, digits = 1): string {
   return Number.isFinite(value) ? value.toFixed(digits) : "-";
 }
 
-/** Prints a title and a table: the first column to the left, figures to the right. */
+/** Prints a title and a table: the first column left-aligned, figures right-aligned. */
 export function printTable(title: string, rows: readonly (readonly string[])[]): void {
   const widths: number[] = [];
   for (const row of rows) {

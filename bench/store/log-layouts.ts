@@ -1,5 +1,5 @@
-// The layouts of the signal log that were considered. Each has its own table with the columns of the shipped
-// one. The functions of the store write and read them all: their statements are only aimed at another table.
+// The layouts of the signal log that were considered. Each has its own table with the columns of the current one. The
+// functions of the store write and read them all; only the table name differs.
 import { FREE_PING_LOG_ROWS } from "../../src/core/limits.ts";
 import { listPings } from "../../src/store/pings.ts";
 import { type Aim, aimed } from "./aim.ts";
@@ -8,13 +8,13 @@ import { busyCount, NOON, type Scale } from "./scale.ts";
 export type LogLayout = {
   about: string;
   table: string;
-  /** Made before the table is filled. Null: the migrations have made it. */
+  /** Runs before the table is filled. Null: the migrations have created it. */
   create: string | null;
-  /** Made after the table is filled, as loading a table is done. */
+  /** Runs after the table is filled, as usual for bulk loading. */
   index: string;
-  /** Most rows that a busy check holds. */
+  /** The maximum number of rows of a busy check. */
   rowsMax: number;
-  /** The shipped text of a statement, made to fit: by the name that the store gives it. */
+  /** The store's statements adapted to the layout, by the name that the store gives them. */
   texts?: Record<string, (shipped: string) => string>;
 };
 
@@ -58,12 +58,12 @@ export const LOG_LAYOUTS: readonly LogLayout[] = [
   },
 ];
 
-/** What aims the store's statements at a layout. */
+/** The aim that redirects the store's statements to a layout. */
 export function aimAt({ table, texts = {} }: LogLayout): Aim {
   return { key: table, tables: { pings: table }, texts };
 }
 
-/** Reads the newest pings of a check, as many as a list shows, and says how many there were. */
+/** Reads the newest pings of a check, as many as a list shows, and returns their number. */
 export async function listNewest(scale: Scale, layout: LogLayout, checkId: number): Promise<number> {
   const page = { checkId, afterN: 0, limit: FREE_PING_LOG_ROWS };
   return (await listPings(aimed(scale.database, aimAt(layout)), page)).length;

@@ -1,19 +1,19 @@
-// Measures things that take turns: time as the client sees it, processor time of the server process, and
-// what was written to the log of the database. Every measurement crosses a checkpoint.
+// Measures candidates alternately: time at the client, processor time of the server process, and bytes written to the
+// write-ahead log. Every measurement includes a checkpoint.
 import { readFile } from "node:fs/promises";
 import { emptySamples, type Samples } from "./figures.ts";
 import type { Scale } from "./scale.ts";
 
-/** Something that is done once in every round. */
+/** Something that runs once in every round. */
 export type Contender = {
   scale: Scale;
-  /** Gets ready, which is not measured, and gives what is. */
+  /** Prepares, which is not measured, and returns the function to measure. */
   prepare: () => Promise<() => Promise<void>> | (() => Promise<void>);
 };
 
-/** Lets the contenders take turns, so that a busy moment hits all; gives their samples in the same order. */
+/** Runs the candidates alternately, so that a busy moment affects all; returns their samples in the same order. */
 export async function takeTurns(contenders: readonly Contender[], rounds: number): Promise<Samples[]> {
-  // What filling has left to be written would otherwise be charged to the first rounds.
+  // Pages that are still to be written from filling would otherwise be charged to the first rounds.
   await contenders[0]?.scale.admin.query("checkpoint");
   const pairs = contenders.map((contender) => ({ contender, samples: emptySamples() }));
   for (let round = 0; round < rounds; round++) {
@@ -24,7 +24,7 @@ export async function takeTurns(contenders: readonly Contender[], rounds: number
   return pairs.map(({ samples }) => samples);
 }
 
-/** The round before which the checkpoint lies. */
+/** The round before which the checkpoint runs. */
 export function checkpointRound(rounds: number): number {
   return Math.floor(rounds / 3);
 }
@@ -49,7 +49,7 @@ async function walPosition({ admin }: Scale): Promise<number> {
   return Number(rows[0]?.at);
 }
 
-/** Time that a process has spent on a processor; null where there is no /proc. */
+/** The processor time of a process; null if there is no /proc. */
 async function processorMs(pid: number): Promise<number | null> {
   try {
     const text = await readFile(`/proc/${pid}/schedstat`, "utf8");
@@ -63,7 +63,7 @@ export type Updates = { all: number; hot: number };
 
 /** Row updates of a table so far, and those among them that touched no index. */
 export async function updatesOf(scale: Scale, table: string): Promise<Updates> {
-  // The server process keeps its counts to itself for a while; this makes it report them.
+  // The server process reports its counts with a delay; this makes it report them now.
   await scale.database.query({ name: "bench.flush", text: "select pg_stat_force_next_flush()" }, []);
   const { rows } = await scale.admin.query<{ all: string; hot: string }>(
     `select n_tup_upd as all, n_tup_hot_upd as hot from pg_stat_user_tables where relname = $1`,
@@ -86,7 +86,7 @@ export async function sizesOf(scale: Scale, table: string): Promise<{ table: num
   return { table: Number(rows[0]?.size), indexes: Number(rows[0]?.indexes) };
 }
 
-/** Says on the way what has been measured: minutes pass before the first table. */
+/** Prints the progress: minutes pass before the first table. */
 export async function reported<T>(what: string, measuring: Promise<T>): Promise<T> {
   const begin = performance.now();
   const result = await measuring;

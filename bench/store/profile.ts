@@ -1,4 +1,4 @@
-// How long each statement of a transaction takes, as its caller sees it: which of them grows with the database.
+// How long each statement of a transaction takes at the client: which of them grows with the database.
 import type { Db } from "../../src/store/db.ts";
 import { median, printTable, shown } from "./figures.ts";
 
@@ -11,7 +11,7 @@ export function note(profile: Profile, name: string, ms: number): void {
   else times.push(ms);
 }
 
-/** A session that notes the time of every statement. */
+/** A session that records the duration of every statement. */
 export function timed<Session extends Db>(session: Session, profile: Profile): Session {
   const query: Db["query"] = async (what, values) => {
     const begin = performance.now();

@@ -1,5 +1,5 @@
-// Ways to record, raced against each other: in every round each records a batch of random checks in the small
-// and in the large database. Prints what that cost.
+// Compares ways to record: in every round each candidate records a batch of random checks in the small and in the large
+// database. Prints the cost.
 import { MINUTE_MS } from "../../src/core/instant.ts";
 import { mean, median, printTable, quantile, type Samples, shown } from "./figures.ts";
 import { type Contender, takeTurns } from "./meter.ts";
@@ -17,11 +17,11 @@ export type Result = { about: string; samples: readonly [small: Samples, large: 
 export type Pace = {
   /** Only checks whose log is at its limit. */
   onlyBusy?: boolean;
-  /** Minutes between two signals of a check. Without it batches follow each other closely. */
+  /** Minutes between two signals of a check. Without it, batches follow each other without delay. */
   gapMinutes?: number;
 };
 
-/** Batches of checks in a random order, again and again the same, recorded by one plan. */
+/** Batches of checks in a random order, which is repeated, recorded by one plan. */
 export function recording(
   scale: Scale,
   plan: Plan,
@@ -44,7 +44,7 @@ export function recording(
   };
 }
 
-/** Races the candidates; gives their samples in the same order. */
+/** Runs the candidates; returns their samples in the same order. */
 export async function race(
   [small, large]: Pair,
   candidates: readonly Candidate[],

@@ -1,5 +1,5 @@
-// "Record 500": the transaction that an intake commits for a batch of signals, made of the functions of the
-// store and the rules of core. What layouts differ in is passed in as a plan.
+// "Record 500": the transaction that an intake commits for a batch of signals, made of the functions of the store and
+// the rules of core. The differences between layouts are passed in as a plan.
 import type { Instant } from "../../src/core/instant.ts";
 import { DEFAULT_SIGNALS_PER_MINUTE, FREE_PING_LOG_ROWS } from "../../src/core/limits.ts";
 import { isTrimDue, keptFrom, trimmedThrough } from "../../src/core/retention.ts";
@@ -18,34 +18,34 @@ import { COMMIT_TIMEOUT_MS, NOON, type Scale } from "./scale.ts";
 type LeavingRun = Awaited<ReturnType<typeof trimPings>>[number];
 type Trim = { checkId: number; through: number };
 
-/** What a batch adds to the history. */
+/** The history rows of a batch. */
 export type HistoryBatch = {
   at: Instant;
   runs: { checkId: number; run: Run }[];
-  /** Days that the batch ended, by the running day in the state. */
+  /** Days that ended with the batch, from the current day in the state. */
   settled: { checkId: number; totals: DayTotals }[];
   /** Runs that trimming took out of the log. */
   leaving: LeavingRun[];
 };
 
-/** What decides where the sweeper looks next. */
+/** The input of the rule for the next sweep. */
 export type MarkedCheck = {
   current: Instant | null;
   deadline: Instant | null;
-  /** When the check was heard of before this signal, and the time of the signal. */
+  /** The time of the previous signal, and the time of this signal. */
   heardAt: Instant | null;
   at: Instant;
 };
 
 /** How a batch is written: the choices that the benchmark compares. */
 export type Plan = {
-  /** Tables in place of the shipped ones. */
+  /** Tables to use instead of those of the schema. */
   aim?: Aim;
   nextSweepAt: (mark: MarkedCheck) => Instant | null;
   writeHistory: (tx: Tx, batch: HistoryBatch) => Promise<void>;
 };
 
-/** What the program does. */
+/** The plan of the program itself. */
 export const SHIPPED: Plan = { nextSweepAt: sweepAt, writeHistory: writeShippedHistory };
 
 /** Packs the runs that leave the log, and stores the days that are over. */
@@ -64,7 +64,7 @@ export type Recording = {
   checkIds: readonly number[];
   at: Instant;
   plan: Plan;
-  /** Where to note how long each statement takes, by its name. */
+  /** Where to record the duration of each statement, by its name. */
   profile?: Profile;
 };
 

@@ -11,9 +11,9 @@ import type { Engine } from "./engine.ts";
 
 /** Signals in a batch: what one intake commits at a time under load. */
 export const BATCH_SIZE = 500;
-/** A slow disk is a figure here, and no reason to give up as an intake would. */
+/** A slow disk is part of the measurement, and no reason to give up as an intake would. */
 export const COMMIT_TIMEOUT_MS = 60_000;
-/** What every check is set to: a signal is due each hour, and ten minutes late is too late. */
+/** The schedule of every check: a signal is due each hour, with a grace period of ten minutes. */
 export const PERIOD_MINUTES = 60;
 export const GRACE_MINUTES = 10;
 /** The simulated moment at which every measurement begins: noon, so that no run crosses midnight. */
@@ -29,14 +29,14 @@ export type Scale = {
   checkCount: number;
   /** Exactly one connection, as an intake uses it. */
   database: Database;
-  /** Process id of that connection's server process; another one after the pool has let it rest. */
+  /** Process ID of that connection's server process; it changes when the pool reconnects. */
   backendPid: () => Promise<number>;
   admin: pg.Client;
   intakeId: string;
   nextSeq: () => number;
-  /** All ids, or those of the busy checks, in an order drawn at random. */
+  /** All IDs, or those of the busy checks, in a random order. */
   shuffled: (which: "all" | "busy") => Int32Array;
-  /** Every how manieth check is a busy one. */
+  /** One check in this many is a busy one. */
   busyStep: number;
   close: () => Promise<void>;
 };
@@ -117,29 +117,29 @@ async function fillSettings(admin: pg.Client, checkCount: number): Promise<void>
   await admin.query("vacuum analyze checks");
 }
 
-/** A stretch of minutes within which a moment is drawn. */
+/** A range of minutes from which a random time is chosen. */
 type Minutes = readonly [from: number, to: number];
 
 export type States = {
   pingsPerCheck: number;
   /** Busy checks have as many pings as their log holds, and up to 99 more. Null: there are none. */
   busyLimit: number | null;
-  /** How long ago checks were heard of. */
+  /** The time since the last signal of checks. */
   heardAgo?: Minutes;
-  /** When the sweeper looks at them next. */
+  /** The time of their next sweep. */
   sweepIn?: Minutes;
   table?: string;
 };
 
 /**
- * Gives every check a fresh state: up, and due for the sweeper at a random moment. Most have been heard of
- * since that moment was set, so that the sweeper would only move them on.
+ * Gives every check a fresh state: up, and due for the sweeper at a random time. Most have had a signal since that time
+ * was set, so that the sweeper would only move them on.
  */
 export async function rebuildStates(
   { admin, checkCount, busyStep }: Pick<Scale, "admin" | "checkCount" | "busyStep">,
   { pingsPerCheck, busyLimit, heardAgo = [0, 30], sweepIn = [0, 60], table = "check_states" }: States,
 ): Promise<void> {
-  // Whole seconds, as the rules write whole milliseconds: an index entry stays where the value is the same.
+  // Whole seconds, as the rules write whole milliseconds: an index entry is unchanged if the value is the same.
   const moment = (sign: "+" | "-", [from, to]: Minutes) =>
     `date_trunc('second', to_timestamp(${NOON / 1_000})
       ${sign} (${from} + random() * ${to - from}) * interval '1 minute')`;

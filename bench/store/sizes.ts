@@ -1,4 +1,4 @@
-// How large a run of the store benchmark is: full for figures worth keeping, small to see that it works.
+// Sizes of the store benchmark: full for figures to keep, small to test that it works.
 
 /** Numbers of checks, and how often each thing is repeated. */
 export type Size = {
@@ -6,7 +6,7 @@ export type Size = {
   /** Checks in the smaller and in the larger database. */
   small: number;
   large: number;
-  /** Whether these are the ten thousand and the million that the published figures speak of. */
+  /** Whether these are the ten thousand and the million of the published figures. */
   isFull: boolean;
   /** Log rows of each check before anything is measured. */
   pingsPerCheck: number;

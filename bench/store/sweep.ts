@@ -1,5 +1,5 @@
-// "Find due 500": the transaction with which a sweeper claims the checks that it has to look at, moves most of
-// them on, and fires for those that have really been silent.
+// "Find due 500": the transaction in which a sweeper claims the checks that are due, moves most of them on, and fires
+// for those that have really been silent.
 import type { Instant } from "../../src/core/instant.ts";
 import {
   findChecksByIds,
@@ -14,7 +14,7 @@ import type { Contender } from "./meter.ts";
 import { note, type Profile, timed } from "./profile.ts";
 import { BATCH_SIZE, COMMIT_TIMEOUT_MS, rebuildStates, type Scale } from "./scale.ts";
 
-/** After so many claims most checks have been moved on, and the states are made anew. */
+/** After this many claims most checks have been moved on, and the states are rebuilt. */
 const claimsPerFill = (scale: Scale) => Math.floor((scale.checkCount * 0.9) / BATCH_SIZE);
 
 /** Claims, each of the checks that are due next. */

@@ -1,5 +1,5 @@
-// The yardstick of the sweep benchmark: the same updates and inserts in one statement for each batch, without reading
-// a row, a schedule or a watermark.
+// The baseline of the sweep benchmark: the same updates and inserts in one statement for each batch, without reading a
+// row, a schedule or a watermark.
 import type pg from "pg";
 
 const SWEEP = `
@@ -21,7 +21,7 @@ const SWEEP = `
   from flipped f join check_channels cc on cc.check_id = f.check_id
     join channels ch on ch.id = cc.channel_id and ch.disabled_at is null`;
 
-/** Sweeps everything that is due, one commit for each batch; returns how many fired. */
+/** Sweeps everything that is due, one commit for each batch; returns the number of flips. */
 export async function bareSweep(
   client: pg.Client,
   { through, limit }: { through: Date; limit: number },

@@ -1,5 +1,5 @@
 // The sweep benchmark: many deadlines pass in the same minute, and all of them have to be flipped with their deliveries
-// queued. Beside it the same writes as bare SQL, by turns.
+// queued. Compared with the same writes as bare SQL, alternately.
 import { BATCH_ROWS, sweepDeadlines } from "../../src/operations/sweep.ts";
 import { openDatabase } from "../../src/store/db.ts";
 import { startEngine } from "../store/engine.ts";
@@ -17,10 +17,10 @@ import {
 
 type Figures = Record<string, number>;
 
-/** As the role opens it. */
+/** As the sweeper role opens it. */
 const CONNECTIONS_MAX = 3;
 
-/** Prints a table and gives the figures under flat keys. */
+/** Prints a table and returns the figures under flat keys. */
 export async function benchSweep(
   size: SweepSize,
   whenInterrupted: (cleanUp: () => Promise<void>) => void,
@@ -63,7 +63,7 @@ async function sweepAll({ url }: SweepScale): Promise<number> {
     onError: () => {},
   });
   try {
-    // The connections are there before the minute comes.
+    // The connections are open before the minute begins.
     await Promise.all(Array.from({ length: CONNECTIONS_MAX }, () => database.pool.query("select 1")));
     const begin = performance.now();
     for (;;) {

@@ -1,10 +1,10 @@
-// How large a run of the sweep benchmark is: full for figures worth keeping, small to see that it works and counts.
+// Sizes of the sweep benchmark: full for figures to keep, small to test that it works.
 import type { SizeName } from "../store/sizes.ts";
 
 export type SweepSize = {
   about: string;
   checkCount: number;
-  /** Checks whose deadlines lie in the same minute. */
+  /** Checks whose deadlines are in the same minute. */
   dueCount: number;
   /** Everything that is compared runs once in each round. */
   rounds: number;

@@ -1,5 +1,5 @@
-// A migrated database in which a part of the checks falls due within the same minute, each with one channel, and what
-// is counted in it after a sweep. Filled on the server, anew before every measurement.
+// A migrated database in which some of the checks become due within the same minute, each with one channel, and the
+// counts after a sweep. Filled on the server, again before every measurement.
 import type pg from "pg";
 import type { Instant } from "../../src/core/instant.ts";
 import { migrate } from "../../src/store/migrate.ts";
@@ -8,23 +8,23 @@ import type { SweepSize } from "./sizes.ts";
 
 const NAME = "sweep";
 const CHECKS_PER_PROJECT = 20;
-/** The minute in which deadlines pass, on some day. */
+/** The minute in which deadlines pass, on an arbitrary day. */
 const DUE_FROM: Instant = Date.UTC(2026, 0, 15, 12);
 export const DUE_TO: Instant = DUE_FROM + 60_000;
 const GRACE_SECONDS = 600;
-/** Everybody else is due within the hours after it. */
+/** All other checks are due within the hours after it. */
 const OTHERS_HOURS = 24;
 
 export type SweepScale = {
   size: SweepSize;
   url: string;
   admin: pg.Client;
-  /** A session of its own, which the caller ends. */
+  /** A separate session, which the caller ends. */
   connect(): Promise<pg.Client>;
   close(): Promise<void>;
 };
 
-/** Creates and migrates the database and fills what a sweep does not change. */
+/** Creates and migrates the database and fills the tables that a sweep does not change. */
 export async function createSweepScale(engine: Engine, size: SweepSize): Promise<SweepScale> {
   const creator = await engine.connect("postgres");
   await creator.query(`create database ${NAME}`);
@@ -36,7 +36,7 @@ export async function createSweepScale(engine: Engine, size: SweepSize): Promise
   return { size, url, admin, connect: () => engine.connect(NAME), close: () => admin.end() };
 }
 
-/** Every second of those that fall due goes by a period, the others by a cron expression in a zone of their own. */
+/** Half of the checks that become due have a period, the others a cron expression with a time zone. */
 async function fillSettings(admin: pg.Client, { checkCount, dueCount }: SweepSize): Promise<void> {
   const every = Math.floor(checkCount / dueCount);
   const projects = Math.floor(checkCount / CHECKS_PER_PROJECT);
@@ -61,8 +61,8 @@ async function fillSettings(admin: pg.Client, { checkCount, dueCount }: SweepSiz
 }
 
 /**
- * Gives every check a fresh state, up. Due ones lie scattered over the table; where a period decides, their deadlines
- * lie scattered over the minute, and those of a cron expression at its beginning, as in real life.
+ * Gives every check a fresh state, up. Due ones are spread over the table. Deadlines of periods are spread over the
+ * minute, and those of cron expressions are at its beginning, as in production.
  */
 export async function resetStates({ admin, size }: SweepScale): Promise<void> {
   const { checkCount, dueCount } = size;
@@ -85,7 +85,7 @@ export async function resetStates({ admin, size }: SweepScale): Promise<void> {
 
 export type Counted = { down: number; flips: number; deliveries: number };
 
-/** What a sweep has left behind. */
+/** The result of a sweep. */
 export async function readCounts({ admin }: SweepScale): Promise<Counted> {
   const { rows } = await admin.query<{ down: string; flips: string; deliveries: string }>(
     `select (select count(*) from check_states where status = 'down' and sweep_at is null) as down,

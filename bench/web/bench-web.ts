@@ -1,5 +1,5 @@
-// The dashboard's benchmark: what the first page of a large project weighs, how many statements it takes, when the
-// first row is on screen, and whether scrolling and filtering keep the browser from answering.
+// The dashboard benchmark: the size of the first page of a large project, its number of statements, the time until the
+// first row is painted, and whether scrolling and filtering block the browser.
 import { gzipSync } from "node:zlib";
 import pg from "pg";
 import { build } from "../../scripts/build.ts";
@@ -17,11 +17,11 @@ type Figures = Record<string, number>;
 
 const SERVER_SETTINGS = { shared_preload_libraries: "pg_stat_statements", shared_buffers: "256MB" };
 const KILOBYTE = 1_000;
-/** A garbage collection or another process may hit one opening; the middle one tells. */
+/** A garbage collection or another process may affect one load, so the median counts. */
 const median = (values: readonly number[]) =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
-/** Prints the figures beside what is allowed, and gives them under flat keys. */
+/** Prints the figures beside their limits, and returns them under flat keys. */
 export async function benchWeb(
   size: WebSize,
   whenInterrupted: (cleanUp: () => Promise<void>) => void,
@@ -33,7 +33,7 @@ export async function benchWeb(
   try {
     const databaseUrl = await createSiteDatabase(server.url(), "web");
     const seeded = await fill(databaseUrl, size.checks);
-    // Only what answers people: the other roles would be counted with their own statements.
+    // Only the web role: the statements of the other roles would be counted, too.
     const site = await startSite({ databaseUrl, roles: "web" });
     try {
       return await measure(site, { ...seeded, size });
@@ -64,7 +64,7 @@ async function measure(site: Site, { accountId, project, size }: Measured): Prom
   const queries = await countStatements(site.databaseUrl, { url, cookie, times: size.countings });
   const browser = await openBrowser();
   try {
-    // This one also warms the server; the browser begins with a fresh profile each time.
+    // This one also warms up the server; the browser starts with a fresh profile each time.
     const { documentBytes, scripts } = await weigh(browser, { url, cookie });
     const openings: number[] = [];
     for (let i = 0; i < size.openings; i += 1) openings.push(await openCold(browser, { url, cookie }));
@@ -84,7 +84,7 @@ async function measure(site: Site, { accountId, project, size }: Measured): Prom
   }
 }
 
-/** Statements of one document. What runs beside it now and then can only add, so the least is the truth. */
+/** Statements of one document. Background work can only add to them, so the minimum is the true number. */
 async function countStatements(
   databaseUrl: string,
   { url, cookie, times }: { url: string; cookie: Cookie; times: number },

@@ -1,11 +1,11 @@
-// Opens the page in a browser that has never seen it, and looks at when the first row of real data is painted and at
-// how long anything keeps the page from answering while a person scrolls and filters.
+// Opens the page in a fresh browser, and measures when the first row of real data is painted and how long the page is
+// blocked while a user scrolls and filters.
 import type { Browser, Page } from "playwright-core";
 import { openWindow } from "../../test/support/browser.ts";
 
 export type Cookie = { name: string; value: string; url: string };
 
-/** What a page weighs: its document, and every script that it loads until its first row is there. */
+/** The size of a page: its document, and every script that it loads until its first row is painted. */
 export type Weight = { documentBytes: number; scripts: Buffer[] };
 
 type At = { url: string; cookie: Cookie };
@@ -20,7 +20,7 @@ const TYPED = "backup eu host-004";
 const TYPING_PAUSE_MS = 90;
 const SETTLE_MS = 1_500;
 
-/** Notes when the first row is on screen: two frames after it is in the document it has been painted. */
+/** Records when the first row is on screen: it has been painted two frames after it is in the document. */
 const WATCH_ROWS = `
   const look = () => {
     if (document.querySelector(${JSON.stringify(ROW)}) === null) return requestAnimationFrame(look);
@@ -34,7 +34,7 @@ const WATCH_TASKS = `
     for (const entry of list.getEntries()) globalThis.longTasks.push(entry.duration);
   }).observe({ type: "longtask", buffered: false });`;
 
-/** One opening that is not timed: handing all bytes over to be weighed takes the browser's time. */
+/** One load that is not timed: measuring the sizes takes time in the browser. */
 export async function weigh(browser: Browser, { url, cookie }: At): Promise<Weight> {
   const context = await openWindow(browser, { cookie });
   try {
@@ -65,7 +65,7 @@ export async function openCold(browser: Browser, { url, cookie }: At): Promise<n
   }
 }
 
-/** Asked from here again and again: the page's policy lets nobody put a script into it that would wait there. */
+/** Polled from here: the page's content security policy forbids a script in the page that would wait. */
 async function untilFirstRow(page: Page): Promise<number> {
   for (let waitedMs = 0; waitedMs < ROW_MS_MAX; waitedMs += LOOK_EVERY_MS) {
     await page.waitForTimeout(LOOK_EVERY_MS);
@@ -76,8 +76,8 @@ async function untilFirstRow(page: Page): Promise<number> {
 }
 
 /**
- * The longest task while the whole list is scrolled through and a filter is typed, by somebody who begins as soon as
- * the page listens, while the rest of the rows is still on its way; 0: none was longer than 50 ms.
+ * The longest task while the whole list is scrolled and a filter is typed, starting as soon as the page is interactive,
+ * while the rest of the rows is still loading; 0: none was longer than 50 ms.
  */
 export async function longestTask(browser: Browser, { url, cookie }: At): Promise<number> {
   const context = await openWindow(browser, { cookie });
@@ -86,7 +86,7 @@ export async function longestTask(browser: Browser, { url, cookie }: At): Promis
     await page.addInitScript(WATCH_ROWS);
     await page.goto(url);
     await untilFirstRow(page);
-    // Until then the rows are the server's, and there is nothing to type into.
+    // Until then the rows are those of the server, and there is no field.
     const search = page.getByRole("searchbox").first();
     await search.waitFor({ timeout: ROW_MS_MAX });
     await page.evaluate(WATCH_TASKS);

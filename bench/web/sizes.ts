@@ -1,15 +1,15 @@
-// How large a run of the dashboard's benchmark is: full for figures worth keeping, small to see that it works.
+// Sizes of the dashboard benchmark: full for figures to keep, small to test that it works.
 import type { SizeName } from "../store/sizes.ts";
 
 export type WebSize = {
   about: string;
-  /** Checks in the project that is looked at. */
+  /** Checks in the displayed project. */
   checks: number;
-  /** How often the page is opened with nothing in the browser's memory. */
+  /** How often the page is opened with an empty browser cache. */
   openings: number;
-  /** How often somebody scrolls through everything and types a filter. */
+  /** How often the list is scrolled and a filter is typed. */
   passes: number;
-  /** How often the document is asked for while statements are counted. */
+  /** How often the document is requested while statements are counted. */
   countings: number;
 };
 

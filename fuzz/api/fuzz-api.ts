@@ -1,5 +1,5 @@
-// Fuzzes the Management API or the Overdue API of the real program by the document that it serves: Schemathesis makes
-// requests from it, valid and broken ones, and compares every response with it. In rounds, until there were enough
+// Fuzzes the Management API or the Overdue API of the real program by the OpenAPI document that it serves: Schemathesis
+// generates valid and invalid requests from it, and compares every response with it. In rounds, until there were enough
 // requests.
 import type { RouteDefinition } from "../../src/contract/api/route.ts";
 import { API_ROUTES } from "../../src/contract/api/routes.ts";
@@ -46,16 +46,16 @@ async function fuzzedDocument(of: ApiFuzzOptions["of"], server: ServerUnderTest)
 }
 
 const MINUTES_MAX = 120;
-/** A round that sent fewer requests than this is not worth repeating: something is wrong with it. */
+/** A round with fewer requests than this is not repeated: something is wrong with it. */
 const ROUND_REQUESTS_MIN = 50;
 const EXAMPLES_MIN = 5;
-/** Few enough for many seeds, many enough that starting costs little beside it. */
+/** Few enough for many seeds, many enough that the start-up cost is small. */
 const EXAMPLES_MAX = 60;
 const SEED_END = 2 ** 31;
-/** One key sends all requests, as fast as it can; who comes too often is tested elsewhere. */
+/** One key sends all requests, as fast as it can; rate limits are tested elsewhere. */
 const SETTINGS = { OVERDUE_API_RATE_LIMIT: "1000000" };
 
-/** Prints the distribution of answers and a verdict; true when nothing is wrong. */
+/** Prints the distribution of responses and a verdict; true when nothing is wrong. */
 export async function fuzzApi({
   of,
   seed,
@@ -85,7 +85,7 @@ export async function fuzzApi({
 
 type Means = { document: Fuzzed; program: string; tally: Tally };
 
-/** Goes on until there were enough requests, something was wrong, or the time is over; says what was wrong. */
+/** Continues until there were enough requests, an error was found, or the time is over; returns the errors. */
 async function fuzzInRounds(
   { document, program, tally }: Means,
   { seed, requests, endsAt }: { seed: number; requests: number; endsAt: number },

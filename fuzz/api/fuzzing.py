@@ -1,4 +1,4 @@
-"""What the hooks of both APIs share: the resources that exist, chance, requests of their own, and counted responses."""
+"""Shared by the hooks of both APIs: existing resources, randomness, additional requests, and counted responses."""
 
 import atexit
 import json
@@ -34,7 +34,7 @@ def operation_of(case):
 
 
 def is_sequence(case):
-    """Sequences know what they made, and continue with it."""
+    """Sequences continue with the resources that they created."""
     return case.meta is not None and case.meta.phase.name == "stateful"
 
 

@@ -1,5 +1,5 @@
-"""Extends Schemathesis: puts things that exist into what it makes up (checks, pings, keys, schedules), keeps the
-number of checks bounded, and counts every answer. What a right answer is, is left to Schemathesis."""
+"""Extends Schemathesis: uses existing checks, pings, keys and schedules in generated requests, keeps the number of
+checks bounded, and counts every response. Schemathesis decides whether a response is right."""
 
 import atexit
 import collections
@@ -21,11 +21,11 @@ from fuzzing import (
     operation_of,
 )
 
-# Checks that were made on the way and may be deleted; beyond this many the oldest goes, so that lists stay short.
+# Checks that were created during the run; beyond this many the oldest is deleted, so that lists stay short.
 SPARE_MAX = 40
 TAGS_REMEMBERED_MAX = 2_000
 
-# What every round asks about has to outlive it, however its name was learnt.
+# Resources that every round needs must not be deleted, whichever identifier is used.
 LASTING = {check["uuid"] for check in WORLD["checks"]}
 
 spare = collections.deque()
@@ -48,7 +48,7 @@ def before_call(context, case, kwargs):
 
 
 def place_parameters(case, operation):
-    """Names a check that exists in most paths, and a ping that has a body."""
+    """Uses an existing check in most paths, and a ping that has a body."""
     if not isinstance(case.path_parameters, dict) or one_in(6):
         return
     check = chance.choice(WORLD["checks"])
@@ -66,7 +66,7 @@ def place_parameters(case, operation):
 
 
 def place_key(case):
-    """Mostly the key that may do everything; sometimes another, none, or what was made up."""
+    """Mostly the read-write key; sometimes another, none, or a generated one."""
     keys = WORLD["keys"]
     if is_sequence(case) or not one_in(6):
         key = keys["readWrite"]
@@ -86,7 +86,7 @@ def place_key(case):
 
 
 def place_condition(case, operation):
-    """Asks for what has changed, where an earlier answer said how."""
+    """Sends a conditional request if an earlier response had a validator."""
     if operation not in ("listChecks", "getCheck") or not one_in(3):
         return
     known = etags.get(condition_name(case))
@@ -99,7 +99,7 @@ def condition_name(case):
 
 
 def plausible_body(body, operation):
-    """Texts with rules of their own that no schema can say are made right in most bodies."""
+    """Texts with rules that a schema cannot express are valid in most bodies."""
     changed = dict(body)
     for field in ("schedule", "tz", "channels"):
         if isinstance(body.get(field), str) and not one_in(5):

@@ -1,5 +1,5 @@
-// Installs Schemathesis and runs it once against the document that a server serves, with everything that it can say
-// about an answer switched on. Its judgement and the answers it got are handed back; nothing is printed here.
+// Installs Schemathesis and runs it once against the document that a server serves, with all of its checks enabled.
+// Returns its verdict and the responses; prints nothing.
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { runProgram, runWell } from "../../test/clients/program.ts";
 
 const INSTALLER = join(import.meta.dirname, "install");
 const INSTALL_MS_MAX = 20 * 60_000;
-/** How many different failures are looked for before a round ends. */
+/** How many different failures are collected before a round ends. */
 const FAILURES_MAX = 20;
 const ANSWER_SECONDS_MAX = 30;
 
@@ -21,20 +21,20 @@ const CHECKS = [
   "allow_header_conformance",
 ];
 
-/** How often each status was answered, to requests that the document allows and to others. */
+/** How often each status was returned, to requests that the document allows and to others. */
 export type Counts = Readonly<Record<string, { valid: number; broken: number }>>;
 
 export type Round = {
   isGood: boolean;
   /** By operation. */
   answers: Readonly<Record<string, Counts>>;
-  /** Everything that it printed, or the end of it: what is wrong with which answers. */
+  /** Its output, or the end of it: which responses are wrong and why. */
   said: string;
 };
 
-/** What a document is fuzzed with. */
+/** The configuration for a document. */
 export type FuzzedDocument = {
-  /** The names of what exists, for the hooks; the document is at `<api>/openapi.json`. */
+  /** The IDs of existing resources, for the hooks; the document is at `<api>/openapi.json`. */
   world: { api: string };
   /** The Python module with the hooks. */
   hooks: string;
@@ -44,14 +44,14 @@ export type FuzzedDocument = {
 
 export type RoundOptions = FuzzedDocument & {
   seed: number;
-  /** How many requests are made up for each operation, at most. */
+  /** The maximum number of generated requests for each operation. */
   examples: number;
-  /** In the first round what stands in the document is tried systematically, too. */
+  /** In the first round the examples and boundaries of the document are tested, too. */
   isFirst: boolean;
   msMax: number;
 };
 
-/** Installs it where it is not installed yet, and returns its program. */
+/** Installs it if necessary, and returns the path of its program. */
 export async function installSchemathesis(say: (line: string) => void): Promise<string> {
   const folder = (await runWell("sh", [INSTALLER, "--where"])).trim();
   const { code } = await runProgram("sh", [INSTALLER], { msMax: INSTALL_MS_MAX, onLine: say });
@@ -59,12 +59,12 @@ export async function installSchemathesis(say: (line: string) => void): Promise<
   return join(folder, "python/bin/schemathesis");
 }
 
-/** Runs it to its end. */
+/** Runs it until it ends. */
 export async function runSchemathesis(program: string, options: RoundOptions): Promise<Round> {
   const { world, hooks, seed, msMax } = options;
   const folder = mkdtempSync(join(tmpdir(), "overdue-fuzz-"));
   const clear = () => rmSync(folder, { recursive: true, force: true });
-  // Interrupted, this process ends without coming back here.
+  // When interrupted, this process ends without returning here.
   process.once("exit", clear);
   try {
     const worldFile = join(folder, "world.json");

@@ -1,9 +1,9 @@
-// Adds up the answers of all rounds, and shows them as a table.
+// Adds up the responses of all rounds, and prints them as a table.
 import type { Counts, Round } from "./schemathesis.ts";
 
 type Answers = Record<string, Record<string, { valid: number; broken: number }>>;
 
-/** What was answered so far. */
+/** The responses so far. */
 export class Tally {
   readonly #answers: Answers = {};
 
@@ -18,7 +18,7 @@ export class Tally {
     }
   }
 
-  /** All requests, those that kept to the document, and those that were answered 2xx. */
+  /** All requests, those that match the document, and those that were answered 2xx. */
   totals(): { requests: number; valid: number; good: number } {
     const totals = { requests: 0, valid: 0, good: 0 };
     for (const { status, valid, broken } of this.#all()) {
@@ -29,7 +29,7 @@ export class Tally {
     return totals;
   }
 
-  /** What no fuzzing may see: a failure of the server, an operation that never did its work. */
+  /** What must never happen: a server error, or an operation that never succeeded. */
   complaints(operations: readonly string[]): string[] {
     const failures = [...this.#all()].filter(({ status }) => Number(status) >= 500);
     const idle = operations.filter((operation) => goodOf(this.#answers[operation] ?? {}) === 0);
@@ -39,7 +39,7 @@ export class Tally {
     ];
   }
 
-  /** By operation: how many requests, how many answers 2xx, and how many of each status. */
+  /** By operation: the number of requests, of 2xx responses, and of each status. */
   table(): string {
     const rows = Object.entries(this.#answers).map(([operation, counts]) => {
       const statuses = Object.entries(counts)

@@ -1,21 +1,21 @@
-// What the fuzzed server has to have, so that requests can be about something: two projects, checks of every kind and
-// in every state, pings with bodies, flips, integrations. Made over HTTP, as clients would.
+// The data of the fuzzed server: two projects, checks of every kind and in every state, pings with bodies, flips,
+// integrations. Created over HTTP, as by a client.
 import { randomBytes } from "node:crypto";
 import { uniqueKey } from "../../src/core/identity.ts";
 import { sha1Hex } from "../../src/lib/secrets.ts";
 import type { ServerUnderTest } from "../../test/conformance/server-under-test.ts";
 
-/** A check to ask about, and the numbers of its pings that have bodies. */
+/** A check to request, and the numbers of its pings that have bodies. */
 type KnownCheck = { uuid: string; uniqueKey: string; slug: string; bodies: readonly number[] };
 
-/** The names of what exists, in the form that hooks.py reads. */
+/** The IDs of existing resources, in the form that hooks.py reads. */
 export type World = {
-  /** Where version 3 is. */
+  /** The URL of version 3. */
   api: string;
   keys: { readWrite: string; readOnly: string; stranger: string; unknown: string };
   checks: readonly KnownCheck[];
   strangersCheck: string;
-  /** Values for fields whose rules a schema cannot say. */
+  /** Values for fields with rules that a schema cannot express. */
   texts: { schedule: readonly string[]; tz: readonly string[]; channels: readonly string[] };
 };
 
@@ -45,7 +45,7 @@ const TEXTS = {
   tz: ["UTC", "Europe/Riga", "America/New_York", "Asia/Kolkata", "Pacific/Chatham"],
 };
 
-/** For each state that a check can be in, what brings it there: the ends of ping addresses, or a call of the API. */
+/** For each state of a check, how to get there: suffixes of ping URLs, or a call of the API. */
 const LIVES: readonly (readonly string[])[] = [
   [],
   ["", "/fail", "/log", "/start", "", "/7", "/0"],
@@ -64,7 +64,7 @@ const BODIES: readonly (string | Uint8Array)[] = [
   "",
 ];
 
-/** Makes the projects, and a check of each kind in each state. */
+/** Creates the projects, and a check of each kind in each state. */
 export async function makeWorld(server: ServerUnderTest): Promise<World> {
   const own = await server.makeProject({ channels: CHANNELS });
   const other = await server.makeProject({});
@@ -113,7 +113,7 @@ async function live(
 type ShownCheck = { slug: string; unique_key: string };
 type ShownPings = { pings: readonly { n: number; body_url: string | null }[] };
 
-/** The check as a key sees it that may see everything, apart from its unique key, which is counted from its UUID. */
+/** The check as a read-write key sees it, except its unique key, which is derived from its UUID. */
 async function knownCheck(api: string, { key, uuid }: { key: string; uuid: string }): Promise<KnownCheck> {
   const shown = (await (await well(`${api}/checks/${uuid}`, { key })).json()) as ShownCheck;
   const { pings } = (await (await well(`${api}/checks/${uuid}/pings/`, { key })).json()) as ShownPings;
@@ -121,7 +121,7 @@ async function knownCheck(api: string, { key, uuid }: { key: string; uuid: strin
   return { uuid, slug: shown.slug, uniqueKey: uniqueKey(uuid, sha1Hex), bodies };
 }
 
-/** A request that has to succeed. */
+/** A request that must succeed. */
 async function well(
   address: string,
   { key, ...init }: { key: string; method?: string; body?: string | Uint8Array },

@@ -1,26 +1,26 @@
-// One connection: puts bytes in, waits for the other side to close, and reads what it answered. It never waits for
-// longer than a bound, and judges nothing.
+// One connection: sends bytes, waits for the other side to close, and reads the response. It waits for a bounded time,
+// and does not judge the result.
 import { connect } from "node:net";
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import type { Attempt } from "./malformed.ts";
 
 export type Exchange =
-  /** Statuses in order; none when the connection was closed without an answer. */
+  /** Statuses in order; none when the connection was closed without a response. */
   | { kind: "answered"; statuses: readonly number[] }
-  /** We left without waiting. */
+  /** We closed without waiting. */
   | { kind: "abandoned" }
   /** Not closed in time. */
   | { kind: "hung"; heard: string }
   | { kind: "unreachable"; reason: string };
 
-/** The promise is two seconds after the last byte; a busy machine gets more. */
+/** The guarantee is two seconds after the last byte; a busy machine gets more. */
 const CLOSED_WITHIN_MS = 15_000;
-/** The pause before a request that was put off is sent again. */
+/** The pause before a deferred request is sent again. */
 export const AGAIN_AFTER_MS = 1_000;
 const HEARD_BYTES_MAX = 1_000_000;
 const STATUS_LINE = /(?:^|[^\n]*?)HTTP\/1\.1 (\d{3}) /g;
 
-/** Runs one attempt on a connection of its own. */
+/** Runs one attempt on its own connection. */
 export async function exchange(
   port: number,
   { pieces, end }: Omit<Attempt, "fault">,
@@ -42,7 +42,7 @@ export async function exchange(
     socket.destroy();
   }, closedWithinMs);
   socket.on("error", (error) => {
-    // A server that has answered may reset a connection whose bytes it does not want.
+    // A server that has responded may reset a connection whose bytes it does not read.
     if (!isConnected) resolve({ kind: "unreachable", reason: error.message });
     socket.destroy();
   });
@@ -64,7 +64,7 @@ export async function exchange(
   return result;
 }
 
-/** The same again while it is put off, as often as is allowed. */
+/** Repeats a deferred request, up to the limit. */
 export async function exchangePatiently(
   port: number,
   attempt: Omit<Attempt, "fault">,
@@ -80,27 +80,27 @@ export async function exchangePatiently(
   }
 }
 
-/** Whether a server must never let this happen, whatever it was sent. */
+/** Whether a server must never behave like this, whatever it was sent. */
 export function isServersFault(result: Exchange): boolean {
   if (result.kind === "answered") return result.statuses.some((status) => status >= 500);
   return result.kind !== "abandoned";
 }
 
-/** Whether the server asked to come again, and said nothing worse. */
+/** Whether the server only asked to retry later. */
 export function isPutOff(result: Exchange): boolean {
   if (result.kind !== "answered") return false;
   const faults = result.statuses.filter((status) => status >= 500);
   return faults.length > 0 && faults.every((status) => status === 503);
 }
 
-/** One word for what happened; several answers on one connection are not told apart. */
+/** One word for the outcome; several responses on one connection are not distinguished. */
 export function outcomeOf(result: Exchange): string {
   if (result.kind !== "answered") return result.kind;
   if (result.statuses.length === 0) return "closed";
   return result.statuses.length === 1 ? String(result.statuses[0]) : "several";
 }
 
-/** Answers of ours have a length and never hold a status line in their text. */
+/** Our responses have a length and never contain a status line in their text. */
 function statusesIn(heard: string): number[] {
   return [...heard.matchAll(STATUS_LINE)].map((match) => Number(match[1]));
 }

@@ -1,5 +1,5 @@
 // Fuzzes the real ping process: many malformed requests, a valid one among each hundred, and a verdict at the end. The
-// valid ones go to checks of their own, so that what was recorded of them can be counted exactly.
+// valid ones go to separate checks, so that their records can be counted exactly.
 import { setTimeout as pause } from "node:timers/promises";
 import type { Database } from "../../src/store/db.ts";
 import type { PingProcess } from "../../test/support/ping-process.ts";
@@ -13,16 +13,16 @@ import { type Attempt, malformedAttempt, type Targets } from "./malformed.ts";
 
 const VALID_EVERY = 100;
 const MINUTES_MAX = 30;
-/** Few enough for each to be hit often, many enough that none is rate-limited by its own signals. */
+/** Few enough for each to be hit often, many enough that none is rate-limited by its own pings. */
 const VALID_CHECKS = 100;
 const TARGET_CHECKS = 25;
 const SLUG = "fuzzed";
-/** What a process may take to get to know all checks, before anything is sent that counts. */
+/** The time for a process to cache all checks, before anything is sent that counts. */
 const ACQUAINTED_MS_MAX = 60_000;
 
 type PingTally = Tally & {
   valid: number;
-  /** Valid ones that were put off; such a request may have been recorded all the same. */
+  /** Valid ones that were deferred; such a request may still have been recorded. */
   validPutOff: number;
 };
 
@@ -31,11 +31,11 @@ type World = {
   db: Database;
   targets: Targets;
   validUuids: readonly string[];
-  /** Signals of the valid ones' checks that were recorded before anything counted. */
+  /** Pings of the valid requests' checks that were recorded before the run. */
   recordedBefore: number;
 };
 
-/** Prints the distribution of answers and a verdict; true when nothing is wrong. */
+/** Prints the distribution of responses and a verdict; true when nothing is wrong. */
 export async function fuzzPing(options: FuzzOptions): Promise<boolean> {
   const { seed, triesAgainMax = 0 } = options;
   const tally: PingTally = { ...emptyTally(), valid: 0, validPutOff: 0 };
@@ -58,7 +58,7 @@ export async function fuzzPing(options: FuzzOptions): Promise<boolean> {
   });
 }
 
-/** What it knows it takes into its spool when the database is slow, as it would after a few days of its life. */
+/** Pings of cached checks are spooled when the database is slow, as in a process that has run for days. */
 async function getKnown(
   { port }: PingProcess,
   { targets, validUuids }: Pick<World, "targets" | "validUuids">,
@@ -84,7 +84,7 @@ function validAttempt(path: string | undefined): Omit<Attempt, "fault"> {
 
 async function makeTargets(db: Database): Promise<Pick<World, "targets" | "validUuids">> {
   const { id: projectId, pingKey } = await sampleProject(db);
-  // What bodies say is searched, too.
+  // Bodies are searched for keywords, too.
   const reading = { filterHttpBody: true, startKw: "begin", successKw: "done, ok", failureKw: "error" };
   const validUuids = await makeChecks(db, { projectId, count: VALID_CHECKS });
   const { uuid: first } = await sampleCheck(db, { projectId, slug: SLUG });
@@ -120,7 +120,7 @@ async function sendOne(
     tally.failures.push(`request ${number} (${attempt.fault}): ${JSON.stringify(result)}`);
 }
 
-/** Counts what was recorded of the valid requests. */
+/** Counts the records of the valid requests. */
 async function judgeRecorded({ db, validUuids, recordedBefore }: World, tally: PingTally): Promise<void> {
   const recorded = (await countRecorded(db, validUuids)) - recordedBefore;
   if (recorded < tally.valid || recorded > tally.valid + tally.validPutOff) {

@@ -1,17 +1,17 @@
-// Requests that are wrong in some way, made by chance: each kind of fault has a name, and what is sent follows from
-// the chance alone. Whether a server should refuse them is not said here; some are merely strange.
+// Randomly generated malformed requests: each kind of fault has a name, and the bytes follow from the random source
+// alone. Whether a server should refuse them is not decided here; some are merely unusual.
 import type { Chance } from "../chance.ts";
 
-/** What is put into a connection, piece by piece, and how the connection is left. */
+/** What is sent on a connection, piece by piece, and how the connection is closed. */
 export type Attempt = {
   /** The kind of fault. */
   fault: string;
   pieces: readonly Buffer[];
-  /** "finish": we close our half and listen. "stay": we listen until we are closed. "abandon": we are gone at once. */
+  /** "finish": we close our half and read. "stay": we read until the server closes. "abandon": we close immediately. */
   end: "finish" | "stay" | "abandon";
 };
 
-/** What attempts may aim at: checks that exist, and a key and a slug that do. */
+/** Targets of attempts: existing checks, and a key and a slug. */
 export type Targets = { uuids: readonly [string, ...string[]]; pingKey: string; slug: string };
 
 type Fault = (chance: Chance, targets: Targets) => Buffer | string | readonly (Buffer | string)[];
@@ -275,7 +275,7 @@ function pipelined(chance: Chance, targets: Targets): (string | Buffer)[] {
   return pieces;
 }
 
-/** Every kind of fault there is. */
+/** Every kind of fault. */
 const FAULTS: Readonly<Record<string, Fault>> = {
   method: (chance, targets) => {
     const method = chance.oneIn(3) ? words(chance, 40) : chance.pick(METHODS);
@@ -344,9 +344,9 @@ const FAULTS: Readonly<Record<string, Fault>> = {
 };
 
 const NAMES = Object.keys(FAULTS) as [string, ...string[]];
-/** One in so many senders does not wait for the answer. */
+/** One in this many senders does not wait for the response. */
 const ABANDONED_ONE_IN = 25;
-/** One in so many requests arrives in pieces. */
+/** One in this many requests arrives in pieces. */
 const IN_PIECES_ONE_IN = 10;
 const PIECES_MAX = 5;
 

@@ -1,5 +1,5 @@
-// Fuzzes the real process that receives mail: many malformed dialogues, a valid message among each twenty, and a verdict
-// at the end. Valid messages go to checks of their own, so that what was recorded of them can be counted.
+// Fuzzes the real process that receives mail: many malformed dialogues, a valid message among each twenty, and a
+// verdict at the end. Valid messages go to separate checks, so that their records can be counted.
 import { connect } from "node:net";
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import type { Database } from "../../src/store/db.ts";
@@ -19,7 +19,7 @@ const TARGET_CHECKS = 20;
 const VALID_CHECKS = 20;
 const RESIDENT_BYTES_MAX = 768 * 1024 * 1024;
 const MINUTES_MAX = 30;
-/** After our last byte. An answer takes 30 seconds at most; a busy machine gets more. */
+/** After our last byte. A response takes 30 seconds at most; a busy machine gets more. */
 const CLOSED_WITHIN_MS = 45_000;
 const QUIET_MS = 1_000;
 const AGAIN_AFTER_MS = 1_000;
@@ -37,14 +37,14 @@ type Dialogue =
 
 type Holding = {
   localAddress: string;
-  /** Whether to wait for the greeting, as the protocol demands. */
+  /** Whether to wait for the greeting, as the protocol requires. */
   isPolite: boolean;
-  /** After so long without an answer we send no more; null: the dialogue ends with QUIT. */
+  /** After this long without a response we send no more; null: the dialogue ends with QUIT. */
   quietMs: number | null;
   closedWithinMs?: number;
 };
 
-/** Sends all pieces without waiting for answers, and waits until the server closes the connection. */
+/** Sends all pieces without waiting for responses, and waits until the server closes the connection. */
 export async function holdDialogue(
   port: number,
   { pieces, end }: Pick<Attempt, "pieces" | "end">,
@@ -65,7 +65,7 @@ export async function holdDialogue(
     if (heard.length < HEARD_LENGTH_MAX) heard += text;
   });
   socket.on("error", (error) => {
-    // A server that has answered may reset a connection whose bytes it does not want.
+    // A server that has responded may reset a connection whose bytes it does not read.
     if (!isConnected) resolve({ kind: "unreachable", reason: error.message });
     socket.destroy();
   });
@@ -95,7 +95,7 @@ export async function holdDialogue(
   return result;
 }
 
-/** Why a server must never let this happen; null when it may. */
+/** Why a server must never behave like this; null when it may. */
 export function faultOf(result: Dialogue): string | null {
   if (result.kind === "abandoned") return null;
   if (result.kind !== "closed") return JSON.stringify(result).slice(0, 400);
@@ -107,7 +107,7 @@ type MailTally = Tally & { valid: number; deferred: number; slowestMs: number };
 
 type World = { mailPort: number; targets: MailTargets; validUuids: readonly string[] };
 
-/** Prints what was answered and a verdict; true when nothing is wrong. */
+/** Prints the responses and a verdict; true when nothing is wrong. */
 export async function fuzzSmtp(options: FuzzOptions): Promise<boolean> {
   const { seed, triesAgainMax = 0 } = options;
   const tally: MailTally = { ...emptyTally(), valid: 0, deferred: 0, slowestMs: 0 };
@@ -165,7 +165,7 @@ async function sendMalformed(
   if (fault !== null) tally.failures.push(`dialogue ${number} (${attempt.fault}): ${fault}`);
 }
 
-/** What a mail program would send, in one piece; the last answer before the goodbye is that to the message. */
+/** What a mail client would send, in one piece; the last response before the goodbye is that to the message. */
 async function sendValid(
   { mailPort, validUuids }: World,
   { number, tally, triesAgainMax }: { number: number; tally: MailTally; triesAgainMax: number },
@@ -194,14 +194,14 @@ async function sendValid(
   }
 }
 
-/** The codes of the last two answers: that to the message or command, and the goodbye. */
+/** The codes of the last two responses: that to the message or command, and the goodbye. */
 function outcomeOf(result: Dialogue): string {
   if (result.kind !== "closed") return result.kind;
   const codes = result.lines.map((line) => line.slice(0, 3)).slice(1);
   return codes.length === 0 ? "closed" : [...new Set(codes.slice(-2))].join("+");
 }
 
-/** Counts what was recorded of the valid messages. */
+/** Counts the records of the valid messages. */
 async function judgeRecorded(db: Database, { validUuids }: World, tally: MailTally): Promise<void> {
   const recorded = await countRecorded(db, validUuids);
   if (recorded < tally.valid || recorded > tally.valid + tally.deferred) {

@@ -1,5 +1,5 @@
-// Dialogues that are wrong in some way, made by chance: each kind of fault has a name, and what is sent follows from the
-// chance alone. Some are merely unusual.
+// Randomly generated malformed dialogues: each kind of fault has a name, and the bytes follow from the random source
+// alone. Some are merely unusual.
 import { PATTERNS } from "../../test/hostile/patterns.ts";
 import type { Chance } from "../chance.ts";
 import type { Attempt } from "../ping/malformed.ts";
@@ -17,7 +17,7 @@ const LONG_MAX = 20_000;
 const MESSAGE_LENGTH_MAX = 200_000;
 const [FIRST_PATTERN = "a", ...OTHER_PATTERNS] = PATTERNS;
 
-/** A run of a hostile pattern. */
+/** A repeated hostile pattern. */
 function hostile(chance: Chance, lengthMax: number): string {
   const of = chance.pick([FIRST_PATTERN, ...OTHER_PATTERNS]);
   const [head, pump] = typeof of === "string" ? ["", of] : of;
@@ -30,17 +30,17 @@ function recipient(chance: Chance, { domain, uuids, pingKey, slug }: MailTargets
   return chance.oneIn(4) ? `${pingKey}+${slug}@${domain}` : `${uuid}@${domain}`;
 }
 
-/** A dialogue up to its message, in one piece: nobody waits for answers here. */
+/** A dialogue up to its message, in one piece, without waiting for responses. */
 function upToData(chance: Chance, targets: MailTargets): string {
   return `EHLO a\r\nMAIL FROM:<a@example.org>\r\nRCPT TO:<${recipient(chance, targets)}>\r\nDATA\r\n`;
 }
 
-/** Lines that begin with a dot get a second one, as the protocol has it. */
+/** Lines that begin with a dot get a second one, as the protocol requires. */
 function stuffed(message: string): string {
   return message.replace(/^\./gm, "..");
 }
 
-/** A message as somebody would send it, and the end of the dialogue. */
+/** A normal message, and the end of the dialogue. */
 function whole(chance: Chance, targets: MailTargets, message: string): readonly string[] {
   return [upToData(chance, targets), stuffed(message), "\r\n.\r\nQUIT\r\n"];
 }
@@ -171,7 +171,7 @@ const [FIRST_FAULT = "random bytes", ...OTHER_FAULTS] = Object.keys(FAULTS);
 /** @internal Only tests use it. */
 export const FAULT_NAMES: readonly string[] = [FIRST_FAULT, ...OTHER_FAULTS];
 
-/** One dialogue. A few of them are left without waiting for an answer, or in pieces of any size. */
+/** One dialogue. A few are abandoned without waiting for a response, or sent in pieces of any size. */
 export function malformedDialogue(chance: Chance, targets: MailTargets): Attempt {
   const fault = chance.pick([FIRST_FAULT, ...OTHER_FAULTS]);
   const pieces = (FAULTS[fault]?.(chance, targets) ?? []).map((piece) =>

@@ -17,17 +17,17 @@ import { emptyTally, note, RESIDENT_BYTES_MAX } from "../tally.ts";
 import { type Actor, webAttempt, type WebTargets } from "./requests.ts";
 
 const MINUTES_MAX = 60;
-/** Requests may delete what they are about, so each part of the run has people and things of its own. */
+/** Requests may delete what they are about, so each part of the run has its own users and resources. */
 const REQUESTS_PER_CAST = 500;
 const ACTORS = 3;
 /** A request that is not complete is answered 408 after this. */
 const REQUEST_TIMEOUT_SECONDS = 5;
-/** The deadlines of a request are those of receiving it and of answering it; a busy machine gets more. */
+/** The deadline of a request is that of receiving it plus that of responding; a busy machine gets more. */
 const CLOSED_WITHIN_MS = 75_000;
 const SAID_LENGTH_MAX = 5_000;
 const MANIFEST = join(import.meta.dirname, "../../dist/web/.vite/manifest.json");
 
-/** Prints the distribution of answers and a verdict; true when nothing is wrong. */
+/** Prints the distribution of responses and a verdict; true when nothing is wrong. */
 export async function fuzzWeb(options: FuzzOptions): Promise<boolean> {
   const { seed, triesAgainMax = 0 } = options;
   const isBuilt = existsSync(MANIFEST);
@@ -51,7 +51,7 @@ export async function fuzzWeb(options: FuzzOptions): Promise<boolean> {
       const sendOne = async (number: number) => {
         const targets = await cast(Math.floor(number / REQUESTS_PER_CAST));
         const attempt = webAttempt(chanceOf({ seed, number }), targets);
-        // A page that is not built is put off for ever.
+        // A page that is not built is answered 503 forever.
         const isUnbuilt = !isBuilt && !attempt.route.path.startsWith("/web/");
         const result = await exchangePatiently(port, attempt, {
           triesAgainMax: isUnbuilt ? 0 : triesAgainMax,
@@ -71,7 +71,7 @@ export async function fuzzWeb(options: FuzzOptions): Promise<boolean> {
   });
 }
 
-/** The people and things of each part of a run, made when they are first asked for. */
+/** The users and resources of each part of a run, created on first use. */
 function casting(db: Database, origin: string): (part: number) => Promise<WebTargets> {
   const made = new Map<number, Promise<WebTargets>>();
   const [route, ...routes] = WEB_ROUTES;

@@ -1,10 +1,10 @@
-// Requests to the routes of the dashboard that a browser would not send: strange values in paths, queries and bodies,
-// broken framing, missing or foreign cookies and origins. What is sent follows from the chance alone.
+// Requests to the routes of the dashboard that a browser would not send: unusual values in paths, queries and bodies,
+// broken framing, missing or foreign cookies and origins. They follow from the random source alone.
 import type { WebRoute } from "../../src/services/web/route.ts";
 import type { Chance } from "../chance.ts";
 import type { Attempt } from "../ping/malformed.ts";
 
-/** Somebody who is signed in, and what belongs to them. */
+/** A signed-in user, and their resources. */
 export type Actor = { token: string; names: Readonly<Record<string, string>> };
 
 export type WebTargets = {
@@ -85,7 +85,7 @@ type Parts = { method: string; path: string; headers: string[]; body: Buffer; le
 
 type Fault = (chance: Chance, parts: Parts, targets: WebTargets) => void;
 
-/** Each changes a request that is as good as chance made it. */
+/** Each changes a randomly generated request. */
 const FAULTS: Readonly<Record<string, Fault>> = {
   none: () => {},
   "no length": (_chance, parts) => {
@@ -142,10 +142,10 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   },
 };
 
-/** How many kinds of faults there are. */
+/** The number of kinds of faults. */
 export const FAULT_KINDS = Object.keys(FAULTS) as [string, ...string[]];
 
-/** One request by chance. */
+/** One random request. */
 export function webAttempt(chance: Chance, targets: WebTargets): WebAttempt {
   const route = chance.pick(targets.routes);
   const fault = chance.pick(FAULT_KINDS);
@@ -165,7 +165,7 @@ export function webAttempt(chance: Chance, targets: WebTargets): WebAttempt {
     length: route.method === "GET" ? null : String(body.length),
   };
   FAULTS[fault]?.(chance, parts, targets);
-  // A stream of events ends only when its reader goes, and a request that is not complete when its time is over.
+  // An event stream ends only when the client closes it, and an incomplete request at its timeout.
   const isEndless = route.name === "live" || /cut short|chunks/.test(fault);
   const end = isEndless || chance.oneIn(3) ? (chance.oneIn(10) ? "abandon" : "finish") : "stay";
   const times = fault === "none" && chance.oneIn(10) ? 3 : 1;

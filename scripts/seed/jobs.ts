@@ -1,5 +1,5 @@
-// The jobs of a believable installation: what each is called, when it runs, how long it takes, how it went wrong
-// lately. Drawn from a fixed seed, so that two pictures of the same page differ only where the page does.
+// Realistic jobs: name, schedule, duration and recent failures. Generated from a fixed seed, so that two screenshots of
+// the same page differ only where the page does.
 import type { CheckParams } from "../../src/core/check.ts";
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from "../../src/core/instant.ts";
 import { nextAfter, parseSchedule } from "../../src/core/schedule/schedule.ts";
@@ -7,15 +7,15 @@ import { nextAfter, parseSchedule } from "../../src/core/schedule/schedule.ts";
 const HOUR_SECONDS = 3_600;
 const DAY_SECONDS = 24 * HOUR_SECONDS;
 
-/** How the story of a job ends, as of now. */
+/** The state of a job now. */
 export type Ending = "well" | "late" | "silent" | "failed" | "running" | "paused" | "new";
 
 export type Job = {
   params: CheckParams;
   ending: Ending;
-  /** Of a usual run; null: the job only says that it is done. */
+  /** Of a usual run; null: the job only sends a success ping. */
   durationMs: number | null;
-  /** Which share of the runs fails, and which never comes. */
+  /** The share of runs that fail, and of those that are missing. */
   failing?: number;
   missing?: number;
   by?: "http" | "email";
@@ -144,7 +144,7 @@ export const JOBS: readonly Job[] = [
   },
 ];
 
-/** A run that was, or is: begins at `at`, ends after `durationMs` (null while it runs, or with a single signal). */
+/** A past or current run: starts at `at`, ends after `durationMs` (null while it runs, or with a single ping). */
 export type PastRun = { at: Instant; durationMs: number | null; ok: boolean; isRunning: boolean };
 
 /** Between 0 and 1, the same for the same number. */
@@ -153,10 +153,10 @@ export function draw(n: number): number {
   return x - Math.floor(x);
 }
 
-/** More runs of one job would only be trimmed. */
+/** More runs of one job would be trimmed. */
 const RUNS_MAX = 240;
 
-/** The runs of a job in the days before `now`, oldest first, as its ending has it. */
+/** The runs of a job in the days before `now`, oldest first, with the job's final state. */
 export function runsOf(
   job: Job,
   { days, now, salt }: { days: number; now: Instant; salt: number },
@@ -197,7 +197,7 @@ function expectedTimes(
   }
   const everyMs = (params.timeoutSeconds ?? DAY_SECONDS) * SECOND_MS;
   const graceMs = (params.graceSeconds ?? HOUR_SECONDS) * SECOND_MS;
-  // Counted back from the last one, so that it lies where the ending wants it.
+  // Counted back from the last one, so that it matches the final state.
   const share = ending === "running" ? 0.1 : 0.15 + 0.6 * draw(salt);
   const sinceLast = ending === "late" ? everyMs + graceMs / 3 : everyMs * share;
   const step = everyMs * 0.98;

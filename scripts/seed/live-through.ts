@@ -1,5 +1,5 @@
-// Lives through the past of checks: their signals, in order, through the same operations that record real ones, with
-// the sweeper and the notifier in between. What is on screen afterwards is what would have been there.
+// Simulates the history of checks: their pings, in order, through the same operations that record real ones, with the
+// sweeper and the notifier in between. The result is what a real server would have stored.
 import { randomUUID } from "node:crypto";
 import type { SendResult } from "../../src/core/delivery.ts";
 import { type Instant, SECOND_MS } from "../../src/core/instant.ts";
@@ -14,14 +14,14 @@ import { inTransaction } from "../../src/store/transaction.ts";
 import type { Job, PastRun } from "./jobs.ts";
 
 const BATCH_MAX = 1_000;
-/** From the deadline to the message that was sent. */
+/** From the deadline to the delivered message. */
 const TELLING_MS = 2 * SECOND_MS;
 const LOOSE_RULES = { ratePerMinute: 1_000_000 };
 const LOG_LIMITS = { pingLogRows: PAID_PING_LOG_ROWS };
 
 export type Interval = { from: Instant; to: Instant };
 
-/** The signals of a run. */
+/** The pings of a run. */
 export function signalsOf({ uuid, job, run }: { uuid: string; job: Job; run: PastRun }): AcceptedSignal[] {
   const rid = job.durationMs === null ? null : randomUUID();
   const signal = (action: "start" | "success" | "fail", at: Instant): AcceptedSignal => ({
@@ -44,7 +44,10 @@ export function signalsOf({ uuid, job, run }: { uuid: string; job: Job; run: Pas
   return [...start, signal(run.ok ? "success" : "fail", run.at + (run.durationMs ?? 0))];
 }
 
-/** Applies all signals, in the order of time, those within `togetherMs` at once, and lets what follows from them and from silence happen, until `now`. */
+/**
+ * Applies all pings in order of time, those within `togetherMs` at once, and all resulting events and missed deadlines,
+ * until `now`.
+ */
 export async function liveThrough(
   database: Database,
   past: { signals: readonly AcceptedSignal[]; blind: readonly Interval[]; togetherMs: number; now: Instant },
@@ -79,7 +82,7 @@ const NEXT_DEADLINE = statement<{ at: number | null }>({
   text: "select (extract(epoch from min(down_at)) * 1000)::float8 as at from check_states",
 });
 
-/** Lets each deadline fire when it was due, and be told at once. */
+/** Fires each deadline when it was due, and delivers its messages immediately. */
 async function sweepUntil(
   database: Database,
   { until, blind }: { until: Instant; blind: readonly Interval[] },
@@ -94,7 +97,7 @@ async function sweepUntil(
   }
 }
 
-/** What came within a few minutes goes together; a failure ends a batch, so that it is told at once. */
+/** Pings within a few minutes form a batch; a failure ends a batch, so that it is delivered immediately. */
 function inBatches(signals: readonly AcceptedSignal[], togetherMs: number): AcceptedSignal[][] {
   const batches: AcceptedSignal[][] = [];
   for (const signal of signals) {
@@ -113,7 +116,7 @@ function isFailure({ source }: AcceptedSignal): boolean {
   return source.by === "http" && source.action === "fail";
 }
 
-/** Receivers that nearly always take what they are sent. */
+/** Receivers that accept nearly every message. */
 const RECEIVERS: Ports = {
   isSubscribed: () => true,
   rateOf: () => null,
