@@ -17,7 +17,7 @@ function after(minutes: number): number {
   return FROM + HOUR_MS + minutes * MINUTE_MS;
 }
 
-function told(
+function notified(
   trueAt: number,
   flips = [DOWN] as readonly { at: number; to: "up" | "down" }[],
   channel = 0,
@@ -42,7 +42,7 @@ type Given = { received?: readonly Received[]; givenUp?: readonly GivenUp[]; has
 
 describe("an owed message", () => {
   test("that arrived in time is delivered", () => {
-    expect(countsOf(JOB, { received: [told(after(6))] })).toEqual({ owed: 1, delivered: 1 });
+    expect(countsOf(JOB, { received: [notified(after(6))] })).toEqual({ owed: 1, delivered: 1 });
   });
 
   test("that never arrived is missed", () => {
@@ -51,36 +51,36 @@ describe("an owed message", () => {
 
   test("is owed to each channel, and missed where it did not arrive", () => {
     const lines = JOB.replace("grace 5m", "grace 5m channels 0,1");
-    expect(countsOf(lines, { received: [told(after(6))] })).toEqual({ owed: 2, delivered: 1, missed: 1 });
+    expect(countsOf(lines, { received: [notified(after(6))] })).toEqual({ owed: 2, delivered: 1, missed: 1 });
   });
 
   test("that arrived two minutes after it could is in time, and late after that", () => {
-    expect(countsOf(JOB, { received: [told(after(8))] })).toEqual({ owed: 1, delivered: 1 });
-    expect(countsOf(JOB, { received: [told(after(9))] })).toEqual({ owed: 1, delivered: 1, late: 1 });
+    expect(countsOf(JOB, { received: [notified(after(8))] })).toEqual({ owed: 1, delivered: 1 });
+    expect(countsOf(JOB, { received: [notified(after(9))] })).toEqual({ owed: 1, delivered: 1, late: 1 });
   });
 
   test("that arrived twice under different keys is duplicated", () => {
-    const received = [told(after(6)), told(after(7))];
+    const received = [notified(after(6)), notified(after(7))];
     expect(countsOf(JOB, { received })).toEqual({ owed: 1, delivered: 1, duplicated: 1 });
   });
 
   test("may come together with the next one, which settles both", () => {
     const later = ["0.02:00", "0.02:45", "0.03:30", "0.04:15"].map((time) => `  ${time} success`);
     const lines = `fault receiver-failing 0 0.01:00 0.02:30\n${JOB}\n${later.join("\n")}\n  0.05:00 delete`;
-    const received = [told(after(92), [DOWN, UP])];
+    const received = [notified(after(92), [DOWN, UP])];
     expect(countsOf(lines, { received })).toEqual({ owed: 2, delivered: 2 });
   });
 
   test("that waited for a receiver may take as long again", () => {
     const lines = `fault receiver-failing 0 0.01:00 0.01:36\n${JOB}`;
     // Known at 1:06, possible at 1:36: half an hour more, and two minutes.
-    expect(countsOf(lines, { received: [told(after(68))] })).toEqual({ owed: 1, delivered: 1 });
-    expect(countsOf(lines, { received: [told(after(69))] })).toEqual({ owed: 1, delivered: 1, late: 1 });
+    expect(countsOf(lines, { received: [notified(after(68))] })).toEqual({ owed: 1, delivered: 1 });
+    expect(countsOf(lines, { received: [notified(after(69))] })).toEqual({ owed: 1, delivered: 1, late: 1 });
   });
 
   test("that waited for the notifier, likewise", () => {
     const lines = `fault notifier-down 0.01:00 0.01:36\n${JOB}`;
-    expect(countsOf(lines, { received: [told(after(68))] })).toEqual({ owed: 1, delivered: 1 });
+    expect(countsOf(lines, { received: [notified(after(68))] })).toEqual({ owed: 1, delivered: 1 });
   });
 
   test("to a receiver that is gone is dead", () => {
@@ -106,35 +106,35 @@ describe("an owed message", () => {
   test("of a check that was deleted before it had to arrive is owed no more, and no lie either", () => {
     const lines = `${JOB}\n  0.01:07 delete`;
     expect(countsOf(lines)).toEqual({});
-    expect(countsOf(lines, { received: [told(after(6))] })).toEqual({});
+    expect(countsOf(lines, { received: [notified(after(6))] })).toEqual({});
   });
 });
 
 describe("a message that nobody owed", () => {
   test("is false", () => {
-    const received = [told(after(6)), told(after(7), [{ at: after(7), to: "up" }])];
+    const received = [notified(after(6)), notified(after(7), [{ at: after(7), to: "up" }])];
     expect(countsOf(JOB, { received })).toEqual({ owed: 1, delivered: 1, false: 1 });
   });
 
   test("is false when only its date is another", () => {
-    const received = [told(after(6), [{ at: DOWN.at + 1, to: "down" }])];
+    const received = [notified(after(6), [{ at: DOWN.at + 1, to: "down" }])];
     expect(countsOf(JOB, { received })).toEqual({ owed: 1, missed: 1, false: 1 });
   });
 
   test("is false when it came before anybody could know", () => {
     const lines = `fault intake-cut 0 0.01:01 0.01:09\n${JOB}`;
-    expect(countsOf(lines, { received: [told(after(7))] })).toEqual({ owed: 1, delivered: 1, false: 1 });
+    expect(countsOf(lines, { received: [notified(after(7))] })).toEqual({ owed: 1, delivered: 1, false: 1 });
   });
 
   test("is false when it came to a channel of others", () => {
-    const received = [told(after(6)), told(after(6), [DOWN], 1)];
+    const received = [notified(after(6)), notified(after(6), [DOWN], 1)];
     expect(countsOf(JOB, { received })).toEqual({ owed: 1, delivered: 1, false: 1 });
   });
 
   test("is right either way in the seconds in which a deadline may or may not have been noticed", () => {
     const lines = `${JOB}\n  0.01:05:01 success\n  0.01:30 delete`;
     const up = { at: after(5) + 1_000, to: "up" as const };
-    const received = [told(after(6), [DOWN, up])];
+    const received = [notified(after(6), [DOWN, up])];
     expect(countsOf(lines)).toEqual({ doubtful: 1 });
     expect(countsOf(lines, { received, hasFired: () => true })).toEqual({
       owed: 2,
@@ -172,7 +172,7 @@ describe("a notice", () => {
   });
 
   test("does not make the alarm right that it stands for", () => {
-    const counts = countsOf(LINES, { received: [notice(after(10)), told(after(8))] });
+    const counts = countsOf(LINES, { received: [notice(after(10)), notified(after(8))] });
     expect(counts).toEqual({ owed: 1, delivered: 1, false: 1, notices: 1 });
   });
 });

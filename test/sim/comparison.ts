@@ -2,7 +2,7 @@
 // docs/simulation.md: owed, delivered, false, missed, late, duplicated.
 import type { Alert, CheckVerdict } from "./model/check-model.ts";
 import { type Due, dueOf } from "./model/due.ts";
-import type { HouseHistory, ReceiverHistory, Stretch } from "./model/history.ts";
+import type { ServerHistory, ReceiverHistory, TimeSpan } from "./model/history.ts";
 import { TRIED_MS_MIN } from "./model/rules.ts";
 
 export type Tally = {
@@ -32,18 +32,23 @@ export type Finding = {
 
 /** A message that a receiver took, each dedupe key once. */
 export type Received = { channel: number; trueAt: number } & (
-  | { about: "flips"; check: number; flips: readonly Told[] }
-  | { about: "notice"; blind: Stretch }
+  | { about: "flips"; check: number; flips: readonly Flip[] }
+  | { about: "notice"; blind: TimeSpan }
 );
 
-export type Told = { at: number; to: "up" | "down" };
+export type Flip = { at: number; to: "up" | "down" };
 
-/** What the house says it has given up. */
-export type GivenUp = { check: number; channel: number } & Told;
+/** What the server says it has given up. */
+export type GivenUp = { check: number; channel: number } & Flip;
 
 const FINDINGS_MAX = 1_000;
 
-type NoticeOwed = { blind: Stretch; channel: number; checks: number[]; alerts: { alert: Alert; due: Due }[] };
+type NoticeOwed = {
+  blind: TimeSpan;
+  channel: number;
+  checks: number[];
+  alerts: { alert: Alert; due: Due }[];
+};
 
 export class Comparison {
   readonly tally: Tally = {
@@ -59,12 +64,12 @@ export class Comparison {
     unseen: 0,
   };
   readonly findings: Finding[] = [];
-  readonly #house: HouseHistory;
+  readonly #server: ServerHistory;
   readonly #receivers: readonly ReceiverHistory[];
   readonly #notices = new Map<string, NoticeOwed>();
 
-  constructor({ house, receivers }: { house: HouseHistory; receivers: readonly ReceiverHistory[] }) {
-    this.#house = house;
+  constructor({ server, receivers }: { server: ServerHistory; receivers: readonly ReceiverHistory[] }) {
+    this.#server = server;
     this.#receivers = receivers;
   }
 
@@ -85,7 +90,7 @@ export class Comparison {
       this.#find("false", {
         checks: [index],
         channel: message.channel,
-        text: "told a channel that is not its own",
+        text: "notified a channel that is not its own",
       });
     }
     for (const channel of channels) {
@@ -103,29 +108,29 @@ export class Comparison {
     givenUp: readonly GivenUp[];
   }): void {
     const { index, channel, verdict, givenUp } = of;
-    const house = this.#house;
+    const server = this.#server;
     const receiver = this.#receivers[channel] ?? { failing: [], goneTrueAt: null };
-    const told = toldTimes(of.received);
+    const notified = notificationTimes(of.received);
     let lateAfterTrueAt = -Infinity;
     for (const alert of verdict.alerts) {
-      const due = dueOf(alert, { house, receiver, deletedTrueAt: verdict.deletedTrueAt });
+      const due = dueOf(alert, { server, receiver, deletedTrueAt: verdict.deletedTrueAt });
       if (alert.to === "notice") {
         this.#noteNotice(alert, { due, channel, index });
         continue;
       }
       const key = keyOf(alert.at, alert.to);
-      const times = told.get(key) ?? [];
-      told.delete(key);
+      const times = notified.get(key) ?? [];
+      notified.delete(key);
       // What waits for another try may take the next message with it.
       if (due.kind === "owed") lateAfterTrueAt = Math.max(lateAfterTrueAt, due.lateAfterTrueAt);
       const isDead = () =>
         givenUp.some((one) => one.at === alert.at && one.to === alert.to) &&
-        hasTriedLong(alert.knownTrueAt, receiver);
+        hasTriedLong(alert.detectedTrueAt, receiver);
       this.#judge({ alert, due, times, lateAfterTrueAt, isDead, about: { checks: [index], channel } });
     }
-    for (const [key, times] of told) {
+    for (const [key, times] of notified) {
       for (const trueAt of times) {
-        this.#find("false", { checks: [index], channel, text: `${key} told at ${clock(trueAt)}` });
+        this.#find("false", { checks: [index], channel, text: `${key} notified at ${clock(trueAt)}` });
       }
     }
   }
@@ -146,7 +151,7 @@ export class Comparison {
       this.#find("duplicated", { ...about, text: `${what}, again at ${clock(trueAt)}` });
     if (first !== undefined && first < alert.earliestTrueAt) {
       const earliest = clock(alert.earliestTrueAt);
-      this.#find("false", { ...about, text: `${what} told at ${clock(first)}, before ${earliest}` });
+      this.#find("false", { ...about, text: `${what} notified at ${clock(first)}, before ${earliest}` });
     }
     if (due.kind === "dead") this.tally.dead += 1;
     if (due.kind !== "owed") return;
@@ -154,11 +159,11 @@ export class Comparison {
     if (first !== undefined) {
       this.tally.delivered += 1;
       if (first > lateAfterTrueAt) {
-        const text = `${what} told at ${clock(first)}, after ${clock(lateAfterTrueAt)}`;
+        const text = `${what} notified at ${clock(first)}, after ${clock(lateAfterTrueAt)}`;
         this.#find("late", { ...about, text });
       }
     } else if (one.isDead()) this.tally.dead += 1;
-    else this.#find("missed", { ...about, text: `${what}, known at ${clock(alert.knownTrueAt)}` });
+    else this.#find("missed", { ...about, text: `${what}, known at ${clock(alert.detectedTrueAt)}` });
   }
 
   #noteNotice(alert: Alert, { due, channel, index }: { due: Due; channel: number; index: number }): void {
@@ -172,21 +177,21 @@ export class Comparison {
 
   /** Compares the notices, when all checks have been compared: one for each blind time and channel. */
   conclude(received: readonly Received[]): void {
-    const told = new Map<string, number[]>();
+    const notified = new Map<string, number[]>();
     for (const message of received) {
       if (message.about !== "notice") continue;
       const key = noticeKey(message.channel, message.blind);
-      told.set(key, [...(told.get(key) ?? []), message.trueAt]);
+      notified.set(key, [...(notified.get(key) ?? []), message.trueAt]);
     }
     for (const [key, notice] of this.#notices) {
-      const times = (told.get(key) ?? []).toSorted((one, other) => one - other);
-      told.delete(key);
+      const times = (notified.get(key) ?? []).toSorted((one, other) => one - other);
+      notified.delete(key);
       this.#judgeNotice(notice, times);
     }
-    for (const [key, times] of told) {
+    for (const [key, times] of notified) {
       const channel = Number(key.split(" ")[0]);
       for (const trueAt of times) {
-        this.#find("false", { checks: [], channel, text: `notice ${key} told at ${clock(trueAt)}` });
+        this.#find("false", { checks: [], channel, text: `notice ${key} notified at ${clock(trueAt)}` });
       }
     }
   }
@@ -206,7 +211,7 @@ export class Comparison {
       due: any.due,
       times,
       lateAfterTrueAt: Math.max(...lates),
-      isDead: () => hasTriedLong(any.alert.knownTrueAt, receiver),
+      isDead: () => hasTriedLong(any.alert.detectedTrueAt, receiver),
       about: { checks, channel },
     });
   }
@@ -218,29 +223,29 @@ export class Comparison {
 }
 
 /** When each flip was told, in the order in which messages came. */
-function toldTimes(received: readonly Received[]): Map<string, number[]> {
-  const told = new Map<string, number[]>();
+function notificationTimes(received: readonly Received[]): Map<string, number[]> {
+  const notified = new Map<string, number[]>();
   for (const message of received) {
     if (message.about !== "flips") continue;
     for (const { at, to } of message.flips) {
       const key = keyOf(at, to);
-      told.set(key, [...(told.get(key) ?? []), message.trueAt]);
+      notified.set(key, [...(notified.get(key) ?? []), message.trueAt]);
     }
   }
-  return told;
+  return notified;
 }
 
 /** Whether the receiver had been refusing long enough, from when it should have been told. */
-function hasTriedLong(knownTrueAt: number, { failing, goneTrueAt }: ReceiverHistory): boolean {
+function hasTriedLong(detectedTrueAt: number, { failing, goneTrueAt }: ReceiverHistory): boolean {
   if (goneTrueAt !== null) return true;
-  return failing.some(({ from, to }) => from <= knownTrueAt && to - knownTrueAt >= TRIED_MS_MIN);
+  return failing.some(({ from, to }) => from <= detectedTrueAt && to - detectedTrueAt >= TRIED_MS_MIN);
 }
 
 function keyOf(at: number, to: string): string {
   return `${to} ${clock(at)}`;
 }
 
-function noticeKey(channel: number, { from, to }: Stretch): string {
+function noticeKey(channel: number, { from, to }: TimeSpan): string {
   return `${channel} ${clock(from)} ${clock(to)}`;
 }
 

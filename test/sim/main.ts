@@ -5,9 +5,9 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { startStage } from "./driver/stage.ts";
-import { type Plant, PLANTS } from "./plants.ts";
-import { realHouse } from "./real-house.ts";
+import { startEnvironment } from "./driver/environment.ts";
+import { type PlantedFault, PLANTED_FAULTS } from "./planted-faults.ts";
+import { realServer } from "./real-server.ts";
 import { type Simulated, simulate } from "./simulate.ts";
 import { generateWorld } from "./world/generate.ts";
 import { describeWorld, readWorld } from "./world/text.ts";
@@ -38,9 +38,9 @@ Options:
   --checks N     its checks (default ${FULL.checks}; ${SHORT.checks} likewise)
   --seed N       the world of an earlier run, which printed its seed
   --world FILE   a world that is written down, instead of one from a seed
-  --plant NAME   put a fault between the simulation and the house, and succeed only if it is seen:
-${Object.entries(PLANTS)
-  .map(([name, { about, shows }]) => `                   ${name.padEnd(17)} ${about} (${shows})`)
+  --plant NAME   put a fault between the simulation and the server, and succeed only if it is seen:
+${Object.entries(PLANTED_FAULTS)
+  .map(([name, { about, detectedBy }]) => `                   ${name.padEnd(17)} ${about} (${detectedBy})`)
   .join("\n")}
   --json         end with one line of JSON: owed, delivered, false, missed, late, duplicated and others
   --help         this text
@@ -54,7 +54,7 @@ type Choice = {
   seconds: number;
   seed: number | null;
   world: () => World;
-  plant: Plant | null;
+  plantedFault: PlantedFault | null;
 };
 
 async function main(args: readonly string[]): Promise<number> {
@@ -67,48 +67,50 @@ async function main(args: readonly string[]): Promise<number> {
     console.log(HELP);
     return 0;
   }
-  const { plant, seconds } = choice;
+  const { plantedFault, seconds } = choice;
   const beganMs = performance.now();
-  const say = (text: string) => console.log(`${new Date().toISOString().slice(11, 19)} ${text}`);
-  if (choice.seed !== null) say(`seed ${choice.seed}`);
-  if (plant !== null) say(`planted: ${plant.about}`);
+  const log = (text: string) => console.log(`${new Date().toISOString().slice(11, 19)} ${text}`);
+  if (choice.seed !== null) log(`seed ${choice.seed}`);
+  if (plantedFault !== null) log(`planted: ${plantedFault.about}`);
   const world = choice.world();
-  const stage = await startStage();
+  const environment = await startEnvironment();
   try {
     const endsAtMs = beganMs + seconds * 1_000 * (1 - COMPARING);
-    const simulated = await simulate(world, { stage, house: realHouse, plant, endsAtMs, say });
+    const simulated = await simulate(world, { environment, server: realServer, plantedFault, endsAtMs, log });
     return conclude(simulated, choice);
   } finally {
-    await stage.close();
+    await environment.close();
   }
 }
 
 /** Says how it ended, and returns the exit code. */
-function conclude(simulated: Simulated, { json, seed, plant }: Choice): number {
+function conclude(simulated: Simulated, { json, seed, plantedFault }: Choice): number {
   const { tally, world, findings } = simulated;
   const days = Math.round((world.head.to - world.head.from) / 8_640_000) / 10;
-  const told = Object.entries(tally).map(([name, count]) => `${name} ${count}`);
+  const counts = Object.entries(tally).map(([name, count]) => `${name} ${count}`);
   console.log(`\n${days} days of ${world.checkCount} checks, ${simulated.signalCount} signals`);
-  console.log(`alerts ${told.join(", ")}${seed === null ? "" : `; seed ${seed}`}`);
+  console.log(`alerts ${counts.join(", ")}${seed === null ? "" : `; seed ${seed}`}`);
   for (const { kind, checks, channel, text } of findings.slice(0, FINDINGS_SHOWN)) {
     const whose = checks.length === 0 ? "" : ` check ${checks.slice(0, 3).join(", ")}`;
     console.log(`${kind.toUpperCase().padEnd(10)}${whose} channel ${channel}: ${text}`);
   }
   const isClean = findings.length === 0;
-  const seen = plant === null ? 0 : tally[plant.shows];
-  if (plant !== null) {
-    console.log(`The planted fault was ${seen > 0 ? "seen" : "NOT SEEN"}: ${plant.shows} ${seen}`);
+  const seen = plantedFault === null ? 0 : tally[plantedFault.detectedBy];
+  if (plantedFault !== null) {
+    console.log(
+      `The planted fault was ${seen > 0 ? "seen" : "NOT SEEN"}: ${plantedFault.detectedBy} ${seen}`,
+    );
   } else if (!isClean) console.log(`Worlds with these checks alone: ${keepFindings(simulated, seed)}`);
   if (json) {
     const { repeatCount: repeated, signalCount: signals } = simulated;
     const size = { days, checks: world.checkCount, signals, repeated };
     const took = {
-      play_seconds: round(simulated.playSeconds),
+      play_seconds: round(simulated.runSeconds),
       compare_seconds: round(simulated.compareSeconds),
     };
     console.log(JSON.stringify({ ...tally, seed, ...size, ...took }));
   }
-  return (plant === null ? isClean : seen > 0) ? 0 : 1;
+  return (plantedFault === null ? isClean : seen > 0) ? 0 : 1;
 }
 
 function round(seconds: number): number {
@@ -155,16 +157,17 @@ function readArguments(args: readonly string[]): Choice | string {
   if ([seconds, days, checks, seed].some(Number.isNaN)) {
     return `--seconds, --days, --checks and --seed take a whole number, up to ${SECONDS_MAX}, ${DAYS_MAX}, ${CHECKS_MAX} and ${SEED_MAX}.`;
   }
-  const plant = values.plant === undefined ? null : PLANTS[values.plant];
-  if (plant === undefined) return `Faults that can be planted: ${Object.keys(PLANTS).join(", ")}.`;
+  const plantedFault = values.plant === undefined ? null : PLANTED_FAULTS[values.plant];
+  if (plantedFault === undefined)
+    return `Faults that can be planted: ${Object.keys(PLANTED_FAULTS).join(", ")}.`;
   const { world: path, json = false, help = false } = values;
   // Some of the faults need a second intake to be seen.
-  const intakes = plant === null ? {} : { intakes: 2 };
+  const intakes = plantedFault === null ? {} : { intakes: 2 };
   const world = () =>
     path === undefined
       ? generateWorld({ seed, days, checks, ...intakes })
       : readWorld(readFileSync(path, "utf8"));
-  return { help, json, seconds, seed: path === undefined ? seed : null, world, plant };
+  return { help, json, seconds, seed: path === undefined ? seed : null, world, plantedFault };
 }
 
 /** Null when it is not given, NaN when it is none. */

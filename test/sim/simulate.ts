@@ -1,6 +1,6 @@
 // One run: a world is played, and what its receivers got is held against what the model says.
 import { Comparison, type Finding, type Received, type Tally } from "./comparison.ts";
-import { type PlayOptions, playWorld } from "./driver/play.ts";
+import { type RunOptions, runWorld } from "./driver/run-world.ts";
 import { Verdicts } from "./verdicts.ts";
 import { shortened, type World } from "./world/world.ts";
 
@@ -11,40 +11,40 @@ export type Simulated = {
   world: World;
   repeatCount: number;
   signalCount: number;
-  playSeconds: number;
+  runSeconds: number;
   compareSeconds: number;
 };
 
 /** Plays and judges a world. */
-export async function simulate(world: World, options: PlayOptions): Promise<Simulated> {
+export async function simulate(world: World, options: RunOptions): Promise<Simulated> {
   const beganMs = performance.now();
-  const played = await playWorld(world, options);
-  const playedMs = performance.now();
-  const seen = played.to === world.head.to ? world : shortened(world, played.to);
+  const result = await runWorld(world, options);
+  const ranMs = performance.now();
+  const seen = result.to === world.head.to ? world : shortened(world, result.to);
   const verdicts = new Verdicts(seen);
   const comparison = new Comparison(verdicts);
-  const received = byCheck(played.received);
-  const givenUp = Map.groupBy(played.givenUp, ({ check }) => check);
+  const received = byCheck(result.received);
+  const givenUp = Map.groupBy(result.givenUp, ({ check }) => check);
   for (let index = 0; index < seen.checkCount; index += 1) {
     const mine = received.get(index) ?? [];
-    const told = new Set(
+    const notified = new Set(
       mine.flatMap((message) => (message.about === "flips" ? message.flips : [])).map(({ at }) => at),
     );
-    const fired = played.fired.get(index);
+    const fired = result.fired.get(index);
     // A deleted check has taken its flips with it; what was told of it remains.
-    const verdict = verdicts.of(index, (at) => fired?.has(at) === true || told.has(at));
+    const verdict = verdicts.of(index, (at) => fired?.has(at) === true || notified.has(at));
     const { channels } = seen.check(index);
     comparison.addCheck({ index, channels, verdict, received: mine, givenUp: givenUp.get(index) ?? [] });
   }
-  comparison.conclude(played.received);
+  comparison.conclude(result.received);
   return {
     tally: comparison.tally,
     findings: comparison.findings,
     world: seen,
-    repeatCount: played.repeatCount,
-    signalCount: played.signalCount,
-    playSeconds: (playedMs - beganMs) / 1_000,
-    compareSeconds: (performance.now() - playedMs) / 1_000,
+    repeatCount: result.repeatCount,
+    signalCount: result.signalCount,
+    runSeconds: (ranMs - beganMs) / 1_000,
+    compareSeconds: (performance.now() - ranMs) / 1_000,
   };
 }
 

@@ -2,10 +2,10 @@
 // trouble is in it.
 import { describe, expect, test } from "vitest";
 import type { Step } from "./model/history.ts";
-import { playedSteps } from "./world/check-history.ts";
+import { appliedSteps } from "./world/check-history.ts";
 import { clocksOf } from "./world/clocks.ts";
 import { generateWorld } from "./world/generate.ts";
-import { houseHistory } from "./world/house-history.ts";
+import { serverHistory } from "./world/server-history.ts";
 import { receptionOf } from "./world/receipt.ts";
 import { describeWorld, readWorld } from "./world/text.ts";
 import { type Fault, shortened, type World } from "./world/world.ts";
@@ -13,8 +13,10 @@ import { type Fault, shortened, type World } from "./world/world.ts";
 const SIZE = { days: 14, checks: 60 };
 
 function stepsOf(world: World): Step[] {
-  const way = { clocks: clocksOf(world.head), reception: receptionOf(world.head) };
-  return Array.from({ length: world.checkCount }, (_, index) => playedSteps(world.check(index), index, way))
+  const context = { clocks: clocksOf(world.head), reception: receptionOf(world.head) };
+  return Array.from({ length: world.checkCount }, (_, index) =>
+    appliedSteps(world.check(index), index, context),
+  )
     .flat()
     .map(({ step }) => step);
 }
@@ -54,7 +56,7 @@ describe("a generated world", () => {
     ]);
   });
 
-  test("has every kind of act, refused and replayed ones among them", () => {
+  test("has every kind of action, refused and replayed ones among them", () => {
     const steps = stepsOf(generateWorld({ ...SIZE, checks: 300, seed: 4 }));
     const signals = steps.filter((step) => step.what === "signal");
     expect(new Set(steps.map(({ what }) => what))).toEqual(
@@ -66,17 +68,17 @@ describe("a generated world", () => {
     expect(signals.some(({ at, trueAt }) => at < trueAt - 60_000)).toBe(true);
   });
 
-  test("tells what happened in the order in which the house came to know of it", () => {
+  test("tells what happened in the order in which the server came to know of it", () => {
     const world = generateWorld({ ...SIZE, seed: 5 });
-    const way = { clocks: clocksOf(world.head), reception: receptionOf(world.head) };
+    const context = { clocks: clocksOf(world.head), reception: receptionOf(world.head) };
     for (let index = 0; index < world.checkCount; index += 1) {
-      const times = playedSteps(world.check(index), index, way).map(({ step }) => step.trueAt);
+      const times = appliedSteps(world.check(index), index, context).map(({ step }) => step.trueAt);
       expect(times).toEqual(times.toSorted((one, other) => one - other));
     }
   });
 
   test("has turns in order, blind times in order, and a clock that never goes back", () => {
-    const { turns, blind } = houseHistory(generateWorld({ ...SIZE, seed: 6 }).head);
+    const { turns, blind } = serverHistory(generateWorld({ ...SIZE, seed: 6 }).head);
     for (const [index, turn] of turns.entries()) {
       const before = turns[index - 1];
       expect(turn.trueAt).toBeGreaterThan(before?.trueAt ?? -Infinity);
@@ -95,7 +97,7 @@ describe("a generated world", () => {
     expect(() => shortened(world, first.from + 1_000)).toThrow("in the middle of database-away");
     const short = shortened(world, first.to);
     expect(short.head.faults.every(({ to }) => to <= first.to + 1)).toBe(true);
-    expect(short.check(0).acts.every(({ trueAt }) => trueAt <= first.to)).toBe(true);
+    expect(short.check(0).actions.every(({ trueAt }) => trueAt <= first.to)).toBe(true);
   });
 });
 
@@ -135,6 +137,6 @@ check a simple 1h grace 5m`);
     const text = `world from 2026-03-28T00:00Z days 2 intakes 2 channels 1 turns 60s
 fault database-away 0.01:00 0.02:00
 fault intake-cut 0 0.01:30 0.01:35`;
-    expect(() => houseHistory(readWorld(text).head)).toThrow("at the same time");
+    expect(() => serverHistory(readWorld(text).head)).toThrow("at the same time");
   });
 });

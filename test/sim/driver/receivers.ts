@@ -1,6 +1,6 @@
 // The receivers of a world: they take what they are sent unless the plan has them fail, tell repeats by their key,
 // and keep what they took. Counting happens here, because only what arrived was delivered.
-import type { Answer, Message } from "../house.ts";
+import type { Answer, Message } from "../server-under-test.ts";
 import type { Received } from "../comparison.ts";
 import type { ReceiverHistory } from "../model/history.ts";
 import type { Population } from "./population.ts";
@@ -13,7 +13,7 @@ export class Receivers {
   readonly #population: Population;
   readonly #keys = new Set<string>();
   /** From here on whoever is not gone takes everything. */
-  #calmTrueAt = Infinity;
+  #recoveredTrueAt = Infinity;
 
   constructor({ histories, population }: { histories: readonly ReceiverHistory[]; population: Population }) {
     this.#histories = histories;
@@ -21,26 +21,26 @@ export class Receivers {
   }
 
   /** The world is over, and what the plan says of later times has never been. */
-  calmFrom(trueAt: number): void {
-    this.#calmTrueAt = trueAt;
+  recoverAt(trueAt: number): void {
+    this.#recoveredTrueAt = trueAt;
   }
 
   take(message: Message, trueAt: number): Answer {
     const channel = this.#population.channelIndexOf(message.channelUuid);
     const history = this.#histories[channel];
     if (history === undefined) throw new Error(`nobody stands behind channel ${channel}`);
-    const at = Math.min(trueAt, this.#calmTrueAt);
-    if (history.goneTrueAt !== null && history.goneTrueAt < at) return "refused for good";
+    const at = Math.min(trueAt, this.#recoveredTrueAt);
+    if (history.goneTrueAt !== null && history.goneTrueAt < at) return "permanently refused";
     if (at === trueAt && history.failing.some(({ from, to }) => from < at && at < to))
-      return "refused for now";
+      return "temporarily refused";
     const key = `${channel} ${message.dedupeKey}`;
     if (this.#keys.has(key)) {
       this.repeatCount += 1;
-      return "taken";
+      return "accepted";
     }
     this.#keys.add(key);
     this.#keep(message, { channel, trueAt });
-    return "taken";
+    return "accepted";
   }
 
   #keep(message: Message, { channel, trueAt }: { channel: number; trueAt: number }): void {

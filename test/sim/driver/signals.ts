@@ -1,11 +1,11 @@
 // A signal of a world as an intake accepts it.
 import { createHash } from "node:crypto";
 import type { AcceptedSignal } from "../../../src/core/signal.ts";
-import type { LoggedAct } from "./act-log.ts";
+import type { LoggedAction } from "./action-log.ts";
 
 /** The signal that a job sends; `at` is when it is received, on the database's clock. */
 export function signalOf(
-  { what, rid, check, at }: LoggedAct & { what: "success" | "fail" | "start" | "log"; at: number },
+  { what, rid, check, at }: LoggedAction & { what: "success" | "fail" | "start" | "log"; at: number },
   uuid: string,
 ): AcceptedSignal {
   return {

@@ -18,9 +18,14 @@ const LOG_ROWS = 100;
 export type Moment = { databaseAt: Instant; receiptAt: Instant };
 
 /** What a beat that was left out would have written. */
-export type LeftOut = { id: string; beatAt: Instant; watermarkAt: Instant; leaseUntilAt: Instant };
+export type SkippedHeartbeat = {
+  id: string;
+  heartbeatAt: Instant;
+  watermarkAt: Instant;
+  leaseUntilAt: Instant;
+};
 
-export type BeatNews = {
+export type HeartbeatReport = {
   /** By how much the database's clock was set forward. */
   skippedMs?: number;
   refused?: readonly Interval[];
@@ -36,13 +41,13 @@ export class SimIntake {
   readonly spool: AcceptedSignal[] = [];
   readonly #database: Database;
   #seq = 0;
-  #beatAt: Instant | null = null;
+  #heartbeatAt: Instant | null = null;
   #lookedAt: Instant | null = null;
   #before: Interval[] = [];
   #watchingSinceAt: Instant | null = null;
   /** The last batch, of which it cannot know whether it was applied when it is cut off. */
   #last: Batch | null = null;
-  #doubt: Batch | null = null;
+  #uncertain: Batch | null = null;
 
   constructor(database: Database) {
     this.#database = database;
@@ -55,14 +60,17 @@ export class SimIntake {
       name,
       leaseMs: LEASE_MS,
     });
-    this.#beatAt = lastHeartbeatAt;
+    this.#heartbeatAt = lastHeartbeatAt;
     if (lastHeartbeatAt !== null && lastHeartbeatAt < databaseAt)
       this.#before = [{ from: lastHeartbeatAt, to: databaseAt }];
   }
 
   /** Says that it lives, and what it could not receive. */
-  async beat({ databaseAt, receiptAt }: Moment, news: BeatNews = {}): Promise<HeartbeatAccepted> {
-    const { skippedMs = 0, refused = [], gone = [] } = news;
+  async heartbeat(
+    { databaseAt, receiptAt }: Moment,
+    report: HeartbeatReport = {},
+  ): Promise<HeartbeatAccepted> {
+    const { skippedMs = 0, refused = [], gone = [] } = report;
     const watermarkAt = watermarkOf({
       now: receiptAt,
       oldestUnappliedAt: this.spool[0]?.at ?? null,
@@ -81,7 +89,7 @@ export class SimIntake {
     const result = await recordHeartbeat(this.#database, {
       intakeId: this.id,
       leaseMs: LEASE_MS,
-      heartbeatAt: this.#beatAt,
+      heartbeatAt: this.#heartbeatAt,
       lookedAt: this.#lookedAt,
       confirmedSeq: this.#seq,
       watchingSinceAt: this.#watchingSinceAt,
@@ -90,9 +98,9 @@ export class SimIntake {
       broken: [],
       observe: () => Promise.resolve({ ...observed, spoolEmpty: this.spool.length === 0 }),
     });
-    if (result.kind === "closed") throw new Error("an intake was given up that beats as it should");
+    if (result.kind === "closed") throw new Error("an intake was given up that heartbeats as it should");
     if (result.lost.length > 0) throw new Error("an intake was declared lost within its lease");
-    this.#beatAt = result.heartbeatAt;
+    this.#heartbeatAt = result.heartbeatAt;
     this.#lookedAt = databaseAt;
     this.#before = [];
     this.watermarkAt = watermarkAt;
@@ -101,14 +109,14 @@ export class SimIntake {
   }
 
   /** It has been beating since the turn before: what the last of the beats that were left out has said. */
-  leaveOut({ databaseAt, receiptAt }: Moment): LeftOut | null {
+  skipHeartbeats({ databaseAt, receiptAt }: Moment): SkippedHeartbeat | null {
     const at = databaseAt - HEARTBEAT_EVERY_MS;
     if (this.#lookedAt === null || at <= this.#lookedAt) return null;
     this.watermarkAt = Math.max(this.watermarkAt, this.watermarkFor(receiptAt - HEARTBEAT_EVERY_MS));
     this.#lookedAt = at;
-    this.#beatAt = Math.max(this.#beatAt ?? at, at);
+    this.#heartbeatAt = Math.max(this.#heartbeatAt ?? at, at);
     const { id, watermarkAt } = this;
-    return { id, beatAt: this.#beatAt, watermarkAt, leaseUntilAt: this.#beatAt + LEASE_MS };
+    return { id, heartbeatAt: this.#heartbeatAt, watermarkAt, leaseUntilAt: this.#heartbeatAt + LEASE_MS };
   }
 
   /** What it would say through when everything is applied that it accepted. */
@@ -120,7 +128,7 @@ export class SimIntake {
   /** The database does not answer any more; nobody knows whether it did the last thing that it was asked. */
   cut(): void {
     this.isCut = true;
-    this.#doubt = this.#last;
+    this.#uncertain = this.#last;
     // Nobody is given up for a silence to which nobody listened.
     this.#watchingSinceAt = null;
   }
@@ -131,27 +139,30 @@ export class SimIntake {
       this.#seq += 1;
       const part = signals.slice(from, from + BATCH_MAX);
       this.#last = { intakeId: this.id, seq: this.#seq, signals: part };
-      await this.#give(this.#last, { visibility, replayed: false });
+      await this.#apply(this.#last, { visibility, replayed: false });
     }
   }
 
   /** Gives the database what was spooled, and once more what was in doubt. */
   async drain(visibility: Visibility): Promise<void> {
     this.isCut = false;
-    const doubt = this.#doubt;
-    this.#doubt = null;
-    if (doubt !== null && (await this.#give(doubt, { visibility, replayed: true })) !== "applied before") {
+    const uncertain = this.#uncertain;
+    this.#uncertain = null;
+    if (
+      uncertain !== null &&
+      (await this.#apply(uncertain, { visibility, replayed: true })) !== "applied before"
+    ) {
       throw new Error("a batch that had been applied was applied again");
     }
     const spooled = this.spool.splice(0);
     for (let from = 0; from < spooled.length; from += BATCH_MAX) {
       this.#seq += 1;
       const signals = spooled.slice(from, from + BATCH_MAX);
-      await this.#give({ intakeId: this.id, seq: this.#seq, signals }, { visibility, replayed: true });
+      await this.#apply({ intakeId: this.id, seq: this.#seq, signals }, { visibility, replayed: true });
     }
   }
 
-  async #give(batch: Batch, { visibility, replayed }: { visibility: Visibility; replayed: boolean }) {
+  async #apply(batch: Batch, { visibility, replayed }: { visibility: Visibility; replayed: boolean }) {
     const result = await recordSignals(this.#database, batch, {
       visibility,
       replayed,

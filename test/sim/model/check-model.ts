@@ -1,9 +1,9 @@
-// The rules of one check, replayed from its beginning: which flips and notices its past makes, and when the house
+// The rules of one check, replayed from its beginning: which flips and notices its past makes, and when the server
 // had to know of each. It keeps a list of facts in the order of their times, and reads the status off that list.
-import type { CheckHistory, HouseHistory, Settings, Step, Stretch } from "./history.ts";
+import type { CheckHistory, ServerHistory, Settings, Step, TimeSpan } from "./history.ts";
 import { CHAIN_MS_MAX, RETRY_MS_MAX } from "./rules.ts";
 import type { Schedules } from "./schedule.ts";
-import { type Seen, seenAtStep } from "./sight.ts";
+import { type VisibilityBounds, visibilityAtStep } from "./visibility.ts";
 
 /** Something that people are to be told. */
 export type Alert = {
@@ -11,9 +11,9 @@ export type Alert = {
   /** Of a flip: its date. Of a notice: when its deadline passed. */
   at: number;
   /** Of a notice: what we could not watch. */
-  blind: Stretch | null;
-  /** The house had to know of it from this moment on, on the true clock. */
-  knownTrueAt: number;
+  blind: TimeSpan | null;
+  /** The server had to know of it from this moment on, on the true clock. */
+  detectedTrueAt: number;
   /** It could not know of it before this one. */
   earliestTrueAt: number;
   /** False: it may be told, and need not be. */
@@ -23,26 +23,26 @@ export type Alert = {
 export type CheckVerdict = {
   alerts: readonly Alert[];
   deletedTrueAt: number | null;
-  /** Deadlines of which either answer was right; the one that the house gave was taken. */
+  /** Deadlines of which either answer was right; the one that the server gave was taken. */
   doubtCount: number;
   /** Deadlines that passed unseen: nobody is told. */
   unseenCount: number;
 };
 
 /** What the model looks things up in; the same for all checks of a world. */
-export type Surroundings = {
-  house: HouseHistory;
+export type ModelContext = {
+  server: ServerHistory;
   /** What was seen at each turn, in the order of the turns. */
-  seenAtTurns: readonly Seen[];
+  visibilityAtTurns: readonly VisibilityBounds[];
   schedules: Schedules;
-  /** Whether the house let this deadline fire. Asked only where both answers are right. */
+  /** Whether the server let this deadline fire. Asked only where both answers are right. */
   hasFired: (deadlineAt: number) => boolean;
 };
 
 type Fact =
   | { at: number; what: "success" | "fail" | "start"; rid: string | null }
   | { at: number; what: "pause" | "resume" | "silence" }
-  | { at: number; what: "excused"; anewAt: number; isRunForgotten: boolean };
+  | { at: number; what: "excused"; expectedFromAt: number; isRunDiscarded: boolean };
 
 type Situation = {
   status: "new" | "up" | "down" | "paused";
@@ -50,7 +50,7 @@ type Situation = {
   lastAt: number | null;
   run: { at: number; rid: string | null } | null;
   /** After an excuse: from when on a signal is expected anew. */
-  anewAt: number | null;
+  expectedFromAt: number | null;
   /** The runs that ended last, by name. */
   ended: readonly string[];
 };
@@ -58,16 +58,16 @@ type Situation = {
 type Deadline = { from: number; at: number; isOverrun: boolean };
 
 /** Replays the past of one check. */
-export function replay(check: CheckHistory, surroundings: Surroundings): CheckVerdict {
-  return new Replay(check, surroundings).run();
+export function replay(check: CheckHistory, context: ModelContext): CheckVerdict {
+  return new Replay(check, context).run();
 }
 
 class Replay {
   readonly #check: CheckHistory;
-  readonly #around: Surroundings;
+  readonly #context: ModelContext;
   readonly #facts: Fact[] = [];
   readonly #alerts: Alert[] = [];
-  #situation: Situation = { status: "new", lastAt: null, run: null, anewAt: null, ended: [] };
+  #situation: Situation = { status: "new", lastAt: null, run: null, expectedFromAt: null, ended: [] };
   #settings: Settings;
   /** Since when the present deadline has been what it is. */
   #sinceTrueAt: number;
@@ -76,9 +76,9 @@ class Replay {
   #doubtCount = 0;
   #unseenCount = 0;
 
-  constructor(check: CheckHistory, around: Surroundings) {
+  constructor(check: CheckHistory, context: ModelContext) {
     this.#check = check;
-    this.#around = around;
+    this.#context = context;
     this.#settings = check.settings;
     this.#sinceTrueAt = check.createdTrueAt;
   }
@@ -127,7 +127,7 @@ class Replay {
       to: status,
       at,
       blind: null,
-      knownTrueAt: trueAt,
+      detectedTrueAt: trueAt,
       earliestTrueAt: trueAt,
       isOwed: true,
     });
@@ -143,7 +143,7 @@ class Replay {
     }
     const place = this.#facts.findLastIndex((other) => other.at <= fact.at) + 1;
     this.#facts.splice(place, 0, fact);
-    let situation: Situation = { status: "new", lastAt: null, run: null, anewAt: null, ended: [] };
+    let situation: Situation = { status: "new", lastAt: null, run: null, expectedFromAt: null, ended: [] };
     for (const one of this.#facts) situation = after(situation, one, this.#settings);
     this.#situation = situation;
   }
@@ -153,7 +153,7 @@ class Replay {
     for (;;) {
       const deadline = this.#deadline();
       if (deadline === null) return;
-      const { firesAt, excuse } = extended(deadline, this.#settings, this.#around.house.blind);
+      const { firesAt, excuse } = extended(deadline, this.#settings, this.#context.server.blind);
       // At the deadline is still in time. Nobody is asked when a check is deleted: only the sweeper may have been.
       if (step !== null && step.what !== "delete" && step.at <= firesAt) return;
       const noticed = this.#whenNoticed(firesAt, step);
@@ -164,21 +164,21 @@ class Replay {
       }
       if (noticed.kind === "either") {
         this.#doubtCount += 1;
-        if (excuse === null && !this.#around.hasFired(deadline.at)) return;
+        if (excuse === null && !this.#context.hasFired(deadline.at)) return;
       }
-      const { knownTrueAt, earliestTrueAt } = noticed;
+      const { detectedTrueAt, earliestTrueAt } = noticed;
       const isOwed = excuse === null || noticed.kind === "surely";
-      const told = { knownTrueAt, earliestTrueAt, isOwed };
+      const common = { detectedTrueAt, earliestTrueAt, isOwed };
       if (excuse === null) {
-        this.#alerts.push({ ...told, to: "down", at: deadline.at, blind: null });
+        this.#alerts.push({ ...common, to: "down", at: deadline.at, blind: null });
         this.#add({ at: deadline.at, what: "silence" });
       } else {
-        this.#alerts.push({ ...told, to: "notice", at: firesAt, blind: excuse });
+        this.#alerts.push({ ...common, to: "notice", at: firesAt, blind: excuse });
         this.#add({
           at: firesAt,
           what: "excused",
-          anewAt: excuse.to,
-          isRunForgotten: deadline.isOverrun,
+          expectedFromAt: excuse.to,
+          isRunDiscarded: deadline.isOverrun,
         });
       }
       this.#sinceTrueAt = Math.max(this.#sinceTrueAt, earliestTrueAt);
@@ -197,71 +197,73 @@ class Replay {
   }
 
   #expectedAt(): number | null {
-    const { status, lastAt, anewAt } = this.#situation;
+    const { status, lastAt, expectedFromAt } = this.#situation;
     if (status !== "up" || lastAt === null) return null;
-    const baseAt = Math.max(lastAt, anewAt ?? lastAt);
+    const baseAt = Math.max(lastAt, expectedFromAt ?? lastAt);
     const settings = this.#settings;
     if (settings.kind === "simple") return baseAt + settings.periodSeconds * 1_000;
-    return this.#around.schedules.of(settings).nextAfter(baseAt);
+    return this.#context.schedules.of(settings).nextAfter(baseAt);
   }
 
-  /** Whether and when the house came to know that nothing had come by an instant. */
+  /** Whether and when the server came to know that nothing had come by an instant. */
   #whenNoticed(firesAt: number, step: Step | null): Noticed {
-    const { house, seenAtTurns } = this.#around;
+    const { server, visibilityAtTurns } = this.#context;
     let earliestTrueAt = Infinity;
-    for (let index = firstTurnAfter(house, firesAt); index < house.turns.length; index += 1) {
-      const turn = house.turns[index];
-      const seen = seenAtTurns[index];
+    for (let index = firstTurnAfter(server, firesAt); index < server.turns.length; index += 1) {
+      const turn = server.turns[index];
+      const seen = visibilityAtTurns[index];
       if (turn === undefined || seen === undefined || (step !== null && turn.trueAt >= step.trueAt)) break;
       if (turn.trueAt < this.#sinceTrueAt) continue;
       if (firesAt < seen.atMost) earliestTrueAt = Math.min(earliestTrueAt, turn.trueAt);
-      if (firesAt < seen.surely) return { kind: "surely", knownTrueAt: turn.trueAt, earliestTrueAt };
+      if (firesAt < seen.surely) return { kind: "surely", detectedTrueAt: turn.trueAt, earliestTrueAt };
     }
     // Whoever applies a step looks at the deadline first; deleting looks at nothing.
     if (step !== null && step.what !== "delete") {
-      const seen = seenAtStep(house, step);
+      const seen = visibilityAtStep(server, step);
       if (firesAt < seen.atMost) earliestTrueAt = Math.min(earliestTrueAt, step.trueAt);
-      if (firesAt < seen.surely) return { kind: "surely", knownTrueAt: step.trueAt, earliestTrueAt };
+      if (firesAt < seen.surely) return { kind: "surely", detectedTrueAt: step.trueAt, earliestTrueAt };
     }
     if (earliestTrueAt === Infinity) return { kind: "not" };
-    const knownTrueAt = step?.trueAt ?? house.turns.at(-1)?.trueAt ?? earliestTrueAt;
-    return { kind: "either", knownTrueAt, earliestTrueAt };
+    const detectedTrueAt = step?.trueAt ?? server.turns.at(-1)?.trueAt ?? earliestTrueAt;
+    return { kind: "either", detectedTrueAt, earliestTrueAt };
   }
 }
 
 type Noticed =
-  | { kind: "surely"; knownTrueAt: number; earliestTrueAt: number }
-  | { kind: "either"; knownTrueAt: number; earliestTrueAt: number }
+  | { kind: "surely"; detectedTrueAt: number; earliestTrueAt: number }
+  | { kind: "either"; detectedTrueAt: number; earliestTrueAt: number }
   | { kind: "not" };
 
 /** What one more fact makes of a situation. */
 function after(situation: Situation, fact: Fact, { manualResume }: Settings): Situation {
   const { status, run } = situation;
-  const isDeaf = status === "paused" && manualResume;
+  const isIgnoringPings = status === "paused" && manualResume;
   switch (fact.what) {
     case "success":
     case "fail": {
-      if (isDeaf) return situation;
+      if (isIgnoringPings) return situation;
       // A failure, or a success that names no run, ends whatever runs; a success that names one ends that one.
       const isEnded = fact.what === "fail" || fact.rid === null || fact.rid === run?.rid;
       const next = fact.what === "success" ? ("up" as const) : ("down" as const);
       const ended = fact.rid === null ? situation.ended : [...situation.ended, fact.rid].slice(-8);
-      return { status: next, lastAt: fact.at, run: isEnded ? null : run, anewAt: null, ended };
+      return { status: next, lastAt: fact.at, run: isEnded ? null : run, expectedFromAt: null, ended };
     }
     case "start":
       // A start that arrives after the end of its own run begins nothing.
-      if (isDeaf || (fact.rid !== null && situation.ended.includes(fact.rid))) return situation;
+      if (isIgnoringPings || (fact.rid !== null && situation.ended.includes(fact.rid))) return situation;
       return { ...situation, run: { at: fact.at, rid: fact.rid } };
     case "silence":
-      return { ...situation, status: "down", anewAt: null };
+      return { ...situation, status: "down", expectedFromAt: null };
     case "pause":
-      return status === "paused" ? situation : { ...situation, status: "paused", run: null, anewAt: null };
+      return status === "paused"
+        ? situation
+        : { ...situation, status: "paused", run: null, expectedFromAt: null };
     case "resume":
       return status === "paused"
-        ? { ...situation, status: "new", lastAt: null, run: null, anewAt: null }
+        ? { ...situation, status: "new", lastAt: null, run: null, expectedFromAt: null }
         : situation;
     case "excused":
-      return { ...situation, anewAt: fact.anewAt, run: fact.isRunForgotten ? null : run };
+      return { ...situation, expectedFromAt: fact.expectedFromAt, run: fact.isRunDiscarded ? null : run };
   }
 }
 
@@ -269,11 +271,11 @@ function after(situation: Situation, fact: Fact, { manualResume }: Settings): Si
 function extended(
   deadline: Deadline,
   { graceSeconds }: Settings,
-  blind: readonly Stretch[],
-): { firesAt: number; excuse: Stretch | null } {
+  blind: readonly TimeSpan[],
+): { firesAt: number; excuse: TimeSpan | null } {
   const retryMs = Math.min(graceSeconds * 1_000, RETRY_MS_MAX);
   let firesAt = deadline.at;
-  let excuse: Stretch | null = null;
+  let excuse: TimeSpan | null = null;
   for (let index = firstEndingFrom(blind, deadline.from); index < blind.length; index += 1) {
     const one = blind[index];
     // In order of time: what begins after the last chance is followed only by what begins later.
@@ -284,7 +286,7 @@ function extended(
   return { firesAt, excuse };
 }
 
-function firstEndingFrom(blind: readonly Stretch[], at: number): number {
+function firstEndingFrom(blind: readonly TimeSpan[], at: number): number {
   let low = 0;
   let high = blind.length;
   while (low < high) {
@@ -296,7 +298,7 @@ function firstEndingFrom(blind: readonly Stretch[], at: number): number {
 }
 
 /** The first turn at which the database's clock was past an instant. */
-function firstTurnAfter({ turns }: HouseHistory, at: number): number {
+function firstTurnAfter({ turns }: ServerHistory, at: number): number {
   let low = 0;
   let high = turns.length;
   while (low < high) {

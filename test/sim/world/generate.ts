@@ -1,7 +1,7 @@
 // A world from a seed: the same seed and the same size give the same world, on every machine.
 import { chanceFrom } from "../../faults/chance.ts";
 import { Schedules } from "../model/schedule.ts";
-import type { Ground } from "./ground.ts";
+import type { GeneratorContext } from "./generator-context.ts";
 import { planCheck } from "./plan-check.ts";
 import { planFaults } from "./plan-faults.ts";
 import { receptionOf } from "./receipt.ts";
@@ -40,6 +40,11 @@ export function generateWorld({ seed, days, checks, intakes }: WorldSize): World
     turnSeconds: TURN_SECONDS,
   };
   const head: WorldHead = { ...base, faults: planFaults(base, chance) };
-  const ground: Ground = { seed, base, reception: receptionOf(head), schedules: new Schedules(from) };
-  return { head, checkCount: checks, check: (index) => planCheck(ground, index) };
+  const context: GeneratorContext = {
+    seed,
+    base,
+    reception: receptionOf(head),
+    schedules: new Schedules(from),
+  };
+  return { head, checkCount: checks, check: (index) => planCheck(context, index) };
 }

@@ -2,9 +2,9 @@
 // its own, so that it can be made again by itself.
 import { type Chance, chanceFrom } from "../../faults/chance.ts";
 import type { Expectation, Settings } from "../model/history.ts";
-import type { Ground } from "./ground.ts";
+import type { GeneratorContext } from "./generator-context.ts";
 import { planRuns } from "./plan-runs.ts";
-import { type Act, CHANNELS_PER_PROJECT, type CheckPlan } from "./world.ts";
+import { type Action, CHANNELS_PER_PROJECT, type CheckPlan } from "./world.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -62,30 +62,32 @@ const ONCALENDAR: readonly (readonly [string, number])[] = [
 const GRACE_SECONDS = [60, 300, 900, 1_800, 3_600, 7_200, 14_400];
 
 /** The check with this number. */
-export function planCheck(ground: Ground, index: number): CheckPlan {
-  const chance = chanceFrom(mixed(ground.seed, index));
-  const { base } = ground;
+export function planCheck(context: GeneratorContext, index: number): CheckPlan {
+  const chance = chanceFrom(mixed(context.seed, index));
+  const { base } = context;
   const manualResume = chance.fraction() < 0.2;
   const settings = someSettings(chance, { manualResume });
   const isLater = chance.fraction() < 0.1;
-  const createdTrueAt = isLater ? served(ground, someTime(chance, base)) : base.from;
+  const createdTrueAt = isLater ? whenReachable(context, someTime(chance, base)) : base.from;
   const channels = someChannels(chance, base.channelCount);
-  const edits = planEdits(ground, chance, { createdTrueAt, settings });
-  const acts: Act[] = [];
+  const edits = planEdits(context, chance, { createdTrueAt, settings });
+  const actions: Action[] = [];
   const parts = [{ trueAt: createdTrueAt, settings }, ...edits];
   for (const [place, part] of parts.entries()) {
     const to = parts[place + 1]?.trueAt ?? base.to;
-    acts.push(...planRuns({ ground, chance, index }, { from: part.trueAt, to, settings: part.settings }));
+    actions.push(...planRuns({ context, chance, index }, { from: part.trueAt, to, settings: part.settings }));
   }
-  acts.push(...edits.map(({ trueAt, settings: next }): Act => ({ trueAt, what: "edit", settings: next })));
-  acts.push(...planCommands(ground, chance, createdTrueAt));
-  acts.sort((one, other) => one.trueAt - other.trueAt);
-  return { name: `c${index}`, settings, channels, createdTrueAt, acts: untilDeleted(acts) };
+  actions.push(
+    ...edits.map(({ trueAt, settings: next }): Action => ({ trueAt, what: "edit", settings: next })),
+  );
+  actions.push(...planCommands(context, chance, createdTrueAt));
+  actions.sort((one, other) => one.trueAt - other.trueAt);
+  return { name: `c${index}`, settings, channels, createdTrueAt, actions: untilDeleted(actions) };
 }
 
-function untilDeleted(acts: Act[]): Act[] {
-  const end = acts.findIndex(({ what }) => what === "delete");
-  return end < 0 ? acts : acts.slice(0, end + 1);
+function untilDeleted(actions: Action[]): Action[] {
+  const end = actions.findIndex(({ what }) => what === "delete");
+  return end < 0 ? actions : actions.slice(0, end + 1);
 }
 
 function someSettings(chance: Chance, { manualResume }: { manualResume: boolean }): Settings {
@@ -96,39 +98,39 @@ function someSettings(chance: Chance, { manualResume }: { manualResume: boolean 
 }
 
 function someExpectation(chance: Chance): Expectation {
-  const kind = weighed(chance, [
+  const kind = weightedPick(chance, [
     ["simple", 50],
     ["cron", 35],
     ["oncalendar", 15],
   ]);
-  if (kind === "simple") return { kind, periodSeconds: weighed(chance, PERIOD_SECONDS) };
+  if (kind === "simple") return { kind, periodSeconds: weightedPick(chance, PERIOD_SECONDS) };
   const tz = chance.pick(ZONES);
-  if (kind === "cron") return { kind, schedule: weighed(chance, CRON), tz };
-  return { kind: "oncalendar", schedule: weighed(chance, ONCALENDAR), tz };
+  if (kind === "cron") return { kind, schedule: weightedPick(chance, CRON), tz };
+  return { kind: "oncalendar", schedule: weightedPick(chance, ONCALENDAR), tz };
 }
 
 function someChannels(chance: Chance, count: number): number[] {
-  const lot = chance.fraction();
+  const roll = chance.fraction();
   // Some checks tell nobody.
-  if (lot < 0.03) return [];
+  if (roll < 0.03) return [];
   const first = chance.between(0, count - 1);
   const channels = new Set([first]);
   const project = first - (first % CHANNELS_PER_PROJECT);
   const last = Math.min(count, project + CHANNELS_PER_PROJECT) - 1;
-  if (lot > 0.7) channels.add(chance.between(project, last));
+  if (roll > 0.7) channels.add(chance.between(project, last));
   return [...channels].toSorted((one, other) => one - other);
 }
 
 type Part = { trueAt: number; settings: Settings };
 
 function planEdits(
-  ground: Ground,
+  context: GeneratorContext,
   chance: Chance,
   { createdTrueAt, settings }: { createdTrueAt: number; settings: Settings },
 ): Part[] {
-  const lot = chance.fraction();
-  const count = lot < 0.8 ? 0 : lot < 0.93 ? 1 : 3;
-  const times = Array.from({ length: count }, () => someTime(chance, ground.base))
+  const roll = chance.fraction();
+  const count = roll < 0.8 ? 0 : roll < 0.93 ? 1 : 3;
+  const times = Array.from({ length: count }, () => someTime(chance, context.base))
     .filter((trueAt) => trueAt > createdTrueAt)
     .toSorted((one, other) => one - other);
   let current = settings;
@@ -136,27 +138,27 @@ function planEdits(
     const fresh = someSettings(chance, current);
     // Half of them change only grace, as owners do whose jobs take longer than they thought.
     current = chance.fraction() < 0.5 ? { ...current, graceSeconds: fresh.graceSeconds } : fresh;
-    return { trueAt: served(ground, trueAt), settings: current };
+    return { trueAt: whenReachable(context, trueAt), settings: current };
   });
 }
 
-function planCommands(ground: Ground, chance: Chance, createdTrueAt: number): Act[] {
-  const acts: Act[] = [];
+function planCommands(context: GeneratorContext, chance: Chance, createdTrueAt: number): Action[] {
+  const actions: Action[] = [];
   const add = (trueAt: number, what: "pause" | "resume" | "delete") => {
-    const at = served(ground, trueAt);
-    if (at > createdTrueAt && at < ground.base.to) acts.push({ trueAt: at, what });
+    const at = whenReachable(context, trueAt);
+    if (at > createdTrueAt && at < context.base.to) actions.push({ trueAt: at, what });
   };
-  const lot = chance.fraction();
-  const pauses = lot < 0.85 ? 0 : lot < 0.95 ? 1 : 3;
+  const roll = chance.fraction();
+  const pauses = roll < 0.85 ? 0 : roll < 0.95 ? 1 : 3;
   for (let pause = 0; pause < pauses; pause += 1) {
-    const trueAt = someTime(chance, ground.base);
+    const trueAt = someTime(chance, context.base);
     add(trueAt, "pause");
     if (chance.fraction() < 0.7) add(trueAt + Math.floor(chance.fraction() * 2 * DAY_MS), "resume");
   }
   // Now and then somebody resumes what is not paused.
-  if (chance.fraction() < 0.02) add(someTime(chance, ground.base), "resume");
-  if (chance.fraction() < 0.03) add(someTime(chance, ground.base), "delete");
-  return acts;
+  if (chance.fraction() < 0.02) add(someTime(chance, context.base), "resume");
+  if (chance.fraction() < 0.03) add(someTime(chance, context.base), "delete");
+  return actions;
 }
 
 function someTime(chance: Chance, { from, to }: { from: number; to: number }): number {
@@ -164,17 +166,17 @@ function someTime(chance: Chance, { from, to }: { from: number; to: number }): n
 }
 
 /** Whoever finds nobody tries again until somebody is there. */
-function served({ reception }: Ground, trueAt: number): number {
+function whenReachable({ reception }: GeneratorContext, trueAt: number): number {
   let at = trueAt;
-  while (!reception.isServed(at)) at += 2 * MINUTE_MS;
+  while (!reception.isReachable(at)) at += 2 * MINUTE_MS;
   return at;
 }
 
-function weighed<T>(chance: Chance, choices: readonly (readonly [T, number])[]): T {
-  let lot = chance.fraction() * choices.reduce((sum, [, weight]) => sum + weight, 0);
+function weightedPick<T>(chance: Chance, choices: readonly (readonly [T, number])[]): T {
+  let roll = chance.fraction() * choices.reduce((sum, [, weight]) => sum + weight, 0);
   for (const [choice, weight] of choices) {
-    lot -= weight;
-    if (lot < 0) return choice;
+    roll -= weight;
+    if (roll < 0) return choice;
   }
   throw new Error("there is nothing to choose from");
 }

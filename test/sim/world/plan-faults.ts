@@ -119,12 +119,12 @@ const DRAFTS: readonly Draft[] = [
     weight: 8,
     make: (from, { chance, base }) => {
       const lastsMs = between(chance, [30 * SECOND_MS, base.intakeCount === 1 ? HOUR_MS : CUT_MS_MAX]);
-      const diesAt = second(from + 10 * SECOND_MS + chance.fraction() * (lastsMs - 20 * SECOND_MS));
+      const crashesAt = second(from + 10 * SECOND_MS + chance.fraction() * (lastsMs - 20 * SECOND_MS));
       return {
         kind: "cut-crash",
         intake: anIntake(chance, base),
         from,
-        diesAt,
+        crashesAt,
         to: second(from + lastsMs),
       };
     },
@@ -162,10 +162,10 @@ const DRAFTS: readonly Draft[] = [
 ];
 
 function draw(chance: Chance): Draft {
-  let lot = chance.fraction() * DRAFTS.reduce((sum, { weight }) => sum + weight, 0);
+  let roll = chance.fraction() * DRAFTS.reduce((sum, { weight }) => sum + weight, 0);
   for (const draft of DRAFTS) {
-    lot -= draft.weight;
-    if (lot < 0) return draft;
+    roll -= draft.weight;
+    if (roll < 0) return draft;
   }
   throw new Error("the weights do not add up");
 }

@@ -2,10 +2,10 @@
 // failure, without end or not at all. Whoever is refused may try again.
 import type { Chance } from "../../faults/chance.ts";
 import type { Settings, SignalKind } from "../model/history.ts";
-import type { Ground } from "./ground.ts";
+import type { GeneratorContext } from "./generator-context.ts";
 import { between } from "./plan-faults.ts";
-import { lotOf } from "./receipt.ts";
-import type { Act } from "./world.ts";
+import { routeHashOf } from "./receipt.ts";
+import type { Action } from "./world.ts";
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
@@ -18,12 +18,12 @@ const INCIDENT_MAX = 0.1;
 /** How long after a refusal, and after how many, a job tries again. */
 const RETRY_MS = [1, 4, 15, 60, 180, 600, 1_800].map((seconds) => seconds * SECOND_MS);
 
-type Job = { ground: Ground; chance: Chance; index: number };
+type Job = { context: GeneratorContext; chance: Chance; index: number };
 type Part = { from: number; to: number; settings: Settings };
 type Style = { signals: "end" | "both" | "named"; isRetrying: boolean; incident: number };
 
 /** The signals that a job sends from one change of its settings to the next. */
-export function planRuns(job: Job, part: Part): Act[] {
+export function planRuns(job: Job, part: Part): Action[] {
   const { chance } = job;
   const times = runTimes(job, part);
   const runsPerDay = (times.length / Math.max(1, part.to - part.from)) * DAY_MS;
@@ -34,23 +34,23 @@ export function planRuns(job: Job, part: Part): Act[] {
   };
   const run = new JobRuns(job, part, style);
   for (const [place, dueAt] of times.entries()) run.one(dueAt, times[place + 1] ?? part.to);
-  return run.acts.filter(({ trueAt }) => trueAt > part.from && trueAt <= job.ground.base.to);
+  return run.actions.filter(({ trueAt }) => trueAt > part.from && trueAt <= job.context.base.to);
 }
 
-function runTimes({ ground, chance }: Job, { from, to, settings }: Part): number[] {
+function runTimes({ context, chance }: Job, { from, to, settings }: Part): number[] {
   const times: number[] = [];
   if (settings.kind === "simple") {
     const periodMs = settings.periodSeconds * SECOND_MS;
     for (let at = from + chance.fraction() * periodMs; at < to; at += periodMs) times.push(Math.floor(at));
     return times;
   }
-  const schedule = ground.schedules.of(settings);
+  const schedule = context.schedules.of(settings);
   for (let at = schedule.nextAfter(from); at !== null && at < to; at = schedule.nextAfter(at)) times.push(at);
   return times;
 }
 
 class JobRuns {
-  readonly acts: Act[] = [];
+  readonly actions: Action[] = [];
   readonly #job: Job;
   readonly #part: Part;
   readonly #style: Style;
@@ -72,18 +72,18 @@ class JobRuns {
     if (chance.fraction() >= this.#style.incident) return this.#run(dueAt + this.#jitter(), "fine");
     const intervalMs = nextAt - dueAt;
     const graceMs = this.#part.settings.graceSeconds * SECOND_MS;
-    const lot = chance.fraction();
-    if (lot < 0.15) return;
-    if (lot < 0.25) {
+    const roll = chance.fraction();
+    if (roll < 0.15) return;
+    if (roll < 0.25) {
       this.#stoppedUntil = dueAt + intervalMs * chance.between(2, 6);
       return;
     }
-    if (lot < 0.4) return this.#run(dueAt + between(chance, [SECOND_MS, 2 * graceMs + 3 * HOUR_MS]), "fine");
-    if (lot < 0.48) return this.#atTheDeadline(dueAt + graceMs);
-    if (lot < 0.55) return this.#run(dueAt - between(chance, [SECOND_MS, intervalMs / 2]), "fine");
-    if (lot < 0.75) return this.#run(dueAt + this.#jitter(), "fails");
-    if (lot < 0.87) return this.#run(dueAt + this.#jitter(), "overruns");
-    if (lot < 0.93) return this.#run(dueAt + this.#jitter(), "never ends");
+    if (roll < 0.4) return this.#run(dueAt + between(chance, [SECOND_MS, 2 * graceMs + 3 * HOUR_MS]), "fine");
+    if (roll < 0.48) return this.#atTheDeadline(dueAt + graceMs);
+    if (roll < 0.55) return this.#run(dueAt - between(chance, [SECOND_MS, intervalMs / 2]), "fine");
+    if (roll < 0.75) return this.#run(dueAt + this.#jitter(), "fails");
+    if (roll < 0.87) return this.#run(dueAt + this.#jitter(), "overruns");
+    if (roll < 0.93) return this.#run(dueAt + this.#jitter(), "never ends");
     return this.#twice(dueAt + this.#jitter(), intervalMs);
   }
 
@@ -138,13 +138,14 @@ class JobRuns {
   }
 
   #send(at: number, what: SignalKind, rid: string | null): void {
-    const { ground, index } = this.#job;
+    const { context, index } = this.#job;
     let trueAt = Math.floor(at);
     for (const pauseMs of [...RETRY_MS, null]) {
-      this.acts.push({ trueAt, what, rid });
-      const isTaken = ground.reception.receive(trueAt, lotOf({ checkIndex: index, trueAt })).kind === "taken";
-      if (isTaken && what === "success") this.#lastSuccessAt = trueAt;
-      if (isTaken || !this.#style.isRetrying || pauseMs === null) return;
+      this.actions.push({ trueAt, what, rid });
+      const isAccepted =
+        context.reception.receive(trueAt, routeHashOf({ checkIndex: index, trueAt })).kind === "accepted";
+      if (isAccepted && what === "success") this.#lastSuccessAt = trueAt;
+      if (isAccepted || !this.#style.isRetrying || pauseMs === null) return;
       trueAt += pauseMs;
     }
   }

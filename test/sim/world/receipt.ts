@@ -3,18 +3,18 @@
 import { type IntakeFault, intakeFaults, type WorldHead } from "./world.ts";
 
 /** One of several intakes without the database promises nothing beyond its lease, and stops some time before. */
-export const PROMISES_MS_MAX = 570_000;
+export const UNCONFIRMED_MS_MAX = 570_000;
 
 export type Receipt =
   | { kind: "refused" }
   /** `appliedTrueAt`: when the database has it; later than it was sent if it went through a spool. */
-  | { kind: "taken"; intake: number; appliedTrueAt: number; isReplayed: boolean };
+  | { kind: "accepted"; intake: number; appliedTrueAt: number; isReplayed: boolean };
 
 export type Reception = {
   /** `lot` decides between intakes that could take it. */
-  receive(trueAt: number, lot: number): Receipt;
+  receive(trueAt: number, routeHash: number): Receipt;
   /** Whether the owner of a check could reach anybody. */
-  isServed(trueAt: number): boolean;
+  isReachable(trueAt: number): boolean;
   /** The fault of intakes at a moment: after its beginning, up to and with its end. */
   faultAt(trueAt: number): IntakeFault | null;
 };
@@ -35,8 +35,9 @@ export function receptionOf(head: WorldHead): Reception {
   };
   return {
     faultAt,
-    receive: (trueAt, lot) => receiveDuring(faultAt(trueAt), { trueAt, lot, count: head.intakeCount }),
-    isServed: (trueAt) => {
+    receive: (trueAt, routeHash) =>
+      receiveDuring(faultAt(trueAt), { trueAt, routeHash, count: head.intakeCount }),
+    isReachable: (trueAt) => {
       const kind = faultAt(trueAt)?.kind;
       return kind !== "database-away" && kind !== "all-stopped";
     },
@@ -47,45 +48,45 @@ const REFUSED: Receipt = { kind: "refused" };
 
 function receiveDuring(
   fault: IntakeFault | null,
-  { trueAt, lot, count }: { trueAt: number; lot: number; count: number },
+  { trueAt, routeHash, count }: { trueAt: number; routeHash: number; count: number },
 ): Receipt {
-  const intake = lot % count;
-  const taken = (by: number): Receipt => ({
-    kind: "taken",
+  const intake = routeHash % count;
+  const accepted = (by: number): Receipt => ({
+    kind: "accepted",
     intake: by,
     appliedTrueAt: trueAt,
     isReplayed: false,
   });
-  const takenByOthersThan = (absent: number): Receipt => {
+  const acceptedByOthersThan = (absent: number): Receipt => {
     if (count === 1) return REFUSED;
-    const other = lot % (count - 1);
-    return taken(other < absent ? other : other + 1);
+    const other = routeHash % (count - 1);
+    return accepted(other < absent ? other : other + 1);
   };
-  if (fault === null || fault.kind === "clock-step") return taken(intake);
-  const spooled: Receipt = { kind: "taken", intake, appliedTrueAt: fault.to, isReplayed: true };
+  if (fault === null || fault.kind === "clock-step") return accepted(intake);
+  const spooled: Receipt = { kind: "accepted", intake, appliedTrueAt: fault.to, isReplayed: true };
   switch (fault.kind) {
     case "database-away":
-      return count > 1 && trueAt > fault.from + PROMISES_MS_MAX ? REFUSED : spooled;
+      return count > 1 && trueAt > fault.from + UNCONFIRMED_MS_MAX ? REFUSED : spooled;
     case "intake-cut":
-      return intake === fault.intake ? spooled : taken(intake);
+      return intake === fault.intake ? spooled : accepted(intake);
     case "cut-crash":
-      if (trueAt > fault.diesAt) return takenByOthersThan(fault.intake);
-      return intake === fault.intake ? spooled : taken(intake);
+      if (trueAt > fault.crashesAt) return acceptedByOthersThan(fault.intake);
+      return intake === fault.intake ? spooled : accepted(intake);
     case "intake-crash":
-      return takenByOthersThan(fault.intake);
+      return acceptedByOthersThan(fault.intake);
     case "refusing":
-      return intake === fault.intake ? REFUSED : taken(intake);
+      return intake === fault.intake ? REFUSED : accepted(intake);
     case "all-stopped":
       return REFUSED;
   }
 }
 
 /** Senders keep their connection for a while: within so many milliseconds a check's signals go the same way. */
-const WAY_MS = 60_000;
+const ROUTE_MS = 60_000;
 
 /** Which of the intakes a check's signal of a moment goes to. */
-export function lotOf({ checkIndex, trueAt }: { checkIndex: number; trueAt: number }): number {
-  const moment = Math.floor(trueAt / WAY_MS);
+export function routeHashOf({ checkIndex, trueAt }: { checkIndex: number; trueAt: number }): number {
+  const moment = Math.floor(trueAt / ROUTE_MS);
   let mixed = Math.imul(checkIndex + 1, 0x9e3779b1) ^ Math.imul(moment, 0x85ebca6b);
   mixed = Math.imul(mixed ^ (mixed >>> 15), 0x2c1b3c6d);
   return (mixed ^ (mixed >>> 13)) >>> 0;

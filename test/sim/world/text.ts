@@ -1,6 +1,6 @@
 // A world as a text that can be read, kept beside the tests and played again. What is written is read back the same.
 import type { Expectation, Settings } from "../model/history.ts";
-import { type Act, type CheckPlan, clockStep, type Fault, type World, type WorldHead } from "./world.ts";
+import { type Action, type CheckPlan, clockStep, type Fault, type World, type WorldHead } from "./world.ts";
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
@@ -76,7 +76,7 @@ function describeFault(fault: Fault, from: number): string {
   words.push(time(fault.from));
   if (fault.kind === "clock-step") words.push(`${fault.byMs}ms`);
   else if (fault.kind !== "receiver-gone") words.push(time(fault.to));
-  if (fault.kind === "cut-crash") words.push(time(fault.diesAt));
+  if (fault.kind === "cut-crash") words.push(time(fault.crashesAt));
   if (fault.kind === "all-stopped" && fault.isClean) words.push("clean");
   if (fault.kind === "all-stopped" && fault.isSweeperFirst) words.push("sweeper-first");
   return words.join(" ");
@@ -97,7 +97,7 @@ function readFault(words: string[], head: Pick<WorldHead, "from" | "to">): Fault
     case "refusing":
       return { kind, intake: Number(words.shift()), from: time(), to: time() };
     case "cut-crash":
-      return { kind, intake: Number(words.shift()), from: time(), to: time(), diesAt: time() };
+      return { kind, intake: Number(words.shift()), from: time(), to: time(), crashesAt: time() };
     case "all-stopped": {
       const span = { from: time(), to: time() };
       return {
@@ -122,20 +122,20 @@ function readFault(words: string[], head: Pick<WorldHead, "from" | "to">): Fault
   }
 }
 
-function describeAct(act: Act, from: number): string {
-  const words = [describeTime(act.trueAt, from), act.what as string];
-  if (act.what === "edit") words.push(describeSettings(act.settings));
-  if ("rid" in act && act.rid !== null) words.push(`rid=${act.rid}`);
+function describeAction(action: Action, from: number): string {
+  const words = [describeTime(action.trueAt, from), action.what as string];
+  if (action.what === "edit") words.push(describeSettings(action.settings));
+  if ("rid" in action && action.rid !== null) words.push(`rid=${action.rid}`);
   return words.join(" ");
 }
 
-function readAct(words: string[], from: number): Act {
+function readAction(words: string[], from: number): Action {
   const trueAt = readTime(words.shift(), from);
   const what = words.shift();
   if (what === "edit") return { trueAt, what, settings: readSettings(words) };
   if (what === "pause" || what === "resume" || what === "delete") return { trueAt, what };
   if (what !== "success" && what !== "fail" && what !== "start" && what !== "log") {
-    return refuse(`no such act: ${what}`);
+    return refuse(`no such action: ${what}`);
   }
   const rid = words.find((word) => word.startsWith("rid="))?.slice(4) ?? null;
   return { trueAt, what, rid };
@@ -144,7 +144,7 @@ function readAct(words: string[], from: number): Act {
 function describeCheck(plan: CheckPlan, from: number): string[] {
   const words = ["check", plan.name, describeSettings(plan.settings), `channels ${plan.channels.join(",")}`];
   if (plan.createdTrueAt !== from) words.push(`from ${describeTime(plan.createdTrueAt, from)}`);
-  return [words.join(" "), ...plan.acts.map((act) => `  ${describeAct(act, from)}`)];
+  return [words.join(" "), ...plan.actions.map((action) => `  ${describeAction(action, from)}`)];
 }
 
 function readCheck(words: string[], from: number): CheckPlan {
@@ -158,7 +158,7 @@ function readCheck(words: string[], from: number): CheckPlan {
     else if (word === "from") createdTrueAt = readTime(words.shift(), from);
     else refuse(`what is this in a check: ${word}`);
   }
-  return { name, settings, channels, createdTrueAt, acts: [] };
+  return { name, settings, channels, createdTrueAt, actions: [] };
 }
 
 /** The text of a world, or of some of its checks. */
@@ -177,22 +177,22 @@ export function describeWorld(world: World, indexes = Array.from({ length: world
 export function readWorld(text: string): World {
   let head: WorldHead | null = null;
   const faults: Fault[] = [];
-  const plans: (CheckPlan & { acts: Act[] })[] = [];
+  const plans: (CheckPlan & { actions: Action[] })[] = [];
   for (const [index, line] of text.split("\n").entries()) {
     const words = wordsOf(line);
     if (words.length === 0) continue;
     try {
       if (head === null) head = readHead(words);
-      else if (line.startsWith(" ")) plans.at(-1)?.acts.push(readAct(words, head.from));
+      else if (line.startsWith(" ")) plans.at(-1)?.actions.push(readAction(words, head.from));
       else if (words[0] === "fault") faults.push(readFault(words.slice(1), head));
-      else if (words[0] === "check") plans.push({ ...readCheck(words.slice(1), head.from), acts: [] });
+      else if (words[0] === "check") plans.push({ ...readCheck(words.slice(1), head.from), actions: [] });
       else refuse("neither a fault nor a check");
     } catch (cause) {
       throw new Error(`line ${index + 1} of the world: ${line}`, { cause });
     }
   }
   if (head === null) throw new Error(`an empty world; one that is not:\n${EXAMPLE}`);
-  for (const { acts } of plans) acts.sort((one, other) => one.trueAt - other.trueAt);
+  for (const { actions } of plans) actions.sort((one, other) => one.trueAt - other.trueAt);
   return {
     head: { ...head, faults },
     checkCount: plans.length,

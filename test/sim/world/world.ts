@@ -1,9 +1,9 @@
-// A world as it is planned: checks with what their jobs and owners do, and what goes wrong with the house and the
+// A world as it is planned: checks with what their jobs and owners do, and what goes wrong with the server and the
 // receivers. All times are on the true clock. What follows from it is told by history.ts.
 import type { Settings, SignalKind } from "../model/history.ts";
 
 /** What a job or an owner does, whether or not anybody is there to take it. */
-export type Act = { trueAt: number } & (
+export type Action = { trueAt: number } & (
   | { what: SignalKind; rid: string | null }
   | { what: "pause" | "resume" | "delete" }
   | { what: "edit"; settings: Settings }
@@ -16,7 +16,7 @@ export type CheckPlan = {
   /** Numbers of the channels that hear of it. */
   channels: readonly number[];
   /** In the order of time. */
-  acts: readonly Act[];
+  actions: readonly Action[];
 };
 
 /** From and to are turns: the last one before, and the first one after. */
@@ -28,7 +28,7 @@ export type IntakeFault =
   /** One intake does not reach the database, and spools. */
   | ({ kind: "intake-cut"; intake: number } & Span)
   /** The same, and it dies in between; its next start finds the spool. */
-  | ({ kind: "cut-crash"; intake: number; diesAt: number } & Span)
+  | ({ kind: "cut-crash"; intake: number; crashesAt: number } & Span)
   | ({ kind: "intake-crash"; intake: number } & Span)
   /** One intake answers 503. */
   | ({ kind: "refusing"; intake: number } & Span)
@@ -119,7 +119,7 @@ export function shortened(world: World, to: number): World {
     head: { ...world.head, to, faults },
     check: (index) => {
       const plan = world.check(index);
-      return { ...plan, acts: plan.acts.filter(({ trueAt }) => trueAt <= to) };
+      return { ...plan, actions: plan.actions.filter(({ trueAt }) => trueAt <= to) };
     },
   };
 }

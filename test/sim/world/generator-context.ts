@@ -5,7 +5,7 @@ import type { Reception } from "./receipt.ts";
 import type { WorldHead } from "./world.ts";
 
 /** What the generator is given for all checks of a world. */
-export type Ground = {
+export type GeneratorContext = {
   seed: number;
   base: Omit<WorldHead, "faults">;
   reception: Reception;

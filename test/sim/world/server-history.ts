@@ -1,8 +1,8 @@
-// What the faults of a world mean to the house: when its processes had their turns, what could not be received, and
+// What the faults of a world mean to the server: when its processes had their turns, what could not be received, and
 // how far could be seen. This is what the model is told, and what the driver plays.
-import type { Hold, HouseHistory, ReceiverHistory, Stretch, Turn } from "../model/history.ts";
+import type { Hold, ServerHistory, ReceiverHistory, TimeSpan, Turn } from "../model/history.ts";
 import { type Clocks, clocksOf } from "./clocks.ts";
-import { PROMISES_MS_MAX } from "./receipt.ts";
+import { UNCONFIRMED_MS_MAX } from "./receipt.ts";
 import { type Fault, type IntakeFault, intakeFaults, type WorldHead } from "./world.ts";
 
 const SECOND_MS = 1_000;
@@ -18,26 +18,31 @@ const CLAIM_MS_MAX = 60 * SECOND_MS;
 const STEP_MS_MIN = 3 * SECOND_MS;
 
 /** After the end of the world only messages are sent, until all are there: so often, and for so long. */
-const EPILOGUE_STEP_MS = 10 * MINUTE_MS;
-const EPILOGUE_MS = 24 * 60 * MINUTE_MS;
+const DRAIN_STEP_MS = 10 * MINUTE_MS;
+const DRAIN_MS = 24 * 60 * MINUTE_MS;
 
-/** The past of the house. */
-export function houseHistory(head: WorldHead): HouseHistory {
+/** The past of the server. */
+export function serverHistory(head: WorldHead): ServerHistory {
   const clocks = clocksOf(head);
-  const history = { holds: [] as Hold[], gaps: [] as Hold[], careful: [] as Hold[], blind: [] as Stretch[] };
+  const history = {
+    holds: [] as Hold[],
+    gaps: [] as Hold[],
+    uncertain: [] as Hold[],
+    blind: [] as TimeSpan[],
+  };
   for (const fault of intakeFaults(head)) {
-    const meaning = meaningOf(fault, { head, clocks });
-    history.holds.push(...meaning.holds);
-    history.gaps.push(...meaning.gaps);
-    history.careful.push(...meaning.careful);
-    history.blind.push(...meaning.blind);
+    const effect = effectOf(fault, { head, clocks });
+    history.holds.push(...effect.holds);
+    history.gaps.push(...effect.gaps);
+    history.uncertain.push(...effect.uncertain);
+    history.blind.push(...effect.blind);
   }
   return { ...history, turns: turnsOf(head, clocks) };
 }
 
-type Meaning = { holds: Hold[]; gaps: Hold[]; careful: Hold[]; blind: Stretch[] };
+type Effect = { holds: Hold[]; gaps: Hold[]; uncertain: Hold[]; blind: TimeSpan[] };
 
-function meaningOf(fault: IntakeFault, { head, clocks }: { head: WorldHead; clocks: Clocks }): Meaning {
+function effectOf(fault: IntakeFault, { head, clocks }: { head: WorldHead; clocks: Clocks }): Effect {
   const { from, to } = fault;
   const isAlone = head.intakeCount === 1;
   const hold = (fromTrueAt: number, toTrueAt: number): Hold => ({
@@ -45,16 +50,16 @@ function meaningOf(fault: IntakeFault, { head, clocks }: { head: WorldHead; cloc
     toTrueAt,
     at: clocks.receiptAt(fromTrueAt),
   });
-  const unseen = (fromTrueAt: number): Stretch => ({
+  const unseen = (fromTrueAt: number): TimeSpan => ({
     from: clocks.receiptAt(fromTrueAt),
     to: clocks.receiptAt(to),
   });
   const whole = hold(from, to);
-  const nothing: Meaning = { holds: [], gaps: [], careful: [], blind: [] };
+  const nothing: Effect = { holds: [], gaps: [], uncertain: [], blind: [] };
   switch (fault.kind) {
     case "database-away": {
-      const isRefusing = !isAlone && to - from > PROMISES_MS_MAX;
-      return { ...nothing, gaps: [whole], blind: isRefusing ? [unseen(from + PROMISES_MS_MAX)] : [] };
+      const isRefusing = !isAlone && to - from > UNCONFIRMED_MS_MAX;
+      return { ...nothing, gaps: [whole], blind: isRefusing ? [unseen(from + UNCONFIRMED_MS_MAX)] : [] };
     }
     case "intake-cut":
       return isAlone ? { ...nothing, gaps: [whole] } : { ...nothing, holds: [whole] };
@@ -64,18 +69,18 @@ function meaningOf(fault: IntakeFault, { head, clocks }: { head: WorldHead; cloc
     case "intake-crash":
       return isAlone
         ? { ...nothing, gaps: [whole], blind: [unseen(from)] }
-        : { ...nothing, careful: [hold(from, from + GONE_MS_MAX)] };
+        : { ...nothing, uncertain: [hold(from, from + GONE_MS_MAX)] };
     case "refusing":
       return { ...nothing, holds: [whole], blind: [unseen(from)] };
     case "all-stopped":
       return { ...nothing, gaps: [whole], blind: [unseen(from)] };
     case "clock-step": {
       const backMs = Math.max(0, -fault.byMs);
-      const careful = [hold(from, from + backMs + SETTLED_MS)];
+      const uncertain = [hold(from, from + backMs + SETTLED_MS)];
       const at = clocks.receiptAt(from);
       const jumped = fault.byMs > STEP_MS_MIN ? [{ from: at, to: clocks.databaseAt(from) + fault.byMs }] : [];
       // Where the clock only catches up with where it had been, no time was skipped.
-      return { ...nothing, careful, blind: jumped.filter((one) => one.to > one.from) };
+      return { ...nothing, uncertain, blind: jumped.filter((one) => one.to > one.from) };
     }
   }
 }
@@ -89,7 +94,7 @@ function turnsOf(head: WorldHead, clocks: Clocks): Turn[] {
   for (const fault of head.faults) for (const at of turnsAround(fault)) add(at);
   const faults = head.faults.filter(({ kind }) => kind !== "receiver-failing" && kind !== "receiver-gone");
   const turns = [...times].toSorted((one, other) => one - other).map((at) => turnAt(at, { faults, clocks }));
-  for (let at = EPILOGUE_STEP_MS; at <= EPILOGUE_MS; at += EPILOGUE_STEP_MS) {
+  for (let at = DRAIN_STEP_MS; at <= DRAIN_MS; at += DRAIN_STEP_MS) {
     const trueAt = head.to + at;
     turns.push({ trueAt, at: clocks.receiptAt(trueAt), sweeping: "no", sending: "surely" });
   }
@@ -104,7 +109,7 @@ function turnsAround(fault: Fault): number[] {
     return [...after(from), from + Math.max(0, -fault.byMs) + SURELY_SETTLED_MS];
   }
   if (fault.kind === "all-stopped" && fault.isSweeperFirst) return [from, sweeperBackAt(fault), ...after(to)];
-  if (fault.kind === "cut-crash") return [from, fault.diesAt, ...after(to)];
+  if (fault.kind === "cut-crash") return [from, fault.crashesAt, ...after(to)];
   // Receivers are many, and whatever they do is seen at the next turn.
   if (fault.kind === "receiver-failing" || fault.kind === "receiver-gone") return [];
   return [from, ...after(to)];
@@ -134,8 +139,8 @@ function turnAt(trueAt: number, { faults, clocks }: { faults: readonly Fault[]; 
     }
     if (fault.kind === "clock-step") {
       const backMs = Math.max(0, -fault.byMs);
-      const isDigesting = fault.from < trueAt && trueAt < fault.from + backMs + SURELY_SETTLED_MS;
-      if (isDigesting && turn.sending === "surely") turn.sending = "perhaps";
+      const isSettling = fault.from < trueAt && trueAt < fault.from + backMs + SURELY_SETTLED_MS;
+      if (isSettling && turn.sending === "surely") turn.sending = "perhaps";
     }
   }
   return turn;
@@ -143,7 +148,7 @@ function turnAt(trueAt: number, { faults, clocks }: { faults: readonly Fault[]; 
 
 /** The past of the receiver behind a channel. */
 export function receiverHistory({ faults }: WorldHead, channel: number): ReceiverHistory {
-  const failing: Stretch[] = [];
+  const failing: TimeSpan[] = [];
   let goneTrueAt: number | null = null;
   for (const fault of faults) {
     if (fault.kind === "receiver-failing" && fault.channel === channel) {

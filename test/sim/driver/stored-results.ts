@@ -1,10 +1,10 @@
-// What is asked of the database when a world is over: which deliveries the house has given up, and which deadlines it
+// What is asked of the database when a world is over: which deliveries the server has given up, and which deadlines it
 // has let fire. The one is reported, the other decides where the model could not.
 import type { GivenUp } from "../comparison.ts";
 import type { Population } from "./population.ts";
-import type { Stage } from "./stage.ts";
+import type { Environment } from "./environment.ts";
 
-export type Aftermath = {
+export type StoredResults = {
   givenUp: readonly GivenUp[];
   /** For each check, the deadlines that fired. */
   fired: ReadonlyMap<number, ReadonlySet<number>>;
@@ -17,15 +17,18 @@ const FIRED = "select check_id, extract(epoch from at) * 1000 as at from flips w
 type GivenUpRow = { check_id: string; channel_id: string; at: string; to_status: "up" | "down" };
 
 /** Looks at what is left. */
-export async function aftermath(stage: Stage, population: Population): Promise<Aftermath> {
-  const givenUp = (await stage.rows<GivenUpRow>(GIVEN_UP)).map((row) => ({
+export async function readStoredResults(
+  environment: Environment,
+  population: Population,
+): Promise<StoredResults> {
+  const givenUp = (await environment.rows<GivenUpRow>(GIVEN_UP)).map((row) => ({
     check: population.indexOf(Number(row.check_id)),
     channel: population.channelIndexOf(Number(row.channel_id)),
     at: Math.round(Number(row.at)),
     to: row.to_status,
   }));
   const fired = new Map<number, Set<number>>();
-  for (const { check_id, at } of await stage.rows<{ check_id: string; at: string }>(FIRED)) {
+  for (const { check_id, at } of await environment.rows<{ check_id: string; at: string }>(FIRED)) {
     const check = population.indexOf(Number(check_id));
     fired.set(check, (fired.get(check) ?? new Set()).add(Math.round(Number(at))));
   }

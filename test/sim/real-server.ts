@@ -7,13 +7,13 @@ import type { AlertMessage } from "../../src/core/message.ts";
 import { deliverDue } from "../../src/operations/send-loop.ts";
 import { sweepDeadlines } from "../../src/operations/sweep.ts";
 import type { Database } from "../../src/store/db.ts";
-import type { Answer, House, Message } from "./house.ts";
+import type { Answer, ServerUnderTest, Message } from "./server-under-test.ts";
 
 const SENT = { summary: "POST receiver.example", excerpt: null };
 
 function resultOf(answer: Answer): SendResult {
-  if (answer === "taken") return { kind: "sent", ...SENT, code: 200 };
-  const permanent = answer === "refused for good";
+  if (answer === "accepted") return { kind: "sent", ...SENT, code: 200 };
+  const permanent = answer === "permanently refused";
   const code = permanent ? 410 : 503;
   return { kind: "failed", ...SENT, code, permanent, retryAfterMs: null, reason: `HTTP ${code}` };
 }
@@ -38,7 +38,7 @@ function untilKilled(database: Database, killed: AbortSignal): Database {
   };
 }
 
-export const realHouse: House = {
+export const realServer: ServerUnderTest = {
   sweepDeadlines: async (database, moment) => {
     for (;;) {
       const { isComplete, quarantined } = await sweepDeadlines(database, moment);

@@ -1,6 +1,6 @@
 // All acts of a world in the order of time, packed: ten thousand checks over three months send millions of signals.
 import type { Settings } from "../model/history.ts";
-import type { Act, World } from "../world/world.ts";
+import type { Action, World } from "../world/world.ts";
 
 const HOUR_MS = 3_600_000;
 const GROWTH = 1.5;
@@ -9,13 +9,13 @@ const FIRST_CAPACITY = 1 << 16;
 /** "create" is one of them here, because checks are made while the world goes on. */
 const KINDS = ["create", "success", "fail", "start", "log", "pause", "resume", "delete", "edit"] as const;
 
-export type LoggedAct = { check: number; trueAt: number } & (
+export type LoggedAction = { check: number; trueAt: number } & (
   | { what: "create" | "pause" | "resume" | "delete" }
   | { what: "success" | "fail" | "start" | "log"; rid: string | null }
   | { what: "edit"; settings: Settings }
 );
 
-export class ActLog {
+export class ActionLog {
   #count = 0;
   #times = new Float64Array(FIRST_CAPACITY);
   #checks = new Uint32Array(FIRST_CAPACITY);
@@ -31,9 +31,9 @@ export class ActLog {
   constructor(world: World) {
     this.#from = world.head.from;
     for (let check = 0; check < world.checkCount; check += 1) {
-      const { createdTrueAt, acts } = world.check(check);
+      const { createdTrueAt, actions } = world.check(check);
       this.#add(check, createdTrueAt, "create", 0);
-      for (const act of acts) this.#add(check, act.trueAt, act.what, this.#extraOf(act));
+      for (const action of actions) this.#add(check, action.trueAt, action.what, this.#extraOf(action));
     }
     this.#sort();
   }
@@ -42,13 +42,13 @@ export class ActLog {
     return this.#count;
   }
 
-  #extraOf(act: Act): number {
-    if (act.what === "edit") return this.#settings.push(act.settings) - 1;
-    if (!("rid" in act)) return 0;
-    const known = this.#ridNumbers.get(act.rid);
+  #extraOf(action: Action): number {
+    if (action.what === "edit") return this.#settings.push(action.settings) - 1;
+    if (!("rid" in action)) return 0;
+    const known = this.#ridNumbers.get(action.rid);
     if (known !== undefined) return known;
-    const number = this.#rids.push(act.rid) - 1;
-    this.#ridNumbers.set(act.rid, number);
+    const number = this.#rids.push(action.rid) - 1;
+    this.#ridNumbers.set(action.rid, number);
     return number;
   }
 
@@ -74,40 +74,40 @@ export class ActLog {
     this.#extras.set(extras);
   }
 
-  #hourOf(act: number): number {
-    return Math.max(0, Math.floor(((this.#times[act] ?? 0) - this.#from) / HOUR_MS));
+  #hourOf(action: number): number {
+    return Math.max(0, Math.floor(((this.#times[action] ?? 0) - this.#from) / HOUR_MS));
   }
 
   #sort(): void {
     const counts: number[] = [];
-    for (let act = 0; act < this.#count; act += 1) {
-      const hour = this.#hourOf(act);
+    for (let action = 0; action < this.#count; action += 1) {
+      const hour = this.#hourOf(action);
       counts[hour] = (counts[hour] ?? 0) + 1;
     }
     for (let hour = 0; hour < counts.length; hour += 1) this.#hours.push(new Uint32Array(counts[hour] ?? 0));
     const filled = new Uint32Array(counts.length);
-    for (let act = 0; act < this.#count; act += 1) {
-      const hour = this.#hourOf(act);
+    for (let action = 0; action < this.#count; action += 1) {
+      const hour = this.#hourOf(action);
       const place = filled[hour] ?? 0;
       const list = this.#hours[hour];
-      if (list !== undefined) list[place] = act;
+      if (list !== undefined) list[place] = action;
       filled[hour] = place + 1;
     }
   }
 
   /** Every act, oldest first; of the same moment, in the order of the checks and of their own acts. */
-  *inOrder(): Generator<LoggedAct> {
+  *inOrder(): Generator<LoggedAction> {
     for (const hour of this.#hours) {
       const times = this.#times;
-      for (const act of hour.toSorted((a, b) => (times[a] ?? 0) - (times[b] ?? 0) || a - b))
-        yield this.#read(act);
+      for (const action of hour.toSorted((a, b) => (times[a] ?? 0) - (times[b] ?? 0) || a - b))
+        yield this.#read(action);
     }
   }
 
-  #read(act: number): LoggedAct {
-    const at = { check: this.#checks[act] ?? 0, trueAt: this.#times[act] ?? 0 };
-    const what = KINDS[this.#kinds[act] ?? 0] ?? "log";
-    const extra = this.#extras[act] ?? 0;
+  #read(action: number): LoggedAction {
+    const at = { check: this.#checks[action] ?? 0, trueAt: this.#times[action] ?? 0 };
+    const what = KINDS[this.#kinds[action] ?? 0] ?? "log";
+    const extra = this.#extras[action] ?? 0;
     if (what === "edit") {
       const settings = this.#settings[extra];
       if (settings === undefined) throw new Error("an edit without settings");

@@ -1,4 +1,4 @@
-// The processes of the house as the world has them: which intakes are there, how far they can see, and what a fault
+// The processes of the server as the world has them: which intakes are there, how far they can see, and what a fault
 // does to them when it begins and when it ends.
 import type { Visibility } from "../../../src/core/deadline.ts";
 import type { Instant, Interval } from "../../../src/core/instant.ts";
@@ -7,42 +7,42 @@ import { type HeartbeatAccepted, settledVisibility } from "../../../src/core/wat
 import { readIntakes } from "../../../src/operations/intakes.ts";
 import type { Database } from "../../../src/store/db.ts";
 import type { Clocks } from "../world/clocks.ts";
-import { PROMISES_MS_MAX } from "../world/receipt.ts";
+import { UNCONFIRMED_MS_MAX } from "../world/receipt.ts";
 import type { Fault, WorldHead } from "../world/world.ts";
-import { type BeatNews, type Moment, SimIntake } from "./sim-intake.ts";
-import type { Stage } from "./stage.ts";
+import { type HeartbeatReport, type Moment, SimIntake } from "./sim-intake.ts";
+import type { Environment } from "./environment.ts";
 
-const LEFT_OUT = `update intakes i set beat_at = to_timestamp(n.beat / 1000::float8),
+const WRITE_SKIPPED_HEARTBEATS = `update intakes i set beat_at = to_timestamp(n.heartbeat / 1000::float8),
     watermark_at = to_timestamp(n.watermark / 1000::float8), lease_until_at = to_timestamp(n.lease / 1000::float8)
-  from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[]) as n (id, beat, watermark, lease)
+  from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[]) as n (id, heartbeat, watermark, lease)
   where i.id = n.id`;
 
-export class Playhouse {
-  readonly #stage: Stage;
+export class SimProcesses {
+  readonly #environment: Environment;
   readonly #head: WorldHead;
   readonly #clocks: Clocks;
   /** By the number that the world gives them; null: dead. */
   readonly #intakes: (SimIntake | null)[] = [];
   /** Dead ones that left a spool, or that nobody has missed yet. */
-  readonly #remains = new Map<number, SimIntake>();
+  readonly #crashed = new Map<number, SimIntake>();
   isDatabaseAway = false;
-  #beatCount = 0;
+  #heartbeatCount = 0;
   #blind: readonly Interval[] = [];
   /** Since when beats have been fresh, as the last one was told. */
   #freshSinceAt: Instant | null = null;
 
-  constructor(stage: Stage, { head, clocks }: { head: WorldHead; clocks: Clocks }) {
-    this.#stage = stage;
+  constructor(environment: Environment, { head, clocks }: { head: WorldHead; clocks: Clocks }) {
+    this.#environment = environment;
     this.#head = head;
     this.#clocks = clocks;
   }
 
   get #database(): Database {
-    return this.#stage.database;
+    return this.#environment.database;
   }
 
   /** The first start of everything, or the next one after all was stopped. */
-  async open(moment: Moment): Promise<void> {
+  async startAll(moment: Moment): Promise<void> {
     for (let number = 0; number < this.#head.intakeCount; number += 1)
       await this.#startIntake(number, moment);
   }
@@ -51,8 +51,8 @@ export class Playhouse {
     const intake = new SimIntake(this.#database);
     await intake.enter(`intake ${number}`, moment);
     this.#intakes[number] = intake;
-    const gone = this.#forgetRemains(number);
-    this.#note(await intake.beat(moment, { gone }));
+    const gone = this.#removeCrashed(number);
+    this.#update(await intake.heartbeat(moment, { gone }));
   }
 
   /**
@@ -62,7 +62,7 @@ export class Playhouse {
   visibility({ receiptAt, beforeAt }: { receiptAt: Instant; beforeAt: Instant }): Visibility {
     const isFresh = this.#intakes.some((intake) => intake !== null && !intake.isCut);
     if (!isFresh) return this.#unsettled();
-    const open = [...this.#intakes, ...this.#remains.values()].filter((one) => one !== null);
+    const open = [...this.#intakes, ...this.#crashed.values()].filter((one) => one !== null);
     const watermarkAt = Math.min(...open.map((intake) => intake.watermarkFor(receiptAt)));
     const settling = { lookedAt: beforeAt, freshSinceAt: this.#freshSinceAt };
     return settledVisibility(settling, { watermarkAt, blind: this.#blind });
@@ -73,13 +73,13 @@ export class Playhouse {
     return { watermarkAt: null, blind: this.#blind };
   }
 
-  #note({ visibility, freshSinceAt }: HeartbeatAccepted): void {
+  #update({ visibility, freshSinceAt }: HeartbeatAccepted): void {
     this.#blind = visibility.blind;
     this.#freshSinceAt = freshSinceAt;
   }
 
   #intake(number: number): SimIntake {
-    const intake = this.#intakes[number] ?? this.#remains.get(number);
+    const intake = this.#intakes[number] ?? this.#crashed.get(number);
     if (intake === undefined || intake === null)
       throw new Error(`intake ${number} is dead, and was to record`);
     return intake;
@@ -97,40 +97,40 @@ export class Playhouse {
    * Everybody who can has been beating since the turn before. Those beats are written down without being made, and
    * in turns one intake makes the next.
    */
-  async beat(moment: Moment): Promise<void> {
-    const beating = this.#beating();
-    if (this.isDatabaseAway || beating.length === 0) return;
-    const leftOut = beating.map((intake) => intake.leaveOut(moment)).filter((one) => one !== null);
-    if (leftOut.length > 0) {
-      await this.#stage.rows(LEFT_OUT, [
-        leftOut.map(({ id }) => id),
-        leftOut.map(({ beatAt }) => beatAt),
-        leftOut.map(({ watermarkAt }) => watermarkAt),
-        leftOut.map(({ leaseUntilAt }) => leaseUntilAt),
+  async heartbeat(moment: Moment): Promise<void> {
+    const connected = this.#connected();
+    if (this.isDatabaseAway || connected.length === 0) return;
+    const skipped = connected.map((intake) => intake.skipHeartbeats(moment)).filter((one) => one !== null);
+    if (skipped.length > 0) {
+      await this.#environment.rows(WRITE_SKIPPED_HEARTBEATS, [
+        skipped.map(({ id }) => id),
+        skipped.map(({ heartbeatAt }) => heartbeatAt),
+        skipped.map(({ watermarkAt }) => watermarkAt),
+        skipped.map(({ leaseUntilAt }) => leaseUntilAt),
       ]);
     }
-    this.#beatCount += 1;
-    const next = beating[this.#beatCount % beating.length];
-    if (next !== undefined) this.#note(await next.beat(moment));
+    this.#heartbeatCount += 1;
+    const next = connected[this.#heartbeatCount % connected.length];
+    if (next !== undefined) this.#update(await next.heartbeat(moment));
   }
 
-  #beating(): SimIntake[] {
+  #connected(): SimIntake[] {
     return this.#intakes.filter((intake) => intake !== null && !intake.isCut) as SimIntake[];
   }
 
-  async #beatWith(moment: Moment, news: BeatNews): Promise<void> {
-    for (const intake of this.#beating()) this.#note(await intake.beat(moment, news));
+  async #heartbeatAll(moment: Moment, report: HeartbeatReport): Promise<void> {
+    for (const intake of this.#connected()) this.#update(await intake.heartbeat(moment, report));
   }
 
   /** What the sweeper sees. It remembers nothing: what is settled is on record. */
-  async look(): Promise<{ now: Instant; visibility: Visibility }> {
+  async sweeperVisibility(): Promise<{ now: Instant; visibility: Visibility }> {
     const { now, settled } = await readIntakes(this.#database);
     return { now, visibility: settled };
   }
 
   /** What happens in the middle of a fault. */
   during(fault: Fault, trueAt: number): void {
-    if (fault.kind === "cut-crash" && trueAt === fault.diesAt) this.#die(fault.intake);
+    if (fault.kind === "cut-crash" && trueAt === fault.crashesAt) this.#crash(fault.intake);
   }
 
   /** After the turn in which a fault begins. */
@@ -148,11 +148,11 @@ export class Playhouse {
         this.#intake(fault.intake).refusingSinceAt = moment.receiptAt;
         return;
       case "intake-crash": {
-        this.#die(fault.intake);
-        const [survivor] = this.#beating();
+        this.#crash(fault.intake);
+        const [survivor] = this.#connected();
         // Whoever is left finds that it has left nothing; if nobody is, its next start will.
         if (survivor === undefined) return;
-        this.#note(await survivor.beat(moment, { gone: this.#forgetRemains(fault.intake) }));
+        this.#update(await survivor.heartbeat(moment, { gone: this.#removeCrashed(fault.intake) }));
         return;
       }
       case "all-stopped":
@@ -167,32 +167,32 @@ export class Playhouse {
     }
   }
 
-  #die(number: number): void {
-    this.#remains.set(number, this.#intake(number));
+  #crash(number: number): void {
+    this.#crashed.set(number, this.#intake(number));
     this.#intakes[number] = null;
   }
 
-  #forgetRemains(number: number): string[] {
-    const remains = this.#remains.get(number);
-    this.#remains.delete(number);
-    return remains === undefined ? [] : [remains.id];
+  #removeCrashed(number: number): string[] {
+    const crashed = this.#crashed.get(number);
+    this.#crashed.delete(number);
+    return crashed === undefined ? [] : [crashed.id];
   }
 
   async #stopAll({ isClean }: Fault & { kind: "all-stopped" }): Promise<void> {
     for (const [number, intake] of this.#intakes.entries()) {
       if (isClean) await intake?.leave();
-      else this.#die(number);
+      else this.#crash(number);
       this.#intakes[number] = null;
     }
   }
 
   async #stepClock({ byMs }: Fault & { kind: "clock-step" }, moment: Moment): Promise<void> {
     // All of them have beaten right before, so that all of them say the same about the time that was skipped.
-    await this.#beatWith(moment, {});
+    await this.#heartbeatAll(moment, {});
     const databaseAt = moment.databaseAt + byMs;
     const receiptAt = Math.max(databaseAt, moment.receiptAt);
-    await this.#stage.setClock(databaseAt);
-    await this.#beatWith({ databaseAt, receiptAt }, { skippedMs: byMs });
+    await this.#environment.setClock(databaseAt);
+    await this.#heartbeatAll({ databaseAt, receiptAt }, { skippedMs: byMs });
   }
 
   /** Before the sweep of the turn in which a fault ends. */
@@ -203,22 +203,22 @@ export class Playhouse {
       case "intake-cut": {
         const intake = this.#intake(fault.intake);
         await intake.drain(this.#unsettled());
-        this.#note(await intake.beat(moment));
+        this.#update(await intake.heartbeat(moment));
         return;
       }
       case "cut-crash":
-        return this.#adopt(fault, moment);
+        return this.#takeOverSpool(fault, moment);
       case "refusing": {
         const intake = this.#intake(fault.intake);
         const from = intake.refusingSinceAt ?? moment.receiptAt;
         intake.refusingSinceAt = null;
-        this.#note(await intake.beat(moment, { refused: [{ from, to: moment.receiptAt }] }));
+        this.#update(await intake.heartbeat(moment, { refused: [{ from, to: moment.receiptAt }] }));
         return;
       }
       case "intake-crash":
         return this.#startIntake(fault.intake, moment);
       case "all-stopped":
-        return this.open(moment);
+        return this.startAll(moment);
       case "clock-step":
       case "sweeper-down":
       case "notifier-down":
@@ -232,20 +232,23 @@ export class Playhouse {
     this.isDatabaseAway = false;
     const intakes = this.#intakes.filter((intake) => intake !== null);
     for (const intake of intakes) await intake.drain(this.#unsettled());
-    const refusedFrom = this.#clocks.receiptAt(from + PROMISES_MS_MAX);
+    const refusedFrom = this.#clocks.receiptAt(from + UNCONFIRMED_MS_MAX);
     const isRefused = intakes.length > 1 && refusedFrom < moment.receiptAt;
-    await this.#beatWith(moment, isRefused ? { refused: [{ from: refusedFrom, to: moment.receiptAt }] } : {});
+    await this.#heartbeatAll(
+      moment,
+      isRefused ? { refused: [{ from: refusedFrom, to: moment.receiptAt }] } : {},
+    );
   }
 
   /** A new start finds the spool of the one that died, and gives it to the database under its own numbers. */
-  async #adopt({ intake: number }: Fault & { kind: "cut-crash" }, moment: Moment): Promise<void> {
+  async #takeOverSpool({ intake: number }: Fault & { kind: "cut-crash" }, moment: Moment): Promise<void> {
     const intake = new SimIntake(this.#database);
     await intake.enter(`intake ${number}`, moment);
-    const remains = this.#remains.get(number);
-    await remains?.drain(this.#unsettled());
-    await remains?.leave();
-    this.#remains.delete(number);
+    const crashed = this.#crashed.get(number);
+    await crashed?.drain(this.#unsettled());
+    await crashed?.leave();
+    this.#crashed.delete(number);
     this.#intakes[number] = intake;
-    this.#note(await intake.beat(moment));
+    this.#update(await intake.heartbeat(moment));
   }
 }

@@ -1,10 +1,10 @@
-// The doors of the house that the simulation knocks at: the sweeper and the notifier, as functions that are handed
+// The doors of the server that the simulation knocks at: the sweeper and the notifier, as functions that are handed
 // the time. Whoever builds these plugs them in here; recording, commands and beats are called as they are.
 import type { Visibility } from "../../src/core/deadline.ts";
 import type { Instant, Interval } from "../../src/core/instant.ts";
 import type { Database } from "../../src/store/db.ts";
 
-/** A message as it leaves the house. */
+/** A message as it leaves the server. */
 export type Message = {
   channelUuid: string;
   /** The same for every attempt at the same message. */
@@ -23,12 +23,12 @@ export type Message = {
 );
 
 /** What the receiver answered. `refused for good`: the channel is to be disabled, with a reason. */
-export type Answer = "taken" | "refused for now" | "refused for good";
+export type Answer = "accepted" | "temporarily refused" | "permanently refused";
 
 /** Hands a message to its receiver. */
 export type Send = (message: Message) => Promise<Answer>;
 
-export type House = {
+export type ServerUnderTest = {
   /**
    * Lets every deadline fire that may at `now`, as far as `sight` reaches, and queues what is owed for it. `sight` is
    * settled already: without a watermark nothing fires. Returns when nothing is left that may fire. May be called

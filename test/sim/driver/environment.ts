@@ -16,7 +16,7 @@ const CLOCK = `
   create function simulated.clock_timestamp() returns timestamptz language sql volatile as
     'select to_timestamp(last_value / 1000::float8) from simulated.milliseconds';`;
 
-export type Stage = {
+export type Environment = {
   database: Database;
   /** Sets the database's clock. */
   setClock(at: number): Promise<void>;
@@ -26,7 +26,7 @@ export type Stage = {
 };
 
 /** Opens a stage on a migrated database of its own. */
-export async function openStage(url: string): Promise<Stage> {
+export async function openEnvironment(url: string): Promise<Environment> {
   const admin = new pg.Client({ connectionString: url });
   await admin.connect();
   await admin.query(CLOCK);
@@ -60,7 +60,7 @@ export async function openStage(url: string): Promise<Stage> {
 }
 
 /** Starts a PostgreSQL for one world. What a crash would lose is lost with it: nothing here outlives the run. */
-export async function startStage(): Promise<Stage> {
+export async function startEnvironment(): Promise<Environment> {
   const server = await startPostgres({
     binaries: embeddedPostgres(),
     durable: false,
@@ -81,11 +81,11 @@ export async function startStage(): Promise<Stage> {
     const url = server.url(DATABASE);
     const options = { url, applicationName: "overdue-simulation", requireDurable: false };
     await migrate({ ...options, onError: (error) => console.error(error) });
-    const stage = await openStage(url);
+    const environment = await openEnvironment(url);
     return {
-      ...stage,
+      ...environment,
       close: async () => {
-        await stage.close();
+        await environment.close();
         await server.stop();
       },
     };

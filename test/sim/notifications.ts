@@ -5,12 +5,12 @@ import { type HasFired, Verdicts } from "./verdicts.ts";
 import { describeTime, readWorld } from "./world/text.ts";
 
 /** Where a hand-computed world leaves nothing open, nobody is asked. */
-const NOBODY: HasFired = (at) => {
+const NO_DOUBT: HasFired = (at) => {
   throw new Error(`either answer would be right about the deadline of ${new Date(at).toISOString()}`);
 };
 
 /** What the first check of a world makes known: `down 0.01:05`, `notice 0.03:00 0.03:10`, on the database's clock. */
-export function toldOf(text: string, hasFired: HasFired = NOBODY): string[] {
+export function notificationsOf(text: string, hasFired: HasFired = NO_DOUBT): string[] {
   const { alerts, from } = alertsOf(text, hasFired);
   const time = (at: number) => describeTime(at, from);
   return alerts.map(({ to, at, blind }) =>
@@ -18,15 +18,15 @@ export function toldOf(text: string, hasFired: HasFired = NOBODY): string[] {
   );
 }
 
-/** For each of them, from when on the house had to know, on the true clock. */
-export function knownOf(text: string): string[] {
-  const { alerts, from } = alertsOf(text, NOBODY);
-  return alerts.map(({ to, knownTrueAt }) => `${to} ${describeTime(knownTrueAt, from)}`);
+/** For each of them, from when on the server had to know, on the true clock. */
+export function detectedOf(text: string): string[] {
+  const { alerts, from } = alertsOf(text, NO_DOUBT);
+  return alerts.map(({ to, detectedTrueAt }) => `${to} ${describeTime(detectedTrueAt, from)}`);
 }
 
-/** For each of them, before when the house could not know. */
+/** For each of them, before when the server could not know. */
 export function earliestOf(text: string): string[] {
-  const { alerts, from } = alertsOf(text, NOBODY);
+  const { alerts, from } = alertsOf(text, NO_DOUBT);
   return alerts.map(({ to, earliestTrueAt }) => `${to} ${describeTime(earliestTrueAt, from)}`);
 }
 
