@@ -1,4 +1,3 @@
-// What is counted as what: one owed message, and everything that can become of it.
 import { describe, expect, test } from "vitest";
 import { Comparison, type GivenUp, type Received, type Tally } from "./comparison.ts";
 import { type HasFired, Verdicts } from "./verdicts.ts";
@@ -7,7 +6,7 @@ import { readWorld } from "./world/text.ts";
 const FROM = Date.parse("2026-11-16T00:00Z");
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
-/** The world below owes channel 0 a down of 1:05, which is known at 1:06. */
+/** The world below owes channel 0 a down at 1:05, which is detected at 1:06. */
 const DOWN = { at: FROM + HOUR_MS + 5 * MINUTE_MS, to: "down" as const };
 const UP = { at: FROM + 2 * HOUR_MS, to: "up" as const };
 
@@ -64,21 +63,21 @@ describe("an owed message", () => {
     expect(countsOf(JOB, { received })).toEqual({ owed: 1, delivered: 1, duplicated: 1 });
   });
 
-  test("may come together with the next one, which settles both", () => {
+  test("may be combined with the next one", () => {
     const later = ["0.02:00", "0.02:45", "0.03:30", "0.04:15"].map((time) => `  ${time} success`);
     const lines = `fault receiver-failing 0 0.01:00 0.02:30\n${JOB}\n${later.join("\n")}\n  0.05:00 delete`;
     const received = [notified(after(92), [DOWN, UP])];
     expect(countsOf(lines, { received })).toEqual({ owed: 2, delivered: 2 });
   });
 
-  test("that waited for a receiver may take as long again", () => {
+  test("that was blocked by a receiver may take twice as long", () => {
     const lines = `fault receiver-failing 0 0.01:00 0.01:36\n${JOB}`;
-    // Known at 1:06, possible at 1:36: half an hour more, and two minutes.
+    // Detected at 1:06, possible at 1:36: half an hour more, and two minutes.
     expect(countsOf(lines, { received: [notified(after(68))] })).toEqual({ owed: 1, delivered: 1 });
     expect(countsOf(lines, { received: [notified(after(69))] })).toEqual({ owed: 1, delivered: 1, late: 1 });
   });
 
-  test("that waited for the notifier, likewise", () => {
+  test("that was blocked by the notifier may take twice as long", () => {
     const lines = `fault notifier-down 0.01:00 0.01:36\n${JOB}`;
     expect(countsOf(lines, { received: [notified(after(68))] })).toEqual({ owed: 1, delivered: 1 });
   });
@@ -93,7 +92,7 @@ describe("an owed message", () => {
     expect(countsOf(lines, { givenUp })).toEqual({ owed: 1, dead: 1 });
   });
 
-  test("that was given up after minutes of them is missed", () => {
+  test("that was given up after minutes of refusals is missed", () => {
     const lines = `fault receiver-failing 0 0.01:00 0.01:30\n${JOB}`;
     const givenUp = [{ check: 0, channel: 0, ...DOWN }];
     expect(countsOf(lines, { givenUp })).toEqual({ owed: 1, missed: 1 });
@@ -103,35 +102,35 @@ describe("an owed message", () => {
     expect(countsOf(JOB, { givenUp: [{ check: 0, channel: 0, ...DOWN }] })).toEqual({ owed: 1, missed: 1 });
   });
 
-  test("of a check that was deleted before it had to arrive is owed no more, and no lie either", () => {
+  test("of a check that was deleted before it was late is optional", () => {
     const lines = `${JOB}\n  0.01:07 delete`;
     expect(countsOf(lines)).toEqual({});
     expect(countsOf(lines, { received: [notified(after(6))] })).toEqual({});
   });
 });
 
-describe("a message that nobody owed", () => {
+describe("a message that was not owed", () => {
   test("is false", () => {
     const received = [notified(after(6)), notified(after(7), [{ at: after(7), to: "up" }])];
     expect(countsOf(JOB, { received })).toEqual({ owed: 1, delivered: 1, false: 1 });
   });
 
-  test("is false when only its date is another", () => {
+  test("is false when its date differs", () => {
     const received = [notified(after(6), [{ at: DOWN.at + 1, to: "down" }])];
     expect(countsOf(JOB, { received })).toEqual({ owed: 1, missed: 1, false: 1 });
   });
 
-  test("is false when it came before anybody could know", () => {
+  test("is false when it was sent before the flip could be detected", () => {
     const lines = `fault intake-cut 0 0.01:01 0.01:09\n${JOB}`;
     expect(countsOf(lines, { received: [notified(after(7))] })).toEqual({ owed: 1, delivered: 1, false: 1 });
   });
 
-  test("is false when it came to a channel of others", () => {
+  test("is false when it was sent to another channel", () => {
     const received = [notified(after(6)), notified(after(6), [DOWN], 1)];
     expect(countsOf(JOB, { received })).toEqual({ owed: 1, delivered: 1, false: 1 });
   });
 
-  test("is right either way in the seconds in which a deadline may or may not have been noticed", () => {
+  test("is optional in the seconds in which a deadline may or may not have been detected", () => {
     const lines = `${JOB}\n  0.01:05:01 success\n  0.01:30 delete`;
     const up = { at: after(5) + 1_000, to: "up" as const };
     const received = [notified(after(6), [DOWN, up])];
@@ -149,29 +148,29 @@ describe("a notice", () => {
   const blind = { from: after(-2), to: after(2) };
   const notice = (trueAt: number): Received => ({ channel: 0, trueAt, about: "notice", blind });
 
-  test("is owed once for each channel and blind time", () => {
+  test("is owed once per channel and blind interval", () => {
     expect(countsOf(LINES, { received: [notice(after(10))] })).toEqual({ owed: 1, delivered: 1, notices: 1 });
     expect(countsOf(LINES)).toEqual({ owed: 1, missed: 1, notices: 1 });
   });
 
   test("may wait a minute for other checks, but not much longer", () => {
-    // Known at 1:08, folded until 1:09, and two minutes.
+    // Detected at 1:08, combined until 1:09, and two minutes.
     expect(countsOf(LINES, { received: [notice(after(11))] })).toEqual({ owed: 1, delivered: 1, notices: 1 });
     const counts = countsOf(LINES, { received: [notice(after(12))] });
     expect(counts).toEqual({ owed: 1, delivered: 1, late: 1, notices: 1 });
   });
 
-  test("is duplicated when it comes twice", () => {
+  test("is duplicated when it is received twice", () => {
     const counts = countsOf(LINES, { received: [notice(after(10)), notice(after(11))] });
     expect(counts).toEqual({ owed: 1, delivered: 1, duplicated: 1, notices: 1 });
   });
 
-  test("is false where nothing was awaited", () => {
+  test("is false when no ping was expected", () => {
     const lines = "fault all-stopped 0.00:58 0.01:02\ncheck job simple 1h grace 5m";
     expect(countsOf(lines, { received: [notice(after(10))] })).toEqual({ false: 1 });
   });
 
-  test("does not make the alarm right that it stands for", () => {
+  test("does not justify the alert that it replaces", () => {
     const counts = countsOf(LINES, { received: [notice(after(10)), notified(after(8))] });
     expect(counts).toEqual({ owed: 1, delivered: 1, false: 1, notices: 1 });
   });

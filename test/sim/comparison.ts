@@ -1,5 +1,4 @@
-// Holds what receivers got against what the model says was owed, one check at a time. The words are those of
-// docs/simulation.md: owed, delivered, false, missed, late, duplicated.
+// Compares the received messages with the model, one check at a time. docs/simulation.md defines the counts.
 import type { Alert, CheckVerdict } from "./model/check-model.ts";
 import { type Due, dueOf } from "./model/due.ts";
 import type { ServerHistory, ReceiverHistory, TimeSpan } from "./model/history.ts";
@@ -12,25 +11,28 @@ export type Tally = {
   missed: number;
   late: number;
   duplicated: number;
-  /** Owed, and given up for a reason: the receiver was gone, or had refused for hours. */
+  /** Owed but given up correctly: the receiver was gone or had refused for hours. */
   dead: number;
-  /** How many of the owed ones are notices. */
+  /** The number of owed messages that are notices. */
   notices: number;
-  /** Deadlines of which either answer was right. */
+  /** Deadlines for which both results are correct. */
   doubtful: number;
-  /** Deadlines that passed while nobody could tell, and after which the job spoke again: nobody is told. */
+  /**
+   * Deadlines that passed while pings may have been in transit, followed by a ping before this was resolved. They
+   * require no notification.
+   */
   unseen: number;
 };
 
 export type Finding = {
   kind: "false" | "missed" | "late" | "duplicated";
-  /** Numbers of the checks that it is about; a notice may be about several. */
+  /** Indexes of the affected checks; a notice can affect several. */
   checks: readonly number[];
   channel: number;
   text: string;
 };
 
-/** A message that a receiver took, each dedupe key once. */
+/** A message that a receiver accepted, once per dedupe key. */
 export type Received = { channel: number; trueAt: number } & (
   | { about: "flips"; check: number; flips: readonly Flip[] }
   | { about: "notice"; blind: TimeSpan }
@@ -38,7 +40,7 @@ export type Received = { channel: number; trueAt: number } & (
 
 export type Flip = { at: number; to: "up" | "down" };
 
-/** What the server says it has given up. */
+/** A delivery that the server has given up. */
 export type GivenUp = { check: number; channel: number } & Flip;
 
 const FINDINGS_MAX = 1_000;
@@ -73,7 +75,7 @@ export class Comparison {
     this.#receivers = receivers;
   }
 
-  /** Compares one check. `received` and `givenUp` are those about it alone. */
+  /** Compares one check. `received` and `givenUp` contain only entries of this check. */
   addCheck(check: {
     index: number;
     channels: readonly number[];
@@ -90,7 +92,7 @@ export class Comparison {
       this.#find("false", {
         checks: [index],
         channel: message.channel,
-        text: "notified a channel that is not its own",
+        text: "sent to a channel of another check",
       });
     }
     for (const channel of channels) {
@@ -121,7 +123,7 @@ export class Comparison {
       const key = keyOf(alert.at, alert.to);
       const times = notified.get(key) ?? [];
       notified.delete(key);
-      // What waits for another try may take the next message with it.
+      // A message that waits for a retry can delay the next one.
       if (due.kind === "owed") lateAfterTrueAt = Math.max(lateAfterTrueAt, due.lateAfterTrueAt);
       const isDead = () =>
         givenUp.some((one) => one.at === alert.at && one.to === alert.to) &&
@@ -130,12 +132,12 @@ export class Comparison {
     }
     for (const [key, times] of notified) {
       for (const trueAt of times) {
-        this.#find("false", { checks: [index], channel, text: `${key} notified at ${clock(trueAt)}` });
+        this.#find("false", { checks: [index], channel, text: `${key} received at ${clock(trueAt)}` });
       }
     }
   }
 
-  /** Holds one owed message against when it came. */
+  /** Compares one expected message with the times at which it was received. */
   #judge(one: {
     alert: Alert;
     due: Due;
@@ -151,7 +153,7 @@ export class Comparison {
       this.#find("duplicated", { ...about, text: `${what}, again at ${clock(trueAt)}` });
     if (first !== undefined && first < alert.earliestTrueAt) {
       const earliest = clock(alert.earliestTrueAt);
-      this.#find("false", { ...about, text: `${what} notified at ${clock(first)}, before ${earliest}` });
+      this.#find("false", { ...about, text: `${what} received at ${clock(first)}, before ${earliest}` });
     }
     if (due.kind === "dead") this.tally.dead += 1;
     if (due.kind !== "owed") return;
@@ -159,11 +161,11 @@ export class Comparison {
     if (first !== undefined) {
       this.tally.delivered += 1;
       if (first > lateAfterTrueAt) {
-        const text = `${what} notified at ${clock(first)}, after ${clock(lateAfterTrueAt)}`;
+        const text = `${what} received at ${clock(first)}, after ${clock(lateAfterTrueAt)}`;
         this.#find("late", { ...about, text });
       }
     } else if (one.isDead()) this.tally.dead += 1;
-    else this.#find("missed", { ...about, text: `${what}, known at ${clock(alert.detectedTrueAt)}` });
+    else this.#find("missed", { ...about, text: `${what}, detected at ${clock(alert.detectedTrueAt)}` });
   }
 
   #noteNotice(alert: Alert, { due, channel, index }: { due: Due; channel: number; index: number }): void {
@@ -175,7 +177,7 @@ export class Comparison {
     this.#notices.set(key, known);
   }
 
-  /** Compares the notices, when all checks have been compared: one for each blind time and channel. */
+  /** Compares the notices after all checks: one per blind interval and channel. */
   conclude(received: readonly Received[]): void {
     const notified = new Map<string, number[]>();
     for (const message of received) {
@@ -191,7 +193,7 @@ export class Comparison {
     for (const [key, times] of notified) {
       const channel = Number(key.split(" ")[0]);
       for (const trueAt of times) {
-        this.#find("false", { checks: [], channel, text: `notice ${key} notified at ${clock(trueAt)}` });
+        this.#find("false", { checks: [], channel, text: `notice ${key} received at ${clock(trueAt)}` });
       }
     }
   }
@@ -201,7 +203,7 @@ export class Comparison {
     const dead = alerts.filter(({ due }) => due.kind === "dead");
     const [any] = owed.length > 0 ? owed : dead.length > 0 ? dead : alerts;
     if (any === undefined) return;
-    // It may wait for the last of its checks, and may come with the first.
+    // A notice may be sent with its first check or wait for the last one.
     const lates = owed.map(({ due }) => (due.kind === "owed" ? due.lateAfterTrueAt : -Infinity));
     const earliestTrueAt = Math.min(...alerts.map(({ alert }) => alert.earliestTrueAt));
     const receiver = this.#receivers[channel] ?? { failing: [], goneTrueAt: null };
@@ -222,7 +224,7 @@ export class Comparison {
   }
 }
 
-/** When each flip was told, in the order in which messages came. */
+/** When each flip was notified, in the order of the messages. */
 function notificationTimes(received: readonly Received[]): Map<string, number[]> {
   const notified = new Map<string, number[]>();
   for (const message of received) {
@@ -235,7 +237,7 @@ function notificationTimes(received: readonly Received[]): Map<string, number[]>
   return notified;
 }
 
-/** Whether the receiver had been refusing long enough, from when it should have been told. */
+/** Whether the receiver refused for long enough after the message was due. */
 function hasTriedLong(detectedTrueAt: number, { failing, goneTrueAt }: ReceiverHistory): boolean {
   if (goneTrueAt !== null) return true;
   return failing.some(({ from, to }) => from <= detectedTrueAt && to - detectedTrueAt >= TRIED_MS_MIN);

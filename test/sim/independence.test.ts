@@ -1,21 +1,21 @@
-// The model is worth something only while it is nobody's copy: it imports nothing of the product, and the world that
-// it is told of does not either.
+// The model is useful only if it is independent: neither the model nor the generated worlds may import product
+// code.
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { describe, expect, test } from "vitest";
 
 const ROOT = join(import.meta.dirname, "../..");
-/** Chance may be borrowed from the fault run: it knows nothing of checks. */
+/** The random generator of the fault tests contains no product logic. */
 const BORROWED = ["test/faults/chance.ts"];
 
-/** What a text imports, dynamic imports and passed-on exports included. */
+/** All imports of a source text, including dynamic imports and re-exports. */
 function importsOf(text: string): string[] {
   const from = /\b(?:import|export)\b[^"';]*?\bfrom\s*["']([^"']+)["']/g;
   const bare = /\bimport\s*\(?\s*["']([^"']+)["']/g;
   return [...text.matchAll(from), ...text.matchAll(bare)].map((match) => match[1] ?? "");
 }
 
-/** The files of a folder and whatever they import, and theirs, as paths from the root. */
+/** The matching files and their transitive imports, as paths relative to the root. */
 function reachedFrom(pattern: string): Map<string, string[]> {
   const reached = new Map<string, string[]>();
   const waiting = globSync(pattern, { cwd: ROOT });
@@ -40,7 +40,7 @@ describe("independence", () => {
     expect(outside).toEqual([]);
   });
 
-  test("worlds, verdicts and the comparison know nothing of the product", () => {
+  test("worlds, verdicts and the comparison import no product code", () => {
     const reached = [
       ...reachedFrom("test/sim/world/**/*.ts"),
       ...reachedFrom("test/sim/{verdicts,comparison}.ts"),
@@ -51,7 +51,7 @@ describe("independence", () => {
     expect(outside).toEqual([]);
   });
 
-  test("an import of the product would be seen, however it is written", () => {
+  test("every form of import is detected", () => {
     const planted = [
       'import { x } from "../../../src/core/check.ts";',
       'import type {\n  X,\n} from "../../../src/core/check.ts";',

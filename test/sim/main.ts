@@ -1,5 +1,5 @@
-// The simulation: `npm run sim -- --seconds 60 --json`. Plays a seeded world on the real database with a virtual
-// clock, and holds what receivers got against what the model says was owed. docs/simulation.md explains the words.
+// `npm run sim -- --seconds 60 --json`: runs a seeded world on a real database with a virtual clock and compares
+// the received messages with the model. docs/simulation.md defines the terms.
 import { randomInt } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,35 +18,35 @@ const SECONDS_MAX = 86_400;
 const DAYS_MAX = 365;
 const CHECKS_MAX = 100_000;
 
-/** The whole thing, and what is played when there is less time. */
+/** The default size, and the size of short runs. */
 const FULL = { seconds: 1_800, days: 90, checks: 10_000 };
 const SHORT = { days: 14, checks: 200 };
-/** From this on a run is not short. */
+/** Shorter runs use SHORT. */
 const LONG_SECONDS_MIN = 600;
-/** Part of the time that is left for comparing. */
+/** Fraction of the time reserved for the comparison. */
 const COMPARING = 0.12;
 const FINDINGS_SHOWN = 10;
 
 const HELP = `Usage: npm run sim -- [options]
 
-Plays jobs, owners, faults and receivers of a made-up world against the real database, with a virtual clock, and
-compares the messages that arrived with those that an independent model says were owed.
+Simulate jobs, users, faults and receivers on a real database with a virtual clock, and compare the received
+messages with those that an independent model computes.
 
 Options:
-  --seconds N    stop playing in time to end after about so many (default ${FULL.seconds})
-  --days N       length of the world (default ${FULL.days}; ${SHORT.days} when there are less than ${LONG_SECONDS_MIN} s)
-  --checks N     its checks (default ${FULL.checks}; ${SHORT.checks} likewise)
-  --seed N       the world of an earlier run, which printed its seed
-  --world FILE   a world that is written down, instead of one from a seed
-  --plant NAME   put a fault between the simulation and the server, and succeed only if it is seen:
+  --seconds N    approximate duration of the run (default ${FULL.seconds})
+  --days N       simulated days (default ${FULL.days}; ${SHORT.days} if --seconds is less than ${LONG_SECONDS_MIN})
+  --checks N     simulated checks (default ${FULL.checks}; ${SHORT.checks} if --seconds is less than ${LONG_SECONDS_MIN})
+  --seed N       repeat a run with the seed that it printed
+  --world FILE   run a world from a file
+  --plant NAME   plant a fault; succeed only if it is detected:
 ${Object.entries(PLANTED_FAULTS)
   .map(([name, { about, detectedBy }]) => `                   ${name.padEnd(17)} ${about} (${detectedBy})`)
   .join("\n")}
-  --json         end with one line of JSON: owed, delivered, false, missed, late, duplicated and others
-  --help         this text
+  --json         print a JSON object as the last line
+  --help         print this help
 
-It starts a PostgreSQL of its own, on loopback, and removes it. The exit code is 1 when an alert was false, missed,
-late or duplicated; the checks concerned are then left behind as worlds of their own.`;
+The run starts a private PostgreSQL on loopback and removes it afterwards. The exit code is 1 if an alert was false,
+missed, late or duplicated. The world of each affected check is then written to a file.`;
 
 type Choice = {
   help: boolean;
@@ -68,14 +68,14 @@ async function main(args: readonly string[]): Promise<number> {
     return 0;
   }
   const { plantedFault, seconds } = choice;
-  const beganMs = performance.now();
+  const startedMs = performance.now();
   const log = (text: string) => console.log(`${new Date().toISOString().slice(11, 19)} ${text}`);
   if (choice.seed !== null) log(`seed ${choice.seed}`);
-  if (plantedFault !== null) log(`planted: ${plantedFault.about}`);
+  if (plantedFault !== null) log(`planted fault: ${plantedFault.about}`);
   const world = choice.world();
   const environment = await startEnvironment();
   try {
-    const endsAtMs = beganMs + seconds * 1_000 * (1 - COMPARING);
+    const endsAtMs = startedMs + seconds * 1_000 * (1 - COMPARING);
     const simulated = await simulate(world, { environment, server: realServer, plantedFault, endsAtMs, log });
     return conclude(simulated, choice);
   } finally {
@@ -83,24 +83,24 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Says how it ended, and returns the exit code. */
+/** Prints the results and returns the exit code. */
 function conclude(simulated: Simulated, { json, seed, plantedFault }: Choice): number {
   const { tally, world, findings } = simulated;
   const days = Math.round((world.head.to - world.head.from) / 8_640_000) / 10;
   const counts = Object.entries(tally).map(([name, count]) => `${name} ${count}`);
-  console.log(`\n${days} days of ${world.checkCount} checks, ${simulated.signalCount} signals`);
+  console.log(`\n${days} days of ${world.checkCount} checks, ${simulated.signalCount} pings`);
   console.log(`alerts ${counts.join(", ")}${seed === null ? "" : `; seed ${seed}`}`);
   for (const { kind, checks, channel, text } of findings.slice(0, FINDINGS_SHOWN)) {
     const whose = checks.length === 0 ? "" : ` check ${checks.slice(0, 3).join(", ")}`;
     console.log(`${kind.toUpperCase().padEnd(10)}${whose} channel ${channel}: ${text}`);
   }
   const isClean = findings.length === 0;
-  const seen = plantedFault === null ? 0 : tally[plantedFault.detectedBy];
+  const detected = plantedFault === null ? 0 : tally[plantedFault.detectedBy];
   if (plantedFault !== null) {
     console.log(
-      `The planted fault was ${seen > 0 ? "seen" : "NOT SEEN"}: ${plantedFault.detectedBy} ${seen}`,
+      `The planted fault was ${detected > 0 ? "detected" : "NOT DETECTED"}: ${plantedFault.detectedBy} ${detected}`,
     );
-  } else if (!isClean) console.log(`Worlds with these checks alone: ${keepFindings(simulated, seed)}`);
+  } else if (!isClean) console.log(`Worlds of the affected checks: ${writeFindings(simulated, seed)}`);
   if (json) {
     const { repeatCount: repeated, signalCount: signals } = simulated;
     const size = { days, checks: world.checkCount, signals, repeated };
@@ -110,15 +110,15 @@ function conclude(simulated: Simulated, { json, seed, plantedFault }: Choice): n
     };
     console.log(JSON.stringify({ ...tally, seed, ...size, ...took }));
   }
-  return (plantedFault === null ? isClean : seen > 0) ? 0 : 1;
+  return (plantedFault === null ? isClean : detected > 0) ? 0 : 1;
 }
 
 function round(seconds: number): number {
   return Math.round(seconds * 10) / 10;
 }
 
-/** Writes the world of each check that something is wrong with, so that it can be played by itself. */
-function keepFindings({ findings, world }: Simulated, seed: number | null): string {
+/** Writes the world of each affected check to a file, so that it can be run alone. */
+function writeFindings({ findings, world }: Simulated, seed: number | null): string {
   const folder = join(tmpdir(), `overdue-sim-${seed ?? "world"}`);
   mkdirSync(folder, { recursive: true });
   for (const { kind, checks, text } of findings.slice(0, FINDINGS_SHOWN)) {
@@ -141,7 +141,7 @@ const OPTIONS = {
   help: { type: "boolean" },
 } as const;
 
-/** What the arguments ask for, or what is wrong with them. */
+/** The parsed arguments, or an error message. */
 function readArguments(args: readonly string[]): Choice | string {
   let values;
   try {
@@ -155,13 +155,13 @@ function readArguments(args: readonly string[]): Choice | string {
   const checks = wholeNumber(values.checks, CHECKS_MAX) ?? size.checks;
   const seed = wholeNumber(values.seed, SEED_MAX) ?? randomInt(1, SEED_MAX);
   if ([seconds, days, checks, seed].some(Number.isNaN)) {
-    return `--seconds, --days, --checks and --seed take a whole number, up to ${SECONDS_MAX}, ${DAYS_MAX}, ${CHECKS_MAX} and ${SEED_MAX}.`;
+    return `--seconds, --days, --checks and --seed take a whole number of at most ${SECONDS_MAX}, ${DAYS_MAX}, ${CHECKS_MAX} and ${SEED_MAX}.`;
   }
   const plantedFault = values.plant === undefined ? null : PLANTED_FAULTS[values.plant];
   if (plantedFault === undefined)
-    return `Faults that can be planted: ${Object.keys(PLANTED_FAULTS).join(", ")}.`;
+    return `Unknown planted fault. Available: ${Object.keys(PLANTED_FAULTS).join(", ")}.`;
   const { world: path, json = false, help = false } = values;
-  // Some of the faults need a second intake to be seen.
+  // Some planted faults are detectable only with a second intake.
   const intakes = plantedFault === null ? {} : { intakes: 2 };
   const world = () =>
     path === undefined
@@ -170,7 +170,7 @@ function readArguments(args: readonly string[]): Choice | string {
   return { help, json, seconds, seed: path === undefined ? seed : null, world, plantedFault };
 }
 
-/** Null when it is not given, NaN when it is none. */
+/** Null if the option is missing, NaN if it is invalid. */
 function wholeNumber(text: string | undefined, max: number): number | null {
   if (text === undefined) return null;
   const value = Number(text);

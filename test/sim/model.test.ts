@@ -1,110 +1,110 @@
-// The model against worlds that were computed by hand. Each of them is small enough to be followed with a finger.
+// Tests the model with small worlds whose results were computed by hand.
 import { describe, expect, test } from "vitest";
 import { earliestOf, detectedOf, notificationsOf } from "./notifications.ts";
 
-/** A day with a turn each minute; deadlines are then known at the next full minute. */
+/** A day with a turn per minute; deadlines are detected at the next full minute. */
 function day(lines: string, { intakes = 2, days = 1 }: { intakes?: number; days?: number } = {}): string {
   return `world from 2026-11-16T00:00Z days ${days} intakes ${intakes} channels 1 turns 60s\n${lines}`;
 }
 
-/** Expected each hour, down five minutes later. */
+/** Expected every hour, down five minutes later. */
 const HOURLY = "check job simple 1h grace 5m";
-/** Its first success, after which it is expected at 1:00 and down at 1:05. */
+/** The first success. The next one is expected at 1:00, and the check is down at 1:05. */
 const FIRST = "  0.00:00 success";
-/** Nothing more is to be said about the rest of the day. */
+/** Excludes the rest of the day. */
 const END = "  0.01:30 delete";
 
-describe("silence", () => {
-  test("a job that comes in time is nobody's business", () => {
+describe("missing pings", () => {
+  test("a ping in time sends no notification", () => {
     expect(notificationsOf(day(`${HOURLY}\n${FIRST}\n  0.01:00 success\n${END}`))).toEqual([]);
   });
 
-  test("a job that does not come is down, dated at the deadline", () => {
+  test("a check without a ping goes down, dated at the deadline", () => {
     expect(notificationsOf(day(`${HOURLY}\n${FIRST}`))).toEqual(["down 0.01:05"]);
   });
 
-  test("it is known at the first turn after the deadline has surely been seen", () => {
+  test("it is detected at the first turn after the deadline", () => {
     expect(detectedOf(day(`${HOURLY}\n${FIRST}`))).toEqual(["down 0.01:06"]);
   });
 
-  test("a signal at the very deadline is in time", () => {
+  test("a ping exactly at the deadline is in time", () => {
     expect(notificationsOf(day(`${HOURLY}\n${FIRST}\n  0.01:05 success\n${END}`))).toEqual([]);
   });
 
-  test("a signal well after it comes too late, and brings the check up again", () => {
+  test("a ping well after the deadline is late and brings the check up again", () => {
     const text = day(`${HOURLY}\n${FIRST}\n  0.01:05:10 success\n${END}`);
     expect(notificationsOf(text)).toEqual(["down 0.01:05", "up 0.01:05:10"]);
   });
 
-  test("a signal in the seconds after it may find the deadline noticed or not", () => {
+  test("in the seconds after the deadline, both results are correct", () => {
     const text = day(`${HOURLY}\n${FIRST}\n  0.01:05:01 success\n${END}`);
     expect(notificationsOf(text, () => true)).toEqual(["down 0.01:05", "up 0.01:05:01"]);
     expect(notificationsOf(text, () => false)).toEqual([]);
   });
 
-  test("a check that was never heard of is not awaited", () => {
+  test("a check without a first ping has no deadline", () => {
     expect(notificationsOf(day(HOURLY))).toEqual([]);
   });
 
-  test("down is told once, however long it lasts", () => {
+  test("down is notified once, however long it lasts", () => {
     expect(notificationsOf(day(`${HOURLY}\n${FIRST}`, { days: 3 }))).toEqual(["down 0.01:05"]);
   });
 });
 
-describe("signals", () => {
-  test("a failure is down at once, and a success is up again", () => {
+describe("pings", () => {
+  test("a failure goes down immediately, and a success brings the check up again", () => {
     const text = day(`${HOURLY}\n${FIRST}\n  0.00:10 fail\n  0.00:20 success\n  0.00:30 delete`);
     expect(notificationsOf(text)).toEqual(["down 0.00:10", "up 0.00:20"]);
   });
 
-  test("a first signal that is a failure is told", () => {
+  test("a first ping that is a failure is notified", () => {
     expect(notificationsOf(day(`${HOURLY}\n  0.00:10 fail`))).toEqual(["down 0.00:10"]);
   });
 
-  test("a second failure says nothing new, and silence after it neither", () => {
+  test("a second failure and a missing ping after it are not notified", () => {
     expect(notificationsOf(day(`${HOURLY}\n  0.00:10 fail\n  0.00:20 fail`))).toEqual(["down 0.00:10"]);
   });
 
-  test("a log line does nothing, before a deadline and after it", () => {
+  test("a log line has no effect, before and after a deadline", () => {
     const text = day(`${HOURLY}\n${FIRST}\n  0.00:59 log\n  0.01:06:30 log`);
     expect(notificationsOf(text)).toEqual(["down 0.01:05"]);
   });
 
-  test("a start without an end is down after grace", () => {
+  test("a run that does not end goes down after the grace period", () => {
     expect(notificationsOf(day(`${HOURLY}\n${FIRST}\n  0.00:30 start`))).toEqual(["down 0.00:35"]);
   });
 
-  test("a start of a check that was never heard of is awaited as well", () => {
+  test("this also applies to the first ping of a check", () => {
     expect(notificationsOf(day(`${HOURLY}\n  0.00:30 start`))).toEqual(["down 0.00:35"]);
   });
 
-  test("a run that ends within grace is fine, and expectation goes on from its end", () => {
+  test("after a run that ends in time, the next ping is expected from its end", () => {
     const text = day(`${HOURLY}\n${FIRST}\n  0.00:30 start\n  0.00:34 success`);
     expect(notificationsOf(text)).toEqual(["down 0.01:39"]);
   });
 
-  test("of several starts the newest counts", () => {
+  test("the newest of several starts counts", () => {
     expect(notificationsOf(day(`${HOURLY}\n${FIRST}\n  0.00:30 start\n  0.00:33 start`))).toEqual([
       "down 0.00:38",
     ]);
   });
 
-  test("a start after the expected time does not answer for the success that is missing", () => {
+  test("a start after the expected time does not replace the missing success", () => {
     const text = day(`${HOURLY}\n${FIRST}\n  0.01:04 start`);
     expect(notificationsOf(text)).toEqual(["down 0.01:05"]);
   });
 
-  test("a success that names another run leaves this one running", () => {
+  test("a success with the ID of another run does not end this one", () => {
     const text = day(`${HOURLY}\n${FIRST}\n  0.00:30 start rid=a\n  0.00:32 success rid=b`);
     expect(notificationsOf(text)).toEqual(["down 0.00:35"]);
   });
 
-  test("a success that names none ends whatever runs", () => {
+  test("a success without a run ID ends any run", () => {
     const text = day(`${HOURLY}\n${FIRST}\n  0.00:30 start rid=a\n  0.00:32 success\n  0.00:40 delete`);
     expect(notificationsOf(text)).toEqual([]);
   });
 
-  test("a failure ends whatever runs, whoever it names", () => {
+  test("a failure ends any run, whatever its run ID", () => {
     const text = day(
       `${HOURLY}\n${FIRST}\n  0.00:30 start rid=a\n  0.00:31 fail rid=b\n  0.00:32 success rid=c\n  0.00:40 delete`,
     );
@@ -112,13 +112,13 @@ describe("signals", () => {
   });
 });
 
-describe("owners", () => {
-  test("a paused check is not awaited, and a success ends the pause without a word", () => {
+describe("commands", () => {
+  test("a paused check has no deadline, and a success ends the pause without a notification", () => {
     const text = day(`${HOURLY}\n${FIRST}\n  0.00:30 pause\n  0.05:00 success\n  0.05:30 delete`);
     expect(notificationsOf(text)).toEqual([]);
   });
 
-  test("after that it is awaited again", () => {
+  test("after that, it has a deadline again", () => {
     expect(notificationsOf(day(`${HOURLY}\n${FIRST}\n  0.00:30 pause\n  0.05:00 success`))).toEqual([
       "down 0.06:05",
     ]);
@@ -130,26 +130,26 @@ describe("owners", () => {
     ]);
   });
 
-  test("a start during a pause is awaited", () => {
+  test("a start during a pause has a deadline", () => {
     expect(notificationsOf(day(`${HOURLY}\n${FIRST}\n  0.00:30 pause\n  0.05:00 start`))).toEqual([
       "down 0.05:05",
     ]);
   });
 
-  test("a pause forgets the run", () => {
+  test("a pause discards the run", () => {
     expect(notificationsOf(day(`${HOURLY}\n${FIRST}\n  0.00:30 start\n  0.00:31 pause`))).toEqual([]);
   });
 
-  test("with manual resume a paused check hears nothing until it is resumed", () => {
+  test("with manual resume, a paused check ignores pings until it is resumed", () => {
     const actions = "  0.00:30 pause\n  0.02:00 fail\n  0.03:00 start\n  0.04:00 resume\n  0.05:00 fail";
     expect(notificationsOf(day(`${HOURLY} manual\n${FIRST}\n${actions}`))).toEqual(["down 0.05:00"]);
   });
 
-  test("a resumed check is as new: nothing is awaited before the next signal", () => {
+  test("a resumed check has no deadline before the next ping", () => {
     expect(notificationsOf(day(`${HOURLY}\n${FIRST}\n  0.00:30 pause\n  0.00:40 resume`))).toEqual([]);
   });
 
-  test("a resume of what is not paused has never been", () => {
+  test("resuming a check that is not paused has no effect", () => {
     expect(notificationsOf(day(`${HOURLY}\n${FIRST}\n  0.00:30 resume`))).toEqual(["down 0.01:05"]);
   });
 
@@ -157,47 +157,47 @@ describe("owners", () => {
     expect(notificationsOf(day(`${HOURLY}\n${FIRST}\n  0.01:06:30 pause`))).toEqual(["down 0.01:05"]);
   });
 
-  test("an edit moves the deadline that is ahead", () => {
+  test("an edit moves a future deadline", () => {
     const text = day(`${HOURLY}\n${FIRST}\n  0.00:30 edit simple 2h grace 10m`);
     expect(notificationsOf(text)).toEqual(["down 0.02:10"]);
   });
 
-  test("an edit may move it into the past, and then it is known at the next turn", () => {
+  test("an edit can move the deadline into the past; it is detected at the next turn", () => {
     const text = day(`check job simple 6h grace 1h\n${FIRST}\n  0.03:00:30 edit simple 1h grace 5m`);
     expect(notificationsOf(text)).toEqual(["down 0.01:05"]);
     expect(detectedOf(text)).toEqual(["down 0.03:01"]);
   });
 
-  test("a deadline that passed before an edit counts by the old settings", () => {
+  test("a deadline that passed before an edit uses the old settings", () => {
     const text = day(`${HOURLY}\n${FIRST}\n  0.01:06:30 edit simple 6h grace 1h`);
     expect(notificationsOf(text)).toEqual(["down 0.01:05"]);
   });
 
-  test("of a deleted check nothing more is told", () => {
+  test("a deleted check sends no notifications", () => {
     expect(notificationsOf(day(`${HOURLY}\n${FIRST}\n  0.00:30 delete`))).toEqual([]);
   });
 
-  test("a deadline that nobody had looked at when the check was deleted is gone with it", () => {
+  test("a deadline that was not swept before the check was deleted has no effect", () => {
     expect(notificationsOf(day(`${HOURLY}\n${FIRST}\n  0.01:05:30 delete`))).toEqual([]);
   });
 });
 
 describe("schedules", () => {
-  /** The clocks in Berlin go forward on 29 March 2026, from 2 to 3, and back on 25 October, from 3 to 2. */
+  /** Berlin changes to summer time on 29 March 2026 (2:00 to 3:00) and back on 25 October (3:00 to 2:00). */
   const berlin = (from: string, lines: string) =>
     `world from ${from}T00:00Z days 3 intakes 1 channels 1 turns 60s\n${lines}\n  0.03:00 success`;
 
-  test("a cron job at a skipped time is expected when the gap is over", () => {
+  test("a cron job at a skipped time is expected at the end of the skipped hour", () => {
     const text = berlin("2026-03-28", 'check job cron "30 2 * * *" Europe/Berlin grace 1h');
     expect(notificationsOf(text)).toEqual(["down 1.02:00"]);
   });
 
-  test("a cron job by interval is not expected at skipped times at all", () => {
+  test("an interval cron job is not expected at skipped times", () => {
     const text = berlin("2026-03-28", 'check job cron "*/30 2 * * *" Europe/Berlin grace 1h');
     expect(notificationsOf(text)).toEqual(["down 2.01:00"]);
   });
 
-  test("an OnCalendar job at a skipped time is not caught up", () => {
+  test("an OnCalendar job at a skipped time is not made up for", () => {
     const text = berlin("2026-03-28", 'check job oncalendar "02:30" Europe/Berlin grace 1h');
     expect(notificationsOf(text)).toEqual(["down 2.01:30"]);
   });
@@ -207,12 +207,12 @@ describe("schedules", () => {
     expect(notificationsOf(`${text}\n  1.00:31 success`)).toEqual(["down 2.02:30"]);
   });
 
-  test("a cron job by interval is expected both times", () => {
+  test("an interval cron job is expected both times", () => {
     const text = berlin("2026-10-24", 'check job cron "*/30 2 * * *" Europe/Berlin grace 10m');
     expect(notificationsOf(`${text}\n  1.00:01 success\n  1.00:31 success`)).toEqual(["down 1.01:10"]);
   });
 
-  test("half an hour is skipped on Lord Howe", () => {
+  test("Lord Howe skips half an hour", () => {
     const text = `world from 2026-10-03T00:00Z days 2 intakes 1 channels 1 turns 60s
 check job cron "15 2 * * *" Australia/Lord_Howe grace 1h
   0.00:00 success`;
@@ -221,37 +221,37 @@ check job cron "15 2 * * *" Australia/Lord_Howe grace 1h
   });
 });
 
-describe("what is still in transit (rules 9 and 10)", () => {
-  /** Check 0 is taken by this intake at one o'clock; the other one is free. */
+describe("pings in transit (rules 9 and 10)", () => {
+  /** One intake after the other is cut off, so the deadline at 1:05 cannot be decided before 1:16. */
   const CUT = "fault intake-cut 0 0.01:00:30 0.01:08\nfault intake-cut 1 0.01:08:01 0.01:16";
 
-  test("no deadline is known while an intake cannot record what it accepted", () => {
-    const [known] = detectedOf(day(`fault intake-cut 0 0.01:04 0.01:12\n${HOURLY}\n${FIRST}`));
-    expect(known).toBe("down 0.01:13");
+  test("no deadline is detected while an intake cannot record accepted pings", () => {
+    const [detected] = detectedOf(day(`fault intake-cut 0 0.01:04 0.01:12\n${HOURLY}\n${FIRST}`));
+    expect(detected).toBe("down 0.01:13");
   });
 
-  test("a signal that was received in time keeps the check up, however late it is applied", () => {
+  test("a ping that was received in time keeps the check up, however late it is recorded", () => {
     const actions = "  0.01:04 success\n  0.02:01 success\n  0.02:30 delete";
     const text = day(`fault database-away 0.01:00 0.02:00\n${HOURLY}\n${FIRST}\n${actions}`, { intakes: 1 });
     expect(notificationsOf(text)).toEqual([]);
   });
 
-  test("a job that comes back before its deadline could be judged is let off", () => {
+  test("a ping that arrives before the deadline could be decided prevents the alert", () => {
     const text = day(`${CUT}\n${HOURLY}\n${FIRST}\n  0.01:07 success\n${END}`);
     expect(notificationsOf(text)).toEqual([]);
   });
 
-  test("a failure alerts all the same", () => {
+  test("a failure still alerts", () => {
     const text = day(`${CUT}\n${HOURLY}\n${FIRST}\n  0.01:07 fail`);
     expect(notificationsOf(text)).toEqual(["down 0.01:07"]);
   });
 
-  test("a start that comes meanwhile does not hide the missing success", () => {
+  test("a start in that time does not hide the missing success", () => {
     const text = day(`${CUT}\n${HOURLY}\n${FIRST}\n  0.01:07 start`);
     expect(notificationsOf(text)).toEqual(["down 0.01:05"]);
   });
 
-  test("a deadline long before the hold has been judged", () => {
+  test("a deadline long before the hold has fired", () => {
     const text = day(`fault intake-cut 0 0.01:10 0.01:18\n${HOURLY}\n${FIRST}\n  0.01:15 success\n${END}`);
     expect(notificationsOf(text)).toEqual(["down 0.01:05", "up 0.01:15"]);
   });
@@ -260,98 +260,98 @@ describe("what is still in transit (rules 9 and 10)", () => {
 describe("settling (rule 14)", () => {
   const AWAY = "fault database-away 0.01:00 0.01:20";
 
-  test("after the database was away, silence is believed a minute after it is back", () => {
+  test("after a database outage, missed deadlines are reported a minute after it ends", () => {
     const text = day(`${AWAY}\n${HOURLY}\n${FIRST}`, { intakes: 1 });
     expect(notificationsOf(text)).toEqual(["down 0.01:05"]);
     expect(earliestOf(text)).toEqual(["down 0.01:21"]);
     expect(detectedOf(text)).toEqual(["down 0.01:21:04"]);
   });
 
-  test("whoever has come back while it was away is let off", () => {
+  test("a ping during the outage prevents the alert", () => {
     const text = day(`${AWAY}\n${HOURLY}\n${FIRST}\n  0.01:15 success\n  0.02:00 delete`, { intakes: 1 });
     expect(notificationsOf(text)).toEqual([]);
   });
 
-  test("so is whoever comes back before all is settled", () => {
+  test("so does a ping before everything has settled", () => {
     const text = day(`${AWAY}\n${HOURLY}\n${FIRST}\n  0.01:20:50 success\n  0.02:00 delete`, { intakes: 1 });
     expect(notificationsOf(text)).toEqual([]);
   });
 
-  test("whoever comes later was too late", () => {
+  test("a later ping is late", () => {
     const text = day(`${AWAY}\n${HOURLY}\n${FIRST}\n  0.01:22 success\n  0.02:00 delete`, { intakes: 1 });
     expect(notificationsOf(text)).toEqual(["down 0.01:05", "up 0.01:22"]);
   });
 
-  test("when the only intake was cut off it is the same", () => {
+  test("the same applies when the only intake was cut off", () => {
     const text = day(`fault intake-cut 0 0.01:00 0.01:20\n${HOURLY}\n${FIRST}`, { intakes: 1 });
     expect(earliestOf(text)).toEqual(["down 0.01:21"]);
   });
 
-  test("when one of several was, nobody has to settle", () => {
+  test("no settling is needed when one of several intakes was cut off", () => {
     const text = day(`fault intake-cut 0 0.01:01 0.01:09\n${HOURLY}\n${FIRST}`);
     expect(earliestOf(text)).toEqual(["down 0.01:09"]);
   });
 
-  test("a failure is told at once", () => {
+  test("a failure is notified immediately", () => {
     const text = day(`${AWAY}\n${HOURLY}\n${FIRST}\n  0.01:20:10 fail`, { intakes: 1 });
     expect(detectedOf(text)).toEqual(["down 0.01:20:10"]);
   });
 });
 
-describe("blindness (rule 16)", () => {
-  /** Everything is stopped around the expected time. */
+describe("blind intervals (rule 16)", () => {
+  /** All processes are stopped around the expected time. */
   const STOPPED = "fault all-stopped 0.00:58 0.01:02";
 
-  test("a job has until the end of the blindness plus grace", () => {
+  test("the deadline moves to the end of the interval plus the grace period", () => {
     const text = day(`${STOPPED}\n${HOURLY}\n${FIRST}\n  0.01:07 success\n${END}`);
     expect(notificationsOf(text)).toEqual([]);
   });
 
-  test("if nothing has come by then there is a notice and no alarm, and expectation starts anew", () => {
+  test("without a ping by then, a notice replaces the alert and the next ping is expected from there", () => {
     const text = day(`${STOPPED}\n${HOURLY}\n${FIRST}`);
     expect(notificationsOf(text)).toEqual(["notice 0.00:58 0.01:02", "down 0.02:07"]);
     expect(detectedOf(text)).toEqual(["notice 0.01:08", "down 0.02:08"]);
   });
 
-  test("whoever comes after that was excused, and nothing is retracted", () => {
+  test("a later ping needs no correction", () => {
     const text = day(`${STOPPED}\n${HOURLY}\n${FIRST}\n  0.01:20 success\n  0.02:00 delete`);
     expect(notificationsOf(text)).toEqual(["notice 0.00:58 0.01:02"]);
   });
 
-  test("retries get an hour at most, whatever the grace", () => {
+  test("the extension is at most an hour, whatever the grace period", () => {
     const text = day(
       "fault all-stopped 0.05:00 0.05:10\ncheck job simple 1h grace 4h\n  0.00:00 success\n  0.06:12 delete",
     );
     expect(notificationsOf(text)).toEqual(["notice 0.05:00 0.05:10"]);
   });
 
-  test("blindness that was over before the expected time excuses nothing", () => {
+  test("an interval that ended before the expected time excuses nothing", () => {
     const text = day(`fault all-stopped 0.00:50 0.00:59\n${HOURLY}\n${FIRST}`);
     expect(notificationsOf(text)).toEqual(["down 0.01:05"]);
   });
 
-  test("blindness that ends at the very expected time does", () => {
+  test("an interval that ends exactly at the expected time does", () => {
     const text = day(`fault all-stopped 0.00:50 0.01:00\n${HOURLY}\n${FIRST}\n  0.01:30 delete`);
     expect(notificationsOf(text)).toEqual(["notice 0.00:50 0.01:00"]);
   });
 
-  test("blindness that begins at the very deadline does", () => {
+  test("an interval that begins exactly at the deadline does", () => {
     const text = day(`fault all-stopped 0.01:05 0.01:10\n${HOURLY}\n${FIRST}\n  0.01:30 delete`);
     expect(notificationsOf(text)).toEqual(["notice 0.01:05 0.01:10"]);
   });
 
-  test("blindness that begins after the deadline does not", () => {
+  test("an interval that begins after the deadline does not", () => {
     const text = day(`fault all-stopped 0.01:05:30 0.01:10\n${HOURLY}\n${FIRST}\n  0.02:00 delete`);
     expect(notificationsOf(text)).toEqual(["down 0.01:05"]);
   });
 
-  test("blindness during a run excuses it, and the run is forgotten", () => {
+  test("an interval during a run excuses and discards the run", () => {
     const text = day(`fault all-stopped 0.00:31 0.00:33\n${HOURLY}\n${FIRST}\n  0.00:30 start`);
     // The run began at 0:30; after the excuse a success is expected an hour after 0:33.
     expect(notificationsOf(text)).toEqual(["notice 0.00:31 0.00:33", "down 0.01:38"]);
   });
 
-  test("blindness during the retries gives more time for them, and the notice names the last one", () => {
+  test("an interval during the extension extends it again, and the notice names the last interval", () => {
     const faults = `${STOPPED}\nfault all-stopped 0.01:06 0.01:09`;
     expect(notificationsOf(day(`${faults}\n${HOURLY}\n${FIRST}\n  0.01:13 success\n${END}`))).toEqual([]);
     expect(notificationsOf(day(`${faults}\n${HOURLY}\n${FIRST}\n${END}`))).toEqual([
@@ -359,11 +359,11 @@ describe("blindness (rule 16)", () => {
     ]);
   });
 
-  test("but not for ever: what begins six hours after the deadline moves it no further", () => {
+  test("an interval that begins six hours after the deadline does not extend it", () => {
     const stops = Array.from({ length: 9 }, (_, hour) => `fault all-stopped 0.0${hour}:50 0.0${hour + 1}:40`);
     const text = day(`${stops.join("\n")}\ncheck job simple 1h grace 1h\n${FIRST}`);
-    // Due at 1:00, down at 2:00. The one that begins at 7:50 gives time until 9:40, the one at 8:50 none any more;
-    // it excuses the next expectation, which is that of 9:40. The last one is that of 10:40.
+    // Expected at 1:00, down at 2:00. The interval that begins at 7:50 extends the deadline to 9:40. The one at
+    // 8:50 no longer does; it excuses the next expected ping, that of 9:40. The last one is that of 10:40.
     expect(notificationsOf(text)).toEqual([
       "notice 0.07:50 0.08:40",
       "notice 0.08:50 0.09:40",
@@ -371,46 +371,46 @@ describe("blindness (rule 16)", () => {
     ]);
   });
 
-  test("a failure during the retries alerts", () => {
+  test("a failure during the extension alerts", () => {
     expect(notificationsOf(day(`${STOPPED}\n${HOURLY}\n${FIRST}\n  0.01:06 fail`))).toEqual(["down 0.01:06"]);
   });
 
-  test("one intake that refuses is enough", () => {
+  test("one refusing intake makes an interval blind", () => {
     const text = day(`fault refusing 0 0.00:58 0.01:02\n${HOURLY}\n${FIRST}\n  0.01:30 delete`);
     expect(notificationsOf(text)).toEqual(["notice 0.00:58 0.01:02"]);
   });
 
-  test("the database being away is not blind while a spool takes everything", () => {
+  test("a database outage is not blind while a spool accepts everything", () => {
     const text = day(`fault database-away 0.00:50 0.01:20\n${HOURLY}\n${FIRST}`, { intakes: 1 });
     expect(notificationsOf(text)).toEqual(["down 0.01:05"]);
   });
 
-  test("several intakes stop promising before their leases end, and the rest of that time is blind", () => {
+  test("several intakes stop acknowledging before their leases end, and the rest is blind", () => {
     const text = day(`fault database-away 0.00:50 0.01:20\n${HOURLY}\n${FIRST}\n  0.02:00 delete`);
     expect(notificationsOf(text)).toEqual(["notice 0.00:59:30 0.01:20"]);
   });
 
-  test("a clock that jumps ahead leaves a time that nobody lived through", () => {
+  test("a forward clock step is a blind interval", () => {
     const text = day(`fault clock-step 0.00:59 120000ms\n${HOURLY}\n${FIRST}\n  0.01:30 delete`);
     expect(notificationsOf(text)).toEqual(["notice 0.00:59 0.01:01"]);
   });
 
-  test("a clock that is set back makes nobody late", () => {
+  test("a backward clock step causes no false alert", () => {
     const text = day(`fault clock-step 0.00:30 -120000ms\n${HOURLY}\n${FIRST}`);
     expect(notificationsOf(text)).toEqual(["down 0.01:05"]);
-    // Two minutes more go by until the database's clock shows that time.
+    // It takes two more minutes until the database clock shows that time.
     expect(detectedOf(text)).toEqual(["down 0.01:08"]);
   });
 });
 
 describe("the sweeper (rule 17)", () => {
-  test("when it is late the flip is known later, and dated the same", () => {
+  test("a late sweep detects the flip later, with the same date", () => {
     const text = day(`fault sweeper-down 0.01:00 0.01:30\n${HOURLY}\n${FIRST}`);
     expect(notificationsOf(text)).toEqual(["down 0.01:05"]);
     expect(detectedOf(text)).toEqual(["down 0.01:30"]);
   });
 
-  test("a job that comes meanwhile lets the deadline fire itself", () => {
+  test("a ping before the sweep fires the deadline", () => {
     const text = day(
       `fault sweeper-down 0.01:00 0.01:30\n${HOURLY}\n${FIRST}\n  0.01:20 success\n  0.02:00 delete`,
     );
@@ -418,19 +418,19 @@ describe("the sweeper (rule 17)", () => {
     expect(detectedOf(text)).toEqual(["down 0.01:20", "up 0.01:20"]);
   });
 
-  test("so does an owner who edits the check", () => {
+  test("so does an edit", () => {
     const text = day(
       `fault sweeper-down 0.01:00 0.01:30\n${HOURLY}\n${FIRST}\n  0.01:20 edit simple 6h grace 1h`,
     );
     expect(notificationsOf(text)).toEqual(["down 0.01:05"]);
   });
 
-  test("but not one who deletes it", () => {
+  test("but not a deletion", () => {
     const text = day(`fault sweeper-down 0.01:00 0.01:30\n${HOURLY}\n${FIRST}\n  0.01:20 delete`);
     expect(notificationsOf(text)).toEqual([]);
   });
 
-  test("started before anybody listens, it has nothing to report", () => {
+  test("a sweeper that starts before the intakes reports nothing", () => {
     const text = day(
       `fault all-stopped 0.01:01 0.01:31 sweeper-first\n${HOURLY}\n${FIRST}\n  0.01:40 delete`,
     );

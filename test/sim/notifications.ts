@@ -1,15 +1,15 @@
-// For tests of the model: a world as a text in, and out of it what people are owed, in words and with the world's
-// own times.
+// Test helpers: run the model on a world in text form and return its notifications as short strings, with times
+// relative to the start of the world.
 import type { Alert } from "./model/check-model.ts";
 import { type HasFired, Verdicts } from "./verdicts.ts";
 import { describeTime, readWorld } from "./world/text.ts";
 
-/** Where a hand-computed world leaves nothing open, nobody is asked. */
+/** For worlds in which every deadline has only one correct result. */
 const NO_DOUBT: HasFired = (at) => {
-  throw new Error(`either answer would be right about the deadline of ${new Date(at).toISOString()}`);
+  throw new Error(`both results would be correct for the deadline at ${new Date(at).toISOString()}`);
 };
 
-/** What the first check of a world makes known: `down 0.01:05`, `notice 0.03:00 0.03:10`, on the database's clock. */
+/** The notifications of the first check, on the database clock: `down 0.01:05`, `notice 0.03:00 0.03:10`. */
 export function notificationsOf(text: string, hasFired: HasFired = NO_DOUBT): string[] {
   const { alerts, from } = alertsOf(text, hasFired);
   const time = (at: number) => describeTime(at, from);
@@ -18,13 +18,13 @@ export function notificationsOf(text: string, hasFired: HasFired = NO_DOUBT): st
   );
 }
 
-/** For each of them, from when on the server had to know, on the true clock. */
+/** The time, on the true clock, by which the server must have detected each of them. */
 export function detectedOf(text: string): string[] {
   const { alerts, from } = alertsOf(text, NO_DOUBT);
   return alerts.map(({ to, detectedTrueAt }) => `${to} ${describeTime(detectedTrueAt, from)}`);
 }
 
-/** For each of them, before when the server could not know. */
+/** The earliest time at which the server could detect each of them. */
 export function earliestOf(text: string): string[] {
   const { alerts, from } = alertsOf(text, NO_DOUBT);
   return alerts.map(({ to, earliestTrueAt }) => `${to} ${describeTime(earliestTrueAt, from)}`);

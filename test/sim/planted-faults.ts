@@ -1,5 +1,4 @@
-// Faults that are put in on purpose, between the simulation and the server, to prove that a run would see them. The
-// server itself knows nothing of them.
+// Faults that are planted between the simulation and the server, to prove that a run detects them.
 import { randomUUID } from "node:crypto";
 import type { Visibility } from "../../src/core/deadline.ts";
 import type { Instant } from "../../src/core/instant.ts";
@@ -9,21 +8,21 @@ import type { ServerUnderTest, Message } from "./server-under-test.ts";
 
 export type PlantedFault = {
   about: string;
-  /** The count that must not be 0 then. */
+  /** The count that must be greater than 0. */
   detectedBy: keyof Tally;
-  /** What the sweeper is told instead of what can be seen. */
+  /** Replaces the visibility of the sweeper. */
   sweeperVisibility?: (visibility: Visibility, now: Instant) => Visibility;
-  /** What everybody is told instead. */
+  /** Replaces the visibility of recording and commands. */
   visibility?: (visibility: Visibility) => Visibility;
-  /** Done to the database before messages are sent. */
+  /** Runs before messages are sent. */
   beforeSending?: (environment: Environment) => Promise<void>;
-  /** Used instead of the real one. */
+  /** Replaces the real server. */
   server?: (server: ServerUnderTest) => ServerUnderTest;
-  /** What reaches the receiver instead. */
+  /** Replaces the message that the receiver gets. */
   message?: (message: Message) => Message;
-  /** The notifier is killed after every so many messages, besides what the world has planned. */
+  /** Kills the notifier after this many messages, in addition to the faults of the world. */
   killsEvery?: number;
-  /** How far the sweeper has to be behind before it looks again. */
+  /** Minimum time between two sweeps. */
   sweepEveryMs?: number;
 };
 
@@ -31,32 +30,32 @@ const NO_BLIND = (visibility: Visibility): Visibility => ({ ...visibility, blind
 
 export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
   "watermark-off": {
-    about: "deadlines fire by the clock, whatever is still in transit",
+    about: "deadlines fire by the clock, ignoring pings in transit",
     detectedBy: "false",
     sweeperVisibility: (visibility, now) => ({ ...visibility, watermarkAt: now }),
   },
   "excuse-off": {
-    about: "time in which nobody could be received excuses nothing",
+    about: "blind intervals excuse nothing",
     detectedBy: "false",
     sweeperVisibility: NO_BLIND,
     visibility: NO_BLIND,
   },
   "delivery-dropped": {
-    about: "one in twenty deliveries vanishes before it is sent",
+    about: "one in twenty deliveries is deleted before it is sent",
     detectedBy: "missed",
     beforeSending: async (environment) => {
       await environment.rows("delete from deliveries where state = 'pending' and id % 20 = 0");
     },
   },
   "dedupe-off": {
-    about: "every attempt has a key of its own, and the notifier dies after every tenth message",
+    about: "every attempt has a new key, and the notifier is killed after every tenth message",
     detectedBy: "duplicated",
     message: (message) => ({ ...message, dedupeKey: randomUUID() }),
     killsEvery: 10,
   },
   "settled-first": {
     about:
-      "messages are recorded as sent before they are sent, and the notifier dies after every tenth message",
+      "messages are recorded as sent before they are sent, and the notifier is killed after every tenth message",
     detectedBy: "missed",
     server: (server) => ({
       ...server,
@@ -73,7 +72,7 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     killsEvery: 10,
   },
   "sweeper-delayed": {
-    about: "deadlines are looked for every half an hour",
+    about: "deadlines are swept every half hour",
     detectedBy: "late",
     sweepEveryMs: 1_800_000,
   },

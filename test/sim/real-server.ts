@@ -1,5 +1,4 @@
-// The sweeper and the notifier as they are built, behind the doors that the simulation knocks at. Only the last step
-// is another one: a message goes to a receiver of the world instead of into the network.
+// The real sweeper and notifier. Messages go to a simulated receiver instead of the network.
 import { once } from "node:events";
 import type pg from "pg";
 import type { SendResult } from "../../src/core/delivery.ts";
@@ -26,8 +25,8 @@ function contentsOf(message: AlertMessage) {
 }
 
 /**
- * The database for a process that may be killed: after that, no statement and no transaction begins. A transaction
- * that has begun still ends, as if the kill came right after its commit.
+ * The database connection of a process that may be killed: after the kill, no statement or transaction starts. A
+ * transaction in progress still ends, as if the kill came right after its commit.
  */
 function untilKilled(database: Database, killed: AbortSignal): Database {
   const call = <T>(work: () => Promise<T>): Promise<T> => (killed.aborted ? new Promise(() => {}) : work());
@@ -43,7 +42,7 @@ export const realServer: ServerUnderTest = {
     for (;;) {
       const { isComplete, quarantined } = await sweepDeadlines(database, moment);
       const [first] = quarantined;
-      if (first !== undefined) throw new Error(`check ${first.checkId} could not be judged: ${first.reason}`);
+      if (first !== undefined) throw new Error(`check ${first.checkId} was quarantined: ${first.reason}`);
       if (isComplete) return;
     }
   },

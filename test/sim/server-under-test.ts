@@ -1,44 +1,44 @@
-// The doors of the server that the simulation knocks at: the sweeper and the notifier, as functions that are handed
-// the time. Whoever builds these plugs them in here; recording, commands and beats are called as they are.
+// The parts of the server that the simulation calls with a given time: the sweeper and the notifier. Recording,
+// commands and heartbeats are called directly.
 import type { Visibility } from "../../src/core/deadline.ts";
 import type { Instant, Interval } from "../../src/core/instant.ts";
 import type { Database } from "../../src/store/db.ts";
 
-/** A message as it leaves the server. */
+/** A message that the server sends. */
 export type Message = {
   channelUuid: string;
-  /** The same for every attempt at the same message. */
+  /** Identical for every attempt to send the same message. */
   dedupeKey: string;
 } & (
   | {
       about: "flips";
       checkUuid: string;
-      /** Every flip that is settled when the receiver has taken this message, oldest first, with its own date. */
+      /** Every flip that this message covers, oldest first, each with its own date. */
       flips: readonly { at: Instant; to: "up" | "down" }[];
     }
-  /** One for each blind interval and channel, whatever the number of checks. */
+  /** One per blind interval and channel, regardless of the number of checks. */
   | { about: "notice"; blind: Interval }
-  /** Anything else: an alarm that was taken back, another channel that was disabled. It is not counted. */
+  /** Any other message, such as a correction or a disabled channel. Not counted. */
   | { about: "other" }
 );
 
-/** What the receiver answered. `refused for good`: the channel is to be disabled, with a reason. */
+/** The receiver's response. After `permanently refused`, the server disables the channel. */
 export type Answer = "accepted" | "temporarily refused" | "permanently refused";
 
-/** Hands a message to its receiver. */
+/** Sends a message to its receiver. */
 export type Send = (message: Message) => Promise<Answer>;
 
 export type ServerUnderTest = {
   /**
-   * Lets every deadline fire that may at `now`, as far as `sight` reaches, and queues what is owed for it. `sight` is
-   * settled already: without a watermark nothing fires. Returns when nothing is left that may fire. May be called
-   * twice at the same time.
+   * Fires every deadline that `visibility` allows at `now` and queues its notifications. `visibility` is already
+   * settled: without a watermark, no deadline fires. Returns when no deadline is left to fire. Concurrent calls are
+   * allowed.
    */
   sweepDeadlines(database: Database, moment: { now: Instant; visibility: Visibility }): Promise<void>;
   /**
-   * Tries every delivery that is due at `now` once, in the order that the rules ask for, several at a time if it
-   * likes. May be called twice at the same time. When `killed` is aborted it returns at once, and nothing more is
-   * sent or recorded.
+   * Attempts every delivery that is due at `now` once, in the required order, possibly several in parallel.
+   * Concurrent calls are allowed. When `killed` is aborted, it returns immediately and nothing more is sent or
+   * recorded.
    */
   deliverDue(database: Database, moment: { now: Instant; send: Send; killed: AbortSignal }): Promise<void>;
 };

@@ -1,5 +1,4 @@
-// Whole runs on a real database: worlds that are kept, a small one from a seed, and every planted fault, which must
-// be seen.
+// Complete runs on a real database: saved worlds, a small generated world, and every planted fault.
 import { randomBytes } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,11 +13,11 @@ import { generateWorld } from "./world/generate.ts";
 import { readWorld } from "./world/text.ts";
 import type { World } from "./world/world.ts";
 
-/** A bound for what hangs: on a busy machine a world takes its time. */
+/** Generous limit for slow machines. */
 const TEST_MS_MAX = 600_000;
 const CLEAN = { false: 0, missed: 0, late: 0, duplicated: 0 };
 
-/** Plays a world on a database of its own. */
+/** Runs a world on a new database. */
 async function simulateWorld(world: World, plantedFault: PlantedFault | null = null): Promise<Simulated> {
   const name = `sim_${randomBytes(8).toString("hex")}`;
   const admin = new pg.Client({ connectionString: inject("postgresUrl") });
@@ -43,18 +42,18 @@ async function simulateWorld(world: World, plantedFault: PlantedFault | null = n
   }
 }
 
-describe("worlds that are kept", { timeout: TEST_MS_MAX }, () => {
+describe("saved worlds", { timeout: TEST_MS_MAX }, () => {
   const folder = join(import.meta.dirname, "worlds");
-  const kept = (name: string) => readWorld(readFileSync(join(folder, name), "utf8"));
+  const savedWorld = (name: string) => readWorld(readFileSync(join(folder, name), "utf8"));
 
-  test.each(globSync("*.world", { cwd: folder }))("%s holds", async (name) => {
-    const { tally, findings } = await simulateWorld(kept(name));
+  test.each(globSync("*.world", { cwd: folder }))("%s has no findings", async (name) => {
+    const { tally, findings } = await simulateWorld(savedWorld(name));
     expect(findings).toEqual([]);
     expect(tally).toMatchObject({ ...CLEAN, delivered: tally.owed });
   });
 });
 
-test("half a day of a world from a seed holds", { timeout: TEST_MS_MAX }, async () => {
+test("half a day of a generated world has no findings", { timeout: TEST_MS_MAX }, async () => {
   const { tally, findings } = await simulateWorld(
     generateWorld({ seed: 20_261_115, days: 0.5, checks: 150 }),
   );
@@ -64,7 +63,7 @@ test("half a day of a world from a seed holds", { timeout: TEST_MS_MAX }, async 
 });
 
 describe("planted faults", { timeout: TEST_MS_MAX }, () => {
-  /** Forty checks that are expected each hour, of which some come through the spool, some fail, some stay silent. */
+  /** Forty hourly checks: some send through the spool, some fail, some stop sending. */
   function smallWorld(): World {
     const checks = Array.from({ length: 40 }, (_, index) => {
       const actions = [`0.00:0${index % 4} success`];
@@ -80,15 +79,15 @@ fault notifier-down 0.02:10 0.02:12
 ${checks.join("\n")}`);
   }
 
-  test("without any, all is well", async () => {
+  test("a run without a planted fault has no findings", async () => {
     const { tally, findings, repeatCount } = await simulateWorld(smallWorld());
     expect(findings).toEqual([]);
     expect(tally).toMatchObject({ ...CLEAN, delivered: tally.owed });
-    // The notifier was killed after a message was taken and before that was recorded.
+    // The notifier is killed after a message was accepted and before that was recorded.
     expect(repeatCount).toBeGreaterThan(0);
   });
 
-  test.each(Object.entries(PLANTED_FAULTS))("%s is seen", async (_, plantedFault) => {
+  test.each(Object.entries(PLANTED_FAULTS))("%s is detected", async (_, plantedFault) => {
     const { tally } = await simulateWorld(smallWorld(), plantedFault);
     expect(tally[plantedFault.detectedBy]).toBeGreaterThan(0);
   });

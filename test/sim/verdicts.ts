@@ -1,4 +1,3 @@
-// The model, asked about the checks of a world one at a time.
 import { type CheckVerdict, replay, type ModelContext } from "./model/check-model.ts";
 import { Schedules } from "./model/schedule.ts";
 import { visibilityAtTurn } from "./model/visibility.ts";
@@ -32,7 +31,7 @@ export class Verdicts {
     };
   }
 
-  /** What the world owed because of one check. `hasFired` is asked only where either answer is right. */
+  /** The result of the model for one check. `hasFired` is called only where both results are correct. */
   of(index: number, hasFired: HasFired): CheckVerdict {
     const history = checkHistory(this.#world.check(index), index, this.#receipt);
     return replay(history, { ...this.#context, hasFired });

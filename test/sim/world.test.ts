@@ -1,5 +1,3 @@
-// Generated worlds and their texts: the same seed is the same world, a text is read back as it was, and every kind of
-// trouble is in it.
 import { describe, expect, test } from "vitest";
 import type { Step } from "./model/history.ts";
 import { appliedSteps } from "./world/check-history.ts";
@@ -22,13 +20,13 @@ function stepsOf(world: World): Step[] {
 }
 
 describe("a generated world", () => {
-  test("is the same for the same seed, and another for another", () => {
+  test("depends only on its seed", () => {
     const text = describeWorld(generateWorld({ ...SIZE, seed: 1 }));
     expect(describeWorld(generateWorld({ ...SIZE, seed: 1 }))).toBe(text);
     expect(describeWorld(generateWorld({ ...SIZE, seed: 2 }))).not.toBe(text);
   });
 
-  test("makes each of its checks by itself", () => {
+  test("generates each check independently", () => {
     const world = generateWorld({ ...SIZE, seed: 3 });
     const again = generateWorld({ ...SIZE, seed: 3 });
     for (let index = 0; index < 40; index += 1) world.check(index);
@@ -56,7 +54,7 @@ describe("a generated world", () => {
     ]);
   });
 
-  test("has every kind of action, refused and replayed ones among them", () => {
+  test("has every kind of action, including refused and replayed ones", () => {
     const steps = stepsOf(generateWorld({ ...SIZE, checks: 300, seed: 4 }));
     const signals = steps.filter((step) => step.what === "signal");
     expect(new Set(steps.map(({ what }) => what))).toEqual(
@@ -68,7 +66,7 @@ describe("a generated world", () => {
     expect(signals.some(({ at, trueAt }) => at < trueAt - 60_000)).toBe(true);
   });
 
-  test("tells what happened in the order in which the server came to know of it", () => {
+  test("lists steps in the order in which the server recorded them", () => {
     const world = generateWorld({ ...SIZE, seed: 5 });
     const context = { clocks: clocksOf(world.head), reception: receptionOf(world.head) };
     for (let index = 0; index < world.checkCount; index += 1) {
@@ -77,7 +75,7 @@ describe("a generated world", () => {
     }
   });
 
-  test("has turns in order, blind times in order, and a clock that never goes back", () => {
+  test("has ordered turns and blind intervals, and a receipt time that never goes back", () => {
     const { turns, blind } = serverHistory(generateWorld({ ...SIZE, seed: 6 }).head);
     for (const [index, turn] of turns.entries()) {
       const before = turns[index - 1];
@@ -90,11 +88,11 @@ describe("a generated world", () => {
     }
   });
 
-  test("can be ended earlier, at a calm moment", () => {
+  test("can end earlier, between faults of intakes", () => {
     const world = generateWorld({ ...SIZE, seed: 7 });
     const [first] = world.head.faults.filter(({ kind }) => kind === "database-away");
-    if (first === undefined) throw new Error("the world has no outage");
-    expect(() => shortened(world, first.from + 1_000)).toThrow("in the middle of database-away");
+    if (first === undefined) throw new Error("the world has no database outage");
+    expect(() => shortened(world, first.from + 1_000)).toThrow("during database-away");
     const short = shortened(world, first.to);
     expect(short.head.faults.every(({ to }) => to <= first.to + 1)).toBe(true);
     expect(short.check(0).actions.every(({ trueAt }) => trueAt <= first.to)).toBe(true);
@@ -102,7 +100,7 @@ describe("a generated world", () => {
 });
 
 describe("the text of a world", () => {
-  test("is read back as it was", () => {
+  test("round-trips", () => {
     const world = generateWorld({ ...SIZE, seed: 8 });
     const text = describeWorld(world);
     const read = readWorld(text);
@@ -112,31 +110,31 @@ describe("the text of a world", () => {
     expect(describeWorld(read)).toBe(text);
   });
 
-  test("can be of some of its checks", () => {
+  test("can contain some of the checks", () => {
     const world = generateWorld({ ...SIZE, seed: 9 });
     const read = readWorld(describeWorld(world, [12]));
     expect(read.checkCount).toBe(1);
     expect(read.check(0)).toEqual(world.check(12));
   });
 
-  test("says which line cannot be read", () => {
+  test("names the invalid line in errors", () => {
     const head = "world from 2026-03-28T00:00Z days 2 intakes 2 channels 1 turns 60s";
     expect(() => readWorld(`${head}\nfault earthquake 0.01:00 0.02:00`)).toThrow("line 2");
     expect(() => readWorld(`${head}\ncheck a simple 1h grace 5m\n  0.01:00 dance`)).toThrow("line 3");
-    expect(() => readWorld("")).toThrow("an empty world");
+    expect(() => readWorld("")).toThrow("The world is empty");
   });
 
-  test("may speak to people", () => {
+  test("can contain comments", () => {
     const read = readWorld(`# a world
 world from 2026-03-28T00:00Z days 2 intakes 2 channels 1 turns 60s # of two days
 check a simple 1h grace 5m`);
     expect(read.checkCount).toBe(1);
   });
 
-  test("cannot have two faults of intakes at the same time", () => {
+  test("cannot have overlapping faults of intakes", () => {
     const text = `world from 2026-03-28T00:00Z days 2 intakes 2 channels 1 turns 60s
 fault database-away 0.01:00 0.02:00
 fault intake-cut 0 0.01:30 0.01:35`;
-    expect(() => serverHistory(readWorld(text).head)).toThrow("at the same time");
+    expect(() => serverHistory(readWorld(text).head)).toThrow("overlap");
   });
 });

@@ -1,4 +1,5 @@
-// All acts of a world in the order of time, packed: ten thousand checks over three months send millions of signals.
+// All actions of a world in order of time, in typed arrays: ten thousand checks send millions of pings in three
+// months.
 import type { Settings } from "../model/history.ts";
 import type { Action, World } from "../world/world.ts";
 
@@ -6,7 +7,7 @@ const HOUR_MS = 3_600_000;
 const GROWTH = 1.5;
 const FIRST_CAPACITY = 1 << 16;
 
-/** "create" is one of them here, because checks are made while the world goes on. */
+/** Includes "create", because checks are also created during the simulation. */
 const KINDS = ["create", "success", "fail", "start", "log", "pause", "resume", "delete", "edit"] as const;
 
 export type LoggedAction = { check: number; trueAt: number } & (
@@ -24,7 +25,7 @@ export class ActionLog {
   readonly #rids: (string | null)[] = [null];
   readonly #ridNumbers = new Map<string | null, number>([[null, 0]]);
   readonly #settings: Settings[] = [];
-  /** Numbers of acts, hour by hour. */
+  /** Indexes of the actions of each hour. */
   readonly #hours: Uint32Array[] = [];
   readonly #from: number;
 
@@ -95,7 +96,7 @@ export class ActionLog {
     }
   }
 
-  /** Every act, oldest first; of the same moment, in the order of the checks and of their own acts. */
+  /** Every action, oldest first; at the same time, ordered by check and then by their order in the check. */
   *inOrder(): Generator<LoggedAction> {
     for (const hour of this.#hours) {
       const times = this.#times;

@@ -1,5 +1,5 @@
-// The real database that a world is played on, with a clock that the simulation sets: a function of the same name
-// stands before PostgreSQL's own, so that whoever asks the database for the time is told the world's.
+// A real database with a virtual clock: a function named like PostgreSQL's clock function takes precedence and
+// returns the virtual time.
 import pg from "pg";
 import { type Database, openDatabase } from "../../../src/store/db.ts";
 import { migrate } from "../../../src/store/migrate.ts";
@@ -9,7 +9,7 @@ import { startPostgres } from "../../support/postgres.ts";
 const DATABASE = "world";
 const CONNECTIONS_MAX = 8;
 
-/** A sequence is seen by every session at once, and costs next to nothing to set. */
+/** A sequence is visible to every session immediately and cheap to set. */
 const CLOCK = `
   create schema simulated;
   create sequence simulated.milliseconds minvalue 0;
@@ -18,14 +18,14 @@ const CLOCK = `
 
 export type Environment = {
   database: Database;
-  /** Sets the database's clock. */
+  /** Sets the virtual clock. */
   setClock(at: number): Promise<void>;
-  /** Rows of a question of the simulation's own, which no operation answers. */
+  /** Runs a query that no operation provides. */
   rows<Row extends pg.QueryResultRow>(text: string, values?: readonly unknown[]): Promise<Row[]>;
   close(): Promise<void>;
 };
 
-/** Opens a stage on a migrated database of its own. */
+/** Prepares a migrated database. */
 export async function openEnvironment(url: string): Promise<Environment> {
   const admin = new pg.Client({ connectionString: url });
   await admin.connect();
@@ -40,7 +40,7 @@ export async function openEnvironment(url: string): Promise<Environment> {
     connectionsMax: CONNECTIONS_MAX,
     plansOnce: true,
     onError: (error) => {
-      // Whoever drops the database at once may be quicker than the connections are in closing.
+      // The database may be dropped before all connections are closed.
       if (!isClosing) console.error(error);
     },
   });
@@ -59,7 +59,7 @@ export async function openEnvironment(url: string): Promise<Environment> {
   };
 }
 
-/** Starts a PostgreSQL for one world. What a crash would lose is lost with it: nothing here outlives the run. */
+/** Starts a PostgreSQL for one run. Durability is off because the data is discarded. */
 export async function startEnvironment(): Promise<Environment> {
   const server = await startPostgres({
     binaries: embeddedPostgres(),

@@ -1,5 +1,5 @@
-// The checks and channels of a world in the database, and what their owners do to them: the verbs that the API
-// calls, with the world's time.
+// The checks and channels of a world in the database, and the operations that users apply to them, with the virtual
+// time.
 import { randomUUID } from "node:crypto";
 import type { CheckParams } from "../../../src/core/check.ts";
 import type { Visibility } from "../../../src/core/deadline.ts";
@@ -27,7 +27,7 @@ export class Population {
   readonly #database: Database;
   readonly #channels: readonly Channel[];
   readonly #made = new Map<number, Made>();
-  /** The numbers in the world, by id and by UUID; those of deleted checks are remembered. */
+  /** World indexes by ID and by UUID, including deleted checks. */
   readonly #indexes = new Map<number | string, number>();
   readonly #channelIndexes = new Map<number | string, number>();
 
@@ -39,7 +39,7 @@ export class Population {
     }
   }
 
-  /** Projects with so many channels, and no checks yet. */
+  /** Creates projects with channels, without checks. */
   static async make(database: Database, { channelCount, at }: { channelCount: number; at: number }) {
     const channels: Channel[] = [];
     let projectId = 0;
@@ -54,21 +54,21 @@ export class Population {
     return new Population(database, channels);
   }
 
-  /** The address of a check; undefined before it is made and after it is deleted. */
+  /** The UUID of a check; undefined before it is created and after it is deleted. */
   uuidOf(index: number): string | undefined {
     return this.#made.get(index)?.uuid;
   }
 
-  /** The number in the world of a check, by its id or its UUID. */
+  /** The world index of a check, by its ID or UUID. */
   indexOf(check: number | string): number {
     const index = this.#indexes.get(check);
-    if (index === undefined) throw new Error(`no check of this world is ${check}`);
+    if (index === undefined) throw new Error(`unknown check: ${check}`);
     return index;
   }
 
   channelIndexOf(channel: number | string): number {
     const index = this.#channelIndexes.get(channel);
-    if (index === undefined) throw new Error(`no channel of this world is ${channel}`);
+    if (index === undefined) throw new Error(`unknown channel: ${channel}`);
     return index;
   }
 
@@ -102,7 +102,7 @@ export class Population {
     if (done.kind !== "updated") throw new Error(`an edit failed: ${JSON.stringify(done)}`);
   }
 
-  /** A resume of what is not paused is refused, and that is how it should be. */
+  /** Resuming a check that is not paused is refused; this is expected. */
   async command(index: number, what: "pause" | "resume", { at, visibility }: Moment): Promise<void> {
     const command = { ...this.#name(index), at, visibility, accountId: null };
     await (what === "pause" ? pauseCheck(this.#database, command) : resumeCheck(this.#database, command));
@@ -115,7 +115,7 @@ export class Population {
 
   #name(index: number) {
     const made = this.#made.get(index);
-    if (made === undefined) throw new Error(`check ${index} is not there`);
+    if (made === undefined) throw new Error(`check ${index} does not exist`);
     return { projectId: made.projectId, checkId: made.checkId };
   }
 }

@@ -1,5 +1,5 @@
-// The receivers of a world: they take what they are sent unless the plan has them fail, tell repeats by their key,
-// and keep what they took. Counting happens here, because only what arrived was delivered.
+// The simulated receivers: they accept messages unless a fault is active, detect repeats by key, and store what
+// they accepted.
 import type { Answer, Message } from "../server-under-test.ts";
 import type { Received } from "../comparison.ts";
 import type { ReceiverHistory } from "../model/history.ts";
@@ -7,12 +7,12 @@ import type { Population } from "./population.ts";
 
 export class Receivers {
   readonly received: Received[] = [];
-  /** Messages that came again with the same key. */
+  /** Messages that were received again with the same key. */
   repeatCount = 0;
   readonly #histories: readonly ReceiverHistory[];
   readonly #population: Population;
   readonly #keys = new Set<string>();
-  /** From here on whoever is not gone takes everything. */
+  /** From this time, every receiver that is not gone accepts everything. */
   #recoveredTrueAt = Infinity;
 
   constructor({ histories, population }: { histories: readonly ReceiverHistory[]; population: Population }) {
@@ -20,15 +20,15 @@ export class Receivers {
     this.#population = population;
   }
 
-  /** The world is over, and what the plan says of later times has never been. */
+  /** Ignores faults after the end of the run. */
   recoverAt(trueAt: number): void {
     this.#recoveredTrueAt = trueAt;
   }
 
-  take(message: Message, trueAt: number): Answer {
+  receive(message: Message, trueAt: number): Answer {
     const channel = this.#population.channelIndexOf(message.channelUuid);
     const history = this.#histories[channel];
-    if (history === undefined) throw new Error(`nobody stands behind channel ${channel}`);
+    if (history === undefined) throw new Error(`channel ${channel} has no receiver`);
     const at = Math.min(trueAt, this.#recoveredTrueAt);
     if (history.goneTrueAt !== null && history.goneTrueAt < at) return "permanently refused";
     if (at === trueAt && history.failing.some(({ from, to }) => from < at && at < to))
@@ -39,11 +39,11 @@ export class Receivers {
       return "accepted";
     }
     this.#keys.add(key);
-    this.#keep(message, { channel, trueAt });
+    this.#store(message, { channel, trueAt });
     return "accepted";
   }
 
-  #keep(message: Message, { channel, trueAt }: { channel: number; trueAt: number }): void {
+  #store(message: Message, { channel, trueAt }: { channel: number; trueAt: number }): void {
     if (message.about === "notice") {
       const { from, to } = message.blind;
       this.received.push({ channel, trueAt, about: "notice", blind: { from, to: to ?? Infinity } });

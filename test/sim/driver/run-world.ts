@@ -1,5 +1,5 @@
-// Plays a world against the real database, turn by turn: what came since the last turn is recorded, intakes beat,
-// deadlines are looked for, messages are sent. Nothing here waits for the clock on the wall.
+// Runs a world on a real database, turn by turn, with a virtual clock: records pings, writes heartbeats, sweeps
+// deadlines and sends messages.
 import type { Visibility } from "../../../src/core/deadline.ts";
 import type { AcceptedSignal } from "../../../src/core/signal.ts";
 import type { Received } from "../comparison.ts";
@@ -22,13 +22,13 @@ export type RunOptions = {
   environment: Environment;
   server: ServerUnderTest;
   plantedFault: PlantedFault | null;
-  /** On `performance.now()`: the world ends at the first calm moment after it. */
+  /** On `performance.now()`. The run ends at the first time after it without a fault of the intakes. */
   endsAtMs: number;
   log: (text: string) => void;
 };
 
 export type RunResult = StoredResults & {
-  /** How far the world was played. */
+  /** The end of the simulated time. */
   to: number;
   received: readonly Received[];
   repeatCount: number;
@@ -38,7 +38,7 @@ export type RunResult = StoredResults & {
 const PROGRESS_MS = 15_000;
 const DAY_MS = 86_400_000;
 
-/** Plays a world from its beginning to its end, or as far as time allows. */
+/** Runs a world to its end, or as far as the time limit allows. */
 export async function runWorld(world: World, options: RunOptions): Promise<RunResult> {
   const { environment } = options;
   const clocks = clocksOf(world.head);
@@ -59,10 +59,10 @@ class WorldRunner {
   readonly #receivers: Receivers;
   readonly #actions: Iterator<LoggedAction>;
   #next: LoggedAction | undefined;
-  /** Signals on their way to the database, by intake; and which intake has some of a check. */
+  /** Pings that are not recorded yet, by intake; and which intake has pings of a check. */
   readonly #buffers: AcceptedSignal[][] = [];
   readonly #intakeOf = new Map<number, number>();
-  /** The turn before, on the database's clock. */
+  /** The previous turn, on the database clock. */
   #beforeAt = -Infinity;
   #sweptTrueAt = -Infinity;
   #signalCount = 0;
@@ -111,9 +111,7 @@ class WorldRunner {
     if (performance.now() - this.#reportedMs < PROGRESS_MS) return;
     this.#reportedMs = performance.now();
     const days = ((trueAt - this.#world.head.from) / DAY_MS).toFixed(1);
-    this.#options.log(
-      `day ${days}: ${this.#signalCount} signals, ${this.#receivers.received.length} messages`,
-    );
+    this.#options.log(`day ${days}: ${this.#signalCount} pings, ${this.#receivers.received.length} messages`);
   }
 
   #isBetweenFaults(trueAt: number): boolean {
@@ -142,7 +140,7 @@ class WorldRunner {
     this.#beforeAt = moment.databaseAt;
   }
 
-  /** What jobs and owners did since the turn before. */
+  /** Applies the actions of jobs and users since the previous turn. */
   async #applyActionsUntil(trueAt: number): Promise<void> {
     for (let action = this.#next; action !== undefined && action.trueAt <= trueAt; action = this.#next) {
       await this.#applyAction(action, this.#clocks.receiptAt(trueAt));
@@ -164,7 +162,7 @@ class WorldRunner {
       return this.#signal({ ...action, at }, turnAt);
     }
     if (!this.#reception.isReachable(trueAt)) return;
-    // What the check sent before comes before.
+    // Earlier pings of the check are recorded first.
     if (this.#intakeOf.has(check)) await this.#flush(at);
     const visibility = this.#withPlantedFault(
       this.#processes.visibility({ receiptAt: at, beforeAt: this.#beforeAt }),
@@ -191,7 +189,7 @@ class WorldRunner {
     (this.#buffers[receipt.intake] ??= []).push(signal);
   }
 
-  /** Records what is on its way. One call stands for the many small batches since the turn before. */
+  /** Records the buffered pings. One call represents the many small batches since the previous turn. */
   async #flush(receiptAt: number): Promise<void> {
     const visibility = this.#withPlantedFault(
       this.#processes.visibility({ receiptAt, beforeAt: this.#beforeAt }),
@@ -213,9 +211,9 @@ class WorldRunner {
     const { now, visibility } = await this.#processes.sweeperVisibility();
     if (trueAt - this.#sweptTrueAt < (plantedFault?.sweepEveryMs ?? 0)) return;
     this.#sweptTrueAt = trueAt;
-    const seen = plantedFault?.sweeperVisibility?.(visibility, now) ?? visibility;
+    const planted = plantedFault?.sweeperVisibility?.(visibility, now) ?? visibility;
     await this.#onceOrTwice(trueAt, () =>
-      server.sweepDeadlines(environment.database, { now, visibility: seen }),
+      server.sweepDeadlines(environment.database, { now, visibility: planted }),
     );
   }
 
@@ -232,13 +230,13 @@ class WorldRunner {
     await this.#onceOrTwice(trueAt, () => sending.deliverDue(environment.database, moment));
   }
 
-  /** `isKilled`: the notifier is killed after the first message that is taken, before it can record that. */
+  /** `isKilled`: the notifier is killed after the first accepted message, before it can record the result. */
   #senderAt(trueAt: number, { isKilled, kill }: { isKilled: boolean; kill: AbortController }): Send {
     const { plantedFault } = this.#options;
     return async (message: Message) => {
-      // The notifier is dead: the message reaches no receiver, and the answer is not recorded.
+      // The notifier is dead: the message is not sent and its result is not recorded.
       if (kill.signal.aborted) return "temporarily refused";
-      const answer = this.#receivers.take(plantedFault?.message?.(message) ?? message, trueAt);
+      const answer = this.#receivers.receive(plantedFault?.message?.(message) ?? message, trueAt);
       if (answer !== "accepted") return answer;
       this.#acceptedCount += 1;
       if (isKilled || this.#acceptedCount % (plantedFault?.killsEvery ?? Infinity) === 0) kill.abort();
@@ -246,7 +244,7 @@ class WorldRunner {
     };
   }
 
-  /** Once, or twice at the same time where the world says so. */
+  /** Calls `work` once, or twice concurrently during a `twice` fault. */
   async #onceOrTwice(trueAt: number, work: () => Promise<void>): Promise<void> {
     const isTwice = this.#world.head.faults.some(
       ({ kind, from, to }) => kind === "twice" && from < trueAt && trueAt <= to,
@@ -254,7 +252,7 @@ class WorldRunner {
     await Promise.all(isTwice ? [work(), work()] : [work()]);
   }
 
-  /** The world is over: receivers take everything again, and nothing else happens. */
+  /** Sends the remaining messages after the end of the world. Receivers that are not gone accept everything. */
   async #drainMessages(to: number): Promise<void> {
     this.#receivers.recoverAt(to);
     const { turns } = serverHistory({ ...this.#world.head, to, faults: [] });

@@ -1,9 +1,8 @@
-// A signal of a world as an intake accepts it.
 import { createHash } from "node:crypto";
 import type { AcceptedSignal } from "../../../src/core/signal.ts";
 import type { LoggedAction } from "./action-log.ts";
 
-/** The signal that a job sends; `at` is when it is received, on the database's clock. */
+/** The ping of a job as an intake accepts it; `at` is the time of receipt on the database clock. */
 export function signalOf(
   { what, rid, check, at }: LoggedAction & { what: "success" | "fail" | "start" | "log"; at: number },
   uuid: string,
@@ -21,7 +20,7 @@ export function signalOf(
   };
 }
 
-/** The same run id is the same UUID, and none is shared by two checks. */
+/** Maps a run ID to a UUID that is unique to its check. */
 function ridUuid(text: string): string {
   const hex = createHash("sha1").update(text).digest("hex");
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;

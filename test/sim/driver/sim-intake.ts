@@ -1,5 +1,5 @@
-// An intake without a process: it takes signals, spools them while it is cut off, and beats, through the operations
-// of the real one. Beats in which nothing could have been seen are left out.
+// An intake without a process: accepts pings, spools them while it is cut off, and sends heartbeats, using the real
+// operations. Heartbeats that cannot change anything are skipped.
 import { randomUUID } from "node:crypto";
 import type { Visibility } from "../../../src/core/deadline.ts";
 import type { Instant, Interval } from "../../../src/core/instant.ts";
@@ -14,10 +14,10 @@ const BATCH_MAX = 500;
 const RULES = { ratePerMinute: 60 };
 const LOG_ROWS = 100;
 
-/** The two clocks at a turn. */
+/** The database time and the receipt time of a turn. */
 export type Moment = { databaseAt: Instant; receiptAt: Instant };
 
-/** What a beat that was left out would have written. */
+/** The values that a skipped heartbeat would have written. */
 export type SkippedHeartbeat = {
   id: string;
   heartbeatAt: Instant;
@@ -26,7 +26,7 @@ export type SkippedHeartbeat = {
 };
 
 export type HeartbeatReport = {
-  /** By how much the database's clock was set forward. */
+  /** How far the database clock was set forward. */
   skippedMs?: number;
   refused?: readonly Interval[];
   gone?: readonly string[];
@@ -34,7 +34,7 @@ export type HeartbeatReport = {
 
 export class SimIntake {
   readonly id = randomUUID();
-  /** What the database has of it. */
+  /** The watermark in the database. */
   watermarkAt: Instant = -Infinity;
   isCut = false;
   refusingSinceAt: Instant | null = null;
@@ -45,7 +45,7 @@ export class SimIntake {
   #lookedAt: Instant | null = null;
   #before: Interval[] = [];
   #watchingSinceAt: Instant | null = null;
-  /** The last batch, of which it cannot know whether it was applied when it is cut off. */
+  /** The last batch. When the intake is cut off, it cannot determine whether this batch was applied. */
   #last: Batch | null = null;
   #uncertain: Batch | null = null;
 
@@ -53,7 +53,7 @@ export class SimIntake {
     this.#database = database;
   }
 
-  /** Makes itself known, before it listens. */
+  /** Registers the intake before it listens. */
   async enter(name: string, { databaseAt }: Moment): Promise<void> {
     const { lastHeartbeatAt } = await enterIntake(this.#database, {
       intakeId: this.id,
@@ -65,7 +65,7 @@ export class SimIntake {
       this.#before = [{ from: lastHeartbeatAt, to: databaseAt }];
   }
 
-  /** Says that it lives, and what it could not receive. */
+  /** Sends a heartbeat and reports what could not be received. */
   async heartbeat(
     { databaseAt, receiptAt }: Moment,
     report: HeartbeatReport = {},
@@ -98,7 +98,7 @@ export class SimIntake {
       broken: [],
       observe: () => Promise.resolve({ ...observed, spoolEmpty: this.spool.length === 0 }),
     });
-    if (result.kind === "closed") throw new Error("an intake was given up that heartbeats as it should");
+    if (result.kind === "closed") throw new Error("an intake was given up although it sent heartbeats");
     if (result.lost.length > 0) throw new Error("an intake was declared lost within its lease");
     this.#heartbeatAt = result.heartbeatAt;
     this.#lookedAt = databaseAt;
@@ -108,7 +108,7 @@ export class SimIntake {
     return result;
   }
 
-  /** It has been beating since the turn before: what the last of the beats that were left out has said. */
+  /** The values of the last heartbeat that was skipped since the previous turn. */
   skipHeartbeats({ databaseAt, receiptAt }: Moment): SkippedHeartbeat | null {
     const at = databaseAt - HEARTBEAT_EVERY_MS;
     if (this.#lookedAt === null || at <= this.#lookedAt) return null;
@@ -119,21 +119,20 @@ export class SimIntake {
     return { id, heartbeatAt: this.#heartbeatAt, watermarkAt, leaseUntilAt: this.#heartbeatAt + LEASE_MS };
   }
 
-  /** What it would say through when everything is applied that it accepted. */
+  /** The watermark if every accepted ping is applied. */
   watermarkFor(receiptAt: Instant): Instant {
     if (this.isCut) return this.watermarkAt;
     return watermarkOf({ now: receiptAt, oldestUnappliedAt: null, refusingSinceAt: this.refusingSinceAt });
   }
 
-  /** The database does not answer any more; nobody knows whether it did the last thing that it was asked. */
+  /** The database stops responding, and the result of the last batch is unknown. */
   cut(): void {
     this.isCut = true;
     this.#uncertain = this.#last;
-    // Nobody is given up for a silence to which nobody listened.
+    // While cut off, the intake cannot observe missing heartbeats of others.
     this.#watchingSinceAt = null;
   }
 
-  /** Records signals as they come. */
   async record(signals: readonly AcceptedSignal[], visibility: Visibility): Promise<void> {
     for (let from = 0; from < signals.length; from += BATCH_MAX) {
       this.#seq += 1;
@@ -143,7 +142,7 @@ export class SimIntake {
     }
   }
 
-  /** Gives the database what was spooled, and once more what was in doubt. */
+  /** Replays the spool, and first the batch with an unknown result. */
   async drain(visibility: Visibility): Promise<void> {
     this.isCut = false;
     const uncertain = this.#uncertain;
@@ -174,7 +173,7 @@ export class SimIntake {
     return result;
   }
 
-  /** Says goodbye. */
+  /** Deregisters the intake. */
   async leave(): Promise<void> {
     await leaveIntake(this.#database, { intakeId: this.id });
   }

@@ -1,5 +1,4 @@
-// The processes of the server as the world has them: which intakes are there, how far they can see, and what a fault
-// does to them when it begins and when it ends.
+// The simulated processes of the server: the state of the intakes, their visibility, and how faults change them.
 import type { Visibility } from "../../../src/core/deadline.ts";
 import type { Instant, Interval } from "../../../src/core/instant.ts";
 import type { AcceptedSignal } from "../../../src/core/signal.ts";
@@ -21,14 +20,14 @@ export class SimProcesses {
   readonly #environment: Environment;
   readonly #head: WorldHead;
   readonly #clocks: Clocks;
-  /** By the number that the world gives them; null: dead. */
+  /** By index in the world; null if it is dead. */
   readonly #intakes: (SimIntake | null)[] = [];
-  /** Dead ones that left a spool, or that nobody has missed yet. */
+  /** Crashed intakes that left a spool or whose crash has not been recorded yet. */
   readonly #crashed = new Map<number, SimIntake>();
-  isDatabaseAway = false;
+  isDatabaseDown = false;
   #heartbeatCount = 0;
   #blind: readonly Interval[] = [];
-  /** Since when beats have been fresh, as the last one was told. */
+  /** Since when heartbeats have been fresh, according to the last one. */
   #freshSinceAt: Instant | null = null;
 
   constructor(environment: Environment, { head, clocks }: { head: WorldHead; clocks: Clocks }) {
@@ -41,7 +40,7 @@ export class SimProcesses {
     return this.#environment.database;
   }
 
-  /** The first start of everything, or the next one after all was stopped. */
+  /** Starts all intakes, at the beginning or after all processes were stopped. */
   async startAll(moment: Moment): Promise<void> {
     for (let number = 0; number < this.#head.intakeCount; number += 1)
       await this.#startIntake(number, moment);
@@ -56,8 +55,8 @@ export class SimProcesses {
   }
 
   /**
-   * What can be seen by whoever records what came, or does what an owner asks, since the turn before: settled as it
-   * was then, and as far as everything has been applied by the instant in question.
+   * The visibility for recording pings and applying commands since the previous turn: settled as of that turn, with
+   * everything received before `receiptAt` applied.
    */
   visibility({ receiptAt, beforeAt }: { receiptAt: Instant; beforeAt: Instant }): Visibility {
     const isFresh = this.#intakes.some((intake) => intake !== null && !intake.isCut);
@@ -68,7 +67,7 @@ export class SimProcesses {
     return settledVisibility(settling, { watermarkAt, blind: this.#blind });
   }
 
-  /** While something is replayed, nobody believes in silence. */
+  /** While a spool is replayed, no deadline may fire. */
   #unsettled(): Visibility {
     return { watermarkAt: null, blind: this.#blind };
   }
@@ -81,7 +80,7 @@ export class SimProcesses {
   #intake(number: number): SimIntake {
     const intake = this.#intakes[number] ?? this.#crashed.get(number);
     if (intake === undefined || intake === null)
-      throw new Error(`intake ${number} is dead, and was to record`);
+      throw new Error(`intake ${number} is dead and cannot record pings`);
     return intake;
   }
 
@@ -94,12 +93,12 @@ export class SimProcesses {
   }
 
   /**
-   * Everybody who can has been beating since the turn before. Those beats are written down without being made, and
-   * in turns one intake makes the next.
+   * Connected intakes have sent heartbeats since the previous turn. Those are written directly; then one intake, in
+   * rotation, sends a real one.
    */
   async heartbeat(moment: Moment): Promise<void> {
     const connected = this.#connected();
-    if (this.isDatabaseAway || connected.length === 0) return;
+    if (this.isDatabaseDown || connected.length === 0) return;
     const skipped = connected.map((intake) => intake.skipHeartbeats(moment)).filter((one) => one !== null);
     if (skipped.length > 0) {
       await this.#environment.rows(WRITE_SKIPPED_HEARTBEATS, [
@@ -122,22 +121,22 @@ export class SimProcesses {
     for (const intake of this.#connected()) this.#update(await intake.heartbeat(moment, report));
   }
 
-  /** What the sweeper sees. It remembers nothing: what is settled is on record. */
+  /** The visibility of the sweeper, read from the database. */
   async sweeperVisibility(): Promise<{ now: Instant; visibility: Visibility }> {
     const { now, settled } = await readIntakes(this.#database);
     return { now, visibility: settled };
   }
 
-  /** What happens in the middle of a fault. */
+  /** Applies the changes during a fault. */
   during(fault: Fault, trueAt: number): void {
     if (fault.kind === "cut-crash" && trueAt === fault.crashesAt) this.#crash(fault.intake);
   }
 
-  /** After the turn in which a fault begins. */
+  /** Begins a fault, after the turn. */
   async begin(fault: Fault, moment: Moment): Promise<void> {
     switch (fault.kind) {
       case "database-away":
-        this.isDatabaseAway = true;
+        this.isDatabaseDown = true;
         for (const intake of this.#intakes) intake?.cut();
         return;
       case "intake-cut":
@@ -150,7 +149,7 @@ export class SimProcesses {
       case "intake-crash": {
         this.#crash(fault.intake);
         const [survivor] = this.#connected();
-        // Whoever is left finds that it has left nothing; if nobody is, its next start will.
+        // A remaining intake reports that the dead one has left nothing; without one, the next start does.
         if (survivor === undefined) return;
         this.#update(await survivor.heartbeat(moment, { gone: this.#removeCrashed(fault.intake) }));
         return;
@@ -187,7 +186,7 @@ export class SimProcesses {
   }
 
   async #stepClock({ byMs }: Fault & { kind: "clock-step" }, moment: Moment): Promise<void> {
-    // All of them have beaten right before, so that all of them say the same about the time that was skipped.
+    // All intakes send a heartbeat first, so that they report the same skipped time.
     await this.#heartbeatAll(moment, {});
     const databaseAt = moment.databaseAt + byMs;
     const receiptAt = Math.max(databaseAt, moment.receiptAt);
@@ -195,7 +194,7 @@ export class SimProcesses {
     await this.#heartbeatAll({ databaseAt, receiptAt }, { skippedMs: byMs });
   }
 
-  /** Before the sweep of the turn in which a fault ends. */
+  /** Ends a fault, before the sweep of the turn. */
   async end(fault: Fault, moment: Moment): Promise<void> {
     switch (fault.kind) {
       case "database-away":
@@ -229,7 +228,7 @@ export class SimProcesses {
   }
 
   async #endOutage({ from }: Fault & { kind: "database-away" }, moment: Moment): Promise<void> {
-    this.isDatabaseAway = false;
+    this.isDatabaseDown = false;
     const intakes = this.#intakes.filter((intake) => intake !== null);
     for (const intake of intakes) await intake.drain(this.#unsettled());
     const refusedFrom = this.#clocks.receiptAt(from + UNCONFIRMED_MS_MAX);
@@ -240,7 +239,7 @@ export class SimProcesses {
     );
   }
 
-  /** A new start finds the spool of the one that died, and gives it to the database under its own numbers. */
+  /** A new intake finds the spool of the dead one and replays it with the dead one's sequence numbers. */
   async #takeOverSpool({ intake: number }: Fault & { kind: "cut-crash" }, moment: Moment): Promise<void> {
     const intake = new SimIntake(this.#database);
     await intake.enter(`intake ${number}`, moment);

@@ -1,12 +1,12 @@
-// What is asked of the database when a world is over: which deliveries the server has given up, and which deadlines it
-// has let fire. The one is reported, the other decides where the model could not.
+// Reads results from the database at the end of a run: the deliveries that were given up, and the deadlines that
+// fired.
 import type { GivenUp } from "../comparison.ts";
 import type { Population } from "./population.ts";
 import type { Environment } from "./environment.ts";
 
 export type StoredResults = {
   givenUp: readonly GivenUp[];
-  /** For each check, the deadlines that fired. */
+  /** The deadlines that fired, per check. */
   fired: ReadonlyMap<number, ReadonlySet<number>>;
 };
 
@@ -16,7 +16,6 @@ const FIRED = "select check_id, extract(epoch from at) * 1000 as at from flips w
 
 type GivenUpRow = { check_id: string; channel_id: string; at: string; to_status: "up" | "down" };
 
-/** Looks at what is left. */
 export async function readStoredResults(
   environment: Environment,
   population: Population,

@@ -1,47 +1,47 @@
-// The rules of one check, replayed from its beginning: which flips and notices its past makes, and when the server
-// had to know of each. It keeps a list of facts in the order of their times, and reads the status off that list.
+// Replays the history of one check: which flips and notices result from it, and when the server must have detected
+// each. Keeps a list of facts ordered by time and derives the status from it.
 import type { CheckHistory, ServerHistory, Settings, Step, TimeSpan } from "./history.ts";
 import { CHAIN_MS_MAX, RETRY_MS_MAX } from "./rules.ts";
 import type { Schedules } from "./schedule.ts";
 import { type VisibilityBounds, visibilityAtStep } from "./visibility.ts";
 
-/** Something that people are to be told. */
+/** A flip or notice that requires a notification. */
 export type Alert = {
   to: "up" | "down" | "notice";
-  /** Of a flip: its date. Of a notice: when its deadline passed. */
+  /** For a flip, its date. For a notice, when its deadline passed. */
   at: number;
-  /** Of a notice: what we could not watch. */
+  /** For a notice, the blind interval. */
   blind: TimeSpan | null;
-  /** The server had to know of it from this moment on, on the true clock. */
+  /** By this time, on the true clock, the server must have detected it. */
   detectedTrueAt: number;
-  /** It could not know of it before this one. */
+  /** The server could not detect it before this time. */
   earliestTrueAt: number;
-  /** False: it may be told, and need not be. */
+  /** False if the notification is optional. */
   isOwed: boolean;
 };
 
 export type CheckVerdict = {
   alerts: readonly Alert[];
   deletedTrueAt: number | null;
-  /** Deadlines of which either answer was right; the one that the server gave was taken. */
+  /** Deadlines for which both results are correct; the model adopts the server's result. */
   doubtCount: number;
-  /** Deadlines that passed unseen: nobody is told. */
+  /** Deadlines that passed undetected and require no notification. */
   unseenCount: number;
 };
 
-/** What the model looks things up in; the same for all checks of a world. */
+/** Shared by all checks of a world. */
 export type ModelContext = {
   server: ServerHistory;
-  /** What was seen at each turn, in the order of the turns. */
+  /** One entry per turn. */
   visibilityAtTurns: readonly VisibilityBounds[];
   schedules: Schedules;
-  /** Whether the server let this deadline fire. Asked only where both answers are right. */
+  /** Whether the server fired this deadline. Called only where both results are correct. */
   hasFired: (deadlineAt: number) => boolean;
 };
 
 type Fact =
   | { at: number; what: "success" | "fail" | "start"; rid: string | null }
-  | { at: number; what: "pause" | "resume" | "silence" }
+  | { at: number; what: "pause" | "resume" | "timeout" }
   | { at: number; what: "excused"; expectedFromAt: number; isRunDiscarded: boolean };
 
 type Situation = {
@@ -49,15 +49,15 @@ type Situation = {
   /** The newest success or failure. */
   lastAt: number | null;
   run: { at: number; rid: string | null } | null;
-  /** After an excuse: from when on a signal is expected anew. */
+  /** After an excuse, the next ping is expected from this time. */
   expectedFromAt: number | null;
-  /** The runs that ended last, by name. */
+  /** IDs of the runs that ended last. */
   ended: readonly string[];
 };
 
 type Deadline = { from: number; at: number; isOverrun: boolean };
 
-/** Replays the past of one check. */
+/** Replays the history of one check. */
 export function replay(check: CheckHistory, context: ModelContext): CheckVerdict {
   return new Replay(check, context).run();
 }
@@ -69,9 +69,9 @@ class Replay {
   readonly #alerts: Alert[] = [];
   #situation: Situation = { status: "new", lastAt: null, run: null, expectedFromAt: null, ended: [] };
   #settings: Settings;
-  /** Since when the present deadline has been what it is. */
+  /** When the current deadline was set. */
   #sinceTrueAt: number;
-  /** The newest pause or resume. */
+  /** Time of the newest pause or resume. */
   #commandAt = -Infinity;
   #doubtCount = 0;
   #unseenCount = 0;
@@ -86,7 +86,7 @@ class Replay {
   run(): CheckVerdict {
     let deletedTrueAt: number | null = null;
     for (const step of this.#check.steps) {
-      // A log line, and what was never acknowledged, does nothing to anybody.
+      // Log lines and unacknowledged pings have no effect.
       if (step.what === "signal" && (step.kind === "log" || !step.isAcknowledged)) continue;
       this.#passDeadlines(step);
       if (step.what === "delete") {
@@ -105,7 +105,7 @@ class Replay {
     if (step.what === "edit") this.#settings = step.settings;
     else if (step.what === "signal") this.#applySignal(step);
     else if (step.what !== "delete") {
-      // A resume of what is not paused is refused, and has not been.
+      // Resuming a check that is not paused is refused.
       if (step.what === "resume" && this.#situation.status !== "paused") return;
       this.#add({ at: step.at, what: step.what });
       this.#commandAt = Math.max(this.#commandAt, step.at);
@@ -114,7 +114,8 @@ class Replay {
 
   #applySignal(step: Step & { what: "signal" }): void {
     const { at, kind, rid } = step;
-    // What the owner has commanded since stays commanded, and a run that may have ended since is not begun.
+    // Pings older than the newest pause or resume have no effect, and a start older than the newest success or
+    // failure begins no run.
     if (kind === "log" || at < this.#commandAt) return;
     if (kind === "start" && at < (this.#situation.lastAt ?? -Infinity)) return;
     const before = this.#situation.status;
@@ -133,7 +134,7 @@ class Replay {
     });
   }
 
-  /** Puts a fact where its time belongs, and reads the whole list again if that is not at the end. */
+  /** Inserts a fact in order of time and recomputes the state if it is not the newest. */
   #add(fact: Fact): void {
     const newest = this.#facts.at(-1);
     if (newest === undefined || newest.at <= fact.at) {
@@ -148,30 +149,31 @@ class Replay {
     this.#situation = situation;
   }
 
-  /** The deadlines that lie before a step, or before the end of the world, in order. */
+  /** Applies the deadlines before a step, or before the end of the world, in order. */
   #passDeadlines(step: Step | null): void {
     for (;;) {
       const deadline = this.#deadline();
       if (deadline === null) return;
       const { firesAt, excuse } = extended(deadline, this.#settings, this.#context.server.blind);
-      // At the deadline is still in time. Nobody is asked when a check is deleted: only the sweeper may have been.
+      // A ping at the deadline is in time. Deleting a check does not apply its deadline, so only the sweeper may
+      // have.
       if (step !== null && step.what !== "delete" && step.at <= firesAt) return;
-      const noticed = this.#whenNoticed(firesAt, step);
-      if (noticed.kind === "not") {
-        // An edit lets the sweeper judge it by the new settings, and a deletion ends everything.
+      const detection = this.#detect(firesAt, step);
+      if (detection.kind === "no") {
+        // After an edit, the sweeper uses the new settings.
         if (step?.what === "signal" || step?.what === "pause") this.#unseenCount += 1;
         return;
       }
-      if (noticed.kind === "either") {
+      if (detection.kind === "either") {
         this.#doubtCount += 1;
         if (excuse === null && !this.#context.hasFired(deadline.at)) return;
       }
-      const { detectedTrueAt, earliestTrueAt } = noticed;
-      const isOwed = excuse === null || noticed.kind === "surely";
+      const { detectedTrueAt, earliestTrueAt } = detection;
+      const isOwed = excuse === null || detection.kind === "certain";
       const common = { detectedTrueAt, earliestTrueAt, isOwed };
       if (excuse === null) {
         this.#alerts.push({ ...common, to: "down", at: deadline.at, blind: null });
-        this.#add({ at: deadline.at, what: "silence" });
+        this.#add({ at: deadline.at, what: "timeout" });
       } else {
         this.#alerts.push({ ...common, to: "notice", at: firesAt, blind: excuse });
         this.#add({
@@ -205,36 +207,36 @@ class Replay {
     return this.#context.schedules.of(settings).nextAfter(baseAt);
   }
 
-  /** Whether and when the server came to know that nothing had come by an instant. */
-  #whenNoticed(firesAt: number, step: Step | null): Noticed {
+  /** Whether and when the server detected that no ping had arrived by an instant. */
+  #detect(firesAt: number, step: Step | null): Detection {
     const { server, visibilityAtTurns } = this.#context;
     let earliestTrueAt = Infinity;
     for (let index = firstTurnAfter(server, firesAt); index < server.turns.length; index += 1) {
       const turn = server.turns[index];
-      const seen = visibilityAtTurns[index];
-      if (turn === undefined || seen === undefined || (step !== null && turn.trueAt >= step.trueAt)) break;
+      const bounds = visibilityAtTurns[index];
+      if (turn === undefined || bounds === undefined || (step !== null && turn.trueAt >= step.trueAt)) break;
       if (turn.trueAt < this.#sinceTrueAt) continue;
-      if (firesAt < seen.atMost) earliestTrueAt = Math.min(earliestTrueAt, turn.trueAt);
-      if (firesAt < seen.surely) return { kind: "surely", detectedTrueAt: turn.trueAt, earliestTrueAt };
+      if (firesAt < bounds.possibleTo) earliestTrueAt = Math.min(earliestTrueAt, turn.trueAt);
+      if (firesAt < bounds.certainTo) return { kind: "certain", detectedTrueAt: turn.trueAt, earliestTrueAt };
     }
-    // Whoever applies a step looks at the deadline first; deleting looks at nothing.
+    // Applying a step checks the deadline first, except for a deletion.
     if (step !== null && step.what !== "delete") {
-      const seen = visibilityAtStep(server, step);
-      if (firesAt < seen.atMost) earliestTrueAt = Math.min(earliestTrueAt, step.trueAt);
-      if (firesAt < seen.surely) return { kind: "surely", detectedTrueAt: step.trueAt, earliestTrueAt };
+      const bounds = visibilityAtStep(server, step);
+      if (firesAt < bounds.possibleTo) earliestTrueAt = Math.min(earliestTrueAt, step.trueAt);
+      if (firesAt < bounds.certainTo) return { kind: "certain", detectedTrueAt: step.trueAt, earliestTrueAt };
     }
-    if (earliestTrueAt === Infinity) return { kind: "not" };
+    if (earliestTrueAt === Infinity) return { kind: "no" };
     const detectedTrueAt = step?.trueAt ?? server.turns.at(-1)?.trueAt ?? earliestTrueAt;
     return { kind: "either", detectedTrueAt, earliestTrueAt };
   }
 }
 
-type Noticed =
-  | { kind: "surely"; detectedTrueAt: number; earliestTrueAt: number }
+type Detection =
+  | { kind: "certain"; detectedTrueAt: number; earliestTrueAt: number }
   | { kind: "either"; detectedTrueAt: number; earliestTrueAt: number }
-  | { kind: "not" };
+  | { kind: "no" };
 
-/** What one more fact makes of a situation. */
+/** The state after one more fact. */
 function after(situation: Situation, fact: Fact, { manualResume }: Settings): Situation {
   const { status, run } = situation;
   const isIgnoringPings = status === "paused" && manualResume;
@@ -242,17 +244,17 @@ function after(situation: Situation, fact: Fact, { manualResume }: Settings): Si
     case "success":
     case "fail": {
       if (isIgnoringPings) return situation;
-      // A failure, or a success that names no run, ends whatever runs; a success that names one ends that one.
+      // A failure, or a success without a run ID, ends any run; a success with a run ID ends that run.
       const isEnded = fact.what === "fail" || fact.rid === null || fact.rid === run?.rid;
       const next = fact.what === "success" ? ("up" as const) : ("down" as const);
       const ended = fact.rid === null ? situation.ended : [...situation.ended, fact.rid].slice(-8);
       return { status: next, lastAt: fact.at, run: isEnded ? null : run, expectedFromAt: null, ended };
     }
     case "start":
-      // A start that arrives after the end of its own run begins nothing.
+      // A start that arrives after the end of its own run is ignored.
       if (isIgnoringPings || (fact.rid !== null && situation.ended.includes(fact.rid))) return situation;
       return { ...situation, run: { at: fact.at, rid: fact.rid } };
-    case "silence":
+    case "timeout":
       return { ...situation, status: "down", expectedFromAt: null };
     case "pause":
       return status === "paused"
@@ -267,7 +269,7 @@ function after(situation: Situation, fact: Fact, { manualResume }: Settings): Si
   }
 }
 
-/** A deadline with the time in which we could not receive taken into account. */
+/** A deadline, extended by blind intervals. */
 function extended(
   deadline: Deadline,
   { graceSeconds }: Settings,
@@ -278,7 +280,7 @@ function extended(
   let excuse: TimeSpan | null = null;
   for (let index = firstEndingFrom(blind, deadline.from); index < blind.length; index += 1) {
     const one = blind[index];
-    // In order of time: what begins after the last chance is followed only by what begins later.
+    // Sorted by time: the remaining intervals begin even later.
     if (one === undefined || one.from > Math.min(firesAt, deadline.at + CHAIN_MS_MAX)) break;
     firesAt = Math.max(firesAt, one.to + retryMs);
     excuse = one;
@@ -297,7 +299,7 @@ function firstEndingFrom(blind: readonly TimeSpan[], at: number): number {
   return low;
 }
 
-/** The first turn at which the database's clock was past an instant. */
+/** The first turn with a database time after an instant. */
 function firstTurnAfter({ turns }: ServerHistory, at: number): number {
   let low = 0;
   let high = turns.length;

@@ -1,18 +1,19 @@
-// By when a message has to be there: as soon as the server knew of it, was sending, and the receiver was taking; and
-// how long it may take after that.
+// Computes when a message is late: after it was detected, the notifier was sending and the receiver was accepting.
 import type { Alert } from "./check-model.ts";
 import type { ServerHistory, ReceiverHistory } from "./history.ts";
 import { LATE_AFTER_MS, NOTICE_FOLD_MS } from "./rules.ts";
 
 export type Due =
-  /** On the true clock: later than this is late. */
+  /** On the true clock. After this time, the message is late. */
   | { kind: "owed"; lateAfterTrueAt: number }
-  /** The receiver is gone for good: the delivery is dead, and nobody can be told. */
+  /** The receiver is gone permanently, so the delivery is dead. */
   | { kind: "dead" }
-  /** It may be told, and need not be. */
+  /** The message is optional. */
   | { kind: "may" };
 
-/** What one channel is owed of one alert. `deletedTrueAt`: when the check was deleted, and its messages with it. */
+/**
+ * What one channel is owed for one alert. `deletedTrueAt`: when the check was deleted together with its messages.
+ */
 export function dueOf(
   alert: Pick<Alert, "to" | "detectedTrueAt" | "isOwed">,
   {
@@ -30,26 +31,26 @@ export function dueOf(
     alert.to === "notice" ? whenFolded(alert.detectedTrueAt, server) : alert.detectedTrueAt;
   const possibleTrueAt = firstChance(detectedTrueAt, { server, receiver });
   if (receiver.goneTrueAt !== null && possibleTrueAt > receiver.goneTrueAt) return { kind: "dead" };
-  // Whoever was hindered for a while may wait as long again: pauses between tries at most double.
+  // A blocked message may take twice as long: the delay between retries at most doubles.
   const lateAfterTrueAt = possibleTrueAt + (possibleTrueAt - detectedTrueAt) + LATE_AFTER_MS;
   if (deletedTrueAt !== null && deletedTrueAt <= lateAfterTrueAt) return { kind: "may" };
   return { kind: "owed", lateAfterTrueAt };
 }
 
-/** A notice waits for others from the turn on in which it is known. */
+/** A notice waits for other checks, starting with the turn in which it is detected. */
 function whenFolded(detectedTrueAt: number, server: ServerHistory): number {
   for (const { trueAt } of turnsFrom(server, detectedTrueAt)) return trueAt + NOTICE_FOLD_MS;
   return Infinity;
 }
 
-/** The first turn from a moment on at which the message could be sent and taken. */
+/** The first turn in which the message could be sent and accepted. */
 function firstChance(
   fromTrueAt: number,
   { server, receiver }: { server: ServerHistory; receiver: ReceiverHistory },
 ): number {
   for (const { trueAt, sending } of turnsFrom(server, fromTrueAt)) {
     const isFailing = receiver.failing.some(({ from, to }) => from < trueAt && trueAt < to);
-    if (sending === "surely" && !isFailing) return trueAt;
+    if (sending === "yes" && !isFailing) return trueAt;
   }
   return Infinity;
 }

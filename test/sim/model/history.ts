@@ -1,10 +1,10 @@
-// What the model is told: the whole past of a world, as somebody with the true clock saw it who knew every process.
-// Two clocks: `trueAt` is the true one, `at` the database's, on which all rules are stated. Shapes only.
+// The input of the model: the complete history of a world. `trueAt` is on the true clock; `at` is on the database
+// clock, on which all rules are defined.
 
-/** A stretch of time, both ends included. */
+/** Both ends are included. */
 export type TimeSpan = { from: number; to: number };
 
-/** When a check expects its signals. */
+/** When a check expects its pings. */
 export type Expectation =
   | { kind: "simple"; periodSeconds: number }
   | { kind: "cron" | "oncalendar"; schedule: string; tz: string };
@@ -13,11 +13,11 @@ export type Settings = Expectation & { graceSeconds: number; manualResume: boole
 
 export type SignalKind = "success" | "fail" | "start" | "log";
 
-/** Something that happened to a check. In the order in which the server came to know of it. */
+/** An event of a check. Steps are in the order in which the server recorded them. */
 export type Step = {
-  /** When it counts: the moment of receipt, on the database's clock. */
+  /** The time of receipt, on the database clock. */
   at: number;
-  /** When the server came to know of it: a signal may have waited in a spool. */
+  /** When the server recorded it. A ping may have waited in a spool. */
   trueAt: number;
 } & (
   | { what: "signal"; kind: SignalKind; rid: string | null; isAcknowledged: boolean }
@@ -27,32 +27,34 @@ export type Step = {
 
 export type CheckHistory = { createdTrueAt: number; settings: Settings; steps: readonly Step[] };
 
-export type Activity = "surely" | "perhaps" | "no";
+export type Activity = "yes" | "maybe" | "no";
 
-/** A moment at which the processes of the server did their work, in this order: record, beat, sweep, send. */
+/** A time at which the processes of the server did their work, in this order: record, heartbeat, sweep, send. */
 export type Turn = {
   trueAt: number;
   at: number;
-  /** Whether deadlines were looked for: surely; perhaps, if it was right to hold back; not at all. */
+  /** Whether deadlines were swept: yes; maybe, if waiting is also correct; no. */
   sweeping: Activity;
-  /** Whether messages were sent, likewise. */
+  /** Whether messages were sent, with the same values. */
   sending: Activity;
 };
 
-/** A stretch on the true clock, and what the database's clock showed when it began. */
+/** An interval on the true clock, and the database time at its start. */
 export type Hold = { fromTrueAt: number; toTrueAt: number; at: number };
 
 export type ServerHistory = {
   turns: readonly Turn[];
-  /** Nobody could be received, on the database's clock; oldest first, and none inside another. */
+  /** Intervals in which no ping could be received, on the database clock; oldest first, not nested. */
   blind: readonly TimeSpan[];
-  /** One intake could not give the database what it accepted, or refused: what it may hold back is unknown. */
+  /**
+   * One intake could not record the pings it had accepted, or it refused pings. Its unrecorded pings are unknown.
+   */
   holds: readonly Hold[];
-  /** The database was away, or no intake gave a sign of life. */
+  /** The database was unavailable, or no intake sent a heartbeat. */
   gaps: readonly Hold[];
-  /** Somebody had just died, or a clock had been set: the server may hold back, and need not. */
+  /** A process has just died, or a clock has changed: the server may wait but does not have to. */
   uncertain: readonly Hold[];
 };
 
-/** When the receiver behind a channel took nothing, on the true clock; and from when on it was gone for good. */
+/** When the receiver of a channel failed, on the true clock, and since when it has been gone permanently. */
 export type ReceiverHistory = { failing: readonly TimeSpan[]; goneTrueAt: number | null };

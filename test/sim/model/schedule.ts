@@ -1,56 +1,58 @@
-// When a schedule fires, by walking through time minute by minute and looking at the clock on the wall. Reads only
-// what the worlds use of both languages, and refuses the rest aloud.
+// Computes when a schedule fires by stepping through local time minute by minute. Supports only the syntax that the
+// worlds use and rejects everything else.
 import type { Settings } from "./history.ts";
 import { offsetMinutes } from "./zone.ts";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** A walk covers so many days at once. */
-const WALK_DAYS = 8;
+/** Days per step of the search. */
+const STEP_DAYS = 8;
 
-/** A time on the wall, as if the zone were UTC. */
+/** A local time, represented as if the zone were UTC. */
 type Reading = number;
 type Matches = (reading: Date) => boolean;
 
 type Language = {
   matches: Matches;
-  /** Of a repeated hour: both passes, the first, or the first unless asked from within the second. */
-  repeated: "both" | "first" | "first unless begun";
-  /** Of a skipped hour: its jobs are done when it is over. */
+  /**
+   * In a repeated hour: fires in both passes, in the first, or in the first unless the search starts in the second.
+   */
+  repeated: "both" | "first" | "first unless started in second";
+  /** Whether firings in a skipped hour are made up for when it ends. */
   isCaughtUp: boolean;
 };
 
 type Firing = { at: number; isSecondPass: boolean };
 
-/** The firings of one schedule in one zone, walked as far as anybody asked. */
+/** The firings of one schedule in one zone, computed on demand. */
 export class Schedule {
   readonly #language: Language;
   readonly #tz: string;
   readonly #fromAt: number;
-  #walkedAt: number;
+  #computedUntil: number;
   readonly #firings: Firing[] = [];
-  /** Instants of the second pass of a repeated hour. */
+  /** Intervals of the second passes of repeated hours. */
   readonly #secondPasses: { from: number; to: number }[] = [];
   #newest: Reading;
 
   constructor(given: { kind: "cron" | "oncalendar"; schedule: string; tz: string; fromAt: number }) {
     this.#language = given.kind === "cron" ? cron(given.schedule) : oncalendar(given.schedule);
     this.#tz = given.tz;
-    // Some days earlier, so that a repeated hour at the beginning is known for what it is.
+    // Starts two days earlier, so that a repeated hour at the beginning is recognized.
     this.#fromAt = Math.floor(given.fromAt / MINUTE_MS) * MINUTE_MS - 2 * DAY_MS;
-    this.#walkedAt = this.#fromAt;
+    this.#computedUntil = this.#fromAt;
     this.#newest = this.#readingAt(this.#fromAt - MINUTE_MS);
   }
 
-  /** The first firing after an instant; null when none comes within so many days. */
+  /** The first firing after an instant, or null if there is none within the given number of days. */
   nextAfter(at: number, withinDays = 400): number | null {
-    if (at < this.#fromAt) throw new Error("asked about a time before the walk began");
+    if (at < this.#fromAt) throw new Error("nextAfter was called with a time before the start");
     const untilAt = at + withinDays * DAY_MS;
     for (let index = this.#firstAfter(at); ; index += 1) {
       const firing = this.#firings[index];
       if (firing === undefined) {
-        if (this.#walkedAt > untilAt) return null;
-        this.#walk();
+        if (this.#computedUntil > untilAt) return null;
+        this.#computeMore();
         index = this.#firstAfter(at) - 1;
       } else if (!firing.isSecondPass || this.#isSecondPass(at)) return firing.at;
     }
@@ -75,26 +77,25 @@ export class Schedule {
     return at + offsetMinutes(this.#tz, at) * MINUTE_MS;
   }
 
-  #walk(): void {
-    const untilAt = this.#walkedAt + WALK_DAYS * DAY_MS;
-    for (let at = this.#walkedAt; at < untilAt; at += MINUTE_MS) this.#look(at);
-    this.#walkedAt = untilAt;
+  #computeMore(): void {
+    const untilAt = this.#computedUntil + STEP_DAYS * DAY_MS;
+    for (let at = this.#computedUntil; at < untilAt; at += MINUTE_MS) this.#addMinute(at);
+    this.#computedUntil = untilAt;
   }
 
-  /** Looks at one minute. */
-  #look(at: number): void {
+  #addMinute(at: number): void {
     const { matches, repeated, isCaughtUp } = this.#language;
     const reading = this.#readingAt(at);
     const isRepeated = reading <= this.#newest;
     if (isRepeated) this.#noteSecondPass(at);
     let fires = matches(new Date(reading)) && !(isRepeated && repeated === "first");
-    // The readings between the last one and this one have never been on the wall.
+    // Local times between the last one and this one were skipped.
     const skippedFrom = isCaughtUp ? this.#newest + MINUTE_MS : reading;
     for (let skipped = skippedFrom; skipped < reading; skipped += MINUTE_MS) {
       fires ||= matches(new Date(skipped));
     }
     if (fires) {
-      this.#firings.push({ at, isSecondPass: isRepeated && repeated === "first unless begun" });
+      this.#firings.push({ at, isSecondPass: isRepeated && repeated === "first unless started in second" });
     }
     if (!isRepeated) this.#newest = reading;
   }
@@ -106,22 +107,22 @@ export class Schedule {
   }
 }
 
-/** The schedules of a world, each walked once for all checks that share it. */
+/** The schedules of a world, computed once for all checks that share them. */
 export class Schedules {
   readonly #fromAt: number;
-  readonly #walked = new Map<string, Schedule>();
+  readonly #computed = new Map<string, Schedule>();
 
-  /** Nobody asks about a time before this one. */
+  /** Times before `fromAt` are not supported. */
   constructor(fromAt: number) {
     this.#fromAt = fromAt;
   }
 
   of({ kind, schedule, tz }: Settings & { kind: "cron" | "oncalendar" }): Schedule {
     const key = `${kind} ${tz} ${schedule}`;
-    const known = this.#walked.get(key);
+    const known = this.#computed.get(key);
     if (known !== undefined) return known;
     const made = new Schedule({ kind, schedule, tz, fromAt: this.#fromAt });
-    this.#walked.set(key, made);
+    this.#computed.set(key, made);
     return made;
   }
 }
@@ -129,7 +130,7 @@ export class Schedules {
 function cron(text: string): Language {
   const fields = text.split(" ");
   const [minute = "", hour = "", date = "", month = "", weekday = ""] = fields;
-  if (fields.length !== 5) throw new Error(`not five fields: ${text}`);
+  if (fields.length !== 5) throw new Error(`expected five fields: ${text}`);
   const minutes = cronField(minute, { min: 0, max: 59 });
   const hours = cronField(hour, { min: 0, max: 23 });
   const dates = cronField(date, { min: 1, max: 31 });
@@ -156,7 +157,7 @@ function cronField(text: string, { min, max }: { min: number; max: number }): Se
   for (const term of text.split(",")) {
     const [, from, to, step] = /^(?:\*|(\d+)(?:-(\d+))?)(?:\/(\d+))?$/.exec(term) ?? refuse(term);
     const first = from === undefined ? min : Number(from);
-    // A single value with a step runs on to the end, however it is written.
+    // A single value with a step continues to the maximum.
     const isOpen = from === undefined || (step !== undefined && Number(to ?? from) === first);
     const last = isOpen ? max : Number(to ?? from);
     for (let value = first; value <= last; value += Number(step ?? 1)) members.add(value);
@@ -180,7 +181,7 @@ function oncalendar(text: string): Language {
   const dateText = (parts[0] ?? "").includes(":") ? "*-*-*" : (parts.shift() ?? "*-*-*");
   const [, months = "", dates = ""] = /^\*-([^-]+)-([^-]+)$/.exec(dateText) ?? refuse(dateText);
   const [, hours = "", minutes = ""] = /^([^:]+):([^:]+)$/.exec(parts.shift() ?? "00:00") ?? refuse(text);
-  if (parts.length > 0) throw new Error(`more than weekdays, date and time: ${text}`);
+  if (parts.length > 0) throw new Error(`expected only weekdays, date and time: ${text}`);
   const isMonth = calendarField(months, 12);
   const isDate = calendarField(dates, 31);
   const isHour = calendarField(hours, 23);
@@ -191,7 +192,7 @@ function oncalendar(text: string): Language {
     days.has(at.getUTCDay()) &&
     isDate.has(at.getUTCDate()) &&
     isMonth.has(at.getUTCMonth() + 1);
-  return { matches, repeated: "first unless begun", isCaughtUp: false };
+  return { matches, repeated: "first unless started in second", isCaughtUp: false };
 }
 
 function weekdaysOf(text: string): Set<number> {
@@ -200,7 +201,7 @@ function weekdaysOf(text: string): Set<number> {
     const [from, to = from] = item.split("..").map((name) => WEEKDAYS.indexOf(name));
     if (from === undefined || to === undefined || from < 0 || to < 0)
       throw new Error(`not a weekday: ${item}`);
-    // The week begins on Monday, so that Sunday is the last of it.
+    // The week begins on Monday, so Sunday is the last day.
     for (let day = from === 0 ? 7 : from; day <= (to === 0 ? 7 : to); day += 1) days.add(day % 7);
   }
   return days;
@@ -220,5 +221,5 @@ function calendarField(text: string, max: number): Set<number> {
 }
 
 function refuse(text: string): never {
-  throw new Error(`the model does not read this in a schedule: ${text}`);
+  throw new Error(`unsupported schedule syntax: ${text}`);
 }

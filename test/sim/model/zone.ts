@@ -1,22 +1,21 @@
-// The local time of a zone, the slow and plain way: ask Intl every quarter of an hour and remember the answer.
-// Knows nothing of schedules.
+// UTC offsets of time zones: a deliberately simple implementation that calls Intl once per quarter of an hour.
 
 const MINUTE_MS = 60_000;
 const QUARTER_MS = 15 * MINUTE_MS;
 
-/** Offsets from UTC in minutes, one for each quarter of an hour since 1970 that was asked for. */
+/** Offsets from UTC in minutes, keyed by quarter hours since 1970. */
 type OffsetTable = { format: Intl.DateTimeFormat; offsets: Map<number, number> };
 
 const tables = new Map<string, OffsetTable>();
 
-/** How many minutes the clocks of a zone are ahead of UTC. No zone changes them within a quarter of an hour. */
+/** The UTC offset of a zone in minutes. Assumes that it changes only at full quarter hours. */
 export function offsetMinutes(tz: string, at: number): number {
   if (tz === "UTC") return 0;
   const table = tables.get(tz) ?? newTable(tz);
   const quarter = Math.floor(at / QUARTER_MS);
   const known = table.offsets.get(quarter);
   if (known !== undefined) return known;
-  const offset = ask(table.format, quarter * QUARTER_MS);
+  const offset = computeOffset(table.format, quarter * QUARTER_MS);
   table.offsets.set(quarter, offset);
   return offset;
 }
@@ -36,7 +35,7 @@ function newTable(tz: string): OffsetTable {
   return table;
 }
 
-function ask(format: Intl.DateTimeFormat, at: number): number {
+function computeOffset(format: Intl.DateTimeFormat, at: number): number {
   const part = new Map(format.formatToParts(at).map(({ type, value }) => [type, Number(value)]));
   const read = (name: Intl.DateTimeFormatPartTypes) => part.get(name) ?? Number.NaN;
   const local = Date.UTC(read("year"), read("month") - 1, read("day"), read("hour"), read("minute"));

@@ -1,21 +1,23 @@
-// What became of the acts of one check: who took each signal, what was refused, and in which order the server came
-// to know of them.
+// The history of one check: which intake accepted each ping, what was refused, and in which order the server
+// recorded them.
 import type { CheckHistory, Step } from "../model/history.ts";
 import type { Clocks } from "./clocks.ts";
 import { routeHashOf, type Receipt, type Reception } from "./receipt.ts";
 import type { Action, CheckPlan } from "./world.ts";
 
-/** An act as it was played. */
+/** An action and its result. */
 export type AppliedStep = {
   step: Step;
   action: Action;
-  /** Of a signal: who took it. */
+  /** For a ping, whether and where it was accepted. */
   receipt: Receipt | null;
 };
 
 export type ReceiptContext = { clocks: Clocks; reception: Reception };
 
-/** The acts of a check in the order in which the server came to know of them; what nobody could take is left out. */
+/**
+ * The actions of a check in the order in which the server recorded them, without commands that reached no server.
+ */
 export function appliedSteps(
   plan: CheckPlan,
   checkIndex: number,
@@ -50,12 +52,12 @@ export function appliedSteps(
   );
 }
 
-/** What is given to the database in the same moment comes spool by spool, and after what needed none. */
+/** At the same time, pings without a spool come first, then spool by spool. */
 function spoolOf({ receipt }: AppliedStep): number {
   return receipt?.kind === "accepted" && receipt.isReplayed ? receipt.intake : -1;
 }
 
-/** The past of a check, as the model is told it. */
+/** The history of a check, as input for the model. */
 export function checkHistory(plan: CheckPlan, checkIndex: number, context: ReceiptContext): CheckHistory {
   const { createdTrueAt, settings } = plan;
   return { createdTrueAt, settings, steps: appliedSteps(plan, checkIndex, context).map(({ step }) => step) };

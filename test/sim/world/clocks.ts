@@ -1,14 +1,14 @@
-// The database's clock against the true one, and the time that intakes make of it: theirs never goes backwards.
+// The database clock relative to the true clock, and the monotonic receipt time that intakes derive from it.
 import { intakeFaults, type WorldHead } from "./world.ts";
 
 export type Clocks = {
-  /** What the database's clock shows. */
+  /** The database time. */
   databaseAt(trueAt: number): number;
-  /** The time that signals are given: the database's, but it waits where that was set back. */
+  /** The receipt time of pings: the database time, but it never goes back. */
   receiptAt(trueAt: number): number;
 };
 
-/** The clocks of a world. A step takes place right after the turn that it is planned for. */
+/** The clocks of a world. A clock step takes effect right after its turn. */
 export function clocksOf(head: WorldHead): Clocks {
   const steps = intakeFaults(head).filter((fault) => fault.kind === "clock-step");
   const databaseAt = (trueAt: number) => {
@@ -18,7 +18,7 @@ export function clocksOf(head: WorldHead): Clocks {
   };
   const receiptAt = (trueAt: number) => {
     let at = databaseAt(trueAt);
-    // The highest that the clock had been before each time it was set back.
+    // The highest time before each backward step.
     for (const { from, byMs } of steps) {
       if (from < trueAt && byMs < 0) at = Math.max(at, databaseAt(from));
     }

@@ -1,4 +1,4 @@
-// A world from a seed: the same seed and the same size give the same world, on every machine.
+// Generates a world from a seed. The same seed and size give the same world on every machine.
 import { chanceFrom } from "../../faults/chance.ts";
 import { Schedules } from "../model/schedule.ts";
 import type { GeneratorContext } from "./generator-context.ts";
@@ -9,7 +9,7 @@ import type { World, WorldHead } from "./world.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Days shortly before clocks are changed somewhere: in New York, Berlin, Auckland, on Lord Howe. */
+/** Shortly before daylight saving changes in New York, Berlin, Auckland or Lord Howe. */
 const BEGINNINGS = [
   "2026-03-05",
   "2026-03-26",
@@ -20,14 +20,13 @@ const BEGINNINGS = [
   "2027-03-11",
 ];
 
-/** Shorter steps would see more, and there is only so much time to play a world in. */
+/** Shorter turns are more precise but slower. */
 const TURN_SECONDS = 300;
 const CHECKS_PER_CHANNEL = 25;
 const CHANNELS_MIN = 6;
 
 export type WorldSize = { seed: number; days: number; checks: number; intakes?: number };
 
-/** Makes the world of a seed. */
 export function generateWorld({ seed, days, checks, intakes }: WorldSize): World {
   const chance = chanceFrom(seed);
   const from = Date.parse(`${chance.pick(BEGINNINGS)}T00:00Z`);

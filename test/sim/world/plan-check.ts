@@ -1,5 +1,5 @@
-// One check of a generated world: what it expects, and what its job and its owner do. Each is drawn from chance of
-// its own, so that it can be made again by itself.
+// Generates one check: its settings and the actions of its job and users. Each check has its own random generator,
+// so that it can be generated alone.
 import { type Chance, chanceFrom } from "../../faults/chance.ts";
 import type { Expectation, Settings } from "../model/history.ts";
 import type { GeneratorContext } from "./generator-context.ts";
@@ -22,7 +22,7 @@ const ZONES = [
   "Africa/Casablanca",
 ];
 
-/** With how often each is drawn. Many of them rest for hours: a world is to be long rather than loud. */
+/** With weights. Long periods are more likely, so that a run covers more days. */
 const PERIOD_SECONDS: readonly (readonly [number, number])[] = [
   [600, 0.5],
   [1_800, 1],
@@ -61,7 +61,6 @@ const ONCALENDAR: readonly (readonly [string, number])[] = [
 ];
 const GRACE_SECONDS = [60, 300, 900, 1_800, 3_600, 7_200, 14_400];
 
-/** The check with this number. */
 export function planCheck(context: GeneratorContext, index: number): CheckPlan {
   const chance = chanceFrom(mixed(context.seed, index));
   const { base } = context;
@@ -111,7 +110,7 @@ function someExpectation(chance: Chance): Expectation {
 
 function someChannels(chance: Chance, count: number): number[] {
   const roll = chance.fraction();
-  // Some checks tell nobody.
+  // Some checks have no channels.
   if (roll < 0.03) return [];
   const first = chance.between(0, count - 1);
   const channels = new Set([first]);
@@ -136,7 +135,7 @@ function planEdits(
   let current = settings;
   return times.map((trueAt) => {
     const fresh = someSettings(chance, current);
-    // Half of them change only grace, as owners do whose jobs take longer than they thought.
+    // Half of the edits change only the grace period.
     current = chance.fraction() < 0.5 ? { ...current, graceSeconds: fresh.graceSeconds } : fresh;
     return { trueAt: whenReachable(context, trueAt), settings: current };
   });
@@ -155,7 +154,7 @@ function planCommands(context: GeneratorContext, chance: Chance, createdTrueAt: 
     add(trueAt, "pause");
     if (chance.fraction() < 0.7) add(trueAt + Math.floor(chance.fraction() * 2 * DAY_MS), "resume");
   }
-  // Now and then somebody resumes what is not paused.
+  // Occasionally, a user resumes a check that is not paused.
   if (chance.fraction() < 0.02) add(someTime(chance, context.base), "resume");
   if (chance.fraction() < 0.03) add(someTime(chance, context.base), "delete");
   return actions;
@@ -165,7 +164,7 @@ function someTime(chance: Chance, { from, to }: { from: number; to: number }): n
   return Math.floor(from + HOUR_MS + chance.fraction() * (to - from - 2 * HOUR_MS));
 }
 
-/** Whoever finds nobody tries again until somebody is there. */
+/** Users retry until the server is available. */
 function whenReachable({ reception }: GeneratorContext, trueAt: number): number {
   let at = trueAt;
   while (!reception.isReachable(at)) at += 2 * MINUTE_MS;
@@ -178,7 +177,7 @@ function weightedPick<T>(chance: Chance, choices: readonly (readonly [T, number]
     roll -= weight;
     if (roll < 0) return choice;
   }
-  throw new Error("there is nothing to choose from");
+  throw new Error("no choices");
 }
 
 function mixed(seed: number, index: number): number {

@@ -1,5 +1,4 @@
-// What goes wrong in a world, and when: drawn from chance, at whole seconds, the faults of intakes one after the
-// other.
+// Generates the faults of a world, at full seconds. Faults of intakes do not overlap.
 import type { Chance } from "../../faults/chance.ts";
 import { clockStep, type Fault, type IntakeFault, type WorldHead } from "./world.ts";
 
@@ -8,22 +7,21 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
-/** The world begins and ends in peace. */
+/** No faults at the beginning and the end of the world. */
 const CALM_MS = HOUR_MS;
-/** Every few days of the world; a short one has them more often, so that it has some of each. */
+/** Target number per world. Short worlds have faults more often, so that they contain several kinds. */
 const INTAKE_FAULTS_COUNT = 300;
 const INTAKE_GAP_MS_MIN = 30 * MINUTE_MS;
 const INTAKE_GAP_MS_MAX = 6 * HOUR_MS;
-/** How often a fault follows closely on the one before. */
+/** Probability that a fault follows shortly after the previous one. */
 const CHAINED = 0.15;
-/** Cut off for longer than its lease, one of several intakes would be given up. */
+/** An intake that is cut off for longer than its lease is given up. */
 const CUT_MS_MAX = 9 * MINUTE_MS;
 
 type Base = Omit<WorldHead, "faults">;
-/** A fault without its place in time. */
+/** A kind of fault with its probability weight. */
 type Draft = { weight: number; make: (from: number, given: { chance: Chance; base: Base }) => IntakeFault };
 
-/** All faults of a world. */
 export function planFaults(base: Base, chance: Chance): Fault[] {
   const days = (base.to - base.from) / DAY_MS;
   const others = [
@@ -52,7 +50,7 @@ function planReceivers(base: Base, chance: Chance): Fault[] {
     for (const span of spread(base, chance, { perDay: 0.15, lasts })) {
       faults.push({ kind: "receiver-failing", channel, ...span });
     }
-    // The first one stays, so that there is always somebody to be told.
+    // The first receiver always stays available.
     if (channel > 0 && chance.fraction() < 0.05) {
       const from = second(base.from + chance.fraction() * (base.to - base.from));
       faults.push({ kind: "receiver-gone", channel, from, to: base.to });
@@ -61,7 +59,7 @@ function planReceivers(base: Base, chance: Chance): Fault[] {
   return faults;
 }
 
-/** Spans that follow on each other, so many on a day, and each of a length between the two. */
+/** Non-overlapping intervals with the given frequency and range of lengths. */
 function spread(
   base: Base,
   chance: Chance,
@@ -86,7 +84,7 @@ function planIntakeFaults(base: Base, chance: Chance): Fault[] {
   let from = second(base.from + CALM_MS + waiting(chance, meanMs));
   let aheadMs = 0;
   for (;;) {
-    // A clock that was set wrong is set right again, before anything else happens.
+    // A clock step is reverted before the next fault.
     const fault = aheadMs === 0 ? draw(chance).make(from, { chance, base }) : clockStep(from, -aheadMs);
     if (fault.to > base.to - CALM_MS) return faults;
     if (fault.kind === "clock-step") aheadMs += fault.byMs;
@@ -174,12 +172,12 @@ function anIntake(chance: Chance, { intakeCount }: Base): number {
   return chance.between(0, intakeCount - 1);
 }
 
-/** Short and long ones are equally likely: chance decides on the logarithm. */
+/** A random value between the two, distributed evenly on a logarithmic scale. */
 export function between(chance: Chance, [least, most]: readonly [number, number]): number {
   return least * (most / least) ** chance.fraction();
 }
 
-/** Time until something happens that happens once in `meanMs`. */
+/** A random waiting time with the given mean. */
 function waiting(chance: Chance, meanMs: number): number {
   return -Math.log(1 - chance.fraction()) * meanMs;
 }

@@ -1,5 +1,5 @@
-// What a job does under one setting of its check: runs on time, and now and then early, late, twice at once, into
-// failure, without end or not at all. Whoever is refused may try again.
+// Generates the pings of a job under one version of its settings: usually on time, sometimes early, late,
+// overlapping, failing, never ending or missing. Refused pings may be retried.
 import type { Chance } from "../../faults/chance.ts";
 import type { Settings, SignalKind } from "../model/history.ts";
 import type { GeneratorContext } from "./generator-context.ts";
@@ -12,17 +12,17 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
-/** How often something unusual happens to a job, however often it runs. */
+/** Unusual runs per day, regardless of the schedule. */
 const INCIDENTS_PER_DAY = 0.04;
 const INCIDENT_MAX = 0.1;
-/** How long after a refusal, and after how many, a job tries again. */
+/** Delays between retries after a refusal. */
 const RETRY_MS = [1, 4, 15, 60, 180, 600, 1_800].map((seconds) => seconds * SECOND_MS);
 
 type Job = { context: GeneratorContext; chance: Chance; index: number };
 type Part = { from: number; to: number; settings: Settings };
 type Style = { signals: "end" | "both" | "named"; isRetrying: boolean; incident: number };
 
-/** The signals that a job sends from one change of its settings to the next. */
+/** The pings of a job from one change of its settings to the next. */
 export function planRuns(job: Job, part: Part): Action[] {
   const { chance } = job;
   const times = runTimes(job, part);
@@ -64,7 +64,7 @@ class JobRuns {
     this.#style = style;
   }
 
-  /** One run that is due at a time, before the next one is. */
+  /** Generates one run. */
   one(dueAt: number, nextAt: number): void {
     const { chance } = this.#job;
     if (dueAt < this.#stoppedUntil) return;
@@ -106,11 +106,11 @@ class JobRuns {
     const endsAt = beginsAt + lastsMs;
     if (how !== "fails") return this.#send(endsAt, "success", rid);
     this.#send(endsAt, "fail", rid);
-    // Somebody looks after it, or the next run does.
+    // Either a user fixes the job, or the next run succeeds.
     if (chance.fraction() < 0.6) this.#send(endsAt + between(chance, [MINUTE_MS, HOUR_MS]), "success", null);
   }
 
-  /** A success at the very last moment, or the first one after it. */
+  /** A success exactly at the deadline, or a millisecond later. */
   #atTheDeadline(deadlineAt: number): void {
     const { settings } = this.#part;
     const graceMs = settings.graceSeconds * SECOND_MS;
@@ -121,7 +121,7 @@ class JobRuns {
     this.#send(at + (this.#job.chance.fraction() < 0.5 ? 0 : 1), "success", null);
   }
 
-  /** A run that is still going when the next one begins; each says which one it is. */
+  /** Two overlapping runs with run IDs. */
   #twice(beginsAt: number, intervalMs: number): void {
     const { chance } = this.#job;
     const graceMs = this.#part.settings.graceSeconds * SECOND_MS;

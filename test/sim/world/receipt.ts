@@ -1,25 +1,27 @@
-// Who takes a signal that is sent at a moment, and when it reaches the database; or that nobody takes it. The one
-// place that says what a fault means to senders and owners.
+// Computes which intake accepts a ping and when it is recorded, or that it is refused. The only place that defines
+// how faults affect senders and users.
 import { type IntakeFault, intakeFaults, type WorldHead } from "./world.ts";
 
-/** One of several intakes without the database promises nothing beyond its lease, and stops some time before. */
+/**
+ * One of several intakes acknowledges pings without a database for this long: it stops half a minute before its
+ * lease ends.
+ */
 export const UNCONFIRMED_MS_MAX = 570_000;
 
 export type Receipt =
   | { kind: "refused" }
-  /** `appliedTrueAt`: when the database has it; later than it was sent if it went through a spool. */
+  /** `appliedTrueAt`: when it is recorded; later than it was sent if it was spooled. */
   | { kind: "accepted"; intake: number; appliedTrueAt: number; isReplayed: boolean };
 
 export type Reception = {
-  /** `lot` decides between intakes that could take it. */
+  /** `routeHash` selects one of the available intakes. */
   receive(trueAt: number, routeHash: number): Receipt;
-  /** Whether the owner of a check could reach anybody. */
+  /** Whether users can reach the server. */
   isReachable(trueAt: number): boolean;
-  /** The fault of intakes at a moment: after its beginning, up to and with its end. */
+  /** The fault of the intakes at a given time, excluding its start and including its end. */
   faultAt(trueAt: number): IntakeFault | null;
 };
 
-/** The reception of a world. */
 export function receptionOf(head: WorldHead): Reception {
   const faults = intakeFaults(head);
   const faultAt = (trueAt: number) => {
@@ -81,10 +83,10 @@ function receiveDuring(
   }
 }
 
-/** Senders keep their connection for a while: within so many milliseconds a check's signals go the same way. */
+/** Senders reuse connections: within this time, the pings of a check go to the same intake. */
 const ROUTE_MS = 60_000;
 
-/** Which of the intakes a check's signal of a moment goes to. */
+/** Selects the intake for a ping of a check at a given time. */
 export function routeHashOf({ checkIndex, trueAt }: { checkIndex: number; trueAt: number }): number {
   const moment = Math.floor(trueAt / ROUTE_MS);
   let mixed = Math.imul(checkIndex + 1, 0x9e3779b1) ^ Math.imul(moment, 0x85ebca6b);

@@ -1,5 +1,5 @@
-// What the faults of a world mean to the server: when its processes had their turns, what could not be received, and
-// how far could be seen. This is what the model is told, and what the driver plays.
+// Derives the history of the server from the faults of a world: its turns, its blind intervals and its visibility.
+// Used by the model and the driver.
 import type { Hold, ServerHistory, ReceiverHistory, TimeSpan, Turn } from "../model/history.ts";
 import { type Clocks, clocksOf } from "./clocks.ts";
 import { UNCONFIRMED_MS_MAX } from "./receipt.ts";
@@ -7,21 +7,24 @@ import { type Fault, type IntakeFault, intakeFaults, type WorldHead } from "./wo
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
-/** An intake is looked for this long until the others know that it is gone and has left nothing. */
+/** Maximum time until the other intakes have recorded that an intake is gone and has left nothing. */
 const GONE_MS_MAX = 12 * SECOND_MS;
-/** Silence is believed after a minute of fresh beats; a turn falls on that moment, and one right after. */
+/**
+ * Missed deadlines are reported after a minute of fresh heartbeats; turns are placed at that time and right after
+ * it.
+ */
 const SETTLED_MS = 60 * SECOND_MS;
-const SURELY_SETTLED_MS = SETTLED_MS + 4 * SECOND_MS;
-/** What a notifier has claimed that was killed is sent by somebody else after this at the latest. */
+const FULLY_SETTLED_MS = SETTLED_MS + 4 * SECOND_MS;
+/** Maximum time until another notifier sends the messages that a killed one had claimed. */
 const CLAIM_MS_MAX = 60 * SECOND_MS;
-/** A step of the clock that is smaller than this is none. */
+/** Smaller clock steps are ignored. */
 const STEP_MS_MIN = 3 * SECOND_MS;
 
-/** After the end of the world only messages are sent, until all are there: so often, and for so long. */
+/** After the end of the world, only messages are sent: interval and maximum duration. */
 const DRAIN_STEP_MS = 10 * MINUTE_MS;
 const DRAIN_MS = 24 * 60 * MINUTE_MS;
 
-/** The past of the server. */
+/** The history of the server. */
 export function serverHistory(head: WorldHead): ServerHistory {
   const clocks = clocksOf(head);
   const history = {
@@ -50,7 +53,7 @@ function effectOf(fault: IntakeFault, { head, clocks }: { head: WorldHead; clock
     toTrueAt,
     at: clocks.receiptAt(fromTrueAt),
   });
-  const unseen = (fromTrueAt: number): TimeSpan => ({
+  const blindFrom = (fromTrueAt: number): TimeSpan => ({
     from: clocks.receiptAt(fromTrueAt),
     to: clocks.receiptAt(to),
   });
@@ -59,27 +62,29 @@ function effectOf(fault: IntakeFault, { head, clocks }: { head: WorldHead; clock
   switch (fault.kind) {
     case "database-away": {
       const isRefusing = !isAlone && to - from > UNCONFIRMED_MS_MAX;
-      return { ...nothing, gaps: [whole], blind: isRefusing ? [unseen(from + UNCONFIRMED_MS_MAX)] : [] };
+      return { ...nothing, gaps: [whole], blind: isRefusing ? [blindFrom(from + UNCONFIRMED_MS_MAX)] : [] };
     }
     case "intake-cut":
       return isAlone ? { ...nothing, gaps: [whole] } : { ...nothing, holds: [whole] };
     case "cut-crash":
-      // Whoever starts after everybody was silent cannot know that the spool was taking all the while.
-      return isAlone ? { ...nothing, gaps: [whole], blind: [unseen(from)] } : { ...nothing, holds: [whole] };
+      // After all intakes were down, a new intake cannot determine that the spool accepted pings in between.
+      return isAlone
+        ? { ...nothing, gaps: [whole], blind: [blindFrom(from)] }
+        : { ...nothing, holds: [whole] };
     case "intake-crash":
       return isAlone
-        ? { ...nothing, gaps: [whole], blind: [unseen(from)] }
+        ? { ...nothing, gaps: [whole], blind: [blindFrom(from)] }
         : { ...nothing, uncertain: [hold(from, from + GONE_MS_MAX)] };
     case "refusing":
-      return { ...nothing, holds: [whole], blind: [unseen(from)] };
+      return { ...nothing, holds: [whole], blind: [blindFrom(from)] };
     case "all-stopped":
-      return { ...nothing, gaps: [whole], blind: [unseen(from)] };
+      return { ...nothing, gaps: [whole], blind: [blindFrom(from)] };
     case "clock-step": {
       const backMs = Math.max(0, -fault.byMs);
       const uncertain = [hold(from, from + backMs + SETTLED_MS)];
       const at = clocks.receiptAt(from);
       const jumped = fault.byMs > STEP_MS_MIN ? [{ from: at, to: clocks.databaseAt(from) + fault.byMs }] : [];
-      // Where the clock only catches up with where it had been, no time was skipped.
+      // If the clock only returns to a time it has already shown, no time was skipped.
       return { ...nothing, uncertain, blind: jumped.filter((one) => one.to > one.from) };
     }
   }
@@ -96,57 +101,57 @@ function turnsOf(head: WorldHead, clocks: Clocks): Turn[] {
   const turns = [...times].toSorted((one, other) => one - other).map((at) => turnAt(at, { faults, clocks }));
   for (let at = DRAIN_STEP_MS; at <= DRAIN_MS; at += DRAIN_STEP_MS) {
     const trueAt = head.to + at;
-    turns.push({ trueAt, at: clocks.receiptAt(trueAt), sweeping: "no", sending: "surely" });
+    turns.push({ trueAt, at: clocks.receiptAt(trueAt), sweeping: "no", sending: "yes" });
   }
   return turns;
 }
 
-/** The moments at which something changes, and those at which all is settled again. */
+/** The times at which something changes, and those at which everything has settled. */
 function turnsAround(fault: Fault): number[] {
   const { from, to } = fault;
-  const after = (at: number) => [at, at + SETTLED_MS, at + SURELY_SETTLED_MS];
+  const after = (at: number) => [at, at + SETTLED_MS, at + FULLY_SETTLED_MS];
   if (fault.kind === "clock-step") {
-    return [...after(from), from + Math.max(0, -fault.byMs) + SURELY_SETTLED_MS];
+    return [...after(from), from + Math.max(0, -fault.byMs) + FULLY_SETTLED_MS];
   }
   if (fault.kind === "all-stopped" && fault.isSweeperFirst) return [from, sweeperBackAt(fault), ...after(to)];
   if (fault.kind === "cut-crash") return [from, fault.crashesAt, ...after(to)];
-  // Receivers are many, and whatever they do is seen at the next turn.
+  // There are many receivers; their faults take effect at the next regular turn.
   if (fault.kind === "receiver-failing" || fault.kind === "receiver-gone") return [];
   return [from, ...after(to)];
 }
 
-/** When the sweeper is back of which the plan says that it starts before anybody listens. */
+/** When the sweeper starts, in a fault in which it starts before the intakes. */
 function sweeperBackAt({ from, to }: { from: number; to: number }): number {
   return Math.floor((from + to) / 2 / SECOND_MS) * SECOND_MS;
 }
 
 function turnAt(trueAt: number, { faults, clocks }: { faults: readonly Fault[]; clocks: Clocks }): Turn {
-  const turn: Turn = { trueAt, at: clocks.receiptAt(trueAt), sweeping: "surely", sending: "surely" };
+  const turn: Turn = { trueAt, at: clocks.receiptAt(trueAt), sweeping: "yes", sending: "yes" };
   for (const fault of faults) {
     const isDuring = fault.from < trueAt && trueAt < fault.to;
     if (fault.kind === "database-away" && isDuring) return { ...turn, sweeping: "no", sending: "no" };
     if (fault.kind === "all-stopped") {
       const isBack = fault.isSweeperFirst && trueAt >= sweeperBackAt(fault);
       if (isDuring && !isBack) return { ...turn, sweeping: "no", sending: "no" };
-      if (isDuring && turn.sweeping === "surely") turn.sweeping = "perhaps";
+      if (isDuring && turn.sweeping === "yes") turn.sweeping = "maybe";
     }
     if (fault.kind === "sweeper-down" && isDuring) turn.sweeping = "no";
     if (fault.kind === "notifier-down") {
-      // It is killed in the middle of the first turn, and what it had claimed is nobody else's for a while.
+      // The notifier is killed during its first turn, and its claims stay locked for a while.
       const isClaimed = fault.from <= trueAt && trueAt <= fault.from + CLAIM_MS_MAX;
       if (isDuring) turn.sending = "no";
-      else if (isClaimed && turn.sending === "surely") turn.sending = "perhaps";
+      else if (isClaimed && turn.sending === "yes") turn.sending = "maybe";
     }
     if (fault.kind === "clock-step") {
       const backMs = Math.max(0, -fault.byMs);
-      const isSettling = fault.from < trueAt && trueAt < fault.from + backMs + SURELY_SETTLED_MS;
-      if (isSettling && turn.sending === "surely") turn.sending = "perhaps";
+      const isSettling = fault.from < trueAt && trueAt < fault.from + backMs + FULLY_SETTLED_MS;
+      if (isSettling && turn.sending === "yes") turn.sending = "maybe";
     }
   }
   return turn;
 }
 
-/** The past of the receiver behind a channel. */
+/** The history of the receiver of a channel. */
 export function receiverHistory({ faults }: WorldHead, channel: number): ReceiverHistory {
   const failing: TimeSpan[] = [];
   let goneTrueAt: number | null = null;

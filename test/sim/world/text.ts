@@ -1,4 +1,4 @@
-// A world as a text that can be read, kept beside the tests and played again. What is written is read back the same.
+// Reads and writes worlds as text.
 import type { Expectation, Settings } from "../model/history.ts";
 import { type Action, type CheckPlan, clockStep, type Fault, type World, type WorldHead } from "./world.ts";
 
@@ -13,7 +13,7 @@ check backup simple 1h grace 5m
   0.01:00:30.250 start rid=a
   0.01:02 success rid=a`;
 
-/** Days and time of day since the world began: `3.04:05:06.789`, with as much of the end as there is to say. */
+/** Days and time of day since the start of the world: `3.04:05:06.789`, without trailing zeros. */
 export function describeTime(trueAt: number, from: number): string {
   const ms = trueAt - from;
   const time = new Date(ms % DAY_MS).toISOString().slice(11, 23);
@@ -23,7 +23,7 @@ export function describeTime(trueAt: number, from: number): string {
 
 function readTime(text: string | undefined, from: number): number {
   const [, days, hours, minutes, seconds = "0", ms = "0"] =
-    /^(\d+)\.(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{3}))?)?$/.exec(text ?? "") ?? refuse(`not a time: ${text}`);
+    /^(\d+)\.(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{3}))?)?$/.exec(text ?? "") ?? fail(`invalid time: ${text}`);
   const inDay = (Number(hours) * 60 + Number(minutes)) * MINUTE_MS + Number(seconds) * SECOND_MS + Number(ms);
   return from + Number(days) * DAY_MS + inDay;
 }
@@ -38,7 +38,7 @@ function describeSeconds(seconds: number): string {
 }
 
 function readSeconds(text: string | undefined): number {
-  const [, count, unit] = /^(\d+)([dhms])$/.exec(text ?? "") ?? refuse(`not a duration: ${text}`);
+  const [, count, unit] = /^(\d+)([dhms])$/.exec(text ?? "") ?? fail(`invalid duration: ${text}`);
   return Number(count) * UNITS[unit as keyof typeof UNITS];
 }
 
@@ -51,17 +51,17 @@ function describeSettings(settings: Settings): string {
   return `${expects} grace ${describeSeconds(settings.graceSeconds)}${manual}`;
 }
 
-/** Takes settings off the front of the words. */
+/** Consumes the settings at the start of `words`. */
 function readSettings(words: string[]): Settings {
   const kind = words.shift();
   if (kind !== "simple" && kind !== "cron" && kind !== "oncalendar") {
-    return refuse(`not a kind of check: ${kind}`);
+    return fail(`unknown kind of check: ${kind}`);
   }
   const expects: Expectation =
     kind === "simple"
       ? { kind, periodSeconds: readSeconds(words.shift()) }
       : { kind, schedule: words.shift() ?? "", tz: words.shift() ?? "" };
-  if (words.shift() !== "grace") refuse("settings name no grace");
+  if (words.shift() !== "grace") fail("settings have no grace period");
   const graceSeconds = readSeconds(words.shift());
   const manualResume = words[0] === "manual";
   if (manualResume) words.shift();
@@ -109,8 +109,7 @@ function readFault(words: string[], head: Pick<WorldHead, "from" | "to">): Fault
     }
     case "clock-step": {
       const from = time();
-      const [, byMs] =
-        /^(-?\d+)ms$/.exec(words.shift() ?? "") ?? refuse("a clock step names no milliseconds");
+      const [, byMs] = /^(-?\d+)ms$/.exec(words.shift() ?? "") ?? fail("a clock step has no milliseconds");
       return clockStep(from, Number(byMs));
     }
     case "receiver-failing":
@@ -118,7 +117,7 @@ function readFault(words: string[], head: Pick<WorldHead, "from" | "to">): Fault
     case "receiver-gone":
       return { kind, channel: Number(words.shift()), from: time(), to: head.to };
     default:
-      return refuse(`no such fault: ${word}`);
+      return fail(`unknown fault: ${word}`);
   }
 }
 
@@ -135,7 +134,7 @@ function readAction(words: string[], from: number): Action {
   if (what === "edit") return { trueAt, what, settings: readSettings(words) };
   if (what === "pause" || what === "resume" || what === "delete") return { trueAt, what };
   if (what !== "success" && what !== "fail" && what !== "start" && what !== "log") {
-    return refuse(`no such action: ${what}`);
+    return fail(`unknown action: ${what}`);
   }
   const rid = words.find((word) => word.startsWith("rid="))?.slice(4) ?? null;
   return { trueAt, what, rid };
@@ -148,7 +147,7 @@ function describeCheck(plan: CheckPlan, from: number): string[] {
 }
 
 function readCheck(words: string[], from: number): CheckPlan {
-  const name = words.shift() ?? refuse("a check has no name");
+  const name = words.shift() ?? fail("a check has no name");
   const settings = readSettings(words);
   let channels = [0];
   let createdTrueAt = from;
@@ -156,12 +155,12 @@ function readCheck(words: string[], from: number): CheckPlan {
     const word = words.shift();
     if (word === "channels") channels = (words.shift() ?? "").split(",").filter(Boolean).map(Number);
     else if (word === "from") createdTrueAt = readTime(words.shift(), from);
-    else refuse(`what is this in a check: ${word}`);
+    else fail(`unexpected word in a check: ${word}`);
   }
   return { name, settings, channels, createdTrueAt, actions: [] };
 }
 
-/** The text of a world, or of some of its checks. */
+/** Formats a world, or some of its checks. */
 export function describeWorld(world: World, indexes = Array.from({ length: world.checkCount }, (_, i) => i)) {
   const { from, to, intakeCount, channelCount, turnSeconds, faults } = world.head;
   const lines = [
@@ -173,7 +172,7 @@ export function describeWorld(world: World, indexes = Array.from({ length: world
   return `${lines.join("\n")}\n`;
 }
 
-/** Reads a world; lines that begin with # say something to people. Throws with the line that it cannot read. */
+/** Parses a world; `#` starts a comment. Errors name the invalid line. */
 export function readWorld(text: string): World {
   let head: WorldHead | null = null;
   const faults: Fault[] = [];
@@ -186,24 +185,24 @@ export function readWorld(text: string): World {
       else if (line.startsWith(" ")) plans.at(-1)?.actions.push(readAction(words, head.from));
       else if (words[0] === "fault") faults.push(readFault(words.slice(1), head));
       else if (words[0] === "check") plans.push({ ...readCheck(words.slice(1), head.from), actions: [] });
-      else refuse("neither a fault nor a check");
+      else fail("expected a fault or a check");
     } catch (cause) {
       throw new Error(`line ${index + 1} of the world: ${line}`, { cause });
     }
   }
-  if (head === null) throw new Error(`an empty world; one that is not:\n${EXAMPLE}`);
+  if (head === null) throw new Error(`The world is empty. Example:\n${EXAMPLE}`);
   for (const { actions } of plans) actions.sort((one, other) => one.trueAt - other.trueAt);
   return {
     head: { ...head, faults },
     checkCount: plans.length,
-    check: (index) => plans[index] ?? refuse(`there is no check ${index}`),
+    check: (index) => plans[index] ?? fail(`no check with index ${index}`),
   };
 }
 
 function readHead(words: string[]): WorldHead {
   const value = (name: string) => words[words.indexOf(name) + 1];
   const from = Date.parse(value("from") ?? "");
-  if (words[0] !== "world" || Number.isNaN(from)) refuse("a world begins with its beginning");
+  if (words[0] !== "world" || Number.isNaN(from)) fail("a world starts with `world from TIME`");
   return {
     from,
     to: from + Math.round(Number(value("days")) * DAY_MS),
@@ -214,12 +213,12 @@ function readHead(words: string[]): WorldHead {
   };
 }
 
-/** Words of a line; what stands in quotation marks is one. */
+/** Splits a line into words; a quoted text is one word. */
 function wordsOf(line: string): string[] {
   const bare = line.replace(/#.*$/, "");
   return [...bare.matchAll(/"([^"]*)"|\S+/g)].map(([word, quoted]) => quoted ?? word);
 }
 
-function refuse(why: string): never {
+function fail(why: string): never {
   throw new Error(why);
 }

@@ -1,8 +1,8 @@
-// A world as it is planned: checks with what their jobs and owners do, and what goes wrong with the server and the
-// receivers. All times are on the true clock. What follows from it is told by history.ts.
+// The plan of a world: checks with the actions of their jobs and users, and the faults of the server and the
+// receivers. All times are on the true clock. Histories are derived from it.
 import type { Settings, SignalKind } from "../model/history.ts";
 
-/** What a job or an owner does, whether or not anybody is there to take it. */
+/** An action of a job or a user, whether or not the server is available. */
 export type Action = { trueAt: number } & (
   | { what: SignalKind; rid: string | null }
   | { what: "pause" | "resume" | "delete" }
@@ -13,34 +13,34 @@ export type CheckPlan = {
   name: string;
   createdTrueAt: number;
   settings: Settings;
-  /** Numbers of the channels that hear of it. */
+  /** Indexes of the channels of the check. */
   channels: readonly number[];
-  /** In the order of time. */
+  /** In order of time. */
   actions: readonly Action[];
 };
 
-/** From and to are turns: the last one before, and the first one after. */
+/** `from` is the last turn before the fault, `to` the first one after it. */
 type Span = { from: number; to: number };
 
-/** What can happen to those who receive; only one at a time. */
+/** Faults of the receiving side; they do not overlap. */
 export type IntakeFault =
   | ({ kind: "database-away" } & Span)
-  /** One intake does not reach the database, and spools. */
+  /** One intake cannot reach the database and spools pings. */
   | ({ kind: "intake-cut"; intake: number } & Span)
-  /** The same, and it dies in between; its next start finds the spool. */
+  /** Same, and the intake dies before the end; its next start finds the spool. */
   | ({ kind: "cut-crash"; intake: number; crashesAt: number } & Span)
   | ({ kind: "intake-crash"; intake: number } & Span)
   /** One intake answers 503. */
   | ({ kind: "refusing"; intake: number } & Span)
-  /** Every process is stopped, cleanly or not; the sweeper may be back before anybody listens. */
+  /** All processes are stopped, with or without a clean shutdown; the sweeper may start before the intakes. */
   | ({ kind: "all-stopped"; isClean: boolean; isSweeperFirst: boolean } & Span)
-  /** The database's clock is set. */
+  /** The database clock is changed. */
   | { kind: "clock-step"; from: number; to: number; byMs: number };
 
-/** What can happen to the others; at any time, but each kind only once at a time. */
+/** Faults of the sending side; faults of the same kind do not overlap. */
 export type OtherFault =
   | ({ kind: "sweeper-down" } & Span)
-  /** Killed in the middle of sending. */
+  /** Killed while sending. */
   | ({ kind: "notifier-down" } & Span)
   /** Two sweepers and two notifiers at once. */
   | ({ kind: "twice" } & Span)
@@ -49,18 +49,21 @@ export type OtherFault =
 
 export type Fault = IntakeFault | OtherFault;
 
-/** What all checks of a world share. */
+/** Shared by all checks of a world. */
 export type WorldHead = {
   from: number;
   to: number;
   intakeCount: number;
   channelCount: number;
-  /** How far turns are apart when nothing happens. */
+  /** Regular interval between turns. */
   turnSeconds: number;
   faults: readonly Fault[];
 };
 
-/** Channels belong to projects, so many to each, in order; a check and its channels belong to the same one. */
+/**
+ * Channels are assigned to projects in order, this many per project. A check and its channels belong to the same
+ * project.
+ */
 export const CHANNELS_PER_PROJECT = 4;
 
 export function projectOf({ channels }: Pick<CheckPlan, "channels">): number {
@@ -70,17 +73,17 @@ export function projectOf({ channels }: Pick<CheckPlan, "channels">): number {
   return project;
 }
 
-/** A whole world. Its checks are made one at a time, because there may be more of them than fit in memory. */
+/** Checks are generated on demand, because all of them together may not fit in memory. */
 export type World = {
   head: WorldHead;
   checkCount: number;
   check(index: number): CheckPlan;
 };
 
-/** After the clock was set, no other fault of intakes for so long; longer where it was set back. */
+/** Minimum time between a clock step and the next fault of intakes; longer after a backward step. */
 const AFTER_STEP_MS = 120_000;
 
-/** The database's clock is set, and left alone until that has been digested. */
+/** A clock step, including the time until the server has settled. */
 export function clockStep(from: number, byMs: number): IntakeFault {
   return { kind: "clock-step", from, byMs, to: from + Math.max(0, -byMs) + AFTER_STEP_MS };
 }
@@ -99,19 +102,19 @@ export function isIntakeFault(fault: Fault): fault is IntakeFault {
   return INTAKE_FAULTS.has(fault.kind);
 }
 
-/** The faults of those who receive, in the order of time. Throws when two of them are at the same time. */
+/** The faults of intakes in order of time. Throws if two of them overlap. */
 export function intakeFaults({ faults }: WorldHead): IntakeFault[] {
   const found = faults.filter(isIntakeFault).toSorted((one, other) => one.from - other.from);
   for (const [index, fault] of found.entries()) {
     const before = found[index - 1];
     if (before !== undefined && fault.from < before.to) {
-      throw new Error(`two faults of intakes at the same time: ${before.kind}, ${fault.kind}`);
+      throw new Error(`faults of intakes overlap: ${before.kind}, ${fault.kind}`);
     }
   }
   return found;
 }
 
-/** A world that ends earlier: what lies beyond the end has never been planned. */
+/** The same world with an earlier end. */
 export function shortened(world: World, to: number): World {
   const faults = world.head.faults.filter(({ from }) => from < to).map((fault) => cut(fault, to));
   return {
@@ -126,7 +129,7 @@ export function shortened(world: World, to: number): World {
 
 function cut(fault: Fault, to: number): Fault {
   if (fault.to <= to) return fault;
-  if (isIntakeFault(fault)) throw new Error(`the world would end in the middle of ${fault.kind}`);
-  // It lasts until after the last turn.
+  if (isIntakeFault(fault)) throw new Error(`the world would end during ${fault.kind}`);
+  // The fault continues past the last turn.
   return { ...fault, to: to + 1 };
 }
