@@ -118,7 +118,7 @@ async function readServerState(db: Db): Promise<{ look: IntakesView; problems: H
   const look = await readIntakes(db);
   const [incidents, observed] = await Promise.all([
     listIncidents(db),
-    // The sweeper checks the admin channel; what it found is among the incidents.
+    // The sweeper checks the admin channel; the problems it found are among the incidents.
     observeServer(db, { look, unsettledSinceAt: null, locked: new Map(), channelUuid: null }),
   ]);
   const { begun } = changesOf(incidents, { problems: healthProblemsOf(observed), now: look.now });
@@ -143,7 +143,7 @@ async function readRetention({ database, pingLogLimit, objects }: ApiContext): P
     const { bytes, rowCount } = sizes[data];
     return { data, limit: limits[data], bytes, rowCount: data === "other" ? null : rowCount };
   });
-  // The rest comes last, whatever its size.
+  // The remaining ones come last, regardless of size.
   const isRest = ({ data }: (typeof retention)[number]) => Number(data === "other");
   const sorted = retention.toSorted((a, b) => isRest(a) - isRest(b) || b.bytes - a.bytes);
   return { retention: sorted, hasObjectStore: objects !== null };

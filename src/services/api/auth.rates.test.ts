@@ -1,4 +1,4 @@
-// Who is slowed down: a key by its own requests, a network by wrong keys, and nobody by others.
+// Rate limits: a key is limited by its own requests, a network by wrong keys, and neither by other senders.
 import { describe, expect, test } from "vitest";
 import { DEFAULT_API_REQUESTS_PER_MINUTE } from "../../core/limits.ts";
 import { RateLimiter } from "./auth.ts";
@@ -11,14 +11,14 @@ function limiter(perMinute: number, more: { bucketsMax?: number } = {}) {
 const times = <T>(count: number, work: () => T): T[] => Array.from({ length: count }, work);
 
 describe("a rate limiter", () => {
-  test("counts each key by itself", () => {
+  test("counts each key separately", () => {
     const { limits } = limiter(20);
     times(20, () => limits.takeForKey("one"));
     expect(limits.takeForKey("one")?.isAllowed).toBe(false);
     expect(limits.takeForKey("other")?.isAllowed).toBe(true);
   });
 
-  test("allows a network a tenth as many wrong keys, and then does not look at new ones", () => {
+  test("allows a network a tenth as many wrong keys, and then does not look up unknown keys", () => {
     const { clock, limits } = limiter(20);
     expect(limits.takeForNetwork("net")).toMatchObject({ isAllowed: true, limit: 2 });
     expect(limits.mayTry({ key: "guess", network: "net" })).toBe(true);
@@ -29,21 +29,21 @@ describe("a rate limiter", () => {
     expect(limits.mayTry({ key: "guess", network: "net" })).toBe(true);
   });
 
-  test("keys in use are looked at, whatever their network has done", () => {
+  test("looks up keys in use, whatever their network has sent", () => {
     const { limits } = limiter(20);
     limits.takeForKey("good");
     times(3, () => limits.takeForNetwork("net"));
     expect(limits.mayTry({ key: "good", network: "net" })).toBe(true);
   });
 
-  test("with 0 nothing is limited and nothing is told", () => {
+  test("with 0 nothing is limited and no limit is reported", () => {
     const { limits } = limiter(0);
     expect(limits.takeForKey("one")).toBeNull();
     expect(limits.takeForNetwork("net")).toBeNull();
     expect(limits.mayTry({ key: "one", network: "net" })).toBe(true);
   });
 
-  test("keeps a bounded number of buckets and forgets those first that were quiet for longest", () => {
+  test("keeps a bounded number of buckets and drops the least recently used ones first", () => {
     const { limits } = limiter(1, { bucketsMax: 2 });
     limits.takeForKey("one");
     limits.takeForKey("two");

@@ -20,11 +20,11 @@ import { findAccessToken, type FoundAccessToken } from "../../store/tokens.ts";
 
 /** Buckets that are kept; beyond it, the one unused for longest is dropped. */
 const BUCKETS_MAX = 100_000;
-/** Wrong keys are allowed to a network as a part of what a right key is allowed. */
+/** The limit of a network for wrong keys is this fraction of the limit of a valid key. */
 const UNKNOWN_SHARE = 10;
 
 export type RateLimiterOptions = {
-  /** How many requests a minute a key may make; 0 means without limit. */
+  /** Requests per minute that a key may make; 0 means no limit. */
   perMinute: number;
   monotonic: () => number;
   bucketsMax?: number;
@@ -46,8 +46,8 @@ export class RateLimiter {
   }
 
   /**
-   * Whether a key may be looked at. A network that has brought too many wrong ones is not told whether the next
-   * one is right; keys that have been in use lately are none of its guesses.
+   * Whether a key may be looked up. A network that has sent too many wrong keys gets no result for the next one. Keys
+   * that were used recently are not counted as guesses.
    */
   mayTry({ key, network }: { key: string; network: string }): boolean {
     if (this.#perMinute === 0 || this.#keys.get(key) !== null) return true;
@@ -55,12 +55,12 @@ export class RateLimiter {
     return !isExhausted(this.#networks.get(network), rule);
   }
 
-  /** Counts a request with a good key; null where nothing is limited. */
+  /** Counts a request with a valid key; null if there is no limit. */
   takeForKey(key: string): RateVerdict | null {
     return this.#take(this.#keys, key, this.#perMinute);
   }
 
-  /** Counts a request without a good key. */
+  /** Counts a request without a valid key. */
   takeForNetwork(network: string): RateVerdict | null {
     return this.#take(this.#networks, network, this.#unknownPerMinute);
   }
@@ -73,7 +73,7 @@ export class RateLimiter {
   }
 }
 
-/** Ordered by use, the longest unused first. */
+/** Ordered by last use, the least recently used first. */
 class Buckets {
   readonly #max: number;
   readonly #byName = new Map<string, Bucket>();
@@ -98,13 +98,13 @@ class Buckets {
 // The digest of a key is looked up, never the key, and networks that guess keys are slowed down. What a key may do is
 // decided in core/access.ts.
 
-/** What a request shows of its sender. */
+/** The parts of a request that identify its sender. */
 export type Presented = {
   /** The X-Api-Key header. */
   header: string | undefined;
   /** The `api_key` field of the body. */
   body: unknown;
-  /** Where it comes from; see lib/http/client-address.ts. */
+  /** The client network; see lib/http/client-address.ts. */
   network: string;
 };
 
@@ -113,7 +113,7 @@ export type Identified = {
   /** The key that was found; null when there is none. */
   found: KeyWithProject | null;
   rate: RateVerdict | null;
-  /** The check that the request is about; null without one, without a key, and if it does not exist. */
+  /** The check that the request is about; null if there is none, if it does not exist, or if there is no key. */
   check: KeyWithCheck["check"];
 };
 
@@ -143,12 +143,11 @@ export class TooManyRequestsError extends AppError {
   }
 }
 
-/** How a request's key is looked up by its digest, with the check that the request is about if there is one. */
+/** Looks up the key of a request by its digest, with the check that the request is about, if there is one. */
 export type LookUp = (digest: Buffer) => Promise<KeyWithCheck>;
 
 /**
- * Finds the key of a request. Requests that are rejected before cost the database nothing. Throws
- * TooManyRequestsError.
+ * Finds the key of a request. Requests that are rejected before the lookup cause no query. Throws TooManyRequestsError.
  */
 export async function identify(
   { secretKey, limiter }: CredentialParts,
@@ -224,7 +223,7 @@ function unknownSender(
   return { credential, found: null, rate: permitted(limiter.takeForNetwork(network)), check: null };
 }
 
-/** A personal access token that was found and is valid, or why there is none. */
+/** A valid personal access token, or why there is none. */
 export type IdentifiedToken = {
   found: FoundAccessToken | "malformed" | "unknown";
   rate: RateVerdict | null;
@@ -261,15 +260,15 @@ function permitted(rate: RateVerdict | null): RateVerdict | null {
   return rate;
 }
 
-// The last use of a key or token is noted in memory and written in batches, so that no request waits for it. What a
-// process has not written when it dies is lost, which is acceptable.
+// The last use of a key or token is recorded in memory and written in batches, so that no request waits for it. If the
+// process dies, unwritten uses are lost, which is acceptable.
 
-/** More keys than this in use between two writings, and those that come last are not noted. */
+/** If more keys than this are used between two writes, the last ones are not recorded. */
 const KEYS_MAX = 10_000;
 const WRITTEN_AT_ONCE_MAX = 1_000;
 const IDLE_MS = 5_000;
 
-/** Key by key the newest use that has not been written yet. */
+/** The newest unwritten use of each key. */
 export class KeyUses {
   readonly #uses = new Map<number, Instant>();
   readonly #keysMax: number;
@@ -284,7 +283,7 @@ export class KeyUses {
     if (known === undefined || known < at) this.#uses.set(keyId, at);
   }
 
-  /** Takes out those noted first, at most `limit`. */
+  /** Removes and returns the oldest entries, at most `limit`. */
   take(limit: number): KeyUse[] {
     const taken: KeyUse[] = [];
     for (const [keyId, at] of this.#uses) {
@@ -299,11 +298,11 @@ export class KeyUses {
 export type KeyUseWriting = {
   uses: KeyUses;
   database: Database;
-  /** Default: as uses of API keys. */
+  /** The default is the uses of API keys. */
   record?: typeof recordKeyUses;
 };
 
-/** Writes a part of what was noted; "again" when there is more. What could not be written is noted again. */
+/** Writes a batch of recorded uses; "again" if there are more. Uses that could not be written are recorded again. */
 export async function writeKeyUses({
   uses,
   database,
@@ -320,7 +319,7 @@ export async function writeKeyUses({
   return taken.length < WRITTEN_AT_ONCE_MAX ? "idle" : "again";
 }
 
-/** Writes all the time, and once more when it is stopped. */
+/** Writes continuously, and once more when it is stopped. */
 export function keyUseLoop({
   name = "key-uses",
   log,

@@ -1,8 +1,8 @@
-// Uses of keys while they wait in memory. That they reach the database is tested in test/api.
+// Uses of keys in memory. Writing them to the database is tested in test/api.
 import { expect, test } from "vitest";
 import { KeyUses } from "./auth.ts";
 
-test("of each key the newest use is kept, in whatever order they come", () => {
+test("the newest use of each key is kept, in any order of arrival", () => {
   const uses = new KeyUses();
   uses.note({ keyId: 1, at: 10 });
   uses.note({ keyId: 2, at: 5 });
@@ -14,7 +14,7 @@ test("of each key the newest use is kept, in whatever order they come", () => {
   ]);
 });
 
-test("what was taken is gone, and the rest waits for the next time", () => {
+test("taken uses are removed, and the others stay for the next batch", () => {
   const uses = new KeyUses();
   for (const keyId of [1, 2, 3]) uses.note({ keyId, at: 1 });
   expect(uses.take(2).map(({ keyId }) => keyId)).toEqual([1, 2]);
@@ -22,7 +22,7 @@ test("what was taken is gone, and the rest waits for the next time", () => {
   expect(uses.take(2)).toEqual([]);
 });
 
-test("memory is bounded: keys beyond the limit are not noted, known ones still are", () => {
+test("memory is bounded: new keys beyond the limit are not recorded, recorded ones still are", () => {
   const uses = new KeyUses({ keysMax: 2 });
   for (const keyId of [1, 2, 3]) uses.note({ keyId, at: 1 });
   uses.note({ keyId: 2, at: 9 });

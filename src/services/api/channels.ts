@@ -47,15 +47,15 @@ function presentKind({ name, title, about, rate, schema }: AnyKind): ChannelKind
     title,
     description: about,
     rateLimit: rate === null ? null : { perMinute: rate.perMinute, burst: rate.burst },
-    // Without what TypeBox adds.
+    // Without the symbols that TypeBox adds.
     schema: JSON.parse(JSON.stringify(schema)) as ChannelKindInfo["schema"],
   };
 }
 
-/** They never change while the server runs. */
+/** Constant while the server runs. */
 const CHANNEL_KINDS = KINDS.map(presentKind);
 
-/** Channels without their secrets. Channels of unknown kinds show nothing of their configuration. */
+/** Channels without their secrets. The configuration of a channel of an unknown kind is not shown. */
 async function presentChannels(context: ApiContext, channels: readonly ManagedChannel[]): Promise<Channel[]> {
   const group = channels.find((channel) => channel.kind === GROUP);
   // Members of groups may be on other pages.

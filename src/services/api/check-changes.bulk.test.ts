@@ -1,10 +1,10 @@
-// Many checks at once: a few at a time, and no further after a fault.
+// Bulk changes: a few at a time, and none after an error.
 import { expect, test } from "vitest";
 import { each } from "./check-changes.ts";
 
 const ids = Array.from({ length: 40 }, (_, n) => `${n}`);
 
-test("each is done once, and never more than four at a time", async () => {
+test("each item is processed once, and never more than four at a time", async () => {
   const done: string[] = [];
   let [running, most] = [0, 0];
   await each(ids, async (id) => {
@@ -17,7 +17,7 @@ test("each is done once, and never more than four at a time", async () => {
   expect([done.length, new Set(done).size, most]).toEqual([40, 40, 4]);
 });
 
-test("a fault ends the whole: nothing more is begun, and nothing is left running", async () => {
+test("an error ends the request: nothing more is started, and nothing is left running", async () => {
   const begun: string[] = [];
   let running = 0;
   const work = async (id: string) => {

@@ -51,7 +51,7 @@ import { presentRow } from "./checks.ts";
 import { entityTag, idempotencyKey, ifMatch, notFound, sentenceOf } from "./params.ts";
 import { type Actor, type ApiContext, type ApiHandlers, ApiProblem, type CheckRecord } from "./route.ts";
 
-/** What handlers that change checks use of a request. */
+/** The parts of a request that handlers use to change checks. */
 type ProjectRequest = {
   context: ApiContext;
   actor: Actor;
@@ -61,7 +61,7 @@ type ProjectRequest = {
 };
 type CheckRequest = ProjectRequest & { check: CheckRecord };
 
-/** Who makes a change, when, and how far pings have been read. */
+/** Who makes a change, when, and up to which time pings have been read. */
 function commandContext({ context, actor, now }: Pick<ProjectRequest, "context" | "actor" | "now">) {
   return { at: now, ...actor, visibility: context.visibility() };
 }
@@ -88,7 +88,7 @@ export function readExpression(typed: string, kind?: "cron" | "oncalendar"): str
   return expression;
 }
 
-/** A change as the operations take it. `current` are the settings of the check, if it exists. */
+/** A change in the form that the operations accept. `current` contains the settings of the check, if it exists. */
 function readChange(
   { kind, schedule, timeoutSeconds, channels, tags, ...given }: CheckChange,
   current: CheckRecord["settings"] | null,
@@ -110,7 +110,7 @@ function spaced(tags: string): string {
   return tags.split(/\s+/).filter(Boolean).join(" ");
 }
 
-/** Why something was not done, as a sentence. */
+/** Why a change was not made, as a sentence. */
 const SENTENCES: Readonly<Record<string, string>> = {
   [ERROR_TEXT.checkLimit]: "The project owner has reached the check limit.",
   [ERROR_TEXT.notPaused]: "The check is not paused.",
@@ -126,7 +126,7 @@ type Outcome =
 /** The check was deleted or moved in the meantime. */
 const NOT_THERE = "The check no longer exists.";
 
-/** Returns what was done, and throws an AppError otherwise. */
+/** Returns the result of the change, or throws an AppError. */
 function doneOrThrow<O extends Outcome>(
   outcome: O,
 ): Exclude<O, { kind: "refused" | "not found" | "other project" }> {
@@ -142,7 +142,7 @@ function doneOrThrow<O extends Outcome>(
 
 // The response to a change that is based on older settings than the current ones.
 
-/** Who changed the checks last, and, of a single check, everything that was changed, as one change. */
+/** Who changed the checks last, and, for a single check, all changes merged into one. */
 async function editConflict(
   { context, actor }: Pick<ProjectRequest, "context" | "actor">,
   { edits, version }: ConflictingEdits,
@@ -164,7 +164,7 @@ async function editConflict(
             ? null
             : ({ kind: "person", email } as const),
     at: newest?.at ?? version,
-    // The oldest value of a field is what the change is based on, the newest what it is now.
+    // The oldest value of a field is the one that the change is based on; the newest is the current one.
     before: Object.assign({}, ...ownEdits.map(({ detail }) => detail["before"])),
     after: Object.assign({}, ...ownEdits.toReversed().map(({ detail }) => detail["after"])),
     version,
@@ -265,7 +265,7 @@ async function projectToEnter(
 // Bulk actions: each check is changed by the operation for one check, a few at once. A refusal is reported and does not
 // stop the others.
 
-/** So many are worked on at once: a request must not take all connections. */
+/** Checks that are processed concurrently: a request must not use all connections. */
 const AT_ONCE = 4;
 
 async function changeMany(request: ProjectRequest, body: BulkRequest): Promise<BulkResult> {
@@ -284,12 +284,15 @@ async function changeMany(request: ProjectRequest, body: BulkRequest): Promise<B
   return result;
 }
 
-/** Whether there was anything to change. */
+/** Whether anything was changed. */
 type Act = (check: BulkCheck) => Promise<{ isChanged: boolean }>;
 
 const CHANGED = { isChanged: true };
 
-/** Does it for each, a few at once. After an error nothing more is started, and the error is thrown once all have ended. */
+/**
+ * Runs the work for each item, a few at once. After an error nothing more is started, and the error is thrown once all
+ * have ended.
+ */
 export async function each(ids: readonly string[], work: (id: string) => Promise<void>): Promise<void> {
   const waiting = [...ids];
   const worker = async () => {
@@ -303,7 +306,7 @@ export async function each(ids: readonly string[], work: (id: string) => Promise
   for (const one of ended) if (one.status === "rejected") throw one.reason;
 }
 
-/** Any error but an AppError ends the whole request. */
+/** Any error but an AppError ends the request. */
 async function outcomeOf(
   check: BulkCheck | undefined,
   act: Act,
@@ -387,7 +390,7 @@ function moving(request: ProjectRequest, to: Project): Act {
   };
 }
 
-// Bulk schedule changes: all or none. The answer contains the previous schedules, so that the change can be undone.
+// Bulk schedule changes: all or none. The response contains the previous schedules, so that the change can be undone.
 
 async function rescheduleMany(request: ProjectRequest, body: SchedulesRequest): Promise<SchedulesResult> {
   const { context, project } = request;
@@ -419,7 +422,7 @@ async function rescheduleMany(request: ProjectRequest, body: SchedulesRequest): 
   };
 }
 
-/** What is asked of each check, by its UUID. */
+/** The requested changes by the UUID of the check. */
 function paramsOf({ groups }: SchedulesRequest): Map<string, ScheduleParams> {
   const params = new Map<string, ScheduleParams>();
   for (const { ids, timing } of groups) {
@@ -435,7 +438,7 @@ function paramsOf({ groups }: SchedulesRequest): Map<string, ScheduleParams> {
   return params;
 }
 
-/** The fields of the kind: a check keeps its expression while it has an interval, and the reverse. */
+/** The fields of the kind: a check keeps its expression while it has an interval, and vice versa. */
 function readTiming({
   kind,
   timeoutSeconds,
@@ -447,7 +450,7 @@ function readTiming({
   return readChange({ kind, schedule, tz, graceSeconds }, null).params;
 }
 
-/** The previous schedules; checks that had the same are one group. */
+/** The previous schedules; checks that had the same schedule form one group. */
 function grouped(checks: readonly { id: string; before: CheckSettings }[]): ScheduleGroup[] {
   const groups = new Map<string, ScheduleGroup>();
   for (const { id, before } of checks) {

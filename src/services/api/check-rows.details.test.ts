@@ -1,4 +1,4 @@
-// The strip of a row: which letter each mark becomes, and what is usual.
+// The strip of a row: the letter of each run, and the usual duration.
 import { describe, expect, test } from "vitest";
 import { MINUTE_MS } from "../../core/instant.ts";
 import { NEW_STATE } from "../../core/state.ts";
@@ -26,7 +26,7 @@ function mark(kind: RecentMark["kind"], minutes: number, durationMs: number | nu
 }
 
 describe("the strip of a row", () => {
-  test("has a letter for each mark, the newest last", () => {
+  test("has a letter for each run, the newest last", () => {
     const marks = [
       mark("success", 0),
       mark("fail", 60),
@@ -37,13 +37,13 @@ describe("the strip of a row", () => {
     expect(detailOf(CHECK, marks).recentRuns).toBe("ufmlp");
   });
 
-  test("calls a success late when it has used more than half of its grace, from its beginning on", () => {
+  test("marks a success as late if it used more than half of its grace period, measured from its start", () => {
     expect(detailOf(CHECK, [mark("success", 0), mark("success", 70)]).recentRuns).toBe("uu");
     expect(detailOf(CHECK, [mark("success", 0), mark("success", 71)]).recentRuns).toBe("ul");
     expect(detailOf(CHECK, [mark("success", 0), mark("success", 71, 5 * MINUTE_MS)]).recentRuns).toBe("uu");
   });
 
-  test("calls nothing late after time that nobody can judge", () => {
+  test("marks nothing as late after a time that was not monitored", () => {
     expect(detailOf(CHECK, [mark("success", 0), mark("unseen", 80), mark("success", 200)]).recentRuns).toBe(
       "uxu",
     );
@@ -62,7 +62,7 @@ describe("the strip of a row", () => {
     expect(detail.p95Ms).toBe(57);
   });
 
-  test("is empty for a check that nobody has heard of", () => {
+  test("is empty for a check without pings", () => {
     expect(detailOf(CHECK, [])).toEqual({ id: "u", recentRuns: "", durationsMs: [], p95Ms: null });
   });
 });

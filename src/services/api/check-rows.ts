@@ -41,18 +41,18 @@ function rowOf(check: LeanCheck, now: Instant): CheckRow {
   };
 }
 
-/** What the dashboard calls grace. */
+/** The grace period as the dashboard defines it. */
 function shownState(status: ShownStatus): ShownState {
   return status === "grace" ? "late" : status;
 }
 
-/** Uses the stored deadline, so that the schedule is read only for checks that run. */
+/** Uses the stored deadline, so that the schedule is evaluated only for running checks. */
 function fuseOf(check: LeanCheck): Fuse | null {
   const { timing, state, downAt: alertAt } = check;
   if (alertAt === null) return null;
   const graceFromAt = alertAt - graceMs(timing);
   if (state.lastStartAt !== null && graceFromAt === state.lastStartAt) {
-    // The run must end by the deadline; late it is from the next expected time on, if that comes first.
+    // The run must end by the deadline; it is late from the next expected time on, if that is earlier.
     const expected = expectedAt(check);
     const lateAt = expected === null ? alertAt : Math.min(expected, alertAt);
     return { fromAt: state.lastStartAt, lateAt, alertAt };
@@ -61,7 +61,7 @@ function fuseOf(check: LeanCheck): Fuse | null {
   return { fromAt: Math.min(fromAt, graceFromAt), lateAt: graceFromAt, alertAt };
 }
 
-/** Ten thousand checks have few different schedules, and wording one takes longer than the rest of a row. */
+/** Ten thousand checks have few different schedules, and describing one takes longer than the rest of a row. */
 const WORDS_KEPT_MAX = 20_000;
 const words = new Map<string, string>();
 
@@ -81,10 +81,10 @@ function inShort(timing: LeanCheck["timing"]): string {
 const RUN_MARKS_MAX = 30;
 const DURATIONS_MAX = 28;
 
-/** A row has room for these. */
+/** The maximum that a row can show. */
 const CHANNELS_SHOWN_MAX = 4;
 
-/** The details of these checks of one project, in their order: a statement for all, and two for their channels. */
+/** The details of these checks of one project, in their order: one statement for all, and two for their channels. */
 export async function detailsOf(db: Db, checks: readonly LeanCheck[]): Promise<RowDetail[]> {
   const [first] = checks;
   if (first === undefined) return [];
@@ -109,7 +109,7 @@ export async function detailsOf(db: Db, checks: readonly LeanCheck[]): Promise<R
   }));
 }
 
-/** The detail of one check from its marks in the order of time. */
+/** The detail of one check from its runs in chronological order. */
 export function detailOf(check: LeanCheck, marks: readonly RecentMark[]): Omit<RowDetail, "channels"> {
   const runs = marks.map((mark, index) => runMarkOf(check, mark, marks.slice(0, index)));
   if (check.state.lastStartAt !== null) runs.push("r");

@@ -51,12 +51,12 @@ describe("a request that was meant for the check", () => {
     expect(explain(target)).toContain(expected);
   });
 
-  test("a method that nobody takes is named", () => {
+  test("an unsupported method is named", () => {
     expect(explain(`/ping/${UUID}`, "PUT")).toContain("the method is PUT. Use GET, HEAD, POST");
   });
 });
 
-describe("a request that was not", () => {
+describe("a request that was not meant for the check", () => {
   test.each([
     "/favicon.ico",
     "/ping/",
@@ -64,7 +64,7 @@ describe("a request that was not", () => {
     "/ping/other-key/nightly-backup",
     "/%E0%A4%A",
     "/",
-  ])("%s says nothing about the check", (target) => {
+  ])("%s has no explanation", (target) => {
     expect(explain(target)).toBeNull();
   });
 
@@ -76,7 +76,7 @@ describe("a request that was not", () => {
     expect(heard("/wp-login.php")).toBeNull();
   });
 
-  test("nobody is told that a check is missing when the request failed for another reason", () => {
+  test("a missing check is not reported if the request failed for another reason", () => {
     const other = "7f3f8a52-1111-4222-8333-944445555666";
     expect(explainUnmatched({ method: "DELETE", target: `/ping/${other}` }, "/ping")).toBeNull();
     expect(explainUnmatched({ method: "GET", target: `/ping/${other}/done` }, "/ping")).toBeNull();

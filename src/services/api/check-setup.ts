@@ -13,7 +13,7 @@ import type { ApiContext, CheckRecord } from "./route.ts";
 
 export type MissedRequest = { method: string; target: string };
 
-/** What is compared with requests. */
+/** The properties of a check that requests are compared with. */
 export type WaitedFor = {
   uuid: string;
   slug: string;
@@ -25,12 +25,12 @@ export type WaitedFor = {
 const METHODS_TAKEN = ["GET", "HEAD", "POST"];
 const ACTIONS = "start, fail, log or an exit code from 0 to 255";
 const SIGNAL = /^(start|fail|log|\d{1,3})$/;
-/** With more differences, it is another UUID. */
+/** With more differences, it is considered another UUID. */
 const DIFFERENCES_MAX = 4;
 const CUT_LENGTH_MIN = 8;
 const UUID_LENGTH = 36;
 
-/** What is wrong with a request; null if it was not meant for this check. */
+/** The problem of a request; null if it was not meant for this check. */
 export function explainMiss({ method, target }: MissedRequest, check: WaitedFor): string | null {
   const path = pathOf(target);
   const segments = path.split("/").filter((segment) => segment !== "");
@@ -126,7 +126,7 @@ function pathOf(target: string): string {
 const SHOWN_MAX = 5;
 /** Older requests are not shown. */
 const MISSES_AGE_MS = 15 * MINUTE_MS;
-/** Requests are dated by the clock of this process, checks by that of the database. */
+/** Requests have the time of this process, checks that of the database. */
 const CLOCKS_APART_MS = 1_000;
 const SHOWN_KINDS = { success: "success", start: "start", fail: "fail", log: "log", ign: "ignored" } as const;
 

@@ -83,14 +83,14 @@ import {
 } from "./runs.ts";
 
 const MONTHS_SHOWN = 3;
-/** So many signals that were due while we could not receive are looked at. */
+/** Maximum number of expected signals during monitoring gaps that are listed. */
 const MISSED_READ_MAX = 1_000;
 
 type Facts = {
   history: CheckHistory;
   blind: readonly Interval[];
   totals: ReadonlyMap<string, DayTotals>;
-  /** Days on which a signal was due while we could not receive. */
+  /** Days on which a signal was due during a monitoring gap. */
   missedDays: ReadonlySet<string>;
   now: Instant;
 };
@@ -125,7 +125,7 @@ export async function readAvailability(
   return { days: marks, last90Days: overAll(facts, { days, marks }), months: markMonths(facts, months) };
 }
 
-/** The running day and those before it, oldest first, in UTC as the roll-ups are. */
+/** The current day and the days before it, oldest first, in UTC like the roll-ups. */
 function shownDays(now: Instant): Period[] {
   const today = now - (now % DAY_MS);
   return Array.from({ length: SHOWN_DAYS }, (_, index) => {
@@ -134,7 +134,7 @@ function shownDays(now: Instant): Period[] {
   });
 }
 
-/** The running month and those before it, newest first. */
+/** The current month and the months before it, newest first. */
 function shownMonths(now: Instant): Period[] {
   const before = periodsBefore(now, { length: "monthly", zone: "UTC", count: MONTHS_SHOWN - 1 });
   const past = before.toSorted((one, other) => other.from - one.from);
@@ -193,19 +193,19 @@ const TIMES_SHOWN = 10;
 
 type When = Pick<ScheduleRequest, "kind" | "timeoutSeconds" | "schedule" | "tz">;
 
-/** What is expected of a check from now on. */
+/** When signals of a check are expected from now on. */
 export function expectationOf({ settings, state }: CheckWithState, now: Instant): Expectation {
   const first = settings.kind === "simple" ? expectedAt({ timing: settings, state }) : null;
   return { sentence: whenSentence(settings), nextAt: nextTimes(settings, { now, first }) };
 }
 
-/** The same for settings in a form. An interval is counted as if a ping came now. */
+/** The same for settings in a form. An interval is counted as if a ping arrived now. */
 export function previewOf(typed: ScheduleRequest, now: Instant): SchedulePreview {
   const expanded = typed.kind === "simple" ? null : expandMacro(typed.schedule);
   const request = { ...typed, schedule: expanded ?? typed.schedule };
   const shared = { scheduleKind: writtenKind(request), expanded };
   if (request.kind !== "simple") {
-    // A form with one field for both languages says cron.
+    // A form with one field for both syntaxes sends cron.
     const problem = findScheduleProblem(request.schedule, request.kind === "cron" ? null : request.kind);
     if (problem !== null) return { error: problemSentence(problem), ...shared };
   }
@@ -223,7 +223,7 @@ function remarksOf({ kind, schedule }: When): ScheduleRemark[] {
   }));
 }
 
-/** The expression of a Simple check is a default, unless it was a Cron check once. */
+/** The expression of a Simple check is a default, unless it was a Cron check before. */
 function writtenKind({ kind, schedule }: When): SchedulePreview["scheduleKind"] {
   const isUnwritten = schedule.trim() === "" || (kind === "simple" && schedule === DEFAULT_SCHEDULE);
   return isUnwritten ? null : detectKind(schedule);
@@ -260,7 +260,7 @@ function nextTimes(
 
 // Why an alert was raised, step by step.
 
-/** A change of the clocks is worth a word for so long. */
+/** A clock change is mentioned for this long. */
 const CLOCK_CHANGE_SHOWN_MS = 31 * DAY_MS;
 
 /**
@@ -302,7 +302,9 @@ export async function readExplanation(
 
 type Past = { flip: StoredFlip; before: readonly KeptPing[] };
 
-/** When the signal was expected whose absence made a flip; null: something failed, or a run had begun and took too long. */
+/**
+ * The expected time of the signal whose absence caused a flip; null: a failure was reported, or a run took too long.
+ */
 function missedAt({ settings }: Pick<CheckWithState, "settings">, { flip, before }: Past): Instant | null {
   if (flip.reason !== "timeout") return null;
   const dueAt = flip.at - graceMs(settings);
@@ -347,7 +349,7 @@ function startStep(at: Instant): ExplanationStep {
   return { kind: "started", at };
 }
 
-/** The expected time with the arithmetic of its zone. */
+/** The expected time with the calculation in its time zone. */
 function expectedStep({ settings }: CheckWithState, at: Instant): ExplanationStep {
   const expected = { kind: "expected" as const, at, sentence: whenSentence(settings) };
   const zone = settings.kind === "simple" ? null : zoneOf(settings.tz);
@@ -360,7 +362,7 @@ function offsetMinutesAt(zone: Zone, at: Instant): number {
   return stretchAt(zone, Math.floor(at / SECOND_MS)).offset / 60;
 }
 
-/** The change of the clocks that lies before an instant, if it is not long ago; found by halving. */
+/** The last clock change before an instant, if it is recent; found by bisection. */
 function clockChangeBefore(zone: Zone, at: Instant): { at: Instant; beforeMinutes: number } | null {
   const beforeMinutes = offsetMinutesAt(zone, at - CLOCK_CHANGE_SHOWN_MS);
   if (beforeMinutes === offsetMinutesAt(zone, at)) return null;
@@ -373,17 +375,20 @@ function clockChangeBefore(zone: Zone, at: Instant): { at: Instant; beforeMinute
   return { at: to, beforeMinutes };
 }
 
-// What other settings would have done in the past.
+// What other settings would have reported in the past.
 
 type Wanted = { check: CheckWithState; wanted: ScheduleRequest; now: Instant };
 
-/** A trial over 5,000 runs computes for a tenth of a second: a process makes one at a time, so that pings are answered. */
+/**
+ * A trial over 5,000 runs uses the CPU for a tenth of a second: a process runs one at a time, so that pings are
+ * answered.
+ */
 const trials = new ConcurrencyByKey({ runningMax: 1, perKeyMax: 1, waitingPerKeyMax: 100 });
 const ALL = "all";
-/** One that has not begun by then is refused. */
+/** A trial that has not started by then is rejected. */
 const TRIAL_WAIT_MS_MAX = 30_000;
 
-/** The past under the settings as they are and as they would be. */
+/** The past under the current and under the proposed settings. */
 export async function readReplay(context: HistoryContext, wanted: Wanted): Promise<Replay> {
   const end = await trials.begin(ALL, { withinMs: TRIAL_WAIT_MS_MAX });
   if (end === null)
@@ -425,13 +430,13 @@ async function computeReplay(context: HistoryContext, { check, wanted, now }: Wa
   };
 }
 
-/** Some of the newest may be taken back. */
+/** Some of the newest flips may have been corrected. */
 const LAST_FLIPS_READ = 100;
 
-/** What the page of a check is made from. */
+/** The sources of a check page. */
 export type CheckContext = HistoryContext & Pick<ApiContext, "urls" | "mailDomain">;
 
-/** Everything that the page shows at first sight. */
+/** The initial data of the page. */
 export async function readCheckPage(
   context: CheckContext,
   { check, project, role, now }: { check: CheckRecord; project: Project; role: Role; now: Instant },
@@ -486,7 +491,9 @@ function upTo(log: readonly KeptPing[], flip: { at: Instant }): KeptPing[] {
   return log.filter(({ at }) => at <= flip.at);
 }
 
-/** What is up ended with a success last; of every other check the log tells, as far as it goes back. */
+/**
+ * The last ping of a check that is up was a success; for any other check the log is searched, as far as it goes back.
+ */
 function lastSuccessOf(
   { state, lastSuccessN }: CheckRecord,
   log: readonly KeptPing[],
@@ -496,7 +503,7 @@ function lastSuccessOf(
   return { lastSuccessAt, hasSucceeded: lastSuccessAt !== null || lastSuccessN !== null };
 }
 
-/** The address by key and slug, where it leads to this check and to no other. */
+/** The ping URL by key and slug, if it leads to this check and to no other. */
 async function slugAddress(
   { database, urls }: CheckContext,
   { check, project }: { check: CheckRecord; project: Project },

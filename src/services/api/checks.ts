@@ -55,13 +55,13 @@ import type { ApiContext, ApiHandlers } from "./route.ts";
 type Reading = Pick<ApiContext, "database" | "visibility">;
 type ProjectRequest = { context: Reading; project: Project; role: Role; now: Instant };
 
-/** A project, and what its viewer may do in it. */
+/** A project, and what the current user may do in it. */
 export function projectHead({ uuid, name }: Pick<Project, "uuid" | "name">, role: Role): ProjectHead {
   const actions = Object.keys(ACTION_ROLES) as Action[];
   return { id: uuid, name, role, may: actions.filter((action) => mayDo(role, action)) };
 }
 
-/** The row of one check as it is now. */
+/** The current row of one check. */
 export async function presentRow(
   { database }: Pick<ApiContext, "database">,
   { check, now }: { check: { uuid: string }; now: Instant },
@@ -99,7 +99,7 @@ async function sinceAway(
   return { sinceAt: since, wentDown: named(true), recovered: named(false), createdCount: added };
 }
 
-/** More are not offered by a warning; all of them are on the page of channels. */
+/** Maximum number of channels that a warning offers; all of them are on the channels page. */
 const CHANNELS_OFFERED_MAX = 20;
 
 /** The checks that are down and have no enabled channel. */
@@ -137,7 +137,7 @@ async function readRemoval(
   if (shown?.projectId === project.id) throw notFound();
   const deleted = await findDeletedCheck(db, uuid);
   const deletedAt = deleted?.projectId === project.id ? await deletedAtOf(db, deleted.id) : null;
-  // It was there a moment ago, so the newest page of the audit log has it.
+  // The check existed a moment ago, so the newest page of the audit log contains it.
   const { entries } = await listAudit(db, { projectId: project.id });
   const entry = entries.find(({ what, before }) => what in REMOVALS && uuidIn(before) === uuid);
   const how = deletedAt === null ? removalOf(entry) : "deleted";
@@ -163,21 +163,21 @@ function uuidIn(side: object | null): unknown {
 
 // The checks page of a project and the project cards: a few statements for any number of checks.
 
-/** Rows that come with the page, and how many of them with all details. */
+/** Rows included in the page, and how many of them include all details. */
 const FIRST_ROWS = 100;
 const FIRST_DETAILS = 30;
-/** More tags are not offered. */
+/** Maximum number of tags that are offered. */
 const TAGS_MAX = 300;
 /** A monitoring gap is shown for this long after its end. */
 const GAP_SHOWN_MS = 60 * MINUTE_MS;
-/** A gap that was shorter is a planned restart, and not worth a word once it is over. */
+/** A shorter gap is a planned restart, and is not shown once it is over. */
 const RESTART_MS_MAX = 30 * SECOND_MS;
 
-/** The overview of a project. `visitor` is the account whose visit is recorded; null: none is. */
+/** The overview of a project. `visitor` is the account whose visit is recorded; null: no visit is recorded. */
 export async function readOverview(request: ProjectRequest, visitor: number | null): Promise<Overview> {
   const { context, project, role, now } = request;
   const { database } = context;
-  // Before the rows: what is in this list is in them for certain.
+  // Read before the rows, so that every check of this list is among the rows.
   const flips = await listNewestFlipIds(database, {
     projectId: project.id,
     lookedAt: FLIPS_LOOKED_AT,
@@ -239,7 +239,7 @@ export async function projectCards(
   });
 }
 
-/** Those that could not be told where they were counted are asked of core: runs in progress on a schedule. */
+/** Runs in progress on a schedule cannot be classified by the query, so core decides. */
 async function settled(db: Db, tallies: readonly Tally[], now: Instant): Promise<Tally[]> {
   const uncertain = tallies.flatMap((tally) => tally.uncertain);
   const checks = uncertain.length === 0 ? [] : await findWatchedChecks(db, uncertain);
@@ -254,12 +254,12 @@ async function settled(db: Db, tallies: readonly Tally[], now: Instant): Promise
   });
 }
 
-/** So many that were counted as up are late. */
+/** Moves checks that were counted as up and are late. */
 function turnedLate([down = 0, late = 0, up = 0, ...rest]: readonly number[], count: number): number[] {
   return [down, late + count, up - count, ...rest];
 }
 
-/** Each check once, as its row is drawn: a run in progress is told unless there is something worse to tell. */
+/** Each check once, as its row is drawn: a run in progress is shown unless the check is late or down. */
 function countsOf(tally: Tally | undefined): StateCounts {
   const counts = { new: 0, up: 0, late: 0, down: 0, paused: 0, running: 0 };
   for (const [rank, state] of SHOWN_STATES.entries()) {
@@ -270,7 +270,7 @@ function countsOf(tally: Tally | undefined): StateCounts {
   return counts;
 }
 
-/** The newest monitoring gap that ended a short time ago and was longer than a restart takes. */
+/** The newest monitoring gap that ended recently and was longer than a restart. */
 export function recentMonitoringGap(
   { visibility }: Pick<ApiContext, "visibility">,
   now: Instant,
@@ -282,7 +282,7 @@ export function recentMonitoringGap(
   return shown.toSorted((one, other) => one.fromAt - other.fromAt).at(-1) ?? null;
 }
 
-/** Deleted checks that are listed. */
+/** Maximum number of deleted checks in the list. */
 const DELETED_LISTED_MAX = 100;
 
 export const overviewHandlers: ApiHandlers<typeof overviewRoutes> = {

@@ -24,7 +24,9 @@ import { type HistoryContext, type KeptPing, presentFlip, readExcerpts, readLog 
 type EventsContext = Pick<ApiContext, "database" | "log">;
 
 const EVENTS_PER_PAGE = 100;
-/** What happened at one instant is not parted, so more than a page is read: so many may share its last instant. */
+/**
+ * Events of one instant are not split between pages, so more than a page is read: this many may share the last instant.
+ */
 const READ_PER_PAGE = 2 * EVENTS_PER_PAGE;
 
 /** Batches that one search request reads; the rest follows with the next page. */
@@ -91,18 +93,18 @@ function withExcerpt(event: EventRow, excerpts: ReadonlyMap<number, string>): Ev
   return event.type === "ping" ? { ...event, excerpt: excerpts.get(event.n) ?? null } : event;
 }
 
-/** Which events of a project are wanted. */
+/** The filters of a project's events. */
 export type ChosenEvents = {
   projectId: number;
   types: readonly EventType[];
-  /** Has to be in the name of the check or in the sentence; empty: anything. */
+  /** Text that must occur in the name of the check or in the sentence; empty: any. */
   text: string;
   from: Instant | null;
-  /** The first instant that is not wanted any more. */
+  /** The first instant after the requested range. */
   to: Instant | null;
 };
 
-/** The first and the last wanted minute as instants. Both are wanted. */
+/** The first and the last requested minute as instants. Both are included. */
 export function rangeOf(range: {
   from?: string | undefined;
   to?: string | undefined;
@@ -115,13 +117,13 @@ export function rangeOf(range: {
   };
 }
 
-/** "2026-11-15T03:00", as the schema has made sure of. */
+/** "2026-11-15T03:00", as validated by the schema. */
 function instantOfText(text: string, zone: string): Instant {
   const [year = 0, month = 1, day = 1, hour = 0, minute = 0] = text.split(/\D/).map(Number);
   return instantOfLocal({ year, month, day }, { minutes: hour * 60 + minute, zone });
 }
 
-/** A page of what happened to the checks of a project. Where a word is looked for, it may be shorter, and not the last. */
+/** A page of the events of a project. With a search text, a page may be shorter without being the last. */
 export async function readProjectEvents(
   context: EventsContext,
   { before, ...chosen }: ChosenEvents & { before: string | null },
@@ -137,7 +139,7 @@ export async function readProjectEvents(
   return { events: found, next };
 }
 
-/** Reads so many events, newest first, and tells those of them that have the wanted words, and where to go on. */
+/** Reads this many events, newest first, and returns those that match the search text, and where to continue. */
 async function readEventBatch(
   { database }: EventsContext,
   asked: ChosenEvents & { before: string | null; limit: number },
@@ -169,15 +171,15 @@ async function readEventBatch(
   ];
   const read = all.toSorted((one, other) => other.at - one.at).slice(0, limit);
   return {
-    // A check that was deleted in the meantime has no name any more.
+    // A check that was deleted in the meantime has no name.
     events: read.filter((event) => event.check.id !== "" && hasWords(event, asked.text)),
     next: all.length > limit ? placeAfter(read, cursor) : null,
   };
 }
 
 /**
- * How far somebody has read: everything after `at`, and of what happened at that very instant the flips and the events
- * from these ids on. A bulk act dates a thousand events alike, and so does a deadline that many checks share.
+ * A read position: everything after `at`, and of the events at that exact instant the flips and the events from these
+ * ids on. A bulk action dates a thousand events alike, and so does a deadline that many checks share.
  */
 type Place = { at: Instant; flipId: number; eventId: number };
 
@@ -200,7 +202,7 @@ function hasWords(event: ProjectEvent, text: string): boolean {
   return wanted === "" || `${event.check.name} ${eventSentence(event)}`.toLowerCase().includes(wanted);
 }
 
-/** The newest of them, and where older ones begin. What happened at one instant is not parted. */
+/** The newest events, and where older ones begin. Events of one instant are not split between pages. */
 function pageOf<Row extends { at: number }>(
   rows: readonly Row[],
   limit: number,
@@ -230,7 +232,7 @@ const BATCH = 1_000;
 export type EventsFile = {
   format: EventsFormat;
   chosen: ChosenEvents;
-  /** So many events are looked through; those of them that have the wanted words are sent. */
+  /** Maximum number of events that are searched; those that match the search text are sent. */
   readMax?: number;
 };
 
@@ -239,7 +241,7 @@ type Format = {
   begin: string;
   row: (event: ProjectEvent) => string;
   between: string;
-  /** `cutAfter`: so many events were looked through, and there are older ones; null: it is complete. */
+  /** `cutAfter`: the number of events searched if there are older ones; null: it is complete. */
   end: (cutAfter: number | null) => string;
 };
 
@@ -260,7 +262,9 @@ const FORMATS: Readonly<Record<EventsFormat, Format>> = {
   },
 };
 
-/** Sends the file. When the database fails on the way, the connection is cut: half a file must not look whole. */
+/**
+ * Sends the file. If the database fails in the middle, the connection is closed: a partial file must not look complete.
+ */
 export async function sendEventsFile(
   context: EventsContext,
   response: ServerResponse,
@@ -302,7 +306,7 @@ async function* filePieces(
   yield end(readMax);
 }
 
-/** A spreadsheet has no other place for it than a line of its own. */
+/** A spreadsheet has no other place for this note than a line of its own. */
 function cutSentence(readMax: number): string {
   return `Incomplete: only the latest ${formatCount(readMax)} events were searched. There are older ones.`;
 }
@@ -342,7 +346,7 @@ function csvLine(cells: readonly string[]): string {
   return `${cells.map(csvCell).join(",")}\r\n`;
 }
 
-/** Quoted; and what a spreadsheet would take for a formula is made text. */
+/** Quoted; text that a spreadsheet would interpret as a formula is escaped. */
 function csvCell(text: string): string {
   const plain = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return `"${plain.replaceAll('"', '""')}"`;

@@ -1,4 +1,4 @@
-// What the watchers of a project are told: each change once, the newest version, in portions, and what has gone.
+// The updates of a project's watchers: each change once, the newest version, in batches, and removed checks.
 import { describe, expect, test } from "vitest";
 import type { ChecksEvent } from "../../contract/api/live.ts";
 import { NEW_STATE } from "../../core/state.ts";
@@ -41,7 +41,7 @@ function nextRows(feed: ProjectFeed): (ChecksEvent & { ids: string[] }) | null {
 }
 
 describe("a feed", () => {
-  test("tells a change once, though it is read again, and the next one", () => {
+  test("sends a change once, even if it is read again, and then the next one", () => {
     const feed = new ProjectFeed();
     feed.take([check("a", 7)]);
     expect(nextRows(feed)).toMatchObject({ ids: ["a"], removed: [], total: 5 });
@@ -51,7 +51,7 @@ describe("a feed", () => {
     expect(nextRows(feed)?.ids).toEqual(["a"]);
   });
 
-  test("forgets what cannot be read again", () => {
+  test("drops changes that cannot be read again", () => {
     const feed = new ProjectFeed();
     feed.take([check("a", 7)]);
     nextRows(feed);
@@ -60,7 +60,7 @@ describe("a feed", () => {
     expect(nextRows(feed)?.ids).toEqual(["a"]);
   });
 
-  test("tells thousands in portions, what is down first, and only the newest version of each", () => {
+  test("sends thousands in batches, those that are down first, and only the newest version of each", () => {
     const feed = new ProjectFeed();
     feed.take(Array.from({ length: 1_500 }, (_, n) => check(`c${n}`, 1)));
     feed.take([check("down", 2, "down"), check("c1400", 3)]);
@@ -74,7 +74,7 @@ describe("a feed", () => {
     expect(feed.isDrained).toBe(true);
   });
 
-  test("notices by the number of checks that one has gone, and tells which", () => {
+  test("detects a removed check by the number of checks, and names it", () => {
     const feed = new ProjectFeed();
     expect(feed.isOff(2)).toBe(true);
     expect(feed.compare(new Set(["a", "b"]))).toEqual([]);

@@ -19,30 +19,30 @@ import { listChangedFlips, type NamedFlip } from "../../store/flips.ts";
 import { listLiveViewers } from "../../store/sessions.ts";
 import { rowsOf } from "./check-rows.ts";
 
-/** With more changes than these it is cheaper to fetch the page anew. */
+/** With more changes than this, fetching the page again is cheaper. */
 const RESUMED_CHANGES_MAX = 2_000;
-/** So many of the newest flips are looked through. */
+/** Maximum number of the newest flips that are searched. */
 export const FLIPS_LOOKED_AT = 2_000;
 /** Flips that are sent to a client that reconnects. */
 export const FLIPS_SENT_MAX = 50;
 
-/** What to tell about a flip. */
+/** The data of a flip that is sent. */
 function flipMessage({ id, uuid, name, from, to, at, reason }: NamedFlip): LiveMessage {
   return { name: "flip", data: { id, checkId: uuid, checkName: name, from, to, at, reason } };
 }
 
-/** How many checks are down; undefined: none. */
+/** Number of checks that are down; undefined: none. */
 function downMessage(count = 0): LiveMessage {
   return { name: "down", data: { count } };
 }
 
-/** The events since a cursor, and where the next begin. */
+/** The events since a cursor, and the cursor for the next ones. */
 export async function changesSince(
   db: Db,
   given: { projectId: number; since: number; monitoringGap: () => MonitoringGap | null; now: Instant },
 ): Promise<ChangesPage> {
   const { projectId, since, monitoringGap, now } = given;
-  // Read before the changes: what comes in between is sent twice, and never missed.
+  // Read before the changes: events in between are sent twice, and never missed.
   const head = await readSnapshot(db);
   const cursor = String(head.xmin);
   const reload = (reason: string): ChangesPage => ({
@@ -84,7 +84,7 @@ const HEADERS = {
   "X-Accel-Buffering": "no",
 };
 
-/** Who watches a project. */
+/** The owner of a project stream. */
 type Viewer = {
   projectId: number;
   /** The account or API key that streams are counted for. */
@@ -94,20 +94,20 @@ type Viewer = {
 };
 
 export type Watcher = Viewer & {
-  /** Finished text of events. What is sent before `begin` waits for it. */
+  /** Events as text. Text sent before `begin` is queued. */
   send(text: string): void;
-  /** Sends this first, and then what has come meanwhile. */
+  /** Sends this first, and then the queued text. */
   begin(text: string): void;
   /** Ends the stream. The browser reconnects by itself, possibly to another process. */
   end(): void;
 };
 
 export type WatcherOptions = Viewer & {
-  /** The other side has gone, or was given up. Called once. */
+  /** The client disconnected, or was disconnected. Called once. */
   onClose: () => void;
 };
 
-/** Opens the stream on an answer that has not begun. */
+/** Opens the stream on a response that has not begun. */
 export function openWatcher(response: ServerResponse, options: WatcherOptions): Watcher {
   const { projectId, owner, sessionId, onClose } = options;
   let waiting: string[] | null = [];
@@ -124,10 +124,10 @@ export function openWatcher(response: ServerResponse, options: WatcherOptions): 
     socket?.off("end", gone);
     onClose();
   });
-  // The listener lets senders close their half and still answers them; nobody who does that reads a stream.
+  // The listener allows half-closed connections, but a client that has closed its half does not read a stream.
   const gone = () => response.destroy();
   const { socket } = response;
-  // It may have done so while the request was looked up; the caller notes the stream first.
+  // The client may have disconnected during the lookup; the caller registers the stream first.
   if (socket?.readableEnded === true) setImmediate(gone);
   else socket?.once("end", gone);
   // Without a listener a broken connection would end the process.
@@ -152,20 +152,20 @@ export function openWatcher(response: ServerResponse, options: WatcherOptions): 
 // The changes of one project that its watchers have not received yet: the newest version of each row, in batches. It
 // tracks which checks the project has, to detect removed ones.
 
-/** Rows that are sent at once: a burst at the full hour is spread over a few seconds. */
+/** Rows per batch: a burst at the full hour is spread over a few seconds. */
 const PORTION = 1_000;
 
 export class ProjectFeed {
-  /** Null until it is known which checks there are. */
+  /** Null until the checks of the project are known. */
   #known: Set<string> | null = null;
   readonly #pending = new Map<string, LeanCheck>();
   readonly #removed = new Set<string>();
-  /** What went between the reading of a page and the first look is told by the number of checks alone. */
+  /** Checks removed between reading the page and the first read are only detected by the number of checks. */
   #isCountDue = false;
-  /** What was sent, for as long as it may be read again. */
+  /** Rows that were sent, for as long as they may be read again. */
   readonly #sent = new Map<string, Pick<LeanCheck, "change" | "lastXid">>();
 
-  /** Takes changed rows; those that were sent already are skipped. */
+  /** Accepts changed rows; those that were already sent are skipped. */
   take(checks: readonly LeanCheck[]): void {
     for (const check of checks) {
       this.#known?.add(check.uuid);
@@ -173,7 +173,7 @@ export class ProjectFeed {
     }
   }
 
-  /** Whether the project has another number of checks than it should have by what is known. */
+  /** Whether the number of checks differs from the number of known checks. */
   isOff(count: number): boolean {
     return this.#known?.size !== count;
   }
@@ -209,12 +209,12 @@ export class ProjectFeed {
     return { name: "checks", data: { checks: rowsOf(portion, now), removed, total } };
   }
 
-  /** Whether everything that was taken has been sent. */
+  /** Whether all accepted rows have been sent. */
   get isDrained(): boolean {
     return this.#pending.size === 0;
   }
 
-  /** Forgets what cannot be read again, because the cursor has passed it. */
+  /** Drops rows that cannot be read again, because the cursor has passed them. */
   forgetBefore(cursor: number): void {
     for (const [uuid, { lastXid }] of this.#sent) if (lastXid < cursor) this.#sent.delete(uuid);
   }
@@ -227,10 +227,10 @@ function urgency({ state }: LeanCheck): number {
 // Once a second the changes of all watched projects are read with one cursor, in a few statements for any number of
 // watchers. NOTIFY is not used: it would take a lock for the whole database at the commit of every ping.
 
-/** Streams of a process, and those of one account or API key. */
+/** Maximum number of streams of a process, and of one account or API key. */
 const STREAMS_MAX = 2_000;
 export const STREAMS_PER_OWNER_MAX = 20;
-/** With more changes in a second than these, the pages have to be fetched anew. */
+/** With more changes per second than this, pages have to be fetched again. */
 const CHANGES_MAX = 20_000;
 /** After so many failed reads in a row, streams are ended: a page without updates would otherwise look live. */
 const FAILED_LOOKS_MAX = 2;
@@ -240,11 +240,11 @@ const FLIPS_REMEMBERED = 5_000;
 type Watched = {
   watchers: Set<Watcher>;
   feed: ProjectFeed;
-  /** A client that resumes from here misses nothing that the feed has not sent yet. */
+  /** A client that resumes from here misses no event that the feed has not sent yet. */
   cursor: number;
 };
 
-/** What one look at the database has brought. */
+/** The result of one read. */
 type Look = {
   rows: ReadonlyMap<number, readonly LeanCheck[]>;
   flips: readonly NamedFlip[];
@@ -261,7 +261,7 @@ export class LiveHub {
   readonly #options: HubOptions;
   readonly #watched = new Map<number, Watched>();
   readonly #sentFlips = new Set<number>();
-  /** Up to where changes were read; null without watchers. */
+  /** The cursor up to which changes were read; null without watchers. */
   #cursor: number | null = null;
   /** As last sent, in JSON; null without watchers. */
   #monitoringGap: string | null = null;
@@ -283,7 +283,7 @@ export class LiveHub {
       : null;
   }
 
-  /** Lets somebody watch who has read, or will read, everything before a cursor by itself. */
+  /** Adds a watcher that has read, or will read, everything before a cursor itself. */
   add(watcher: Watcher, cursor: number): void {
     const { projectId } = watcher;
     this.#cursor ??= cursor;
@@ -303,18 +303,18 @@ export class LiveHub {
     if (watched?.watchers.size === 0) this.#watched.delete(watcher.projectId);
   }
 
-  /** Streams that are open. */
+  /** Number of open streams. */
   get size(): number {
     return this.#watchers().length;
   }
 
-  /** Ends all streams; the browsers come back by themselves. */
+  /** Ends all streams; browsers reconnect on their own. */
   close(): void {
     this.#isClosed = true;
     this.#endAll();
   }
 
-  /** Reads what has changed, and tells whoever watches. While that is not possible, nobody is kept waiting for it. */
+  /** Reads the changes and sends them to all watchers. If reading fails repeatedly, the streams are ended. */
   async tick(): Promise<void> {
     try {
       if (this.#watched.size === 0) {
@@ -347,7 +347,7 @@ export class LiveHub {
     await this.#findGone(counts);
     // Checked last, so that a user who has lost access gets no newer changes.
     await this.#endRevoked();
-    // After the last query: when one of them fails, everything is read again by the next turn, and sent once.
+    // After the last query: if one of them fails, everything is read again in the next round, and sent once.
     this.#cursor = head.xmin;
     for (const { id } of fresh) this.#remember(id);
     const gapEvents = this.#gapEvents();
@@ -382,7 +382,10 @@ export class LiveHub {
     }
   }
 
-  /** How many are down in the projects where that may have changed; a signal to a check that is up changes nothing. */
+  /**
+   * The number of checks that are down in projects where it may have changed; a ping to a check that is up changes
+   * nothing.
+   */
   async #countDown({ rows, flips, counts }: Look): Promise<Map<number, number>> {
     const stirred = [...this.#watched].flatMap(([id, { feed }]) =>
       feed.isOff(counts.get(id) ?? 0) ||
@@ -396,7 +399,7 @@ export class LiveHub {
     return new Map(stirred.map((id) => [id, found.get(id) ?? 0]));
   }
 
-  /** Where the number of checks is not what it should be, their names are read and compared. */
+  /** If the number of checks is not the expected one, their names are read and compared. */
   async #findGone(counts: ReadonlyMap<number, number>): Promise<void> {
     const off = [...this.#watched]
       .filter(([id, { feed }]) => feed.isOff(counts.get(id) ?? 0))

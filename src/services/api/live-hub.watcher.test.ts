@@ -1,10 +1,10 @@
-// One browser at the end of a stream: order of what it is told, signs of life, and when it is given up.
+// One browser stream: the order of events, heartbeats, and when it is closed.
 import { EventEmitter } from "node:events";
 import type { ServerResponse } from "node:http";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { LiveHub, openWatcher, STREAMS_PER_OWNER_MAX } from "./live-hub.ts";
 
-/** As much of an answer as a stream needs: what was written, and how much of it waits to be read. */
+/** A stub response: what was written, and how much of it is unread. */
 class FakeResponse extends EventEmitter {
   text = "";
   status = 0;
@@ -50,14 +50,14 @@ afterEach(() => {
 });
 
 describe("a watcher", () => {
-  test("that closed its half before the stream began is given up once the stream is known", () => {
+  test("that closed its half before the stream began is dropped once the stream is registered", () => {
     const { response, onClose } = open("account 1", { isHalfClosed: true });
     expect(onClose).not.toHaveBeenCalled();
     vi.advanceTimersByTime(1);
     expect([response.destroyed, onClose.mock.calls.length]).toEqual([true, 1]);
   });
 
-  test("is told what it missed before what comes meanwhile", () => {
+  test("receives what it missed before newer events", () => {
     const { response, watcher } = open();
     watcher.send("second;");
     watcher.begin("first;");
@@ -66,7 +66,7 @@ describe("a watcher", () => {
     expect(response.text).toBe("retry: 2000\n\nfirst;second;third;");
   });
 
-  test("hears something every five seconds, until it is gone", () => {
+  test("receives a heartbeat every five seconds, until it disconnects", () => {
     const { response, onClose } = open();
     vi.advanceTimersByTime(31_000);
     expect(response.text.match(/^event: heartbeat\ndata: .+\n\n/gm)).toHaveLength(6);
@@ -77,7 +77,7 @@ describe("a watcher", () => {
     expect(response.text.match(/^event: heartbeat\ndata: .+\n\n/gm)).toHaveLength(6);
   });
 
-  test("is given up when it does not read any more", () => {
+  test("is disconnected when it stops reading", () => {
     const { response, watcher, onClose } = open();
     watcher.begin("");
     response.writableLength = 5 * 1024 * 1024;
@@ -97,7 +97,7 @@ describe("the hub", () => {
       monitoringGap: () => null,
     });
 
-  test("asks the database nothing while nobody watches", async () => {
+  test("sends no queries without watchers", async () => {
     await expect(hub().tick()).resolves.toBeUndefined();
   });
 
@@ -108,7 +108,7 @@ describe("the hub", () => {
     expect(crowded.refusalFor("account 7")).toBeNull();
   });
 
-  test("lets everybody go while the database is away, and takes them again", async () => {
+  test("ends all streams while the database is unavailable, and accepts new ones afterwards", async () => {
     const away = hub();
     const { response, watcher } = open();
     away.add(watcher, 1);
@@ -121,7 +121,7 @@ describe("the hub", () => {
     expect(away.refusalFor("account 1")).toBeNull();
   });
 
-  test("ends all streams when it is closed, and takes no more", () => {
+  test("ends all streams when it is closed, and accepts no more", () => {
     const closing = hub();
     const { response, watcher } = open();
     closing.add(watcher, 1);

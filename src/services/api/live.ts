@@ -33,7 +33,7 @@ export const liveHandlers: ApiHandlers<typeof liveRoutes> = {
     const cursor = typeof resumed === "string" && /^\d{1,15}$/.test(resumed) ? resumed : query.cursor;
     return {
       stream: (response) => {
-        // Checked again without a wait in between: many requests may have come at once.
+        // Checked again without awaiting in between: many requests may have arrived at once.
         if (context.live.refusalFor(owner) !== null) {
           response.end();
           return;
@@ -49,12 +49,12 @@ export const liveHandlers: ApiHandlers<typeof liveRoutes> = {
   },
 };
 
-/** Whose streams are counted together. */
+/** The key under which streams are counted. */
 function ownerOf({ actor }: StreamRequest): string {
   return actor.accountId === null ? `key ${actor.keyId}` : `account ${actor.accountId}`;
 }
 
-/** Ends the stream when access ends; returns what is to be done when it is closed. */
+/** Ends the stream when access ends; returns the cleanup function for when it is closed. */
 function watchAccess(request: StreamRequest, watcher: Watcher): () => void {
   const { context, account, sessionId, project } = request;
   const timer = setInterval(() => {

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { cursorNumber, cursorText, entityTag, idempotencyKey, ifMatch } from "./params.ts";
 
-test("a cursor leads to the row that it was made from", () => {
+test("a cursor points to the row that it was made from", () => {
   expect(cursorNumber(cursorText(4711) ?? "")).toBe(4711);
   expect([cursorText(null), cursorNumber(undefined)]).toEqual([null, null]);
 });

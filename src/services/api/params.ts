@@ -1,4 +1,4 @@
-// What handlers of several resources need.
+// Helpers that handlers of several resources use.
 import type { ChangedBy } from "../../contract/api/check-row.ts";
 import { AppError } from "../../core/errors.ts";
 import { isUuid } from "../../core/identity.ts";
@@ -36,7 +36,7 @@ export function changedBy(entry: AuditEntry | undefined, accountId: number | nul
   return entry.keyId === null ? null : { kind: "key" };
 }
 
-/** The row that a cursor of digits names; null: the list begins at its start. */
+/** The row of a numeric cursor; null: the list begins at its start. */
 export function cursorNumber(cursor: string | undefined): number | null {
   return cursor === undefined ? null : Number(cursor);
 }
@@ -51,7 +51,7 @@ export function entityTag({ version }: { version: number }): { ETag: string } {
   return { ETag: `"${version}"` };
 }
 
-/** The versions that an If-Match header names; null: any. A tag that is not ours matches nothing. */
+/** The versions in an If-Match header; null: any. An unknown tag matches nothing. */
 export function ifMatch(headers: RequestHeaders): readonly number[] | null {
   const header = headers["if-match"];
   if (header === undefined) return null;

@@ -46,7 +46,7 @@ import type { Person } from "../../store/sessions.ts";
 import { changedBy, notFound, numberParam, uuidParam } from "./params.ts";
 import { type Actor, type ApiContext, type ApiHandlers, ApiProblem } from "./route.ts";
 
-/** What handlers of a project use of a request. */
+/** The parts of a request that handlers of a project use. */
 type ProjectRequest = {
   context: ApiContext;
   actor: Actor;
@@ -144,7 +144,7 @@ export async function auditPage(
       what: entry.what,
       words: AUDIT_ACTIONS[entry.what] ?? entry.what,
       subject: entry.subject,
-      // Written from objects, always.
+      // Always written from objects.
       before: entry.before as Record<string, unknown> | null,
       after: entry.after as Record<string, unknown> | null,
     })),

@@ -36,7 +36,7 @@ import type { Actor, ApiAnswer, ApiContext, ApiHandler, ApiProblem, ApiRequest }
 /** A route with its operation id and handler. */
 export type ApiRoute = { id: string; definition: RouteDefinition; handler: ApiHandler };
 
-/** Who sends a request, as found by its credentials. */
+/** The sender of a request, as identified by its credentials. */
 export type Identity = {
   caller: ApiCaller;
   actor: Actor;
@@ -47,7 +47,7 @@ export type Identity = {
   rate: RateVerdict | null;
 };
 
-/** Where a request comes from. */
+/** The origin of a request. */
 export type Source = {
   headers: IncomingMessage["headers"];
   /** The other end of the connection. */
@@ -61,7 +61,7 @@ export type Source = {
 export type RespondDeps = {
   context: ApiContext;
   siteUrl: URL;
-  /** Finds out who sends a request. Throws TooManyRequestsError. */
+  /** Identifies the sender of a request. Throws TooManyRequestsError. */
   identify(source: Source): Promise<Identity>;
   sourceOf(raw: IncomingMessage): Source;
   /** Concurrent requests of one account. */
@@ -163,7 +163,7 @@ async function isStillAllowed(deps: RespondDeps, request: Identified): Promise<b
     const { role } = await findNamed(deps.context, { ...request, identity });
     return decideApiRole(rule, identity.caller, role).allowed;
   } catch (error) {
-    // While the database is unavailable, nothing is sent either.
+    // While the database is unavailable, no updates are sent either.
     if (!(error instanceof AppError)) return true;
     return error.code === "rate_limited";
   }
@@ -193,7 +193,7 @@ type Named = {
   channel: Awaited<ReturnType<typeof findChannelByUuid>>;
 };
 
-/** Finds what the path names. To others, a project and everything in it looks nonexistent. */
+/** Finds the resources in the path. To non-members, a project and everything in it looks nonexistent. */
 async function findNamed(
   { database }: ApiContext,
   { route, params, identity }: Pick<Identified, "route" | "params" | "identity">,
@@ -250,7 +250,7 @@ function absent(): AppError {
   return new AppError("not_found", "It doesn't exist, or you don't have access to it.");
 }
 
-/** A request that has not begun by then is refused. */
+/** A request that has not started by then is rejected. */
 const ACCOUNT_WAIT_MS_MAX = 30_000;
 
 async function withAccountLimit(
@@ -277,7 +277,7 @@ function validated(verdict: Validated): unknown {
   throw new AppError("invalid", verdict.error, verdict.field ?? null);
 }
 
-/** The response to whatever was thrown. Internal errors are logged. */
+/** The response to any thrown error. Internal errors are logged. */
 function errorAnswer(
   { context, warnAway }: Pick<RespondDeps, "context" | "warnAway">,
   error: unknown,

@@ -21,7 +21,7 @@ import type { Project } from "../../store/projects.ts";
 import type { Person } from "../../store/sessions.ts";
 import type { LiveHub } from "./live-hub.ts";
 
-/** What handlers work with. */
+/** The context of handlers. */
 export type ApiContext = {
   database: Database;
   urls: PublicUrls;
@@ -77,7 +77,7 @@ type IsProject<D extends RouteDefinition> = D["access"] extends "anyone" | "acco
 type If<Condition extends boolean, T> = Condition extends true ? T : null;
 type Names<D extends RouteDefinition, Name extends string> = Name extends ParamsOf<D["path"]> ? true : false;
 
-/** A request that is allowed. What its route does not name is null. */
+/** An authorized request. Resources that are not in the path are null. */
 export type ApiRequest<D extends RouteDefinition = RouteDefinition> = {
   context: ApiContext;
   actor: Actor;
@@ -129,7 +129,7 @@ export type ApiHandlers<Routes extends Readonly<Record<string, RouteDefinition>>
   readonly [Id in keyof Routes]: ApiHandler<Routes[Id]>;
 };
 
-/** An error with more to say than a sentence. */
+/** An error with more data than a sentence. */
 export class ApiProblem extends AppError {
   readonly conflict: ProblemExtras["conflict"] | null;
 

@@ -32,6 +32,6 @@ const HANDLERS: ApiHandlers<ApiRoutes> = {
 export const ROUTES: readonly ApiRoute[] = Object.entries(API_ROUTES).map(([id, definition]) => ({
   id,
   definition,
-  // Each handler gets requests of its own definition only.
+  // Each handler receives only requests of its own definition.
   handler: HANDLERS[id as keyof ApiRoutes] as unknown as ApiHandler,
 }));

@@ -1,4 +1,4 @@
-// Lines that are the same, new, or gone.
+// Lines that are equal, added, or removed.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { diffLines } from "./runs.ts";
@@ -7,12 +7,12 @@ function markedLines(before: string, after: string): string[] {
   return diffLines({ before, after }).lines.map(({ mark, text }) => mark + text);
 }
 
-test("what is the same stays, what is new and what is gone is marked", () => {
+test("equal lines are kept, added and removed ones are marked", () => {
   expect(markedLines("a\nb\nc", "a\nx\nc")).toEqual([" a", "-b", "+x", " c"]);
   expect(markedLines("a\r\nb", "a\nb\nc")).toEqual([" a", " b", "+c"]);
 });
 
-test("taken together, the lines are both texts", () => {
+test("together, the lines make up both texts", () => {
   const text = fc
     .array(fc.constantFrom("a", "b", "c", ""), { minLength: 1, maxLength: 12 })
     .map((lines) => lines.join("\n"));
@@ -29,7 +29,7 @@ test("taken together, the lines are both texts", () => {
   );
 });
 
-test("of very long texts the beginnings are compared, which is told", () => {
+test("of very long texts only the beginnings are compared, and the result says so", () => {
   const long = "line\n".repeat(5_000);
   const { lines, isTruncated } = diffLines({ before: long, after: `${long}more` });
   expect([lines.length, isTruncated]).toEqual([1_000, true]);

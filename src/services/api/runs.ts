@@ -28,19 +28,19 @@ import { type EndedRun, listDays, listPackedRuns } from "../../store/runs.ts";
 import { cursorText } from "./params.ts";
 import type { ApiContext } from "./route.ts";
 
-/** What the history of a check is read from. */
+/** The sources of a check's history. */
 export type HistoryContext = Pick<ApiContext, "database" | "pingLogLimit" | "objects">;
 
-/** How much of a body is shown in a line, in bytes. */
+/** Bytes of a body that are shown in a line. */
 const EXCERPT_BYTES = 150;
 
-/** With its ping URL a check can be made to flip any number of times; more than these are not read. */
+/** Anyone with the ping URL can make a check flip any number of times; no more than this many are read. */
 export const FLIPS_READ_MAX = 10_000;
 
-/** A ping with the duration of the run that it ended, if that can be told. */
+/** A ping with the duration of the run that it ended, if known. */
 export type KeptPing = Ping;
 
-/** What the log keeps of a check, newest first. */
+/** The logged pings of a check, newest first. */
 export async function readLog(
   { database, pingLogLimit }: HistoryContext,
   check: CheckWithState,
@@ -76,12 +76,14 @@ function lineOf(bytes: Uint8Array): string {
 
 // Runs in the log, and those that were packed when they left it.
 
-/** How far back pages look. */
+/** How far back pages go. */
 export const SHOWN_DAYS = 90;
-/** Replaying more would hold up everybody else for a second. Of a check that runs every minute: three and a half days. */
+/**
+ * Replaying more would block other requests for a second. For a check that runs every minute: three and a half days.
+ */
 const RUNS_READ_MAX = 5_000;
 
-/** Where the shown past begins. */
+/** The start of the shown past. */
 export function shownFrom(now: Instant): Instant {
   return Math.max(now - SHOWN_DAYS * DAY_MS, keptFrom("run", now));
 }
@@ -206,9 +208,9 @@ function commonLengths(oldLines: readonly string[], newLines: readonly string[])
   return lengths;
 }
 
-/** The newest points are drawn one by one; more than a screen has pixels would be no help. */
+/** The newest runs are drawn as points; more than the pixels of a screen would not help. */
 const POINTS_MAX = 500;
-/** What is usual is told from so many of the newest successes. */
+/** The usual duration is computed from this many of the newest successes. */
 const USUAL_RUNS_MAX = 100;
 
 /** The newest runs as points, and the days before them as sums. */
@@ -238,7 +240,7 @@ export async function readDurations(
   };
 }
 
-/** What is usual for a check, from its log. */
+/** The usual duration of a check, from its log. */
 export function usualOfLog(log: readonly KeptPing[]): Usual | null {
   const durations = log
     .filter(({ kind }) => kind === "success")
@@ -249,12 +251,12 @@ export function usualOfLog(log: readonly KeptPing[]): Usual | null {
 // The table of runs: logged runs, the current run, and missed runs.
 
 const RUNS_PER_PAGE = 50;
-/** More times than these that were not observed are not told one by one. */
+/** More monitoring gaps than this are not listed individually. */
 const GAPS_READ_MAX = 200;
 
 type Page = { before: number | null };
 
-/** A page of runs, newest first: those from before an instant, if it is given. */
+/** A page of runs, newest first: those before an instant, if one is given. */
 export async function readRuns(
   context: HistoryContext,
   check: CheckWithState,
@@ -270,7 +272,7 @@ export async function readRuns(
   const all = [...endedRuns(log, check), ...running(log, check), ...missing(flips), ...gaps.map(unmonitored)]
     .filter(({ at }) => at >= oldestAt && (before === null || at < before))
     .toSorted((one, other) => other.at - one.at);
-  // What ended at one instant is not parted: the next page begins before it.
+  // Runs that ended at one instant are not split: the next page begins before it.
   const lastAt = all[RUNS_PER_PAGE - 1]?.at ?? oldestAt;
   const runs = all.filter(({ at }) => at >= lastAt);
   const shown = new Set(runs.map(({ n }) => n));
@@ -305,7 +307,7 @@ function endedRuns(log: readonly KeptPing[], { settings }: CheckWithState): RunR
 
 function running(log: readonly KeptPing[], { state }: CheckWithState): RunRow[] {
   const { lastStartAt, pingCount } = state;
-  // The log was read after the state: what came in between may have ended this run, which stands there as ended then.
+  // The log was read after the state: a ping in between may have ended this run, which is then listed as ended.
   const isOver = log.some(({ n, kind }) => n > pingCount && (kind === "success" || kind === "fail"));
   if (lastStartAt === null || isOver) return [];
   const start = log.find(({ kind, at }) => kind === "start" && at === lastStartAt);
@@ -332,9 +334,9 @@ const NOTHING = {
   bodySize: null,
 } as const;
 
-/** More of a body is not shown, only downloaded. In characters. */
+/** Characters of a body that are shown; the rest can only be downloaded. */
 const SHOWN_TEXT_MAX = 200_000;
-/** Whoever knows the address of a check sends what they like. More of a mail is shown as it came, only. */
+/** Anyone with the address of a check can send any email. A longer email is shown only as received. */
 export const SHOWN_MAIL_BOUNDS: MailBounds = {
   bytesMax: 1024 * 1024,
   linesMax: 2_000,
@@ -342,7 +344,7 @@ export const SHOWN_MAIL_BOUNDS: MailBounds = {
   nestingMax: 20,
 };
 
-/** The signal with a number; throws "not found" when the log does not keep it. */
+/** The signal with a number; throws "not found" if the log does not contain it. */
 export async function readRun(
   context: HistoryContext,
   { check, n }: { check: CheckWithState; n: number },
@@ -379,7 +381,7 @@ export async function readRun(
   };
 }
 
-/** The bytes as they were sent, for a download; throws "not found" when there are none. */
+/** The bytes as they were sent, for a download; throws "not found" if there are none. */
 export async function readRawBody(
   context: HistoryContext,
   { check, n }: { check: CheckWithState; n: number },
@@ -408,7 +410,7 @@ async function shownBody(context: HistoryContext, ping: KeptPing): Promise<RunBo
   return { ...empty, text: shown, plain: plain === shown ? null : plain, isBinary: text === null, email };
 }
 
-/** Null: bytes that are no text. A character that was cut in two at the end is no reason to doubt the rest. */
+/** Null: the bytes are not text. A character truncated at the end is ignored. */
 function textOf(bytes: Uint8Array): string | null {
   if (bytes.includes(0)) return null;
   return new TextDecoder("utf-8").decode(bytes);
@@ -437,7 +439,7 @@ async function diffOf(
   return { againstN: success.n, againstAt: success.at, ...diffLines({ before, after }) };
 }
 
-/** What a reader sees of a body; null: nothing. */
+/** The readable text of a body; null: none. */
 function shownText(body: RunBody | null): string | null {
   return body?.email?.text ?? body?.plain ?? body?.text ?? null;
 }

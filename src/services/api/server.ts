@@ -25,7 +25,7 @@ export type ApiServing = {
   routes: readonly ApiRoute[];
   /** Responses by status. */
   counts: Record<string, number>;
-  /** Waits for earlier requests of the same connection; returns what ends this one. */
+  /** Waits for earlier requests of the same connection; returns the function that ends this one. */
   takeTurn(request: FastifyRequest): Promise<() => void>;
   closeAfterAnswer(reply: FastifyReply): void;
 };
@@ -36,8 +36,8 @@ export function isApiUrl(url: string): boolean {
 }
 
 /**
- * Adds every path with all HTTP methods, so that unsupported ones are answered by us. Returns the handler that answers
- * 404.
+ * Adds every path with all HTTP methods, so that unsupported ones get our own response. Returns the handler that
+ * answers 404.
  */
 export function addApiRoutes(
   app: FastifyInstance,

@@ -1,14 +1,14 @@
-// What counts as a database that is away, and that nobody waits for ever.
+// Which errors mean that the database is unavailable, and the time limit.
 import { describe, expect, test, vi } from "vitest";
 import { CommitInDoubtError, isDatabaseAway } from "../../store/errors.ts";
 import { withTimeout } from "./with-timeout.ts";
 
-/** As the driver hands on what the server said. */
+/** In the form in which the driver reports server errors. */
 function fromServer(code: string): Error {
   return Object.assign(new Error("said by the server"), { code, severity: "ERROR" });
 }
 
-describe("a database is away", () => {
+describe("the database is unavailable", () => {
   test.each([
     ["when it cannot be reached", Object.assign(new Error("no"), { code: "ECONNREFUSED" })],
     ["when the connection breaks", new Error("Connection terminated unexpectedly")],
@@ -34,13 +34,13 @@ describe("a database is away", () => {
   });
 });
 
-describe("work that has to be done in time", () => {
-  test("comes to what it comes to", async () => {
+describe("work with a time limit", () => {
+  test("returns its own result or error", async () => {
     await expect(withTimeout(Promise.resolve(7), 1_000)).resolves.toBe(7);
     await expect(withTimeout(Promise.reject(new Error("own")), 1_000)).rejects.toThrow("own");
   });
 
-  test("is unavailable when it takes too long, and what becomes of it then does not matter", async () => {
+  test("is unavailable if it takes too long, and its later result is ignored", async () => {
     vi.useFakeTimers();
     const work = Promise.withResolvers<number>();
     const answer = withTimeout(work.promise, 1_000).catch((error: unknown) => String(error));

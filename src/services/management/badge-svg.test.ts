@@ -1,4 +1,4 @@
-// The picture must be well-formed and hold its text, whatever the label is made of.
+// The SVG must be well-formed and contain its text, for any label.
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { drawBadge, textWidth } from "./badge-svg.ts";
@@ -7,7 +7,7 @@ const draw = (label: string, value = "up") => drawBadge({ label, value, valueFil
 
 type Element = { name: string; attributes: Record<string, string>; text: string };
 
-// oxlint-disable-next-line no-control-regex -- What XML forbids is what is looked for.
+// oxlint-disable-next-line no-control-regex -- This matches the characters that XML forbids.
 const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/;
 const TAG = /^<(?<close>\/?)(?<name>[a-zA-Z][\w:-]*)(?<attributes>(?:\s+[\w:-]+="[^"<]*")*)\s*(?<empty>\/?)>/;
 const REFERENCE = /&(?!(?:amp|lt|gt|quot|#39);)/;
@@ -18,7 +18,7 @@ function unescaped(text: string): string {
   return text.replace(/&([^;]+);/g, (_, name: string) => characters[name] ?? "");
 }
 
-/** A strict reader of the little XML that badges use: it fails the test where the document is not well-formed. */
+/** A strict reader of the small XML subset that badges use: it fails the test if the document is not well-formed. */
 function read(document: string): Element[] {
   expect(document.isWellFormed()).toBe(true);
   expect(document).not.toMatch(FORBIDDEN);
@@ -58,7 +58,7 @@ function textsOf(document: string): Element[] {
 }
 
 describe("a badge", () => {
-  test("says what it is about and how that is, for eyes and for ears", () => {
+  test("contains label and status, as text and for screen readers", () => {
     const [svg, title, ...others] = read(draw("backup"));
     expect(svg?.attributes).toMatchObject({ role: "img", "aria-label": "backup: up", height: "20" });
     expect(title).toMatchObject({ name: "title", text: "backup: up" });
@@ -66,7 +66,7 @@ describe("a badge", () => {
     expect(texts).toEqual(["backup", "backup", "up", "up"]);
   });
 
-  test("has both fields as wide as their texts and a margin", () => {
+  test("has fields as wide as their texts plus a margin", () => {
     const [svg] = read(draw("backup", "down"));
     const label = Math.round(textWidth("backup", 11)) + 10;
     const value = Math.round(textWidth("down", 11)) + 10;
@@ -79,31 +79,31 @@ describe("a badge", () => {
     ]);
   });
 
-  test("shows shadows to eyes only", () => {
+  test("hides shadows from screen readers", () => {
     const shadows = textsOf(draw("x")).filter(({ attributes }) => attributes["fill"] === "#010101");
     expect(shadows.map(({ attributes }) => attributes["aria-hidden"])).toEqual(["true", "true"]);
   });
 
-  test("has the given colour", () => {
+  test("has the given color", () => {
     expect(draw("x")).toContain('fill="#4c1"');
   });
 
-  test("holds markup as text", () => {
+  test("escapes markup", () => {
     const label = `<b>&"'</b>`;
     expect(textsOf(draw(label))[0]?.text).toBe(label);
     expect(draw("<b>&")).toContain("&lt;b&gt;&amp;");
   });
 
-  test("stands in one line, and marks what cannot be shown", () => {
+  test("is a single line, and replaces characters that cannot be shown", () => {
     expect(textsOf(draw(" two\n\tlines "))[0]?.text).toBe("two lines");
     expect(textsOf(draw("a\u0000b\ud800c\uffff"))[0]?.text).toBe("a\ufffdb\ufffdc\ufffd");
   });
 
-  test("of a blank label shows its value alone", () => {
+  test("with a blank label shows only its value", () => {
     expect(textsOf(draw(" ")).map(({ text }) => text)).toEqual(["up", "up"]);
   });
 
-  test("of a long label is cut, and told in full", () => {
+  test("with a long label is truncated, and has the full text for screen readers", () => {
     const label = "backup ".repeat(70).trim();
     const [svg] = read(draw(label));
     expect(Number(svg?.attributes["width"])).toBeLessThan(340);
@@ -111,19 +111,19 @@ describe("a badge", () => {
     expect(textsOf(draw(label))[0]?.text).toMatch(/^backup .*[^ ]…$/);
   });
 
-  test("never cuts a character in two", () => {
+  test("never splits a character", () => {
     const family = "👩‍👩‍👧";
     const shown = textsOf(draw(family.repeat(50)))[0]?.text ?? "";
     expect(shown.replaceAll(family, "")).toBe("…");
   });
 
-  test("lets joined letters join, and sets others with care", () => {
+  test("adjusts glyphs instead of gaps for joined scripts", () => {
     const adjust = (label: string) => textsOf(draw(label))[0]?.attributes["lengthAdjust"];
     expect([adjust("backup"), adjust("نسخة")]).toEqual([undefined, "spacingAndGlyphs"]);
   });
 });
 
-test("any label gives a well-formed document of bounded size that says it", () => {
+test("for any label the document is well-formed, of bounded size, and contains the label", () => {
   const label = fc.oneof(
     fc.string({ unit: "binary", maxLength: 500 }),
     fc.string({ unit: "grapheme", maxLength: 500 }),

@@ -165,11 +165,11 @@ export const CHARACTERS_OF_WIDTH: readonly (readonly [number, string])[] = [
   [1342, "‰"],
 ];
 
-/** A letter that is not listed: wide enough for most alphabets. */
+/** A letter that is not listed: wide enough for most scripts. */
 const UNLISTED_WIDTH = 700;
-/** Characters that fill a square, as those of Chinese, Japanese and Korean do. */
+/** Full-width characters, such as Chinese, Japanese and Korean. */
 const SQUARE_WIDTH = 1_000;
-/** Pictures are drawn by other fonts, which make them a little wider than high. */
+/** Emoji are drawn by other fonts, which make them a little wider than high. */
 const PICTURE_WIDTH = 1_250;
 
 // The width of a text without a font. Measures by grapheme, so that a flag or an accented letter counts once.
@@ -188,19 +188,19 @@ const PICTURE = /\p{Emoji_Presentation}|\ufe0f/u;
 
 const SEGMENTER = new Intl.Segmenter("en", { granularity: "grapheme" });
 
-/** The characters of a text as people count them. */
+/** The graphemes of a text. */
 export function charactersOf(text: string): string[] {
   return Array.from(SEGMENTER.segment(text), ({ segment }) => segment);
 }
 
-/** The width of a text in the unit of the font's size. */
+/** The width of a text in the unit of the font size. */
 export function textWidth(text: string, fontSize: number): number {
   let width = 0;
   for (const character of charactersOf(text)) width += widthOf(character);
   return (width * fontSize) / THOUSANDTHS;
 }
 
-/** Whether every character is in the table, so that the width is more than a guess. */
+/** Whether every character is in the table, so that the width is not an estimate. */
 export function isMeasured(text: string): boolean {
   return Array.from(text).every((one) => listedWidth(one) !== undefined);
 }
@@ -231,17 +231,17 @@ const HEIGHT = 20;
 const CORNER = 3;
 const FONT_SIZE = 11;
 const PADDING = 5;
-/** Both texts stand a little nearer to each other than the middle of their fields: it looks calmer. */
+/** Both texts are slightly closer to each other than the middle of their fields, which looks better. */
 const LEAN = 1;
 const BASELINE = 14;
 const SHADOW_DROP = 1;
 const LABEL_FILL = "#555";
 const LABEL_WIDTH_MAX = 300;
 const ELLIPSIS = "…";
-/** Glyphs are set in tenths of a pixel: otherwise a renderer would round each of them to whole ones. */
+/** Glyphs are positioned in tenths of a pixel: otherwise a renderer would round each position to whole pixels. */
 const FINE = 10;
 
-/** The picture as an SVG document. */
+/** The badge as an SVG document. */
 export function drawBadge({ label, value, valueFill }: BadgePicture): string {
   const shown = shorten(readable(label));
   const left = fieldWidth(shown);
@@ -251,7 +251,7 @@ export function drawBadge({ label, value, valueFill }: BadgePicture): string {
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${HEIGHT}" viewBox="0 0 ${width} ${HEIGHT}"`,
     ` role="img" aria-label="${title}"><title>${title}</title>`,
-    // Every badge has the same one, so that several may stand in one page under the same name.
+    // Every badge has the same one, so that several can be on one page with the same id.
     '<linearGradient id="badge-shine" x2="0" y2="100%">',
     '<stop offset="0" stop-color="#bbb" stop-opacity=".1"/><stop offset="1" stop-opacity=".1"/></linearGradient>',
     `<path fill="${LABEL_FILL}" d="${leftShape(left)}"/>`,
@@ -265,11 +265,11 @@ export function drawBadge({ label, value, valueFill }: BadgePicture): string {
   ].join("");
 }
 
-/** Each text has a shadow below it, without which white on a bright colour could not be read. */
+/** Each text has a shadow below it, without which white text on a bright color would be unreadable. */
 function drawText(text: string, middle: number): string {
   if (text === "") return "";
   const length = Math.round(textWidth(text, FONT_SIZE) * FINE);
-  // Gaps between letters may be adjusted unless that would tear joined letters apart.
+  // Gaps between letters may be adjusted unless that would separate joined letters.
   const adjust = isMeasured(text) ? "" : ' lengthAdjust="spacingAndGlyphs"';
   const set = (y: number, paint: string) =>
     `<text x="${Math.round(middle * FINE)}" y="${y * FINE}" transform="scale(.1)" textLength="${length}"${adjust} ${paint}>${escapeHtml(text)}</text>`;
@@ -293,17 +293,17 @@ function rightShape({ from, to }: { from: number; to: number }): string {
   return `M${from} 0H${to - CORNER}${corner} ${CORNER} ${CORNER}v${straight}${corner}-${CORNER} ${CORNER}H${from}z`;
 }
 
-// XML can hold neither these nor halves of surrogate pairs, not even escaped.
-// oxlint-disable-next-line no-control-regex -- They are what is looked for.
+// XML cannot contain these or unpaired surrogates, not even escaped.
+// oxlint-disable-next-line no-control-regex -- These are the characters to find.
 const NOT_XML = /[\u0000-\u001f\ufffe\uffff]/g;
 const REPLACEMENT = "\ufffd";
 
-/** The text as a picture shows it: white space is one space, and what XML cannot hold has a sign in its place. */
+/** The text as shown: white space becomes one space, and characters that XML cannot contain are replaced. */
 function readable(text: string): string {
   return text.toWellFormed().replace(/\s+/g, " ").trim().replace(NOT_XML, REPLACEMENT);
 }
 
-/** As much of a text as there is room for. */
+/** The part of a text that fits. */
 function shorten(text: string): string {
   if (textWidth(text, FONT_SIZE) <= LABEL_WIDTH_MAX) return text;
   let room = LABEL_WIDTH_MAX - textWidth(ELLIPSIS, FONT_SIZE);

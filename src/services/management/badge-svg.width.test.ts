@@ -1,4 +1,4 @@
-// Widths that were taken from the fonts themselves, and what has none of its own.
+// Widths taken from the fonts, and characters without their own width.
 import { expect, test } from "vitest";
 import { CHARACTERS_OF_WIDTH, charactersOf, isMeasured, textWidth } from "./badge-svg.ts";
 
@@ -29,7 +29,7 @@ test.each([
   expect(textWidth(text, 11)).toBe(textWidth(same, 11));
 });
 
-test.each(["👍", "👍🏽", "👩‍👩‍👧", "🇱🇻", "❤️"])("the picture %s counts once", (picture) => {
+test.each(["👍", "👍🏽", "👩‍👩‍👧", "🇱🇻", "❤️"])("the emoji %s counts once", (picture) => {
   expect(charactersOf(picture)).toHaveLength(1);
   expect(textWidth(picture, 1_000)).toBe(1_250);
 });
@@ -38,12 +38,12 @@ test.each(["漢", "あ", "ア", "한", "。", "！"])("%s fills a square", (char
   expect(textWidth(character, 1_000)).toBe(1_000);
 });
 
-test("what is drawn by fonts unknown is only guessed", () => {
+test("the width of characters in unknown fonts is an estimate", () => {
   expect(["backup", "Café", "naïve", "Копия"].map(isMeasured)).toEqual([true, true, true, true]);
   expect(["漢", "👍", "ก", "\u200b"].map(isMeasured)).toEqual([false, false, false, false]);
 });
 
-test("each character stands in the table once, and all that a keyboard has are there", () => {
+test("each character is in the table once, and all characters of a keyboard are in it", () => {
   const listed = CHARACTERS_OF_WIDTH.flatMap(([, characters]) => Array.from(characters));
   expect(listed.filter((one, index) => listed.indexOf(one) !== index)).toEqual([]);
   const keyboard = Array.from({ length: 95 }, (_, index) => String.fromCharCode(32 + index));

@@ -1,4 +1,4 @@
-// Which paths can be badges, and what they ask for.
+// Which paths can be badges, and what they name.
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { encodeTagSegment } from "../../core/badge.ts";
@@ -6,13 +6,13 @@ import { decodeBadgePath, isBadgePath } from "./badges.ts";
 
 const UUID = "0f3a4b5c-1111-4222-8333-444455556666";
 
-describe("the address of one check", () => {
+describe("the URL of one check's badge", () => {
   test.each([
     ["/b/2/", 2],
     ["/b/3/", 3],
     ["/b/0/", 2],
     ["/b/99/", 2],
-  ] as const)("under %s has %i states", (prefix, states) => {
+  ] as const)("with the prefix %s has %i states", (prefix, states) => {
     const address = { of: "check", format: "svg", states, badgeUuid: UUID };
     expect(decodeBadgePath(`${prefix}${UUID}.svg`)).toEqual(address);
   });
@@ -37,7 +37,7 @@ describe("the address of one check", () => {
   });
 });
 
-describe("the address of a project's badge", () => {
+describe("the URL of a project's badge", () => {
   test.each([
     ["/badge/key/abcdefgh.json", ["*"], 3],
     ["/badge/key/abcdefgh-2.json", ["*"], 2],
@@ -65,11 +65,11 @@ describe("the address of a project's badge", () => {
     expect(decodeBadgePath(path)).toBeNull();
   });
 
-  test("holds no tag where the encoding is broken", () => {
+  test("has no tag if the encoding is invalid", () => {
     expect(decodeBadgePath("/badge/key/abcdefgh/%E0%A4%A.svg")).toMatchObject({ tags: [] });
   });
 
-  test("names each tag that an address can be made of", () => {
+  test("can name every tag", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", minLength: 1, maxLength: 500 }), (tag) => {
         const decoded = decodeBadgePath(`/badge/key/abcdefgh/${encodeTagSegment(tag)}.svg`);
@@ -79,12 +79,12 @@ describe("the address of a project's badge", () => {
   });
 });
 
-test("whatever lies beside badges is left to others", () => {
+test("other paths are not badges", () => {
   expect(["/badge/x", "/b/"].map(isBadgePath)).toEqual([true, true]);
   expect(["/badges/x", "/b", "/badge", "/api/v3/badges/", "/"].map(isBadgePath)).not.toContain(true);
 });
 
-test("no path makes it fail", () => {
+test("no path makes the parser throw", () => {
   const part = fc.constantFrom(
     "/b/",
     "/badge/",

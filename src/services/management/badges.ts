@@ -35,10 +35,10 @@ import { RETRY_AFTER_SECONDS } from "../api/auth.ts";
 import { drawBadge } from "./badge-svg.ts";
 import type { Handler } from "./exchange.ts";
 
-/** So many tags are presented without a pause. */
+/** Tags that are presented without yielding. */
 const PRESENTED_AT_ONCE = 100;
 
-/** Six for each tag that a check of the project has, and six for all its checks. */
+/** Six URLs for each tag of the project's checks, and six for all its checks. */
 export const listBadges: Handler = async ({ project }, { database, urls, secretKey: secret }) => {
   const { badgeKey } = project;
   const tags = badgeTags(await listTags(database, { projectId: project.id, limit: TAGS_LISTED_MAX }));
@@ -61,26 +61,26 @@ async function* badgePieces(tags: readonly string[], context: BadgeContext): Asy
 
 export type BadgeFormat = "svg" | "json" | "shields";
 
-/** One check, or the tags that the address can mean, of which the signature will tell the right one. */
+/** One check, or the tags that the URL can mean; the signature determines the right one. */
 export type BadgeAddress = { format: BadgeFormat; states: BadgeStates } & (
   | { of: "check"; badgeUuid: string }
   | { of: "tags"; badgeKey: string; signature: string; tags: readonly string[] }
 );
 
 const FORMATS: readonly BadgeFormat[] = ["svg", "json", "shields"];
-/** Longer ones belong to no project. */
+/** Longer keys belong to no project. */
 const BADGE_KEY = /^[\w-]{1,100}$/;
 const SIGNATURE_SEGMENT = /^[\w-]{8,100}$/;
 const STATES = /^\d{1,9}$/;
-/** A tag of the longest kind, each character four bytes, each byte encoded twice. */
+/** A tag of maximum length, each character four bytes, each byte encoded twice. */
 const TAG_SEGMENT_LENGTH_MAX = TAGS_LENGTH_MAX * 4 * "%25FF".length;
 
-/** Whether a path below the site belongs to badges, whatever is there. */
+/** Whether a path below the site belongs to badges, even if no badge exists there. */
 export function isBadgePath(path: string): boolean {
   return path.startsWith("/badge/") || path.startsWith("/b/");
 }
 
-/** What a path asks for; null when nothing can be there. */
+/** The badge that a path names; null if none can exist there. */
 export function decodeBadgePath(path: string): BadgeAddress | null {
   const [, kind, first = "", ...rest] = path.split("/");
   const file = splitFormat(rest.pop());
@@ -97,7 +97,7 @@ export function decodeBadgePath(path: string): BadgeAddress | null {
   return { of: "tags", format, badgeKey: first, tags, ...parseSignatureSegment(segment) };
 }
 
-/** Tags may contain dots, so the last one is where the format begins. */
+/** Tags may contain dots, so the format begins after the last one. */
 function splitFormat(file: string | undefined): { stem: string; format: BadgeFormat } | null {
   if (file === undefined || file.length > TAG_SEGMENT_LENGTH_MAX) return null;
   const dot = file.lastIndexOf(".");
@@ -109,7 +109,7 @@ export type BadgeDocument = { type: string; body: string };
 
 const JSON_TYPE = "application/json";
 
-/** The document of a badge. In its JSON form the label does not appear: its reader has asked for it by name. */
+/** The document of a badge. The JSON format has no label, because the URL already names it. */
 export function badgeDocument(
   format: BadgeFormat,
   { label, summary }: { label: string; summary: BadgeSummary },
@@ -135,7 +135,7 @@ export type BadgeHandlerOptions = {
   siteUrl: URL;
   /** The label of a project's overall badge. */
   siteName: string;
-  /** The instance's secret, with which the addresses are signed. */
+  /** The instance's secret, which signs the URLs. */
   secret: string;
   now(): Instant;
   log: Log;
@@ -143,7 +143,7 @@ export type BadgeHandlerOptions = {
 
 export type BadgeHandler = HttpHandler & { answerCounts(): ReturnType<AsyncHandler["counts"]> };
 
-/** So many badges are worked on at once. */
+/** Maximum concurrent badge requests. */
 const AT_ONCE_MAX = 200;
 const METHODS = "GET, OPTIONS";
 const HEADERS = {
@@ -151,11 +151,11 @@ const HEADERS = {
   "Access-Control-Allow-Headers": "X-Api-Key",
   "Access-Control-Allow-Methods": METHODS,
   "Access-Control-Max-Age": "600",
-  /** Pages that show pictures of others keep copies; an old badge would tell an old story. */
+  /** Sites that embed images cache them; a cached badge would show an old status. */
   "Cache-Control": "max-age=0, no-cache, no-store, must-revalidate, private",
 };
 
-/** Handles what comes to the badge addresses. */
+/** Handles requests to badge URLs. */
 export function badgeHandler(options: BadgeHandlerOptions): BadgeHandler {
   const pathOf = sitePath(options.siteUrl);
   const answers = asyncHandler({
@@ -189,7 +189,7 @@ async function answer(
 
 type Shown = { label: string; summary: BadgeSummary };
 
-/** Null: there is no such badge, or the signature is not that of one. */
+/** Null: there is no such badge, or the signature is invalid. */
 async function lookUp(options: BadgeHandlerOptions, address: BadgeAddress): Promise<Shown | null> {
   const { database, siteName } = options;
   const now = options.now();
@@ -226,7 +226,7 @@ async function lookUpStatuses(
   const { total, down, uncertain } = tally;
   const watched = uncertain.length === 0 ? [] : await findWatchedChecks(database, uncertain);
   const judged = watched.map((check) => statusAt(check, now));
-  // To a badge, those that are neither down nor late are all the same.
+  // For a badge, all checks that are neither down nor late have the same status.
   return [...repeated("down", down), ...repeated("up", total - down - uncertain.length), ...judged];
 }
 
@@ -234,7 +234,7 @@ function repeated(status: ShownStatus, count: number): ShownStatus[] {
   return Array.from({ length: count }, () => status);
 }
 
-/** Takes the same time wherever the signatures differ, so that none can be found character by character. */
+/** Compares in constant time, so that a signature cannot be guessed character by character. */
 function isSigned(
   { secret }: BadgeHandlerOptions,
   { badgeKey, tag, signature }: { badgeKey: string; tag: string; signature: string },

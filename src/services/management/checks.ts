@@ -35,15 +35,15 @@ import {
 
 const OK = 200;
 const CREATED = 201;
-/** A page of the list, as it is read and held: so many checks, and so many bytes of descriptions. */
+/** A page of the list in memory: the number of checks, and the bytes of descriptions. */
 const PAGE_CHECKS_MAX = 500;
 const PAGE_DESCRIPTION_BYTES_MAX = 256 * 1024;
-/** So many are serialized without a pause: a millisecond or two, in which the process serves no other request. */
+/** Checks that are serialized without yielding: a millisecond or two, in which the process serves no other request. */
 const SERIALIZED_AT_ONCE = 100;
 /** The text of an empty array. */
 const NO_CHANNELS = "{}";
 
-/** All checks of the project that the query wants, read and rendered page by page. */
+/** All checks of the project that match the query, read and rendered page by page. */
 export const listChecks: Handler = async (exchange, context) => {
   const { project, query, column, keyKind, ifNoneMatch, now } = exchange;
   const filter = readListFilter(query, { bySlug: column.listBySlug });
@@ -69,7 +69,7 @@ function isSameVersion(one: ListVersion, other: ListVersion): boolean {
   return one.checks === other.checks && one.channels === other.channels;
 }
 
-/** What the pieces of a list were made of; complete when the last one is there. */
+/** The inputs of a list; complete after its last piece. */
 type Seen = { checks: bigint; channels: string; until: Instant };
 type Listing = { listed: ListedChecks; filter: ListFilter; seen: Seen };
 
@@ -82,7 +82,7 @@ async function* checkPieces(
   const { database } = context;
   const serialize = context.serializerOf(exchange);
   const withChannels = column.keyFields[keyKind].includes("channels");
-  // Before the checks: a channel that is changed afterwards makes the list another version.
+  // Before the checks: a channel that changes afterwards makes the list a different version.
   const { uuids, version } = await listChannelUuids(database, listed.projectId);
   const channels = new ChannelSets(database, uuids);
   seen.channels = version;
@@ -112,7 +112,7 @@ async function* checkPieces(
   yield `${text}]}`;
 }
 
-/** Reads the next page while a page is used. */
+/** Reads the next page while a page is being processed. */
 async function* checkPages(
   database: Database,
   listed: ListedChecks & { withChannels: boolean },
@@ -121,7 +121,7 @@ async function* checkPages(
   const bytesMax = PAGE_DESCRIPTION_BYTES_MAX;
   const read = (afterId: number) => {
     const page = findChecks(database, { ...listed, page: { afterId, limit, bytesMax } });
-    // If the list is abandoned, nothing waits for the page.
+    // If the list is abandoned, the page is not awaited.
     page.catch(() => undefined);
     return page;
   };
@@ -135,7 +135,7 @@ async function* checkPages(
   }
 }
 
-/** The UUIDs of channels by the text of their ids. Most checks of a project have the same channels. */
+/** The UUIDs of channels by the text of their id array. Most checks of a project have the same channels. */
 class ChannelSets {
   readonly #database: Database;
   readonly #uuids: Map<number, string>;
@@ -150,7 +150,7 @@ class ChannelSets {
     return this.#sets.get(text);
   }
 
-  /** The same for a set that was not asked for before. Channels that were created after the others are read. */
+  /** The same for a set that was not requested before. Reads channels that were created after the others. */
   async add(text: string): Promise<readonly string[]> {
     const ids = text.slice(1, -1).split(",").filter(Boolean).map(Number);
     const missing = ids.filter((id) => !this.#uuids.has(id));
@@ -166,7 +166,7 @@ class ChannelSets {
 /** One check. */
 export const getCheck: CheckHandler = async (exchange, context) => shown(exchange.check, exchange, context);
 
-/** Makes a check, or updates the one that is meant. */
+/** Creates a check, or updates the matching one. */
 export const createCheck: Handler = async (exchange, context) => {
   const { project, column } = exchange;
   const done = await makeCheck(context.database, {
@@ -179,7 +179,7 @@ export const createCheck: Handler = async (exchange, context) => {
   return outcome(done, exchange, context);
 };
 
-/** Changes what is given. */
+/** Changes the given fields. */
 export const updateCheck: CheckHandler = async (exchange, context) => {
   const { project, column, check } = exchange;
   const done = await changeCheck(context.database, {
@@ -198,11 +198,11 @@ export const pauseCheck: CheckHandler = async (exchange, context) =>
 export const resumeCheck: CheckHandler = async (exchange, context) =>
   outcome(await resume(context.database, command(exchange, context)), exchange, context);
 
-/** Deletes for good. The answer has the check as it was. */
+/** Deletes permanently. The response contains the check as it was. */
 export const deleteCheck: CheckHandler = async (exchange, context) =>
   outcome(await removeCheck(context.database, command(exchange, context)), exchange, context);
 
-/** What the body asks for. Throws AppError with the text of its first problem. */
+/** The parameters in the body. Throws AppError with the text of its first problem. */
 function understood({ body, bodySchema, column }: Exchange): CheckRequest {
   if (bodySchema === null) throw new Error("the route of this endpoint has no body schema");
   const request = readCheckRequest(body, { schema: bodySchema, rules: column.params });
@@ -210,7 +210,7 @@ function understood({ body, bodySchema, column }: Exchange): CheckRequest {
   return request.value;
 }
 
-/** A key is no person: it is named itself. */
+/** An API key is not a user, so the key itself is named. */
 function circumstances({ now, keyId }: Exchange, context: ApiContext) {
   return { at: now, accountId: null, keyId, visibility: context.visibility() };
 }
@@ -229,7 +229,7 @@ type Done = Awaited<
 
 function outcome(done: Done, exchange: Exchange, context: HandlerContext): Answer {
   if (done.kind === "refused") throw new AppError(done.code, done.text);
-  // It was there, and the caller's, a moment ago.
+  // The check existed in the caller's project a moment ago.
   if (!("check" in done)) return gone();
   return { ...shown(done.check, exchange, context), status: done.kind === "created" ? CREATED : OK };
 }

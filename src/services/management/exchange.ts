@@ -1,4 +1,4 @@
-// What an endpoint of the Management API receives and returns, and how an answer becomes bytes.
+// What an endpoint of the Management API receives and returns, and how a response is serialized.
 import { createHash } from "node:crypto";
 import {
   type CheckSerializer,
@@ -27,15 +27,18 @@ import { withTimeout } from "../api/with-timeout.ts";
 // Lists are rendered in pieces: small ones are sent whole with an ETag and a length, large ones are streamed, which bounds
 // the memory for large projects and slow clients.
 
-/** A longer answer is streamed: without an ETag and without a Content-Length. */
+/** A longer response is streamed: without an ETag and without a Content-Length. */
 const WHOLE_LENGTH_MAX = 10 * 1024 * 1024;
-/** All answers that are collected at once. Beyond it they are streamed, however short they are. */
+/** Bytes of all responses that are collected at once. Beyond it they are streamed, whatever their size. */
 const COLLECTED_LENGTH_MAX = 32 * 1024 * 1024;
-/** Streams at once, in the process and of one project. Each holds a piece or two. */
+/** Concurrent streams of the process and of one project. Each holds a piece or two. */
 const STREAMS_MAX = 100;
 const STREAMS_PER_PROJECT_MAX = 10;
 
-/** Everything, or a stream of everything. `release` is called once, when the answer was sent or its client is gone. */
+/**
+ * The whole response, or a stream of it. `release` is called once, when the response was sent or its client
+ * disconnected.
+ */
 export type CollectedAnswer = ({ content: Uint8Array } | { stream: AsyncGenerator<string | Uint8Array> }) & {
   release: () => void;
 };
@@ -46,8 +49,8 @@ export class AnswerCollector {
   #streamCount = 0;
 
   /**
-   * Renders as much as may be held. Throws AppError `unavailable` when that takes too long, or too many answers are
-   * being streamed.
+   * Renders as much as may be held in memory. Throws AppError `unavailable` if that takes too long, or if too many
+   * responses are being streamed.
    */
   async begin(
     source: AsyncGenerator<string>,
@@ -116,7 +119,7 @@ async function* continued(
   }
 }
 
-/** Ends a source. It may still wait for the database, and is not waited for. */
+/** Ends a source. It may still wait for the database, so it is not awaited. */
 function abandon(source: AsyncGenerator<string>): void {
   source.return(undefined).catch(() => undefined);
 }
@@ -126,20 +129,20 @@ function abandon(source: AsyncGenerator<string>): void {
 /** A request that anyone may make. */
 export type OpenExchange = {
   endpoint: ApiEndpoint;
-  /** The version of the API in the dialect of the installation: the only thing that tells versions apart. */
+  /** The version of the API in the server's dialect; handlers never compare version numbers. */
   column: VersionColumn;
   query: URLSearchParams;
 };
 
-/** A request with a key that may make it. */
+/** A request with a key that allows it. */
 export type Exchange = OpenExchange & {
   project: { id: number; uuid: string; badgeKey: string };
   keyKind: KeyKind;
-  /** For the record of changes. */
+  /** For the audit log. */
   keyId: number;
-  /** The JSON object that was sent; empty where none is read. Not judged yet. */
+  /** The JSON object that was sent; empty if no body is read. Not validated yet. */
   body: Readonly<Record<string, unknown>>;
-  /** The schema that the body has to keep; null where the route has none. */
+  /** The schema of the body; null if the route has none. */
   bodySchema: BodySchema | null;
   /** The If-None-Match header. */
   ifNoneMatch: string | undefined;
@@ -147,10 +150,10 @@ export type Exchange = OpenExchange & {
   now: Instant;
 };
 
-/** A request about one check of the key's project, as it was found just now; it may have vanished since. */
+/** A request about one check of the key's project, as it was just read; it may have been deleted since. */
 export type CheckExchange = Exchange & {
   check: ShownCheckWithChannels;
-  /** The number of a ping in the path; null where there is none. */
+  /** The number of a ping in the path; null if there is none. */
   n: number | null;
 };
 
@@ -161,41 +164,41 @@ export type Answer = AnswerHead &
     | { json: unknown }
     /** Sent as it is. */
     | { content: string | Uint8Array; type: string }
-    /** JSON of any length, made piece by piece while it is sent. `onTag` is called if it gets an entity tag. */
+    /** JSON of any length, rendered in pieces while it is sent. `onTag` is called if it gets an ETag. */
     | { pieces: AsyncGenerator<string>; onTag?: (tag: string) => void }
-    /** The client has the current answer, which has this entity tag. */
+    /** The client has the current response, which has this ETag. */
     | { unchanged: string }
   );
 
-/** An answer of which as much is there as may be held in memory. */
+/** A response, rendered as far as may be held in memory. */
 export type SentAnswer =
   | Exclude<Answer, { pieces: unknown }>
   | (AnswerHead & CollectedAnswer & { onTag?: (tag: string) => void });
 
-/** What endpoints work with. */
+/** The context of endpoints. */
 export type ApiContext = {
   database: Database;
   urls: PublicUrls;
-  /** The limit of an account that has none of its own; null means without limit. */
+  /** The limit of accounts without their own; null means no limit. */
   checkLimitDefault: number | null;
   /** How many pings of a check are kept and listed, unless its account has a limit of its own. */
   pingLogLimit: number;
-  /** How far we have seen, as of a moment ago. */
+  /** The watermark as of a moment ago. */
   visibility(): Visibility;
-  /** What badge addresses are signed with. */
+  /** The secret that signs badge URLs. */
   secretKey: string;
-  /** Where large bodies lie; null: all are in the database. */
+  /** Stores large bodies; null: all are in the database. */
   objects: Pick<ObjectStore, "get"> | null;
   log: Log;
 };
 
-/** The context of a handler: what endpoints work with, and what they keep between requests. */
+/** The context of a handler: what endpoints use, and what they cache between requests. */
 export type HandlerContext = ApiContext & { lists: KnownLists; serializerOf: SerializerOf };
 
-/** The serializer for one sort of answers, always the same one. */
+/** The serializer for one type of response; always the same instance. */
 export type SerializerOf = (showing: Showing) => CheckSerializer;
 
-/** There are as many as combinations of version, endpoint and kind of key. */
+/** One for each combination of version, endpoint and kind of key. */
 export function cachedSerializers(surroundings: Surroundings): SerializerOf {
   const serializers = new Map<string, CheckSerializer>();
   return (showing) => {
@@ -209,21 +212,21 @@ export function cachedSerializers(surroundings: Surroundings): SerializerOf {
   };
 }
 
-/** Lists that are remembered: beyond it, the one unused for longest is dropped. About 500 bytes each. */
+/** Maximum number of cached lists: beyond it, the least recently used one is dropped. About 500 bytes each. */
 const KNOWN_LISTS_MAX = 1_000;
-/** A list with a longer name is not remembered. */
+/** A list with a longer name is not cached. */
 const LIST_NAME_LENGTH_MAX = 500;
 
-/** A list that was sent: its entity tag, and as long as what its contents follow from. */
+/** A list that was sent: its ETag, and the inputs that its content depends on. */
 export type KnownList = {
   tag: string;
   version: ListVersion;
-  /** It shows the statuses of this instant, which are the same before `until`. */
+  /** It shows the statuses at this instant, which do not change before `until`. */
   from: Instant;
   until: Instant;
 };
 
-/** The newest contents of lists that this process has sent, so that it can tell whether they would be the same now. */
+/** The newest versions of lists that this process has sent, to detect whether they would be the same now. */
 export class KnownLists {
   readonly #byName = new Map<string, KnownList>();
 
@@ -241,7 +244,7 @@ export class KnownLists {
   }
 }
 
-/** Throws AppError for what is refused; everything else that it throws is a fault of ours. */
+/** Throws AppError for rejected requests; any other error is a bug. */
 export type OpenHandler = (exchange: OpenExchange, context: HandlerContext) => Promise<Answer>;
 export type Handler = (exchange: Exchange, context: HandlerContext) => Promise<Answer>;
 export type CheckHandler = (exchange: CheckExchange, context: HandlerContext) => Promise<Answer>;
@@ -252,7 +255,7 @@ export type Rendered = {
   /** Null: no body, or a stream. */
   bytes: Uint8Array | null;
   stream?: AsyncGenerator<string | Uint8Array>;
-  /** To be called once when the answer was sent, or cannot be. */
+  /** Must be called once when the response was sent, or cannot be sent. */
   release?: () => void;
 };
 
@@ -263,10 +266,10 @@ export const JSON_TYPE = "application/json";
 const PREFLIGHT_SECONDS = 600;
 const ALL_METHODS = ["DELETE", "GET", "POST"];
 
-/** By the methods, of which each resource has one list. */
+/** By method; each resource has one list. */
 const CORS_HEADERS = new WeakMap<readonly string[], Readonly<Record<string, string>>>();
 
-/** Browsers on any site may call the API: what protects it is the key, which no browser sends by itself. */
+/** Browsers on any site may call the API: it is protected by the key, which no browser sends on its own. */
 function corsHeaders(methods: readonly string[] = ALL_METHODS): Readonly<Record<string, string>> {
   const known = CORS_HEADERS.get(methods);
   if (known !== undefined) return known;
@@ -280,7 +283,7 @@ function corsHeaders(methods: readonly string[] = ALL_METHODS): Readonly<Record<
   return made;
 }
 
-/** A refusal as an answer. An empty text stands for an empty body, as one of the dialects wants it. */
+/** An error as a response. An empty text means an empty body, which one of the dialects requires. */
 export function refusal(code: ErrorCode, text: string): SentAnswer {
   const status = HTTP_STATUS[code];
   const headers = code === "unavailable" ? { "Retry-After": RETRY_AFTER_SECONDS } : {};
@@ -289,7 +292,7 @@ export function refusal(code: ErrorCode, text: string): SentAnswer {
     : { status, headers, json: { error: text } };
 }
 
-/** The answer to a preflight. */
+/** The response to a preflight request. */
 export function preflight(methods: readonly string[]): Rendered {
   return { status: NO_CONTENT, headers: { ...SAFETY_HEADERS, ...corsHeaders(methods) }, bytes: null };
 }
@@ -301,15 +304,15 @@ export type RenderOptions = {
   ifNoneMatch: string | undefined;
 };
 
-/** Renders an answer. One that the sender has already, by its tag, is not sent again. */
+/** Renders a response. If the client already has it, according to its ETag, the body is not sent again. */
 export function render(answer: SentAnswer, { route, methods, rate, ifNoneMatch }: RenderOptions): Rendered {
   const bytes = bytesOf(answer);
   const isTagged = route?.isTagged === true && answer.status === OK;
-  // A streamed answer has no ETag: its content is not known yet.
+  // A streamed response has no ETag: its content is not known yet.
   const tag = isTagged ? tagOf(answer, bytes) : null;
   if (tag !== null && "onTag" in answer) answer.onTag?.(tag);
   const headers = {
-    // What is true of a check now need not be so a second later; a tag only saves sending it again.
+    // A check may change within a second; an ETag only saves sending the same content again.
     "Cache-Control": tag === null ? "no-store" : "private, no-cache",
     ...SAFETY_HEADERS,
     ...corsHeaders(methods),
@@ -347,7 +350,7 @@ function entityTag(bytes: Uint8Array): string {
   return `"${createHash("sha1").update(bytes).digest("base64url")}"`;
 }
 
-/** Whether the sender has the answer already. Proxies that compress mark tags as weak; the content is the same. */
+/** Whether the client already has the response. Proxies that compress mark ETags as weak; the content is the same. */
 export function matches(header: string | undefined, tag: string): boolean {
   if (header === undefined) return false;
   if (header.trim() === "*") return true;

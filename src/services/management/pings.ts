@@ -11,7 +11,7 @@ import { listFlips as readFlips } from "../../store/flips.ts";
 import { listPings as readPings } from "../../store/pings.ts";
 import type { ApiContext, CheckExchange, CheckHandler } from "./exchange.ts";
 
-/** The pings that the log keeps, newest first, no more than a list may have. */
+/** The logged pings, newest first, at most as many as a list may have. */
 export const listPings: CheckHandler = async ({ check, column }, context) => {
   const log = await logOf(check, context);
   const pings = await readPings(context.database, {
@@ -27,7 +27,7 @@ export const listPings: CheckHandler = async ({ check, column }, context) => {
   return { status: 200, json };
 };
 
-/** The bytes as they were sent. 404 when there are none, also for a ping that is only not trimmed yet. */
+/** The bytes as they were sent. 404 if there are none, also for a ping past the limit that is not deleted yet. */
 export const getPingBody: CheckHandler = async ({ check, n }, context) => {
   if (n === null || !isPingKept(n, await logOf(check, context))) {
     throw new AppError("not_found", ERROR_TEXT.notFound);
@@ -49,10 +49,10 @@ async function logOf(check: ShownCheck, { database, pingLogLimit }: ApiContext) 
   return { pingCount: check.state.pingCount, rowsMax: limits.get(check.id) ?? pingLogLimit };
 }
 
-/** So many are read and rendered at once; a check that flaps has hundreds of thousands. */
+/** Flips that are read and rendered at once; a flapping check has hundreds of thousands. */
 const PAGE_FLIPS_MAX = 1_000;
 
-/** All flips that the filters let through, newest first. */
+/** All flips that match the filters, newest first. */
 export const listFlips: CheckHandler = async (exchange, context) => {
   const filter = readFlipFilter(exchange.query, exchange.now);
   if (!filter.ok) throw new AppError("invalid", filter.text);
@@ -78,7 +78,7 @@ async function* flipPieces(
   let isFirst = true;
   for (;;) {
     const flips = await readFlips(database, { ...range, ...(after !== undefined && { after }) });
-    // A flip that was taken back has not happened: the job had spoken in time.
+    // A corrected flip is left out: the ping was received in time.
     const listed = flips.filter(({ retractedAt }) => retractedAt === null).map(presentFlip);
     if (listed.length > 0) {
       text += (isFirst ? "" : ",") + listed.map((flip: FlipJson) => JSON.stringify(flip)).join(",");

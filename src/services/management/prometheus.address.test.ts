@@ -1,4 +1,4 @@
-// Which paths scrapers may ask for.
+// Which paths are Prometheus endpoints.
 import { expect, test } from "vitest";
 import { decodePrometheusPath } from "./prometheus.ts";
 

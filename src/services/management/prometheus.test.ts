@@ -1,4 +1,4 @@
-// The page that Prometheus reads, line by line.
+// The Prometheus text format, line by line.
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { MINUTE_MS } from "../../core/instant.ts";
@@ -100,7 +100,7 @@ test("quotes, backslashes and line ends are escaped", async () => {
 const LINE =
   /^(?:# (?:HELP|TYPE) \w+ .+|\w+(?:\{\w+="(?:[^"\\\n]|\\["\\n])*"(?:, \w+="(?:[^"\\\n]|\\["\\n])*")*\})? \d+)$/;
 
-test("whatever names and tags hold, each line is one that Prometheus can read", async () => {
+test("for any names and tags, each line can be parsed by Prometheus", async () => {
   const text = fc.oneof(
     fc.string({ unit: "binary" }),
     fc.string({ unit: fc.constantFrom('"', "\\", "\n", "x") }),
@@ -115,7 +115,7 @@ test("whatever names and tags hold, each line is one that Prometheus can read", 
   );
 });
 
-test("a large project is told in pieces, and completely", async () => {
+test("a large project is rendered in pieces, and completely", async () => {
   const uuids = Array.from({ length: 1_234 }, (_, index) =>
     UUID.replace(/^.{8}/, String(10_000_000 + index)),
   );

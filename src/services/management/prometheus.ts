@@ -19,17 +19,17 @@ import type { Db } from "../../store/db.ts";
 import { isDatabaseAway } from "../../store/errors.ts";
 import { RETRY_AFTER_SECONDS } from "../api/auth.ts";
 
-/** The key in the path, or null where it has to come in a header. "closed": nobody gets in there by HTTP. */
+/** The key in the path, or null if it must be in a header. "closed": not available over HTTP. */
 export type PrometheusAddress = { key: string | null } | "closed";
 
-/** What the reference server tells operators here stands on the admin port of each process instead. */
+/** The reference server serves server metrics here; ours are on the admin port of each process. */
 const INSTANCE_PATH = /^\/api\/v[123]\/metrics\/?$/;
-/** The project in the path is not looked at: the key alone says which one it is. */
+/** The project in the path is ignored: the key determines the project. */
 const PROJECT_PATH = /^\/projects\/(?<project>[^/]+)\/metrics(?:\/(?<key>[^/]*))?$/;
-/** An older form of the same. */
+/** An older form of the same path. */
 const CHECKS_PATH = /^\/checks\/metrics\/(?<key>[^/]+)$/;
 
-/** What a path below the site asks for; null when it is not for scrapers. */
+/** The endpoint of a path below the site; null if it is not a metrics path. */
 export function decodePrometheusPath(path: string): PrometheusAddress | null {
   if (INSTANCE_PATH.test(path)) return "closed";
   const named = PROJECT_PATH.exec(path)?.groups ?? CHECKS_PATH.exec(path)?.groups;
@@ -42,9 +42,9 @@ export function decodePrometheusPath(path: string): PrometheusAddress | null {
 // Names and labels match the reference server, so that existing dashboards work. Rendered in pieces, so that other
 // requests are served in between.
 
-/** How many lines are written before other requests are served: about a millisecond. */
+/** Lines rendered before other requests are served: about a millisecond. */
 const PIECE = 500;
-/** How many checks are looked at before other requests are served; a check has up to 250 tags. */
+/** Checks processed before other requests are served; a check has up to 250 tags. */
 const CHECKS_AT_ONCE = 50;
 
 type Sampled = { labels: string; status: ShownStatus; isStarted: boolean };
@@ -100,7 +100,7 @@ export async function* prometheusPage(checks: readonly ScrapedCheck[], now: Inst
   yield `${headOf("hc_checks_down_total", "Number of checks that are down.")}hc_checks_down_total ${downCount}\n`;
 }
 
-/** What tells a check from others: its UUID is not shown, since whoever knows it could ping. */
+/** The identifying labels of a check: not its UUID, which can be used to send pings. */
 function labelsOf({ name, tags, uuid }: ScrapedCheck): string {
   const key = uniqueKey(uuid, sha1Hex);
   return `{name="${escaped(name)}", tags="${escaped(tags)}", unique_key="${key}"}`;
@@ -130,12 +130,12 @@ export type PrometheusHandlerOptions = {
   database: Db;
   siteUrl: URL;
   /**
-   * Finds out whose key this is, and counts the request in the same buckets as the API does. A credential of null:
-   * too many have come, and nobody has looked at the key.
+   * Finds the owner of a key, and counts the request in the same buckets as the API. A credential of null: rate
+   * limited, so the key was not looked up.
    */
   identify(request: IncomingMessage, key: string | undefined): Promise<Caller>;
   now(): Instant;
-  /** Told of each use of a key. */
+  /** Called for each use of a key. */
   keyUsed(use: { keyId: number; at: Instant }): void;
   log: Log;
 };
@@ -148,12 +148,12 @@ export type Caller = {
 
 export type PrometheusHandler = HttpHandler & { answerCounts(): ReturnType<AsyncHandler["counts"]> };
 
-/** Pages of large projects take megabytes; scrapers come seldom and one by one. */
+/** Responses for large projects take megabytes; scrapers send few requests, one at a time. */
 const AT_ONCE_MAX = 20;
 const PORTION = 1_000;
 const NOT_STORED = { "Cache-Control": "no-store" };
 
-/** Handles what comes to the addresses for scrapers. */
+/** Handles requests to the metrics paths. */
 export function prometheusHandler(options: PrometheusHandlerOptions): PrometheusHandler {
   const pathOf = sitePath(options.siteUrl);
   const answers = asyncHandler({
@@ -194,7 +194,7 @@ async function answer(
     const hint = access.code === "unauthenticated" ? { "WWW-Authenticate": "Bearer" } : {};
     return refusal(access.code, access.text, hint);
   }
-  // Access is given to known keys only.
+  // Only valid keys have access.
   if (found === null) return refusal("internal", ERROR_TEXT.internal);
   const { key } = found;
   const now = options.now();
@@ -204,7 +204,7 @@ async function answer(
   return { status: 200, headers, body: prometheusPage(checks, now) };
 }
 
-/** In portions, because reading thousands of rows at once would let everyone else wait. */
+/** In batches, because reading thousands of rows at once would delay other requests. */
 async function listAll(database: Db, projectId: number): Promise<ScrapedCheck[]> {
   const all: ScrapedCheck[] = [];
   for (;;) {

@@ -99,7 +99,7 @@ function variables(palette: Palette): string {
     .join(";");
 }
 
-/** The letters of the dashboard, where they are built; otherwise those of the system stand in. */
+/** The dashboard's font, if the dashboard is built; otherwise the system font is used. */
 function fontFace(font: string | null): string {
   if (font === null) return "";
   return `@font-face{font-family:"Inter Variable";font-style:normal;font-display:swap;font-weight:100 900;src:url("${font}") format("woff2-variations")}\n`;

@@ -65,7 +65,7 @@ function linkHtml(schema: JsonSchema): string | null {
   return name === undefined ? null : `<a href="#schema-${name}">${name}</a>`;
 }
 
-/** What a value is, in few words: "string or null", "array of string". */
+/** The type of a value in a few words: "string or null", "array of string". */
 function schemaType(schema: JsonSchema): string {
   const { $ref, type, anyOf, enum: values, const: only, format, items, additionalProperties } = schema;
   if (typeof $ref === "string") return $ref.split("/").at(-1) ?? "";
@@ -97,9 +97,9 @@ function boundsOf(schema: JsonSchema): string[] {
 type Placed = { method: string; path: string; operation: OpenApiOperation };
 
 export type PageOptions = {
-  /** The page of another document of the installation. */
+  /** The page of another document of this server. */
   other: { title: string; url: string };
-  /** Where the brand leads: the dashboard. */
+  /** The link of the brand: the dashboard. */
   home: string;
   style: string;
   theme: Theme;
@@ -235,7 +235,7 @@ function exampleHtml(example: unknown, label: string): string {
   return `<pre tabindex="0" role="group" aria-label="${label}"><code>${escapeHtml(text)}</code></pre>`;
 }
 
-/** The request of an operation's example, as somebody would type it. */
+/** The request of an operation's example, as a command line. */
 function curlCommand({ method, path, operation }: Placed, base: string): string {
   const filled = operation.parameters
     .filter((parameter) => parameter.in === "path")
@@ -269,14 +269,14 @@ function proseInline(text: string): string {
   return proseHtml(text).replace(/^<p>|<\/p>$/g, "");
 }
 
-// Both documents are made once, at the start, and need neither a key nor the database.
+// Both documents are created once, at startup, and need neither a key nor the database.
 
 export type ReferenceHandlerOptions = {
   urls: PublicUrls;
   dialect: Dialect;
   /** The kinds of channels, whose configurations the Overdue API describes. */
   kinds: readonly KindSchema[];
-  /** The address of the dashboard's letters; null: they are not built. */
+  /** The URL of the dashboard's font; null: the dashboard is not built. */
   font: string | null;
 };
 
@@ -287,17 +287,17 @@ const OVERDUE_DOCUMENT_PATH = `${API_PATH}/openapi.json`;
 const PAGE_PATHS: readonly string[] = ["/docs/api", "/docs/api/"];
 const OVERDUE_PAGE_PATHS: readonly string[] = ["/docs/api/overdue", "/docs/api/overdue/"];
 const METHODS = "GET, HEAD, OPTIONS";
-/** So many are sent at once. */
+/** Maximum concurrent responses. */
 const AT_ONCE_MAX = 200;
 
 const SHARED = {
   "Access-Control-Allow-Origin": "*",
   "Access-Control-Allow-Methods": METHODS,
-  /** It changes with a new release only, but then at once. */
+  /** It changes only with a new release, but must then be updated immediately. */
   "Cache-Control": "no-cache",
 };
 
-/** Handles the addresses of the documents. */
+/** Handles requests to the document URLs. */
 export function referenceHandler({ urls, dialect, kinds, font }: ReferenceHandlerOptions): HttpHandler {
   const document = openApiDocument({ column: VERSIONS[dialect][3], serverUrl: apiBase(urls, 3) });
   const overdue = overdueDocument({ kinds, serverUrl: urls.site + API_PATH });
@@ -334,7 +334,7 @@ export function referenceHandler({ urls, dialect, kinds, font }: ReferenceHandle
   };
 }
 
-/** Tells whether a path on a host is the document's on the host of the API. */
+/** Whether a path on a host is that of the document on the API host. */
 function apiHost(api: URL | null, site: URL): (path: string, host: string | undefined) => boolean {
   if (api === null) return () => false;
   const isNamed = hostMatcher(api, site);
@@ -362,7 +362,7 @@ function themed({ document, options }: Page): Readonly<Record<Theme, HttpRespons
 
 const CHOSEN_THEME = new RegExp(`(?:^|; )${THEME_COOKIE}=(light|dark)(?:;|$)`);
 
-/** The theme that was chosen on the dashboard, in this browser. */
+/** The theme chosen in the dashboard, in this browser. */
 function themeOf(cookie: string | undefined): Theme {
   return (CHOSEN_THEME.exec(cookie ?? "")?.[1] ?? "system") as Theme;
 }

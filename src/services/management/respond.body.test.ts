@@ -1,4 +1,4 @@
-// Request bodies as bytes: what is read as an object, and what cannot be read.
+// Request bodies as bytes: what is parsed as an object, and what cannot be parsed.
 import { describe, expect, test } from "vitest";
 import { parseBody } from "./respond.ts";
 
@@ -13,7 +13,7 @@ describe("a body", () => {
     ['{"a": 1, "a": 2}', { a: 2 }],
     ['{"a": "\\ud800"}', { a: "\ud800" }],
     ['{"a": "[[[[\\"{{{{"}', { a: '[[[["{{{{' }],
-  ])("%s is understood", (text, value) => {
+  ])("%s is parsed", (text, value) => {
     expect(parseBody(bytes(text))).toEqual(value);
   });
 
@@ -25,7 +25,7 @@ describe("a body", () => {
     [`-${"9".repeat(400)}`, -Infinity],
     ["1e30", 1e30],
     ["1e-400", 0],
-  ])("tells by how %s is written whether it is a whole number", (written, value) => {
+  ])("distinguishes whole numbers by how %s is written", (written, value) => {
     expect(parseBody(bytes(`{"a": ${written}, "b": "1e400"}`))).toEqual({ a: value, b: "1e400" });
   });
 
@@ -34,7 +34,7 @@ describe("a body", () => {
     expect(parseBody(new Uint8Array())).toEqual({});
   });
 
-  test("keeps a name that objects have by themselves as a field", () => {
+  test("keeps a field with the name of an object property", () => {
     expect(Object.hasOwn(parseBody(bytes('{"__proto__": 1}')), "__proto__")).toBe(true);
   });
 
@@ -52,22 +52,22 @@ describe("a body", () => {
     "\uFEFF{}",
     "{}\0",
     "a=1&b=2",
-  ])("%j cannot be read", (text) => {
+  ])("%j cannot be parsed", (text) => {
     expect(() => parseBody(bytes(text))).toThrow("could not parse request body");
   });
 
   test.each([[[0xff]], [[0x22, 0xc3, 0x28, 0x22]], [[0x22, 0xed, 0xa0, 0x80, 0x22]]])(
-    "%j is no UTF-8 and cannot be read",
+    "%j is not UTF-8 and cannot be parsed",
     (raw) => {
       expect(() => parseBody(Uint8Array.from(raw))).toThrow("could not parse request body");
     },
   );
 
-  test.each(["[]", '"x"', "1", "true", "[[[]]]"])("%s is no object", (text) => {
+  test.each(["[]", '"x"', "1", "true", "[[[]]]"])("%s is not an object", (text) => {
     expect(() => parseBody(bytes(text))).toThrow("json validation error: value is not an object");
   });
 
-  test("has so many values and no more, whatever its texts hold", () => {
+  test("has a maximum number of values, whatever its strings contain", () => {
     const list = (count: number) => `{"unique": [${"1,".repeat(count - 1)}1]}`;
     const unreadable = "could not parse request body";
     expect(parseBody(bytes(list(9_000)))).toHaveProperty("unique");
@@ -83,7 +83,7 @@ describe("a body", () => {
     expect(() => parseBody(bytes("[".repeat(2_000_000)))).toThrow("could not parse request body");
   });
 
-  test("that cannot be read is not quoted", () => {
+  test("that cannot be parsed is not quoted", () => {
     expect(() => parseBody(bytes('{"api_key": "odw_secret'))).toThrow(/^could not parse request body$/);
   });
 });

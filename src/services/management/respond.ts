@@ -1,4 +1,4 @@
-// From a request of the Management API to its answer.
+// From a request of the Management API to its response.
 import type { IncomingMessage } from "node:http";
 import { presentChannels } from "../../contract/channels.ts";
 import type { BodySchema, CheckNaming, Route, RouteMethod } from "../../contract/route.ts";
@@ -51,7 +51,9 @@ import {
 } from "./exchange.ts";
 import { getPingBody, listFlips, listPings } from "./pings.ts";
 
-/** The object in a body; an empty body and a literal null are an empty one. Throws AppError for anything else. */
+/**
+ * The object in a body; an empty body and a literal null count as an empty object. Throws AppError for anything else.
+ */
 export function parseBody(bytes: Uint8Array | null): Readonly<Record<string, unknown>> {
   if (bytes === null || bytes.length === 0) return {};
   const object = requestObject(parseJson(bytes));
@@ -61,13 +63,13 @@ export function parseBody(bytes: Uint8Array | null): Readonly<Record<string, unk
 
 // The check in a path: by UUID in any project, by unique key only in the key's own project.
 
-/** How a path segment names a check; null when it cannot. */
+/** How a path segment names a check; null if it cannot name one. */
 export function namingOf(segment: string): CheckNaming | null {
   if (isUuid(segment)) return "uuid";
   return isUniqueKey(segment) ? "uniqueKey" : null;
 }
 
-/** What a found check is to the project of the key. */
+/** The relation of a found check to the project of the key. */
 function targetOf(check: Identified["check"], projectId: number): Target {
   if (check === null) return "absent";
   return check.projectId === projectId ? "own" : "foreign";
@@ -81,7 +83,7 @@ const listChannels: Handler = async ({ project }, { database }) => ({
 
 // The status endpoint, for load balancers. Needs no key.
 
-/** 200 when the database answers in time, 503 otherwise. */
+/** 200 if the database answers in time, 503 otherwise. */
 const getStatus: OpenHandler = async ({ column }, { database, log }) => {
   try {
     await askDatabase(database, { limitMs: STATUS_QUERY_MS_MAX });
@@ -120,31 +122,31 @@ export type RespondParts = {
   context: HandlerContext;
   lookups: CheckLookups;
   limiter: RateLimiter;
-  /** How many bytes all bodies together may hold while they are read. */
+  /** Total bytes of all bodies while they are read. */
   budget: ByteBudget;
-  /** Limits what all answers together may hold. */
+  /** Limits the total size of all responses in memory. */
   beginner: AnswerCollector;
-  /** The network that a request comes from. */
+  /** The client network of a request. */
   networkOf: (request: IncomingMessage) => string;
   /** Called for each valid key. */
   keyUsed: (use: { keyId: number; at: number }) => void;
   onFault: (error: unknown, at: { endpoint: string | null; version: number }) => void;
 };
 
-/** A path of the API in a version, as the router found it. */
+/** A path of the API in a version, as found by the router. */
 export type Resource = {
   column: VersionColumn;
   hasSlash: boolean;
-  /** Schemas are built once, not for each request. */
+  /** Schemas are built once, not per request. */
   bodySchemas: ReadonlyMap<Route, BodySchema>;
-  /** The routes of the path by how it names a check, or if it names none. */
+  /** The routes of the path by how it names a check, or none. */
   routes: Readonly<Record<CheckNaming | "none", RoutesOfPath>>;
 };
 
 /** The same path with different methods. */
 type RoutesOfPath = { routes: readonly Route[]; methods: readonly RouteMethod[] };
 
-/** The resource of a path, to be made once. */
+/** The resource of a path, created once. */
 export function resourceOf({
   path,
   ...resource
@@ -161,7 +163,7 @@ export function resourceOf({
 
 export type ApiRequest = {
   resource: Resource;
-  /** What the path has in place of `{check}` and `{n}`. */
+  /** The values of `{check}` and `{n}` in the path. */
   params: Readonly<Partial<Record<"check" | "n", string>>>;
   query: URLSearchParams;
   raw: IncomingMessage;
@@ -171,7 +173,7 @@ export type ApiRequest = {
 
 export type Response = Rendered & { endpoint: string | null };
 
-/** Answers a request, whatever happens. Rejects only when the sender has gone away. */
+/** Answers a request. Rejects only if the client has disconnected. */
 export async function respond(parts: RespondParts, request: ApiRequest): Promise<Response> {
   const { resource, raw } = request;
   const { routes, methods } = routesFor(request);
@@ -195,7 +197,7 @@ export async function respond(parts: RespondParts, request: ApiRequest): Promise
   return { ...render(answer, { route, methods, rate, ifNoneMatch }), endpoint };
 }
 
-/** Either nothing is there, or nothing that can be done in this way. */
+/** The response for an unknown path or an unsupported method. */
 function noRoute(methods: readonly string[]): SentAnswer {
   if (methods.length === 0) return refusal("not_found", ERROR_TEXT.notFound);
   const allowed = [...(methods.includes("GET") ? ["HEAD"] : []), ...methods, "OPTIONS"];
@@ -205,7 +207,7 @@ function noRoute(methods: readonly string[]): SentAnswer {
   };
 }
 
-/** What is answered to whatever was thrown. */
+/** The response to any thrown error. */
 export function answerTo(error: unknown, onFault: () => void): SentAnswer {
   if (isDatabaseAway(error)) {
     onFault();
@@ -216,7 +218,7 @@ export function answerTo(error: unknown, onFault: () => void): SentAnswer {
   return refusal(code, text);
 }
 
-/** The routes that a path has in its version, for a check that is named as the path does it. */
+/** The routes of a path in its version, by how the path names the check. */
 function routesFor({ resource, params }: ApiRequest): RoutesOfPath {
   const naming = params.check === undefined ? "none" : namingOf(params.check);
   if (naming === null || (params.n !== undefined && numberOf(params.n) === null)) return NO_ROUTES;
@@ -311,7 +313,7 @@ async function handled(
   return responder.handler({ ...exchange, check, n: n === undefined ? null : numberOf(n) }, context);
 }
 
-/** The key, and the check that the path names if it names one. */
+/** The key, and the check in the path, if there is one. */
 function lookUp(
   { context, lookups, limiter, networkOf }: RespondParts,
   { raw, apiKey, segment }: { raw: IncomingMessage; apiKey: unknown; segment: string | undefined },

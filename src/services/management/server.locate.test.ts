@@ -15,7 +15,7 @@ describe("on the site", () => {
     ["/api", "/"],
     ["/api?x=1", "/?x=1"],
     ["http://whoever/api/v3/status/", "/v3/status/"],
-  ])("%s is the API's", (url, path) => {
+  ])("%s belongs to the API", (url, path) => {
     expect(locate(url, "overdue.example.org")).toBe(path);
     expect(locate(url, undefined)).toBe(path);
   });
@@ -31,7 +31,7 @@ test("a path in the site's address is honoured, whether or not a proxy removes i
   expect(locate("/api/v3/checks/", "example.org")).toBe("/v3/checks/");
 });
 
-describe("with a host of its own", () => {
+describe("with a separate host", () => {
   const locate = apiLocator({ siteUrl: SITE, apiUrl: new URL("https://api.example.org") });
 
   test.each([
@@ -41,18 +41,18 @@ describe("with a host of its own", () => {
     ["/v1/checks/", "/"],
     ["/v33/checks/", "/"],
     ["/anything", "/"],
-  ])("%s there is the API's", (url, path) => {
+  ])("%s there belongs to the API", (url, path) => {
     expect(locate(url, "api.example.org")).toBe(path);
     expect(locate(url, "api.example.org:8443")).toBe(path);
   });
 
-  test("the site keeps what is its own", () => {
+  test("other paths on the site do not belong to the API", () => {
     expect(locate("/v3/checks/", "overdue.example.org")).toBeNull();
     expect(locate("/api/v3/checks/", "overdue.example.org")).toBe("/v3/checks/");
   });
 });
 
-test("below a path of the site only version 3 is taken", () => {
+test("below a path of the site only version 3 is accepted", () => {
   const locate = apiLocator({ siteUrl: SITE, apiUrl: new URL("https://overdue.example.org/rest/") });
   expect(locate("/rest/v3/checks/", "overdue.example.org")).toBe("/v3/checks/");
   expect(locate("/rest/v1/checks/", "overdue.example.org")).toBeNull();

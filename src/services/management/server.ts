@@ -49,12 +49,12 @@ import { answerTo, type Resource, resourceOf, respond, type RespondParts } from 
 export type LocateApi = (url: string, host: string | undefined) => string | null;
 
 const API_PATH = "/api";
-/** The only version that has a host of its own. */
+/** The only version that has a separate host. */
 const HOST_VERSION = /^\/v3(?=[/?]|$)/;
-/** Where nothing is: a request for the API that no version can answer. */
+/** A path that never exists: a request for the API that no version can answer. */
 const NOWHERE = "/";
 
-/** A locator for these addresses. A path in the site's address is honoured, whether or not a proxy removes it. */
+/** A locator for these URLs. A path in the site's URL is accepted, whether or not a proxy removes it. */
 export function apiLocator({ siteUrl, apiUrl }: { siteUrl: URL; apiUrl: URL | null }): LocateApi {
   const sitePath = basePath(siteUrl);
   const bases = sitePath === "" ? [API_PATH] : [API_PATH, sitePath + API_PATH];
@@ -71,7 +71,7 @@ export function apiLocator({ siteUrl, apiUrl }: { siteUrl: URL; apiUrl: URL | nu
     if (!isOnHost(target.host)) return null;
     const rest = below(hostBase, target.path);
     if (rest !== null && HOST_VERSION.test(rest)) return rest;
-    // On a host that is shared with the site, whatever else is asked for belongs to others.
+    // On a host that is shared with the site, all other paths belong to other handlers.
     return isShared ? null : NOWHERE;
   };
 }
@@ -80,7 +80,7 @@ function onHost(apiUrl: URL, siteUrl: URL): (host: string | undefined) => boolea
   return apiUrl.host === siteUrl.host ? () => true : hostMatcher(apiUrl, siteUrl);
 }
 
-/** What follows a base; the base alone is its root. */
+/** The rest of a path after a base; the base alone is its root. */
 function below(base: string, path: string): string | null {
   if (!path.startsWith(base)) return null;
   const rest = path.slice(base.length);
@@ -90,7 +90,7 @@ function below(base: string, path: string): string | null {
 
 // Authentication and rate limits, shared with the Overdue API.
 
-/** Who asks. */
+/** The sender of a request. */
 export type Caller = {
   /** Null: rate limited, so the key was not looked up. */
   credential: Credential | null;
@@ -139,12 +139,12 @@ export function apiAuth({ context, limiter, ...parts }: ApiAuthParts): ApiAuth {
 export type ApiOptions = {
   context: ApiContext;
   siteUrl: URL;
-  /** The host of version 3, if it has one of its own. */
+  /** The separate host of version 3, if there is one. */
   apiUrl: URL | null;
   dialect: Dialect;
-  /** How many requests a minute a key may make; 0 means without limit. */
+  /** Requests per minute that a key may make; 0 means no limit. */
   requestsPerMinute: number;
-  /** The proxies whose forwarding headers are believed. */
+  /** The proxies whose forwarding headers are trusted. */
   trustedProxies: readonly string[];
   keyUsed: RespondParts["keyUsed"];
   monotonic: () => number;
@@ -153,24 +153,24 @@ export type ApiOptions = {
 };
 
 export type ApiHandler = HttpHandler & {
-  /** How many answers were given, by status. */
+  /** Number of responses by status. */
   answerCounts(): Readonly<Record<string, number>>;
   /** The same for the Overdue API. */
   overdueCounts(): Readonly<Record<string, number>>;
-  /** What other APIs of the process share with this one. */
+  /** Shared with other APIs of the process. */
   auth: ApiAuth;
   close(): Promise<void>;
 };
 
-/** All bodies that are being read hold no more than this together. */
+/** Total bytes of all bodies that are being read. */
 const BODY_BYTES_HELD_MAX = 64 * 1024 * 1024;
-/** Requests that are answered at once; those beyond get 503. */
+/** Requests answered concurrently; further ones get 503. */
 const AT_ONCE_MAX = 1_000;
-/** Concurrent and waiting requests of one account to the Overdue API; others are refused. */
+/** Concurrent and waiting requests of one account to the Overdue API; further ones are rejected. */
 const ACCOUNT_LIMITS = { runningMax: 500, perKeyMax: 4, waitingPerKeyMax: 64 };
-/** Paths have UUIDs and numbers; whatever is longer names nothing. */
+/** Paths contain UUIDs and numbers; a longer one names nothing. */
 const PARAM_LENGTH_MAX = 100;
-/** How long a sender whose request will not be read may go on, so that it gets to read the answer. */
+/** How long a client whose request is not read further may keep sending, so that it can read the response. */
 const LINGER_MS = 2_000;
 
 type Serving = {
@@ -181,7 +181,7 @@ type Serving = {
   turns: RequestQueue;
 };
 
-/** Builds the API. It answers when it is handed a request, and holds nothing open by itself. */
+/** Builds the API. It has no listener of its own and only answers requests passed to it. */
 export async function apiHandler(options: ApiOptions): Promise<ApiHandler> {
   const locate = apiLocator(options);
   const serving: Serving = {
@@ -283,7 +283,9 @@ function respondParts({
   };
 }
 
-/** While the database is unavailable every request fails: one line a second is logged. Other errors are logged each. */
+/**
+ * While the database is unavailable every request fails: one line per second is logged. Other errors are always logged.
+ */
 function faultLog(log: Log, monotonic: () => number): RespondParts["onFault"] {
   const warn = limitedWarning(log, monotonic);
   return (error, at) => {
@@ -292,9 +294,9 @@ function faultLog(log: Log, monotonic: () => number): RespondParts["onFault"] {
   };
 }
 
-/** Every path in every version, with and without a slash at its end, for every method that HTTP has. */
+/** Every path in every version, with and without a trailing slash, for every HTTP method. */
 function addRoutes(app: FastifyInstance, serving: Serving): void {
-  // The framework would answer for methods it does not know, and read bodies of those it does.
+  // The framework would answer unsupported methods itself, and read the bodies of supported ones.
   for (const method of METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   app.setNotFoundHandler((request, reply) => notFound(serving, request, reply));
   app.setErrorHandler((error, _request, reply) => fail(serving, reply, error));
@@ -360,7 +362,7 @@ async function answer(serving: Serving, { resource, request, reply }: Asked): Pr
   }
 }
 
-/** The query is read by ourselves: the framework's reader knows no repeated names in the form we want. */
+/** The query is parsed here: the framework's parser does not return repeated names in the form needed. */
 function queryOf(url: string): URLSearchParams {
   const at = url.indexOf("?");
   return new URLSearchParams(at === -1 ? "" : url.slice(at + 1));
@@ -399,7 +401,10 @@ function send(
     .send(bytes ?? undefined);
 }
 
-/** Sends an answer while it is made. When that fails, the connection is cut: half an answer must not look whole. */
+/**
+ * Sends a response while it is rendered. If that fails, the connection is closed: a partial response must not look
+ * complete.
+ */
 async function sendStream(
   serving: Serving,
   reply: FastifyReply,
@@ -423,7 +428,7 @@ async function sendStream(
   return reply;
 }
 
-/** Closes the connection after the answer: the rest of the body is not read. */
+/** Closes the connection after the response: the rest of the body is not read. */
 function closeAfterAnswer(reply: FastifyReply): void {
   const { raw } = reply;
   raw.shouldKeepAlive = false;

@@ -36,15 +36,15 @@ describe("with the site alone", () => {
     `ping/${UUID}`,
     "/api/ping/",
     "ftp://x/ping/",
-  ])("%j is none", (url) => {
+  ])("%j is not a ping", (url) => {
     expect(locate(url, "overdue.example.org")).toBeNull();
   });
 });
 
-describe("with a path in the site's address", () => {
+describe("with a path in the site's URL", () => {
   const locate = locator(null, "https://example.org/monitor/");
 
-  test("pings come under that path, and without it where a proxy removes it", () => {
+  test("pings are accepted under that path, and without it if a proxy removes it", () => {
     expect(locate(`/monitor/ping/${UUID}`, "example.org")).toBe(`/${UUID}`);
     expect(locate(`/ping/${UUID}`, "example.org")).toBe(`/${UUID}`);
     expect(locate(`/other/ping/${UUID}`, "example.org")).toBeNull();
@@ -68,7 +68,7 @@ describe("with a separate ping host", () => {
     expect(locate("/a", host)).toBe("/a");
   });
 
-  test("the usual path works there as everywhere", () => {
+  test("the usual path works there, too", () => {
     expect(locate(`/ping/${UUID}`, "ping.example.org")).toBe(`/${UUID}`);
   });
 
@@ -82,7 +82,7 @@ describe("with a separate ping host", () => {
     "a b",
     "[",
     ":80",
-  ])("the root of the host %j is none", (host) => {
+  ])("the root of the host %j is not a ping", (host) => {
     expect(locate(`/${UUID}`, host)).toBeNull();
   });
 
@@ -92,7 +92,7 @@ describe("with a separate ping host", () => {
   });
 });
 
-describe("with other addresses for pings", () => {
+describe("with other ping URLs", () => {
   test("if only the ports differ, the port distinguishes the hosts", () => {
     const locate = locator("http://localhost:8001", "http://localhost:8000");
     expect(locate(`/${UUID}`, "localhost:8001")).toBe(`/${UUID}`);
@@ -107,7 +107,7 @@ describe("with other addresses for pings", () => {
     expect(locate(`/p/${UUID}`, "overdue.example.org")).toBeNull();
   });
 
-  test("another path on the site counts whatever the host is called", () => {
+  test("another path on the site counts on any host", () => {
     const locate = locator(`${SITE}/p`);
     expect(locate(`/p/${UUID}`, "10.0.0.1:8000")).toBe(`/${UUID}`);
     expect(locate(`/p`, "10.0.0.1:8000")).toBeNull();
@@ -124,7 +124,7 @@ describe("with other addresses for pings", () => {
     }
   });
 
-  test("IPv6 hosts are hosts", () => {
+  test("IPv6 hosts are accepted", () => {
     const locate = locator("http://[::1]:8001", "http://[::1]:8000");
     expect(locate(`/${UUID}`, "[::1]:8001")).toBe(`/${UUID}`);
     expect(locate(`/${UUID}`, "[::1]:8000")).toBeNull();

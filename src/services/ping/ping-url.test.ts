@@ -1,4 +1,4 @@
-// Every form of a ping URL and its meaning. No text makes the parser throw.
+// Every form of a ping URL and its meaning. No input makes the parser throw.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decodePing, type PingRequest } from "./ping-url.ts";
@@ -32,7 +32,7 @@ describe("a URL with a UUID", () => {
       "/00000000-0000-0000-0000-000000000000",
       { target: { by: "uuid", uuid: "00000000-0000-0000-0000-000000000000" } },
     ],
-  ])("%s asks for %j", (rest, expected) => {
+  ])("%s is parsed as %j", (rest, expected) => {
     expect(decodePing(rest)).toEqual(asked(expected));
   });
 
@@ -54,7 +54,7 @@ describe("a URL with a UUID", () => {
     "/start/fail/",
     "/a/b/c/d",
     "/%00",
-  ])("%s after it leads nowhere", (end) => {
+  ])("%s after it is not found", (end) => {
     expect(decodePing(`/${UUID}${end}`)).toBe("notFound");
   });
 
@@ -77,11 +77,11 @@ describe("a URL with a UUID", () => {
     `/${UUID.slice(0, -1)}`,
     `/${UUID}0`,
     `/%20${UUID}`,
-  ])("%j is none", (rest) => {
+  ])("%j is not one", (rest) => {
     expect(decodePing(rest)).toBe("notFound");
   });
 
-  test("create is not looked at", () => {
+  test("create is ignored", () => {
     expect(decodePing(`/${UUID}?create=1&foo=bar&RID=x&%zz=%`)).toEqual(asked({}));
   });
 });
@@ -110,7 +110,7 @@ describe("a URL with ping key and slug", () => {
     ["/fresh??create=1", { target: bySlug("fresh") }],
     ["/q/300?create=1", { target: bySlug("q"), action: "fail", flaw: "invalidUrl", create: true }],
     ["/z?create=1&rid=bad", { target: bySlug("z"), flaw: "invalidRunId", create: true }],
-  ])("%s asks for %j", (end, expected) => {
+  ])("%s is parsed as %j", (end, expected) => {
     expect(decodePing(`/${KEY}${end}`)).toEqual(asked(expected));
   });
 
@@ -127,24 +127,24 @@ describe("a URL with ping key and slug", () => {
     "/a+b",
     "/a~b",
     "//a",
-  ])("%s leads nowhere", (end) => {
+  ])("%s is not found", (end) => {
     expect(decodePing(`/${KEY}${end}?create=1`)).toBe("notFound");
   });
 
   test.each([`/${KEY}/Known`, `/${KEY}/KNOWN/start`, "/nosuchkey/Known", `/${KEY}/New?create=1`])(
-    "%s has an upper-case slug, which is refused before anything is looked up",
+    "%s has an upper-case slug, which is rejected without a lookup",
     (rest) => {
       expect(decodePing(rest)).toBe("invalidUrl");
     },
   );
 
-  test("a slug may have 100 characters; a longer one cannot be there and cannot be made", () => {
+  test("a slug may have 100 characters; a longer one cannot exist and cannot be created", () => {
     expect(decodePing(`/${KEY}/${"s".repeat(100)}`)).toEqual(asked({ target: bySlug("s".repeat(100)) }));
     expect(decodePing(`/${KEY}/${"s".repeat(101)}`)).toBe("notFound");
     expect(decodePing(`/${KEY}/${"s".repeat(101)}?create=1`)).toBe("invalidUrl");
   });
 
-  test("the letter case of the ping key is kept, and one that is too long is not looked up", () => {
+  test("the letter case of the ping key is kept, and a key that is too long is not looked up", () => {
     expect(decodePing("/Old-Key_1/s")).toEqual(asked({ target: bySlug("s", "Old-Key_1") }));
     expect(decodePing(`/${"k".repeat(100)}/s`)).toEqual(asked({ target: bySlug("s", "k".repeat(100)) }));
     expect(decodePing(`/${"k".repeat(101)}/s`)).toBe("notFound");
@@ -159,7 +159,7 @@ describe("a run id", () => {
     [`rid=bad&rid=${RID}`, RID],
     [`a=b&rid=${RID}&c`, RID],
     [`%72id=${RID.replaceAll("-", "%2D")}`, RID],
-  ])("%s is taken", (query, rid) => {
+  ])("%s is accepted", (query, rid) => {
     expect(decodePing(`/${UUID}/start?${query}`)).toEqual(asked({ action: "start", rid }));
   });
 
@@ -177,7 +177,7 @@ describe("a run id", () => {
     `rid=${RID}%zz`,
     `rid=${RID}&rid=bad`,
     `%72id=bad`,
-  ])("%s is a flaw", (query) => {
+  ])("%s is invalid", (query) => {
     expect(decodePing(`/${UUID}?${query}`)).toEqual(asked({ flaw: "invalidRunId" }));
   });
 
@@ -186,7 +186,7 @@ describe("a run id", () => {
   });
 });
 
-describe("whatever comes", () => {
+describe("any input", () => {
   const segment = fc.oneof(
     fc.constantFrom(
       UUID,
@@ -215,7 +215,7 @@ describe("whatever comes", () => {
     fc.tuple(fc.array(segment, { maxLength: 5 }), query).map(([path, text]) => `/${path.join("/")}${text}`),
   );
 
-  test("the answer is a refusal, or a request that can be stored", () => {
+  test("is rejected, or parsed into a request that can be stored", () => {
     fc.assert(
       fc.property(rest, (text) => {
         const decoded = decodePing(text);

@@ -14,10 +14,10 @@ test.each([
   ["<![CDATA[ hidden ]]>shown", "shown"],
   ["plain\r\n text ", "plain text"],
   ["", ""],
-])("%j reads as %j", (html, text) => {
+])("%j is read as %j", (html, text) => {
   expect(htmlText(html)).toBe(text);
 });
 
-test("a tag that never ends hides the rest", () => {
+test("a tag without an end hides the rest", () => {
   expect(htmlText('before <a href="x')).toBe("before");
 });

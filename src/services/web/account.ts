@@ -122,7 +122,7 @@ function personOf({ account: { id, email } }: ProfileRequest): { accountId: numb
   return { accountId: id, email };
 }
 
-/** Who takes a way in away, and which there are here. */
+/** The user who removes a sign-in method, and the methods available on this server. */
 function removalOf(request: ProfileRequest): CredentialRemoval {
   const { signIn } = request.context;
   const offers = {

@@ -7,19 +7,19 @@ import { brotliCompress, constants, gzip } from "node:zlib";
 
 export type Asset = { type: string; bytes: Buffer; packed: Partial<Record<"br" | "gzip", Promise<Buffer>>> };
 
-/** What a page has to load, by the names under which it is served. */
+/** The files that a page has to load, by the names under which they are served. */
 export type Entry = { script: string; styles: string[]; preloads: string[] };
 
 export type Build = {
-  /** What every page loads. */
+  /** Loaded by every page. */
   entry: Entry;
-  /** What a page loads besides, by the name of the page: asked for at once, it saves a round trip. */
+  /** Additional files by page name: preloading them saves a round trip. */
   pages: ReadonlyMap<string, Pick<Entry, "styles" | "preloads">>;
   files: ReadonlyMap<string, Asset>;
 };
 
 export type Assets = {
-  /** What is built now; null: nothing is. */
+  /** The current build; null: there is none. */
   build(): Promise<Build | null>;
   /** A file of the build in an encoding; null: there is no such file. */
   read(
@@ -28,9 +28,9 @@ export type Assets = {
   ): Promise<{ asset: Asset; bytes: Buffer; encoding: string | null } | null>;
 };
 
-/** All files together; a build of ours is far below. */
+/** Total size of all files; our build is far smaller. */
 const BUILD_BYTES_MAX = 64 * 1024 * 1024;
-/** Below this nothing is gained, and fonts and pictures are compressed already. */
+/** Smaller files gain nothing, and fonts and images are already compressed. */
 const PACKED_BYTES_MIN = 1_000;
 const PACKED_TYPES = new Set([".js", ".css", ".svg", ".json", ".webmanifest", ".map"]);
 
@@ -63,7 +63,7 @@ export function folderAssets(folder: string): Assets {
     return build;
   };
   const build = () => {
-    // A folder that is being written just now is read again with the next request.
+    // A folder that is being written is read again with the next request.
     loading ??= load()
       .catch(() => null)
       .finally(() => (loading = null));
@@ -86,7 +86,7 @@ export function folderAssets(folder: string): Assets {
 const brotli = promisify(brotliCompress);
 const zip = promisify(gzip);
 
-/** Once for each file, so it may take its time. */
+/** Once per file, so it may take longer. */
 function packed(bytes: Buffer, encoding: "br" | "gzip"): Promise<Buffer> {
   if (encoding === "gzip") return zip(bytes, { level: 9 });
   return brotli(bytes, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } });
@@ -97,19 +97,19 @@ type Chunk = {
   isEntry?: boolean;
   css?: string[];
   imports?: string[];
-  /** Asked for by the script itself, when it needs them. */
+  /** Requested by the script itself, when needed. */
   dynamicImports?: string[];
 };
 type Manifest = Record<string, Chunk>;
 
-/** Where the part of a page lies that is loaded when it is opened. */
+/** The source path of a page's chunk, which is loaded when the page is opened. */
 const PAGE_KEY = /^pages\/(?<name>[a-z-]+)\.tsx$/;
 
-/** What the build says its beginning needs, and each page: scripts that are imported at once are asked for at once. */
+/** The files that the build lists for its entry and for each page: statically imported scripts are preloaded. */
 function entryOf(manifest: Manifest): Pick<Build, "entry" | "pages"> {
   const first = Object.keys(manifest).find((key) => manifest[key]?.isEntry === true);
   if (first === undefined) throw new Error("the dashboard build has no entry script");
-  // The beginning waits for the first frame and then asks for the rest: that is known now, and fetched meanwhile.
+  // The entry loads the rest after the first frame; these files are known now, so they are preloaded.
   const begun = new Set(
     [first, ...(manifest[first]?.dynamicImports ?? [])].flatMap((key) => [...reachedFrom(manifest, key)]),
   );
@@ -124,7 +124,7 @@ function entryOf(manifest: Manifest): Pick<Build, "entry" | "pages"> {
   return { entry: { script, styles: stylesOf(manifest, [...begun]), preloads }, pages };
 }
 
-/** A part of the build and everything that it imports at once, itself first. */
+/** A part of the build and all its static imports, itself first. */
 function reachedFrom(manifest: Manifest, first: string): Set<string> {
   const reached = new Set<string>();
   const walk = (key: string): void => {

@@ -31,13 +31,13 @@ export type WebAddress =
   | { page: "bounces" };
 
 const UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
-/** Longer than any that we make, so that a wrong one gets a page that says so. */
+/** Longer than any valid token, so that an invalid one gets an error page. */
 const TOKEN = "[A-Za-z0-9._:-]{1,200}";
 const OF_CHANNEL = new RegExp(`^/integrations/(?<uuid>${UUID})/(?<verb>verify|unsub)/(?<token>${TOKEN})/?$`);
 const OF_REPORTS = new RegExp(`^/accounts/unsubscribe_reports/(?<token>${TOKEN})/?$`);
 const BOUNCES = /^\/api\/v[123]\/bounces\/?$/;
 
-/** What a path below the site asks for; null when it is none of these pages. */
+/** The page of a path below the site; null if it is none of these pages. */
 export function decodeWebPath(path: string): WebAddress | null {
   const { uuid, verb, token } = OF_CHANNEL.exec(path)?.groups ?? {};
   if (uuid !== undefined && token !== undefined) {
@@ -63,11 +63,11 @@ export type MailPagesHandler = HttpHandler & { answerCounts(): ReturnType<AsyncH
 
 const AT_ONCE_MAX = 50;
 const RETRY_AFTER_SECONDS = "5";
-/** What is kept of a report: what it says stands before the mail that it quotes. */
+/** How much of a report is read: its fields precede the email that it quotes. */
 const REPORT_BYTES_KEPT = 512 * 1024;
 const REPORTS_BYTES_MAX = 16 * 1024 * 1024;
 
-/** Handles the addresses of the pages. */
+/** Handles requests to these pages. */
 export function mailPagesHandler(options: MailPagesOptions): MailPagesHandler {
   const pathOf = sitePath(new URL(options.site.url));
   const budget = byteBudget(REPORTS_BYTES_MAX);
@@ -109,7 +109,7 @@ const BAD_LINK: Page = {
   ],
 };
 
-/** What is shown before anything is done; null: the link is not good. */
+/** The page before anything is changed; null: the link is invalid. */
 async function asked({ database, signing }: MailPagesOptions, address: PageAddress): Promise<Page | null> {
   if (address.page === "unsubscribeReports") {
     const account = await findLinkedAccount(database, { token: address.token, signing });
@@ -140,7 +140,7 @@ async function asked({ database, signing }: MailPagesOptions, address: PageAddre
   };
 }
 
-/** Does what the link is for; null: the link is not good. */
+/** Performs the action of the link; null: the link is invalid. */
 async function done(options: MailPagesOptions, address: PageAddress): Promise<Page | null> {
   const { database, signing } = options;
   const { token } = address;

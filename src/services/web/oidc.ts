@@ -37,7 +37,7 @@ export type OidcClient = {
   createsAccounts: boolean;
   /** The URL to redirect the user to, and what to store until they return. */
   begin(of: { again: boolean }): Promise<{ url: string; state: string; codeVerifier: string; nonce: string }>;
-  /** Who came back. Throws when the answer is not good. */
+  /** The user who returned. Throws if the response is invalid. */
   finish(of: { query: string; state: string; codeVerifier: string; nonce: string }): Promise<Identified>;
 };
 
@@ -63,7 +63,7 @@ export function oidcClient(settings: OidcSettings): OidcClient {
         code_challenge_method: "S256",
         state,
         nonce,
-        // Asked for an age, a provider has to say when it has last asked who is there.
+        // If a maximum age is requested, the provider must return the time of the last authentication.
         max_age: String(again ? 0 : AGE_SECONDS_MAX),
         ...(again && { prompt: "login" }),
       });
@@ -79,7 +79,7 @@ export function oidcClient(settings: OidcSettings): OidcClient {
       });
       const claims = tokens.claims();
       if (claims === undefined) throw new Error("the identity provider sent no ID token");
-      // Many providers tell the address only when they are asked.
+      // Many providers return the email address only from the userinfo endpoint.
       const hasInfo = typeof claims["email"] !== "string" && config.serverMetadata().userinfo_endpoint;
       const info = hasInfo ? await fetchUserInfo(config, tokens.access_token, claims.sub) : {};
       return identified({ ...info, ...claims }, claims.auth_time);
@@ -95,8 +95,8 @@ async function discover({ issuer, clientId, clientSecret }: OidcSettings): Promi
   const options = { execute, timeout: TIMEOUT_SECONDS };
   const config = await discovery(url, clientId, undefined, authentication, options);
   const { id_token_signing_alg_values_supported: algorithms = ["RS256"] } = config.serverMetadata();
-  // The library believes the connection alone. A provider that signs with nothing but the client's secret has no keys
-  // to ask for, and is believed so.
+  // By default the library relies on TLS and does not verify signatures. A provider that signs only with the client
+  // secret publishes no keys, so the check stays off for it.
   if (!algorithms.every((name) => name.startsWith("HS"))) enableNonRepudiationChecks(config);
   return config;
 }

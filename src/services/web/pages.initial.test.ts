@@ -1,4 +1,4 @@
-// The first rows as the server draws them: in order, escaped, and allowed by the page's policy.
+// The first rows as rendered by the server: ordered, escaped, and allowed by the page's policy.
 import { describe, expect, test } from "vitest";
 import type { Boot } from "../../contract/api/boot.ts";
 import type { Overview } from "../../contract/api/overview.ts";
@@ -28,8 +28,8 @@ const drawn = (checks: CheckRow[], more: Partial<Overview> = {}) =>
   initialRows({ url: "/projects/1/checks/" }, boot(checks, more))?.source ?? "";
 const texts = (source: string, pattern: RegExp) => [...source.matchAll(pattern)].map(([, text]) => text);
 
-describe("the first sight", () => {
-  test("has what needs somebody first, then the others by their names as people count", () => {
+describe("the initial rows", () => {
+  test("show checks that need attention first, then the others by name in natural order", () => {
     const rows = [
       row("late", "late"),
       row("job-10", "up"),
@@ -51,34 +51,34 @@ describe("the first sight", () => {
     expect(source).toContain('href="/overdue/checks/id-broken/details/"');
   });
 
-  test("takes names literally, and sets no style of its own", () => {
+  test("escape names, and have no style attributes", () => {
     const source = drawn([row("<script>alert(1)</script>", "up")]);
     expect(source).toContain("&lt;script&gt;");
     expect(source).not.toMatch(/<script|style=/);
   });
 
-  test("has no heading while nothing needs somebody, and no more rows than a window shows", () => {
+  test("have no heading if nothing needs attention, and no more rows than a window shows", () => {
     const source = drawn(Array.from({ length: 100 }, (_, n) => row(`job-${n}`, "up")));
     expect(source).not.toContain("<h2>");
     expect(texts(source, /(row-link)/g)).toHaveLength(24);
     expect(source).toContain("All 100 jobs are on time");
   });
 
-  test("has more rows for whoever sees them compact", () => {
+  test("are more for users with compact rows", () => {
     const rows = Array.from({ length: 100 }, (_, n) => row(`job-${n}`, "up"));
     const compact = { ...boot(rows), account: { density: "compact" } } as Boot;
     const source = initialRows({ url: "/projects/1/checks/" }, compact)?.source ?? "";
     expect(texts(source, /(row-link)/g)).toHaveLength(32);
   });
 
-  test("keeps the place of lines that only the script can word", () => {
+  test("reserve space for lines that only the script can render", () => {
     const since = { sinceAt: 1, wentDown: [], recovered: [], createdCount: 2 };
     expect(drawn([row("a", "up")])).not.toContain('class="since"');
     expect(drawn([row("a", "up")], { since })).toContain('class="since"');
     expect(drawn([row("a", "up")], { since: { ...since, createdCount: 0 } })).not.toContain('class="since"');
   });
 
-  test("there is none of another page, of a chosen view or of an empty project", () => {
+  test("are absent on other pages, in a chosen view, and in an empty project", () => {
     expect(initialRows({ url: "/" }, { page: null } as Boot)).toBeNull();
     expect(initialRows({ url: "/projects/1/checks/?sort=name" }, boot([row("a", "up")]))).toBeNull();
     expect(initialRows({ url: "/projects/1/checks/" }, boot([]))).toBeNull();

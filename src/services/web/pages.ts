@@ -53,7 +53,7 @@ import {
 
 const MEASURED_EVERY_MS = MINUTE_MS;
 
-/** A measure that is taken at most once a minute, however many pages are shown. */
+/** A value that is measured at most once a minute, however many pages are shown. */
 export function alertDelays(db: Db): (now: Instant) => Promise<number | null> {
   let taken: { at: Instant; delay: Promise<number | null> } | null = null;
   return (now) => {
@@ -64,13 +64,13 @@ export function alertDelays(db: Db): (now: Instant) => Promise<number | null> {
   };
 }
 
-/** Light or dark, as the account or the browser has chosen. */
+/** Light or dark, as chosen in the account or the browser. */
 export function themeOf({ account, cookies }: WebRequest): Theme {
   const chosen = account?.theme ?? cookies[THEME_COOKIE];
   return chosen === "light" || chosen === "dark" ? chosen : "system";
 }
 
-/** Everything around the page, which is put in as it is. */
+/** The embedded data of a document; `page` is included unchanged. */
 async function bootOf(request: WebRequest, page: BootPage | null): Promise<Boot> {
   const { context, account, now } = request;
   const [projects, alertDelayMs] = await Promise.all([
@@ -102,15 +102,15 @@ async function bootOf(request: WebRequest, page: BootPage | null): Promise<Boot>
   };
 }
 
-// The HTML holds the data of the first page as JSON and no inline script; the policy allows none.
+// The HTML contains the data of the first page as JSON and no inline script; the policy allows none.
 
-/** What a page may do: load from here, talk to here, and nothing else. */
+/** The Content-Security-Policy: only resources and connections of this server. */
 export function policyFor(siteUrl: URL): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
-    // Badges are previewed by their public address.
+    // Badges are previewed by their public URL.
     `img-src 'self' data: ${siteUrl.origin}`,
     "font-src 'self'",
     "connect-src 'self'",
@@ -127,14 +127,14 @@ export type DocumentParts = {
   boot: Boot;
   theme: Theme;
   title: string;
-  /** What is seen until the script has drawn the page; null: nothing. */
+  /** Shown until the script has rendered the page; null: nothing. */
   firstSight: Html | null;
 };
 
 /** The whole page. */
 export function renderDocument({ load, boot, theme, title, firstSight }: DocumentParts): string {
   const at = (name: string) => `${boot.site.base}/web/assets/${name}`;
-  // While there is something to paint, scripts wait for it: to fetch and compile them takes the processor from it.
+  // If there is something to paint, scripts load after it: fetching and compiling them would delay it.
   const preload = trusted(firstSight === null ? 'rel="modulepreload"' : 'data-rel="modulepreload"');
   const chosen = theme === "system" ? "" : trusted(` data-theme="${theme}"`);
   const dense = boot.account?.density === "compact" ? trusted(' data-density="compact"') : "";
@@ -159,7 +159,7 @@ ${load.styles.map((name) => html`<link rel="stylesheet" href="${at(name)}">\n`)}
 `.source;
 }
 
-/** JSON that no text in it can end. */
+/** JSON that cannot end its script element. */
 function embedded(boot: Boot): string {
   return JSON.stringify(boot).replaceAll("<", String.raw`\u003c`);
 }
@@ -167,17 +167,17 @@ function embedded(boot: Boot): string {
 // The checks page before its script runs: the title and the first rows, in the places where the script draws them. No style
 // attributes: the policy forbids them. The classes are those of web/pages/checks.
 
-/** More than these no window shows without scrolling. */
+/** The maximum number of rows that a window shows without scrolling. */
 const ROWS = { comfortable: 24, compact: 32 } as const;
 
-/** Of the page of checks in its usual order; every other page begins empty. */
+/** Only for the checks page in its default order; every other page starts empty. */
 export function initialRows(
   { url }: Pick<WebRequest, "url">,
   { account, page, site, now }: Boot,
 ): Html | null {
   if (page?.kind !== "checks" || page.total === 0 || url.includes("?")) return null;
   const { since } = page;
-  // A line whose text needs the reader's time zone keeps its place. A monitoring gap is shown below the list.
+  // A line whose text depends on the reader's time zone reserves its space. A monitoring gap is shown below the list.
   const above = [
     ...(page.silent.downCount === 0 ? [] : [silentBand(page)]),
     ...(since === null || !hasNews(since) ? [] : [html`<p class="since">&nbsp;</p>`]),
@@ -244,7 +244,7 @@ function line(row: CheckRow, { base, now }: Drawn): Line {
 `;
 }
 
-/** What a page begins with; a page that is not named here asks for its data itself. */
+/** The initial data of a page; a page that is not listed here requests its data itself. */
 export type PageData = Partial<Record<PageName, (request: WebRequest) => Promise<BootPage | null>>>;
 
 const ACCESS: Readonly<Record<PagePath["for"], WebAccess>> = {
@@ -313,10 +313,10 @@ function notBuilt({ context }: WebRequest): WebAnswer {
   };
 }
 
-/** Files are named by what is in them: a name never means anything else. */
+/** File names contain a content hash, so a name never has other contents. */
 const CACHE_IMMUTABLE = "public, max-age=31536000, immutable";
 
-/** A worker keeps the policy of its own file, and the shared one listens to the stream. */
+/** A worker has the policy of its own file, and the shared worker connects to the stream. */
 const ASSET_POLICY = "default-src 'none'; connect-src 'self'; frame-ancestors 'none'";
 
 const asset = openRoute({
@@ -338,7 +338,7 @@ const asset = openRoute({
   },
 });
 
-/** The reference called channels so. */
+/** The reference server's name for channels. */
 const integrations = projectRoute({
   name: "old path of channels",
   method: "GET",
@@ -347,7 +347,7 @@ const integrations = projectRoute({
   answer: async ({ project }) => ({ redirect: `/projects/${project.uuid}/channels/` }),
 });
 
-/** The reference had the log of a check on a page of its own. */
+/** The reference server had the log of a check on a separate page. */
 const log = checkRoute({
   name: "old path of a log",
   method: "GET",
@@ -356,7 +356,7 @@ const log = checkRoute({
   answer: async ({ check }) => ({ redirect: `/checks/${check.uuid}/details/` }),
 });
 
-/** The reference had parts of the account on pages of their own. */
+/** The reference server had parts of the account on separate pages. */
 const accountParts = (["appearance", "notifications"] as const).map((part) =>
   accountRoute({
     name: `old path of ${part}`,

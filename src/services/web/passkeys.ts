@@ -24,7 +24,7 @@ const TIMEOUT_MS = 300_000;
 /** Every transport that WebAuthn names. */
 const TRANSPORTS = ["ble", "cable", "hybrid", "internal", "nfc", "smart-card", "usb"] as const;
 
-/** Whether browsers offer passkeys at the public address: they want https, and a name. */
+/** Whether browsers support passkeys at the public URL: they require https and a host name. */
 export function hasPasskeys({ site }: Pick<WebContext, "site">): boolean {
   const { protocol, hostname } = new URL(site.url);
   const isAddress = isIP(hostname.replace(/^\[|\]$/g, "")) !== 0;
@@ -38,7 +38,7 @@ function relyingParty({ site }: WebContext): { rpID: string; origin: string } {
 
 type Owner = { accountId: number; uuid: string; email: string; name: string };
 
-/** What a browser is asked to make a passkey of. */
+/** The options for creating a passkey. */
 export async function registrationOptions(
   context: WebContext,
   { owner, visitor }: { owner: Owner; visitor: Visitor },
@@ -64,7 +64,7 @@ export async function registrationOptions(
 /** The same for every reason: before sign-in it must not say which passkeys are registered. */
 const NOT_ACCEPTED = "This passkey was not accepted. Try again or use another sign-in method.";
 
-/** The passkey that a browser has made. Throws WebRefusal when its answer is not good. */
+/** The passkey that a browser has created. Throws WebRefusal if its response is invalid. */
 export async function readRegistration(
   context: WebContext,
   of: { accountId: number; name: string; response: Record<string, unknown>; visitor: Visitor },
@@ -102,7 +102,7 @@ export async function readRegistration(
   };
 }
 
-/** What a browser is asked to prove with a passkey; of whom, if that is known. */
+/** The options for authenticating with a passkey; for a specific account, if known. */
 export async function authenticationOptions(
   context: WebContext,
   { accountId, visitor }: { accountId: number | null; visitor: Visitor },
@@ -121,7 +121,7 @@ export async function authenticationOptions(
   return options;
 }
 
-/** The passkey that was used, and what it has counted. Throws WebRefusal when the answer is not good. */
+/** The passkey that was used, and its counter. Throws WebRefusal if the response is invalid. */
 export async function readAuthentication(
   context: WebContext,
   of: { accountId: number | null; response: Record<string, unknown>; visitor: Visitor },
@@ -152,7 +152,7 @@ export async function readAuthentication(
   return { passkey, useCount: verified.authenticationInfo.newCounter };
 }
 
-/** What the library throws says what was wrong with the answer; that is for the log, and no fault of ours. */
+/** Errors of the library describe what is wrong with the response; they are only logged, and are not bugs. */
 function refuse({ log }: WebContext, error: unknown): never {
   if (error instanceof WebRefusal) throw error;
   log.info({ reason: error instanceof Error ? error.message : String(error) }, "passkey rejected");

@@ -6,9 +6,9 @@ import { html, ICON_HREF, LOGO_SVG, trusted } from "../../lib/http/html.ts";
 export type Page = {
   title: string;
   sentences: readonly string[];
-  /** What can be pressed; it asks for the same address again, by POST. */
+  /** The label of the button, which sends a POST to the same URL. */
   button?: string;
-  /** What the way to the first page is called, for whoever has one. */
+  /** The label of the link to the dashboard, for users who have access. */
   home?: string;
 };
 

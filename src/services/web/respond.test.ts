@@ -1,4 +1,4 @@
-// What a request of the dashboard is answered while the database is away, and what the log has of it.
+// The response to dashboard requests while the database is unavailable, and how it is logged.
 import { expect, test } from "vitest";
 import { createLog, limitedWarning } from "../../lib/log.ts";
 import { answerTo } from "./respond.ts";

@@ -1,4 +1,4 @@
-// From a request of the dashboard to its answer.
+// From a request of the dashboard to its response.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { WebError } from "../../contract/api/boot.ts";
 import { validateBody, type Validated, validateQuery } from "../../contract/api/validate.ts";
@@ -29,18 +29,18 @@ import {
   type WebRoute,
 } from "./route.ts";
 
-/** A form of ours has a handful of short fields. */
+/** Our forms have a few short fields. */
 const FORM_BYTES_MAX = 32 * 1024;
-/** A thousand ids and what belongs to them are far below; how deep a body may be, its judge says. */
+/** A thousand ids with their data are far smaller; the validator limits the depth. */
 const BOUNDS: JsonBounds = { valuesMax: 10_000, nestingMax: Number.POSITIVE_INFINITY };
 
-/** Takes the bytes of bodies for all routes of an app. */
+/** Accepts bodies as bytes for all routes of an app. */
 export function addBodyReader(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, bytes, done) => done(null, bytes));
 }
 
-/** What the body of a request says; null: it has none. One that cannot be read is refused with a sentence. */
+/** The parsed body of a request; null: it has none. One that cannot be parsed is rejected with a sentence. */
 export function readBody({ body, headers }: Pick<FastifyRequest, "body" | "headers">): unknown {
   if (!(body instanceof Uint8Array) || body.length === 0) return null;
   if (headers["content-type"]?.startsWith("application/x-www-form-urlencoded") === true) {
@@ -72,7 +72,7 @@ class SignInError extends Error {
   override readonly name = "SignInError";
 }
 
-/** The person has to prove who they are once more. */
+/** The user has to re-authenticate. */
 class ReauthError extends Error {
   override readonly name = "ReauthError";
 }
@@ -83,7 +83,7 @@ export type Caller = {
   session: Session | null;
 };
 
-/** Finds what a request is about. Throws what it is refused with. */
+/** Finds the resources of a request. Throws the error to respond with. */
 export async function lookUp(context: WebContext, { route, params, session }: Caller): Promise<Found> {
   const found = { session, account: session?.account ?? null };
   const nothing = { project: null, role: null, check: null };
@@ -136,7 +136,7 @@ function absent(): WebRefusal {
 const OK = 200;
 const FOUND = 303;
 
-/** Headers of every answer that is not meant for a person to look at. */
+/** Headers of every response that is not a page. */
 const DATA_HEADERS = {
   "Cache-Control": "no-store",
   "Content-Security-Policy": DATA_POLICY,
@@ -144,7 +144,7 @@ const DATA_HEADERS = {
 
 export type Sending = { acceptEncoding: string | undefined; isHead: boolean; base: string };
 
-/** Gives the answer; resolves to its status. */
+/** Sends the response; resolves to its status. */
 export async function sendAnswer(
   reply: FastifyReply,
   answer: WebAnswer,
@@ -212,7 +212,7 @@ const TITLES: Readonly<Record<number, string>> = {
 
 const HOME = "Go to the dashboard";
 
-/** What is shown at an address that leads to no part of the program. */
+/** The response for an unknown path. */
 export function nothingHere(site: { name: string; url: string }): {
   headers: Readonly<Record<string, string>>;
   html: string;
@@ -221,7 +221,7 @@ export function nothingHere(site: { name: string; url: string }): {
   return { headers: PAGE_HEADERS, html: renderPage(page, site) };
 }
 
-/** A refusal: data for a script, and a page for a person. */
+/** An error: JSON for a script, a page for a person. */
 function refusalAnswer(
   { status, trouble, isPage }: { status: number; trouble: WebError; isPage: boolean },
   site: { name: string; url: string },
@@ -245,13 +245,13 @@ export type RespondParts = {
   addressOf: ReturnType<typeof certainAddressReader>;
   /** By account. */
   requests: ConcurrencyByKey;
-  /** While the database is away every request fails in the same way. */
+  /** While the database is unavailable every request fails in the same way. */
   warnAway: LimitedWarning;
 };
 
 type Asked = { route: WebRoute; request: FastifyRequest };
 
-/** Answers a request by its route, whatever happens. */
+/** Answers a request by its route. Never throws. */
 export async function respond(parts: RespondParts, { route, request }: Asked): Promise<WebAnswer> {
   try {
     const { siteUrl } = parts;
@@ -268,10 +268,10 @@ export async function respond(parts: RespondParts, { route, request }: Asked): P
   }
 }
 
-/** A request that has not begun by then is refused. */
+/** A request that has not started by then is rejected. */
 const ACCOUNT_WAIT_MS_MAX = 30_000;
 
-/** Few requests of one account are answered at a time. */
+/** Limits concurrent requests of one account. */
 async function withAccountLimit(
   { requests }: RespondParts,
   { account }: Session,
@@ -286,7 +286,7 @@ async function withAccountLimit(
   }
 }
 
-/** Scripts ask below this path; everything else is looked at by people. */
+/** Scripts send requests below this path; every other path is opened as a page. */
 export function isPagePath(url: string): boolean {
   return !url.startsWith("/web/");
 }
@@ -341,13 +341,13 @@ type Thrown = {
   parts: Pick<RespondParts, "context" | "warnAway">;
   isPage: boolean;
   url: string;
-  /** Of the route, for the log. */
+  /** The name of the route, for the log. */
   name: string | null;
 };
 
 const SORRY = "Something went wrong on our side. Try again in a few minutes.";
 
-/** What is answered to whatever was thrown. */
+/** The response to any thrown error. */
 export function answerTo(error: unknown, { parts, isPage, url, name }: Thrown): WebAnswer {
   const { site, log } = parts.context;
   if (error instanceof SignInError && isPage) {
@@ -378,7 +378,7 @@ export function answerTo(error: unknown, { parts, isPage, url, name }: Thrown): 
   return refused("internal", { error: SORRY });
 }
 
-/** What the framework itself refuses: a body that is too large, an address that cannot be decoded. */
+/** Errors of the framework: a body that is too large, a URL that cannot be decoded. */
 function clientStatusOf(error: unknown): number | null {
   if (!(error instanceof Error) || !("statusCode" in error) || !("code" in error)) return null;
   const { statusCode, code } = error;

@@ -1,4 +1,4 @@
-// The types of dashboard routes: the context they share, requests, answers, and route builders.
+// The types of dashboard routes: the context they share, requests, responses, and route builders.
 import type { ServerResponse } from "node:http";
 import type { Reach } from "../../channels/registry.ts";
 import type { PublicUrls } from "../../contract/urls.ts";
@@ -22,9 +22,9 @@ import type { OidcClient } from "./oidc.ts";
 export type SignInContext = {
   /** Whether registration is open. */
   registrationOpen: boolean;
-  /** Whether mail is sent at all. */
+  /** Whether the server sends email. */
   mail: boolean;
-  /** The header in which a proxy says who is there, in lower case; every other way in is off then. */
+  /** The header in which a proxy names the user, in lower case; all other sign-in methods are off then. */
   proxyHeader: string | null;
   oidc: OidcClient | null;
 };
@@ -38,9 +38,9 @@ export type RequestSource = {
   headers: Readonly<Record<string, string | string[] | undefined>>;
   /** The other end of the connection. */
   peer: string | undefined;
-  /** Where the request comes from, as far as proxies are believed. */
+  /** The client address, as far as proxies are trusted. */
   remoteAddr: string | null;
-  /** What rate limits go by: a client cannot choose it. */
+  /** The key of rate limits: a client cannot choose it. */
   network: string;
   ua: string;
   now: Instant;
@@ -50,63 +50,67 @@ export type WebContext = {
   database: Database;
   urls: PublicUrls;
   site: { name: string; url: string };
-  /** What stands behind the at sign of a check's mail address; null: signals by mail are not received. */
+  /** The domain of a check's email address; null: pings by email are not received. */
   mailDomain: string | null;
   version: string;
-  /** Whether addresses of mail channels are asked before they are written to. */
+  /** Whether the recipients of email channels have to confirm their address. */
   mailVerification: boolean;
   /** Which destinations are reachable, to warn about URLs in channel forms that are not. */
   destinations: Reach;
-  /** The limit of an account that has none of its own; null means without limit. */
+  /** The limit of accounts without their own; null means no limit. */
   checkLimitDefault: number | null;
   /** How many pings of a check are kept and listed, unless its account has a limit of its own. */
   pingLogLimit: number;
-  /** How many signals of a check are logged in a minute. */
+  /** How many signals of a check are logged per minute. */
   signalsPerMinute: number;
-  /** How far we have seen, as of a moment ago. */
+  /** The watermark as of a moment ago. */
   visibility: () => Visibility;
-  /** What badge addresses are signed with. */
+  /** The secret that signs badge URLs. */
   secretKey: string;
-  /** What links in mails are signed with. */
+  /** The secret that signs links in emails. */
   signing: Signing;
-  /** Where large bodies lie; null: all are in the database. */
+  /** Stores large bodies; null: all are in the database. */
   objects: Pick<ObjectStore, "get"> | null;
   /** The session, if any, and the cookies to set. */
   resolveSession(of: RequestSource): Promise<{ session: Session | null; setCookies: readonly string[] }>;
-  /** What signing in works with. */
+  /** The dependencies of signing in. */
   signIn: SignInContext;
   /** The database's clock, or close to it. */
   now: () => Instant;
-  /** The files of the browser's part. */
+  /** The built browser files. */
   assets: Assets;
   /** Whether this database is in service, or a restored copy that sends nothing. */
   serviceState: () => ServiceState;
-  /** Our own delay from a missed deadline to the delivered alert; null: there was none to measure. */
+  /** Our own delay from a missed deadline to the delivered alert; null: there was no alert to measure. */
   alertDelayMs(now: Instant): Promise<number | null>;
   log: Log;
 };
 
-// A route is data. The server does everything that routes share (session, lookups, access, same origin, validation), and
+// A route is data. The server handles everything that routes share (session, lookups, access, same origin, validation),
+// and
 // the permission matrix is generated from it.
 
 /**
- * Who may call a route: anyone, whoever is signed in, whoever runs the installation, or a member of the project that
- * the path names (by `:project` or `:check`) who may do this in it.
+ * Who may call a route: anyone, any signed-in user, an admin, or a member of the project in the path (`:project` or
+ * `:check`) whose role allows the action.
  */
 export type WebAccess = "anyone" | "account" | "operator" | Action;
 
 export type WebMethod = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
 export type WebRoute = {
-  /** Unique, for logs and the matrix of rights. */
+  /** Unique, for logs and the permission matrix. */
   name: string;
   method: WebMethod;
-  /** In Fastify's words. `:project` and `:check` are UUIDs, and looked up before the route is called. */
+  /** In Fastify's syntax. `:project` and `:check` are UUIDs, and looked up before the route is called. */
   path: string;
   access: WebAccess;
   /** Requires a recent re-authentication. */
   reauth?: true;
-  /** Called from elsewhere by purpose: no origin is asked for. Only for what changes nothing, or carries its own proof. */
+  /**
+   * Called from other sites on purpose: the origin is not checked. Only for routes that change nothing, or carry their
+   * own proof.
+   */
   fromAnywhere?: true;
   body?: Schema;
   query?: Schema;
@@ -116,7 +120,7 @@ export type WebRoute = {
 /** A check with the UUIDs of its channels. */
 export type CheckRecord = CheckWithState & { channelUuids: readonly string[] };
 
-/** A request that may be made. What its route does not name is null. */
+/** An authorized request. Resources that are not in the path are null. */
 export type WebRequest = {
   context: WebContext;
   session: Session | null;
@@ -125,18 +129,18 @@ export type WebRequest = {
   role: Role | null;
   check: CheckRecord | null;
   params: Readonly<Record<string, string>>;
-  /** As the route's schema has it; without a schema an empty object. */
+  /** Validated by the route's schema; without a schema an empty object. */
   query: unknown;
-  /** As the route's schema has it; without a schema null. */
+  /** Validated by the route's schema; without a schema null. */
   body: unknown;
   /** The path with its query, below the site. */
   url: string;
   /** The database's clock, or close to it. */
   now: Instant;
-  /** The other end of the connection; a proxy's where there is one. */
+  /** The other end of the connection; the proxy's address if there is one. */
   peer: string | undefined;
   remoteAddr: string;
-  /** What rate limits go by: an address or a network that a client cannot choose. */
+  /** The key of rate limits: an address or a network that a client cannot choose. */
   network: string;
   ua: string;
   cookies: Readonly<Record<string, string>>;
@@ -151,17 +155,17 @@ export type WebAnswer = {
 } & (
   | { json: unknown }
   | { html: string }
-  /** Anything else, sent as it is. */
+  /** Anything else, sent unchanged. */
   | { content: string | Uint8Array; type: string }
-  /** The same, in the encoding in which it is to be sent. */
+  /** The same, in the encoding in which it is sent. */
   | { packed: Uint8Array; encoding: string | null; type: string }
-  /** A path below the site, or a whole address. */
+  /** A path below the site, or a full URL. */
   | { redirect: string }
-  /** The route writes the answer itself, and ends it. */
+  /** The route writes and ends the response itself. */
   | { stream: (response: ServerResponse) => void }
 );
 
-/** A refusal as a sentence for the user. Operations throw AppError, which is shown as well. */
+/** An error as a sentence for the user. Operations throw AppError, which is shown as well. */
 export class WebRefusal extends Error {
   override readonly name = "WebRefusal";
   readonly code: ErrorCode;
@@ -188,7 +192,7 @@ export type AccountRequest = Given<"session" | "account">;
 export type ProjectRequest = Given<"session" | "account" | "project" | "role">;
 export type CheckRequest = Given<"session" | "account" | "project" | "role" | "check">;
 
-/** Makes a route whose answer is handed a typed body and query, and who is needed to be there. */
+/** Makes a route whose handler receives a typed body and query, and the required session or resources. */
 function builder<R>(needed: readonly (keyof WebRequest)[]) {
   return <Body extends Schema, Query extends Schema>({
     answer,
@@ -198,13 +202,13 @@ function builder<R>(needed: readonly (keyof WebRequest)[]) {
     answer: (request) => {
       const missing = needed.find((name) => request[name] === null);
       if (missing !== undefined) throw new Error(`${route.name} is called without ${missing}`);
-      // The server has judged both by the schemas of the route, and the names above are there.
+      // The server has validated both by the schemas of the route, and the fields above are present.
       return answer(request as unknown as R & { body: ValueOf<Body>; query: ValueOf<Query> });
     },
   });
 }
 
-/** A route for anyone; the session may be there. */
+/** A route for anyone; there may be a session. */
 export const openRoute = builder<WebRequest>([]);
 /** A route for signed-in users, or for admins. */
 export const accountRoute = builder<AccountRequest>(["session", "account"]);
@@ -219,7 +223,7 @@ export function pathNumber(text: string | undefined): number {
   return Number(text);
 }
 
-/** "not paused" as "Not paused.", and a sentence as it is. */
+/** "not paused" as "Not paused."; a sentence is unchanged. */
 export function sentenceOf(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 }

@@ -10,13 +10,13 @@ import { signInRoutes } from "./sign-in.ts";
 import { tokenRoutes } from "./tokens.ts";
 
 const checkPage = async (webRequest: WebRequest) => {
-  // The paths of these pages name a check, and only members are let through.
+  // The paths of these pages name a check, and only members have access.
   const request = webRequest as CheckRequest;
   const check = await readCheckPage(request.context, request);
   return { kind: "check" as const, project: projectHead(request.project, request.role), check };
 };
 
-/** The data that comes with each page that needs some at once. */
+/** The initial data of each page that needs some. */
 const PAGE_DATA: PageData = {
   projects: async (request) => {
     const { context, account, now } = request as AccountRequest;

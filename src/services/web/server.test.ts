@@ -1,4 +1,4 @@
-// Requests of one account leave room for those of others.
+// Requests of one account leave capacity for those of others.
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -17,7 +17,7 @@ afterEach(async () => {
   await handler.close();
 });
 
-/** A dashboard with one route, whose answer to the account 1 waits until it is released. */
+/** A dashboard with one route, whose response to account 1 waits until it is released. */
 async function start() {
   let runningCount = 0;
   const released = new Promise<void>((resolve) => (release = resolve));
@@ -49,7 +49,7 @@ async function start() {
   return { get, runningCount: () => runningCount };
 }
 
-test("of one account a few requests are answered at once, some wait, and the others are refused", async () => {
+test("a few requests of one account are answered at once, some wait, and further ones are rejected", async () => {
   const { get, runningCount } = await start();
   const answers: number[] = [];
   const sent = Array.from({ length: 100 }, async () => void answers.push(await get(1)));

@@ -12,9 +12,9 @@ import { WEB_ROUTES } from "./routes.ts";
 
 export type WebOptions = {
   context: WebContext;
-  /** The proxies whose forwarding headers are believed. */
+  /** The proxies whose forwarding headers are trusted. */
   trustedProxies: readonly string[];
-  /** Instead of all routes of the dashboard. */
+  /** Replaces all routes of the dashboard. */
   routes?: readonly WebRoute[];
 };
 
@@ -23,18 +23,18 @@ export type WebHandler = HttpHandler & {
   close(): Promise<void>;
 };
 
-/** A form with a long description, or a thousand ids, is far below. */
+/** A form with a long description, or a thousand ids, is far smaller. */
 const BODY_BYTES_MAX = 1024 * 1024;
 /** Bodies without a session: a form, or a passkey response. */
 const STRANGER_BODY_BYTES_MAX = 64 * 1024;
-/** Requests that are being answered at once; those beyond are told to come back. */
+/** Requests answered concurrently; further ones get 503. */
 const AT_ONCE_MAX = 500;
-/** Requests of one account that are being answered at once, and that wait; those beyond are refused. */
+/** Concurrent and waiting requests of one account; further ones are rejected. */
 const ACCOUNT_LIMITS = { runningMax: AT_ONCE_MAX, perKeyMax: 4, waitingPerKeyMax: 64 };
-/** Tokens of links are the longest. */
+/** Tokens in links are the longest. */
 const PARAM_LENGTH_MAX = 300;
 
-/** Builds the dashboard. It answers when it is handed a request, and holds nothing open by itself. */
+/** Builds the dashboard. It has no listener of its own and only answers requests passed to it. */
 export async function webHandler(options: WebOptions): Promise<WebHandler> {
   const { context, trustedProxies, routes = WEB_ROUTES } = options;
   const siteUrl = new URL(context.site.url);

@@ -23,20 +23,20 @@ import {
 } from "./route.ts";
 
 /**
- * The name that a cookie of ours really has. Where the public address is https and has no path, the prefix makes
- * browsers refuse one that another host of the domain has planted.
+ * The actual name of a cookie. If the public URL is https and has no path, the prefix makes browsers reject a cookie
+ * that another host of the domain has set.
  */
 export function guardedName(name: string, siteUrl: URL): string {
   const isPlain = siteUrl.protocol !== "https:" || siteUrl.pathname !== "/";
   return isPlain ? name : `__Host-${name}`;
 }
 
-/** The name of the session's cookie. */
+/** The name of the session cookie. */
 export function sessionCookieName(siteUrl: URL): string {
   return guardedName("overdue_session", siteUrl);
 }
 
-/** A value of Set-Cookie that no script can read; without an age it goes with the browser, with 0 at once. */
+/** A Set-Cookie value that scripts cannot read. Without an age it expires with the browser, with 0 immediately. */
 export function setCookie(
   { name, value, maxAgeSeconds }: { name: string; value: string; maxAgeSeconds?: number },
   siteUrl: URL,
@@ -58,11 +58,11 @@ export type ResolveOptions = {
   siteUrl: URL;
   secretKey: string;
   proxyHeader: string | null;
-  /** Whether the other end of a connection is a proxy that is believed. */
+  /** Whether the other end of a connection is a trusted proxy. */
   isTrusted: (peer: string) => boolean;
 };
 
-/** Finds out who asks. */
+/** Identifies the user of a request. */
 export function sessionResolver(
   options: ResolveOptions,
 ): (of: RequestSource) => Promise<{ session: Session | null; setCookies: readonly string[] }> {
@@ -87,15 +87,17 @@ export function sessionResolver(
 /** The cookie between the first and the second step of signing in. */
 const STEP_COOKIE = "overdue_step";
 
-/** The cookie by which a browser is known again after its session has ended. */
+/** The cookie that identifies a known browser after its session has ended. */
 const DEVICE_COOKIE = "overdue_device";
 
-/** What this browser keeps of having been signed in; empty: nothing. */
+/** The device token of this browser; empty: none. */
 export function deviceOf({ cookies, context }: WebRequest): string {
   return cookies[guardedName(DEVICE_COOKIE, siteUrlOf(context))] ?? "";
 }
 
-/** Makes a browser known. One that the account knew before keeps its tries: signing in again gives it no others. */
+/**
+ * Makes a browser known. A browser that is already known keeps its attempt count: signing in again does not reset it.
+ */
 export function deviceCookie(request: WebRequest, accountId: number): string {
   const { context, now } = request;
   const { signing } = context;
@@ -109,14 +111,14 @@ export function deviceCookie(request: WebRequest, accountId: number): string {
 /** The cookie during sign-in with the identity provider. */
 const PROVIDER_COOKIE = "overdue_provider";
 
-/** It holds what the provider sends back, so that only this browser can come back with it. */
+/** It contains the state of the flow, so that only this browser can complete it. */
 export function providerCookie(context: WebContext, state: string): string {
   const maxAgeSeconds = STEP_MS / SECOND_MS;
   const url = siteUrlOf(context);
   return setCookie({ name: guardedName(PROVIDER_COOKIE, url), value: state, maxAgeSeconds }, url);
 }
 
-/** What this browser was sent to the provider with; empty: it was not. */
+/** The state with which this browser was sent to the provider; empty: none. */
 export function providerState({ cookies, context }: WebRequest): string {
   return cookies[guardedName(PROVIDER_COOKIE, siteUrlOf(context))] ?? "";
 }
@@ -145,7 +147,7 @@ export function clearedCookies(context: WebContext): string[] {
   );
 }
 
-/** What somebody gets who has proven one thing, or all. */
+/** The response after the first factor, or after all factors. */
 export function signedIn(request: WebRequest, admitted: SignInResult): WebAnswer & { redirect: string } {
   const { context } = request;
   const url = siteUrlOf(context);
@@ -160,17 +162,17 @@ export function signedIn(request: WebRequest, admitted: SignInResult): WebAnswer
   return { redirect: admitted.nextPath ?? "/", cookies };
 }
 
-/** The token of the second step that a browser brings. */
+/** The token of the second step in a request. */
 export function stepToken({ cookies, context }: WebRequest): string {
   return cookies[guardedName(STEP_COOKIE, siteUrlOf(context))] ?? "";
 }
 
-/** Where a form leads on to. */
+/** Where a form redirects to. */
 export function nextOf(given: { next?: string | undefined }): string | null {
   return safeNext(given.next === "" ? null : given.next);
 }
 
-/** Does something, and shows a page with the reason when it is refused. */
+/** Runs an action, and shows a page with the reason if it is rejected. */
 export async function orShowForm(
   work: () => Promise<WebAnswer>,
   again: (trouble: string, status: number, field: string | null) => Promise<WebAnswer>,
@@ -183,7 +185,7 @@ export async function orShowForm(
   }
 }
 
-/** Refuses where a proxy says who people are: no other way in exists then. */
+/** Rejects if an authenticating proxy is used: there is no other sign-in method then. */
 export function demandOwnSignIn({ context }: Pick<WebRequest, "context">): void {
   if (context.signIn.proxyHeader === null) return;
   throw new WebRefusal("not_found", "Sign-in is handled by a proxy in front of this server.");

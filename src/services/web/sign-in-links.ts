@@ -11,12 +11,12 @@ import { openRoute, type WebAnswer, type WebRequest, type WebRoute } from "./rou
 import { demandOwnSignIn, orShowForm, signedIn, visitorOf } from "./session.ts";
 import { emailField, field, form, formPage, siteHref } from "./sign-in-page.ts";
 
-/** What the link ends with. */
+/** The token at the end of the link. */
 function tokenOf({ params }: WebRequest): string {
   return params["token"] ?? "";
 }
 
-/** The page of a link that is not good. */
+/** The page of an invalid link. */
 function badLink(request: WebRequest, trouble?: string): Promise<WebAnswer> {
   return formPage(request, {
     title: "Invalid link",

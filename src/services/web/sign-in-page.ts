@@ -89,7 +89,7 @@ export const PASSKEY_SCRIPT = `"use strict";
 
 export type FormPage = {
   title: string;
-  /** What went wrong, said before everything else. */
+  /** The error, shown first. */
   trouble?: string | null;
   sentences?: readonly string[];
   parts?: readonly Html[];
@@ -114,12 +114,12 @@ const POLICY = [
 export const SCRIPT_PATH = "/accounts/assets/passkey.js";
 export const STYLE_PATH = "/accounts/assets/sign-in.css";
 
-/** The path of a page as a browser needs it. */
+/** The path of a page with the site's base path. */
 export function siteHref({ context }: Pick<WebRequest, "context">, path: string): string {
   return `${basePath(new URL(context.site.url))}${path}`;
 }
 
-/** The page as an answer. */
+/** The page as a response. */
 export async function formPage(request: WebRequest, page: FormPage): Promise<WebAnswer> {
   const { context } = request;
   const { status = 200, cookies = [] } = page;
@@ -166,7 +166,7 @@ ${trouble !== null && html`<p class="sign-in-trouble" id="trouble" role="alert">
 
 export type FieldOf = {
   name: string;
-  /** Where a page has two fields of a name. */
+  /** If a page has two fields with the same name. */
   id?: string;
   label: string;
   type?: "text" | "email" | "password";
@@ -174,9 +174,9 @@ export type FieldOf = {
   autocomplete: string;
   hint?: string;
   isRequired?: boolean;
-  /** The cursor is put there. */
+  /** The field gets the focus. */
   isFirst?: boolean;
-  /** What went wrong is about this field. */
+  /** The error concerns this field. */
   isWrong?: boolean;
   inputmode?: "numeric";
 };
@@ -197,12 +197,12 @@ ${hint !== null && html`<p class="sign-in-hint" id="hint-${id}">${hint}</p>\n`}<
 `;
 }
 
-/** The address of an account. `username` is what a password is kept with in the browser. */
+/** The email address of an account. `username` is what the browser stores a password with. */
 export function emailField(of: Omit<FieldOf, "name" | "label" | "type">): Html {
   return field({ name: "email", label: "Email address", type: "email", ...of });
 }
 
-/** A form of ours; what is hidden travels along. */
+/** A form with its hidden fields. */
 export function form(
   request: WebRequest,
   of: {
@@ -222,7 +222,7 @@ ${Object.entries(hidden).map(([name, value]) =>
 `;
 }
 
-/** A line between two ways. */
+/** A separator between two sign-in methods. */
 export function divider(text: string): Html {
   return html`<p class="sign-in-or"><span>${text}</span></p>\n`;
 }
@@ -232,7 +232,7 @@ export function buttonLink(request: WebRequest, { path, text }: { path: string; 
   return html`<p><a class="sign-in-button is-quiet" href="${siteHref(request, path)}">${text}</a></p>\n`;
 }
 
-/** A button for a passkey. Hidden until the script finds that the browser knows passkeys. */
+/** A button for a passkey. Hidden until the script detects that the browser supports passkeys. */
 export function passkeyButton(
   request: WebRequest,
   { api, next, text }: { api: string; next: string | null; text: string },

@@ -75,7 +75,7 @@ import {
 
 const NO_ADMIN_YET = "No admin account yet. Open the link in the server log to create one.";
 
-/** Where the cursor is put when the page is shown again. */
+/** The field that gets the focus when the page is shown again. */
 type Wrong = "email" | "password" | "link" | null;
 type LoginState = { trouble?: string; status?: number; email?: string; next: string | null; wrong?: Wrong };
 
@@ -312,7 +312,7 @@ const signOut = openRoute({
   },
 });
 
-/** The cookie is kept, so that signing out can be repeated: a copy of it would let its holder in until then. */
+/** The cookie is kept, so that signing out can be repeated: a copy of it would grant access until then. */
 function stayedSignedIn({ log }: WebContext, error: unknown): void {
   if (error instanceof AppError && error.code === "not_found") return;
   log.warn({ err: error }, "could not end session");
@@ -372,7 +372,7 @@ async function confirmPage(request: WebRequest & AccountRequest, state: ConfirmS
 
 type Shown = { next: string | null; isMailed: boolean };
 
-/** What can be typed: the password, or the code from a mail, and the code of the app where there is one. */
+/** The form fields: the password, or the code from an email, and the code of the app if there is one. */
 function typedForm(request: WebRequest, methods: ReauthMethods, { next, isMailed }: Shown): Html[] {
   const fields: Html[] = [];
   if (isMailed) {
@@ -630,7 +630,7 @@ async function finishOidc(request: WebRequest, oidc: OidcClient): Promise<WebAns
 
 const NOT_ANEW = "The identity provider didn't confirm a recent sign-in. Try again, or use another method.";
 
-/** They change with the program only; browsers ask once an hour. */
+/** They change only with a release; browsers revalidate once an hour. */
 const CACHE_ONE_HOUR = { "Cache-Control": "public, max-age=3600" };
 
 const style = openRoute({
