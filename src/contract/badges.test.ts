@@ -1,4 +1,4 @@
-// The map of badge addresses: which tags it has, and what an address is made of.
+// The map of badge URLs: which tags it contains, and the parts of a URL.
 import fc from "fast-check";
 import { Value } from "typebox/value";
 import { describe, expect, test } from "vitest";
@@ -15,7 +15,7 @@ const present = (...tagTexts: string[]) =>
   presentBadges(tagTexts, { urls, badgeKey: KEY, sign: (tag) => `sig(${tag})` }).badges;
 
 describe("the map of badges", () => {
-  test("of a project without tags has the overall ones only, without a tag in the address", () => {
+  test("of a project without tags contains only the overall badges, without a tag in the URL", () => {
     const at = `https://example.org/badge/${KEY}/sig(*)`;
     expect(present()).toEqual({
       "*": {
@@ -51,12 +51,12 @@ describe("the map of badges", () => {
     expect(present("* db")).toEqual(present("db"));
   });
 
-  test("has an entry of its own for a tag that is called like a part of every object", () => {
+  test("has a separate entry for a tag with the name of an object property", () => {
     expect(Object.keys(present("__proto__ constructor"))).toEqual(["__proto__", "constructor", "*"]);
     expect(JSON.stringify(present("__proto__"))).toContain('"__proto__":{"svg":');
   });
 
-  test("fits its schema, whatever the tags", () => {
+  test("matches its schema, for any tags", () => {
     fc.assert(
       fc.property(fc.array(fc.string()), (texts) => {
         const list = presentBadges(texts, { urls, badgeKey: KEY, sign: () => "OEpz__M4" });

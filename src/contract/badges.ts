@@ -36,25 +36,25 @@ export type BadgeContext = {
   sign: (tag: string) => string;
 };
 
-/** The tags in these texts in the order of the alphabet, and last the one of all checks. */
+/** The tags in these texts in alphabetical order, and last the one for all checks. */
 export function badgeTags(tagTexts: readonly string[]): string[] {
   const tags = new Set(tagTexts.flatMap(splitTags));
-  // Whoever named a tag like that gets the overall badges under it, too.
+  // A tag with this name gets the overall badges, too.
   tags.delete(OVERALL_TAG);
   return [...tags].toSorted().concat(OVERALL_TAG);
 }
 
-/** The badge addresses of all these tags. For a large project, present tags one by one instead. */
+/** The badge URLs of all these tags. For a large project, present tags one by one instead. */
 export function presentBadges(
   tagTexts: readonly string[],
   context: BadgeContext,
 ): { badges: Record<string, BadgeUrls> } {
-  // From entries and not by assignment, since a tag may be called `__proto__`.
+  // From entries and not by assignment, because a tag may be named `__proto__`.
   const entries = badgeTags(tagTexts).map((tag) => [tag, badgeUrls(tag, context)] as const);
   return { badges: Object.fromEntries(entries) };
 }
 
-/** The badge addresses of one tag. */
+/** The badge URLs of one tag. */
 export function badgeUrls(tag: string, { urls, badgeKey, sign }: BadgeContext): BadgeUrls {
   const signature = sign(tag);
   const tagSegment = tag === OVERALL_TAG ? null : encodeTagSegment(tag);

@@ -17,7 +17,7 @@ export const ListedChannelListSchema = Type.Object(
   { additionalProperties: false },
 );
 
-/** The integrations of a project as JSON, in the order in which they are given. */
+/** The integrations of a project as JSON, in the given order. */
 export function presentChannels(
   channels: readonly { uuid: string; name: string; kind: string }[],
 ): Static<typeof ListedChannelListSchema> {

@@ -1,4 +1,4 @@
-// Request bodies, field by field: what is understood, and the exact text of what is not.
+// Request bodies, field by field: what is accepted, and the exact error text otherwise.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type ParamRules, requestObject, UNIQUE_FIELDS } from "../core/check.ts";
@@ -19,7 +19,7 @@ const V1: ParamRules = {
   uniqueFields: ["name", "tags", "timeout", "grace"],
 };
 
-/** As a request would be read: the text of the refusal, or what was understood. */
+/** Parses like a request: returns the error text, or the parameters. */
 function read(json: unknown, rules: ParamRules = V3) {
   const object = requestObject(json);
   if (!object.ok) return object.text;
@@ -61,16 +61,16 @@ describe("the body", () => {
     expect(read(json)).toEqual(understood({}));
   });
 
-  test("unknown fields are not looked at, whatever they hold", () => {
+  test("unknown fields are ignored, whatever they contain", () => {
     expect(read({ foo: 1, bar: null, uuid: [], kind: "x", api_key: 1, toString: 1 })).toEqual(understood({}));
     expect(read(JSON.parse('{"__proto__": {"name": 1}, "constructor": null}'))).toEqual(understood({}));
   });
 
-  test("a field that the body merely inherits is not given", () => {
+  test("an inherited property is not a given field", () => {
     expect(read(Object.create({ name: 1, unique: 1 }))).toEqual(understood({}));
   });
 
-  test("every field reaches the parameter it is meant for", () => {
+  test("every field sets its parameter", () => {
     const body = {
       channels: "*",
       desc: "d",
@@ -123,25 +123,25 @@ describe("the body", () => {
 });
 
 describe("types", () => {
-  test.each(STRINGS)("%s must be a string, and null is none", (field) => {
+  test.each(STRINGS)("%s must be a string, not null", (field) => {
     for (const value of [1, 1.5, true, null, [], {}, ["a"]]) {
       expect(read({ [field]: value })).toBe(problem(field, "is not a string"));
     }
   });
 
-  test.each(BOOLEANS)("%s must be a boolean, and null is none", (field) => {
+  test.each(BOOLEANS)("%s must be a boolean, not null", (field) => {
     for (const value of ["true", "", 1, 0, null, [], {}]) {
       expect(read({ [field]: value })).toBe(problem(field, "is not a boolean"));
     }
   });
 
-  test.each(NUMBERS)("%s must be a whole number, and null is none", (field) => {
+  test.each(NUMBERS)("%s must be a whole number, not null", (field) => {
     for (const value of ["3600", "", null, [], {}, [60], 60.5, 1e-7, 59.999]) {
       expect(read({ [field]: value })).toBe(problem(field, "is not a number"));
     }
   });
 
-  test.each(NUMBERS)("%s of more digits than a number can hold is too large or too small", (field) => {
+  test.each(NUMBERS)("%s with more digits than a number can hold is too large or too small", (field) => {
     const digits = "9".repeat(400);
     expect(read(JSON.parse(`{"${field}": ${digits}}`))).toBe(problem(field, "is too large"));
     expect(read(JSON.parse(`{"${field}": -${digits}}`))).toBe(problem(field, "is too small"));
@@ -183,7 +183,7 @@ describe("texts", () => {
     }
   });
 
-  test("channels, which is not stored, has no length of its own", () => {
+  test("channels, which is not stored, has no length limit", () => {
     expect(read({ channels: "x".repeat(100_000) })).toBeTypeOf("object");
   });
 
@@ -204,7 +204,7 @@ describe("texts", () => {
     expect(read({ [field]: "\ud83d\ude00\n\t\u007f" })).toBeTypeOf("object");
   });
 
-  test("fields with a syntax of their own say that it is broken", () => {
+  test("fields with their own syntax report a syntax error", () => {
     expect(read({ slug: "a\0b" })).toBe(problem("slug", "does not match pattern"));
     expect(read({ tz: "UTC\0" })).toBe(problem("tz", "is not a valid timezone"));
     expect(read({ schedule: "* * * * *\0" })).toBe(
@@ -219,7 +219,7 @@ describe("texts", () => {
     },
   );
 
-  test("of a slug the length is told before the pattern", () => {
+  test("the length of a slug is reported before the pattern", () => {
     expect(read({ slug: "A".repeat(101) })).toBe(problem("slug", "is too long"));
     expect(read({ slug: "a".repeat(100) })).toEqual(understood({ slug: "a".repeat(100) }));
     expect(read({ slug: "" })).toEqual(understood({ slug: "" }));
@@ -240,14 +240,14 @@ describe("texts", () => {
 
 describe("schedules and zones", () => {
   test.each(["0 0 * * *", " 0 0 * * * ", "daily", "Mon..Fri 10:00", "10:00\n15:00 Asia/Tokyo", "2019-01-01"])(
-    "%j is a schedule, kept as given",
+    "%j is a schedule, stored as given",
     (schedule) => {
       expect(read({ schedule })).toEqual(understood({ schedule }));
     },
   );
 
   test.each(["", " ", "* * * *", "60 * * * *", "@daily", "0 0 31 2 *", "*:*/15", "12:34 utc", "every day"])(
-    "%j is no schedule",
+    "%j is not a schedule",
     (schedule) => {
       const text = problem("schedule", "is not a valid cron or OnCalendar expression");
       expect(read({ schedule })).toBe(text);
@@ -255,7 +255,7 @@ describe("schedules and zones", () => {
     },
   );
 
-  test("of a schedule the length is told before anything else", () => {
+  test("the length of a schedule is reported before other errors", () => {
     expect(read({ schedule: "x".repeat(101) })).toBe(problem("schedule", "is too long"));
     expect(read({ schedule: `${" ".repeat(92)}0 0 * * *` })).toBe(problem("schedule", "is too long"));
   });
@@ -281,7 +281,7 @@ describe("unique", () => {
   });
 
   test.each([["desc"], ["name", "foo"], [1], [null], [""], ["Name"], [["name"]], ["uuid"], ["schedule"]])(
-    "[%j …] holds something else than the fields it may name",
+    "[%j …] contains something other than the allowed fields",
     (...unique) => {
       expect(read({ unique })).toBe("json validation error: an item in 'unique' has unexpected value");
     },
@@ -308,7 +308,7 @@ describe("version 1", () => {
     expect(read(body, V1)).toEqual(understood({}));
   });
 
-  test("knows subject and subject_fail", () => {
+  test("accepts subject and subject_fail", () => {
     expect(read({ subject: "OK", subject_fail: "BAD" }, V1)).toEqual(
       understood({ subject: "OK", subjectFail: "BAD" }),
     );
@@ -363,13 +363,13 @@ describe("the order", () => {
     );
   });
 
-  test("a right field never hides a wrong one", () => {
+  test("a valid field never hides an invalid one", () => {
     expect(read({ channels: "x", name: "n", tz: "x", timeout: 1 })).toBe(problem("timeout", "is too small"));
   });
 });
 
 describe("any JSON", () => {
-  test("is understood or refused with a text, and nothing is thrown", () => {
+  test("is accepted or rejected with a text, without exceptions", () => {
     const known = fc.constantFrom(...STRINGS, ...BOOLEANS, ...NUMBERS, "methods", "unique");
     const json = fc.oneof(fc.jsonValue(), fc.dictionary(known, fc.jsonValue()));
     fc.assert(

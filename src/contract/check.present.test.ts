@@ -1,4 +1,4 @@
-// A check as JSON: the fields of every version, to every key, in their order and with their values.
+// A check as JSON: the fields of every version, for every key, in their order and with their values.
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type CheckSettings, DEFAULT_SETTINGS, subjectFailOf, subjectOf } from "../core/check.ts";
@@ -88,7 +88,7 @@ describe("the fields", () => {
     expect(fields(present(check(), as))).toBe(expected);
   });
 
-  test("a schedule takes the place of the period", () => {
+  test("a schedule replaces the period", () => {
     const json = present(check({ kind: "oncalendar", schedule: "daily", tz: "Europe/Riga" }));
     expect(fields(json).endsWith(" channels schedule tz")).toBe(true);
     expect(json).toMatchObject({ schedule: "daily", tz: "Europe/Riga" });
@@ -102,7 +102,7 @@ describe("the fields", () => {
     );
   });
 
-  test("the other dialect tells how long the last run took, if it took any time", () => {
+  test("the other dialect shows the duration of the last run, unless it is zero", () => {
     const column = VERSIONS.healthchecks[3];
     expect(present(check({}, { lastDurationMs: 90_999 }), { column })).toMatchObject({ last_duration: 90 });
     expect(present(check({}, { lastDurationMs: 500 }), { column })).toMatchObject({ last_duration: 0 });
@@ -112,7 +112,7 @@ describe("the fields", () => {
 });
 
 describe("the values", () => {
-  test("addresses are those of the version", () => {
+  test("URLs are those of the version", () => {
     expect(present(check())).toMatchObject({
       badge_url: `https://example.org/cron/b/2/${BADGE}.svg`,
       ping_url: `https://example.org/cron/ping/${UUID}`,
@@ -125,7 +125,7 @@ describe("the values", () => {
     );
   });
 
-  test("a read-only key sees a hash instead of the UUID", () => {
+  test("a read-only key gets a hash instead of the UUID", () => {
     const json = present(check(), { keyKind: "readOnly" });
     expect(json["unique_key"]).toBe("sha1 of 31365bce8da94729");
     expect(JSON.stringify(json)).not.toContain(UUID);
@@ -150,7 +150,7 @@ describe("the values", () => {
     expect(present(running, { column: VERSIONS.standard[2] })).toMatchObject({ status: "up", started: true });
   });
 
-  test("the deprecated fields are the keywords while the subject is looked at", () => {
+  test("the deprecated fields contain the keywords while the subject is matched", () => {
     const settings = { successKw: "OK", failureKw: "BAD", filterSubject: true };
     const changed = { endpoint: "updateCheck" } as const;
     expect(present(check(settings), changed)).toMatchObject({ subject: "OK", subject_fail: "BAD" });
@@ -246,7 +246,7 @@ describe("the text", () => {
   });
   const columns = Object.values(VERSIONS).flatMap((dialect) => VERSION_NUMBERS.map((one) => dialect[one]));
 
-  test("is what JSON.stringify gives, in every version and dialect, to both kinds of key", () => {
+  test("equals the output of JSON.stringify, in every version and dialect, for both kinds of key", () => {
     const endpoints = fc.constantFrom<ApiEndpoint>("listChecks", "getCheck", "updateCheck");
     const keyKinds = fc.constantFrom<KeyKind>("readWrite", "readOnly");
     const uuids = fc.uuid();

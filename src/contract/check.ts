@@ -47,22 +47,22 @@ import {
 const SUBJECTS: readonly CheckField[] = ["subject", "subject_fail"];
 const EXTENSIONS: readonly CheckField[] = ["filter_http_body", "filter_default_fail"];
 
-/** Which answer is meant: what is shown depends on the version, the endpoint and the key. */
+/** Determines the response: the fields depend on the version, the endpoint and the key. */
 export type Showing = { column: VersionColumn; endpoint: ApiEndpoint; keyKind: KeyKind };
 
-/** The fields of a check in the order in which they are shown, those at its end by its kind left out. */
+/** The fields of a check in their order, without the last ones, which depend on its kind. */
 function shownFields({ column, endpoint, keyKind }: Showing): CheckField[] {
   const hasSubjects = column.subjectsOn.includes(endpoint);
   const common = column.checkFields.filter((field) => hasSubjects || !SUBJECTS.includes(field));
   return [...common, ...column.keyFields[keyKind]];
 }
 
-/** Whether a field may be missing although its answer shows it in general. */
+/** Whether a field may be missing although the response generally contains it. */
 function isSometimesShown(field: CheckField, column: VersionColumn): boolean {
   return field === "last_duration" || (column.extensions === "whenSet" && EXTENSIONS.includes(field));
 }
 
-/** The schema of a check in an answer. */
+/** The schema of a check in a response. */
 export function checkSchema(showing: Showing): TObject {
   const properties: Record<string, TSchema> = {};
   for (const field of shownFields(showing)) {
@@ -120,7 +120,7 @@ const COMMON_3 = {
 };
 const { uuid: uuidField, ping_url, update_url, pause_url, resume_url, channels, unique_key } = CHECK_FIELDS;
 
-/** A check of version 3 as whoever has a read-write key sees it; for the types of the client. */
+/** A check of version 3 for a read-write key; for the types of the client. */
 export const Check = Type.Object({
   ...COMMON_3,
   uuid: uuidField,
@@ -138,7 +138,7 @@ export type ReadOnlyCheck = Static<typeof ReadOnlyCheck>;
 
 // What a create or update request may contain, by version. The validator, OpenAPI and the client types use it.
 
-/** The key under which a schema names the rule of core that a text has to keep besides its shape. */
+/** The keyword under which a schema names the rule of core that a text must match in addition to its type. */
 export const RULE = "x-rule";
 
 type TextLimits = {
@@ -215,7 +215,9 @@ const FIELDS = {
 
 const ApiKeyField = Type.String({ description: "The API key, if it is not sent in the header." });
 
-/** The schema of a request body in a version, its fields in core's order. An update has no use for `unique`, but judges it. */
+/**
+ * The schema of a request body in a version, its fields in core's order. An update ignores `unique`, but validates it.
+ */
 export function checkBodySchema(rules: ParamRules): TObject {
   const properties: Record<string, TSchema> = {};
   for (const field of PARAM_FIELDS) {
@@ -239,7 +241,7 @@ export type CheckBody = Static<typeof CheckBody>;
 // Validates a request body field by field in schema order and reports the first problem. No general validator is used,
 // because the order and the texts are part of the API.
 
-/** The part of JSON Schema that our bodies are made of. */
+/** The subset of JSON Schema that request bodies use. */
 type Node = {
   type?: "string" | "integer" | "boolean" | "array";
   enum?: readonly unknown[];
@@ -252,12 +254,12 @@ type Node = {
 };
 
 /**
- * The text of the first problem of a body, or null. Types are strict: nothing is converted, and null is no way to
- * leave a field out. Fields that the schema does not know are not looked at.
+ * The text of the first problem of a body, or null. Types are strict: nothing is converted, and null does not mean that
+ * a field is absent. Fields that are not in the schema are ignored.
  */
 function firstProblem(schema: TSchema, body: Readonly<Record<string, unknown>>): string | null {
   for (const [field, node] of Object.entries(propertiesOf(schema))) {
-    // Every key is told by its own rules; see core/access.ts.
+    // API keys are validated by core/access.ts.
     if (field === "api_key" || !Object.hasOwn(body, field)) continue;
     const problem = validateNode(node, body[field]);
     if (problem !== null) return problem === "item" ? ERROR_TEXT.uniqueItem : fieldText(field, problem);
@@ -295,7 +297,7 @@ function validateText(node: Node, value: unknown): Problem {
 
 const PATTERNS = new Map<string, RegExp>();
 
-/** As many as the schemas name, and no more. */
+/** Cached: there are only as many as the schemas contain. */
 function patternOf(source: string): RegExp {
   const known = PATTERNS.get(source);
   if (known !== undefined) return known;
@@ -305,10 +307,10 @@ function patternOf(source: string): RegExp {
 }
 
 function validateInteger({ minimum, maximum }: Node, value: unknown): Problem {
-  // The reference reads true and false as 1 and 0, and clients may have seen its answer.
+  // The reference server treats true and false as 1 and 0; its clients expect the same error.
   if (typeof value === "boolean") return FIELD_PROBLEM.tooSmall;
   if (typeof value !== "number" || Number.isNaN(value)) return FIELD_PROBLEM.notNumber;
-  // What JSON writes with hundreds of digits is a whole number too, and none that a number can hold.
+  // A number with hundreds of digits in JSON is a whole number too, but out of range.
   if (Number.isFinite(value) && !Number.isInteger(value)) return FIELD_PROBLEM.notNumber;
   if (minimum !== undefined && value < minimum) return FIELD_PROBLEM.tooSmall;
   return maximum !== undefined && value > maximum ? FIELD_PROBLEM.tooLarge : null;
@@ -320,7 +322,7 @@ function validateItems({ items }: Node, value: unknown): Problem {
   return (value as unknown[]).some(isBad) ? "item" : null;
 }
 
-/** What a body says about a check, or the text of its first problem. `schema` is that of the rules' version. */
+/** The parameters in a body, or the text of its first problem. `schema` is that of the rules' version. */
 export function readCheckRequest(
   body: Readonly<Record<string, unknown>>,
   { schema, rules }: { schema: TSchema; rules: ParamRules },
@@ -329,7 +331,7 @@ export function readCheckRequest(
   return text === null ? { ok: true, value: checkRequestOf(body, rules) } : { ok: false, text };
 }
 
-/** A check with everything that can be seen of it. The channels are in the order of their texts. */
+/** A check with everything that is shown. The channels are in text order. */
 export type PresentableCheck = {
   uuid: string;
   badgeUuid: string;
@@ -344,7 +346,7 @@ export type ShownState = Pick<
   "status" | "lastPingAt" | "lastStartAt" | "lastDurationMs" | "expectFromAt" | "pingCount"
 >;
 
-/** What all answers of an instance have in common. */
+/** Common to all responses of a server. */
 export type Surroundings = { urls: PublicUrls; sha1Hex: Sha1Hex };
 
 type ShownView = View<CheckValues["status"]>;
@@ -352,7 +354,7 @@ type ShownView = View<CheckValues["status"]>;
 type Write = (check: PresentableCheck, view: ShownView) => string;
 type Context = Surroundings & { column: VersionColumn; addresses: CheckUrls };
 
-/** What JSON has to escape; half a surrogate pair is escaped, too. */
+/** Characters that JSON has to escape, including unpaired surrogates. */
 // oxlint-disable-next-line no-control-regex -- JSON escapes control characters.
 const NEEDS_ESCAPE = /[\u0000-\u001f"\\\ud800-\udfff]/;
 
@@ -364,10 +366,10 @@ function quotedInstant(at: Instant | null): string {
   return at === null ? "null" : `"${isoSeconds(at)}"`;
 }
 
-/** Stands for a UUID that is not known yet. */
+/** Placeholder for a UUID that is not known yet. */
 const ANY_UUID = "00000000-0000-0000-0000-000000000000";
 
-/** Writes a URL with a UUID in it. Only the UUID varies, and it needs no escape. */
+/** Writes a URL that contains a UUID. Only the UUID varies, and it needs no escaping. */
 function urlWriter(urlOf: (uuid: string) => string, uuidOf: (check: PresentableCheck) => string): Write {
   const text = JSON.stringify(urlOf(ANY_UUID));
   const at = text.lastIndexOf(ANY_UUID);
@@ -378,7 +380,7 @@ function urlWriter(urlOf: (uuid: string) => string, uuidOf: (check: PresentableC
 
 const uuidOf = ({ uuid }: PresentableCheck) => uuid;
 
-/** A field of ours, which the standard dialect shows only where it is not what everyone has. */
+/** An extension, which the standard dialect shows only if it differs from the default. */
 function extensionWriter(
   { extensions }: VersionColumn,
   valueOf: (settings: CheckSettings) => boolean,
@@ -415,7 +417,7 @@ const WRITERS: { readonly [Field in CheckField]: (context: Context) => Write } =
       (uuid) => checkBadgeUrl(urls, uuid),
       ({ badgeUuid }) => badgeUuid,
     ),
-  // A run that took no time at all is one of which nothing is known.
+  // A duration of zero means that it is unknown.
   last_duration: () => (check) =>
     check.state.lastDurationMs ? String(Math.floor(check.state.lastDurationMs / SECOND_MS)) : "",
   uuid: () => (check) => `"${check.uuid}"`,
@@ -433,13 +435,13 @@ const WRITERS: { readonly [Field in CheckField]: (context: Context) => Write } =
   tz: () => (check) => quoted(check.settings.tz),
 };
 
-/** A check as JSON text. It would be another text from `until` on, even if nothing of the check changes. */
+/** A check as JSON text. The text changes at `until`, even if the check does not change. */
 export type SerializedCheck = { json: string; until: Instant };
 export type CheckSerializer = (check: PresentableCheck, now: Instant) => SerializedCheck;
 
 /**
- * A serializer for one sort of answers, to be made once and used for all of them: which fields there are and what
- * is the same in every check is decided here. Gives the text that JSON.stringify would.
+ * A serializer for one type of response, created once and used for all of them: the fields and constant parts are
+ * determined here. Produces the same text as JSON.stringify.
  */
 export function checkSerializer(showing: Showing, surroundings: Surroundings): CheckSerializer {
   const { column } = showing;

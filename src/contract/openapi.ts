@@ -95,10 +95,10 @@ const RATE: Headers = {
   },
 };
 
-/** JSON Schema as it stands in the document. */
+/** JSON Schema as it appears in the document. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
-/** Marks what is ours in a schema, or of no use to readers. */
+/** Internal keywords of a schema, which are of no use to readers. */
 const INTERNAL_KEYWORDS: readonly string[] = [RULE];
 
 /** A schema as plain JSON, without internal keywords. */
@@ -162,7 +162,7 @@ function documentOf<Id extends string>(parts: Parts<Id>): OpenApiDocument<Id> {
 
 // The Management API.
 
-/** The headers of an answer, as a field of its description; nothing where there are none. */
+/** The headers of a response, as a field of its description; nothing if there are none. */
 function headersOf(
   { endpoint, isTagged }: Pick<Route, "endpoint" | "isTagged">,
   status: number,
@@ -202,7 +202,7 @@ const REFUSALS: Readonly<Record<number, Refusal>> = {
   503: { description: "The service is temporarily unavailable.", text: ERROR_TEXT.unavailable },
 };
 
-/** Where a status means something else, or something more. */
+/** For endpoints where a status has another or an additional meaning. */
 const SPECIAL: Readonly<Partial<Record<`${ApiEndpoint} ${number}`, Refusal>>> = {
   "createCheck 403": {
     description: "The API key is read-only, or the account has reached its check limit.",
@@ -224,14 +224,14 @@ const SPECIAL: Readonly<Partial<Record<`${ApiEndpoint} ${number}`, Refusal>>> = 
   },
 };
 
-/** What a status means in the answer to an endpoint. Throws for one that nobody has described. */
+/** The meaning of a status in the response of an endpoint. Throws if the status has no description. */
 function refusalOf(endpoint: ApiEndpoint, status: number): Refusal {
   const found = SPECIAL[`${endpoint} ${status}`] ?? REFUSALS[status];
   if (found === undefined) throw new Error(`no description for status ${status}`);
   return found;
 }
 
-/** The schemas that have a name in a column of the version table. */
+/** The named schemas in a column of the version table. */
 function namedSchemas(column: VersionColumn): Readonly<Record<string, JsonSchema>> {
   const check = (endpoint: "getCheck" | "createCheck", keyKind: "readWrite" | "readOnly") =>
     checkSchema({ column, endpoint, keyKind });
@@ -251,7 +251,7 @@ function namedSchemas(column: VersionColumn): Readonly<Record<string, JsonSchema
 
 type Listing = { items?: TSchema };
 
-/** What the items of a list look like, which may be a field of an object. */
+/** The schema of the items of a list, which may be a field of an object. */
 function itemsOf(schema: TSchema, field: string | null): TSchema {
   const { properties, items } = schema as Listing & { properties?: Record<string, Listing> };
   const found = field === null ? items : properties?.[field]?.items;
@@ -261,7 +261,7 @@ function itemsOf(schema: TSchema, field: string | null): TSchema {
 
 // Example requests. A test sends them to a running server and compares the responses with the examples of the routes.
 
-/** What stands in a path or a query; several texts are given one after the other. */
+/** A value in a path or a query; several texts are repeated parameters. */
 export type ParameterExample = string | number | readonly string[];
 
 export type RequestExample = {
@@ -365,7 +365,7 @@ function managementOperation(route: Route, context: Context): OpenApiOperation<A
   };
 }
 
-/** A POST without the header is all right, since its body may carry the key. */
+/** A POST without the header is valid, because its body may contain the key. */
 function securityOf({ endpoint, method }: Route): OpenApiOperation["security"] {
   if (ENDPOINT_RIGHTS[endpoint] === "open") return [];
   return method === "POST" ? [{ [KEY_SCHEME]: [] }, {}] : [{ [KEY_SCHEME]: [] }];
@@ -416,7 +416,7 @@ function queryParameters({ endpoint, query }: Route): OpenApiParameter[] {
   });
 }
 
-/** What HTTP can carry in a header; a request with anything else is none, and no operation gets to see it. */
+/** The characters that HTTP allows in a header; a request with any other is rejected before it reaches an operation. */
 const HEADER_VALUE = "^[\\t\\u0020-\\u007e\\u0080-\\u00ff]*$";
 
 function conditionOf({ isTagged }: Route): OpenApiParameter[] {
@@ -563,7 +563,7 @@ const PROBLEMS: Readonly<Record<number, ProblemCase>> = {
   },
 };
 
-/** What the contract needs to know about a kind of channel. */
+/** The properties of a channel kind that the contract needs. */
 export type KindSchema = { name: string; schema: object };
 
 /** The document of the Overdue API, served at `serverUrl`. */

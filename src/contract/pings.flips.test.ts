@@ -1,4 +1,4 @@
-// Flips as the two dialects show them.
+// Flips in the two dialects.
 import { Value } from "typebox/value";
 import { expect, test } from "vitest";
 import { flipListSchema, presentFlip } from "./pings.ts";
@@ -13,12 +13,12 @@ const SHOWN = [
   { timestamp: "2026-11-16T12:00:00+00:00", up: 0 },
 ];
 
-test("a flip tells when it was, to the second, and whether it went up", () => {
+test("a flip has its time, to the second, and whether it went up", () => {
   expect(FLIPS.map(presentFlip)).toEqual(SHOWN);
   expect(Value.Check(flipListSchema("array"), FLIPS.map(presentFlip))).toBe(true);
 });
 
-test("the other dialect has the same list inside an object", () => {
+test("the other dialect has the same list in an object", () => {
   expect(Value.Check(flipListSchema("object"), { flips: SHOWN })).toBe(true);
   expect(Value.Check(flipListSchema("array"), { flips: SHOWN })).toBe(false);
 });

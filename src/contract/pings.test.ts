@@ -1,4 +1,4 @@
-// A ping as the versions show it: which fields, in which form, and what an absent value looks like.
+// A ping in each version: its fields, their format, and absent values.
 import { Value } from "typebox/value";
 import { expect, test } from "vitest";
 import { pingListSchema, presentPings, type ShownPing } from "./pings.ts";
@@ -28,7 +28,7 @@ function present(
   return presentPings([{ ...PING, ...ping }], view);
 }
 
-test("a ping with everything has every field, in the order of the schema", () => {
+test("a ping with all data has every field, in the order of the schema", () => {
   const shown = present({}, { durations: new Map([[4, 1_234]]) });
   expect(shown.pings).toEqual([
     {
@@ -48,7 +48,7 @@ test("a ping with everything has every field, in the order of the schema", () =>
   expect(Value.Check(pingListSchema(ALL), shown)).toBe(true);
 });
 
-test("what a ping does not have is null, and a duration that is not known is absent", () => {
+test("missing values of a ping are null, and an unknown duration is absent", () => {
   const shown = present({ rid: null, remoteAddr: null, bodySize: null });
   expect(shown.pings[0]).toMatchObject({ rid: null, remote_addr: null, body_url: null });
   expect(shown.pings[0]).not.toHaveProperty("duration");
@@ -66,7 +66,7 @@ test.each([
   expect(present({}, { durations: new Map([[4, ms]]) }).pings[0]?.duration).toBe(seconds);
 });
 
-test("only the fields of the version are shown, and the duration where it is known", () => {
+test("only the fields of the version are shown, and the duration if it is known", () => {
   const fields = VERSIONS.standard[1].pingFields;
   const shown = present({}, { fields, durations: new Map([[4, 10]]) });
   expect(Object.keys(shown.pings[0] ?? {})).toEqual([...fields, "duration"]);

@@ -9,7 +9,7 @@ import type { PingField } from "./versions.ts";
 
 const KINDS = ["success", "start", "fail", "log", "ign"] as const satisfies readonly SignalKind[];
 
-/** Every field that a ping can have; the last one is shown in every version, where it is known. */
+/** Every field of a ping; the last one is shown in every version, if it is known. */
 const PROPERTIES = {
   type: Type.Enum([...KINDS], {
     description: "The type of ping. `ign` means that it was recorded but ignored.",
@@ -53,10 +53,10 @@ const AllFields = Type.Object(PROPERTIES);
 /** A ping of version 3. */
 export type FullPing = Static<typeof AllFields>;
 
-/** A ping as JSON: all fields, or as many of them as a version has. */
+/** A ping as JSON: all fields, or those of a version. */
 export type PingJson = Partial<FullPing>;
 
-/** What there is to show of a ping. */
+/** The data of a ping to show. */
 export type ShownPing = {
   n: number;
   at: Instant;
@@ -72,12 +72,12 @@ export type ShownPing = {
 export type PingView = {
   /** The fields that the version shows. */
   fields: readonly PingField[];
-  /** Durations of the list, in milliseconds, by the numbers of the pings. */
+  /** Durations of the list, in milliseconds, by ping number. */
   durations: ReadonlyMap<number, number>;
   bodyUrl(n: number): string;
 };
 
-/** The pings of a list as JSON, in the order in which they are given. */
+/** The pings of a list as JSON, in the given order. */
 export function presentPings(pings: readonly ShownPing[], view: PingView): { pings: PingJson[] } {
   const shown = new Set<string>([...view.fields, "duration"]);
   return { pings: pings.map((ping) => presentPing(ping, { ...view, shown })) };
@@ -100,7 +100,7 @@ function presentPing(ping: ShownPing, view: PingView & { shown: ReadonlySet<stri
   return Object.fromEntries(Object.entries(all).filter(([field]) => view.shown.has(field)));
 }
 
-/** Seconds with two decimals, as clients know them. */
+/** Seconds with two decimals, as clients expect. */
 function toHundredths(ms: number): number {
   return Math.round(ms / 10) / 100;
 }
@@ -117,13 +117,13 @@ const FlipSchema = Type.Object(
 
 export type FlipShape = "array" | "object";
 
-/** The list in the shape of a dialect. */
+/** The list in the format of a dialect. */
 export function flipListSchema(shape: FlipShape): TSchema {
   const list = Type.Array(FlipSchema);
   return shape === "array" ? list : Type.Object({ flips: list }, { additionalProperties: false });
 }
 
-/** The filters of the list. Their rules, which say more than a schema can, are in core/request/filters.ts. */
+/** The filters of the list. Rules that a schema cannot express are in core/request/filters.ts. */
 export const FLIP_QUERY: readonly QueryParameter[] = [
   {
     name: "seconds",

@@ -1,9 +1,9 @@
-// What a route of the Management API is: data, and no behaviour. The routes themselves are listed in routes.ts.
+// What a route of the Management API is: data without behavior. The routes themselves are listed in routes.ts.
 import type { TSchema } from "typebox";
 import type { KeyKind } from "../core/identity.ts";
 import type { ApiEndpoint, VersionColumn } from "./versions.ts";
 
-/** For those who hand a schema on without looking into it. */
+/** For code that passes a schema on without reading it. */
 export type BodySchema = TSchema;
 
 export type RouteMethod = "GET" | "POST" | "DELETE";
@@ -13,41 +13,41 @@ export type CheckNaming = "uuid" | "uniqueKey";
 
 export type QueryParameter = { name: string; description: string; schema: TSchema; isRepeatable: boolean };
 
-/** What an answer depends on: the version, and what the key may do. */
+/** What a response depends on: the version, and what the key may do. */
 export type AnswerSight = { column: VersionColumn; keyKind: KeyKind };
 
 export type RouteResponse = {
   description: string;
-  /** Of the JSON, or of the text when `type` says that it is one. */
+  /** The schema of the JSON, or of the text if `type` is a text type. */
   schema: (sight: AnswerSight) => TSchema;
-  /** The content type; JSON when absent. */
+  /** The content type; JSON if absent. */
   type?: string;
-  /** What version 3 answers to a read-write key. */
+  /** The response of version 3 to a read-write key. */
   example: unknown;
 };
 
 export type Route = {
-  /** The operation id; core/access.ts says who may call it. */
+  /** The operation id; permissions are in core/access.ts. */
   endpoint: ApiEndpoint;
   method: RouteMethod;
   /**
-   * Below the version, with `{check}` and `{n}` for what varies, in the form that is published. The form with a
-   * slash more or less at the end is served as well.
+   * Below the version, with `{check}` and `{n}` as parameters, in the published form. The form with or without the
+   * trailing slash is served as well.
    */
   path: string;
-  /** How the check in the path may be named; empty where there is none. */
+  /** How the check in the path may be named; empty if there is none. */
   namedBy: readonly CheckNaming[];
   summary: string;
   description: string;
   query: readonly QueryParameter[];
-  /** The schema of the request body in a version; null where only `api_key` is looked at, or nothing. */
+  /** The schema of the request body in a version; null if only `api_key` is read, or nothing. */
   body: ((column: VersionColumn) => TSchema) | null;
-  /** The good answers, by status. */
+  /** The success responses, by status. */
   responses: Readonly<Record<number, RouteResponse>>;
-  /** The statuses of refusals besides those that every route of its kind has. */
+  /** The statuses of errors in addition to those that every route of its kind has. */
   refusals: readonly number[];
-  /** Clients are in use that POST to the form without a slash; it is answered like GET, and no body is read. */
+  /** Existing clients POST to the path without a slash; it is answered like GET, and no body is read. */
   isPostedWithoutSlash?: boolean;
-  /** Whether the answer has an ETag, and may be a 304. */
+  /** Whether the response has an ETag, and may be a 304. */
   isTagged: boolean;
 };

@@ -1,4 +1,4 @@
-// Every example of what is only read is an answer that version 3 could give.
+// Every example of a read-only route is a valid response of version 3.
 import { Value } from "typebox/value";
 import { expect, test } from "vitest";
 import { HISTORY_ROUTES } from "./routes.ts";
@@ -10,10 +10,10 @@ const CASES = HISTORY_ROUTES.flatMap(({ endpoint, responses }) =>
   Object.entries(responses).map(([status, response]) => [endpoint, status, response] as const),
 );
 
-test.each(CASES)("%s, answer %s", (_, __, { schema, example }) => {
+test.each(CASES)("%s, response %s", (_, __, { schema, example }) => {
   expect([...Value.Errors(schema(SIGHT), example)]).toEqual([]);
 });
 
-test("there is one for each of them", () => {
+test("each of them has an example", () => {
   expect(CASES.length).toBe(6);
 });

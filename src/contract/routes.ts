@@ -12,14 +12,14 @@ import type { ApiEndpoint, VersionColumn } from "./versions.ts";
 const JSON_ANSWER = { status: "ok" } as const;
 const TEXT_ANSWER = "OK";
 
-/** The answer of a dialect. */
+/** The status response of a dialect. */
 export function presentStatus(
   shape: VersionColumn["statusAnswer"],
 ): { json: typeof JSON_ANSWER } | { content: typeof TEXT_ANSWER } {
   return shape === "json" ? { json: JSON_ANSWER } : { content: TEXT_ANSWER };
 }
 
-/** What the answer of a dialect looks like. */
+/** The schema of that response. */
 function statusSchema(shape: VersionColumn["statusAnswer"]): TSchema {
   return shape === "json"
     ? Type.Object({ status: Type.Literal("ok") }, { additionalProperties: false })
@@ -60,11 +60,11 @@ const EXAMPLE_CHECK: Check = {
   tz: "UTC",
 };
 
-/** What the changes answer, which have the deprecated fields too. */
+/** The response of changes, which also contains the deprecated fields. */
 const CHANGED: Check = { ...EXAMPLE_CHECK, subject: "", subject_fail: "" };
 const UNHEARD = { started: false, last_ping: null, next_ping: null } as const;
 
-/** The check as each endpoint answers it; a create that makes one is the last. */
+/** The check as each endpoint returns it; the last one is a created check. */
 const EXAMPLE_ANSWERS = {
   getCheck: EXAMPLE_CHECK,
   createCheck: CHANGED,
@@ -181,7 +181,7 @@ export const HISTORY_ROUTES: readonly Route[] = [
         example: EXAMPLE_BODY,
       },
     },
-    // The ping has no body or has left the log; the store that holds it is away.
+    // The ping has no body or is no longer in the log; the object store is unavailable.
     refusals: [404, 503],
     isTagged: false,
   },
@@ -263,7 +263,7 @@ export const HISTORY_ROUTES: readonly Route[] = [
   },
 ];
 
-/** What every refusal says. */
+/** The body of every error response. */
 export const ErrorBody = Type.Object({
   error: Type.String({ description: "A short error message." }),
 });
@@ -283,7 +283,7 @@ const LIST_QUERY: readonly QueryParameter[] = [
   },
 ];
 
-/** An answer that is one check. */
+/** A response that contains one check. */
 function oneCheck(
   endpoint: ApiEndpoint & keyof typeof EXAMPLE_ANSWERS,
   description: string,
@@ -326,7 +326,7 @@ const CHECK_ROUTES: readonly Route[] = [
       200: oneCheck("createCheck", "The existing check, updated."),
       201: oneCheck("createCheck", "The new check.", EXAMPLE_ANSWERS.created),
     },
-    // Besides a key that may not write: the account has as many checks as it may have.
+    // In addition to a key without write access: the account has reached its check limit.
     refusals: [403],
     isTagged: false,
   },
@@ -399,7 +399,7 @@ const CHECK_ROUTES: readonly Route[] = [
 
 export const ROUTES: readonly Route[] = [...CHECK_ROUTES, ...HISTORY_ROUTES];
 
-/** The statuses with which a route may refuse, apart from those that any request to any server may meet. */
+/** The error statuses of a route, without those that any request to any server may get. */
 export function refusalStatuses(route: Route): number[] {
   const rights = ENDPOINT_RIGHTS[route.endpoint];
   const statuses = new Set<number>(route.refusals);
@@ -410,7 +410,7 @@ export function refusalStatuses(route: Route): number[] {
   return [...statuses.add(500).add(503)].toSorted((one, other) => one - other);
 }
 
-/** The routes that a path has for a check that is named in a certain way. */
+/** The routes of a path, by how it names a check. */
 export function routesOf(path: string, naming: CheckNaming | null): Route[] {
   return ROUTES.filter((route) => route.path === path && (naming === null || route.namedBy.includes(naming)));
 }

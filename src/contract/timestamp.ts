@@ -1,5 +1,5 @@
-// How instants look on the wire: ISO 8601 in UTC with the offset written out. Clients compare these as texts,
-// so every answer uses one of the two forms here.
+// The format of instants in responses: ISO 8601 in UTC with the offset written out. Clients compare these as texts,
+// so every response uses one of the two formats here.
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from "../core/instant.ts";
 
 const OFFSET = "+00:00";
@@ -7,13 +7,13 @@ const OFFSET = "+00:00";
 const DAY_END = 11;
 const MILLISECONDS_END = 23;
 
-/** The texts of days, because a list of checks has thousands of instants in a few days. Cleared when it is full. */
+/** Cached texts of days, because a list of checks has thousands of instants in a few days. Cleared when it is full. */
 const DAYS = new Map<number, string>();
 const DAYS_MAX = 1_000;
 /** 0 to 59 in two digits. */
 const PAIRS = Array.from({ length: 60 }, (_, value) => String(value).padStart(2, "0"));
 
-/** `2026-11-16T12:00:00+00:00`: what is below the second is left out, not rounded. */
+/** `2026-11-16T12:00:00+00:00`: fractions of a second are truncated, not rounded. */
 export function isoSeconds(at: Instant): string {
   const day = Math.floor(at / DAY_MS);
   const rest = at - day * DAY_MS;
@@ -30,7 +30,9 @@ function dayText(day: number): string {
   return text;
 }
 
-/** `2026-11-16T12:00:00.123000+00:00`: always six digits. We keep milliseconds, so the last three are zeros. */
+/**
+ * `2026-11-16T12:00:00.123000+00:00`: always six digits. Times have millisecond precision, so the last three are zeros.
+ */
 export function isoMicroseconds(at: Instant): string {
   return `${new Date(at).toISOString().slice(0, MILLISECONDS_END)}000${OFFSET}`;
 }

@@ -1,4 +1,4 @@
-// Addresses in answers, by what the operator publishes.
+// URLs in responses, by the published base URLs.
 import { expect, test } from "vitest";
 import { apiBase, bodyUrl, checkUrls, pingUrl, publicUrls, tagBadgeUrl } from "./urls.ts";
 
@@ -9,7 +9,7 @@ const APART = publicUrls({
   apiUrl: "https://api.example.org/rest/",
 });
 
-test("everything is on the site unless something else is said", () => {
+test("everything is on the site unless configured otherwise", () => {
   const { update, pause, resume } = checkUrls(PLAIN, 3);
   expect([pingUrl(PLAIN, "u"), update("u"), pause("u"), resume("u")]).toEqual([
     "https://example.org/ping/u",
@@ -31,7 +31,7 @@ test("version 3 has the API's host, the others stay on the site", () => {
   );
 });
 
-test("a badge of a project has no tag in its address", () => {
+test("a project's badge has no tag in its URL", () => {
   const badge = { badgeKey: "key", signature: "sig-2", format: "svg" } as const;
   expect(tagBadgeUrl(PLAIN, { ...badge, tagSegment: "db%2540" })).toBe(
     "https://example.org/badge/key/sig-2/db%2540.svg",

@@ -1,18 +1,18 @@
 // The URLs in responses, made from the published base URLs.
 import type { VersionNumber } from "./versions.ts";
 
-/** The published addresses, each without a slash at its end. */
+/** The published URLs, each without a trailing slash. */
 export type PublicUrls = {
   site: string;
-  /** What stands in front of the UUID of a check that is pinged. */
+  /** The part of a ping URL before the UUID. */
   ping: string;
-  /** The host of version 3, if it has one of its own. */
+  /** The separate host of version 3, if there is one. */
   api: string | null;
 };
 
 export type PublishedAddresses = { siteUrl: string; pingUrl: string | null; apiUrl: string | null };
 
-/** The addresses of an installation as its settings name them. */
+/** The URLs of a server according to its settings. */
 export function publicUrls(published: PublishedAddresses): PublicUrls {
   const site = withoutSlash(published.siteUrl);
   return {
@@ -26,14 +26,14 @@ function withoutSlash(url: string): string {
   return url.replace(/(?<!\/)\/+$/, "");
 }
 
-/** Where a version of the API begins. Only version 3 lives on the API's own host. */
+/** The base URL of a version of the API. Only version 3 is on the API's own host. */
 export function apiBase({ site, api }: PublicUrls, version: VersionNumber): string {
   return version === 3 && api !== null ? `${api}/v3` : `${site}/api/v${version}`;
 }
 
 export type CheckUrls = Readonly<Record<"update" | "pause" | "resume", (uuid: string) => string>>;
 
-/** The addresses of any check in a version of the API. */
+/** The URLs of a check in a version of the API. */
 export function checkUrls(urls: PublicUrls, version: VersionNumber): CheckUrls {
   const checks = `${apiBase(urls, version)}/checks`;
   return {
@@ -43,24 +43,24 @@ export function checkUrls(urls: PublicUrls, version: VersionNumber): CheckUrls {
   };
 }
 
-/** Where the job of a check sends its signals: always by UUID. */
+/** The ping URL of a check, always by UUID. */
 export function pingUrl({ ping }: PublicUrls, uuid: string): string {
   return `${ping}/${uuid}`;
 }
 
-/** Where the logged body of a ping is read. */
+/** The URL of the logged body of a ping. */
 export function bodyUrl(urls: PublicUrls, of: { version: VersionNumber; uuid: string; n: number }): string {
   return `${apiBase(urls, of.version)}/checks/${of.uuid}/pings/${of.n}/body`;
 }
 
-/** The badge of one check, of two states. */
+/** The badge of one check, with two states. */
 export function checkBadgeUrl({ site }: PublicUrls, badgeUuid: string): string {
   return `${site}/b/2/${badgeUuid}.svg`;
 }
 
 /**
- * The badge of a tag or, with null, of a whole project. `signature` is the segment that core/badge.ts makes, and
- * `tagSegment` the tag as that file encodes it.
+ * The badge of a tag or, with null, of a project. `signature` is the segment made by core/badge.ts, and `tagSegment`
+ * the tag as encoded there.
  */
 export function tagBadgeUrl(
   { site }: PublicUrls,

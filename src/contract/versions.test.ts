@@ -1,4 +1,4 @@
-// The table of versions: what each lacks, and that the second dialect changes what it may and nothing else.
+// The version table: what each version lacks, and that the second dialect changes only its own rows.
 import { describe, expect, test } from "vitest";
 import { PARAM_FIELDS } from "../core/check.ts";
 import { checkBodySchema } from "./check.ts";
@@ -52,11 +52,11 @@ describe("the other dialect", () => {
     );
   });
 
-  test("version 1 still takes no OnCalendar expression and still makes slugs", () => {
+  test("version 1 still accepts no OnCalendar expressions and still makes slugs", () => {
     expect(healthchecks[1].params).toMatchObject({ oncalendar: false, deriveSlug: true, slugParam: true });
   });
 
-  test("a list that was asked for by POST has flips as an array", () => {
+  test("a list requested by POST has flips as an array", () => {
     expect(postedColumn(healthchecks[3]).flips).toBe("array");
   });
 });

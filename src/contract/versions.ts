@@ -8,10 +8,10 @@ import { PERIOD_SECONDS_MAX, PERIOD_SECONDS_MIN } from "../core/limits.ts";
 const UUID_PATTERN = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$";
 const UNIQUE_KEY_PATTERN = "^[0-9a-f]{40}$";
 
-/** Marks a field that is ours, beyond what compatible servers promise. */
+/** Marks a field that is an extension of ours. */
 export const EXTENSION = "x-extension";
 
-/** An instant as it is printed without a fraction: always UTC, always with its offset. */
+/** An instant without a fraction: always UTC, always with its offset. */
 const InstantText = Type.String({ format: "date-time", examples: ["2026-03-01T04:00:00+00:00"] });
 const Url = (description: string) => Type.String({ format: "uri", description });
 
@@ -91,17 +91,17 @@ export const CHECK_FIELDS = {
 
 export type CheckField = keyof typeof CHECK_FIELDS;
 
-/** The values that the fields have. */
+/** The types of the field values. */
 export type CheckValues = { [Field in CheckField]: Static<(typeof CHECK_FIELDS)[Field]> };
 
-/** These are shown by the kind of a check, after all others, in every version. */
+/** These depend on the kind of a check, and follow all others in every version. */
 export const TIMING_FIELDS = { simple: ["timeout"], scheduled: ["schedule", "tz"] } as const;
 
 // Handlers read the column of their version and never compare version numbers.
 
 export type VersionNumber = 1 | 2 | 3;
 
-/** What the Management API can be asked; badges and scrapes have protocols of their own. */
+/** The endpoints of the Management API; badges and metrics have their own protocols. */
 export type ApiEndpoint = Exclude<Endpoint, "getBadge" | "scrapeMetrics">;
 
 export type PingField =
@@ -120,25 +120,25 @@ export type VersionColumn = {
   dialect: Dialect;
   /** Which endpoints exist. */
   endpoints: readonly ApiEndpoint[];
-  /** What a create or update request may say. */
+  /** What a create or update request may contain. */
   params: ParamRules;
   /** Whether the list of checks can be filtered by slug. */
   listBySlug: boolean;
-  /** The fields of a check that everyone sees, in their order. */
+  /** The fields of a check that every key gets, in their order. */
   checkFields: readonly CheckField[];
-  /** The fields that identify a check or let somebody change it, by what the key may do. */
+  /** The fields that identify a check or allow changing it, by what the key may do. */
   keyFields: Readonly<Record<KeyKind, readonly CheckField[]>>;
-  /** Which answers carry the deprecated `subject` and `subject_fail`. */
+  /** Which responses contain the deprecated `subject` and `subject_fail`. */
   subjectsOn: readonly ApiEndpoint[];
-  /** Fields of ours beyond the description: shown always, or only where they are not what everyone has. */
+  /** Extensions: shown always, or only if they differ from the default. */
   extensions: "always" | "whenSet";
-  /** Whether a run in progress is a status of its own. */
+  /** Whether a run in progress is a separate status. */
   startedIsStatus: boolean;
-  /** The fields of a ping; `duration` comes after them where it is known. */
+  /** The fields of a ping; `duration` follows them if it is known. */
   pingFields: readonly PingField[];
-  /** The list of flips: bare, or as the field of an object. */
+  /** The list of flips: an array, or the field of an object. */
   flips: "array" | "object";
-  /** What the status call says when all is well: a JSON object, or two letters. */
+  /** The success response of the status endpoint: a JSON object, or plain text. */
   statusAnswer: "json" | "text";
 };
 
@@ -257,7 +257,7 @@ const STANDARD_1: VersionColumn = {
   pingFields: PING_FIELDS_1,
 };
 
-/** What the reference server has in every version, and whoever was written against it may look for. */
+/** Common to all versions in the reference server's dialect; clients written for it may rely on them. */
 const REFERENCE = {
   dialect: "healthchecks",
   endpoints: ALL_ENDPOINTS,
@@ -292,14 +292,14 @@ export const VERSIONS: Readonly<Record<Dialect, Readonly<Record<VersionNumber, V
 
 export const VERSION_NUMBERS: readonly VersionNumber[] = [1, 2, 3];
 
-/** Whether a version of the API has an endpoint at all. */
+/** Whether a version of the API has an endpoint. */
 export function hasEndpoint(column: VersionColumn, endpoint: ApiEndpoint): boolean {
   return column.endpoints.includes(endpoint);
 }
 
 /**
- * The column by which a list is answered that was asked for by POST without a slash. The only client that does so
- * knows flips as an array, whatever server it speaks to.
+ * The column for a list that was requested by POST without a slash. The only client that does so expects flips as an
+ * array, whatever the server.
  */
 export function postedColumn(column: VersionColumn): VersionColumn {
   return { ...column, flips: "array" };

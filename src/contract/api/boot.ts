@@ -2,7 +2,7 @@ import type { ServiceState } from "../../core/database-identity.ts";
 import type { CheckPage } from "./check-page.ts";
 import type { ChangedBy, Overview, ProjectHead, ProjectList, SinceAway } from "./overview.ts";
 
-/** What a person may do in a project. */
+/** The rights of a user in a project. */
 export type ProjectRight = ProjectHead["may"][number];
 export type {
   MonitoringGap,
@@ -13,14 +13,14 @@ export type {
   TagCount,
 } from "./overview.ts";
 
-// The pages of the dashboard by their paths: the server answers each with the shell, and the browser's router is
-// tested against this list. Nothing else about a page is written here.
+// The pages of the dashboard by path: the server answers each with the shell, and the browser's router is tested
+// against this list.
 
 export type PagePath = {
   name: string;
   /** Segments with a colon stand for a UUID, `:n` for a number. */
   path: string;
-  /** Who may see it: anyone, whoever is signed in, the operator, or a member of the project that the path names. */
+  /** Who may open it: anyone, any signed-in user, an admin, or a member of the project in the path. */
   for: "anyone" | "account" | "operator" | "member";
 };
 
@@ -42,7 +42,7 @@ export type PageName = (typeof PAGE_PATHS)[number]["name"];
 
 // The data embedded in a page, so that the first rows need no further request.
 
-/** Whether there is anything to show of it. */
+/** Whether there is anything to show. */
 export function hasNews({ wentDown, recovered, createdCount }: SinceAway): boolean {
   return wentDown.length + recovered.length + createdCount > 0;
 }
@@ -53,7 +53,7 @@ export type BootPage =
   | { kind: "check"; project: ProjectHead; check: CheckPage };
 
 export type Theme = "system" | "light" | "dark";
-/** How much room the rows of the list take. */
+/** The row height of the list. */
 export type Density = "comfortable" | "compact";
 
 export type BootAccount = {
@@ -63,60 +63,60 @@ export type BootAccount = {
   zone: string | null;
   theme: Theme;
   density: Density;
-  /** May see the pages about the installation. */
+  /** May open the server admin pages. */
   isAdmin: boolean;
 };
 
 export type Boot = {
-  /** Null on pages that anyone may see. */
+  /** Null on pages for anyone. */
   account: BootAccount | null;
   projects: ProjectHead[];
   site: {
     name: string;
     url: string;
-    /** The path under which everything lies, without a slash at its end: "" or "/overdue". */
+    /** The base path of the site, without a trailing slash: "" or "/overdue". */
     base: string;
     pingUrl: string;
-    /** What stands behind the at sign of a check's mail address; null: signals by mail are not received. */
+    /** The domain of a check's email address; null: pings by email are not received. */
     mailDomain: string | null;
     version: string;
   };
-  /** Median from a missed deadline to the delivered alert, of the last 24 hours; null: there was none. */
+  /** Median from a missed deadline to the delivered alert, in the last 24 hours; null: there was no alert. */
   alertDelayMs: number | null;
-  /** Anything but "normal": the database was restored or copied, and nothing is sent. */
+  /** Anything but "normal": the database was restored or copied, and no notifications are sent. */
   serviceState: ServiceState;
-  /** Null: the page asks for its data itself. */
+  /** Null: the page requests its data itself. */
   page: BootPage | null;
   /** The server's clock. */
   now: number;
 };
 
-/** The cookie by which pages that know no account have the theme of whoever was signed in last. */
+/** The cookie with the theme of the last signed-in user, for pages without an account. */
 export const THEME_COOKIE = "overdue_theme";
 
-/** The id of the element of the page that carries the data, as JSON. */
+/** The id of the element that contains the data as JSON. */
 export const BOOT_ELEMENT = "boot";
 
 /**
- * What the browser is told when a request was not served: `error` is a sentence for the person who asked, `field`
- * names the part of the request that it is about.
+ * The body of an error response: `error` is a sentence for the user, `field` names the part of the request that it
+ * concerns.
  */
 export type WebError = {
   error: string;
   field?: string;
-  /** The person has to prove who they are once more; the same request works after that. */
+  /** The user has to re-authenticate; the same request works after that. */
   reauth?: true;
-  /** With 409: what was changed meanwhile. */
+  /** With 409: what was changed in the meantime. */
   conflict?: EditConflict;
 };
 
-/** What somebody else has changed while a form was open. */
+/** What another user changed while a form was open. */
 export type EditConflict = {
   by: ChangedBy;
   at: number;
-  /** Field by field, as the record of changes has it. */
+  /** Field by field, as in the audit log. */
   before: Record<string, unknown>;
   after: Record<string, unknown>;
-  /** What a form has to send as its version to overwrite that. */
+  /** The version that a form has to send to overwrite that change. */
   version: number;
 };

@@ -1,4 +1,4 @@
-// The order of need, and what the title says of a list.
+// The sort order by urgency, and the title of a list.
 import { expect, test } from "vitest";
 import { type CheckRow, comparePlaces, naturalKey, placeByNeed } from "./check-row.ts";
 import { checksTitle } from "./words.ts";
@@ -6,7 +6,7 @@ import { checksTitle } from "./words.ts";
 const row = (name: string, more: Partial<CheckRow> = {}) =>
   ({ id: name, name, state: "up", fuse: null, downSince: null, ...more }) as CheckRow;
 
-test("what broke last comes first, then what alerts next, then names as people count, then new and paused", () => {
+test("the latest failures come first, then the next alerts, then names in natural order, then new and paused", () => {
   const late = (name: string, alertAt: number) =>
     row(name, { state: "late", fuse: { fromAt: 0, lateAt: 1, alertAt } });
   const rows = [

@@ -12,40 +12,40 @@ export type {
   SilentChecks,
 } from "./overview.ts";
 
-/** A state as it is drawn: running is no state of its own, but a row that runs reads so. */
+/** A state as it is drawn: running is not a state of its own, but a row with a run in progress is drawn as running. */
 export type DrawnState = ShownState | "running";
 
-/** The worst first: what needs somebody. */
+/** In order of urgency. */
 export const SHOWN_STATES: readonly ShownState[] = ["down", "late", "up", "new", "paused"];
 
-/** Digits are filled up to this, so that text order is number order. */
+/** Numbers are padded to this length, so that text order is number order. */
 const DIGITS = 12;
 
-/** What names are ordered by: "job-9" before "job-10", and case does not matter. */
+/** The sort key of names: "job-9" before "job-10", case-insensitive. */
 export function naturalKey(name: string): string {
   return name.toLowerCase().replaceAll(/\d+/g, (digits) => digits.padStart(DIGITS, "0"));
 }
 
-/** How a run, or its absence, is drawn in the strip of a row. */
+/** How a run, or a missing one, is drawn in the strip of a row. */
 export type RunMark = "u" | "l" | "f" | "m" | "r" | "x" | "p";
 
 type Timed = Pick<CheckRow, "state" | "fuse" | "runningSince">;
 
-/** The state at a moment: from its late instant on, what was up reads late. */
+/** The state at an instant: a check that was up is late from its late instant on. */
 export function stateAt({ state, fuse }: Pick<Timed, "state" | "fuse">, now: number): ShownState {
   return state === "up" && fuse !== null && now >= fuse.lateAt && fuse.lateAt < fuse.alertAt ? "late" : state;
 }
 
-/** What is drawn: a run in progress is told unless there is something worse to tell. */
+/** The state that is drawn: a run in progress is shown unless the check is late or down. */
 export function drawnAt(row: Timed, now: number): DrawnState {
   const state = stateAt(row, now);
   return row.runningSince !== null && state !== "down" && state !== "late" ? "running" : state;
 }
 
-/** Where a row stands in a list: the smaller, the further up. */
+/** The position of a row in a list; smaller values come first. */
 export type Place = { rank: number; first: number; name: string; id: string };
 
-/** In the order of need: what broke last, then what alerts next, then the others by name. */
+/** By urgency: the latest failures, then the next alerts, then the others by name. */
 export function placeByNeed(row: CheckRow, state: ShownState, name: string): Place {
   const urgency = state === "down" ? -(row.downSince ?? 0) : state === "late" ? (row.fuse?.alertAt ?? 0) : 0;
   return { rank: SHOWN_STATES.indexOf(state), first: urgency, name, id: row.id };
@@ -59,7 +59,7 @@ function compare<T extends string | number>(a: T, b: T): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Whether a row stands among those that need somebody. */
+/** Whether a row needs attention. */
 export function isUrgent(state: ShownState): boolean {
   return state === "down" || state === "late";
 }

@@ -85,8 +85,8 @@ export const Check = Type.Object({
 export type Check = Static<typeof Check>;
 
 /**
- * Fields that are not given keep their values, or have the defaults of a new check. `kind` says which of
- * `timeoutSeconds` and `schedule` is used; without it, a given schedule wins.
+ * Fields that are not given keep their values, or get the defaults of a new check. `kind` says which of
+ * `timeoutSeconds` and `schedule` is used; without it, a given schedule takes precedence.
  */
 export const CheckChange = Type.Partial(
   Type.Object({

@@ -5,7 +5,7 @@ export const EXAMPLE_UUID = "5c2bbd30-6b2e-4a0f-9d3b-0f6f2f3c8a11";
 /** 15 November 2026, 09:30 UTC. */
 const EXAMPLE_TIME = 1_794_735_000_000;
 
-/** Texts by the name of their field; others are "text". */
+/** Texts by field name; others are "text". */
 const TEXTS: Readonly<Record<string, string>> = {
   id: EXAMPLE_UUID,
   name: "Nightly backup",

@@ -460,7 +460,7 @@ const SCHEDULE_EXAMPLE = {
   tz: "Europe/Riga",
 };
 
-/** What all routes of a check's history have. */
+/** Common to all routes of a check's history. */
 const read = { method: "GET", access: "view", keys: "readWrite", tag: "History" } as const;
 
 export const historyRoutes = {

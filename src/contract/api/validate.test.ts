@@ -1,4 +1,4 @@
-// What a browser sent is judged by its schema, and refused with a sentence that names the field.
+// Request values are validated by their schema, and rejected with a sentence that names the field.
 import { Type } from "typebox";
 import { describe, expect, test } from "vitest";
 import { RULE } from "../check.ts";
@@ -28,7 +28,7 @@ describe("a body", () => {
   test.each([
     ["lists", (levels: number) => `${"[".repeat(levels)}${"]".repeat(levels)}`],
     ["objects", (levels: number) => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`],
-  ])("of %s without end is refused, and nobody runs out of stack", (_, nested) => {
+  ])("of %s without end is rejected without a stack overflow", (_, nested) => {
     const judge = (levels: number) =>
       validateBody(Body, JSON.parse(`{"name":"a","free":${nested(levels)}}`) as unknown);
     expect(judge(20).ok).toBe(true);
@@ -37,7 +37,7 @@ describe("a body", () => {
     }
   });
 
-  test("that keeps its schema is passed on as it is", () => {
+  test("that matches its schema is passed on unchanged", () => {
     const body = { name: "abc", count: 3, ids: ["x"], do: "pause", tz: "Europe/Riga" };
     expect(validateBody(Body, body)).toEqual({ ok: true, value: body });
   });
@@ -70,11 +70,11 @@ describe("a body", () => {
       "tz",
       "Unknown time zone: Mars.",
     ],
-  ])("%j is refused", (body, field, error) => {
+  ])("%j is rejected", (body, field, error) => {
     expect(validateBody(Body, body)).toEqual({ ok: false, error, field });
   });
 
-  test.each([[null], [[]], ["text"], [7]])("%j is no object", (body) => {
+  test.each([[null], [[]], ["text"], [7]])("%j is not an object", (body) => {
     expect(validateBody(Body, body)).toEqual({ ok: false, error: "The request is not a JSON object." });
   });
 });
@@ -85,14 +85,14 @@ describe("a query", () => {
     text: Type.Optional(Type.String()),
   });
 
-  test("has numbers where the schema has them, and no names that it does not know", () => {
+  test("has numbers if the schema has them, and no unknown names", () => {
     expect(validateQuery(Query, new URLSearchParams("limit=5&text=7&other=x"))).toEqual({
       ok: true,
       value: { limit: 5, text: "7" },
     });
   });
 
-  test("is refused with the field that is wrong", () => {
+  test("is rejected with the invalid field", () => {
     expect(validateQuery(Query, new URLSearchParams("limit=five"))).toEqual({
       ok: false,
       error: "limit must be a whole number.",
@@ -101,7 +101,7 @@ describe("a query", () => {
   });
 });
 
-describe("a minute of a local clock", () => {
+describe("a minute in local time", () => {
   test.each([
     ["2026-11-15T03:00", true],
     ["9999-12-31T23:59", false],

@@ -35,7 +35,7 @@ export function validateBody(schema: Schema, body: unknown): Validated {
   return brokenRule(schema, body) ?? { ok: true, value: body };
 }
 
-/** A query as its schema has it: unknown names are left out, and numbers are numbers. */
+/** A query according to its schema: unknown names are omitted, and numbers are converted. */
 export function validateQuery(schema: Schema, query: URLSearchParams): Validated {
   const { properties = {} } = schema as Node;
   const value: Record<string, unknown> = {};
@@ -56,7 +56,7 @@ type Problem = { keyword: string; instancePath: string; params: object };
 function refusal({ keyword, instancePath, params }: Problem): Validated {
   const given = params as Record<string, unknown>;
   const missing = (given["requiredProperties"] ?? given["additionalProperties"]) as string[] | undefined;
-  // The innermost name is the one that a form has a field for; numbers only say which of a list.
+  // The innermost name is the one with a form field; numbers are only positions in a list.
   const names = [...instancePath.split("/").slice(1), ...(missing?.slice(0, 1) ?? [])];
   const field = names.findLast((name) => !/^\d+$/.test(name))?.slice(0, FIELD_NAME_LENGTH_MAX);
   const error =
@@ -66,13 +66,13 @@ function refusal({ keyword, instancePath, params }: Problem): Validated {
   return { ok: false, error, ...(field !== undefined && { field }) };
 }
 
-/** "The grace period" for "graceSeconds"; a field that no form shows keeps its name. */
+/** "The grace period" for "graceSeconds"; a field without a form field keeps its name. */
 function shownName(field: string): string {
   const name = FIELD_NAMES[field];
   return name === undefined ? field : `The ${name}`;
 }
 
-/** Durations have their limits in minutes, hours and days. */
+/** Limits of durations are given in minutes, hours and days. */
 function fieldName(field: string, given: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { limit } = given;
   const isDuration = field.endsWith("Seconds") && typeof limit === "number";
@@ -161,7 +161,7 @@ function brokenInside(node: Node | undefined, given: unknown): Validated | null 
   return null;
 }
 
-/** Nothing that is asked for here is nested deeper; without an end, what walks through it would run out of stack. */
+/** No valid value is nested deeper; without a limit, walking through it could overflow the stack. */
 const DEPTH_MAX = 20;
 
 function isTooDeep(given: unknown, levels: number): boolean {
@@ -173,7 +173,7 @@ function isKept(rule: TextRule, given: unknown): boolean {
   return typeof given !== "string" || TEXT_RULES[rule](given) === null;
 }
 
-/** Whatever a text is for, the database has to be able to hold it, or at least to be asked for it. */
+/** The database must be able to store any text, or at least to search for it. */
 function isStorable(given: unknown): boolean {
   if (typeof given === "string") return TEXT_RULES.storable(given) === null;
   if (typeof given !== "object" || given === null) return true;

@@ -82,7 +82,7 @@ export const SILENT_WORDS = {
       : "No notifications were sent. Assign a channel to get them from now on.",
 } as const;
 
-/** What the warning offers to do; null: nothing that this person may do. */
+/** The action that the warning offers; null: none that this user may do. */
 export function silentAction({ channels }: SilentChecks, { may }: Pick<ProjectHead, "may">): string | null {
   if (channels.length === 0) return may.includes("editChannels") ? "Add channel" : null;
   return may.includes("editChecks") ? `Notify ${listNames(channels.map(({ name }) => name))}` : null;
@@ -127,12 +127,12 @@ function editedFields(detail: Readonly<Record<string, unknown>>): string[] {
   );
 }
 
-// How a job sends its signal from a shell. It imports nothing, so that the snippets of a page have the same line as the
+// How a job sends its ping from a shell. It imports nothing, so that the snippets of a page have the same line as the
 // server.
 
 /**
- * The line that sends a signal: curl fails on errors, gives up after 10 s, and tries again five times. Of a quiet one
- * the answer is not seen.
+ * The command that sends a ping: curl fails on errors, gives up after 10 s, and retries five times. With `isQuiet`, the
+ * response is not shown.
  */
 export function curlLine(address: string, { onlyPost = false, isQuiet = false }): string {
   return `curl -fsS -m 10 --retry 5${isQuiet ? " -o /dev/null" : ""}${onlyPost ? " -X POST" : ""} ${address}`;
