@@ -1,10 +1,10 @@
-// Headers of webhooks as users write them.
+// Webhook headers as entered by users.
 import { expect, test } from "vitest";
 import { readHeaders } from "./channel-config.ts";
 
 const read = (given: unknown) => readHeaders(given, { countMax: 3 });
 
-test("lines and objects are taken alike", () => {
+test("lines and objects are accepted alike", () => {
   const value = { "X-Token": "a:b", Accept: "*/*" };
   expect(read("X-Token: a:b\r\n\n  Accept :*/*  \n")).toEqual({ ok: true, value });
   expect(read({ "X-Token": " a:b ", Accept: "*/*" })).toEqual({ ok: true, value });
@@ -27,6 +27,6 @@ test.each([
   [{ "X-A": "1\nX-B: 2" }, /control character/],
   [{ "X-A": "x".repeat(1_001) }, /longer than 1000/],
   [{ a: "1", b: "2", c: "3", d: "4" }, /at most 3 headers/],
-])("%j is refused with a reason", (given, reason) => {
+])("%j is rejected with a reason", (given, reason) => {
   expect(read(given)).toEqual({ ok: false, text: expect.stringMatching(reason) });
 });

@@ -54,7 +54,7 @@ describe("a configuration", () => {
       { url_down: "h", headers_down: { Host: "x" } },
       /^headers_down contains the header "Host", which/,
     ],
-  ])("of %s that is %j is refused", (name, input, text) => {
+  ])("of %s that is %j is rejected", (name, input, text) => {
     expect(read(name, input)).toEqual({ ok: false, text: expect.stringMatching(text) });
   });
 
@@ -79,7 +79,7 @@ describe("a configuration", () => {
     });
   });
 
-  test("that was read once is read again as it is", () => {
+  test("that was parsed once can be parsed again without changes", () => {
     for (const [name, input] of [
       ["webhook", { url_down: "h", headers_down: { "X-A": "$NAME" }, method_up: "GET" }],
       ["telegram", { chat_id: "-1", thread_id: 3, chat_name: "Ops" }],
@@ -98,7 +98,7 @@ describe("a configuration", () => {
 });
 
 describe("secrets", () => {
-  test("are made where a kind needs some and none was given", () => {
+  test("are generated if a kind needs them and none was given", () => {
     const { config, made } = withMadeSecrets(kind("webhook"), taken("webhook", { url_down: "h" }));
     expect(Object.keys(made)).toEqual(["secret"]);
     expect(isWebhookSecret(made["secret"] ?? "")).toBe(true);
@@ -109,14 +109,14 @@ describe("secrets", () => {
     expect(withMadeSecrets(kind("webhook"), config).made).toEqual({});
   });
 
-  test("a chat that is named needs no code, and one that is not gets one", () => {
+  test("a given chat needs no code, and without one a code is generated", () => {
     expect(withMadeSecrets(kind("telegram"), taken("telegram", { chat_id: "7" })).made).toEqual({});
     const { made, config } = withMadeSecrets(kind("telegram"), taken("telegram", {}));
     expect(made["setup_code"]).toMatch(/^[A-Za-z0-9]{24}$/);
     expect(taken("telegram", config)).toEqual(config);
   });
 
-  test("are never shown; of secret addresses is shown where they lead", () => {
+  test("are never shown; of secret URLs only the host is shown", () => {
     const config = taken("webhook", {
       url_down: "https://hooks.example.org/abc?key=1",
       headers_down: { Authorization: "Bearer abcdef", "Content-Type": "text/plain" },
@@ -135,7 +135,7 @@ describe("secrets", () => {
     expect(shown).toEqual({ routing_key: "********", region: "us" });
   });
 
-  test("are known in the forms in which a receiver might repeat them", () => {
+  test("are recognized in the forms in which a receiver might repeat them", () => {
     const config = taken("webhook", {
       url_down: "https://u:pass%20word1@hooks.example.org/services/abcdefghijkl?key=0123456789",
       headers_down: { Authorization: "Bearer abcdef" },

@@ -3,23 +3,23 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { clipEnd, clipStart, oneLine, printable } from "./message-text.ts";
 
-test("what fits is left alone", () => {
+test("a text that fits is unchanged", () => {
   expect(clipStart("abc", 3)).toBe("abc");
   expect(clipEnd("abc", 3)).toBe("abc");
 });
 
-test("of the beginning the beginning is left, of the end the end", () => {
+test("truncating the end keeps the beginning, and vice versa", () => {
   expect(clipStart("abcdef", 4)).toBe("abc…");
   expect(clipEnd("abcdef", 5)).toBe("…\ndef");
 });
 
-test("the end begins with a whole line where that costs little", () => {
+test("the end begins with a whole line if that costs little", () => {
   const lines = Array.from({ length: 9 }, (_none, number) => `line ${number}`).join("\n");
   expect(clipEnd(`begin\n${lines}`, 62)).toBe(`…\n${lines.slice(7)}`);
   expect(clipEnd(`${"x".repeat(50)}\nlast`, 30)).toBe(`…\n${"x".repeat(23)}\nlast`);
 });
 
-test("no cut is longer than it may be, or goes through a character", () => {
+test("the result never exceeds the limit, and no character is split", () => {
   fc.assert(
     fc.property(
       fc.string({ unit: "grapheme", maxLength: 60 }),
@@ -34,7 +34,7 @@ test("no cut is longer than it may be, or goes through a character", () => {
   );
 });
 
-test("colours, bells and halves of characters are taken out; line breaks and tabs stay", () => {
+test("colors, bells and unpaired surrogates are removed; line breaks and tabs stay", () => {
   expect(printable("\u001b[1;31mred\u001b[0m\u0007 [x]\r\na\tb\rc\u0000\ud800")).toBe(
     "red [x]\na\tb\nc\ufffd",
   );

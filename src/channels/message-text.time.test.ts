@@ -16,6 +16,6 @@ test.each([
   expect(text.startsWith(readingText(at, zone))).toBe(true);
 });
 
-test("machines get seconds and an offset", () => {
+test("times for programs have seconds and an offset", () => {
   expect(isoText(SUMMER)).toBe("2026-07-01T23:59:59+00:00");
 });

@@ -20,7 +20,7 @@ describe("a warning", () => {
     "https://u:p@192.168.1.4/hook",
     "http://localhost:8065/",
     "http://chat.localhost./",
-  ])("of %s names the setting, and is not there where the setting is", (address) => {
+  ])("of %s names the setting, and is absent if the setting is set", (address) => {
     expect(warned(address)).toEqual([expect.stringMatching(MAY_BE_ALLOWED)]);
     expect(warned(address, true)).toEqual([]);
   });
@@ -30,7 +30,7 @@ describe("a warning", () => {
     "http://[fe80::1]/",
     "http://0.0.0.0/",
     "http://100.100.100.200/",
-  ])("a warning is given for %s", (address) => {
+  ])("of %s says that the address is always blocked", (address) => {
     for (const allowPrivate of [false, true]) {
       const [text = ""] = warned(address, allowPrivate);
       expect(text).toMatch(/always blocked/);
@@ -38,7 +38,7 @@ describe("a warning", () => {
     }
   });
 
-  test("of a port that is not for HTTP says so", () => {
+  test("about a non-HTTP port says so", () => {
     expect(warned("http://chat.example.org:6379/")).toEqual([
       expect.stringContaining("chat.example.org:6379 uses a port that is reserved"),
     ]);
@@ -52,15 +52,15 @@ describe("a warning", () => {
     "http://intranet/x",
     7,
     undefined,
-  ])("of %s is not given", (address) => {
+  ])("is not given for %s", (address) => {
     expect(warned(address)).toEqual([]);
   });
 
-  test("shows the host and no more of a secret address", () => {
+  test("shows only the host of a secret URL", () => {
     expect(warned("https://user:pass@10.0.0.1/s3cret?k=v").join()).not.toMatch(/user|pass|s3cret/);
   });
 
-  test("an email address without a mail server gives a warning that names the setting", () => {
+  test("an email address without a mail server causes a warning that names the setting", () => {
     const typed = { kind: "email", config: { value: "ops@example.org", down: true } };
     expect(addressWarnings(typed, REACH)).toEqual([]);
     expect(addressWarnings(typed, { ...REACH, sendsMail: false })).toEqual([
@@ -70,7 +70,7 @@ describe("a warning", () => {
     expect(addressWarnings(webhook, { ...REACH, sendsMail: false })).toEqual([]);
   });
 
-  test("names its field, and a kind that is not known has none", () => {
+  test("names its field, and an unknown kind has none", () => {
     const config = { url_down: "http://10.0.0.1/", url_up: "https://example.org", url_notice: "localhost" };
     const fields = addressWarnings({ kind: "webhook", config }, REACH);
     expect(fields.map(({ field }) => field)).toEqual(["url_down", "url_notice"]);

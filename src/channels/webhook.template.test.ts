@@ -63,7 +63,7 @@ describe("a template", () => {
     expect(fill(template, named)).toBe(filled);
   });
 
-  test("what a value holds is never looked at again", () => {
+  test("placeholders in values are not replaced", () => {
     const tricky = values({ name: "$TAG1 $NAME $BODY", tags: "$NAME $CODE" });
     expect(fill("$NAME|$TAG1|$TAGS", tricky)).toBe("$TAG1 $NAME $BODY|$NAME|$NAME $CODE");
   });
@@ -72,13 +72,13 @@ describe("a template", () => {
     expect(fill("$TAG1 $TAGS. $EXITSTATUS", values({}))).toBe("$TAG1 . -1");
   });
 
-  test("the last output has no place outside of a body", () => {
+  test("the last output is only available in a body", () => {
     const outside = values({}, { isBody: false, ping: { body: "secret" } });
     expect(fill("$BODY $BODY_JSON $STATUS", outside)).toBe("$BODY $BODY_JSON down");
   });
 });
 
-test("in an address values are percent-encoded, but for their slashes, and the template is not", () => {
+test("in a URL values are percent-encoded, except for slashes, and the template is not", () => {
   const named = values({ name: "a b/ü?&#'()*!~", tags: "" });
   expect(fillAddress("https://h/x y?$NAME&at=$NOW", named)).toBe(
     "https://h/x y?a%20b/%C3%BC%3F%26%23%27%28%29%2A%21~&at=2026-11-15T04%3A00%3A07%2B00%3A00",
@@ -93,7 +93,7 @@ test("in a header, characters beyond Latin-1 become references, and no second he
   );
 });
 
-test("JSON is the same JSON in ASCII", () => {
+test("JSON is equivalent ASCII JSON", () => {
   const value = { text: "é😀\u2028\u007f", list: [1, null] };
   expect(asciiJson(value)).toMatch(/^[ -~]+$/);
   expect(JSON.parse(asciiJson(value))).toEqual(value);

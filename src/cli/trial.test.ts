@@ -1,4 +1,4 @@
-// Error messages if a trial cannot start.
+// Error messages when a trial cannot start.
 import { mkdtempSync, rmdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ describe("a start that failed", () => {
   });
 });
 
-test("a disk with room is no reason, also for a folder that is not there yet", () => {
+test("a disk with free space is not the reason, also for a folder that does not exist yet", () => {
   const folder = mkdtempSync(join(tmpdir(), "overdue-disk-"));
   expect(() => refuseFullDisk(join(folder, "a/b"), { isFirst: true })).not.toThrow();
   rmdirSync(folder);

@@ -47,15 +47,12 @@ const SECRET = "0123456789abcdef0123456789abcdef";
 const SOURCES = join(import.meta.dirname, "..");
 
 describe("the table", () => {
-  test.each(ALL)(
-    "%s has an example that it takes itself, unless that would make a secret known",
-    (name, given) => {
-      expect(given.kind.parse(given.example)).toHaveProperty(name === "secretKey" ? "problem" : "value");
-    },
-  );
+  test.each(ALL)("%s accepts its own example, unless that would reveal a secret", (name, given) => {
+    expect(given.kind.parse(given.example)).toHaveProperty(name === "secretKey" ? "problem" : "value");
+  });
 
   test.each(ALL.filter(([, { fallback }]) => fallback !== null))(
-    "%s has a default that it takes itself",
+    "%s accepts its own default",
     (_n, given) => {
       expect(given.kind.parse(given.kind.print(given.fallback))).toEqual({ value: given.fallback });
     },
@@ -97,11 +94,11 @@ describe("the object store", () => {
     S3_REGION: "here",
   };
 
-  test("is none by default", () => {
+  test("is absent by default", () => {
     expect(loadConfig({}).config).toMatchObject({ s3Bucket: null, s3Endpoint: null });
   });
 
-  test("is read from the reference's names, with TLS unless they say otherwise", () => {
+  test("is configured by the reference server's names, with TLS unless they disable it", () => {
     expect(loadConfig(names).config).toMatchObject({
       s3Bucket: "bodies",
       s3Endpoint: "https://s3.example.org:9000",
@@ -119,7 +116,7 @@ describe("the object store", () => {
     ]);
   });
 
-  test("is whole or absent: a bucket alone is refused", () => {
+  test("is complete or absent: a bucket alone is rejected", () => {
     expect(problemsOf({ OVERDUE_S3_BUCKET: "bodies" })).toEqual([
       "OVERDUE_S3_BUCKET is set, but OVERDUE_S3_ENDPOINT is not. Set both, or neither.",
       "OVERDUE_S3_BUCKET is set, but OVERDUE_S3_ACCESS_KEY is not. Set both, or neither.",
@@ -145,7 +142,7 @@ describe("values", () => {
     expect(new Set(effective.map(({ source }) => source.kind))).toEqual(new Set(["default"]));
   });
 
-  test("a variable wins over the default, spaces around it do not matter", () => {
+  test("a variable takes precedence over the default, spaces around it do not matter", () => {
     expect(loadConfig({ OVERDUE_CHECK_LIMIT: " 500 " }).config.checkLimit).toBe(500);
     expect(sourceOf("OVERDUE_CHECK_LIMIT", { OVERDUE_CHECK_LIMIT: "500" })).toEqual({
       kind: "environment",
@@ -164,7 +161,7 @@ describe("values", () => {
   });
 });
 
-describe("the reference's names", () => {
+describe("the reference server's names", () => {
   test("the former name of the admin channel still works", () => {
     const [former, current] = [
       "6f1c9a52-8d0b-4f3e-9a57-2c4d6e8f0a1b",
@@ -179,7 +176,7 @@ describe("the reference's names", () => {
     expect(loadConfig({ ...environment, OVERDUE_ADMIN_CHANNEL: current }).config.adminChannel).toBe(current);
   });
 
-  test("are read as aliases, our own name wins", () => {
+  test("are accepted as aliases, our own name takes precedence", () => {
     expect(loadConfig({ SITE_ROOT: "https://a.example.org/hc" }).config.siteUrl).toBe(
       "https://a.example.org/hc",
     );
@@ -196,7 +193,7 @@ describe("the reference's names", () => {
     });
   });
 
-  test("DB_* make up a database address, with everything escaped", () => {
+  test("DB_* are combined into a database URL, with everything escaped", () => {
     const { config } = loadConfig({
       DB: "postgres",
       DB_HOST: "db",
@@ -215,14 +212,14 @@ describe("the reference's names", () => {
     expect(sourceOf("OVERDUE_DATABASE_URL", environment)?.from).toBe("DB_HOST, DB_NAME, DB_PASSWORD_FILE");
   });
 
-  test("DB_* without a name, or with an unknown SSL mode, are refused", () => {
+  test("DB_* without a name, or with an unknown SSL mode, are rejected", () => {
     expect(problemsOf({ DB_HOST: "db" })).toEqual([expect.stringContaining("DB_NAME is not set")]);
     expect(problemsOf({ DB_NAME: "d", DB_SSLMODE: "no-verify" })).toEqual([
       expect.stringContaining("DB_SSLMODE must be"),
     ]);
   });
 
-  test("PGSSLMODE and PGSSLROOTCERT are used for what the database address does not say", () => {
+  test("PGSSLMODE and PGSSLROOTCERT supply what the database URL does not contain", () => {
     const from = (OVERDUE_DATABASE_URL: string) =>
       loadConfig({ OVERDUE_DATABASE_URL, PGSSLMODE: "verify-ca", PGSSLROOTCERT: "/etc/ca.crt" }).config
         .databaseUrl;
@@ -232,19 +229,19 @@ describe("the reference's names", () => {
     );
   });
 
-  test("are named in a refusal, together with ours", () => {
+  test("are named in an error, together with ours", () => {
     expect(problemsOf({ SITE_ROOT: "localhost" })).toEqual([
       expect.stringMatching(/^SITE_ROOT \(used for OVERDUE_SITE_URL\) must be .*, not "localhost"\.$/),
     ]);
   });
 
-  test("of other settings are left alone", () => {
+  test("of other settings are ignored", () => {
     expect(problemsOf({ REGISTRATION_OPEN: "False", EMAIL_HOST: "mail" })).toEqual([]);
   });
 });
 
 describe("secrets from files", () => {
-  test("a file wins over the plain variable, and its last line end is no part of it", () => {
+  test("a file takes precedence over the plain variable, and its last line ending is removed", () => {
     const environment = {
       OVERDUE_SECRET_KEY: SECRET,
       OVERDUE_SECRET_KEY_FILE: fileWith(`${SECRET}-of-file\n`),
@@ -256,7 +253,7 @@ describe("secrets from files", () => {
     });
   });
 
-  test("a wrong path fails loudly, even though the plain variable is there", () => {
+  test("a wrong path is an error, even if the plain variable is set", () => {
     expect(problemsOf({ OVERDUE_SECRET_KEY: SECRET, OVERDUE_SECRET_KEY_FILE: "/no/such/file" })).toEqual([
       expect.stringMatching(
         /OVERDUE_SECRET_KEY_FILE is set to \/no\/such\/file, which cannot be read \(ENOENT\)/,
@@ -264,7 +261,7 @@ describe("secrets from files", () => {
     ]);
   });
 
-  test("a folder, an empty file and a huge one are refused", () => {
+  test("a folder, an empty file and a huge one are rejected", () => {
     const wrong = [folder, fileWith(" \n"), fileWith("x".repeat(65 * 1024))];
     for (const path of wrong) expect(problemsOf({ OVERDUE_SECRET_KEY_FILE: path })).toHaveLength(1);
   });
@@ -276,8 +273,8 @@ describe("secrets from files", () => {
   });
 });
 
-describe("refusals", () => {
-  test("an unknown name with our prefix is refused, with the nearest one", () => {
+describe("errors", () => {
+  test("an unknown name with our prefix is rejected, with the nearest one", () => {
     expect(problemsOf({ OVERDUE_SITE_ULR: "x" })).toEqual([
       expect.stringMatching(/^Unknown setting OVERDUE_SITE_ULR\. Did you mean OVERDUE_SITE_URL\?/),
     ]);
@@ -295,7 +292,7 @@ describe("refusals", () => {
     expect(problems).toHaveLength(4);
   });
 
-  test("a refused secret is not repeated", () => {
+  test("an invalid secret is not repeated", () => {
     const environment = { OVERDUE_SECRET_KEY: "hunter2", OVERDUE_DATABASE_URL: "mysql://u:hunter2@h/d" };
     expect(problemsOf(environment)).toHaveLength(2);
     expect(problemsOf(environment).join()).not.toContain("hunter2");
@@ -305,7 +302,7 @@ describe("refusals", () => {
 test.each([
   ["OVERDUE_SMTP_PORT", "many", 'must be a port number from 1 to 65535, not "many".'],
   ["OVERDUE_OIDC_ISSUER", "id", 'must be a URL that starts with http:// or https://, not "id".'],
-])("%s=%s is refused in plain words", (key, text, problem) => {
+])("%s=%s is rejected in plain words", (key, text, problem) => {
   expect(problemsOf({ [key]: text })).toEqual([`${key} ${problem}`]);
 });
 
@@ -315,7 +312,7 @@ test.each([
   "http://me:hunter2@hunter2@h/",
   "http://hunter2@h/",
   `http://me:hunter2${"-hunter2".repeat(20)}@h/`,
-])("a refusal does not repeat the login in %s", (text) => {
+])("an error does not repeat the login in %s", (text) => {
   for (const key of ["OVERDUE_SITE_URL", "OVERDUE_S3_ENDPOINT", "OVERDUE_SMTP_HOST"]) {
     const problems = problemsOf({ [key]: text });
     expect(problems).toHaveLength(1);
@@ -362,7 +359,7 @@ describe("output", () => {
     expect(problemsOf({ ...uncommented, OVERDUE_SECRET_KEY: SECRET })).toEqual([]);
   });
 
-  test(".env.example in the repository is the one that the table makes", () => {
+  test(".env.example in the repository is up to date", () => {
     const committed = readFileSync(join(SOURCES, "..", ".env.example"), "utf8");
     expect(committed).toBe(renderEnvExample());
   });
@@ -377,7 +374,7 @@ describe("the file .env of a folder", () => {
     return made;
   }
 
-  test("its lines are settings, as Set-up prints them, and the environment wins over them", () => {
+  test("its lines are settings, as printed by the setup page, and the environment takes precedence", () => {
     vi.stubEnv("OVERDUE_SITE_NAME", "of the environment");
     vi.stubEnv("OVERDUE_SMTP_HOST", " ");
     const read = environmentIn(
@@ -396,13 +393,13 @@ describe("the file .env of a folder", () => {
     expect(config.listen.port).toBe(8_000);
   });
 
-  test("lines of other programs are left alone, and misspelt ones of ours are refused", () => {
+  test("lines of other programs are ignored, and misspelled ones of ours are rejected", () => {
     const read = environmentIn(folderWith("DB_HOST=elsewhere\nOVERDUE_SITE_NAMES=x\n"));
     expect(read["DB_HOST"]).toBeUndefined();
     expect(problemsOf(read)).toEqual([expect.stringContaining("Unknown setting OVERDUE_SITE_NAMES")]);
   });
 
-  test("a folder without one, or with a folder of that name, adds nothing", () => {
+  test("a folder without one, or with a folder of that name, adds no settings", () => {
     const made = mkdtempSync(join(folder, "started-in-"));
     expect(environmentIn(made)).toEqual(environmentWith({}));
     mkdirSync(join(made, ".env"));
@@ -410,7 +407,7 @@ describe("the file .env of a folder", () => {
   });
 });
 
-describe("what no log may contain", () => {
+describe("secrets in logs", () => {
   const values: Partial<Record<SettingName, string>> = {
     databaseUrl: "postgres://overdue:hunter2%40hunter2@db/overdue",
     outgoingProxy: "http://overdue:hunter2%40hunter2@proxy.example.org:3128",
@@ -424,7 +421,7 @@ describe("what no log may contain", () => {
     OVERDUE_SMTP_PASSWORD: "password-of-overdue",
   };
 
-  test.each(secret)("%s is taken out, with its name and without", (name, { key }) => {
+  test.each(secret)("%s is removed, with its name and without", (name, { key }) => {
     const value = values[name as SettingName] ?? "hunter2-hunter2-hunter2-hunter2-hunter2";
     const { config } = loadConfig({ ...others, [key]: value });
     const lines: string[] = [];
@@ -446,7 +443,7 @@ test.each([
   ["OVERDUE_SMTP_PASSWORD", "OVERDUE_SMTP_USER"],
   ["OVERDUE_OIDC_CLIENT_ID", "OVERDUE_OIDC_ISSUER"],
   ["OVERDUE_OIDC_CLIENT_SECRET", "OVERDUE_OIDC_ISSUER"],
-])("%s without %s is refused", (key, missing) => {
+])("%s without %s is rejected", (key, missing) => {
   expect(problemsOf({ [key]: "something" })).toEqual([
     `${key} is set, but ${missing} is not. Set both, or neither.`,
   ]);
@@ -476,7 +473,7 @@ test.each(["localhost", "mail", "mail_relay", "127.0.0.1", "::1", "smtp.example.
   },
 );
 
-test.each(["false", "none", "spool", "./spool"])("the spool's folder cannot be %s", (text) => {
+test.each(["false", "none", "spool", "./spool"])("the spool folder cannot be %s", (text) => {
   expect(() => loadConfig({ OVERDUE_SPOOL_FOLDER: text })).toThrow(
     `OVERDUE_SPOOL_FOLDER must be an absolute path such as /var/lib/overdue, or off, not "${text}"`,
   );

@@ -13,7 +13,7 @@ function places() {
   return { at: (name: string) => join(folder, name), closed: (name: string) => join(folder, "file", name) };
 }
 
-test("the spool's folder is the first one that can be written to", () => {
+test("the spool folder is the first one that is writable", () => {
   const { at, closed } = places();
   const environment = { STATE_DIRECTORY: `${at("state")}:${at("other")}`, XDG_STATE_HOME: at("xdg") };
   const systemFolder = at("system");
@@ -28,13 +28,13 @@ test("the spool's folder is the first one that can be written to", () => {
   expect(chooseSpoolFolder(null, noState, { systemFolder: closed("system") })).toBe(at("xdg/overdue"));
 });
 
-test("a folder that is set is used as it is, and off means none", () => {
+test("a configured folder is used unchanged, and off means none", () => {
   const { at } = places();
   expect(chooseSpoolFolder(at("set"), {})).toBe(at("set"));
   expect(chooseSpoolFolder("off", { STATE_DIRECTORY: at("state") })).toBeNull();
 });
 
-test("without a folder that can be written to, the setting is named", () => {
+test("without a writable folder, the error names the setting", () => {
   const { closed } = places();
   const environment = { XDG_STATE_HOME: closed("xdg") };
   const choose = () => chooseSpoolFolder(null, environment, { systemFolder: closed("system") });

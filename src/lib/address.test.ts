@@ -1,4 +1,4 @@
-// Which texts are addresses and which only resemble one.
+// Which texts are addresses, and which are not.
 import { describe, expect, test } from "vitest";
 import { formatListenAddress, isAddressRange, parseListenAddress } from "./address.ts";
 
@@ -8,7 +8,7 @@ describe("a listen address", () => {
     ["[::1]:0", { host: "::1", port: 0 }],
     ["localhost:65535", { host: "localhost", port: 65_535 }],
     [":8000", { host: "::", port: 8000 }],
-  ])("%s is understood", (text, address) => {
+  ])("%s is accepted", (text, address) => {
     expect(parseListenAddress(text)).toEqual(address);
   });
 
@@ -22,7 +22,7 @@ describe("a listen address", () => {
     "[::1]",
     "[10.0.0.1]:80",
     "a b:80",
-  ])("%j is refused", (text) => {
+  ])("%j is rejected", (text) => {
     expect(parseListenAddress(text)).toBeNull();
   });
 
@@ -52,7 +52,7 @@ describe("a range of addresses", () => {
     "10.0.0.0/8/8",
     "fe80::1%eth0",
     "10.0.0.0/-1",
-  ])("%j is none", (text) => {
+  ])("%j is not a range", (text) => {
     expect(isAddressRange(text)).toBe(false);
   });
 });

@@ -32,7 +32,7 @@ async function serve(
   return (path, init) => fetch(`http://127.0.0.1:${port}${path}`, init);
 }
 
-test("port 0 takes a free port and says which", async () => {
+test("port 0 uses a free port and reports it", async () => {
   await serve();
   expect(server?.address()?.port).toBeGreaterThan(0);
 });
@@ -45,14 +45,14 @@ test("/healthz answers 200 although nothing is ready", async () => {
   expect(response.headers.get("cache-control")).toBe("no-store");
 });
 
-test("/readyz is 200 when every check holds", async () => {
+test("/readyz is 200 if every check passes", async () => {
   const ask = await serve([{ name: "database", problem: async () => null }]);
   const response = await ask("/readyz");
   expect(response.status).toBe(200);
   expect(await response.json()).toEqual({ status: "ready", checks: { database: "ok" } });
 });
 
-test("/readyz is 503 and says which check failed and why, also when one throws", async () => {
+test("/readyz is 503 and names the failed checks with reasons, also if one throws", async () => {
   const ask = await serve([
     { name: "database", problem: async () => null },
     { name: "schema", problem: () => Promise.reject(new Error("relation is missing")) },
@@ -73,7 +73,7 @@ test("/readyz does not wait for a check that hangs", async () => {
   expect(await response.text()).toContain("no response within 50 ms");
 });
 
-test("probes that come together ask once", async () => {
+test("concurrent probes share one check", async () => {
   let count = 0;
   const release = Promise.withResolvers<null>();
   const problem = () => {
@@ -101,7 +101,7 @@ test("/metrics shows the process and its build", async () => {
   expect(text).toContain("process_resident_memory_bytes");
 });
 
-test("a query does not matter, another path is 404, another method 405", async () => {
+test("a query is ignored, another path is 404, another method 405", async () => {
   const ask = await serve();
   expect((await ask("/healthz?verbose")).status).toBe(200);
   expect((await ask("/")).status).toBe(404);
@@ -117,7 +117,7 @@ test("HEAD is answered without a body", async () => {
   expect(await response.text()).toBe("");
 });
 
-test("connections that hold a request unfinished do not keep a probe out", async () => {
+test("connections with an unfinished request do not block a probe", async () => {
   const ask = await serve();
   const { port = 0 } = server?.address() ?? {};
   const held = Array.from({ length: 210 }, () => connect({ port, host: "127.0.0.1" }));
@@ -133,7 +133,7 @@ test("connections that hold a request unfinished do not keep a probe out", async
   }
 });
 
-test("a port that is taken is an error of start", async () => {
+test("a port in use is a start error", async () => {
   await serve();
   const port = server?.address()?.port ?? 0;
   const { registry } = createMetrics({ version: "0" });

@@ -37,7 +37,7 @@ test("keys take turns as calls end", async () => {
   expect(order).toEqual(["greedy 1", "greedy 2", "other 1", "greedy 3", "other 2"]);
 });
 
-test("more than may wait are refused at once, and those whose turn does not come in time", async () => {
+test("too many waiting calls are rejected immediately, and those whose wait times out", async () => {
   const { order, begin, settle } = begun({ waitingPerKeyMax: 1, perKeyMax: 1 });
   void begin("a", "first");
   const late = begin("a", "late", { withinMs: 20 });

@@ -1,4 +1,4 @@
-// The format of a log line, and that no way of logging a secret reveals it.
+// The format of a log line, and that secrets are masked however they are logged.
 import { expect, test } from "vitest";
 import { createLog, limitedWarning, type LogOptions, secretRemover } from "./log.ts";
 
@@ -22,7 +22,7 @@ test("an event is one line of JSON with time, level, message and fields", () => 
   });
 });
 
-test("events below the level are left out", () => {
+test("events below the level are omitted", () => {
   const { log, lines } = captured({ level: "warn" });
   log.info("quiet");
   log.warn("loud");
@@ -64,20 +64,20 @@ test("a password that is a word of our own messages is masked in a URL only", ()
   );
 });
 
-test("a text with the pattern of a secret is masked although it was not named", () => {
+test("a text with the pattern of a secret is masked even if it is not listed", () => {
   const { log, lines } = captured({ secretPatterns: [/od[wr]_[A-Za-z0-9]{28}/g] });
   const key = `odw_${"a1B2".repeat(7)}`;
   log.info(`wrong key ${key}, twice ${key}`);
   expect(lines.join()).not.toContain("a1B2");
 });
 
-test("the address around a masked password stays readable", () => {
+test("the URL around a masked password stays readable", () => {
   const { log, lines } = captured();
   log.info("trying postgres://overdue:hunter2hunter2@db:5432/overdue");
   expect(lines.join()).toContain("postgres://overdue:********@db:5432/overdue");
 });
 
-test("a limited warning is logged at once, and then once a second at most", () => {
+test("a rate-limited warning is logged immediately, and then at most once a second", () => {
   const { log, lines } = captured();
   let nowMs = 5;
   const warn = limitedWarning(log, () => nowMs);

@@ -29,7 +29,7 @@ function scripted(results: (TickResult | Error)[]) {
   return { tick, tickBegun: (nth: number) => begun[nth - 1]?.promise, tickCount: () => count };
 }
 
-test("'again' ticks at once and 'idle' waits", async () => {
+test("'again' ticks immediately and 'idle' waits", async () => {
   const script = scripted(["again", "again", "idle", "idle"]);
   const { loop } = started({ tick: script.tick });
   await loop.start();
@@ -38,7 +38,7 @@ test("'again' ticks at once and 'idle' waits", async () => {
   expect(script.tickCount()).toBe(3);
 });
 
-test("a loop that always has more to do still lets the rest of the process run", async () => {
+test("a loop that always has more to do does not block the rest of the process", async () => {
   // Without its limit, a loop that never yields would hang this test instead of failing it.
   const tickCountMax = 100_000;
   let tickCount = 0;
@@ -56,7 +56,7 @@ test("a loop that always has more to do still lets the rest of the process run",
   expect(tickCount).toBeLessThan(tickCountMax);
 });
 
-test("a tick that throws is logged, counted and tried again after a pause", async () => {
+test("a tick that throws is logged, counted and retried after a pause", async () => {
   const script = scripted([new Error("planted"), "idle"]);
   const { loop, lines, metrics } = started({ tick: script.tick, errorPauseMinMs: 1 });
   await loop.start();
@@ -69,7 +69,7 @@ test("a tick that throws is logged, counted and tried again after a pause", asyn
   expect(text).toMatch(/overdue_loop_last_success_timestamp_seconds{loop="test"} \d{10}/);
 });
 
-test("the pause after errors doubles up to its limit, and starts anew after a good tick", async () => {
+test("the pause after errors doubles up to its limit, and is reset by a successful tick", async () => {
   const error = new Error("planted");
   const script = scripted([error, error, error, error, "again", error, "idle"]);
   const { loop, lines } = started({ tick: script.tick, errorPauseMinMs: 1, errorPauseMaxMs: 4 });

@@ -24,7 +24,7 @@ describe("an email made to be slow to parse", () => {
     ["very many parts", inParts("--b\r\n\r\nx\r\n", 50_000)],
     ["very many lines of HTML", `Content-Type: text/html\r\n\r\n${"x\r\n".repeat(170_000)}`],
     ["a header with very many groups", `From: ${"a:".repeat(120_000)}\r\n\r\nx`],
-  ])("%s: is done with at once", async (_name, mail) => {
+  ])("%s: is handled quickly", async (_name, mail) => {
     // CPU time, because other processes may delay this one.
     const before = process.cpuUsage();
     await readMail(bytesOf(mail), BOUNDS);
@@ -33,7 +33,7 @@ describe("an email made to be slow to parse", () => {
 });
 
 describe("a normal email", () => {
-  test("is taken apart, and a message inside is an attachment", async () => {
+  test("is parsed, and a nested message is an attachment", async () => {
     const mail = await readMail(
       bytesOf(
         inParts(
@@ -47,7 +47,7 @@ describe("a normal email", () => {
     expect(mail?.attachments.map(({ mimeType }) => mimeType)).toEqual(["message/rfc822"]);
   });
 
-  test("is read as far as the bounds go", async () => {
+  test("is parsed up to the limits", async () => {
     const mail = await readMail(bytesOf("Subject: s\r\n\r\none\r\ntwo\r\nthree\r\n"), {
       ...BOUNDS,
       linesMax: 4,

@@ -10,7 +10,7 @@ function temporary(): string {
   return folder;
 }
 
-test("folders that are missing are made for this user alone, and the first of them is named", () => {
+test("missing folders are created for this user only, and the first of them is returned", () => {
   const home = temporary();
   expect(makeFolders(join(home, "a", "b", "c"))).toBe(join(home, "a"));
   expect(statSync(join(home, "a", "b", "c")).mode & 0o777).toBe(0o700);
@@ -18,13 +18,13 @@ test("folders that are missing are made for this user alone, and the first of th
   expect(makeFolders(join(home, "a", "b", "d"))).toBe(join(home, "a", "b", "d"));
 });
 
-test("a path through a file, and a file, are refused", () => {
+test("a path through a file, and a file, are rejected", () => {
   const home = temporary();
   writeFileSync(join(home, "file"), "");
   expect(() => makeFolders(join(home, "file", "x", "y"))).toThrow(/ENOTDIR/);
   expect(() => makeFolders(join(home, "file"))).toThrow(/EEXIST/);
 });
 
-test.runIf(process.platform === "linux")("a file system that makes no folders is refused", () => {
+test.runIf(process.platform === "linux")("a file system that creates no folders is rejected", () => {
   expect(() => makeFolders("/proc/overdue/spool")).toThrow(/ENOENT/);
 });

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { addFigures, createMetrics } from "./metrics.ts";
 
-test("a figure is what it is at the moment of asking, and absent while it is null", async () => {
+test("a metric is read on request, and absent while it is null", async () => {
   const metrics = createMetrics({ version: "0" });
   let value: number | null = null;
   addFigures(metrics, [

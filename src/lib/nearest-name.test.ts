@@ -10,11 +10,11 @@ test.each([
   ["OVERDUE_LOGLEVL", "OVERDUE_LOG_LEVEL"],
   ["overdue_roles", "OVERDUE_ROLES"],
   ["OVERDUE_ROLE", "OVERDUE_ROLES"],
-])("%s is taken for %s", (given, meant) => {
+])("%s is corrected to %s", (given, meant) => {
   expect(nearestName(given, KNOWN)).toBe(meant);
 });
 
-test("neighbours swapped count as one mistake, not as two", () => {
+test("swapped neighbors count as one mistake, not two", () => {
   expect(nearestName("ab", ["ba"])).toBe("ba");
   expect(nearestName("ab", ["dc"])).toBeNull();
 });

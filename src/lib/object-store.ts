@@ -123,7 +123,7 @@ async function callOnce({ signer, asked, signal, bytesMax }: Attempt): Promise<A
     ...(body === undefined ? {} : { body: body as Uint8Array<ArrayBuffer> }),
   });
   try {
-    // A signature is for one URL, so a redirect is an error for the admin.
+    // A signature is for one URL, so a redirect is a configuration error.
     const response = await fetch(request, { signal, redirect: "manual" });
     if (response.ok) return { headers: response.headers, bytes: await readAtMost(response, bytesMax) };
     throw errorOf(method, response.status, (await readAtMost(response, TEXT_BYTES_MAX)).toString("utf8"));

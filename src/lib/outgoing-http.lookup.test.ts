@@ -44,7 +44,7 @@ function setUp({ isListed = () => false }: { isListed?: (hostname: string) => bo
   return { find, atSystem, mostAtOnce: () => mostAtOnce };
 }
 
-test("a name that DNS knows is found without the system, while others hang there", async () => {
+test("a name in DNS is resolved without the system resolver, while others hang there", async () => {
   const { find, atSystem, mostAtOnce } = setUp();
   const hanging = Array.from({ length: 50 }, (_, n) => find(`hangs-${n}.example`));
   expect(await find("known.example")).toEqual([
@@ -58,15 +58,18 @@ test("a name that DNS knows is found without the system, while others hang there
   expect(mostAtOnce()).toBe(1);
 });
 
-test.each(["chat", "localhost", "chat.", "a.localhost"])("%s is asked of the system alone", async (name) => {
-  const { find, atSystem } = setUp();
-  const found = find(name);
-  expect(atSystem.map(({ hostname }) => hostname)).toEqual([name]);
-  atSystem[0]?.answer();
-  expect(await found).toEqual([{ address: "192.0.2.9", family: 4 }]);
-});
+test.each(["chat", "localhost", "chat.", "a.localhost"])(
+  "%s is only looked up by the system resolver",
+  async (name) => {
+    const { find, atSystem } = setUp();
+    const found = find(name);
+    expect(atSystem.map(({ hostname }) => hostname)).toEqual([name]);
+    atSystem[0]?.answer();
+    expect(await found).toEqual([{ address: "192.0.2.9", family: 4 }]);
+  },
+);
 
-test("more names than may wait for the system fail", async () => {
+test("lookups beyond the queue limit of the system resolver fail", async () => {
   const { find, atSystem } = setUp();
   const waiting = Array.from({ length: WAITING_MAX + 1 }, (_, n) => find(`hangs-${n}.example`));
   await expect(find("one-more.example")).rejects.toMatchObject({ code: "EAI_AGAIN" });
@@ -74,7 +77,7 @@ test("more names than may wait for the system fail", async () => {
   expect(await Promise.all(waiting)).toHaveLength(WAITING_MAX + 1);
 });
 
-test("a name whose server does not answer fails, and takes no turn at the system from other names", async () => {
+test("a name whose server does not answer fails, and does not delay other names at the system resolver", async () => {
   const { find, atSystem } = setUp();
   await expect(find("timeout.example")).rejects.toMatchObject({ code: "EAI_AGAIN" });
   await expect(find("broken.example")).rejects.toMatchObject({ code: "EAI_AGAIN" });
@@ -84,7 +87,7 @@ test("a name whose server does not answer fails, and takes no turn at the system
   expect(await found).toEqual([{ address: "192.0.2.9", family: 4 }]);
 });
 
-test("a name in the list of hosts is the system's, although DNS knows another address", async () => {
+test("a name in the hosts file is resolved by the system, even if DNS has another address", async () => {
   const { find, atSystem } = setUp({ isListed: (hostname) => hostname === "known.example" });
   const found = find("known.example");
   expect(atSystem.map(({ hostname }) => hostname)).toEqual(["known.example"]);
@@ -92,7 +95,7 @@ test("a name in the list of hosts is the system's, although DNS knows another ad
   expect(await found).toEqual([{ address: "192.0.2.9", family: 4 }]);
 });
 
-test("the list of hosts is read again when it has changed", () => {
+test("the hosts file is read again when it has changed", () => {
   const folder = mkdtempSync(join(tmpdir(), "overdue-hosts-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, "hosts");

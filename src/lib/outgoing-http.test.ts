@@ -1,4 +1,4 @@
-// Which addresses may be connected to, by the ranges that the registries have reserved.
+// Which addresses may be connected to, according to the reserved ranges of the registries.
 import { describe, expect, test } from "vitest";
 import { isAllowedAddress, refusalOfUrl } from "./outgoing-http.ts";
 
@@ -49,7 +49,7 @@ describe("an address", () => {
     expect(isAllowedAddress(address, OPEN)).toBe(false);
   });
 
-  test("translated from IPv4, it is judged as what it is translated to, and never leads inside", () => {
+  test("translated from IPv4, it is checked as the IPv4 address, and never reaches internal hosts", () => {
     expect(isAllowedAddress("64:ff9b::93.184.216.34", CLOSED)).toBe(true);
     for (const inside of ["127.0.0.1", "10.0.0.1", "169.254.169.254", "168.63.129.16", "0.0.0.0"]) {
       expect(isAllowedAddress(`64:ff9b::${inside}`, CLOSED)).toBe(false);
@@ -60,7 +60,7 @@ describe("an address", () => {
   });
 });
 
-test("a URL is judged by its scheme, its login, its port and its address", () => {
+test("a URL is checked by its scheme, its login, its port and its address", () => {
   const refusal = (url: string) => refusalOfUrl(new URL(url), CLOSED);
   expect(refusal("https://example.com/")).toBeNull();
   expect(refusal("http://example.com:8080/")).toBeNull();

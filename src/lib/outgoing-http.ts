@@ -230,7 +230,7 @@ const DNS_TRIES = 2;
 /** Lookups waiting for the system resolver; further ones fail. */
 export const WAITING_MAX = 100;
 
-/** The name servers do not answer. The system would ask them again and delay other lookups. */
+/** The name servers do not answer. The system would query them again and delay other lookups. */
 const UNANSWERED_CODES = ["ETIMEOUT", "ESERVFAIL"];
 
 type Asked = { hostname: string; options: LookupOptions & { all: true }; done: Parameters<NameLookup>[2] };
@@ -257,7 +257,7 @@ export function nameLookup({ resolve4, resolve6, system, isListed }: NameLookupD
   };
   return (hostname, options, done) => {
     const asked = { hostname, options, done };
-    // Single-label names are known only to the system: in its hosts file or search domain.
+    // Single-label names can only be resolved by the system: by its hosts file or search domain.
     const isOfOneLabel = !hostname.replace(/\.$/, "").includes(".");
     if (isOfOneLabel || hostname.endsWith(".localhost") || isListed(hostname)) return askSystem(asked);
     const wanted = familiesOf(options);
@@ -470,7 +470,7 @@ function refuseByUrl(url: URL, options: ConnectorOptions): void {
   if (refusal !== null) throw new OutgoingError("refused", { text: refusal });
 }
 
-/** What takes longer than the whole request may is not waited for. */
+/** A lookup that takes longer than the whole request may take is abandoned. */
 async function within(signal: AbortSignal, looking: Promise<void>): Promise<void> {
   signal.throwIfAborted();
   const { promise, reject } = Promise.withResolvers<never>();

@@ -1,4 +1,4 @@
-// Which connection errors are worth waiting for, and the advice for each.
+// Which connection errors may be temporary, and the advice for each.
 import { expect, test } from "vitest";
 import { explainConnection, isTlsError, isUnreachable } from "./postgres-error.ts";
 
@@ -6,20 +6,23 @@ function errorWith(code: string, message = "it failed"): Error {
   return Object.assign(new Error(message), { code });
 }
 
-test.each(["ECONNREFUSED", "ENOTFOUND", "ETIMEDOUT", "57P02", "57P03", "53300"])("%s may pass", (code) => {
-  expect(isUnreachable(errorWith(code))).toBe(true);
-});
+test.each(["ECONNREFUSED", "ENOTFOUND", "ETIMEDOUT", "57P02", "57P03", "53300"])(
+  "%s may be temporary",
+  (code) => {
+    expect(isUnreachable(errorWith(code))).toBe(true);
+  },
+);
 
-test.each(["28P01", "3D000", "42601"])("%s stays as it is, however long one waits", (code) => {
+test.each(["28P01", "3D000", "42601"])("%s is permanent", (code) => {
   expect(isUnreachable(errorWith(code))).toBe(false);
 });
 
-test("a missing socket may pass, a missing file is another matter", () => {
+test("a missing socket may be temporary, a missing file is not", () => {
   expect(isUnreachable(Object.assign(errorWith("ENOENT"), { syscall: "connect" }))).toBe(true);
   expect(isUnreachable(Object.assign(errorWith("ENOENT"), { syscall: "open" }))).toBe(false);
 });
 
-test("the driver's own errors without a code are known by their text", () => {
+test("the driver's own errors without a code are recognized by their text", () => {
   expect(isUnreachable(new Error("Connection terminated due to connection timeout"))).toBe(true);
   expect(isUnreachable(new Error("timeout exceeded when trying to connect"))).toBe(true);
   const broken = "Client has encountered a connection error and is not queryable";
@@ -28,7 +31,7 @@ test("the driver's own errors without a code are known by their text", () => {
   expect(isUnreachable("a text")).toBe(false);
 });
 
-test("a name with several addresses is judged by the first", () => {
+test("for a name with several addresses, the first error counts", () => {
   const error = new AggregateError([
     errorWith("ECONNREFUSED", "connect ECONNREFUSED ::1:5432"),
     errorWith("X"),
@@ -37,7 +40,7 @@ test("a name with several addresses is judged by the first", () => {
   expect(explainConnection(error)).toMatch(/^connect ECONNREFUSED ::1:5432\. No server is listening there\./);
 });
 
-test("a server that does not respond in time may do so later, and the message says what to check", () => {
+test("a server that does not respond in time may be temporary, and the message says what to check", () => {
   const late = new Error("timeout expired");
   expect(isUnreachable(late)).toBe(true);
   expect(explainConnection(late)).toMatch(
@@ -63,13 +66,13 @@ test.each([
   ["CERT_HAS_EXPIRED", "Renew it"],
   ["ERR_TLS_CERT_ALTNAME_INVALID", "verify-ca"],
   ["ERR_SSL_WRONG_VERSION_NUMBER", "sslmode"],
-])("%s is a matter of TLS: nothing to wait for at a start, and explained", (code, advice) => {
+])("%s is a TLS error: not retried at startup, and explained", (code, advice) => {
   expect(isTlsError(errorWith(code))).toBe(true);
   expect(isUnreachable(errorWith(code))).toBe(true);
   expect(explainConnection(errorWith(code))).toContain(advice);
 });
 
-test("what the server refuses as a server has advice, what it refuses as a statement has none", () => {
+test("errors of the server have advice, errors of a statement have none", () => {
   for (const code of ["28000", "42501", "53300", "58030", "25006"]) {
     expect(explainConnection(errorWith(code))).not.toBeNull();
   }

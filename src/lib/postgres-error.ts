@@ -21,7 +21,7 @@ const UNREACHABLE_CODES = new Set([
   "57P02",
   "57P03",
 ]);
-/** The driver gives these no code: connection timeouts, with and without the pool. */
+/** The driver sets no code for these: connection timeouts, with and without the pool. */
 const TOO_SLOW_TEXT =
   /timeout exceeded when trying to connect|connection timeout|^timeout expired$|query read timeout/i;
 /** Nor these: a connection that broke, also between two statements. */

@@ -32,7 +32,7 @@ describe("A password", () => {
     expect(await isPassword("x", "$argon2id$v=19$m=9999999,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAA")).toBe(false);
   });
 
-  test("is hashed by others as well: a known answer of the reference program", async () => {
+  test("hash matches a known result of the reference implementation", async () => {
     const known = "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc";
     expect(await isPassword("password", known)).toBe(true);
     expect(await isPassword("Password", known)).toBe(false);
@@ -80,7 +80,7 @@ describe("Codes of apps", () => {
     expect(totpStep("00000000", at)).toBeNull();
   });
 
-  test("count in a window of steps", () => {
+  test("are accepted in a window of steps", () => {
     const at = (now: number, window: number) => totpStep("94287082", { ...shape, secret, now, window });
     expect([at(59_000 + 30_000, 0), at(59_000 + 30_000, 1), at(59_000 + 60_000, 1)]).toEqual([null, 1, null]);
   });
@@ -103,29 +103,29 @@ describe("Codes of apps", () => {
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
 
-test("SHA-1 of abc is the one of the standard, as bytes and as text", () => {
+test("SHA-1 of abc matches the standard, for bytes and text", () => {
   expect(sha1Hex("abc")).toBe("a9993e364706816aba3e25717850c26c9cd0d89d");
   expect(hex(sha1("abc"))).toBe(sha1Hex("abc"));
 });
 
-test("texts are taken as UTF-8", () => {
+test("texts are encoded as UTF-8", () => {
   expect(sha1Hex("ā")).toBe("78a4468de0673f9f91e9000c7cf55e2bafe4df29");
 });
 
-test("HMAC-SHA-1 is the one of RFC 2202", () => {
+test("HMAC-SHA-1 matches RFC 2202", () => {
   const key = Buffer.from("Jefe");
   expect(hex(hmacSha1({ key, message: "what do ya want for nothing?" }))).toBe(
     "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79",
   );
 });
 
-test("HMAC-SHA-256 is the one of RFC 4231", () => {
+test("HMAC-SHA-256 matches RFC 4231", () => {
   expect(hmacSha256Hex({ key: "Jefe", message: "what do ya want for nothing?" })).toBe(
     "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
   );
 });
 
-test("texts are the same or not, whatever their lengths", () => {
+test("texts are equal or not, whatever their lengths", () => {
   expect(isSameText("abc", "abc")).toBe(true);
   expect(isSameText("abc", "abd")).toBe(false);
   expect(isSameText("abc", "abcd")).toBe(false);
@@ -134,12 +134,12 @@ test("texts are the same or not, whatever their lengths", () => {
 
 // Random text cannot be compared with an expected value, but its form and distribution can.
 
-test("it has the length asked for and nothing but the alphabet's characters", () => {
+test("it has the requested length and only characters of the alphabet", () => {
   expect(randomText({ alphabet: "ab", length: 50 })).toMatch(/^[ab]{50}$/);
   expect(randomText({ alphabet: "ab", length: 0 })).toBe("");
 });
 
-test("every character of the alphabet comes, about equally often", () => {
+test("every character of the alphabet occurs, about equally often", () => {
   const counts = Map.groupBy(
     randomText({ alphabet: "abcdefghij", length: 20_000 }),
     (character) => character,

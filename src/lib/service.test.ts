@@ -42,7 +42,7 @@ test("one that does not start stops those before it, never itself or those after
   expect(events).toEqual(["start a", "stop a"]);
 });
 
-test("one that fails to stop is named, and the others are stopped all the same", async () => {
+test("one that fails to stop is named, and the others are still stopped", async () => {
   const events: string[] = [];
   const running = await startServices(
     [recorded("a", events), recorded("b", events, { stop: fail })],
@@ -52,7 +52,7 @@ test("one that fails to stop is named, and the others are stopped all the same",
   expect(events.at(-1)).toBe("stop a");
 });
 
-test("one that never stops is given up when the time is over", async () => {
+test("one that never stops is abandoned when the time limit is reached", async () => {
   const events: string[] = [];
   const hangs = { stop: () => new Promise<void>(() => {}) };
   const running = await startServices([recorded("a", events), recorded("b", events, hangs)], {

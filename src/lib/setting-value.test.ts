@@ -61,7 +61,7 @@ const TAKEN: [string, ValueKind<unknown>, string, unknown][] = [
   ],
 ];
 
-test.each(TAKEN)("%s is taken", (_name, kind, text, value) => {
+test.each(TAKEN)("%s is accepted", (_name, kind, text, value) => {
   expect(kind.parse(text)).toEqual({ value });
 });
 
@@ -101,14 +101,14 @@ const REFUSED: [string, ValueKind<unknown>, string][] = [
   ["a database password with a bare %", databaseUrlKind, "postgres://u:zyxw%zz@h/d"],
 ];
 
-test.each(REFUSED)("%s is refused, without repeating it", (_name, kind, text) => {
+test.each(REFUSED)("%s is rejected, without repeating it", (_name, kind, text) => {
   const parsed = kind.parse(text);
   expect(parsed).toHaveProperty("problem", expect.stringMatching(/^must /));
   expect(JSON.stringify(parsed)).not.toContain("zyxw");
 });
 
 describe("printing", () => {
-  test.each(TAKEN)("%s can be read back", (_name, kind, text) => {
+  test.each(TAKEN)("%s can be parsed back", (_name, kind, text) => {
     const parsed = kind.parse(text);
     if (!("value" in parsed)) throw new Error("not taken");
     expect(kind.parse(kind.print(parsed.value))).toEqual(parsed);
@@ -123,17 +123,17 @@ describe("printing", () => {
     expect(databaseUrlKind.mask?.(url)).toBe(shown);
   });
 
-  test("an address that cannot be read is masked whole", () => {
+  test("an address that cannot be parsed is masked completely", () => {
     expect(databaseUrlKind.mask?.("not an address hunter2")).toBe(MASK);
   });
 });
 
-test("of a proxy's address everything but the login is shown", () => {
+test("of a proxy URL everything but the login is shown", () => {
   expect(proxyUrlKind.mask?.("http://me:hunter2@h:3128/")).toBe(`http://${MASK}@h:3128/`);
   expect(proxyUrlKind.mask?.("http://h:3128/")).toBe("http://h:3128/");
 });
 
-test("the secrets of a database address are found as written and decoded", () => {
+test("the secrets of a database URL are found as written and decoded", () => {
   expect(databaseUrlKind.secretsIn?.("postgres://u:a%40b@h/d?sslpassword=c")).toEqual(["a%40b", "a@b", "c"]);
   expect(databaseUrlKind.secretsIn?.("postgres://u@h/d")).toEqual([]);
 });

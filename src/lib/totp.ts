@@ -26,7 +26,7 @@ export function totpUri(
   }).toString();
 }
 
-/** The time step of this code, within some steps of an instant; null: none. */
+/** The time step of this code, within some steps of an instant; null: no match. */
 export function totpStep(
   code: string,
   { secret, now, window, digits, stepSeconds }: TotpShape & { secret: string; now: number; window: number },

@@ -91,7 +91,7 @@ function sideBySide(
 
 export type OpenPorts = { ports: Ports; http: GuardedHttp; close(): Promise<void> };
 
-/** Opens the ports. `mail` null: this installation sends no mail. */
+/** Opens the ports. `mail` null: this server sends no email. */
 function openPorts(config: Config, { mail }: { mail: MailPort | null }): OpenPorts {
   const urls = publicUrls(config);
   const http = openOutgoing(config);
@@ -135,10 +135,10 @@ export type ChatSetUp = {
   log: Log;
 };
 
-/** How a look went: where the next one begins, and what kept it from hearing anything. */
+/** The result of polling: the next offset, and why polling failed. */
 export type Looked = { offset: number; isMore: boolean; trouble: string | null };
 
-/** One look at what was written to the bot. `offset` is where the last look ended; 0 at first. */
+/** Polls the messages to the bot once. `offset` is where the last poll ended; 0 at first. */
 export async function connectChats(
   setUp: ChatSetUp,
   { now, offset }: { now: Instant; offset: number },
@@ -177,7 +177,7 @@ async function reachable<T extends { ok: true }>(
   }
 }
 
-/** The loop around it. A trouble is logged when it begins, and not at every look. */
+/** The polling loop. A failure is logged when it begins, not for every poll. */
 function chatSetUpLoop(setUp: ChatSetUp, metrics: LoopMetrics): Loop {
   let offset = 0;
   let trouble: string | null = null;
@@ -209,7 +209,7 @@ export type OpenMail = {
   close(): Promise<void>;
 };
 
-/** How often reports and reminders are looked for. */
+/** How often due reports and reminders are searched for. */
 const PLAN_IDLE_MS = MINUTE_MS;
 
 const EMAILS_IDLE_MS = 2 * SECOND_MS;
@@ -219,7 +219,7 @@ const EMAILS_PER_TURN = 5;
 
 type MailDeps = MailResources & { sender: MailSender; signing: () => Promise<Signing>; from: string };
 
-/** Opens mail, or null where the settings name no server. */
+/** Opens mail, or null if no mail server is configured. */
 function openMail(resources: MailResources): OpenMail | null {
   const { config, database } = resources;
   const server = mailServerOf(config);
@@ -233,7 +233,7 @@ function openMail(resources: MailResources): OpenMail | null {
     from,
     signing: () => {
       signing ??= secretKeyOf(database, config.secretKey).then(signingWith);
-      // A database that was away is asked again.
+      // Retried if the database was unavailable.
       signing.catch(() => (signing = null));
       return signing;
     },
@@ -299,7 +299,7 @@ function accountEmailLoop(deps: MailDeps): Loop {
       const now = await readDatabaseClock(database);
       const emails = await claimEmails(database, { now, limit: EMAILS_PER_TURN });
       for (const email of emails) {
-        // What is left is due again when its claim has run out.
+        // The rest is due again when its claim has expired.
         if (signal.aborted) return "idle";
         const outcome = await sendAccountEmail(deps, email);
         counts[outcome] = (counts[outcome] ?? 0) + 1;

@@ -40,8 +40,8 @@ function part(name: string, calls: string[], failing: "open" | "opened" | null =
   };
 }
 
-describe("the site", () => {
-  test("opens its parts, then the port, and goes the same way back", async () => {
+describe("the public server", () => {
+  test("opens its parts, then the port, and closes in reverse order", async () => {
     const calls: string[] = [];
     const parts = [part("one", calls), part("two", calls)];
     const site = publicServer(parts, resources());
@@ -81,7 +81,7 @@ describe("the site", () => {
     expect(site.address()).toBeNull();
   });
 
-  test("a part that fails once the port is open takes everything down", async () => {
+  test("a part that fails once the port is open closes everything", async () => {
     const calls: string[] = [];
     const site = publicServer([part("one", calls), part("two", calls, "opened")], resources());
     await expect(site.start()).rejects.toThrow("two cannot");
@@ -90,7 +90,7 @@ describe("the site", () => {
     await expect(fetch(`http://127.0.0.1:${port}/one`)).rejects.toThrow("fetch failed");
   });
 
-  test("a port that is taken leaves no part open", async () => {
+  test("a port that is in use leaves no part open", async () => {
     const first = publicServer([part("one", [])], resources());
     await first.start();
     const calls: string[] = [];
@@ -120,7 +120,7 @@ describe("the site", () => {
     expect(calls).toEqual(["one closing", "two closing", "two close", "one close"]);
   });
 
-  test("closed before the database was there, it closes what was open", async () => {
+  test("closed before the database was available, it closes what was open", async () => {
     const calls: string[] = [];
     const parts = [part("one", calls), { ...part("two", calls), needsDatabase: true }];
     const site = publicServer(parts, { ...resources(), isPrepared: () => false });

@@ -167,7 +167,7 @@ export type HealthLoop = Loop & {
   problems(): readonly HealthProblem[] | null;
 };
 
-/** What a process without a sweeper knows about sweeps. */
+/** The sweep data of a process without a sweeper. */
 const NO_SWEEPER: WatchedState = { unsettledSinceAt: null, locked: new Map() };
 
 type WatchedState = Pick<SweeperDeps["state"], "unsettledSinceAt" | "locked">;
@@ -242,7 +242,7 @@ function heartbeatLoop({ config, database, log, metrics, state, problems }: Hear
   const tick = async () => {
     const now = await readDatabaseClock(database);
     const known = problems();
-    // Before the first check nothing is known, so no request is sent or withheld.
+    // Before the first check the state is unknown, so no request is sent or withheld.
     if (known === null || (beats.lastAt !== null && Math.abs(now - beats.lastAt) < CALL_EVERY_MS)) return;
     const isWithheld = !isMoving(known, { sweptAt: state.sweptAt, now });
     if (isWithheld && !beats.isWithheld) {

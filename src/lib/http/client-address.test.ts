@@ -48,7 +48,7 @@ describe("without a trusted proxy", () => {
 
 describe("behind a trusted proxy", () => {
   test.each([PROXY, "::ffff:10.1.2.3", "127.0.0.1", "::1", "192.0.2.7", "fd12::1", "fd12::1%eth0"])(
-    "the headers of %s are believed",
+    "the headers of %s are trusted",
     (peer) => {
       expect(ask(peer, "1.2.3.4", "https")).toEqual({ remoteAddr: "1.2.3.4", scheme: "https" });
     },
@@ -90,11 +90,11 @@ describe("behind a trusted proxy", () => {
     "localhost",
     "01.2.3.4",
     "x".repeat(5_000),
-  ])("%j is no address: none is named, not even the proxy's", (forwardedFor) => {
+  ])("%j is not an address: none is returned, not even the proxy's", (forwardedFor) => {
     expect(ask(PROXY, forwardedFor).remoteAddr).toBeNull();
   });
 
-  test("an empty header, or an empty first item, says nothing, so the peer is the client", () => {
+  test("an empty header, or an empty first item, is ignored, so the peer is the client", () => {
     expect(ask(PROXY, "", "")).toEqual({ remoteAddr: PROXY, scheme: "http" });
     expect(ask(PROXY, ", 1.2.3.4", ",https")).toEqual({ remoteAddr: PROXY, scheme: "http" });
   });
@@ -119,7 +119,7 @@ describe("behind a trusted proxy", () => {
   });
 });
 
-test("who was trusted before does not change who is trusted now, however many came in between", () => {
+test("the trust decision does not depend on earlier peers, however many there were", () => {
   for (let n = 0; n < 2_500; n += 1) {
     const peer = `203.0.${n >> 8}.${n & 255}`;
     expect(ask(peer, "1.2.3.4").remoteAddr).toBe(peer);
@@ -127,7 +127,7 @@ test("who was trusted before does not change who is trusted now, however many ca
   expect(ask(PROXY, "1.2.3.4").remoteAddr).toBe("1.2.3.4");
 });
 
-test("any address that a proxy names comes out as one that names the same", () => {
+test("any address that a proxy names is normalized to an equivalent one", () => {
   fc.assert(
     fc.property(fc.oneof(fc.ipV4(), fc.ipV6()), (address) => {
       const { remoteAddr } = ask(PROXY, address);
@@ -138,7 +138,7 @@ test("any address that a proxy names comes out as one that names the same", () =
   );
 });
 
-test("no text makes it fail, and the result can be stored", () => {
+test("no text makes it throw, and the result can be stored", () => {
   fc.assert(
     fc.property(fc.string(), fc.string(), (forwardedFor, forwardedProto) => {
       const { remoteAddr, scheme } = ask(PROXY, forwardedFor, forwardedProto);
@@ -176,7 +176,7 @@ describe("the network that requests are counted by", () => {
     [PROXY, "10.0.0.1, 10.0.0.2", "10.0.0.1"],
     [undefined, "1.2.3.4", ""],
   ])(
-    "peer %s that forwards %j is %s: nothing that the sender wrote itself counts",
+    "peer %s that forwards %j is %s: addresses written by the sender do not count",
     (peer, forwardedFor, network) => {
       expect(networkAt({ peer, forwardedFor })).toBe(network);
     },

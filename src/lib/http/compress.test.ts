@@ -1,4 +1,4 @@
-// Which encoding an answer is sent in: the better of those that the other side takes, and none that it refuses.
+// The encoding of a response: the best of those that the client accepts, and none that it rejects.
 import { expect, test } from "vitest";
 import { encodingFor } from "./compress.ts";
 
@@ -12,6 +12,6 @@ test.each([
   ["identity", null],
   ["brotli", null],
   [undefined, null],
-])("who takes %j is sent %j", (accepted, encoding) => {
+])("a client that accepts %j gets %j", (accepted, encoding) => {
   expect(encodingFor(accepted)).toBe(encoding);
 });

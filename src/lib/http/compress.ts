@@ -4,11 +4,11 @@ import { brotliCompress, constants, gzip } from "node:zlib";
 
 /** Below this a packet is not saved. */
 const COMPRESSED_BYTES_MIN = 1_400;
-/** Answers are compressed while somebody waits. */
+/** Responses are compressed while the client waits. */
 const GZIP_LEVEL = 5;
 const BROTLI_QUALITY = 4;
 
-/** The better of the two encodings that the other side takes; null: as it is. */
+/** The better of the two encodings that the client accepts; null: none. */
 export function encodingFor(acceptEncoding: string | undefined): "br" | "gzip" | null {
   const accepted = (acceptEncoding ?? "").split(",").map((item) => item.trim().toLowerCase());
   const takes = (name: string) =>
@@ -20,7 +20,7 @@ export function encodingFor(acceptEncoding: string | undefined): "br" | "gzip" |
 const brotli = promisify(brotliCompress);
 const zip = promisify(gzip);
 
-/** The bytes in the best encoding that the client accepts; short ones as they are. */
+/** The bytes in the best encoding that the client accepts; short ones are unchanged. */
 export async function compress(
   bytes: Buffer,
   acceptEncoding: string | undefined,

@@ -47,7 +47,7 @@ function under(path: string, name: string): HttpHandler {
   };
 }
 
-/** Answers when the test says so. */
+/** Answers when the test calls it. */
 function waiting(): HttpHandler & { owed: ServerResponse[] } {
   const owed: ServerResponse[] = [];
   return { owed, handles: () => true, handle: (_request, response) => void owed.push(response) };
@@ -73,7 +73,7 @@ async function open(
 const GET = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 
 describe("requests", () => {
-  test("go to the first handler that wants them", async () => {
+  test("are passed to the first handler that accepts them", async () => {
     const { origin } = await listen([under("/a", "first"), under("/a/b", "never"), under("/b", "second")]);
     expect(await (await fetch(`${origin}/a/b`)).text()).toBe("first");
     expect(await (await fetch(`${origin}/b`)).text()).toBe("second");
@@ -113,7 +113,7 @@ describe("requests", () => {
     await expect.poll(() => said().split("HTTP/1.1 200 OK").length - 1).toBe(count);
   });
 
-  test("that match no handler are answered 404, a HEAD without a body", async () => {
+  test("that match no handler are answered 404, HEAD without a body", async () => {
     const { origin } = await listen([under("/a", "a")]);
     const response = await fetch(`${origin}/c`);
     expect(response.status).toBe(404);
@@ -140,7 +140,7 @@ describe("requests", () => {
     expect(await (await get({ accept: "text/html" }, "POST")).text()).toBe("not found");
   });
 
-  test("on which a handler throws are answered 500, and the next one as usual", async () => {
+  test("on which a handler throws are answered 500, and the next one normally", async () => {
     const broken: HttpHandler = {
       handles: ({ url }) => url === "/broken",
       handle: () => {
@@ -366,7 +366,7 @@ describe("connections beyond the limit", () => {
     await expect.poll(() => refused.slice(1)).toEqual([{ network: "127.0.0.1", url: null }]);
   });
 
-  test("are fewer than wished for where the system allows no more", async () => {
+  test("are fewer than configured if the system allows no more", async () => {
     let lines = "";
     const log = createLog({ level: "info", destination: { write: (line) => void (lines += line) } });
     await listen([], { connectionsMax: 1_000_000_000, log });
@@ -393,7 +393,7 @@ describe("starting and stopping", () => {
     }
   });
 
-  test("a port that is taken is an error of start", async () => {
+  test("a port in use is a start error", async () => {
     const { port } = await listen([]);
     await expect(listen([], { listen: { host: "127.0.0.1", port } })).rejects.toThrow("EADDRINUSE");
   });

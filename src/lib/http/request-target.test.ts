@@ -1,4 +1,4 @@
-// Which part of a request's URL is a path of ours.
+// Which part of a request's URL is the path below the site.
 import { expect, test } from "vitest";
 import { sitePath } from "./request-target.ts";
 
@@ -15,7 +15,7 @@ test.each([
   expect([root(url), deep(url)]).toEqual([path, path]);
 });
 
-test("the site's own path may be there or not", () => {
+test("the site's own path is optional", () => {
   expect(deep("/a/site/b/x?y")).toBe("/b/x");
   expect(deep("/a/sites/b/x")).toBe("/a/sites/b/x");
   expect(root("/a/site/b/x")).toBe("/a/site/b/x");

@@ -45,7 +45,7 @@ function plain(status: number, body: HttpResponse["body"]): HttpResponse {
   return { status, headers: { "Content-Type": "text/plain" }, body };
 }
 
-test("an answer goes out with its length and the headers of every answer", async () => {
+test("a response is sent with its length and the common headers", async () => {
   const { url, counts } = await serve({ answer: async () => plain(200, "später") });
   const response = await fetch(url);
   expect(await response.text()).toBe("später");
@@ -76,27 +76,27 @@ async function* pieces(list: readonly string[], end?: Error): AsyncGenerator<str
   if (end !== undefined) throw end;
 }
 
-test("pieces are sent as they come; to HEAD none is sent", async () => {
+test("pieces are sent as they are produced; none are sent to HEAD", async () => {
   const { url } = await serve({ answer: async () => plain(200, pieces(["a", "b", "c"])) });
   expect(await (await fetch(url)).text()).toBe("abc");
   const head = await fetch(url, { method: "HEAD" });
   expect([head.status, await head.text()]).toEqual([200, ""]);
 });
 
-test("pieces that break off are not taken for a whole", async () => {
+test("an interrupted stream does not look complete", async () => {
   const broken = pieces(["a"], new Error("no more"));
   const { url } = await serve({ answer: async () => plain(200, broken) });
   await expect(fetch(url).then((response) => response.text())).rejects.toThrow("terminated");
 });
 
-test("an answer that cannot be sent is no answer", async () => {
+test("a response that cannot be sent closes the connection", async () => {
   const { url } = await serve({
     answer: async () => ({ status: 200, headers: { Broken: "two\nlines" }, body: "" }),
   });
   await expect(fetch(url)).rejects.toThrow("fetch failed");
 });
 
-test("a caller who has gone frees the place", async () => {
+test("a client that disconnects frees its slot", async () => {
   const gate = Promise.withResolvers<HttpResponse>();
   const { url } = await serve({ atOnceMax: 1, answer: () => gate.promise });
   const gone = send(url).end();

@@ -1,4 +1,4 @@
-// Which requests count as ours, and what is said to those that do not.
+// Which requests count as same-origin, and the error for the others.
 import { describe, expect, test } from "vitest";
 import { originProblem } from "./same-origin.ts";
 
@@ -12,7 +12,7 @@ const NOTHING = {
 const judge = (given: Partial<typeof NOTHING> | Record<string, string>) =>
   originProblem({ ...NOTHING, ...given }, SITE);
 
-describe("a request that changes something is ours", () => {
+describe("a request that changes something is same-origin", () => {
   test.each([
     [{ "sec-fetch-site": "same-origin" }],
     [{ "sec-fetch-site": "same-origin", origin: "http://10.0.0.1:8000" }],

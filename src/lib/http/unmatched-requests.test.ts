@@ -8,7 +8,7 @@ function request(url: string, headers: Record<string, string> = {}): IncomingMes
   return Object.assign(new IncomingMessage(new Socket()), { method: "GET", url, headers });
 }
 
-test("the newest come first, those before an instant are left out, and old ones are dropped", () => {
+test("the newest come first, those before an instant are omitted, and old ones are dropped", () => {
   let now = 0;
   const misses = unmatchedRequests({ now: () => now, remoteAddrOf: () => "192.0.2.1" });
   for (now = 1; now <= 500; now += 1) misses.note(request(`/${now}`, { host: "a", "user-agent": "curl" }));
@@ -19,7 +19,7 @@ test("the newest come first, those before an instant are left out, and old ones 
   expect(misses.since(0)).toHaveLength(200);
 });
 
-test("long texts are cut", () => {
+test("long texts are truncated", () => {
   const misses = unmatchedRequests({ now: () => 1, remoteAddrOf: () => null });
   misses.note(request(`/${"x".repeat(5_000)}`, { host: "h".repeat(5_000), "user-agent": "u".repeat(5_000) }));
   const [kept] = misses.since(0);
