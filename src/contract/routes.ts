@@ -62,7 +62,7 @@ const EXAMPLE_CHECK: Check = {
 
 /** The response of changes, which also contains the deprecated fields. */
 const CHANGED: Check = { ...EXAMPLE_CHECK, subject: "", subject_fail: "" };
-const UNHEARD = { started: false, last_ping: null, next_ping: null } as const;
+const NO_PINGS = { started: false, last_ping: null, next_ping: null } as const;
 
 /** The check as each endpoint returns it; the last one is a created check. */
 const EXAMPLE_ANSWERS = {
@@ -70,9 +70,9 @@ const EXAMPLE_ANSWERS = {
   createCheck: CHANGED,
   updateCheck: CHANGED,
   pauseCheck: { ...CHANGED, status: "paused", next_ping: null },
-  resumeCheck: { ...CHANGED, ...UNHEARD, status: "new" },
+  resumeCheck: { ...CHANGED, ...NO_PINGS, status: "new" },
   deleteCheck: CHANGED,
-  created: { ...CHANGED, ...UNHEARD, status: "new", n_pings: 0 },
+  created: { ...CHANGED, ...NO_PINGS, status: "new", n_pings: 0 },
 } as const satisfies Record<string, Check>;
 
 /** The check of the other examples. */

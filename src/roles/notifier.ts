@@ -136,13 +136,13 @@ export type ChatSetUp = {
 };
 
 /** The result of polling: the next offset, and why polling failed. */
-export type Looked = { offset: number; isMore: boolean; trouble: string | null };
+export type PollResult = { offset: number; isMore: boolean; trouble: string | null };
 
 /** Polls the messages to the bot once. `offset` is where the last poll ended; 0 at first. */
 export async function connectChats(
   setUp: ChatSetUp,
   { now, offset }: { now: Instant; offset: number },
-): Promise<Looked> {
+): Promise<PollResult> {
   const { database, http, token } = setUp;
   const nothing = { offset, isMore: false };
   if (!(await isAnyChatWaitingNow(database, now))) return { ...nothing, trouble: null };

@@ -7,7 +7,7 @@ import { listTransfersTo } from "../../store/projects.ts";
 import type { Person } from "../../store/sessions.ts";
 import type { ApiHandlers } from "./route.ts";
 
-/** The account as its owner sees it. */
+/** The account as shown to its owner. */
 export async function shownAccount(db: Db, account: Person): Promise<Account> {
   const [preferences, transfers] = await Promise.all([
     findPreferences(db, account.id),

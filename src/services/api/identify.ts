@@ -25,7 +25,7 @@ export type IdentifyDeps = {
   resolveSession(of: Source & { cookies: Readonly<Record<string, string>> }): Promise<FoundSession | null>;
 };
 
-const NOBODY = {
+const ANONYMOUS = {
   actor: { accountId: null, keyId: null },
   account: null,
   sessionId: null,
@@ -45,18 +45,18 @@ export async function identify(deps: IdentifyDeps, source: Source): Promise<Iden
   const presented = presentedToken(headers.authorization);
   const isOurs = presented !== "missing" && presented !== "foreign";
   if (key !== undefined) {
-    if (isOurs) return { ...NOBODY, caller: { kind: "none", why: "twice" } };
+    if (isOurs) return { ...ANONYMOUS, caller: { kind: "none", why: "twice" } };
     return identifyByKey(deps, source, Array.isArray(key) ? key.join(",") : key);
   }
   if (isOurs) return identifyByToken(deps, source, presented);
   const session = await deps.resolveSession({ ...source, cookies: readCookies(headers.cookie) });
   if (session === null) {
     if (presented === "foreign") return identifyByToken(deps, source, presented);
-    return { ...NOBODY, caller: { kind: "none", why: "missing" } };
+    return { ...ANONYMOUS, caller: { kind: "none", why: "missing" } };
   }
   const { account, id: sessionId, isProven } = session;
   return {
-    ...NOBODY,
+    ...ANONYMOUS,
     caller: { kind: "session", isAdmin: account.isAdmin, isReauthenticated: isProven },
     actor: { accountId: account.id, keyId: null },
     account,
@@ -72,12 +72,12 @@ async function identifyByKey(
   const { credential, found, rate } = await auth.identifyKey({ network, key });
   if (credential === null) throw new TooManyRequestsError(rate);
   if (credential !== "readWrite" && credential !== "readOnly") {
-    return { ...NOBODY, caller: { kind: "none", why: credential }, rate };
+    return { ...ANONYMOUS, caller: { kind: "none", why: credential }, rate };
   }
   if (found === null) throw new Error("a known API key was not found");
   keyUsed({ keyId: found.key.id, at: found.at });
   return {
-    ...NOBODY,
+    ...ANONYMOUS,
     caller: { kind: "key", key: credential },
     actor: { accountId: null, keyId: found.key.id },
     keyProject: found.project,
@@ -91,11 +91,11 @@ async function identifyByToken(
   presented: PresentedToken,
 ): Promise<Identity> {
   const { found, rate } = await auth.identifyToken({ network, presented, now });
-  if (typeof found === "string") return { ...NOBODY, caller: { kind: "none", why: found }, rate };
+  if (typeof found === "string") return { ...ANONYMOUS, caller: { kind: "none", why: found }, rate };
   const { token, person } = found;
   tokenUsed({ keyId: token.id, at: now });
   return {
-    ...NOBODY,
+    ...ANONYMOUS,
     caller: { kind: "token", scope: token.scope, isAdmin: person.isAdmin },
     actor: { accountId: person.id, keyId: null },
     account: person,

@@ -55,7 +55,7 @@ describe("a feed", () => {
     const feed = new ProjectFeed();
     feed.take([check("a", 7)]);
     nextRows(feed);
-    feed.forgetBefore(8);
+    feed.dropBefore(8);
     feed.take([check("a", 7)]);
     expect(nextRows(feed)?.ids).toEqual(["a"]);
   });

@@ -215,7 +215,7 @@ export class ProjectFeed {
   }
 
   /** Drops rows that cannot be read again, because the cursor has passed them. */
-  forgetBefore(cursor: number): void {
+  dropBefore(cursor: number): void {
     for (const [uuid, { lastXid }] of this.#sent) if (lastXid < cursor) this.#sent.delete(uuid);
   }
 }
@@ -344,7 +344,7 @@ export class LiveHub {
     const down = await this.#countDown({ rows, flips: fresh, counts });
     const isTooMuch = changed.length >= CHANGES_MAX;
     for (const [projectId, mine] of rows) this.#watched.get(projectId)?.feed.take(mine);
-    await this.#findGone(counts);
+    await this.#findRemoved(counts);
     // Checked last, so that a user who has lost access gets no newer changes.
     await this.#endRevoked();
     // After the last query: if one of them fails, everything is read again in the next round, and sent once.
@@ -361,7 +361,7 @@ export class LiveHub {
         ...gapEvents,
       ];
       if (watched.feed.isDrained) watched.cursor = head.xmin;
-      watched.feed.forgetBefore(head.xmin);
+      watched.feed.dropBefore(head.xmin);
       if (messages.length === 0) continue;
       const text = eventText(messages, watched.cursor);
       for (const watcher of watched.watchers) watcher.send(text);
@@ -400,7 +400,7 @@ export class LiveHub {
   }
 
   /** If the number of checks is not the expected one, their names are read and compared. */
-  async #findGone(counts: ReadonlyMap<number, number>): Promise<void> {
+  async #findRemoved(counts: ReadonlyMap<number, number>): Promise<void> {
     const off = [...this.#watched]
       .filter(([id, { feed }]) => feed.isOff(counts.get(id) ?? 0))
       .map(([id]) => id);

@@ -351,7 +351,7 @@ async function confirmPage(request: WebRequest & AccountRequest, state: ConfirmS
       html`<p>You have no sign-in method to re-authenticate with. Sign out and sign in again, or ask an admin for a link.</p>\n`,
     );
   }
-  const asksForBoth = methods.app && (isMailed || methods.password);
+  const requiresBoth = methods.app && (isMailed || methods.password);
   return formPage(request, {
     title: "Re-authenticate",
     trouble: state.trouble ?? null,
@@ -359,7 +359,7 @@ async function confirmPage(request: WebRequest & AccountRequest, state: ConfirmS
       isMailed
         ? `We sent a 6-digit code to ${account.email}. It expires in 15 minutes.`
         : `You're signed in as ${account.email}. Confirm your identity to continue.`,
-      ...(asksForBoth ? ["You also need a code from your authenticator app."] : []),
+      ...(requiresBoth ? ["You also need a code from your authenticator app."] : []),
     ],
     parts: [
       ...parts,
