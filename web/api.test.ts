@@ -22,7 +22,7 @@ const answers = (status: number, body: string) =>
   fetched.mockResolvedValueOnce(new Response(body === "" ? null : body, { status }));
 
 /** What a refused request throws. */
-const troubleOf = (asked: Promise<unknown>) =>
+const errorOf = (asked: Promise<unknown>) =>
   asked.then(
     () => {
       throw new Error("it was answered");
@@ -40,41 +40,41 @@ test("a response is its value", async () => {
 
 test("a refusal has the server's message and the field that it is about", async () => {
   answers(400, '{"error":"name is too long.","field":"name"}');
-  const trouble = await troubleOf(send("POST", "/projects", { name: "x" }));
+  const trouble = await errorOf(send("POST", "/projects", { name: "x" }));
   expect([trouble.message, trouble.field, trouble.status]).toEqual(["name is too long.", "name", 400]);
   expect(assign).not.toHaveBeenCalled();
 });
 
 test("a proxy's page instead of our response, and no response, give a message", async () => {
   answers(502, "<html>Bad gateway</html>");
-  const proxy = await troubleOf(get("/rows"));
+  const proxy = await errorOf(get("/rows"));
   fetched.mockRejectedValueOnce(new TypeError("Failed to fetch"));
-  const nobody = await troubleOf(get("/rows"));
-  expect([proxy.status, nobody.status]).toEqual([502, 0]);
-  for (const { message } of [proxy, nobody]) expect(message).toMatch(/^[A-Z].*\.$/);
-  expect(proxy.message).not.toBe(nobody.message);
+  const noResponse = await errorOf(get("/rows"));
+  expect([proxy.status, noResponse.status]).toEqual([502, 0]);
+  for (const { message } of [proxy, noResponse]) expect(message).toMatch(/^[A-Z].*\.$/);
+  expect(proxy.message).not.toBe(noResponse.message);
 });
 
 test("an incomplete response gives a message of ours, not the browser's", async () => {
   const broken = new Response("", { status: 200 });
   vi.spyOn(broken, "text").mockRejectedValueOnce(new TypeError("network error"));
   fetched.mockResolvedValueOnce(broken);
-  const trouble = await troubleOf(get("/rows"));
+  const trouble = await errorOf(get("/rows"));
   expect([trouble.name, trouble.status]).toEqual(["Trouble", 0]);
   expect(trouble.message).toMatch(/^[A-Z].*\.$/);
 });
 
 test("an ended session redirects to the sign-in page, and from there back to this page", async () => {
   answers(401, '{"error":"You are not signed in."}');
-  await troubleOf(get("/rows"));
+  await errorOf(get("/rows"));
   expect(assign.mock.calls).toEqual([["/below/accounts/login/?next=%2Fchecks%2F%3Ftag%3Ddb"]]);
 });
 
 test("a request that requires re-authentication redirects there, and a forbidden one does not", async () => {
   answers(403, '{"error":"Re-authenticate to continue.","reauth":true}');
-  expect((await troubleOf(send("POST", "/account/close"))).needsProof).toBe(true);
+  expect((await errorOf(send("POST", "/account/close"))).needsProof).toBe(true);
   expect(assign.mock.calls).toEqual([["/below/accounts/confirm/?next=%2Fchecks%2F%3Ftag%3Ddb"]]);
   answers(403, '{"error":"Your role does not allow that."}');
-  expect((await troubleOf(send("POST", "/checks/a/pause"))).needsProof).toBe(false);
+  expect((await errorOf(send("POST", "/checks/a/pause"))).needsProof).toBe(false);
   expect(assign).toHaveBeenCalledOnce();
 });

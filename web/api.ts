@@ -33,19 +33,19 @@ export class ApiError extends Error {
   /** What another user has changed since. */
   readonly conflict: EditConflict | null;
 
-  constructor(status: number, said: Partial<WebError>) {
-    super(said.error ?? sentenceFor(status));
+  constructor(status: number, body: Partial<WebError>) {
+    super(body.error ?? sentenceFor(status));
     this.name = "Trouble";
     this.status = status;
-    this.field = said.field ?? null;
-    this.needsProof = said.reauth === true;
-    this.conflict = said.conflict ?? null;
+    this.field = body.field ?? null;
+    this.needsProof = body.reauth === true;
+    this.conflict = body.conflict ?? null;
   }
 }
 
 /** The message of anything that was thrown. */
 export function errorText(error: unknown): string {
-  return error instanceof Error ? error.message : words.trouble.unknown;
+  return error instanceof Error ? error.message : words.errors.unknown;
 }
 
 /** Whether the resource does not exist, or the user has no access to it. */
@@ -154,19 +154,19 @@ export function leaveForReauthentication(): void {
 function sentenceFor(status: number): string {
   switch (status) {
     case 0:
-      return words.trouble.offline;
+      return words.errors.offline;
     case UNAUTHENTICATED:
-      return words.trouble.signedOut;
+      return words.errors.signedOut;
     case FORBIDDEN:
-      return words.trouble.forbidden;
+      return words.errors.forbidden;
     case NOT_FOUND:
-      return words.trouble.notFound;
+      return words.errors.notFound;
     case CONFLICT:
-      return words.trouble.conflict;
+      return words.errors.conflict;
     case TOO_MANY:
-      return words.trouble.tooMany;
+      return words.errors.tooMany;
     default:
-      return words.trouble.server;
+      return words.errors.server;
   }
 }
 

@@ -131,21 +131,21 @@ function useGlobalShortcuts(): void {
   useShortcuts([
     {
       keys: "$mod+k",
-      says: words.nav.search,
+      label: words.nav.search,
       group: paletteWords.everywhere,
       run: openPalette,
       always: true,
     },
-    { keys: "Shift+?", says: words.nav.keys, group: paletteWords.everywhere, run: openHelp },
+    { keys: "Shift+?", label: words.nav.keys, group: paletteWords.everywhere, run: openHelp },
     {
       keys: "g p",
-      says: words.nav.projects,
+      label: words.nav.projects,
       group: paletteWords.go,
       run: () => navigate(pageHref("projects")),
     },
     ...pages.map(([letter, page]) => ({
       keys: `g ${letter}`,
-      says: words.nav[page],
+      label: words.nav[page],
       group: paletteWords.go,
       run: () => navigate(pageHref(page, { project: project?.id ?? "" })),
     })),
@@ -283,7 +283,7 @@ export function KeyboardHelp() {
                 .filter((one) => one.group === group)
                 .map((one) => (
                   <div key={one.keys}>
-                    <dt>{one.says}</dt>
+                    <dt>{one.label}</dt>
                     <dd>
                       <Keys keys={one.keys.replace("Shift+", "")} />
                     </dd>

@@ -96,7 +96,7 @@ export type Shortcut = {
   /** As tinykeys reads it: "j", "g c", "$mod+k", "Shift+?". */
   keys: string;
   /** The description in the help: "Move down". */
-  says: string;
+  label: string;
   group: string;
   run: (event: KeyboardEvent) => void;
   /** Also while a dialog is open; and, with Ctrl, while a field or a menu has the focus. */
@@ -129,7 +129,7 @@ export function useShortcuts(shortcuts: readonly Shortcut[]): void {
   useLayoutEffect(() => {
     latest.current = shortcuts;
   });
-  const shape = shortcuts.map(({ keys, says }) => `${keys} ${says}`).join("\n");
+  const shape = shortcuts.map(({ keys, label }) => `${keys} ${label}`).join("\n");
   useLayoutEffect(() => {
     const mine = latest.current.map((shortcut, index) => ({
       ...shortcut,

@@ -37,7 +37,7 @@ const overview = (id: string) => ({
 
 /** A row with the fields that the store uses. */
 const row = (id: string, change = 1) => ({ id, name: id, slug: "", tags: [], change, readingOrder: change });
-const told = (name: string, data: unknown) =>
+const emit = (name: string, data: unknown) =>
   watched.mock.lastCall?.[2].onEvent({ name, data: JSON.stringify(data) });
 
 /** A store with all its rows: the first from the overview, all of them from one page of the list. */
@@ -111,7 +111,7 @@ test("a page of one check is notified that it may have been removed, by its ID o
   await vi.waitFor(() => expect(store.snapshot().total).toBe(500));
   const removalVersions: number[] = [];
   const hear = (event: object) => {
-    told("checks", event);
+    emit("checks", event);
     removalVersions.push(store.snapshot().removalVersion);
   };
   hear({ checks: [row("b")], removed: [], total: 501 });
@@ -182,7 +182,7 @@ test("an older row does not replace a newer one, whether it comes from a page or
   const store = await completeStore("six", [row("a", 5)], [row("a", 3), row("b", 3)]);
   const changes = () => [...store.snapshot().rows.values()].map(({ id, change }) => `${id}${change}`);
   expect(changes()).toEqual(["a5", "b3"]);
-  told("checks", { checks: [row("a", 4), row("b", 6)], removed: [], total: 2 });
+  emit("checks", { checks: [row("a", 4), row("b", 6)], removed: [], total: 2 });
   expect(changes()).toEqual(["a5", "b6"]);
 });
 
@@ -195,9 +195,9 @@ test("a row that came with the page but is on none of the list pages has been re
 test("everything is requested again if the server counts another number of checks", async () => {
   await completeStore("eight", [row("a")], [row("a"), row("b")]);
   const overviews = () => asked.mock.calls.filter(([id]) => id === "getOverview").length;
-  told("checks", { checks: [row("c")], removed: ["b"], total: 2 });
+  emit("checks", { checks: [row("c")], removed: ["b"], total: 2 });
   expect(overviews()).toBe(1);
-  told("checks", { checks: [], removed: [], total: 3 });
+  emit("checks", { checks: [], removed: [], total: 3 });
   expect(overviews()).toBe(2);
 });
 
@@ -209,7 +209,7 @@ test("everything is requested again on a new stream if the server has too many e
     total: 1,
     cursor: "8",
   }));
-  told("reload", { reason: "Too many changes since the last update." });
+  emit("reload", { reason: "Too many changes since the last update." });
   expect(left).toHaveBeenCalledOnce();
   await vi.waitFor(() => expect(store.snapshot().rows.get("a")?.change).toBe(9));
   expect(watched.mock.lastCall?.[1]).toBe("8");
@@ -220,7 +220,7 @@ test("a flip that is repeated after a reconnection is announced once", async () 
   const heard: string[] = [];
   const stop = onFlip(({ to }) => heard.push(to));
   const flip = { id: 8, check: "a", name: "a", to: "down", at: 1, reason: "fail" };
-  for (const one of [flip, flip, { ...flip, id: 9, to: "up", at: 2 }, flip]) told("flip", one);
+  for (const one of [flip, flip, { ...flip, id: 9, to: "up", at: 2 }, flip]) emit("flip", one);
   expect(heard).toEqual(["down", "up"]);
   stop();
 });
@@ -230,16 +230,16 @@ test("a flip that the page has already shown is not announced when the stream se
   const heard: number[] = [];
   const stop = onFlip(({ id }) => heard.push(id));
   const flip = { check: "a", name: "a", to: "up", at: 1, reason: "success" };
-  for (const id of [7, 6, 8]) told("flip", { ...flip, id });
+  for (const id of [7, 6, 8]) emit("flip", { ...flip, id });
   expect(heard).toEqual([6, 8]);
   stop();
 });
 
 test("of two versions of a row, the one that was read later wins, whichever was written first", async () => {
   const store = await completeStore("fourteen", [row("a", 11)], [row("a", 11)]);
-  told("checks", { checks: [{ ...row("a", 10), name: "later", readingOrder: 12 }], removed: [], total: 1 });
+  emit("checks", { checks: [{ ...row("a", 10), name: "later", readingOrder: 12 }], removed: [], total: 1 });
   expect(store.snapshot().rows.get("a")?.name).toBe("later");
-  told("checks", { checks: [{ ...row("a", 13), name: "earlier", readingOrder: 9 }], removed: [], total: 1 });
+  emit("checks", { checks: [{ ...row("a", 13), name: "earlier", readingOrder: 9 }], removed: [], total: 1 });
   expect(store.snapshot().rows.get("a")?.name).toBe("later");
 });
 
@@ -249,7 +249,7 @@ test("details are requested once, again after their row has changed, and again a
   await store.fetchDetails(["a"]);
   await store.fetchDetails(["a"]);
   expect(asked).toHaveBeenCalledOnce();
-  told("checks", { checks: [row("a", 2)], removed: [], total: 1 });
+  emit("checks", { checks: [row("a", 2)], removed: [], total: 1 });
   asked.mockRejectedValueOnce(new Error("the server is away"));
   await store.fetchDetails(["a"]);
   await store.fetchDetails(["a"]);

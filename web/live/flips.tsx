@@ -36,7 +36,7 @@ export function announcement(flips: readonly Pick<FlipEvent, "checkName" | "from
   const named = flips.slice(0, NAMED_MAX).map((flip) => {
     const name = checkName({ name: flip.checkName });
     if (flip.to === "down") return checksWords.wentDown(name);
-    return flip.from === "down" ? checksWords.cameBack(name) : checksWords.cameUp(name);
+    return flip.from === "down" ? checksWords.recovered(name) : checksWords.isUp(name);
   });
   const rest = flips.length - named.length;
   return [...named, ...(rest > 0 ? [checksWords.moreFlips(rest)] : [])].join(" ");

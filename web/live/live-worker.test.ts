@@ -46,7 +46,7 @@ function openTab() {
   const heard: FromWorker[] = [];
   let listener: (event: { data: ToWorker }) => void = () => undefined;
   const port = {
-    addEventListener: (_: string, hears: typeof listener) => (listener = hears),
+    addEventListener: (_: string, handler: typeof listener) => (listener = handler),
     postMessage: (message: FromWorker) => heard.push(message),
     start: () => undefined,
   };

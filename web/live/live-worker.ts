@@ -42,10 +42,10 @@ function watch(watcher: Watcher, addresses: LiveAddresses, cursor: string): void
     watchers,
     state: "reconnecting",
     stream: new LiveStream(addresses, cursor, {
-      onEvent: (event) => tellAll(watchers, { kind: "event", event }),
+      onEvent: (event) => postToAll(watchers, { kind: "event", event }),
       onState: (state) => {
         one.state = state;
-        tellAll(watchers, { kind: "state", state });
+        postToAll(watchers, { kind: "state", state });
       },
     }),
   };
@@ -60,7 +60,7 @@ function leave(watcher: Watcher): void {
   }
 }
 
-function tellAll(watchers: ReadonlySet<Watcher>, message: FromWorker): void {
+function postToAll(watchers: ReadonlySet<Watcher>, message: FromWorker): void {
   for (const watcher of watchers) say(watcher, message);
 }
 

@@ -8,25 +8,25 @@ vi.mock("../api.ts", () => ({
   operationUrl: (id: string, { project }: { project: string }) => `/below/${id}/${project}`,
 }));
 
-const said: ToWorker[] = [];
-let hears: (event: { data: FromWorker }) => void;
+const sent: ToWorker[] = [];
+let deliver: (event: { data: FromWorker }) => void;
 const port = {
-  addEventListener: (_: string, listener: typeof hears) => (hears = listener),
-  postMessage: (message: ToWorker) => said.push(message),
+  addEventListener: (_: string, listener: typeof deliver) => (deliver = listener),
+  postMessage: (message: ToWorker) => sent.push(message),
   start: () => undefined,
   close: vi.fn<() => void>(),
 };
 /** A fake window with the events of pages being shown and hidden. */
 const page = new EventTarget();
-const told: string[] = [];
+const received: string[] = [];
 const sink = {
-  onEvent: ({ name }: { name: string }) => told.push(name),
-  onState: (state: string) => told.push(state),
+  onEvent: ({ name }: { name: string }) => received.push(name),
+  onState: (state: string) => received.push(state),
 };
 
 beforeEach(() => {
-  said.length = 0;
-  told.length = 0;
+  sent.length = 0;
+  received.length = 0;
   port.close.mockReset();
   vi.stubGlobal(
     "SharedWorker",
@@ -44,7 +44,7 @@ const shown = (persisted: boolean) => page.dispatchEvent(Object.assign(new Event
 
 test("a tab sends absolute URLs, passes on events, and answers every roll call", () => {
   const leave = watchProject("p", "7", sink);
-  expect(said).toEqual([
+  expect(sent).toEqual([
     {
       kind: "watch",
       addresses: {
@@ -54,27 +54,27 @@ test("a tab sends absolute URLs, passes on events, and answers every roll call",
       cursor: "7",
     },
   ]);
-  hears({ data: { kind: "state", state: "live" } });
-  hears({ data: { kind: "event", event: { name: "rows", data: "{}" } } });
-  expect(told).toEqual(["live", "rows"]);
-  hears({ data: { kind: "there?" } });
-  expect(said.at(-1)).toEqual({ kind: "here" });
+  deliver({ data: { kind: "state", state: "live" } });
+  deliver({ data: { kind: "event", event: { name: "rows", data: "{}" } } });
+  expect(received).toEqual(["live", "rows"]);
+  deliver({ data: { kind: "there?" } });
+  expect(sent.at(-1)).toEqual({ kind: "here" });
   leave();
-  expect(said.at(-1)).toEqual({ kind: "leave" });
+  expect(sent.at(-1)).toEqual({ kind: "leave" });
   expect(port.close).toHaveBeenCalledOnce();
 });
 
 test("a tab that was taken for closed, or is restored from the cache, requests everything again", () => {
   const leave = watchProject("p", "7", sink);
   shown(false);
-  expect(told).toEqual([]);
-  hears({ data: { kind: "lost" } });
-  expect(told).toEqual(["reload"]);
+  expect(received).toEqual([]);
+  deliver({ data: { kind: "lost" } });
+  expect(received).toEqual(["reload"]);
   page.dispatchEvent(new Event("pagehide"));
-  expect(said.at(-1)).toEqual({ kind: "leave" });
+  expect(sent.at(-1)).toEqual({ kind: "leave" });
   shown(true);
-  expect(told).toEqual(["reload", "reload"]);
+  expect(received).toEqual(["reload", "reload"]);
   leave();
   shown(true);
-  expect(told).toHaveLength(2);
+  expect(received).toHaveLength(2);
 });

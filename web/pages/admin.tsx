@@ -144,7 +144,7 @@ function SafeMode({ restore }: { restore: ServerState["restore"] }) {
 function Problems({ problems }: { problems: ServerState["problems"] }) {
   if (problems.length === 0) return null;
   return (
-    <section className="admin-troubles" aria-label={adminWords.troubles}>
+    <section className="admin-troubles" aria-label={adminWords.problems}>
       {problems.map(({ kind, subject, since }) => (
         <Notice key={`${kind} ${subject}`} kind="bad" title={PROBLEM_WORDS[kind] ?? kind}>
           <p>
@@ -187,7 +187,7 @@ function Processes({ intakes }: { intakes: ServerState["intakes"] }) {
       <thead>
         <tr>
           <th scope="col">{columns.name}</th>
-          <th scope="col">{columns.beat}</th>
+          <th scope="col">{columns.heartbeat}</th>
           <th scope="col">{columns.rate}</th>
           <th scope="col">{columns.spool}</th>
           <th scope="col">{columns.started}</th>
@@ -199,7 +199,7 @@ function Processes({ intakes }: { intakes: ServerState["intakes"] }) {
             <td>
               <b>{name}</b>
             </td>
-            <td data-label={columns.beat}>
+            <td data-label={columns.heartbeat}>
               {isLost && <b className="admin-lost">{adminWords.lost}, </b>}
               <Ago at={heartbeatAt} />
             </td>
@@ -220,7 +220,7 @@ function Processes({ intakes }: { intakes: ServerState["intakes"] }) {
 }
 
 function WaysIn({ state }: { state: ServerState }) {
-  const { title, about, registration, open, closed, oidc, proxy, none } = adminWords.waysIn;
+  const { title, about, registration, open, closed, oidc, proxy, none } = adminWords.signInMethods;
   return (
     <Section title={title} about={about}>
       <dl className="admin-ways">
@@ -271,7 +271,16 @@ function intakeFact({ intakes, health, pingsPerMinute }: ServerState): Fact {
 }
 
 function deadlinesFact({ sweeperLagMs, health }: ServerState): Fact {
-  const { label, ok, okText, oldest, behind, behindText, held, heldText } = adminWords.deadlines;
+  const {
+    label,
+    ok,
+    okText,
+    oldest,
+    behind,
+    behindText,
+    blocked: held,
+    blockedText: heldText,
+  } = adminWords.deadlines;
   const fact = { label, isWell: health.monitoring, at: null };
   const lag = formatDuration(sweeperLagMs);
   if (health.monitoring !== false)
@@ -357,7 +366,7 @@ export function diagnosticsOf(state: ServerState, browser: string): string {
 
 // What is stored, for how long, and its size.
 
-const storedWords = adminWords.kept;
+const storedWords = adminWords.retention;
 
 /** Fetched once per visit: sizes change slowly, and reading them touches every table. */
 export function StoredData() {

@@ -109,7 +109,7 @@ function List(props: {
       <thead>
         <tr>
           <th scope="col">{channelsWords.columns.name}</th>
-          <th scope="col">{channelsWords.columns.hears}</th>
+          <th scope="col">{channelsWords.columns.checkColumn}</th>
           <th scope="col">{channelsWords.columns.last}</th>
           <th scope="col">
             <span className="sr">{channelsWords.columns.act}</span>
@@ -236,14 +236,17 @@ export function ChannelRow({ channel, kind, mayEdit, project, onOpen }: ChannelR
           {summaryOf(channel, kind)}
         </span>
       </td>
-      <td className="channels-hears" data-label={channelsWords.columns.hears}>
+      <td className="channels-hears" data-label={channelsWords.columns.checkColumn}>
         <button
           type="button"
           className="link"
-          aria-label={channelsWords.hearsOf(channelName(channel), channelsWords.hears(channel.checkCount))}
+          aria-label={channelsWords.chooseChecks(
+            channelName(channel),
+            channelsWords.checkCount(channel.checkCount),
+          )}
           onClick={() => onOpen("checks")}
         >
-          {channelsWords.hears(channel.checkCount)}
+          {channelsWords.checkCount(channel.checkCount)}
         </button>
       </td>
       <td>
@@ -286,8 +289,8 @@ function Health({ channel }: { channel: Channel }) {
       <Ago at={lastNotifiedAt} />
       {lastError === null ? (
         <span className="muted">
-          , {channelsWords.worked}
-          {lastDurationMs !== null && ` ${channelsWords.took(formatDuration(lastDurationMs))}`}
+          , {channelsWords.delivered}
+          {lastDurationMs !== null && ` ${channelsWords.duration(formatDuration(lastDurationMs))}`}
         </span>
       ) : (
         <span className="channels-bad">, {channelsWords.failed(lastError)}</span>
@@ -630,7 +633,7 @@ export function DeliveryDetail({ delivery, isMarked }: { delivery: Delivery; isM
       {advice !== null && <p>{advice}</p>}
       <p className="muted">
         {channelsWords.attempts(attempts)}
-        {tookMs !== null && ` · ${channelsWords.took(formatDuration(tookMs))}`}
+        {tookMs !== null && ` · ${channelsWords.duration(formatDuration(tookMs))}`}
         {nextAttemptAt !== null && (
           <>
             {" "}

@@ -272,7 +272,7 @@ function KeywordFields({ form, set, at }: FieldsProps) {
       </div>
       <p className="hint">{editWords.keywordsHint}</p>
       <fieldset className="edit-ticks">
-        <legend>{editWords.otherwise}</legend>
+        <legend>{editWords.withoutKeyword}</legend>
         <Tick
           label={editWords.filterDefaultFail}
           checked={form.filterDefaultFail}
@@ -336,9 +336,9 @@ function Outcome({ replay, graceSeconds, onGrace }: OutcomeProps) {
       {proposedGraceSeconds !== null && proposedGraceSeconds !== graceSeconds && (
         <p className="edit-quiet">
           <Button onClick={() => onGrace(proposedGraceSeconds)}>
-            {replayWords.quiet(proposedGraceSeconds)}
+            {replayWords.suggestGrace(proposedGraceSeconds)}
           </Button>
-          <span className="muted">{replayWords.quietWhy}</span>
+          <span className="muted">{replayWords.suggestGraceReason}</span>
         </p>
       )}
       {!isSame && (
@@ -455,8 +455,8 @@ export function changeLine(
 
 export function codeFor({ row, settings, channels }: CheckPage, siteUrl: string) {
   const own = `${siteUrl}/api/v3/checks/${row.id}`;
-  const told = channels.filter(({ isOn }) => isOn).map(({ id }) => id);
-  const all: Fields = { ...apiFields(settings), channels: told.join(",") };
+  const assigned = channels.filter(({ isOn }) => isOn).map(({ id }) => id);
+  const all: Fields = { ...apiFields(settings), channels: assigned.join(",") };
   // Empty or disabled values are the defaults of a new check.
   const given = Object.fromEntries(
     Object.entries(all).filter(([, value]) => value !== "" && value !== false),

@@ -81,7 +81,7 @@ export function GoneNote({ page }: { page: CheckPage }) {
         <p>
           <b>{gone === undefined ? words.deletedUnknown : goneSentence(gone, when(gone.at))}</b>
         </p>
-        <p>{words.stillTyped}</p>
+        <p>{words.unsavedChanges}</p>
       </div>
       {gone?.mayRestore === true && (
         <div className="form-acts">
@@ -96,7 +96,7 @@ export function GoneNote({ page }: { page: CheckPage }) {
 
 function outlook({ how, expiresAt, mayRestore }: RemovedCheck, when: (at: number) => string): string {
   if (how === "moved") return words.elsewhere;
-  if (expiresAt === null) return words.forGood;
+  if (expiresAt === null) return words.cannotRestore;
   return mayRestore ? words.kept(when(expiresAt)) : words.keptForOthers(when(expiresAt));
 }
 

@@ -1,6 +1,6 @@
 // A day of the strip, as a drawing and as text.
 import { expect, test } from "vitest";
-import { dayText, isToldApart, kindOfDay, stripText } from "./check-history.tsx";
+import { dayText, isListed, kindOfDay, stripText } from "./check-history.tsx";
 
 const DAY = {
   day: "2026-11-15",
@@ -31,13 +31,13 @@ test("a day lists everything that happened on it", () => {
 });
 
 test("days with problems, with a monitoring gap or without a count are listed", () => {
-  expect(isToldApart({ ...DAY, downMs: 1 })).toBe(true);
-  expect(isToldApart({ ...DAY, isUnmonitored: true })).toBe(true);
-  expect(isToldApart({ ...DAY, unmonitoredMs: 4_000, successCount: 3 })).toBe(true);
-  expect(isToldApart({ ...DAY, downMs: null, successCount: 3 })).toBe(true);
-  expect(isToldApart({ ...DAY, successCount: 3 })).toBe(false);
-  expect(isToldApart(DAY)).toBe(false);
-  expect(isToldApart({ ...DAY, isBeforeCreation: true, downMs: null, unmonitoredMs: 4_000 })).toBe(false);
+  expect(isListed({ ...DAY, downMs: 1 })).toBe(true);
+  expect(isListed({ ...DAY, isUnmonitored: true })).toBe(true);
+  expect(isListed({ ...DAY, unmonitoredMs: 4_000, successCount: 3 })).toBe(true);
+  expect(isListed({ ...DAY, downMs: null, successCount: 3 })).toBe(true);
+  expect(isListed({ ...DAY, successCount: 3 })).toBe(false);
+  expect(isListed(DAY)).toBe(false);
+  expect(isListed({ ...DAY, isBeforeCreation: true, downMs: null, unmonitoredMs: 4_000 })).toBe(false);
 });
 
 test("the strip counts days of each kind, and leaves out kinds with none", () => {

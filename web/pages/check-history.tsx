@@ -87,7 +87,7 @@ export function NinetyDays({ days, last90Days }: Pick<Availability, "days" | "la
 
 /** The days that were not simply good, for screen readers. */
 function DaysTable({ days, named }: { days: readonly DayMark[]; named: (day: string) => string }) {
-  const told = days.filter(isToldApart);
+  const listed = days.filter(isListed);
   // A table would be as wide as its text, even if it is hidden.
   return (
     <div className="sr">
@@ -100,7 +100,7 @@ function DaysTable({ days, named }: { days: readonly DayMark[]; named: (day: str
           </tr>
         </thead>
         <tbody>
-          {told.map((day) => (
+          {listed.map((day) => (
             <tr key={day.day}>
               <th scope="row">{named(day.day)}</th>
               <td>{dayText(day)}</td>
@@ -131,8 +131,8 @@ function Summary({ last90Days }: Pick<Availability, "last90Days">) {
       {downCount === null || downMs === null
         ? historyWords.uncounted
         : downCount === 0
-          ? historyWords.noDowns
-          : historyWords.downs(downCount, downMs)}
+          ? historyWords.noDowntime
+          : historyWords.downtimes(downCount, downMs)}
       {unmonitoredDays > 0 && ` · ${historyWords.unmonitored(unmonitoredDays)}`}
     </span>
   );
@@ -168,8 +168,8 @@ export function kindOfDay(day: DayMark): DayKind {
   return successCount > 0 ? "up" : "quiet";
 }
 
-/** Whether the table twin lists a day: it was not simply good, or without a signal. */
-export function isToldApart(day: DayMark): boolean {
+/** Whether the table lists a day: it was neither simply good nor simply without pings. */
+export function isListed(day: DayMark): boolean {
   const kind = kindOfDay(day);
   return ["down", "unmonitored", "uncounted"].includes(kind) || (kind !== "before" && day.unmonitoredMs > 0);
 }
@@ -184,16 +184,16 @@ export function dayText(day: DayMark): string {
     downMs === null ? historyWords.day.uncounted : downMs > 0 ? historyWords.day.down(downMs) : null,
     unmonitoredMs > 0 ? historyWords.day.unmonitored(unmonitoredMs) : null,
   ].filter((text) => text !== null);
-  return said.length === 0 ? historyWords.day.nothing : said.join(", ");
+  return said.length === 0 ? historyWords.day.noPings : said.join(", ");
 }
 
 /** The whole strip in one sentence. Days that were not fully observed may be good ones otherwise. */
 export function stripText(kinds: readonly DayKind[], unmonitoredDays: number): string {
   const count = (kind: DayKind) => kinds.filter((one) => one === kind).length;
   const said = [
-    historyWords.good(count("up")),
-    count("down") > 0 ? historyWords.bad(count("down")) : null,
-    count("quiet") > 0 ? historyWords.quiet(count("quiet")) : null,
+    historyWords.goodDays(count("up")),
+    count("down") > 0 ? historyWords.problemDays(count("down")) : null,
+    count("quiet") > 0 ? historyWords.daysWithoutPings(count("quiet")) : null,
     count("uncounted") > 0 ? historyWords.uncountedDays(count("uncounted")) : null,
     unmonitoredDays > 0 ? historyWords.unmonitored(unmonitoredDays) : null,
   ].filter((text) => text !== null);
@@ -221,7 +221,7 @@ export function Months({ months }: { months: readonly MonthDowntime[] }) {
           <tr key={month}>
             <th scope="row">
               {MONTH.format(Date.parse(`${month}-01`))}
-              {index === 0 && <span className="muted"> · {historyWords.sofar}</span>}
+              {index === 0 && <span className="muted"> · {historyWords.soFar}</span>}
             </th>
             {count === null ? (
               <td colSpan={3} className="muted">
@@ -366,13 +366,13 @@ function Bars({ id, bars, usual }: { id: string; bars: readonly BarMark[]; usual
     const n = bars[barAt(event) ?? -1]?.n;
     if (n !== null && n !== undefined) navigate(pageHref("run", { check: id, n: String(n) }));
   };
-  const told = pointed === null ? null : bars[pointed];
+  const hovered = pointed === null ? null : bars[pointed];
   return (
     <div ref={ref} className="check-chart">
       <p className="chart-said figures" aria-hidden="true">
-        {told !== null && told !== undefined && (
+        {hovered !== null && hovered !== undefined && (
           <>
-            <b>{told.when}</b> {told.said}
+            <b>{hovered.when}</b> {hovered.said}
           </>
         )}
       </p>

@@ -101,15 +101,15 @@ function useRunKeys({
   newer: () => void;
 }): void {
   const { group } = checkKeys;
-  const unlessTyping = (deed: () => void) => (event: KeyboardEvent) => {
+  const unlessTyping = (handler: () => void) => (event: KeyboardEvent) => {
     const target = event.target instanceof HTMLElement ? event.target : null;
-    if (target?.closest("input, textarea, select, [role=tab]") === null) deed();
+    if (target?.closest("input, textarea, select, [role=tab]") === null) handler();
   };
   useShortcuts(
     isOpen
       ? [
-          { keys: "ArrowLeft", says: checkKeys.older, group, run: unlessTyping(older), always: true },
-          { keys: "ArrowRight", says: checkKeys.newer, group, run: unlessTyping(newer), always: true },
+          { keys: "ArrowLeft", label: checkKeys.older, group, run: unlessTyping(older), always: true },
+          { keys: "ArrowRight", label: checkKeys.newer, group, run: unlessTyping(newer), always: true },
         ]
       : [],
   );
@@ -155,11 +155,11 @@ function tookText(durationMs: number, usual: UsualDuration | null): ReactNode {
   const took = formatDuration(durationMs);
   if (usual === null) return took;
   const against = againstUsual(durationMs, usual);
-  const said = against === "usual" ? runWords.usual : runWords.against(against);
+  const comparison = against === "usual" ? runWords.usual : runWords.against(against);
   const isLong = durationMs > usual.highMs;
   return (
     <>
-      {took} <span className={isLong ? "run-long" : "muted"}>· {said}</span>
+      {took} <span className={isLong ? "run-long" : "muted"}>· {comparison}</span>
     </>
   );
 }
@@ -382,12 +382,12 @@ function RunEffects({ id, run: { flip, deliveries } }: { id: string; run: Run })
   const reader = { now: useMinute(), zone: readerZone };
   if (flip === null) return null;
   return (
-    <section className="run-caused" aria-label={runWords.caused}>
-      <h3>{runWords.caused}</h3>
+    <section className="run-caused" aria-label={runWords.effect}>
+      <h3>{runWords.effect}</h3>
       <p>
-        {flip.to === "down" ? runWords.wentDown : runWords.cameUp}{" "}
+        {flip.to === "down" ? runWords.wentDown : runWords.isUp}{" "}
         {flip.retractedAt !== null && `${runWords.retracted} `}
-        {deliveries.length === 0 && runWords.toldNobody}{" "}
+        {deliveries.length === 0 && runWords.noNotifications}{" "}
         <Link className="link" href={`${pageHref("check", { check: id })}?flip=${flip.id}`}>
           {runWords.explain}
         </Link>

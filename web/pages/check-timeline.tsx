@@ -513,9 +513,9 @@ type Hop = { at: number; text: string; sinceMs: number };
 
 function hopsOf({ createdAt, attemptedAt, settledAt, attempts }: Delivery, flipAt: number): Hop[] {
   const moments: [number | null, string][] = [
-    [createdAt, hopWords.owed],
-    [attemptedAt, attempts > 1 ? hopWords.lastTry(attempts) : hopWords.left],
-    [settledAt, hopWords.settled],
+    [createdAt, hopWords.queued],
+    [attemptedAt, attempts > 1 ? hopWords.lastTry(attempts) : hopWords.sent],
+    [settledAt, hopWords.completed],
   ];
   let before = flipAt;
   return moments.flatMap(([at, text]) => {

@@ -170,18 +170,18 @@ function shortcutsOf({ page, mayEdit, actions, onDialog }: Bound) {
       ? [
           {
             keys: "p",
-            says: keys.pause,
+            label: keys.pause,
             group,
             run: () => void (isPaused ? actions.resume() : actions.pause()),
           },
-          { keys: "e", says: keys.edit, group, run: () => onDialog("edit") },
+          { keys: "e", label: keys.edit, group, run: () => onDialog("edit") },
         ]
       : []),
     ...(page.lastFlip === null
       ? []
-      : [{ keys: "w", says: keys.explain, group, run: () => onDialog("explain") }]),
-    { keys: "c", says: keys.code, group, run: () => onDialog("code") },
-    { keys: "u", says: keys.copyUrl, group, run: () => void actions.copyUrl() },
+      : [{ keys: "w", label: keys.explain, group, run: () => onDialog("explain") }]),
+    { keys: "c", label: keys.code, group, run: () => onDialog("code") },
+    { keys: "u", label: keys.copyUrl, group, run: () => void actions.copyUrl() },
   ];
 }
 
@@ -535,7 +535,7 @@ export function CheckChannels({ page, mayEdit }: { page: CheckPage; mayEdit: boo
     setBusy(id);
     try {
       await setChannels(isOn ? [...before, id] : before.filter((one) => one !== id));
-      const said = isOn ? channelToggleWords.on(name) : channelToggleWords.quiet(name);
+      const said = isOn ? channelToggleWords.on(name) : channelToggleWords.removedChannel(name);
       toast({ text: said, undo: () => setChannels(before) });
     } catch (error) {
       toastError(error);
@@ -568,7 +568,7 @@ export function CheckChannels({ page, mayEdit }: { page: CheckPage; mayEdit: boo
         </ul>
       )}
       {channels.length > 0 && !channels.some(({ isOn }) => isOn) && (
-        <p className="check-note">{channelToggleWords.nobody}</p>
+        <p className="check-note">{channelToggleWords.noChannel}</p>
       )}
     </section>
   );

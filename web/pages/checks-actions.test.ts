@@ -6,7 +6,7 @@ import { runInBulk } from "./checks-actions.ts";
 
 const ids = Array.from({ length: BULK_CHECKS_MAX + 500 }, (_, n) => `check ${n}`);
 const first = ids.slice(0, BULK_CHECKS_MAX);
-const pausing = { ids, deed: { action: "pause" }, back: { action: "resume" } } as const;
+const pausing = { ids, change: { action: "pause" }, back: { action: "resume" } } as const;
 
 /** A server that accepts every request and records it. */
 function server(answer: (request: BulkRequest, nth: number) => Partial<BulkResult> = () => ({})) {
@@ -38,19 +38,19 @@ test("if the second batch fails, the first can be undone", async () => {
   const { done, undo, fault } = await runInBulk(ask, [pausing]);
   expect(fault).toEqual(new Error("the server went away"));
   expect(done).toEqual(first);
-  expect(undo).toEqual([{ ids: first, deed: { action: "resume" }, back: null }]);
+  expect(undo).toEqual([{ ids: first, change: { action: "resume" }, back: null }]);
 });
 
 test("checks that were already in that state are not changed by undo", async () => {
   const { ask } = server(() => ({ unchanged: ["b"] }));
   const step = {
     ids: ["a", "b"],
-    deed: { action: "addChannel", channel: "c" },
+    change: { action: "addChannel", channel: "c" },
     back: { action: "removeChannel", channel: "c" },
   } as const;
   const { done, undo } = await runInBulk(ask, [step]);
   expect(done).toEqual(["a", "b"]);
-  expect(undo).toEqual([{ ids: ["a"], deed: step.back, back: null }]);
+  expect(undo).toEqual([{ ids: ["a"], change: step.back, back: null }]);
 });
 
 test("after an error the next step is not started", async () => {

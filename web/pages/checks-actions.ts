@@ -59,8 +59,8 @@ function showFailures({ failed, fault }: Pick<Outcome, "failed" | "fault">): voi
 }
 
 /** Applies the same change to all of them in one step. */
-function once(rows: readonly CheckRow[], deed: BulkAction, back: BulkAction | null): Step[] {
-  return [{ ids: rows.map(({ id }) => id), deed, back }];
+function once(rows: readonly CheckRow[], change: BulkAction, back: BulkAction | null): Step[] {
+  return [{ ids: rows.map(({ id }) => id), change: change, back }];
 }
 
 /** "nightly-backup" or "3 checks". */
@@ -197,7 +197,7 @@ export type BulkAction = Omit<BulkRequest, "ids">;
 type Ask = (request: BulkRequest) => Promise<BulkResult>;
 
 /** One change of some checks; `back`: the undo, null if there is none. */
-export type Step = { ids: readonly string[]; deed: BulkAction; back: BulkAction | null };
+export type Step = { ids: readonly string[]; change: BulkAction; back: BulkAction | null };
 
 export type Outcome = {
   /** The checks that are in the wanted state now. */
@@ -213,16 +213,16 @@ export type Outcome = {
 export async function runInBulk(ask: Ask, steps: readonly Step[]): Promise<Outcome> {
   const done = new Set<string>();
   const outcome: Outcome = { done: [], failed: [], fault: null, undo: [] };
-  for (const { ids, deed, back } of steps) {
+  for (const { ids, change, back } of steps) {
     for (let from = 0; from < ids.length && outcome.fault === null; from += BULK_CHECKS_MAX) {
       try {
-        const answer = await ask({ ids: ids.slice(from, from + BULK_CHECKS_MAX), ...deed });
+        const answer = await ask({ ids: ids.slice(from, from + BULK_CHECKS_MAX), ...change });
         for (const id of answer.done) done.add(id);
         outcome.failed.push(...answer.failed);
         const unchanged = new Set(answer.unchanged);
         const changed = answer.done.filter((id) => !unchanged.has(id));
         if (back !== null && changed.length > 0)
-          outcome.undo.unshift({ ids: changed, deed: back, back: null });
+          outcome.undo.unshift({ ids: changed, change: back, back: null });
       } catch (fault) {
         outcome.fault = fault;
       }

@@ -31,7 +31,7 @@ export function CrontabWindow({ project, onClose, onMade }: CrontabWindowProps) 
     setMade(answer);
     onMade(answer.checks);
   };
-  const { title, about, made: madeTitle, madeAbout } = crontabWords;
+  const { title, about, made: madeTitle, createdAbout: madeAbout } = crontabWords;
   return (
     <Drawer
       isOpen

@@ -349,7 +349,7 @@ function NameCell({ row, detail, mayEdit, hasAnyChannel, isPassing, roomPx }: Ro
         {name}
       </Link>
       <NamedTags row={row} roomPx={roomPx - (hasNoChannel ? NO_CHANNEL_PX : channelsPx)} />
-      {hasNoChannel && <Untold />}
+      {hasNoChannel && <NoChannelLabel />}
       {isMarked && !isPassing && detail !== undefined && (
         <ChannelIcons channels={detail.channels} rest={row.channelCount - detail.channels.length} />
       )}
@@ -374,18 +374,18 @@ function NamedTags({ row, roomPx }: Pick<RowProps, "row" | "roomPx">) {
   return <Tags names={row.tags} most={tagsBeside({ name: checkName(row), tags: row.tags, roomPx })} />;
 }
 
-function Untold() {
+function NoChannelLabel() {
   return (
-    <span className="tag row-untold" title={checksWords.untoldTitle}>
-      {checksWords.untold}
+    <span className="tag row-untold" title={checksWords.noChannelTitle}>
+      {checksWords.noChannel}
     </span>
   );
 }
 
 /** The channels that are notified. */
 function ChannelIcons({ channels, rest }: Pick<RowDetail, "channels"> & { rest: number }) {
-  const names = channels.map(({ name, isEnabled }) => (isEnabled ? name : checksWords.toldOff(name)));
-  const text = checksWords.tells(names, rest);
+  const names = channels.map(({ name, isEnabled }) => (isEnabled ? name : checksWords.disabledChannel(name)));
+  const text = checksWords.notifies(names, rest);
   return (
     <span className="row-told" title={text}>
       {channels.map(({ kind, isEnabled }, index) => (
@@ -590,10 +590,10 @@ type Way = "open" | "swipe" | "other";
 /** Only one finger counts, so there is one gesture. */
 let gesture: { pointerId: number; place: Place; x: number; y: number; way: Way } | null = null;
 
-/** Touch handlers of a row: `says` is shown next to the row while it is swiped, `act` runs on release. */
-export function swipeHandlers(says: string, act: () => void) {
+/** Touch handlers of a row: `label` is shown next to the row while it is swiped, `act` runs on release. */
+export function swipeHandlers(label: string, act: () => void) {
   return {
-    "data-swipe-says": says,
+    "data-swipe-says": label,
     onPointerDown: begin,
     onPointerMove: follow,
     onPointerUp: ({ pointerId }: Touched) => {

@@ -353,7 +353,7 @@ export function FirstSignal(props: {
         <div>
           <h2>{firstSignalWords.arrived(name)}</h2>
           <p>
-            {channelsOf === null ? firstSignalWords.arrivedText : waitingWords.arrivedUntold}{" "}
+            {channelsOf === null ? firstSignalWords.arrivedText : waitingWords.arrivedNoChannel}{" "}
             {channelsOf === null ? (
               <Link className="link" href={pageHref("check", { check: row.id })}>
                 {firstSignalWords.open}

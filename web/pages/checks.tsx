@@ -518,8 +518,8 @@ type BulkBarProps = {
 };
 
 export function BulkBar({ project, rows, tags, onDone }: BulkBarProps) {
-  const does = (deed: (project: string, rows: readonly CheckRow[]) => Promise<boolean>) => () =>
-    void deed(project.id, rows).then((isDone) => isDone && onDone());
+  const does = (action: (project: string, rows: readonly CheckRow[]) => Promise<boolean>) => () =>
+    void action(project.id, rows).then((isDone) => isDone && onDone());
   const others = otherProjects(project.id);
   return (
     <div className="bulk" role="toolbar" aria-label={actionWords.selected(rows.length)}>
@@ -736,23 +736,23 @@ export function useListKeys({ project, picking, rows, mayEdit, onSearch, onNew }
     else open();
   };
   useShortcuts([
-    { keys: "/", says: keyWords.search, group, run: onSearch },
-    { keys: "j", says: keyWords.down, group, run: () => picking.move(1) },
-    { keys: "k", says: keyWords.up, group, run: () => picking.move(-1) },
-    { keys: "Enter", says: keyWords.open, group, run: onEnter },
+    { keys: "/", label: keyWords.search, group, run: onSearch },
+    { keys: "j", label: keyWords.down, group, run: () => picking.move(1) },
+    { keys: "k", label: keyWords.up, group, run: () => picking.move(-1) },
+    { keys: "Enter", label: keyWords.open, group, run: onEnter },
     ...(mayEdit
       ? [
           {
             keys: "x",
-            says: keyWords.pick,
+            label: keyWords.pick,
             group,
             run: () => (current === undefined ? undefined : picking.pick(current.id, false)),
           },
-          { keys: "p", says: keyWords.pause, group, run: pause },
-          { keys: "e", says: keyWords.edit, group, run: () => open("?edit=1") },
-          { keys: "n", says: keyWords.new, group, run: onNew },
+          { keys: "p", label: keyWords.pause, group, run: pause },
+          { keys: "e", label: keyWords.edit, group, run: () => open("?edit=1") },
+          { keys: "n", label: keyWords.new, group, run: onNew },
         ]
       : []),
-    { keys: "Escape", says: keyWords.clear, group, run: () => (picking.clear(), picking.setCursor(null)) },
+    { keys: "Escape", label: keyWords.clear, group, run: () => (picking.clear(), picking.setCursor(null)) },
   ]);
 }

@@ -259,7 +259,7 @@ export function Members({ settings }: { settings: ProjectSettings }) {
       )}
       {may.manageMembers &&
         (settings.invitesBy === null ? (
-          <p className="muted">{settingsWords.invite.nobody}</p>
+          <p className="muted">{settingsWords.invite.cannotInvite}</p>
         ) : (
           <Button onClick={() => setInviting(true)}>{membersWords.invite}</Button>
         ))}
@@ -608,8 +608,8 @@ function Made({ text, onClose }: { text: string; onClose: () => void }) {
     <Dialog
       isOpen
       onClose={onClose}
-      title={newWords.madeTitle}
-      description={newWords.madeText}
+      title={newWords.createdTitle}
+      description={newWords.createdText}
       footer={
         <Button kind="primary" onClick={onClose}>
           {newWords.done}
@@ -637,8 +637,8 @@ export function TransferRequest({ settings }: { settings: ProjectSettings }) {
   if (settings.transfer?.isMine !== true) return null;
   return (
     <div className="settings-asked">
-      <Notice kind="asking" title={transferWords.asksYou}>
-        <p>{transferWords.asksText}</p>
+      <Notice kind="asking" title={transferWords.requestTitle}>
+        <p>{transferWords.requestText}</p>
         <TransferAnswer project={settings.id} onAnswered={onAnswered} />
       </Notice>
     </div>
@@ -673,7 +673,7 @@ export function TransferOwnership({ settings }: { settings: ProjectSettings }) {
   return (
     <Section
       title={transferWords.title}
-      about={others.length === 0 ? transferWords.aboutNobody : transferWords.about}
+      about={others.length === 0 ? transferWords.noMembers : transferWords.about}
     >
       {others.length > 0 && (
         <div className="section-line">

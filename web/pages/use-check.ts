@@ -54,15 +54,15 @@ export function useExplanation(id: string, { flip, isWanted }: { flip: number | 
 export function useLiveRow({ projectId, row }: Pick<CheckPage, "projectId" | "row">): CheckRow {
   const store = checksStore(projectId);
   const { rows, removalVersion, isComplete } = useSyncExternalStore(store.watch, store.snapshot);
-  const told = rows.get(row.id);
+  const known = rows.get(row.id);
   const client = useQueryClient();
   const askedAt = useRef(0);
   // All rows are loaded, and it is not among them: it may have been removed before the user returned to its page.
-  const isAbsent = isComplete && told === undefined;
+  const isAbsent = isComplete && known === undefined;
   const question = `${removalVersion} ${isAbsent}`;
   const [settled, setSettled] = useState(isAbsent ? null : question);
-  const isNews = told !== undefined && told.readingOrder > row.readingOrder && told.change !== row.change;
-  const change = told?.change;
+  const isNews = known !== undefined && known.readingOrder > row.readingOrder && known.change !== row.change;
+  const change = known?.change;
   useEffect(() => {
     if (!isNews && question === settled) return undefined;
     const waitMs = Math.max(GATHER_MS, askedAt.current + REFRESH_MS_MIN - serverNow());
@@ -73,5 +73,5 @@ export function useLiveRow({ projectId, row }: Pick<CheckPage, "projectId" | "ro
     }, waitMs);
     return () => clearTimeout(timer);
   }, [isNews, change, question, settled, client, row.id]);
-  return isNews ? told : row;
+  return isNews ? known : row;
 }

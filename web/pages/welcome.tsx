@@ -101,7 +101,7 @@ export function AddressStep({ site }: { site: Setup["site"] }) {
   const problems = [...(report.data?.problems ?? []), ...(test.data?.problems ?? [])];
   return (
     <Step n={2} state={stateOf(test.data, problems)} title={addressWords.title}>
-      {report.data?.matches === true && <p>{addressWords.agrees(report.data.configured)}</p>}
+      {report.data?.matches === true && <p>{addressWords.matches(report.data.configured)}</p>}
       <Tested test={test} />
       {problems.map((problem) => (
         <ProblemNotice key={problem.text} problem={problem} />
@@ -379,11 +379,11 @@ function ChannelInProject({ n, project, hasMail }: { n: number; project: Project
       <Queried query={query} rows={2}>
         {(channels) =>
           isNotified ? (
-            <p>{channelWords.told(channels.filter(({ notifies }) => notifies).map(channelName))}</p>
+            <p>{channelWords.notified(channels.filter(({ notifies }) => notifies).map(channelName))}</p>
           ) : hasAny ? (
-            <p>{channelWords.toldNot(channels.map(channelName))}</p>
+            <p>{channelWords.notNotified(channels.map(channelName))}</p>
           ) : mayEdit ? (
-            <Nobody project={project.id} hasMail={hasMail} />
+            <NoChannel project={project.id} hasMail={hasMail} />
           ) : (
             <p>{channelWords.mayNot}</p>
           )
@@ -398,7 +398,7 @@ function ChannelInProject({ n, project, hasMail }: { n: number; project: Project
   );
 }
 
-function Nobody({ project, hasMail }: { project: string; hasMail: boolean }) {
+function NoChannel({ project, hasMail }: { project: string; hasMail: boolean }) {
   const client = useQueryClient();
   const email = boot.account?.email ?? "";
   const made = useMutation({
@@ -466,7 +466,7 @@ function CheckInProject({ project }: { project: ProjectHead }) {
       <Queried query={query} rows={2}>
         {() => (
           <>
-            <p>{total > 0 ? checkWords.watched(total) : checkWords.text}</p>
+            <p>{total > 0 ? checkWords.monitored(total) : checkWords.text}</p>
             {project.may.includes("editChecks") ? (
               <NewCheck project={project.id} isMore={total > 0} onMade={setMade} />
             ) : (

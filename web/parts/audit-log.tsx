@@ -15,7 +15,7 @@ const auditLogWords = {
     text: "The audit log lists every change to checks, channels, keys and members: who made it, and the values before and after.",
   },
   columns: { when: "When", who: "Who", what: "Action", change: "Before → after" },
-  nobody: "command line",
+  commandLine: "command line",
   key: (prefix: string) => `key ${prefix}`,
   older: "Older changes",
   end: "No older changes. The audit log keeps one year.",
@@ -85,7 +85,7 @@ function Entry({ entry }: { entry: AuditRow }) {
       <td className="record-when">
         <When at={entry.at} />
       </td>
-      <td className="record-who">{whoOf(entry)}</td>
+      <td className="record-who">{actorOf(entry)}</td>
       <td>
         {entry.words}
         {entry.subject !== "" && <b className="record-subject">{entry.subject}</b>}
@@ -97,8 +97,8 @@ function Entry({ entry }: { entry: AuditRow }) {
   );
 }
 
-function whoOf({ by, who }: AuditRow): string {
-  if (who === null) return auditLogWords.nobody;
+function actorOf({ by, who }: AuditRow): string {
+  if (who === null) return auditLogWords.commandLine;
   return by === "key" ? auditLogWords.key(who) : who;
 }
 

@@ -21,7 +21,7 @@ export function Conflict({ conflict, isBusy, onOverwrite, onReload }: Props) {
   return (
     <section className="conflict" role="alert" ref={showPlace}>
       <h3>{title}</h3>
-      <p>{saidBy(conflict, formatWhen(conflict.at, { now, zone: readerZone }))}</p>
+      <p>{authorText(conflict, formatWhen(conflict.at, { now, zone: readerZone }))}</p>
       {found.length > 0 && (
         <dl aria-label={changed}>
           {found.map(({ field, before, after }) => (
@@ -53,8 +53,8 @@ function showPlace(place: HTMLElement | null): void {
   place?.scrollIntoView({ block: "nearest" });
 }
 
-function saidBy({ by }: EditConflict, when: string): string {
-  const said = words.conflict.by;
-  if (by === null) return said.unknown(when);
-  return by.kind === "person" ? said.person(by.email, when) : said[by.kind](when);
+function authorText({ by }: EditConflict, when: string): string {
+  const texts = words.conflict.by;
+  if (by === null) return texts.unknown(when);
+  return by.kind === "person" ? texts.person(by.email, when) : texts[by.kind](when);
 }

@@ -21,8 +21,8 @@ export function SinceLine({ since, project }: { since: SinceAway | null; project
   const now = useMinute();
   if (since === null || !hasNews(since)) return null;
   const parts = [
-    { who: since.wentDown, said: sinceWords.broke },
-    { who: since.recovered, said: sinceWords.healed },
+    { who: since.wentDown, said: sinceWords.wentDown },
+    { who: since.recovered, said: sinceWords.recovered },
   ].filter(({ who }) => who.length > 0);
   const added = since.createdCount === 0 ? null : sinceWords.added(since.createdCount);
   return (

@@ -58,7 +58,7 @@ function Arrived({ check, setup, project }: { check: string; setup: CheckSetup; 
     <Notice kind="good" title={words.arrived}>
       <p>
         {first !== undefined && <Received ping={first} />}{" "}
-        {hasChannels ? words.arrivedText : words.arrivedUntold}
+        {hasChannels ? words.arrivedText : words.arrivedNoChannel}
       </p>
       <div className="section-acts">
         <ButtonLink href={pageHref("check", { check })} kind="primary">
@@ -97,7 +97,7 @@ function Listening({ setup }: { setup: CheckSetup }) {
       <CodeBlock text={curl} label={words.curl} />
       {(pings.length > 0 || unmatched.length > 0) && (
         <div className="waiting-list" aria-live="polite">
-          <h3>{words.misses}</h3>
+          <h3>{words.unmatched}</h3>
           {pings.map((ping) => (
             <Notice key={ping.n} kind="plain" title={<Received ping={ping} />} />
           ))}

@@ -184,10 +184,10 @@ function useUnsaved(isUnsaved: boolean): symbol {
 function holdPage(): () => void {
   const stay = (event: BeforeUnloadEvent) => event.preventDefault();
   window.addEventListener("beforeunload", stay);
-  const letGo = holdBack();
+  const releaseHistory = holdBack();
   return () => {
     window.removeEventListener("beforeunload", stay);
-    letGo();
+    releaseHistory();
   };
 }
 

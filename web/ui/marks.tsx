@@ -101,7 +101,7 @@ export function FuseBar({ row, now, size = "row" }: Props) {
   const state = drawnAt(row, now);
   const sized = size === "page" ? " is-page" : "";
   if (state === "down") {
-    return <span className={`fuse is-down${sized}`} role="img" aria-label={words.fuse.burnt} />;
+    return <span className={`fuse is-down${sized}`} role="img" aria-label={words.fuse.elapsed} />;
   }
   if (row.fuse === null || state === "paused" || state === "new") {
     return <span className={`fuse is-off${sized}`} role="img" aria-label={words.fuse.none} />;
@@ -153,10 +153,10 @@ const SPARK = { width: 72, height: 20 };
 /** At most thirty runs, oldest first; missing ones are drawn as not yet. One path for each kind, not for each run. */
 export const RunStrip = memo(function RunStrip({ beats }: { beats: string | null }) {
   const letters = (beats ?? "").split("").slice(-BEATS_MAX) as RunMark[];
-  const said = runsSentence(letters);
+  const label = runsSentence(letters);
   return (
-    <svg className="beats" viewBox={`0 0 ${STRIP.width} ${STRIP.height}`} role="img" aria-label={said}>
-      <title>{said}</title>
+    <svg className="beats" viewBox={`0 0 ${STRIP.width} ${STRIP.height}`} role="img" aria-label={label}>
+      <title>{label}</title>
       {runPaths(letters, { ...STRIP, count: BEATS_MAX }).map(({ kind, path }) => (
         <path key={kind} className={`b-${kind}`} d={path} />
       ))}
@@ -203,10 +203,10 @@ export function runsSentence(beats: readonly RunMark[]): string {
   if (beats.length === 0) return "no runs yet";
   const counts = new Map<RunMark, number>();
   for (const beat of beats) counts.set(beat, (counts.get(beat) ?? 0) + 1);
-  const told = [...counts]
+  const parts = [...counts]
     .toSorted((a, b) => b[1] - a[1])
     .map(([beat, count]) => `${count} ${RUN_OUTCOME_WORDS[beat]}`);
-  return `last ${plural(beats.length, "run")}: ${told.join(", ")}`;
+  return `last ${plural(beats.length, "run")}: ${parts.join(", ")}`;
 }
 
 /** The height of a run: outcomes differ in height as well as in color. */

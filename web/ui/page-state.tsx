@@ -30,7 +30,7 @@ export function Loading({ rows = 6 }: { rows?: number }) {
 export function Failed({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   return (
     <div className="empty" role="alert">
-      <h2>{words.trouble.title}</h2>
+      <h2>{words.errors.title}</h2>
       <p className="empty-text">{errorText(error)}</p>
       {onRetry !== undefined && (
         <div className="empty-act">

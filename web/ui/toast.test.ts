@@ -7,9 +7,9 @@ vi.mock("../shortcuts.ts", () => ({ useShortcuts: () => undefined }));
 
 test("the newest action is undone first, those without undo are skipped, and nothing twice", () => {
   const undone: string[] = [];
-  const deed = (name: string) => toast({ text: name, undo: async () => undone.push(name) });
-  deed("paused");
-  deed("tagged");
+  const act = (name: string) => toast({ text: name, undo: async () => undone.push(name) });
+  act("paused");
+  act("tagged");
   toast({ text: "saved" });
   undoLast();
   expect(undone).toEqual(["tagged"]);

@@ -29,7 +29,7 @@ function update(next: readonly Shown[]): void {
   for (const listener of listeners) listener();
 }
 
-function tellWindows(next: readonly symbol[]): void {
+function setWindows(next: readonly symbol[]): void {
   windows = next;
   for (const listener of listeners) listener();
 }
@@ -63,7 +63,7 @@ function takeBack({ key, undo }: Shown): void {
 /** Wraps the whole page, once. */
 export function Toasts() {
   // Keyboard users could not reach the message in time otherwise.
-  const undo = { keys: "z", says: words.undoLast, group: paletteWords.everywhere };
+  const undo = { keys: "z", label: words.undoLast, group: paletteWords.everywhere };
   useShortcuts([{ ...undo, run: undoLast, always: true }]);
   return <Lines of={null} />;
 }
@@ -72,8 +72,8 @@ export function Toasts() {
 export function WindowToasts() {
   const [me] = useState(() => Symbol("window"));
   useLayoutEffect(() => {
-    tellWindows([...windows, me]);
-    return () => tellWindows(windows.filter((one) => one !== me));
+    setWindows([...windows, me]);
+    return () => setWindows(windows.filter((one) => one !== me));
   }, [me]);
   return <Lines of={me} />;
 }

@@ -23,7 +23,7 @@ export const adminWords = {
       "Notifications still queued in the database are sent. Pings that were due before now don't raise alerts.",
     since: "Since",
   },
-  troubles: "Problems",
+  problems: "Problems",
   since: "since",
   facts: "Health",
   intake: {
@@ -43,8 +43,8 @@ export const adminWords = {
     ok: "on time",
     okText: "No deadlines waiting.",
     oldest: (lag: string) => `The oldest unprocessed deadline is ${lag} old.`,
-    held: "some checks blocked",
-    heldText: "Some checks can't be processed. See the problems above.",
+    blocked: "some checks blocked",
+    blockedText: "Some checks can't be processed. See the problems above.",
     behind: (lag: string) => `${lag} behind`,
     behindText:
       "Age of the oldest unprocessed deadline. Check that a process with the sweeper role is running.",
@@ -75,7 +75,7 @@ export const adminWords = {
   processes: "Processes that receive pings",
   columns: {
     name: "Process",
-    beat: "Last heartbeat",
+    heartbeat: "Last heartbeat",
     rate: "Pings per minute",
     spool: "Spool",
     started: "Started",
@@ -84,7 +84,7 @@ export const adminWords = {
   lost: "lost",
   spoolEmpty: "empty",
   spool: (share: string) => `${share} full`,
-  waysIn: {
+  signInMethods: {
     title: "Sign-in methods",
     about: "Set in the server's configuration.",
     registration: "Registration",
@@ -94,7 +94,7 @@ export const adminWords = {
     proxy: "Proxy header",
     none: "none",
   },
-  kept: {
+  retention: {
     title: "Data retention",
     about:
       "How long data is kept, and how much space it uses in the database. Expired data is deleted every hour.",

@@ -18,11 +18,11 @@ export const channelsWords = {
     title: "Add your first channel",
     text: "A channel sends notifications by email, chat, webhook or pager. You can test it before you need it.",
   },
-  columns: { name: "Channel", hears: "Notifies for", last: "Last notification", act: "Actions" },
-  hears: (count: number) => (count === 0 ? "no checks" : plural(count, "check")),
-  hearsOf: (name: string, checks: string) => `${name} notifies for ${checks}. Choose checks`,
+  columns: { name: "Channel", checkColumn: "Notifies for", last: "Last notification", act: "Actions" },
+  checkCount: (count: number) => (count === 0 ? "no checks" : plural(count, "check")),
+  chooseChecks: (name: string, checks: string) => `${name} notifies for ${checks}. Choose checks`,
   neverUsed: "Never used",
-  worked: "delivered",
+  delivered: "delivered",
   failed: (reason: string) => `failed: ${reasonText(reason)}`,
   off: (reason: string | null) => {
     if (reason === null || reason === "") return "Disabled";
@@ -73,7 +73,7 @@ export const channelsWords = {
   response: "Response",
   attempts: (count: number) => plural(count, "attempt"),
   nextTry: "next attempt",
-  took: (duration: string) => `in ${duration}`,
+  duration: (duration: string) => `in ${duration}`,
 } as const;
 
 /** The dialog that assigns checks to a channel. */

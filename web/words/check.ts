@@ -70,7 +70,7 @@ export const checkWords = {
 } as const;
 
 export const trackWords = {
-  label: (said: readonly string[]) => `From the last ping until now: ${said.join(", ")}`,
+  label: (parts: readonly string[]) => `From the last ping until now: ${parts.join(", ")}`,
   success: (clock: string, took: string | null) => `last success ${clock}${ran(took)}`,
   failed: (clock: string, took: string | null) => `last ping ${clock}, failure${ran(took)}`,
   started: (clock: string) => `started ${clock}`,
@@ -98,14 +98,14 @@ export const historyWords = {
   today: "today",
   onTime: "up",
   tooShort: "Not enough history",
-  downs: (count: number, ms: number) => `${plural(count, "downtime")}, ${formatSpan(ms)}`,
-  noDowns: "no downtime",
+  downtimes: (count: number, ms: number) => `${plural(count, "downtime")}, ${formatSpan(ms)}`,
+  noDowntime: "no downtime",
   uncounted: "too many status changes to count",
   unmonitored: (days: number) => `${plural(days, "day")} not fully monitored (our outage)`,
-  strip: (said: readonly string[]) => `Last 90 days: ${said.join(", ")}`,
-  good: (days: number) => plural(days, "good day"),
-  bad: (days: number) => `${plural(days, "day")} with problems`,
-  quiet: (days: number) => `${plural(days, "day")} without pings`,
+  strip: (parts: readonly string[]) => `Last 90 days: ${parts.join(", ")}`,
+  goodDays: (days: number) => plural(days, "good day"),
+  problemDays: (days: number) => `${plural(days, "day")} with problems`,
+  daysWithoutPings: (days: number) => `${plural(days, "day")} without pings`,
   uncountedDays: (days: number) => `${plural(days, "day")} with too many status changes to count`,
   share: (share: number) => formatShare(share),
   keys: {
@@ -117,9 +117,9 @@ export const historyWords = {
     before: "not created yet",
   },
   day: {
-    title: (day: string, said: string) => `${day}: ${said}`,
+    title: (day: string, text: string) => `${day}: ${text}`,
     before: "not created yet",
-    nothing: "no pings",
+    noPings: "no pings",
     uncounted: "too many status changes to count",
     success: (count: number) => plural(count, "success", "successes"),
     fail: (count: number) => plural(count, "failure"),
@@ -135,7 +135,7 @@ export const historyWords = {
   lasted: "Time down",
   available: "Uptime",
   noMonth: "Not created yet",
-  sofar: "so far",
+  soFar: "so far",
 } as const;
 
 export const chartWords = {
@@ -226,9 +226,9 @@ export const channelToggleWords = {
   none: "This project has no channels yet, so no notifications are sent.",
   add: "Add channel",
   off: "disabled",
-  nobody: "No channel is assigned to this check, so no notifications are sent.",
+  noChannel: "No channel is assigned to this check, so no notifications are sent.",
   on: (name: string) => `${name} will be notified about this check.`,
-  quiet: (name: string) => `${name} will no longer be notified about this check.`,
+  removedChannel: (name: string) => `${name} will no longer be notified about this check.`,
 } as const;
 
 export const checkKeys = {
@@ -334,11 +334,11 @@ export const runWords = {
   },
   from: "From",
   subject: "Subject",
-  caused: "Effect",
+  effect: "Effect",
   wentDown: "The check went down.",
-  cameUp: "The check is up.",
+  isUp: "The check is up.",
   retracted: "This was corrected later.",
-  toldNobody: "No notifications were sent.",
+  noNotifications: "No notifications were sent.",
   explain: "Explain",
 } as const;
 
@@ -366,10 +366,10 @@ export const goneWords = {
     `It is kept with its history until ${until}. Its ping URL works again as soon as you restore it.`,
   keptForOthers: (until: string) =>
     `It is kept until ${until}. Project members who can edit checks can restore it.`,
-  forGood: "It can't be restored. Its history was deleted too.",
+  cannotRestore: "It can't be restored. Its history was deleted too.",
   elsewhere: "It kept its URL and history, but you aren't a member of its new project.",
   deletedUnknown: "This check was deleted.",
-  stillTyped: "Your changes are still here. Restore the check to save them, or copy what you need.",
+  unsavedChanges: "Your changes are still here. Restore the check to save them, or copy what you need.",
   restore: "Restore check",
   back: "Restore",
   checks: "View checks",
@@ -433,18 +433,18 @@ function deadlines({ page, row, reader }: SummaryFacts): Part[] {
 }
 
 /** Only the time if the day was just shown. */
-function sameDayClock(at: number, toldAt: number, reader: Reader): string {
+function sameDayClock(at: number, shownAt: number, reader: Reader): string {
   const clock = formatClock(at, reader.zone);
-  return formatDay(at, reader) === formatDay(toldAt, reader) ? clock : formatWhen(at, reader);
+  return formatDay(at, reader) === formatDay(shownAt, reader) ? clock : formatWhen(at, reader);
 }
 
 function lastSuccess({ page: { lastSuccessAt, hasSucceeded }, row, reader }: SummaryFacts): Part[] {
   if (row.state === "new") return [];
   if (lastSuccessAt === null)
     return [plain(hasSucceeded ? " The last success is older than the kept history." : " No success yet.")];
-  const came = [plain(" Last success: "), time(formatWhen(lastSuccessAt, reader))];
-  if (row.state === "down" && row.downReason === "timeout") return [...came, plain(". No success since.")];
-  return [...came, plain(".")];
+  const parts = [plain(" Last success: "), time(formatWhen(lastSuccessAt, reader))];
+  if (row.state === "down" && row.downReason === "timeout") return [...parts, plain(". No success since.")];
+  return [...parts, plain(".")];
 }
 
 function statusParts({ page, row, reader }: SummaryFacts, state: ReturnType<typeof drawnAt>): Part[] {
@@ -516,8 +516,8 @@ export const explainWords = {
   all: "Earlier changes",
   zone: "Time zone",
   hops: "Delivery details",
-  nobody: "No notifications were sent because no channel is assigned to this check.",
-  noNews:
+  noChannel: "No notifications were sent because no channel is assigned to this check.",
+  notNotified:
     "No notifications were sent. The first success, and a success that ends a pause, don't send notifications.",
   steps: "Step by step",
   total: (ms: number) =>
@@ -548,9 +548,11 @@ type About = { zone: string; reader: Reader };
 
 /** A summary in at most two sentences. */
 export function summaryOf({ flip, steps }: Explanation, reader: Reader): string {
-  const told = steps.filter((step) => step.kind === "notified" && step.state === "sent").length;
+  const notifiedCount = steps.filter((step) => step.kind === "notified" && step.state === "sent").length;
   const after =
-    told === 0 ? "No notifications were sent." : `${plural(told, "channel was", "channels were")} notified.`;
+    notifiedCount === 0
+      ? "No notifications were sent."
+      : `${plural(notifiedCount, "channel was", "channels were")} notified.`;
   const at = formatWhen(flip.at, reader);
   if (flip.to === "up") {
     return `The job reported success ${at}, so the check is ${flip.from === "down" ? "up again" : "up"}. ${after}`;
@@ -572,7 +574,7 @@ export function summaryOf({ flip, steps }: Explanation, reader: Reader): string 
 
 /** Why no notifications were sent. */
 export function silenceOf({ flip }: Explanation): string {
-  return flip.to === "up" && flip.from !== "down" ? explainWords.noNews : explainWords.nobody;
+  return flip.to === "up" && flip.from !== "down" ? explainWords.notNotified : explainWords.noChannel;
 }
 
 /** One step as a sentence. */
@@ -687,8 +689,8 @@ export function firstDeliveryMs({ flip, steps }: Explanation): number | null {
 }
 
 export const hopWords = {
-  owed: "queued",
-  left: "sent",
+  queued: "queued",
+  sent: "sent",
   lastTry: (attempts: number) => `sent (attempt ${attempts})`,
-  settled: "completed",
+  completed: "completed",
 } as const;

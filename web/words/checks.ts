@@ -51,21 +51,21 @@ export const checksWords = {
   },
   select: (name: string) => `Select ${name}`,
   actions: (name: string) => `Actions for ${name}`,
-  untold: "no channel",
-  untoldTitle: "No channel is notified about this check. Select it and choose Channels.",
-  tells: (names: readonly string[], rest: number) =>
+  noChannel: "no channel",
+  noChannelTitle: "No channel is notified about this check. Select it and choose Channels.",
+  notifies: (names: readonly string[], rest: number) =>
     `Notifies ${names.join(", ")}${rest > 0 ? ` and ${plural(rest, "more channel")}` : ""}`,
-  toldOff: (name: string) => `${name} (disabled)`,
+  disabledChannel: (name: string) => `${name} (disabled)`,
   wentDown: (name: string) => `${name} went down.`,
-  cameBack: (name: string) => `${name} is up again.`,
-  cameUp: (name: string) => `${name} is up.`,
+  recovered: (name: string) => `${name} is up again.`,
+  isUp: (name: string) => `${name} is up.`,
   moreFlips: (count: number) => `And ${formatCount(count)} more.`,
 } as const;
 
 export const sinceWords = {
   since: (when: string) => `Since ${when}:`,
-  broke: "went down",
-  healed: "went down and recovered",
+  wentDown: "went down",
+  recovered: "went down and recovered",
   added: (count: number) => plural(count, "new check"),
   and: " and ",
   more: (count: number) => ` and ${formatCount(count)} more`,
@@ -147,7 +147,7 @@ export const crontabWords = {
   next: (when: string) => `Next: ${when}.`,
   make: (count: number) => (count === 0 ? "Create checks" : `Create ${plural(count, "check")}`),
   made: (count: number) => `${plural(count, "check")} created`,
-  madeAbout: "Replace the crontab with this version, in which each job reports its exit code.",
+  createdAbout: "Replace the crontab with this version, in which each job reports its exit code.",
   install: "Run “crontab -e” on that machine.",
   newText: "New crontab",
   refused: (why: string) => `The other checks were not created. ${why}`,

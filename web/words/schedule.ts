@@ -43,7 +43,7 @@ export const editWords = {
   filterSubject: "email subject",
   filterBody: "email body",
   filterHttpBody: "HTTP request body",
-  otherwise: "Pings without a keyword",
+  withoutKeyword: "Pings without a keyword",
   filterDefaultFail: "Count as a failure (otherwise they are logged and ignored)",
 } as const;
 
@@ -54,8 +54,8 @@ export const replayWords = {
   over: (runs: number) => `Last 90 days, ${plural(runs, "run")}:`,
   same: (count: number) => `${plural(count, "alert")}, no change`,
   instead: (after: number, before: number) => `${plural(after, "alert")} instead of ${before}`,
-  quiet: (seconds: number) => `Use a grace period of ${formatSpan(seconds * 1_000)}`,
-  quietWhy: "the shortest one without false alerts",
+  suggestGrace: (seconds: number) => `Use a grace period of ${formatSpan(seconds * 1_000)}`,
+  suggestGraceReason: "the shortest one without false alerts",
   alerts: "Show alerts",
   before: "Current settings",
   after: "With this change",

@@ -56,7 +56,7 @@ export const settingsWords = {
     aboutMail: "They'll get an email with a link. If they don't have an account, the link creates one.",
     aboutLink:
       "This server doesn't send email, so you'll get a link to share. If the recipient doesn't have an account, the link creates one.",
-    nobody:
+    cannotInvite:
       "You can't invite people because this server doesn't send email. Ask an admin to create an invitation link, or to set OVERDUE_SMTP_HOST.",
     email: "Email address",
     role: "Role",
@@ -92,8 +92,8 @@ export const settingsWords = {
     kind: "Permissions",
     kinds: { readWrite: "Read and write", readOnly: "Read-only" },
     create: "Create",
-    madeTitle: "Copy your API key",
-    madeText: "You won't be able to see this key again.",
+    createdTitle: "Copy your API key",
+    createdText: "You won't be able to see this key again.",
     key: "New API key",
     done: "I've copied it",
   },
@@ -117,15 +117,15 @@ export const settingsWords = {
   transfer: {
     title: "Transfer ownership",
     about: "Another member becomes the owner once they accept. You stay in the project as a member.",
-    aboutNobody: "Invite someone first. You can only transfer a project to one of its members.",
+    noMembers: "Invite someone first. You can only transfer a project to one of its members.",
     to: "New owner",
     ask: "Send request",
     asked: "Transfer request sent.",
     waits: (name: string) => `Waiting for ${name} to accept.`,
     cancel: "Cancel request",
     cancelled: "Transfer request canceled.",
-    asksYou: "You've been asked to take ownership of this project.",
-    asksText:
+    requestTitle: "You've been asked to take ownership of this project.",
+    requestText:
       "You'll become the owner, and its checks count toward your limit. The current owner stays as a member.",
     accept: "Accept",
     decline: "Decline",

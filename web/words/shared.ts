@@ -80,7 +80,7 @@ export const words = {
   fuse: {
     used: (percent: number) => `${percent}% of the time before an alert has elapsed`,
     late: (percent: number) => `${percent}% of the time before an alert has elapsed, in the grace period`,
-    burnt: "The time before the alert has elapsed",
+    elapsed: "The time before the alert has elapsed",
     none: "No ping expected",
   },
   live: { on: "live", off: "connecting", polling: "updates every 10 s" },
@@ -94,7 +94,7 @@ export const words = {
     text: "Reload the page. If it happens again, send the details below to an admin.",
     action: "Reload",
   },
-  trouble: {
+  errors: {
     title: "This couldn't be loaded",
     offline: "No response from the server. Check your connection. The page retries when you're back online.",
     signedOut: "You've been signed out. Sign in again to continue.",

@@ -15,7 +15,7 @@ export const welcomeWords = {
   },
   address: {
     title: "Public URL",
-    agrees: (address: string) => `${address} matches the configured URL.`,
+    matches: (address: string) => `${address} matches the configured URL.`,
     testing: "Testing the public URL…",
     reached: (address: string, took: string) => `The server reached itself at ${address} in ${took}.`,
     again: "Test again",
@@ -55,7 +55,7 @@ export const welcomeWords = {
     noProject: "No project yet. Create one first.",
     projects: "View your projects",
     mayNot: "You don't have permission to create checks in this project. Ask its owner.",
-    watched: (count: number) =>
+    monitored: (count: number) =>
       count === 1 ? "You already have 1 check." : `You already have ${count} checks.`,
     toChecks: "View checks",
     another: "Create another check",
@@ -68,9 +68,9 @@ export const welcomeWords = {
     mail: (email: string) => `Email ${email}`,
     other: "Add another channel",
     choose: "Add a channel",
-    told: (names: readonly string[]) =>
+    notified: (names: readonly string[]) =>
       `Notifications go to ${listNames(names)}. New checks use all channels.`,
-    toldNot: (names: readonly string[]) =>
+    notNotified: (names: readonly string[]) =>
       `${listNames(names)} can't send notifications yet. Open Channels to see what's missing.`,
     toChannels: "View channels",
     mayNot: "You don't have permission to create channels in this project. Ask its owner.",
@@ -93,11 +93,11 @@ export const waitingWords = {
   waiting: "waiting for a ping",
   arrived: "Ping received",
   arrivedText: "Monitoring has started. You'll get an alert if a ping is missing.",
-  arrivedUntold: "Monitoring has started, but no channel is connected.",
+  arrivedNoChannel: "Monitoring has started, but no channel is connected.",
   addChannel: "Add channel",
   open: "Open check",
   arrivals: "Received pings",
-  misses: "Received but not matched",
+  unmatched: "Received but not matched",
   hints: "Not receiving anything?",
   from: (address: string) => `from ${address}`,
   kind: (kind: SetupPing["kind"], method: string, by: SetupPing["by"]) =>
