@@ -21,7 +21,7 @@ export const SEED_EMAIL = "dev@example.org";
 
 const HISTORY_DAYS = 30;
 /** Checks beyond the dozen only need a short history. */
-const CROWD_DAYS = 0.4;
+const FILLER_DAYS = 0.4;
 const TOGETHER_MS = { few: 10 * MINUTE_MS, many: 2 * HOUR_MS };
 const CHECKS_PER_TRANSACTION = 500;
 
@@ -60,7 +60,7 @@ export async function seedProject(
   const made = await createProject(database, { ownerId, name, secretKey, now: now - HISTORY_DAYS * DAY_MS });
   const project = await findProjectByUuid(database, made.uuid);
   if (project === null) throw new Error("the new project does not exist");
-  const jobs = Array.from({ length: checkCount }, (_, index) => JOBS[index] ?? crowdJob(index));
+  const jobs = Array.from({ length: checkCount }, (_, index) => JOBS[index] ?? fillerJob(index));
   const checks = await insertChecks(database, { projectId: project.id, jobs, now });
   if (checkCount > 0) {
     await addChannels(database, { projectId: project.id, now });
@@ -130,7 +130,7 @@ async function addPast(
     }
   });
   const signals = checks.flatMap(({ uuid, job }, index) => {
-    const days = index < JOBS.length ? HISTORY_DAYS : CROWD_DAYS;
+    const days = index < JOBS.length ? HISTORY_DAYS : FILLER_DAYS;
     return runsOf(job, { days, now, salt: index + 1 }).flatMap((run) => signalsOf({ uuid, job, run }));
   });
   const heard = signals.filter(({ at }) => !blind.some(({ from, to }) => at >= from && at <= to));
@@ -171,7 +171,7 @@ const KINDS = [
 const PLACES = ["eu-west", "eu-north", "us-east", "us-west", "ap-south"];
 
 /** One of many: with a machine-like name, mostly healthy. */
-function crowdJob(index: number): Job {
+function fillerJob(index: number): Job {
   const luck = draw(index);
   const kind = KINDS[index % KINDS.length] ?? "job";
   const place = PLACES[Math.floor(luck * PLACES.length)] ?? "eu";

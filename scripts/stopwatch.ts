@@ -60,19 +60,19 @@ function startTrial(at: { tarball: string; folder: string; port: number }): {
     stdio: ["ignore", "pipe", "pipe"],
   });
   endWithUs(child, { signal: "INT", group: true });
-  let said = "";
+  let output = "";
   const link = new Promise<string>((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`It did not start in time:\n${said}`)), START_MS_MAX);
+    const timer = setTimeout(() => reject(new Error(`It did not start in time:\n${output}`)), START_MS_MAX);
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding("utf8").on("data", (text: string) => {
-        said += text;
-        const found = /http:\S+\/accounts\/setup\/\S+/.exec(said)?.[0];
+        output += text;
+        const found = /http:\S+\/accounts\/setup\/\S+/.exec(output)?.[0];
         if (found === undefined) return;
         clearTimeout(timer);
         resolve(found);
       });
     }
-    child.once("exit", () => reject(new Error(`It ended before it was ready:\n${said}`)));
+    child.once("exit", () => reject(new Error(`It ended before it was ready:\n${output}`)));
   });
   return { child, link };
 }

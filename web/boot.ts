@@ -19,7 +19,7 @@ export const boot: Boot = JSON.parse(document.getElementById(BOOT_ELEMENT)?.text
 export const clockBehindMs = boot.now - Date.now();
 
 /** The time zone that moments are shown in. */
-export const readerZone = knownZone(boot.account?.zone);
+export const userZone = knownZone(boot.account?.zone);
 
 /** The time zone of this computer, whatever the account has set. */
 export const browserZone = knownZone(null);

@@ -4,7 +4,7 @@ import { Link } from "wouter";
 import type { Boot, PageName, ProjectHead, Theme } from "../src/contract/api/boot.ts";
 import { STATE_WORDS } from "../src/contract/api/words.ts";
 import { call } from "./api.ts";
-import { boot, browserZone, readerZone, showTheme, siteUrl, useTheme } from "./boot.ts";
+import { boot, browserZone, userZone, showTheme, siteUrl, useTheme } from "./boot.ts";
 import { checksStore, countDownOf, useDisconnected, useDownCount } from "./live/checks-store.ts";
 import { serverNow } from "./live/clock.ts";
 import {
@@ -101,7 +101,7 @@ function ZoneShown() {
   const title = isChosen ? words.zoneTitle(browserZone) : words.zoneOfBrowserTitle;
   return (
     <Link href={pageHref("profile")} title={title}>
-      {isChosen ? words.zone(readerZone) : words.zoneOfBrowser(readerZone)}
+      {isChosen ? words.zone(userZone) : words.zoneOfBrowser(userZone)}
     </Link>
   );
 }
@@ -233,7 +233,7 @@ function Cut() {
     return () => clearTimeout(timer);
   }, []);
   if (cutAt === null) return null;
-  return <Band isSticky text={sinceWords.notConnected(formatClock(cutAt, readerZone))} />;
+  return <Band isSticky text={sinceWords.notConnected(formatClock(cutAt, userZone))} />;
 }
 
 // The banner shown in safe mode.

@@ -141,8 +141,8 @@ export function useShortcuts(shortcuts: readonly Shortcut[]): void {
     }));
     update([...known, ...mine]);
     // Each shortcut checks whether a field has the focus, so tinykeys must not ignore events from fields.
-    const heard = { ignore: ({ repeat }: KeyboardEvent) => repeat };
-    const stop = tinykeys(window, Object.fromEntries(mine.map(({ keys, run }) => [keys, run])), heard);
+    const options = { ignore: ({ repeat }: KeyboardEvent) => repeat };
+    const stop = tinykeys(window, Object.fromEntries(mine.map(({ keys, run }) => [keys, run])), options);
     return () => {
       stop();
       update(known.filter((shortcut) => !mine.some((one) => one === shortcut)));

@@ -16,8 +16,8 @@ function answerOf({ status, bytes }: { status: string; bytes: string }): Rendere
   const name = `${status} ${bytes}`;
   const known = answers.get(name);
   if (known !== undefined) return known;
-  const said = { status: Number(status), content: " ".repeat(Number(bytes)), type: "application/json" };
-  const made = render(said, {
+  const response = { status: Number(status), content: " ".repeat(Number(bytes)), type: "application/json" };
+  const made = render(response, {
     route: { isTagged: true },
     methods: ["GET"],
     rate: null,

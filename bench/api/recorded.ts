@@ -107,22 +107,22 @@ async function ask(
 function listenIn({ pool }: Database, statements: RecordedStatement[]): void {
   pool.on("connect", (client) => {
     const original = client.query.bind(client) as unknown as Query;
-    const heard = async (sent: Sent, ...rest: unknown[]) => {
+    const recordCall = async (sent: Sent, ...rest: unknown[]) => {
       // The pool itself uses a callback; it is notified by the event of the statement that it passes on.
       if (typeof rest.at(-1) === "function") return original(sent, ...rest);
       const result = await original(sent, ...rest);
       statements.push(statementOf(sent, result));
       return result;
     };
-    Object.assign(client, { query: heard });
+    Object.assign(client, { query: recordCall });
   });
   const original = pool.query.bind(pool) as unknown as Query;
-  const heard = async (sent: Sent) => {
+  const recordStatement = async (sent: Sent) => {
     const result = await original(sent);
     statements.push(statementOf(sent, result));
     return result;
   };
-  Object.assign(pool, { query: heard });
+  Object.assign(pool, { query: recordStatement });
 }
 
 function statementOf(sent: Sent, { rows, rowCount }: pg.QueryResult<{ id?: unknown }>): RecordedStatement {

@@ -79,7 +79,7 @@ async function warmUp({ scale, receiver }: Contest): Promise<void> {
   const checks = scale.checks.slice(0, WARM_UP_COUNT);
   for (const to of ["down", "up"] as const) {
     await scale.flip(checks, to);
-    await untilTold(receiver, checks.length);
+    await untilReceived(receiver, checks.length);
   }
 }
 
@@ -97,7 +97,7 @@ async function spread({ scale, receiver, size }: Contest): Promise<number[]> {
     }
     await sleep(Math.max(0, beginMs + (step + 1) * SPREAD_STEP_MS - performance.now()));
   }
-  const arrivals = await untilTold(receiver, size.deliveries);
+  const arrivals = await untilReceived(receiver, size.deliveries);
   return [...owedAtMs].map(([uuid, atMs]) => Math.max(0, (arrivals.get(uuid) ?? Infinity) - atMs) / 1_000);
 }
 
@@ -105,11 +105,11 @@ async function spread({ scale, receiver, size }: Contest): Promise<number[]> {
 async function burst({ scale, receiver, size }: Contest, round: number): Promise<number> {
   await scale.flip(scale.checks, round % 2 === 0 ? "up" : "down");
   const beginMs = performance.now();
-  const arrivals = await untilTold(receiver, size.deliveries);
+  const arrivals = await untilReceived(receiver, size.deliveries);
   return (size.deliveries * 1_000) / (Math.max(...arrivals.values()) - beginMs);
 }
 
-async function untilTold(receiver: BenchReceiver, count: number): Promise<Map<string, number>> {
+async function untilReceived(receiver: BenchReceiver, count: number): Promise<Map<string, number>> {
   const late = sleep(LAST_MS_MAX, "late" as const, { ref: false });
   if ((await Promise.race([receiver.untilCount(count), late])) === "late") {
     throw new Error(

@@ -29,7 +29,7 @@ function onlyWhenItMust({ current, deadline }: MarkedCheck) {
 
 /** At the rate of the last two signals, will the next one arrive before the sweeper? If not, move now. */
 function beforeTheVisit(check: MarkedCheck) {
-  const { current, deadline, heardAt, at } = check;
+  const { current, deadline, lastPingAt: heardAt, at } = check;
   const isVisitedFirst = current !== null && heardAt !== null && current < at + (at - heardAt);
   return isVisitedFirst ? deadline : onlyWhenItMust(check);
 }

@@ -33,7 +33,7 @@ export type MarkedCheck = {
   current: Instant | null;
   deadline: Instant | null;
   /** The time of the previous signal, and the time of this signal. */
-  heardAt: Instant | null;
+  lastPingAt: Instant | null;
   at: Instant;
 };
 
@@ -126,7 +126,7 @@ function applyToState(before: StoredState, { at, timing, plan, batch }: Applying
     checkId,
     state,
     downAt: deadline,
-    sweepAt: plan.nextSweepAt({ current: before.sweepAt, deadline, heardAt: before.state.lastPingAt, at }),
+    sweepAt: plan.nextSweepAt({ current: before.sweepAt, deadline, lastPingAt: before.state.lastPingAt, at }),
     lastSuccessN: state.pingCount,
     today,
   };

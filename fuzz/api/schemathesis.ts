@@ -81,8 +81,8 @@ export async function runSchemathesis(program: string, options: RoundOptions): P
         OVERDUE_FUZZ_ANSWERS: answersFile,
       },
     });
-    const told = existsSync(answersFile) ? readFileSync(answersFile, "utf8") : "{}";
-    const answers = JSON.parse(told) as Round["answers"];
+    const answersText = existsSync(answersFile) ? readFileSync(answersFile, "utf8") : "{}";
+    const answers = JSON.parse(answersText) as Round["answers"];
     return { isGood: code === 0, answers, said: `${out}\n${err}`.trim() };
   } finally {
     process.off("exit", clear);

@@ -46,7 +46,7 @@ const TEXTS = {
 };
 
 /** For each state of a check, how to get there: suffixes of ping URLs, or a call of the API. */
-const LIVES: readonly (readonly string[])[] = [
+const PING_SEQUENCES: readonly (readonly string[])[] = [
   [],
   ["", "/fail", "/log", "/start", "", "/7", "/0"],
   ["/start"],
@@ -71,10 +71,10 @@ export async function makeWorld(server: ServerUnderTest): Promise<World> {
   const api = `${server.site}/api/v3`;
   const uuids: string[] = [];
   for (const [kind, settings] of CHECKS.entries()) {
-    for (const [state, life] of LIVES.entries()) {
+    for (const [state, life] of PING_SEQUENCES.entries()) {
       const slug = `kind-${kind}-state-${state}`;
       const { uuid } = await create(api, { key: own.api_key, body: { ...settings, slug } });
-      await live({ site: server.site, api, key: own.api_key }, { uuid, life });
+      await bringToState({ site: server.site, api, key: own.api_key }, { uuid, life });
       uuids.push(uuid);
     }
   }
@@ -99,7 +99,7 @@ async function create(api: string, { key, body }: { key: string; body: object })
   return (await made.json()) as { uuid: string };
 }
 
-async function live(
+async function bringToState(
   { site, api, key }: { site: string; api: string; key: string },
   { uuid, life }: { uuid: string; life: readonly string[] },
 ): Promise<void> {

@@ -17,7 +17,7 @@ export type Exchange =
 const CLOSED_WITHIN_MS = 15_000;
 /** The pause before a deferred request is sent again. */
 export const AGAIN_AFTER_MS = 1_000;
-const HEARD_BYTES_MAX = 1_000_000;
+const RESPONSE_BYTES_MAX = 1_000_000;
 const STATUS_LINE = /(?:^|[^\n]*?)HTTP\/1\.1 (\d{3}) /g;
 
 /** Runs one attempt on its own connection. */
@@ -28,17 +28,17 @@ export async function exchange(
 ): Promise<Exchange> {
   const socket = connect({ port, host: "127.0.0.1", noDelay: true, allowHalfOpen: true });
   const { promise, resolve } = Promise.withResolvers<Exchange>();
-  let heard = "";
+  let received = "";
   let isConnected = false;
   socket.setEncoding("latin1");
   socket.on("connect", () => {
     isConnected = true;
   });
   socket.on("data", (text: string) => {
-    if (heard.length < HEARD_BYTES_MAX) heard += text;
+    if (received.length < RESPONSE_BYTES_MAX) received += text;
   });
   const timer = setTimeout(() => {
-    resolve({ kind: "hung", heard: heard.slice(0, 200) });
+    resolve({ kind: "hung", heard: received.slice(0, 200) });
     socket.destroy();
   }, closedWithinMs);
   socket.on("error", (error) => {
@@ -47,7 +47,7 @@ export async function exchange(
     socket.destroy();
   });
   socket.on("end", () => socket.end());
-  socket.on("close", () => resolve({ kind: "answered", statuses: statusesIn(heard) }));
+  socket.on("close", () => resolve({ kind: "answered", statuses: statusesIn(received) }));
   for (const piece of pieces) {
     socket.write(piece);
     if (pieces.length > 1) await nextTurn();
@@ -101,6 +101,6 @@ export function outcomeOf(result: Exchange): string {
 }
 
 /** Our responses have a length and never contain a status line in their text. */
-function statusesIn(heard: string): number[] {
-  return [...heard.matchAll(STATUS_LINE)].map((match) => Number(match[1]));
+function statusesIn(text: string): number[] {
+  return [...text.matchAll(STATUS_LINE)].map((match) => Number(match[1]));
 }

@@ -23,7 +23,7 @@ const MINUTES_MAX = 30;
 const CLOSED_WITHIN_MS = 45_000;
 const QUIET_MS = 1_000;
 const AGAIN_AFTER_MS = 1_000;
-const HEARD_LENGTH_MAX = 1_000_000;
+const RESPONSE_LENGTH_MAX = 1_000_000;
 /** Malformed dialogues come from one network, valid messages from another: limits are counted by network. */
 const ATTACKER_ADDRESS = "127.0.0.2";
 const BYSTANDER_ADDRESS = "127.0.0.3";
@@ -52,9 +52,9 @@ export async function holdDialogue(
 ): Promise<Dialogue> {
   const socket = connect({ port, host: "127.0.0.1", localAddress, noDelay: true, allowHalfOpen: true });
   const { promise, resolve } = Promise.withResolvers<Dialogue>();
-  let heard = "";
+  let received = "";
   let isConnected = false;
-  const lines = () => heard.split("\r\n").filter((line) => line !== "");
+  const lines = () => received.split("\r\n").filter((line) => line !== "");
   socket.setEncoding("utf8");
   socket.on("connect", () => (isConnected = true));
   const greeted = Promise.withResolvers<void>();
@@ -62,7 +62,7 @@ export async function holdDialogue(
   socket.on("data", (text: string) => {
     greeted.resolve();
     quiet?.refresh();
-    if (heard.length < HEARD_LENGTH_MAX) heard += text;
+    if (received.length < RESPONSE_LENGTH_MAX) received += text;
   });
   socket.on("error", (error) => {
     // A server that has responded may reset a connection whose bytes it does not read.

@@ -15,7 +15,7 @@ import type { Job, PastRun } from "./jobs.ts";
 
 const BATCH_MAX = 1_000;
 /** From the deadline to the delivered message. */
-const TELLING_MS = 2 * SECOND_MS;
+const DELIVERY_MS = 2 * SECOND_MS;
 const LOOSE_RULES = { ratePerMinute: 1_000_000 };
 const LOG_LIMITS = { pingLogRows: PAID_PING_LOG_ROWS };
 
@@ -70,7 +70,7 @@ export async function liveThrough(
     });
     const last = batch.at(-1);
     if (last !== undefined && isFailure(last)) {
-      await deliverDue(database, { now: last.at + TELLING_MS, ports: RECEIVERS });
+      await deliverDue(database, { now: last.at + DELIVERY_MS, ports: RECEIVERS });
     }
   }
   await sweepUntil(database, { until: now, blind });
@@ -93,7 +93,7 @@ async function sweepUntil(
     last = dueAt;
     const now = Math.min(dueAt + SECOND_MS, until);
     await sweepDeadlines(database, { now, visibility: { watermarkAt: now, blind } });
-    await deliverDue(database, { now: now + TELLING_MS, ports: RECEIVERS });
+    await deliverDue(database, { now: now + DELIVERY_MS, ports: RECEIVERS });
   }
 }
 

@@ -76,11 +76,11 @@ test("a new subscriber after an error causes a retry, although there are others 
   asked.mockRejectedValueOnce(new Error("the server is away"));
   const store = checksStore("two");
   store.listen(() => undefined);
-  await vi.waitFor(() => expect(store.snapshot().trouble).not.toBeNull());
+  await vi.waitFor(() => expect(store.snapshot().error).not.toBeNull());
   asked.mockImplementation(async () => overview("two"));
   store.listen(() => undefined);
   await vi.waitFor(() => expect(store.snapshot().project?.id).toBe("two"));
-  expect(store.snapshot().trouble).toBeNull();
+  expect(store.snapshot().error).toBeNull();
 });
 
 test("a subscriber to changes loads no more rows than came with the page; a subscriber to rows loads all", async () => {
@@ -138,7 +138,7 @@ test("a visible page that cannot be refetched shows an error, and is requested a
   expect(store.snapshot().live).toBe("reconnecting");
   await vi.advanceTimersByTimeAsync(5_000);
   expect(watched).toHaveBeenCalledTimes(2);
-  expect(store.snapshot().trouble).toBeNull();
+  expect(store.snapshot().error).toBeNull();
   vi.useRealTimers();
 });
 
@@ -160,7 +160,7 @@ test("the rest of a long list is requested again after an error, and the stream 
   isAway = false;
   await vi.advanceTimersByTimeAsync(5_000);
   expect([...store.snapshot().rows.keys()]).toEqual(["a", "b"]);
-  expect([store.snapshot().isComplete, store.snapshot().trouble]).toEqual([true, null]);
+  expect([store.snapshot().isComplete, store.snapshot().error]).toEqual([true, null]);
   expect(watched).toHaveBeenCalledOnce();
   vi.useRealTimers();
 });
@@ -217,21 +217,21 @@ test("everything is requested again on a new stream if the server has too many e
 
 test("a flip that is repeated after a reconnection is announced once", async () => {
   await completeStore("nine", [row("a")], [row("a")]);
-  const heard: string[] = [];
-  const stop = onFlip(({ to }) => heard.push(to));
+  const received: string[] = [];
+  const stop = onFlip(({ to }) => received.push(to));
   const flip = { id: 8, check: "a", name: "a", to: "down", at: 1, reason: "fail" };
   for (const one of [flip, flip, { ...flip, id: 9, to: "up", at: 2 }, flip]) emit("flip", one);
-  expect(heard).toEqual(["down", "up"]);
+  expect(received).toEqual(["down", "up"]);
   stop();
 });
 
 test("a flip that the page has already shown is not announced when the stream sends it", async () => {
   await completeStore("thirteen", [row("a")], [row("a")]);
-  const heard: number[] = [];
-  const stop = onFlip(({ id }) => heard.push(id));
+  const received: number[] = [];
+  const stop = onFlip(({ id }) => received.push(id));
   const flip = { check: "a", name: "a", to: "up", at: 1, reason: "success" };
   for (const id of [7, 6, 8]) emit("flip", { ...flip, id });
-  expect(heard).toEqual([6, 8]);
+  expect(received).toEqual([6, 8]);
   stop();
 });
 

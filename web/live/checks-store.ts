@@ -41,7 +41,7 @@ export type ChecksSnapshot = {
   /** As of the page load; null before. */
   silent: SilentChecks | null;
   live: LiveState;
-  trouble: unknown;
+  error: unknown;
 };
 
 /** The initial state. The maps belong to the store. */
@@ -59,7 +59,7 @@ function emptySnapshot(maps: Pick<ChecksSnapshot, "rows" | "details">): ChecksSn
     monitoringGap: null,
     silent: null,
     live: "reconnecting",
-    trouble: null,
+    error: null,
   };
 }
 
@@ -116,7 +116,7 @@ class ChecksStore {
   /** The first subscriber starts the stream, the last one ends it. A new one after an error causes a retry. */
   #subscribe(group: Set<() => void>, listener: () => void): () => void {
     group.add(listener);
-    if (group.size === 1 || this.#snapshot.trouble !== null) this.#start();
+    if (group.size === 1 || this.#snapshot.error !== null) this.#start();
     return () => {
       group.delete(listener);
       if (this.#listeners.size + this.#watchers.size > 0) return;
@@ -175,7 +175,7 @@ class ChecksStore {
   /** Loads everything again, after an error or when the stream cannot resume. */
   reload = (): void => {
     this.#stop();
-    this.#update({ trouble: null });
+    this.#update({ error: null });
     this.#loading = this.#load();
   };
 
@@ -217,7 +217,7 @@ class ChecksStore {
 
   /** Rows are on screen: they may be out of date, or others are still missing. */
   #tryLater(trouble: unknown): void {
-    this.#update({ trouble });
+    this.#update({ error: trouble });
     if (this.#snapshot.project === null) return;
     if (trouble instanceof ApiError && NO_ACCESS_STATUSES.includes(trouble.status)) return location.reload();
     if (this.#stopWatching === null) this.#noteLive("reconnecting");
@@ -252,7 +252,7 @@ class ChecksStore {
       counts,
       tags,
       isComplete,
-      trouble: null,
+      error: null,
     });
     this.#stopWatching?.();
     this.#stopWatching = watchProject(this.#id, page.cursor, {
@@ -290,7 +290,7 @@ class ChecksStore {
     // with the server's counts.
     await pause(0);
     const version = this.#snapshot.version + 1;
-    this.#update({ version, isComplete: true, total: this.#rows.size, trouble: null });
+    this.#update({ version, isComplete: true, total: this.#rows.size, error: null });
   }
 
   #handle({ name, data }: LiveEvent): void {

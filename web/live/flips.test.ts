@@ -24,25 +24,25 @@ const flip = (checkId: string) => {
 const named = (flips: readonly FlipEvent[]) => flips.map(({ checkId }) => checkId);
 
 test("flips that arrive together are one call, in order, and later ones another", () => {
-  const heard: string[][] = [];
-  const leave = onFlips((flips) => heard.push(named(flips)));
+  const received: string[][] = [];
+  const leave = onFlips((flips) => received.push(named(flips)));
   const many = Array.from({ length: 1_000 }, (_, n) => `job ${n}`);
   for (const check of many) flip(check);
   vi.advanceTimersByTime(10_000);
-  expect(heard).toEqual([many]);
+  expect(received).toEqual([many]);
   flip("another");
   vi.advanceTimersByTime(10_000);
-  expect(heard.slice(1)).toEqual([["another"]]);
+  expect(received.slice(1)).toEqual([["another"]]);
   leave();
 });
 
 test("a listener that has unsubscribed is not called, even for earlier flips", () => {
-  const heard = vi.fn<() => void>();
-  const leave = onFlips(heard);
+  const listener = vi.fn<() => void>();
+  const leave = onFlips(listener);
   flip("a");
   leave();
   flip("b");
   vi.advanceTimersByTime(10_000);
-  expect(heard).not.toHaveBeenCalled();
+  expect(listener).not.toHaveBeenCalled();
   expect(listeners.size).toBe(0);
 });

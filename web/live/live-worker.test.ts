@@ -51,10 +51,10 @@ function openTab() {
     start: () => undefined,
   };
   connect({ ports: [port] });
-  const say = (data: ToWorker) => listener({ data });
+  const send = (data: ToWorker) => listener({ data });
   const watch = (stream: string, cursor: string) =>
-    say({ kind: "watch", addresses: { stream, changes: "" }, cursor });
-  return { heard, say, watch };
+    send({ kind: "watch", addresses: { stream, changes: "" }, cursor });
+  return { heard, say: send, watch };
 }
 
 test("two tabs of a project share one stream, and both get its events", () => {

@@ -33,7 +33,7 @@ function watch(watcher: Watcher, addresses: LiveAddresses, cursor: string): void
   const known = watched.get(addresses.stream);
   if (known !== undefined) {
     known.watchers.add(watcher);
-    say(watcher, { kind: "state", state: known.state });
+    post(watcher, { kind: "state", state: known.state });
     known.stream.restart(cursor);
     return;
   }
@@ -61,10 +61,10 @@ function leave(watcher: Watcher): void {
 }
 
 function postToAll(watchers: ReadonlySet<Watcher>, message: FromWorker): void {
-  for (const watcher of watchers) say(watcher, message);
+  for (const watcher of watchers) post(watcher, message);
 }
 
-function say({ port }: Watcher, message: FromWorker): void {
+function post({ port }: Watcher, message: FromWorker): void {
   port.postMessage(message);
 }
 
@@ -77,7 +77,7 @@ addEventListener("connect", (event) => {
     if (data.kind === "watch") watch(watcher, data.addresses, data.cursor);
     else if (data.kind === "leave") leave(watcher);
     // The browser may suspend a background tab, and resume it long after.
-    else if (watcher.isGivenUp) say(watcher, { kind: "lost" });
+    else if (watcher.isGivenUp) post(watcher, { kind: "lost" });
     watcher.isGivenUp = false;
   });
   port.start();
@@ -94,5 +94,5 @@ function call(watcher: Watcher): void {
     return;
   }
   watcher.unansweredCount += 1;
-  say(watcher, { kind: "there?" });
+  post(watcher, { kind: "there?" });
 }

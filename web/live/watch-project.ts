@@ -19,16 +19,16 @@ export function watchProject(project: string, cursor: string, sink: StreamListen
     type: "module",
     name: "overdue-live",
   });
-  const say = (message: ToWorker) => worker.port.postMessage(message, []);
+  const post = (message: ToWorker) => worker.port.postMessage(message, []);
   worker.port.addEventListener("message", ({ data }: MessageEvent<FromWorker>) => {
     if (data.kind === "event") sink.onEvent(data.event);
     else if (data.kind === "state") sink.onState(data.state);
     else if (data.kind === "lost") sink.onEvent(reloadEvent("The tab was suspended."));
-    else say({ kind: "here" });
+    else post({ kind: "here" });
   });
   worker.port.start();
-  say({ kind: "watch", addresses, cursor });
-  const leave = () => say({ kind: "leave" });
+  post({ kind: "watch", addresses, cursor });
+  const leave = () => post({ kind: "leave" });
   // The browser may restore the page from its back/forward cache, together with this state.
   const comeBack = ({ persisted }: PageTransitionEvent) => {
     if (persisted) sink.onEvent(reloadEvent("The page was restored from the browser cache."));

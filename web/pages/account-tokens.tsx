@@ -5,7 +5,7 @@ import type { AccountPage } from "../../src/contract/api/account.ts";
 import { FIELD_LENGTHS } from "../../src/contract/api/limits.ts";
 import type { TokenBody, TokenCreated, TokenRow } from "../../src/contract/api/tokens.ts";
 import { ApiError, call, errorText, send } from "../api.ts";
-import { readerZone } from "../boot.ts";
+import { userZone } from "../boot.ts";
 import { useMinute } from "../live/clock.ts";
 import { ConfirmButton } from "../parts/dialogs.tsx";
 import { Row, Rows, Section } from "../parts/section.tsx";
@@ -143,7 +143,7 @@ function NewToken({ onClose }: { onClose: () => void }) {
         </SelectField>
         <SelectField
           label={dialogWords.expiration}
-          hint={dialogWords.expiresOn(formatDay(expiresAt, { now, zone: readerZone }))}
+          hint={dialogWords.expiresOn(formatDay(expiresAt, { now, zone: userZone }))}
           value={body.expiresInDays}
           onChange={(event) => setBody({ ...body, expiresInDays: Number(event.target.value) })}
         >

@@ -397,15 +397,15 @@ export function ChannelChecks({ project, channel, mayEdit, onClose }: ChannelChe
         onChange={(change) => setText(change.target.value)}
       />
       <Queried query={query}>
-        {(heard) => (
+        {(assigned) => (
           <>
-            {mayEdit && <Many {...{ rows, heard, isBusy }} onTurn={(isOn) => void turn(rows, isOn)} />}
+            {mayEdit && <Many {...{ rows, assigned, isBusy }} onTurn={(isOn) => void turn(rows, isOn)} />}
             <ul className="channels-heard" aria-label={channelChecksWords.list}>
               {rows.slice(0, SHOWN_MAX).map((row) => (
                 <li key={row.id}>
                   <Toggle
                     label={<bdi>{checkName(row)}</bdi>}
-                    checked={heard.has(row.id)}
+                    checked={assigned.has(row.id)}
                     disabled={!mayEdit || isBusy}
                     onCheckedChange={(isOn) => void turn([row], isOn)}
                   />
@@ -425,14 +425,14 @@ export function ChannelChecks({ project, channel, mayEdit, onClose }: ChannelChe
 
 type ManyProps = {
   rows: readonly CheckRow[];
-  heard: ReadonlySet<string>;
+  assigned: ReadonlySet<string>;
   isBusy: boolean;
   onTurn: (isOn: boolean) => void;
 };
 
 /** All matches at once, visible or not. */
-function Many({ rows, heard, isBusy, onTurn }: ManyProps) {
-  const on = rows.filter(({ id }) => heard.has(id)).length;
+function Many({ rows, assigned, isBusy, onTurn }: ManyProps) {
+  const on = rows.filter(({ id }) => assigned.has(id)).length;
   return (
     <div className="channels-many">
       <span className="muted figures" role="status">

@@ -5,7 +5,7 @@ import type { RemovedCheck } from "../../src/contract/api/overview.ts";
 import type { CheckPage } from "../../src/contract/api/check-page.ts";
 import { checkName } from "../../src/contract/api/words.ts";
 import { call, refreshCheck } from "../api.ts";
-import { boot, otherProjects, readerZone } from "../boot.ts";
+import { boot, otherProjects, userZone } from "../boot.ts";
 import { checksStore } from "../live/checks-store.ts";
 import { useMinute } from "../live/clock.ts";
 import { pageHref, usePageTitle, useShowProject } from "../page-location.ts";
@@ -28,7 +28,7 @@ function useGone({ project, check }: { project: string; check: string }) {
 
 const useWhen = () => {
   const now = useMinute();
-  return (at: number) => formatWhen(at, { now, zone: readerZone });
+  return (at: number) => formatWhen(at, { now, zone: userZone });
 };
 
 /** Shown instead of the page when the check does not exist any more, or is not accessible. */

@@ -22,7 +22,7 @@ import type {
 } from "../../src/contract/api/history.ts";
 import { eventSentence, formatCount } from "../../src/contract/api/words.ts";
 import { call, checkKey } from "../api.ts";
-import { readerZone } from "../boot.ts";
+import { userZone } from "../boot.ts";
 import { useMinute } from "../live/clock.ts";
 import { pageHref } from "../page-location.ts";
 import { useWidth } from "../parts/hooks.ts";
@@ -178,26 +178,26 @@ export function isListed(day: DayMark): boolean {
 export function dayText(day: DayMark): string {
   const { isBeforeCreation, downMs, failCount, successCount, unmonitoredMs } = day;
   if (isBeforeCreation) return historyWords.day.before;
-  const said = [
+  const parts = [
     successCount > 0 ? historyWords.day.success(successCount) : null,
     failCount > 0 ? historyWords.day.fail(failCount) : null,
     downMs === null ? historyWords.day.uncounted : downMs > 0 ? historyWords.day.down(downMs) : null,
     unmonitoredMs > 0 ? historyWords.day.unmonitored(unmonitoredMs) : null,
   ].filter((text) => text !== null);
-  return said.length === 0 ? historyWords.day.noPings : said.join(", ");
+  return parts.length === 0 ? historyWords.day.noPings : parts.join(", ");
 }
 
 /** The whole strip in one sentence. Days that were not fully observed may be good ones otherwise. */
 export function stripText(kinds: readonly DayKind[], unmonitoredDays: number): string {
   const count = (kind: DayKind) => kinds.filter((one) => one === kind).length;
-  const said = [
+  const parts = [
     historyWords.goodDays(count("up")),
     count("down") > 0 ? historyWords.problemDays(count("down")) : null,
     count("quiet") > 0 ? historyWords.daysWithoutPings(count("quiet")) : null,
     count("uncounted") > 0 ? historyWords.uncountedDays(count("uncounted")) : null,
     unmonitoredDays > 0 ? historyWords.unmonitored(unmonitoredDays) : null,
   ].filter((text) => text !== null);
-  return historyWords.strip(said);
+  return historyWords.strip(parts);
 }
 
 // Downtimes of this month and the two before it.
@@ -262,7 +262,7 @@ type BarMark = {
   is: "up" | "late" | "down";
   when: string;
   day: string;
-  said: string;
+  text: string;
   n: number | null;
 };
 
@@ -314,20 +314,20 @@ type Given = { usual: UsualDuration | null; now: number };
 
 function runBars({ points }: Figures, { usual, now }: Given): BarMark[] {
   const shown = points.slice(-BARS_MAX);
-  const dayOf = (at: number) => formatDay(at, { now, zone: readerZone });
+  const dayOf = (at: number) => formatDay(at, { now, zone: userZone });
   // Bars of one day would all have the same label.
   const isOneDay = new Set(shown.map(({ at }) => dayOf(at))).size === 1;
   return shown.map(({ at, durationMs, outcome, n }) => {
-    const when = formatWhen(at, { now, zone: readerZone });
+    const when = formatWhen(at, { now, zone: userZone });
     const against = usual === null ? null : againstUsual(durationMs, usual);
-    const said = [formatDuration(durationMs), outcome === "fail" ? chartWords.failed : null, against];
+    const parts = [formatDuration(durationMs), outcome === "fail" ? chartWords.failed : null, against];
     return {
       key: `${at} ${n ?? ""}`,
       ms: durationMs,
       is: outcome === "fail" ? "down" : usual !== null && durationMs > usual.highMs ? "late" : "up",
       when,
-      day: isOneDay ? formatClock(at, readerZone) : dayOf(at),
-      said: said.filter((text) => text !== null).join(" · "),
+      day: isOneDay ? formatClock(at, userZone) : dayOf(at),
+      text: parts.filter((text) => text !== null).join(" · "),
       n,
     };
   });
@@ -342,7 +342,7 @@ function dayBars({ days }: Figures, { usual, now }: Given): BarMark[] {
       is: usual !== null && meanMs > usual.highMs ? "late" : "up",
       when,
       day: when,
-      said: `${chartWords.mean(meanMs)} · ${chartWords.max(maxMs)}`,
+      text: `${chartWords.mean(meanMs)} · ${chartWords.max(maxMs)}`,
       n: null,
     };
   });
@@ -372,7 +372,7 @@ function Bars({ id, bars, usual }: { id: string; bars: readonly BarMark[]; usual
       <p className="chart-said figures" aria-hidden="true">
         {hovered !== null && hovered !== undefined && (
           <>
-            <b>{hovered.when}</b> {hovered.said}
+            <b>{hovered.when}</b> {hovered.text}
           </>
         )}
       </p>
@@ -470,10 +470,10 @@ function DurationsTable({ bars }: { bars: readonly BarMark[] }) {
             </tr>
           </thead>
           <tbody>
-            {bars.toReversed().map(({ key, when, said }) => (
+            {bars.toReversed().map(({ key, when, text }) => (
               <tr key={key}>
                 <th scope="row">{when}</th>
-                <td>{said}</td>
+                <td>{text}</td>
               </tr>
             ))}
           </tbody>
@@ -628,7 +628,7 @@ function RunLine({ id, run, usual }: { id: string; run: RunRow; usual: UsualDura
   const now = useMinute();
   const word = outcomeWord(run);
   const startedAt = run.startAt ?? run.at;
-  const label = runsWords.open(word, formatWhen(startedAt, { now, zone: readerZone }));
+  const label = runsWords.open(word, formatWhen(startedAt, { now, zone: userZone }));
   const against =
     run.durationMs === null || usual === null || run.outcome !== "success"
       ? runsWords.nothing
@@ -672,8 +672,8 @@ function RunLine({ id, run, usual }: { id: string; run: RunRow; usual: UsualDura
 /** `checkZone`: the time zone of the check's schedule. */
 function Log({ id, checkZone }: { id: string; checkZone: string }) {
   const [chosen, setChosen] = useState<readonly LogKind[]>([]);
-  const [zone, setZone] = useState(readerZone);
-  const zones = [...new Set([readerZone, "UTC", knownZone(checkZone)])];
+  const [zone, setZone] = useState(userZone);
+  const zones = [...new Set([userZone, "UTC", knownZone(checkZone)])];
   const asked = askedFor(chosen);
   const query = useInfiniteQuery({
     queryKey: [...checkKey(id), "events", asked],
@@ -807,7 +807,7 @@ function Line({ id, event, zone }: { id: string; event: EventRow; zone: string }
 
 function PingLink({ id, ping }: { id: string; ping: Extract<EventRow, { type: "ping" }> }) {
   const title = runTitle(ping);
-  const when = formatWhen(ping.at, { now: useMinute(), zone: readerZone });
+  const when = formatWhen(ping.at, { now: useMinute(), zone: userZone });
   return (
     <Link
       href={pageHref("run", { check: id, n: String(ping.n) })}

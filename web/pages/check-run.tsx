@@ -6,7 +6,7 @@ import type { DrawnState } from "../../src/contract/api/check-row.ts";
 import type { CheckPage, UsualDuration } from "../../src/contract/api/check-page.ts";
 import type { DiffLine, Run, RunBody } from "../../src/contract/api/history.ts";
 import { call, checkKey, operationUrl } from "../api.ts";
-import { readerZone } from "../boot.ts";
+import { userZone } from "../boot.ts";
 import { useMinute } from "../live/clock.ts";
 import { pageHref } from "../page-location.ts";
 import { useShortcuts } from "../shortcuts.ts";
@@ -61,7 +61,7 @@ export function RunDrawer({ page, n }: { page: CheckPage; n: string | null }) {
       title={title}
       className="run-drawer"
       {...(run !== undefined && {
-        description: `${formatWhen(run.at, { now, zone: readerZone })} · ${runWords.number(run.n)}`,
+        description: `${formatWhen(run.at, { now, zone: userZone })} · ${runWords.number(run.n)}`,
       })}
       footer={
         <>
@@ -125,7 +125,7 @@ function RunFacts({ run, usual, checkZone }: Props) {
   const lines: [string, ReactNode][] = [];
   if (run.startAt !== null) lines.push([facts.started, <Moment key="s" at={run.startAt} />]);
   lines.push([run.startAt === null ? facts.at : facts.ended, <Moment key="e" at={run.at} />]);
-  const others = [...new Set(["UTC", knownZone(checkZone)])].filter((zone) => zone !== readerZone);
+  const others = [...new Set(["UTC", knownZone(checkZone)])].filter((zone) => zone !== userZone);
   if (others.length > 0) {
     lines.push([facts.elsewhere, others.map((zone) => <Moment key={zone} at={run.at} zone={zone} />)]);
   }
@@ -147,7 +147,7 @@ function RunFacts({ run, usual, checkZone }: Props) {
   );
 }
 
-function Moment({ at, zone = readerZone }: { at: number; zone?: string }) {
+function Moment({ at, zone = userZone }: { at: number; zone?: string }) {
   return <time dateTime={new Date(at).toISOString()}>{formatExact(at, zone)}</time>;
 }
 
@@ -379,7 +379,7 @@ export function foldSame(lines: readonly DiffLine[]): DiffPart[] {
 // The flip that the run caused, and the channels that were notified.
 
 function RunEffects({ id, run: { flip, deliveries } }: { id: string; run: Run }) {
-  const reader = { now: useMinute(), zone: readerZone };
+  const reader = { now: useMinute(), zone: userZone };
   if (flip === null) return null;
   return (
     <section className="run-caused" aria-label={runWords.effect}>
@@ -397,7 +397,7 @@ function RunEffects({ id, run: { flip, deliveries } }: { id: string; run: Run })
           const at = delivery.settledAt ?? delivery.attemptedAt ?? delivery.createdAt;
           return (
             <li key={delivery.id} className={delivery.state === "dead" ? "is-bad" : undefined}>
-              <time>{formatMoment(at, readerZone)}</time>
+              <time>{formatMoment(at, userZone)}</time>
               <span>{deliveryText({ kind: "notified", at, ...delivery }, reader)}</span>
             </li>
           );

@@ -4,7 +4,7 @@ import { type CheckRow, drawnAt } from "../../src/contract/api/check-row.ts";
 import type { CheckPage } from "../../src/contract/api/check-page.ts";
 import type { Explanation, ExplanationStep, RunRow } from "../../src/contract/api/history.ts";
 import { checkName } from "../../src/contract/api/words.ts";
-import { readerZone } from "../boot.ts";
+import { userZone } from "../boot.ts";
 import { useMinute, useNow } from "../live/clock.ts";
 import { pageHref } from "../page-location.ts";
 import { useWidth } from "../parts/hooks.ts";
@@ -62,7 +62,7 @@ export function TimeTrack({ page, row, runs }: Props) {
     usualMs: page.usual?.medianMs ?? 0,
   });
   if (track === null) return null;
-  return <TrackPicture track={track} reader={{ now, zone: readerZone }} runningSince={row.runningSince} />;
+  return <TrackPicture track={track} reader={{ now, zone: userZone }} runningSince={row.runningSince} />;
 }
 
 type PictureProps = { track: Track; reader: Reader; runningSince: number | null };
@@ -403,7 +403,7 @@ export function ExplainDrawer({ page, flip, isOpen, onClose }: DrawerProps) {
 }
 
 function AtLength({ id, explanation }: { id: string; explanation: Explanation }) {
-  const reader = { now: useMinute(), zone: readerZone };
+  const reader = { now: useMinute(), zone: userZone };
   const { steps, zone, isEditedSince } = explanation;
   const expected = steps.find(isExpected);
   const track = trackOfSteps(steps, reader.now);
@@ -444,7 +444,7 @@ function isExpected(step: ExplanationStep): step is Extract<ExplanationStep, { k
 
 function ExplanationSteps({ id, explanation }: { id: string; explanation: Explanation }) {
   const now = useMinute();
-  const reader = { now, zone: readerZone };
+  const reader = { now, zone: userZone };
   return (
     <ol className="check-steps">
       {explanation.steps.map((step, index) => {
@@ -453,9 +453,9 @@ function ExplanationSteps({ id, explanation }: { id: string; explanation: Explan
         const isNewDay = before === undefined || formatDay(before.at, reader) !== day;
         return (
           <li key={index} className={`is-${toneOf(step)}`}>
-            <time dateTime={new Date(step.at).toISOString()} title={formatExact(step.at, readerZone)}>
+            <time dateTime={new Date(step.at).toISOString()} title={formatExact(step.at, userZone)}>
               {isNewDay && !(index === 0 && day === "today") && <span className="step-day">{day}</span>}
-              {formatMoment(step.at, readerZone)}
+              {formatMoment(step.at, userZone)}
             </time>
             <StepText id={id} step={step} text={stepText(step, { zone: explanation.zone, reader })} />
           </li>
@@ -486,7 +486,7 @@ function toneOf(step: ExplanationStep): string {
 // The steps of each delivery: created, sent, answered.
 
 function DeliverySteps({ explanation: { flip, steps } }: { explanation: Explanation }) {
-  const reader = { now: useMinute(), zone: readerZone };
+  const reader = { now: useMinute(), zone: userZone };
   const deliveries = steps.filter((step): step is Delivery => step.kind === "notified");
   return (
     <ul className="check-delivery-steps" aria-label={explainWords.hops}>
@@ -498,7 +498,7 @@ function DeliverySteps({ explanation: { flip, steps } }: { explanation: Explanat
           <ol>
             {hopsOf(delivery, flip.at).map(({ at, text, sinceMs }) => (
               <li key={text}>
-                <time>{formatMoment(at, readerZone)}</time> {text}
+                <time>{formatMoment(at, userZone)}</time> {text}
                 {sinceMs > 0 && <span className="muted"> +{formatDuration(sinceMs)}</span>}
               </li>
             ))}

@@ -7,7 +7,7 @@ import { type CheckRow, drawnAt } from "../../src/contract/api/check-row.ts";
 import type { CheckChannel, CheckPage } from "../../src/contract/api/check-page.ts";
 import { checkName } from "../../src/contract/api/words.ts";
 import { call, checkKey, isNotFound, refreshCheck } from "../api.ts";
-import { boot, mayIn, otherProjects, readerZone } from "../boot.ts";
+import { boot, mayIn, otherProjects, userZone } from "../boot.ts";
 import { checksStore } from "../live/checks-store.ts";
 import { useNow } from "../live/clock.ts";
 import { pageHref, type PageProps, usePageTitle, useShowProject } from "../page-location.ts";
@@ -325,7 +325,7 @@ function MoreMenu({ page, mayEdit, actions, onDialog }: Omit<HeadProps, "row">) 
 type ExpectationProps = { page: CheckPage; row: CheckRow };
 
 export function Expectation({ page, row }: ExpectationProps) {
-  const parts = expectationOf({ page, row, reader: { now: useNow(), zone: readerZone } });
+  const parts = expectationOf({ page, row, reader: { now: useNow(), zone: userZone } });
   return (
     <p className="check-promise">
       {parts.map(({ text, is, isWhole }, index) =>
@@ -535,8 +535,8 @@ export function CheckChannels({ page, mayEdit }: { page: CheckPage; mayEdit: boo
     setBusy(id);
     try {
       await setChannels(isOn ? [...before, id] : before.filter((one) => one !== id));
-      const said = isOn ? channelToggleWords.on(name) : channelToggleWords.removedChannel(name);
-      toast({ text: said, undo: () => setChannels(before) });
+      const message = isOn ? channelToggleWords.on(name) : channelToggleWords.removedChannel(name);
+      toast({ text: message, undo: () => setChannels(before) });
     } catch (error) {
       toastError(error);
     } finally {

@@ -16,7 +16,7 @@ function pingUrl(id: string): string {
 
 type ActionMessage = {
   rows: readonly CheckRow[];
-  said: (what: string) => string;
+  message: (what: string) => string;
   /** Called whenever the server has changed something, including by undo. */
   onChanged?: (() => void) | undefined;
 };
@@ -37,13 +37,13 @@ async function runAction({
 /** Shows what was done, and what failed. `takeBack` undoes it; null if it cannot be undone. */
 export function showOutcome(
   { done, ...rest }: Ended,
-  { rows, said, onChanged, takeBack }: ActionMessage & { takeBack: (() => Promise<Ended>) | null },
+  { rows, message, onChanged, takeBack }: ActionMessage & { takeBack: (() => Promise<Ended>) | null },
 ): boolean {
   showFailures(rest);
   onChanged?.();
   if (done.length === 0) return rest.failed.length === 0 && rest.fault === null;
   const isDone = new Set(done);
-  const text = said(namesOf(rows.filter(({ id }) => isDone.has(id))));
+  const text = message(namesOf(rows.filter(({ id }) => isDone.has(id))));
   const undo = async () => {
     if (takeBack !== null) showFailures(await takeBack());
     onChanged?.();
@@ -72,18 +72,18 @@ export function namesOf(rows: readonly CheckRow[]): string {
 export function pauseChecks(project: string, chosen: readonly CheckRow[]): Promise<boolean> {
   const rows = chosen.filter(({ state }) => state !== "paused");
   const steps = once(rows, { action: "pause" }, { action: "resume" });
-  return runAction({ project, rows, steps, said: actionWords.paused });
+  return runAction({ project, rows, steps, message: actionWords.paused });
 }
 
 export function resumeChecks(project: string, chosen: readonly CheckRow[]): Promise<boolean> {
   const rows = chosen.filter(({ state }) => state === "paused");
   const steps = once(rows, { action: "resume" }, { action: "pause" });
-  return runAction({ project, rows, steps, said: actionWords.resumed });
+  return runAction({ project, rows, steps, message: actionWords.resumed });
 }
 
 export function deleteChecks(project: string, rows: readonly CheckRow[]): Promise<boolean> {
   const steps = once(rows, { action: "delete" }, { action: "restore" });
-  return runAction({ project, rows, steps, said: actionWords.deleted });
+  return runAction({ project, rows, steps, message: actionWords.deleted });
 }
 
 /** Adds or removes tags; undo skips the checks that already had the tag, or did not have it, before. */
@@ -98,8 +98,9 @@ export function tagChecks(
     return once(wanted, { action: does, tag }, { action: undoes, tag });
   });
   const list = tags.join(", ");
-  const said = (what: string) => (isOn ? actionWords.tagged(what, list) : actionWords.untagged(what, list));
-  return runAction({ project, rows, steps, said });
+  const message = (what: string) =>
+    isOn ? actionWords.tagged(what, list) : actionWords.untagged(what, list);
+  return runAction({ project, rows, steps, message });
 }
 
 /** Assigns a channel to the checks, or removes it. */
@@ -112,9 +113,9 @@ export function connectChecks(
   const on: BulkAction = { action: "addChannel", channel };
   const off: BulkAction = { action: "removeChannel", channel };
   const steps = isOn ? once(rows, on, off) : once(rows, off, on);
-  const said = (what: string) =>
+  const message = (what: string) =>
     isOn ? actionWords.connected(what, name) : actionWords.disconnected(what, name);
-  return runAction({ project, rows, steps, said, onChanged });
+  return runAction({ project, rows, steps, message, onChanged });
 }
 
 /** Assigns all of these channels to the checks. */
@@ -127,8 +128,8 @@ export function connectAll(
     once(rows, { action: "addChannel", channel: id }, { action: "removeChannel", channel: id }),
   );
   const names = listNames(channels.map(({ name }) => name));
-  const said = (what: string) => actionWords.assigned(what, names);
-  return runAction({ project, rows, steps, said, onChanged });
+  const message = (what: string) => actionWords.assigned(what, names);
+  return runAction({ project, rows, steps, message, onChanged });
 }
 
 export function moveChecks(
@@ -137,7 +138,7 @@ export function moveChecks(
   to: { id: string; name: string },
 ): Promise<boolean> {
   const steps = once(rows, { action: "move", project: to.id }, null);
-  return runAction({ project, rows, steps, said: (what) => actionWords.moved(what, to.name) });
+  return runAction({ project, rows, steps, message: (what) => actionWords.moved(what, to.name) });
 }
 
 export async function restoreCheck(

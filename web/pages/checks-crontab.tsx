@@ -11,7 +11,7 @@ import type {
   FoundJobs,
 } from "../../src/contract/api/checks.ts";
 import { call, errorText } from "../api.ts";
-import { readerZone } from "../boot.ts";
+import { userZone } from "../boot.ts";
 import { useMinute } from "../live/clock.ts";
 import { useDebounced } from "../parts/hooks.ts";
 import { ZoneField } from "../parts/zone-field.tsx";
@@ -98,7 +98,7 @@ type CrontabFormProps = {
 };
 
 export function CrontabForm({ project, onClose, onMade, onUnsaved }: CrontabFormProps) {
-  const [given, setGiven] = useState<CrontabRequest>({ text: "", tz: readerZone });
+  const [given, setGiven] = useState<CrontabRequest>({ text: "", tz: userZone });
   const [unwanted, setUnwanted] = useState<ReadonlySet<number>>(new Set());
   const [trouble, setTrouble] = useState<unknown>(null);
   const [isBusy, setBusy] = useState(false);

@@ -5,7 +5,7 @@ import { memo, useCallback, useEffect, useLayoutEffect, useRef, useState } from 
 import { Link } from "wouter";
 import { type CheckRow, drawnAt, type RowDetail } from "../../src/contract/api/check-row.ts";
 import { checkName, formatCount } from "../../src/contract/api/words.ts";
-import { readerZone, shownDensity } from "../boot.ts";
+import { userZone, shownDensity } from "../boot.ts";
 import type { ChecksSnapshot } from "../live/checks-store.ts";
 import { useNow } from "../live/clock.ts";
 import { currentProject, pageHref, useCurrentProject } from "../page-location.ts";
@@ -326,8 +326,8 @@ const Row = memo(function Row(props: RowProps) {
         {!isPassing && <Durations detail={detail} />}
       </span>
       <span className="row-when figures" role="cell">
-        <Moment said={lastText(row, { now, zone: readerZone })} className="row-last" />
-        <Moment said={nextText(row, { now, zone: readerZone })} className="row-next" />
+        <Moment said={lastText(row, { now, zone: userZone })} className="row-last" />
+        <Moment said={nextText(row, { now, zone: userZone })} className="row-next" />
         <FuseBar row={row} now={now} />
       </span>
     </div>
@@ -428,7 +428,7 @@ function Moment({ said, className }: { said: RowText; className: string }) {
     <time
       className={className}
       dateTime={new Date(said.at).toISOString()}
-      title={formatExact(said.at, readerZone)}
+      title={formatExact(said.at, userZone)}
     >
       {said.text}
     </time>

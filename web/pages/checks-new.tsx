@@ -6,7 +6,7 @@ import type { CheckChange } from "../../src/contract/api/checks.ts";
 import type { ScheduleRequest } from "../../src/contract/api/history.ts";
 import { checkName } from "../../src/contract/api/words.ts";
 import { ApiError, call, errorText } from "../api.ts";
-import { readerZone } from "../boot.ts";
+import { userZone } from "../boot.ts";
 import { useMinute } from "../live/clock.ts";
 import { pageHref } from "../page-location.ts";
 import { NameFields } from "../parts/name-fields.tsx";
@@ -50,7 +50,7 @@ const BLANK: Form = {
   every: { count: "1", unit: "days" },
   grace: { count: "1", unit: "hours" },
   schedule: "",
-  tz: readerZone,
+  tz: userZone,
 };
 
 /** The server detects whether the expression is cron's or systemd's, so no kind is sent with it. */

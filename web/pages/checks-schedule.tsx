@@ -149,7 +149,7 @@ async function give(
   const { undo, ...ended } = await setSchedules(ask, portionsOf({ ids, timing, version }));
   if (ended.done.length === 0 && ended.fault !== null) return ended.fault;
   const takeBack = undo.length > 0 ? () => setSchedules(ask, undo) : null;
-  showOutcome(ended, { rows, said: words.done, takeBack });
+  showOutcome(ended, { rows, message: words.done, takeBack });
   return null;
 }
 

@@ -74,10 +74,10 @@ export function ChecksPage({ params }: PageProps) {
   const store = checksStore(params.project ?? "");
   const snapshot = useSyncExternalStore(store.listen, store.snapshot);
   if (snapshot.project === null) {
-    return snapshot.trouble === null ? (
+    return snapshot.error === null ? (
       <Loading rows={8} />
     ) : (
-      <Failed error={snapshot.trouble} onRetry={store.reload} />
+      <Failed error={snapshot.error} onRetry={store.reload} />
     );
   }
   return <Loaded snapshot={snapshot} project={snapshot.project} store={store} />;

@@ -8,7 +8,7 @@ import type { ProjectEvent } from "../../src/contract/api/history.ts";
 import { FIELD_LENGTHS, LOCAL_MINUTE } from "../../src/contract/api/limits.ts";
 import { eventSentence } from "../../src/contract/api/words.ts";
 import { call, operationUrl } from "../api.ts";
-import { readerZone } from "../boot.ts";
+import { userZone } from "../boot.ts";
 import { onFlips } from "../live/flips.tsx";
 import { pageHref, type PageProps, usePageTitle } from "../page-location.ts";
 import { useDebounced } from "../parts/hooks.ts";
@@ -73,7 +73,7 @@ function useChoice(): [Choice, (change: Partial<Choice>) => void] {
 
 /** The pages of the log. Live flips cause one refetch of all shown pages. */
 function useEvents(project: string, choice: Choice) {
-  const asked = useDebounced(askedOf(choice, readerZone), TYPING_MS);
+  const asked = useDebounced(askedOf(choice, userZone), TYPING_MS);
   const query = useInfiniteQuery({
     queryKey: ["events", project, asked],
     queryFn: ({ pageParam }) =>
@@ -155,11 +155,11 @@ function Line({ event, zone }: { event: ProjectEvent; zone: Choice["zone"] }) {
 
 /** In the chosen zone, with its name if it is not the user's zone. */
 function Moment({ event, zone }: { event: ProjectEvent; zone: Choice["zone"] }) {
-  const shown = { mine: readerZone, utc: "UTC", check: knownZone(event.check.zone) }[zone];
+  const shown = { mine: userZone, utc: "UTC", check: knownZone(event.check.zone) }[zone];
   return (
     <>
       <When at={event.at} zone={shown} />
-      {shown !== readerZone && <span className="muted"> {shown}</span>}
+      {shown !== userZone && <span className="muted"> {shown}</span>}
     </>
   );
 }
@@ -206,7 +206,7 @@ export function Chooser({ project, choice, onChoose }: Props) {
               className="link"
               href={operationUrl(format === "csv" ? "exportEventsCsv" : "exportEventsJson", {
                 project,
-                query: askedOf(choice, readerZone),
+                query: askedOf(choice, userZone),
               })}
               download={`events.${format}`}
               aria-label={words.downloadAs(words.downloads[format])}
@@ -241,7 +241,7 @@ function Times({ choice, onChoose }: Omit<Props, "project">) {
         </label>
       ))}
       <span id={clockId} className="hint">
-        {words.clock(clockOf(choice, readerZone))}
+        {words.clock(clockOf(choice, userZone))}
       </span>
       {(choice.from !== "" || choice.to !== "") && (
         <Button kind="bare" onClick={() => onChoose({ from: "", to: "" })}>
@@ -257,7 +257,7 @@ function Times({ choice, onChoose }: Omit<Props, "project">) {
         >
           {ZONES.map((zone) => (
             <option key={zone} value={zone}>
-              {zone === "mine" ? words.zones.mine(readerZone) : words.zones[zone]}
+              {zone === "mine" ? words.zones.mine(userZone) : words.zones[zone]}
             </option>
           ))}
         </select>

@@ -1,6 +1,6 @@
 // Shown when another user has saved the same thing while a form was open: who, what, and the choice between the two.
 import type { EditConflict } from "../../src/contract/api/boot.ts";
-import { readerZone } from "../boot.ts";
+import { userZone } from "../boot.ts";
 import { useMinute } from "../live/clock.ts";
 import { Button } from "../ui/button.tsx";
 import { formatWhen } from "../words/format.ts";
@@ -21,7 +21,7 @@ export function Conflict({ conflict, isBusy, onOverwrite, onReload }: Props) {
   return (
     <section className="conflict" role="alert" ref={showPlace}>
       <h3>{title}</h3>
-      <p>{authorText(conflict, formatWhen(conflict.at, { now, zone: readerZone }))}</p>
+      <p>{authorText(conflict, formatWhen(conflict.at, { now, zone: userZone }))}</p>
       {found.length > 0 && (
         <dl aria-label={changed}>
           {found.map(({ field, before, after }) => (

@@ -4,7 +4,7 @@ import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-quer
 import { type ReactNode, type RefObject, useEffect, useRef, useState } from "react";
 import type { SchedulePreview, ScheduleRequest } from "../../src/contract/api/history.ts";
 import { ApiError, call, errorText } from "../api.ts";
-import { readerZone } from "../boot.ts";
+import { userZone } from "../boot.ts";
 import { useMinute } from "../live/clock.ts";
 import { Icon } from "../ui/button.tsx";
 import { Field, TextArea } from "../ui/field.tsx";
@@ -103,7 +103,7 @@ function useChoice({ form, set, zoneChosen }: ChoiceProps) {
     const reading = await queryClient.fetchQuery(readingOf(scheduleOf(form))).catch(() => null);
     if (reading === null) return;
     const { schedule } = form;
-    const read = { kind, schedule, readAs: reading.scheduleKind, readerZone };
+    const read = { kind, schedule, readAs: reading.scheduleKind, readerZone: userZone };
     set((was) => readChange(was, { ...read, isZoneChosen: zoneChosen.current }));
   };
 }
@@ -234,18 +234,18 @@ export function PreviewPanel({ asked }: { asked: ScheduleRequest }) {
 /** In the zone of the schedule, with the user's time beside it if the zones differ. */
 function Times({ nextAt, zone }: { nextAt: readonly number[]; zone: string }) {
   const now = useMinute();
-  const isElsewhere = nextAt.some((at) => formatClock(at, zone) !== formatClock(at, readerZone));
+  const isElsewhere = nextAt.some((at) => formatClock(at, zone) !== formatClock(at, userZone));
   return (
     <>
       <span className="hint">
         {words.next} {words.nextZone(zone)}
-        {isElsewhere && ` · ${words.nextHere(readerZone)}`}
+        {isElsewhere && ` · ${words.nextHere(userZone)}`}
       </span>
       <ol className="edit-times figures">
         {nextAt.map((at) => (
           <li key={at}>
             {formatWhen(at, { now, zone })}
-            {isElsewhere && <span className="muted"> · {formatWhen(at, { now, zone: readerZone })}</span>}
+            {isElsewhere && <span className="muted"> · {formatWhen(at, { now, zone: userZone })}</span>}
           </li>
         ))}
       </ol>

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { hasNews, type MonitoringGap, type SinceAway } from "../../src/contract/api/boot.ts";
 import { checkName } from "../../src/contract/api/words.ts";
-import { readerZone } from "../boot.ts";
+import { userZone } from "../boot.ts";
 import { useMinute } from "../live/clock.ts";
 import { pageHref } from "../page-location.ts";
 import { Button } from "../ui/button.tsx";
@@ -27,7 +27,7 @@ export function SinceLine({ since, project }: { since: SinceAway | null; project
   const added = since.createdCount === 0 ? null : sinceWords.added(since.createdCount);
   return (
     <p className="since">
-      {sinceWords.since(formatWhen(since.sinceAt, { now, zone: readerZone }))}{" "}
+      {sinceWords.since(formatWhen(since.sinceAt, { now, zone: userZone }))}{" "}
       {parts.map(({ who, said }, index) => (
         <span key={index}>
           {index > 0 && ", "}
@@ -65,7 +65,7 @@ export function MonitoringGapBand({ gap }: { gap: MonitoringGap | null }) {
     localStorage.setItem(DISMISSED, String(toAt));
     setDismissedTo(toAt);
   };
-  const when = formatWhen(fromAt, { now, zone: readerZone });
+  const when = formatWhen(fromAt, { now, zone: userZone });
   return (
     <Band text={sinceWords.couldNotReceive(formatSpan(toAt - fromAt), when)}>
       <Button kind="bare" onClick={dismiss}>

@@ -4,7 +4,7 @@ import { words } from "../words/shared.ts";
 import { Icon, IconButton } from "./button.tsx";
 import { toast } from "./toast.tsx";
 
-const SAID_MS = 2_000;
+const COPIED_MS = 2_000;
 
 /** Copies a text to the clipboard; false if the browser does not allow it. */
 export async function copyText(text: string): Promise<boolean> {
@@ -21,7 +21,7 @@ export function CopyButton({ text, label = words.copy }: { text: string; label?:
   const [isCopied, setCopied] = useState(false);
   useEffect(() => {
     if (!isCopied) return undefined;
-    const timer = setTimeout(() => setCopied(false), SAID_MS);
+    const timer = setTimeout(() => setCopied(false), COPIED_MS);
     return () => clearTimeout(timer);
   }, [isCopied]);
   const take = async () => {

@@ -1,5 +1,5 @@
 // Times: rounded on screen, exact in the tooltip and for screen readers.
-import { readerZone } from "../boot.ts";
+import { userZone } from "../boot.ts";
 import { useMinute, useNow } from "../live/clock.ts";
 import { formatAgo, formatDay, formatExact, formatUntil, formatWhen } from "../words/format.ts";
 
@@ -16,16 +16,16 @@ export function Until({ at }: Props) {
 }
 
 /** "yesterday 03:14" in the user's time zone, or in another. */
-export function When({ at, zone = readerZone }: Props & { zone?: string }) {
+export function When({ at, zone = userZone }: Props & { zone?: string }) {
   return <Stamp at={at} zone={zone} text={formatWhen(at, { now: useMinute(), zone })} />;
 }
 
 /** "14 Nov", without a time of day. */
 export function Day({ at }: Props) {
-  return <Stamp at={at} text={formatDay(at, { now: useMinute(), zone: readerZone })} />;
+  return <Stamp at={at} text={formatDay(at, { now: useMinute(), zone: userZone })} />;
 }
 
-function Stamp({ at, text, zone = readerZone }: Props & { text: string; zone?: string }) {
+function Stamp({ at, text, zone = userZone }: Props & { text: string; zone?: string }) {
   return (
     <time className="stamp" dateTime={new Date(at).toISOString()} title={formatExact(at, zone)}>
       {text}
