@@ -21,7 +21,7 @@ const LINE_LENGTH = UUID_LENGTH + 1;
 const CONNECTIONS_MAX = 1_000;
 const CONNECTIONS_AT_FIRST = 64;
 /** For responses that are still missing after the last request. */
-const DRAIN_MS = 5_000;
+const DRAIN_MS = 60_000;
 const CHECK_MS = 1;
 const OK = "HTTP/1.1 200 OK\r\n";
 const ANSWER_END = "OK";
