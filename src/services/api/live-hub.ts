@@ -39,7 +39,7 @@ function downMessage(count = 0): LiveMessage {
 /** The events since a cursor, and the cursor for the next ones. */
 export async function changesSince(
   db: Db,
-  given: { projectId: number; since: number; monitoringGap: () => MonitoringGap | null; now: Instant },
+  given: { projectId: number; since: number; monitoringGap: MonitoringGap | null; now: Instant },
 ): Promise<ChangesPage> {
   const { projectId, since, monitoringGap, now } = given;
   // Read before the changes: events in between are sent twice, and never missed.
@@ -63,7 +63,7 @@ export async function changesSince(
     data: { checks: rowsOf(changed, now), removed: [], total: counts.get(projectId) ?? 0 },
   };
   const flipEvents = flips.slice(-FLIPS_SENT_MAX).map(flipMessage);
-  const gap: LiveMessage = { name: "monitoringGap", data: { monitoringGap: monitoringGap() } };
+  const gap: LiveMessage = { name: "monitoringGap", data: { monitoringGap } };
   return { events: [rows, ...flipEvents, downMessage(down.get(projectId)), gap], cursor };
 }
 
@@ -287,7 +287,7 @@ export class LiveHub {
   add(watcher: Watcher, cursor: number): void {
     const { projectId } = watcher;
     this.#cursor ??= cursor;
-    this.#monitoringGap ??= this.#gapText();
+    this.#monitoringGap ??= JSON.stringify(this.#currentGap());
     const watched = this.#watched.get(projectId) ?? {
       watchers: new Set<Watcher>(),
       feed: new ProjectFeed(),
@@ -417,16 +417,15 @@ export class LiveHub {
   }
 
   #gapEvents(): LiveMessage[] {
-    const serialized = this.#gapText();
+    const monitoringGap = this.#currentGap();
+    const serialized = JSON.stringify(monitoringGap);
     if (serialized === this.#monitoringGap) return [];
     this.#monitoringGap = serialized;
-    return [
-      { name: "monitoringGap", data: { monitoringGap: JSON.parse(serialized) as MonitoringGap | null } },
-    ];
+    return [{ name: "monitoringGap", data: { monitoringGap } }];
   }
 
-  #gapText(): string {
-    return JSON.stringify(this.#options.monitoringGap(this.#options.now()));
+  #currentGap(): MonitoringGap | null {
+    return this.#options.monitoringGap(this.#options.now());
   }
 
   #remember(flipId: number): void {

@@ -17,7 +17,7 @@ export const liveHandlers: ApiHandlers<typeof liveRoutes> = {
   listChanges: async ({ context, project, query, now }) => {
     const { cursor } = query;
     const since = cursor === undefined ? (await readSnapshot(context.database)).xmin : Number(cursor);
-    const monitoringGap = () => recentMonitoringGap(context, now);
+    const monitoringGap = recentMonitoringGap(context, now);
     return {
       json: await changesSince(context.database, { projectId: project.id, since, monitoringGap, now }),
     };
@@ -85,7 +85,7 @@ async function resume(
     const { events, cursor } = await changesSince(context.database, {
       projectId: project.id,
       since: Number(after),
-      monitoringGap: () => recentMonitoringGap(context, now),
+      monitoringGap: recentMonitoringGap(context, now),
       now,
     });
     watcher.begin(eventText(events, cursor));
