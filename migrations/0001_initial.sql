@@ -654,8 +654,6 @@ create table intakes (
   id                 uuid primary key,
   name               text not null,
   started_at         timestamptz not null,
-  -- Number of the newest batch that was recorded.
-  last_seq           bigint not null,
   -- All pings accepted until then are recorded.
   watermark_at       timestamptz not null,
   -- The last heartbeat.
@@ -674,7 +672,17 @@ create table intakes (
   signals_per_minute integer
 ) with (fillfactor = 50);
 comment on table intakes is
-  'Processes that receive: sequence, watermark, lease. Rewritten each second; closed ones are pruned. A few rows.';
+  'Processes that receive: watermark, lease. Rewritten each second; closed ones are pruned. A few rows.';
+
+create table intake_lanes (
+  intake_id uuid not null references intakes on delete cascade,
+  lane      smallint not null,
+  -- Number of the newest batch of the lane that was recorded.
+  last_seq  bigint not null default 0,
+  primary key (intake_id, lane)
+) with (fillfactor = 50);
+comment on table intake_lanes is
+  'Batch numbers of intakes, apart from intakes so that batches wait neither for each other nor for heartbeats.';
 
 create table blind_intervals (
   id        bigint generated always as identity primary key,

@@ -386,12 +386,20 @@ create table instance_settings (
   constraint instance_settings_pkey PRIMARY KEY (name)
 );
 
--- Processes that receive: sequence, watermark, lease. Rewritten each second; closed ones are pruned. A few rows.
+-- Batch numbers of intakes, apart from intakes so that batches wait neither for each other nor for heartbeats.
+create table intake_lanes (
+  intake_id uuid not null,
+  lane      smallint not null,
+  last_seq  bigint not null default 0,
+  constraint intake_lanes_pkey PRIMARY KEY (intake_id, lane),
+  constraint intake_lanes_intake_id_fkey FOREIGN KEY (intake_id) REFERENCES intakes(id) ON DELETE CASCADE
+) with (fillfactor=50);
+
+-- Processes that receive: watermark, lease. Rewritten each second; closed ones are pruned. A few rows.
 create table intakes (
   id                 uuid not null,
   name               text not null,
   started_at         timestamptz not null,
-  last_seq           bigint not null,
   watermark_at       timestamptz not null,
   beat_at            timestamptz not null,
   lease_until_at     timestamptz not null,

@@ -99,7 +99,7 @@ export type Recorded = { pings: number; batches: number; updates: number; hotUpd
 export async function readRecorded({ admin }: PingScale): Promise<Recorded> {
   const { rows } = await admin.query<{ pings: string; batches: string; updates: string; hot: string }>(
     `select (select sum(ping_count) from check_states) as pings,
-      (select coalesce(sum(last_seq), 0) from intakes) as batches,
+      (select coalesce(sum(last_seq), 0) from intake_lanes) as batches,
       n_tup_upd as updates, n_tup_hot_upd as hot
     from pg_stat_user_tables where relname = 'check_states'`,
   );

@@ -64,7 +64,7 @@ async function record(seconds: number): Promise<{ signals: number; elapsedMs: nu
     const signals = Array.from({ length: order.batchSize }, drawSignal);
     const result = await recordSignals(
       database,
-      { intakeId, seq, signals },
+      { intakeId, lane: 0, seq, signals },
       {
         visibility: { watermarkAt: Date.now(), blind: [] },
         rules: { ratePerMinute: 0 },

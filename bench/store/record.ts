@@ -75,7 +75,7 @@ export async function recordBatch(scale: Scale, recording: Recording): Promise<v
   const work = async (plain: Tx) => {
     const watched = profile === undefined ? plain : timed(plain, profile);
     const tx = plan.aim === undefined ? watched : aimed(watched, plan.aim);
-    const isNew = await advanceSequence(tx, { intakeId: scale.intakeId, seq: scale.nextSeq() });
+    const isNew = await advanceSequence(tx, { intakeId: scale.intakeId, lane: 0, seq: scale.nextSeq() });
     if (!isNew) throw new Error("the batch had been applied before");
     const stored = await lockStates(tx, checkIds);
     const checks = new Map((await findChecksByIds(tx, checkIds)).map((check) => [check.id, check.settings]));

@@ -6,6 +6,8 @@ import {
   classifyEmail,
   classifyHttp,
   type HttpAction,
+  laneOf,
+  LANES,
   matchKeywords,
   parseExitStatus,
   parseRunId,
@@ -219,5 +221,24 @@ describe("an email signal", () => {
 
   test("is not touched by the filter for HTTP bodies", () => {
     expect(classify({ ...KEYWORDS, filterHttpBody: true }, "ERROR", "ERROR")).toBe("success");
+  });
+});
+
+describe("laneOf", () => {
+  test("spreads UUIDs and numbered slugs evenly, and is the same for the same target", () => {
+    const counts = Array.from({ length: LANES }, () => 0);
+    const total = 4_000;
+    for (let number = 0; number < total / 2; number += 1) {
+      const targets = [
+        { by: "uuid" as const, uuid: crypto.randomUUID() },
+        { by: "slug" as const, pingKey: "k".repeat(22), slug: `job-${number}` },
+      ];
+      for (const target of targets) {
+        const lane = laneOf(target);
+        expect(laneOf({ ...target })).toBe(lane);
+        counts[lane] = (counts[lane] ?? 0) + 1;
+      }
+    }
+    for (const count of counts) expect(Math.abs(count - total / LANES)).toBeLessThan(total / LANES / 4);
   });
 });

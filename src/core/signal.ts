@@ -130,14 +130,29 @@ export type AcceptedSignal = {
   at: Instant;
 };
 
+/** The number of a batch: 1, 2, 3 … without a gap in each lane of an intake. */
+export type BatchNumber = { intakeId: string; lane: number; seq: number };
+
 /** Signals that are recorded together. A batch is frozen once it is numbered. */
-export type Batch = {
-  /** The intake that numbered the batch. */
-  intakeId: string;
-  /** 1, 2, 3 … without a gap. */
-  seq: number;
-  signals: readonly AcceptedSignal[];
-};
+export type Batch = BatchNumber & { signals: readonly AcceptedSignal[] };
+
+/**
+ * Batches that an intake records at a time. Each lane has its own numbers and connection, and records one batch after
+ * the other.
+ */
+export const LANES = 4;
+
+/** Signals with the same target take the same lane, so that they are recorded in the order in which they arrived. */
+export function laneOf(target: SignalTarget): number {
+  return hashOf(target.by === "uuid" ? target.uuid : target.slug) % LANES;
+}
+
+/** FNV-1a: spreads targets that differ little, such as slugs with a number. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return hash >>> 0;
+}
 
 /**
  * The result of a signal: recorded; unknown check; several checks with that slug; quarantined; or not

@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import {
   blindTimes,
   endsGap,
+  hasLostBatches,
   HEARTBEAT_GAP_MS_MAX,
   isLost,
   leaseMsOf,
@@ -235,4 +236,14 @@ describe("settling", () => {
       blind,
     });
   });
+});
+
+test.each([
+  { lastSeqs: [3, 0, 7, 1], confirmedSeqs: [3, 0, 7, 1], isLost: false },
+  { lastSeqs: [4, 1, 8, 1], confirmedSeqs: [3, 0, 7, 1], isLost: false },
+  { lastSeqs: [9, 0, 6, 9], confirmedSeqs: [3, 0, 7, 1], isLost: true },
+  { lastSeqs: [], confirmedSeqs: [0, 0, 1, 0], isLost: true },
+  { lastSeqs: [], confirmedSeqs: [], isLost: false },
+])("batches are lost if a lane is behind: $lastSeqs after $confirmedSeqs", (given) => {
+  expect(hasLostBatches(given.lastSeqs, given.confirmedSeqs)).toBe(given.isLost);
 });

@@ -160,12 +160,18 @@ function isSettled({ lookedAt, freshSinceAt }: Settling): boolean {
   return freshSinceAt !== null && lookedAt - freshSinceAt >= SETTLE_MS;
 }
 
+/** Whether batches that were confirmed are missing from the database: it is a standby or a backup. */
+export function hasLostBatches(lastSeqs: readonly number[], confirmedSeqs: readonly number[]): boolean {
+  return confirmedSeqs.some((confirmed, lane) => (lastSeqs[lane] ?? 0) < confirmed);
+}
+
 /** An open intake. */
 export type OpenIntake = {
   id: string;
   /** Where it runs, for the admin. */
   name: string;
-  lastSeq: number;
+  /** The newest recorded batch of each lane. */
+  lastSeqs: readonly number[];
   watermarkAt: Instant;
   heartbeatAt: Instant;
   leaseUntilAt: Instant;
@@ -219,8 +225,8 @@ export type HeartbeatRequest = {
   heartbeatAt: Instant | null;
   /** The database's clock at this intake's previous heartbeat; null: there was none. */
   lookedAt: Instant | null;
-  /** The newest batch that the database confirmed to this intake; 0: none. */
-  confirmedSeq: number;
+  /** The newest batch of each lane that the database confirmed to this intake; 0: none. */
+  confirmedSeqs: readonly number[];
   /** Since when this intake has sent heartbeats without a gap; null if it has not. */
   watchingSinceAt: Instant | null;
   /** Other signs of life of intakes than heartbeats. */
@@ -248,8 +254,8 @@ export type HeartbeatAccepted = {
   look: ClockReading;
   /** Until when this heartbeat confirmed acceptance. */
   heartbeatAt: Instant;
-  /** The newest batch of this intake that the database has. */
-  lastSeq: number;
+  /** The newest batch of each lane of this intake that the database has. */
+  lastSeqs: readonly number[];
   /** Other open intakes. */
   others: readonly OpenIntake[];
   lost: readonly OpenIntake[];

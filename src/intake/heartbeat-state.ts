@@ -23,7 +23,7 @@ export class PeerHeartbeats {
   #visibility = NOTHING_SEEN;
   #isAlone: boolean;
   readonly #blind = new BlindIntervals();
-  readonly #signs = new Map<string, { lastSeq: number; at: Instant }>();
+  readonly #signs = new Map<string, { lastSeqs: string; at: Instant }>();
 
   /** `isAlone`: as far as known before the first heartbeat. */
   constructor({ isAlone }: { isAlone: boolean }) {
@@ -73,10 +73,11 @@ export class PeerHeartbeats {
     this.#isAlone = others.length === 0;
     const ids = new Set(others.map(({ id }) => id));
     for (const id of this.#signs.keys()) if (!ids.has(id)) this.#signs.delete(id);
-    for (const { id, lastSeq, heartbeatAt } of others) {
-      const known = this.#signs.get(id);
-      if (known?.lastSeq !== lastSeq)
-        this.#signs.set(id, { lastSeq, at: known === undefined ? heartbeatAt : now });
+    for (const other of others) {
+      const known = this.#signs.get(other.id);
+      const lastSeqs = other.lastSeqs.join();
+      if (known?.lastSeqs !== lastSeqs)
+        this.#signs.set(other.id, { lastSeqs, at: known === undefined ? other.heartbeatAt : now });
     }
   }
 }

@@ -9,6 +9,7 @@ import {
   type AttributedRefusals,
   type ClockReading,
   HEARTBEAT_EVERY_MS,
+  hasLostBatches,
   HEARTBEAT_GAP_MS_MAX,
   type HeartbeatAccepted,
   type HeartbeatRequest,
@@ -22,11 +23,11 @@ import {
   watermarkOf,
 } from "../core/watermark.ts";
 import type { Log } from "../lib/log.ts";
-import type { BatchSpool, Identity } from "./batches/dependencies.ts";
 import type { DatabaseClock } from "../core/database-clock.ts";
-import type { DatabaseIntake } from "./database-intake.ts";
+import type { DatabaseIntake } from "./intake.ts";
 import { holdOf, PeerHeartbeats, PerMinute, Ticks } from "./heartbeat-state.ts";
 import type { LastHeartbeat } from "./last-heartbeat.ts";
+import type { BatchSpool, Identity } from "./recorder.ts";
 
 /** A heartbeat that takes longer is given up. */
 const BEAT_MS_MAX = 2_000;
@@ -469,8 +470,8 @@ export class HeartbeatExchange {
       return observed;
     };
     const { watchingSinceAt, blindAfterId } = this.watch;
-    const confirmedSeq = confirmedBefore.intakeId === this.#intakeId ? confirmedBefore.seq : 0;
-    const before = { heartbeatAt: this.#heartbeatAt, lookedAt: this.#lookedAt, confirmedSeq };
+    const confirmedSeqs = confirmedBefore.intakeId === this.#intakeId ? confirmedBefore.seqs : [];
+    const before = { heartbeatAt: this.#heartbeatAt, lookedAt: this.#lookedAt, confirmedSeqs };
     const own = { intakeId: this.#intakeId, leaseMs: this.#deps.leaseMs, ...before };
     const others = { watchingSinceAt, signs: this.watch.signs(), gone: said.gone, broken: said.broken };
     const result = await this.#deps.sendHeartbeat({ ...own, ...others, blindAfterId, observe }, limit);
@@ -482,7 +483,7 @@ export class HeartbeatExchange {
     this.#deps.intake.markRefusalsStored(attributed);
     this.#noteClosed(said, result.others);
     this.#note(result);
-    this.#compare(result.lastSeq, confirmedSeq);
+    this.#compare(result.lastSeqs, confirmedSeqs);
     return true;
   }
 
@@ -557,9 +558,9 @@ export class HeartbeatExchange {
   }
 
   /** A standby that took over, or a backup, may lack confirmed batches: then they are sent again. */
-  #compare(lastSeq: number, confirmedSeq: number): void {
-    if (lastSeq >= confirmedSeq) return;
-    this.#deps.log.error({ lastSeq, confirmedSeq }, "the database lost confirmed pings; sending them again");
+  #compare(lastSeqs: readonly number[], confirmedSeqs: readonly number[]): void {
+    if (!hasLostBatches(lastSeqs, confirmedSeqs)) return;
+    this.#deps.log.error({ lastSeqs, confirmedSeqs }, "the database lost confirmed pings; sending them again");
     this.watch.startOver();
     this.#deps.intake.resend();
   }

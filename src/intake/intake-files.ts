@@ -1,7 +1,7 @@
 // All files of an intake in the spool folder: the spool in use and earlier ones, the known checks, and the files of
 // intakes that are gone. Without a folder, known checks are kept in memory only.
 import type { Instant } from "../core/instant.ts";
-import type { BatchSpool, KnownTargets } from "./batches/dependencies.ts";
+import type { BatchSpool, KnownTargets } from "./recorder.ts";
 import type { ClosedSpool, Orphans } from "./heartbeat.ts";
 import { type KnownChecks, knownUntilRestart, openKnownChecks } from "./known-checks/known-checks.ts";
 import { type LastHeartbeat, LastHeartbeatFile, readLastHeartbeat } from "./last-heartbeat.ts";

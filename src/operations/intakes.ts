@@ -3,12 +3,14 @@
 // core/watermark.ts.
 import { DAY_MS, type Instant, type Interval } from "../core/instant.ts";
 import { keptFrom } from "../core/retention.ts";
+import type { BatchNumber } from "../core/signal.ts";
 import {
   type AttributedRefusals,
   type Blindness,
   blindTimes,
   type ClockReading,
   endsGap,
+  hasLostBatches,
   HEARTBEAT_GAP_MS_MAX,
   type HeartbeatRequest,
   type HeartbeatResult,
@@ -119,7 +121,7 @@ async function applyHeartbeat(tx: Tx, request: HeartbeatRequest): Promise<Heartb
   if (observed.attributed !== undefined) await storeAttributed(tx, intakeId, observed.attributed);
   // If confirmed batches are missing from the database, they are sent again; until then the watermark must
   // not pass them.
-  const isBehind = own.lastSeq < request.confirmedSeq;
+  const isBehind = hasLostBatches(own.lastSeqs, request.confirmedSeqs);
   const watermarkAt = isBehind ? Math.min(observed.watermarkAt, own.watermarkAt) : observed.watermarkAt;
   const visibility = {
     watermarkAt: Math.min(watermarkAt, ...others.map((one) => one.watermarkAt)),
@@ -134,7 +136,6 @@ async function applyHeartbeat(tx: Tx, request: HeartbeatRequest): Promise<Heartb
   const isGap =
     isOutOfService || endsGap({ now, newestHeartbeatAt: heartbeats.newestHeartbeatAt, lookedAt, isBehind });
   const freshSinceAt = isGap ? now : (heartbeats.gapEndedAt ?? now);
-  // Last, because batches of this intake wait for the row until the commit.
   const isOpen = await storeHeartbeat(tx, {
     intakeId,
     at: heartbeatAt,
@@ -150,7 +151,7 @@ async function applyHeartbeat(tx: Tx, request: HeartbeatRequest): Promise<Heartb
     kind: "accepted",
     look,
     heartbeatAt,
-    lastSeq: own.lastSeq,
+    lastSeqs: own.lastSeqs,
     others,
     lost,
     blind,
@@ -261,21 +262,22 @@ export function leaveIntake(
  */
 export function skipLostBatches(
   database: Database,
-  { intakeId, seq, name }: { intakeId: string; seq: number; name: string },
+  { name, ...batch }: BatchNumber & { name: string },
   limit: Limit = {},
 ): Promise<boolean> {
   return inTransaction(
     database,
     async (tx) => {
       const now = (await lookAtClock(tx)).databaseAt;
-      let from = await skipSequence(tx, { intakeId, seq });
+      const { intakeId, seq } = batch;
+      let from = await skipSequence(tx, batch);
       if (from === null) {
-        if ((await findSequence(tx, intakeId)) !== null) return false;
+        if ((await findSequence(tx, batch)) !== null) return false;
         // It ended before it was registered, or this is an older state of the database.
         from = Math.min((await findHeartbeats(tx, { through: now })).newestHeartbeatAt ?? now, now);
         const intake = { id: intakeId, name, startedAt: from, watermarkAt: from, leaseUntilAt: now };
         await registerIntake(tx, { ...intake, spoolEmpty: false });
-        await skipSequence(tx, { intakeId, seq });
+        await skipSequence(tx, batch);
         await closeIntake(tx, { intakeId, at: now, lost: seq > 0 });
         if (seq === 0) return false;
       }

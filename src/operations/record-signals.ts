@@ -117,7 +117,7 @@ async function recordWhole(tx: Tx, batch: Batch, options: RecordOptions): Promis
 /** Claims the sequence number of the batch; null if it may be applied. */
 async function takeNumber(tx: Tx, batch: Batch): Promise<"applied before" | "out of sequence" | null> {
   if (await advanceSequence(tx, batch)) return null;
-  const lastSeq = await findSequence(tx, batch.intakeId);
+  const lastSeq = await findSequence(tx, batch);
   return lastSeq !== null && lastSeq >= batch.seq ? "applied before" : "out of sequence";
 }
 

@@ -6,13 +6,13 @@ import { hostname } from "node:os";
 import { type Config, ConfigError } from "../config/config.ts";
 import { DatabaseClock } from "../core/database-clock.ts";
 import { type Instant, SECOND_MS } from "../core/instant.ts";
-import type { Batch, SignalTarget } from "../core/signal.ts";
+import { type Batch, LANES, type SignalTarget } from "../core/signal.ts";
 import { type ClockReading, type IntakeEntered, leaseMsOf } from "../core/watermark.ts";
 import { encodeSignal } from "../intake/accepted-codec.ts";
-import type { IntakeDeps, RecordHow } from "../intake/batches/dependencies.ts";
-import { DatabaseIntake } from "../intake/database-intake.ts";
 import { Heartbeat, type HeartbeatDeps, type Limit } from "../intake/heartbeat.ts";
+import { DatabaseIntake, type IntakeDeps } from "../intake/intake.ts";
 import { type IntakeFiles, openIntakeFiles } from "../intake/intake-files.ts";
+import type { RecordHow } from "../intake/recorder.ts";
 import { SpoolError } from "../intake/spool/messages.ts";
 import type { UnmatchedRequests } from "../lib/http/unmatched-requests.ts";
 import type { Log } from "../lib/log.ts";
@@ -212,8 +212,8 @@ function figures(receiving: () => StartedIntake | null): Figure[] {
 // Creates an intake: its database connections, the spool, the known checks, the operations it calls, and its
 // heartbeat.
 
-/** One for the batch, one for the heartbeat, and one while a broken one is being released. */
-export const INTAKE_CONNECTIONS_MAX = 3;
+/** One for each lane, one for the heartbeat, and one while a broken one is being released. */
+export const INTAKE_CONNECTIONS_MAX = LANES + 2;
 /** For looking up and creating unknown checks: API requests must not delay pings. */
 export const LOOKUP_CONNECTIONS_MAX = 4;
 const CONNECT_TIMEOUT_MS = 2_000;

@@ -1,7 +1,8 @@
-// Intakes, the processes that receive pings, with their sequence numbers, watermarks and leases; blind and
+// Intakes, the processes that receive pings, with their batch numbers, watermarks and leases; blind and
 // refused intervals. When a deadline may fire is decided in core.
 import type { Visibility } from "../core/deadline.ts";
 import { type Instant, type Interval, MINUTE_MS } from "../core/instant.ts";
+import { type BatchNumber, LANES } from "../core/signal.ts";
 import { type Db, statement } from "./db.ts";
 import type { Tx } from "./transaction.ts";
 import { sqlInstant, toNumberArray, toTextArray, toTimestamp } from "./values.ts";
@@ -12,7 +13,8 @@ export type Intake = {
   /** Where it runs, for the admin. */
   name: string;
   startedAt: Instant;
-  lastSeq: number;
+  /** The newest recorded batch of each lane. */
+  lastSeqs: readonly number[];
   watermarkAt: Instant;
   heartbeatAt: Instant;
   leaseUntilAt: Instant;
@@ -27,7 +29,7 @@ type IntakeRow = {
   id: string;
   name: string;
   started_at: Instant;
-  last_seq: number;
+  last_seqs: number[] | null;
   watermark_at: Instant;
   beat_at: Instant;
   lease_until_at: Instant;
@@ -36,15 +38,15 @@ type IntakeRow = {
   signals_per_minute: number | null;
 };
 
-const INTAKE_COLUMNS = `id, name, started_at, last_seq, watermark_at, beat_at, lease_until_at, spool_empty, spool_fill,
-  signals_per_minute`;
+const INTAKE_COLUMNS = `id, name, started_at, watermark_at, beat_at, lease_until_at, spool_empty, spool_fill,
+  signals_per_minute, (select array_agg(last_seq order by lane) from intake_lanes where intake_id = id) as last_seqs`;
 
 function toIntake(row: IntakeRow): Intake {
   return {
     id: row.id,
     name: row.name,
     startedAt: row.started_at,
-    lastSeq: row.last_seq,
+    lastSeqs: row.last_seqs ?? [],
     watermarkAt: row.watermark_at,
     heartbeatAt: row.beat_at,
     leaseUntilAt: row.lease_until_at,
@@ -56,13 +58,17 @@ function toIntake(row: IntakeRow): Intake {
 
 const REGISTER_INTAKE = statement({
   name: "intakes.register",
-  text: `insert into intakes (id, name, started_at, last_seq, watermark_at, beat_at, lease_until_at,
-      spool_empty)
-    values ($1, $2, $3, 0, $4, $7, $5, $6)
-    on conflict (id) do nothing`,
+  text: `with registered as (
+      insert into intakes (id, name, started_at, watermark_at, beat_at, lease_until_at, spool_empty)
+      values ($1, $2, $3, $4, $7, $5, $6)
+      on conflict (id) do nothing
+      returning id
+    )
+    insert into intake_lanes (intake_id, lane)
+    select id, lane from registered, generate_series(0, $8::int - 1) as lane`,
 });
 
-export type NewIntake = Omit<Intake, "lastSeq" | "heartbeatAt" | "spoolFill" | "signalsPerMinute"> & {
+export type NewIntake = Omit<Intake, "lastSeqs" | "heartbeatAt" | "spoolFill" | "signalsPerMinute"> & {
   /** The last heartbeat of any intake; absent: its start. */
   heartbeatAt?: Instant;
 };
@@ -80,35 +86,38 @@ export async function registerIntake(tx: Tx, intake: NewIntake): Promise<void> {
     toTimestamp(intake.leaseUntilAt),
     intake.spoolEmpty,
     toTimestamp(intake.heartbeatAt ?? intake.startedAt),
+    LANES,
   ]);
 }
 
 const ADVANCE_SEQUENCE = statement({
-  name: "intakes.advance",
-  text: "update intakes set last_seq = $2 where id = $1 and last_seq = $2 - 1",
+  name: "intake_lanes.advance",
+  text: "update intake_lanes set last_seq = $3 where intake_id = $1 and lane = $2 and last_seq = $3 - 1",
 });
 
 /** Claims a batch number at the start of its transaction. False: the batch was already applied. */
-export async function advanceSequence(
-  tx: Tx,
-  { intakeId, seq }: { intakeId: string; seq: number },
-): Promise<boolean> {
-  return (await tx.query(ADVANCE_SEQUENCE, [intakeId, seq])).count === 1;
+export async function advanceSequence(tx: Tx, { intakeId, lane, seq }: BatchNumber): Promise<boolean> {
+  return (await tx.query(ADVANCE_SEQUENCE, [intakeId, lane, seq])).count === 1;
 }
 
 const FIND_SEQUENCE = statement<{ last_seq: number }>({
-  name: "intakes.find_sequence",
-  text: "select last_seq from intakes where id = $1",
+  name: "intake_lanes.find",
+  text: "select last_seq from intake_lanes where intake_id = $1 and lane = $2",
 });
 
-/** The newest applied batch number of an intake; null if the intake is unknown. */
-export async function findSequence(db: Db, intakeId: string): Promise<number | null> {
-  return (await db.query(FIND_SEQUENCE, [intakeId])).rows[0]?.last_seq ?? null;
+/** The newest recorded batch number of a lane; null if the intake is unknown. */
+export async function findSequence(
+  db: Db,
+  { intakeId, lane }: Omit<BatchNumber, "seq">,
+): Promise<number | null> {
+  return (await db.query(FIND_SEQUENCE, [intakeId, lane])).rows[0]?.last_seq ?? null;
 }
 
 const SKIP_SEQUENCE = statement<{ watermark_at: Instant }>({
-  name: "intakes.skip",
-  text: "update intakes set last_seq = $2 where id = $1 and last_seq < $2 returning watermark_at",
+  name: "intake_lanes.skip",
+  text: `update intake_lanes set last_seq = $3 from intakes
+    where intake_id = $1 and lane = $2 and last_seq < $3 and id = intake_id
+    returning watermark_at`,
 });
 
 /**
@@ -117,9 +126,9 @@ const SKIP_SEQUENCE = statement<{ watermark_at: Instant }>({
  */
 export async function skipSequence(
   tx: Tx,
-  { intakeId, seq }: { intakeId: string; seq: number },
+  { intakeId, lane, seq }: BatchNumber,
 ): Promise<Instant | null> {
-  return (await tx.query(SKIP_SEQUENCE, [intakeId, seq])).rows[0]?.watermark_at ?? null;
+  return (await tx.query(SKIP_SEQUENCE, [intakeId, lane, seq])).rows[0]?.watermark_at ?? null;
 }
 
 const WRITE_HEARTBEAT = statement({
@@ -247,13 +256,16 @@ export async function closeAllIntakes(tx: Tx, { at }: { at: Instant }): Promise<
 
 const CLOSE_INTAKE_IF_FREE = statement({
   name: "intakes.close_if_free",
-  text: `update intakes set closed_at = $2, lost = $3
-    where id in (select id from intakes where id = $1 and closed_at is null for update skip locked)`,
+  text: `with own as (select id from intakes where id = $1 and closed_at is null for update skip locked),
+      free as (select lane from intake_lanes where intake_id = $1 for update skip locked)
+    update intakes set closed_at = $2, lost = $3
+    where id in (select id from own)
+      and (select count(*) from free) = (select count(*) from intake_lanes where intake_id = $1)`,
 });
 
 /**
- * Closes another intake, unless its row is locked: a lock means that it is alive, so do not wait for it. False: it is
- * still open, or was already closed.
+ * Closes another intake, unless one of its rows is locked: a lock means that it is alive, so do not wait for it. False:
+ * it is still open, or was already closed.
  */
 export async function closeIntakeIfFree(
   tx: Tx,

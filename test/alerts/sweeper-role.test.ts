@@ -79,7 +79,7 @@ async function startBeating({ isSettled = true, heldMs = 0 } = {}): Promise<Beat
       leaseMs,
       heartbeatAt: null,
       lookedAt: null,
-      confirmedSeq: 0,
+      confirmedSeqs: [],
       watchingSinceAt: null,
       signs: new Map(),
       gone: [],

@@ -5,11 +5,19 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import type { SignalResult } from "../../src/core/signal.ts";
+import { LANES, type SignalResult } from "../../src/core/signal.ts";
 import { awakeMs } from "../support/awake.ts";
-import { nameOf, scripted, ScriptedDatabase, ScriptedSpool, signal, words } from "./scripted-ports.ts";
+import {
+  nameOf,
+  scripted,
+  ScriptedDatabase,
+  ScriptedSpool,
+  signal,
+  targetOf,
+  words,
+} from "./scripted-ports.ts";
 
-const OTHER = { by: "uuid" as const, uuid: randomUUID() };
+const OTHER = targetOf(0);
 
 describe("while the database answers", () => {
   test("signals are recorded in order, in batches numbered without a gap", async () => {
@@ -95,7 +103,7 @@ describe("when the database is down", () => {
     await expect.poll(() => intake.state().isSpooling).toBe(false);
     expect(database.uas()).toEqual(words(1, 6));
     expect(database.applied.map(({ replayed }) => replayed)).toEqual([false, ...Array(5).fill(true)]);
-    expect(intake.state()).toMatchObject({ oldestUnappliedAt: null, confirmed: { seq: 6 } });
+    expect(intake.state()).toMatchObject({ oldestUnappliedAt: null, confirmed: { seqs: [6, 0, 0, 0] } });
     expect(await ping("7")).toBe("recorded");
     expect(database.applied.at(-1)).toMatchObject({ ua: "7", seq: 7, replayed: false });
   });
@@ -237,8 +245,8 @@ describe("the end of the fallback", () => {
     const { intake, ping, database, spool, closed } = scripted();
     const orphan = randomUUID();
     const at = intake.now() - 60_000;
-    spool.batches.push({ intakeId: orphan, seq: 1, signals: [signal("old 1", { at })] });
-    spool.batches.push({ intakeId: orphan, seq: 2, signals: [signal("old 2", { at: at + 1 })] });
+    spool.batches.push({ intakeId: orphan, lane: 0, seq: 1, signals: [signal("old 1", { at })] });
+    spool.batches.push({ intakeId: orphan, lane: 0, seq: 2, signals: [signal("old 2", { at: at + 1 })] });
     spool.orphans.add(orphan);
     spool.unreadable.push({ reason: "cut off", bytes: new Uint8Array() });
     await intake.adopt();
@@ -438,11 +446,14 @@ describe("without a spool, or when it is full", () => {
       create: true,
       target: { by: "slug", pingKey, slug } as const,
     });
-    const greedy = words(1, 300).map((word) => ping(word, { ...of("greedy", word), network: "192.0.2.1" }));
+    let busy = 0;
+    const greedy = words(1, 300).map(async (word) => {
+      if ((await ping(word, { ...of("greedy", word), network: "192.0.2.1" })) === "busy") busy += 1;
+    });
     await expect.poll(() => creating).toEqual(["greedy", "greedy"]);
     await ping("other", of("other", "job"));
     expect(creating).toEqual(["greedy", "greedy", "other"]);
-    expect((await Promise.all(greedy.slice(2))).every((kind) => kind === "busy")).toBe(true);
+    await expect.poll(() => busy, { timeout: 10_000 }).toBe(298);
     expect(intake.state()).toMatchObject({ refusingSinceAt: null, refused: [] });
     release();
     await Promise.all(greedy);
@@ -552,7 +563,7 @@ describe("commits that the database has lost", () => {
     database.applied.splice(0);
     intake.resend();
     await expect.poll(() => intake.state().isSpooling).toBe(false);
-    expect(database.skipped).toEqual([{ intakeId, seq: 3 }]);
+    expect(database.skipped).toEqual([{ intakeId, lane: 0, seq: 3 }]);
     expect(await ping("5")).toBe("recorded");
     expect(database.uas()).toEqual(["4", "5"]);
   });
@@ -617,7 +628,7 @@ describe("a new id", () => {
     await ping("4");
     expect(database.applied.map(({ seq }) => seq)).toEqual([1, 2, 3, 1]);
     expect(database.applied.at(-1)?.intakeId).toBe(next.intakeId);
-    expect(intake.state().confirmed).toEqual({ intakeId: next.intakeId, seq: 1 });
+    expect(intake.state().confirmed).toEqual({ intakeId: next.intakeId, seqs: [1, 0, 0, 0] });
   });
 
   test("counts at once when nothing is under way", async () => {
@@ -689,5 +700,122 @@ describe("stopping", () => {
     expect(await intake.stop({ withinMs: 500 })).toBe(false);
     expect(awakeMs() - begun).toBeLessThan(1_000);
     expect(spool.batches.length).toBeGreaterThan(0);
+  });
+});
+
+describe("lanes", () => {
+  /** One known target for each lane. */
+  function laneTargets({ known }: { known: Set<string> }) {
+    const targets = Array.from({ length: LANES }, (_, lane) => targetOf(lane));
+    for (const target of targets) known.add(nameOf(target));
+    return targets;
+  }
+
+  test("record one batch each at the same time, each numbered on its own, and keep the order of a target", async () => {
+    const all = scripted();
+    const targets = laneTargets(all);
+    all.database.delayMs = 5;
+    const answers: Promise<string>[] = [];
+    for (const word of words(1, 40)) {
+      for (const [lane, target] of targets.entries()) answers.push(all.ping(`${lane} ${word}`, { target }));
+      if (Number(word) % 10 === 0) await sleep(3);
+    }
+    expect(new Set(await Promise.all(answers))).toEqual(new Set(["recorded"]));
+    expect(all.database.inFlightMax).toBe(LANES);
+    for (const lane of targets.keys()) {
+      const mine = all.database.applied.filter((one) => one.lane === lane);
+      expect(mine.map(({ ua }) => ua)).toEqual(words(1, 40).map((word) => `${lane} ${word}`));
+      const numbers = [...new Set(mine.map(({ seq }) => seq))];
+      expect(numbers).toEqual(words(1, numbers.length).map(Number));
+    }
+  });
+
+  test("one that waits for a locked check delays no other, and holds the watermark", async () => {
+    const database = new ScriptedDatabase();
+    const gate = Promise.withResolvers<void>();
+    const all = scripted({
+      record: async (batch, how) => {
+        if (batch.lane === 1) await gate.promise;
+        return database.record(batch, how);
+      },
+    });
+    const targets = laneTargets(all);
+    const at = all.intake.now();
+    const held = all.ping("held", { target: targetOf(1), at });
+    for (const target of targets.filter((_, lane) => lane !== 1))
+      expect(await all.ping("free", { target })).toBe("recorded");
+    expect(all.intake.state().oldestUnappliedAt).toBe(at);
+    gate.resolve();
+    expect(await held).toBe("recorded");
+    expect(all.intake.state().oldestUnappliedAt).toBeNull();
+  });
+
+  test("all use the spool once one of them does, and replay in its order", async () => {
+    const all = scripted();
+    const targets = laneTargets(all);
+    for (const target of targets) await all.ping("before", { target });
+    all.database.behaviour = "away";
+    for (const word of words(1, 3)) {
+      const answers = targets.map((target, lane) => all.ping(`${lane} ${word}`, { target }));
+      expect(await Promise.all(answers)).toEqual(targets.map(() => "recorded"));
+    }
+    const spooled = all.spool.batches.flatMap(({ signals }) => signals.map(({ ua }) => ua));
+    expect(spooled).toHaveLength(3 * LANES);
+    all.database.behaviour = "answers";
+    await expect.poll(() => all.intake.state().isSpooling, { timeout: 10_000 }).toBe(false);
+    expect(all.database.uas().slice(LANES)).toEqual(spooled);
+    expect(all.intake.state()).toMatchObject({ oldestUnappliedAt: null, confirmed: { seqs: [4, 4, 4, 4] } });
+  });
+
+  test("the oldest signal in the spool holds the watermark, whichever lane it is in", async () => {
+    const all = scripted();
+    const [first, second] = laneTargets(all);
+    all.database.behaviour = "away";
+    const at = all.intake.now();
+    await all.ping("newer", { target: first, at: at + 500 });
+    await all.ping("older", { target: second, at });
+    expect(all.spool.batches.map(({ signals }) => signals[0]?.ua)).toEqual(["newer", "older"]);
+    await sleep(600);
+    expect(all.intake.state().oldestUnappliedAt).toBe(at);
+  });
+
+  test("batches that neither the database nor the spool takes are settled before later ones", async () => {
+    const all = scripted();
+    const targets = laneTargets(all);
+    all.database.behaviour = "away";
+    all.spool.isFull = true;
+    const refused = targets.map((target, lane) => all.ping(`${lane} refused`, { target }));
+    expect(await Promise.all(refused)).toEqual(targets.map(() => "busy"));
+    expect(all.intake.state().isBlocked).toBe(true);
+    all.spool.isFull = false;
+    await expect.poll(() => all.intake.state().isBlocked, { timeout: 10_000 }).toBe(false);
+    const later = targets.map((target, lane) => all.ping(`${lane} later`, { target }));
+    expect(await Promise.all(later)).toEqual(targets.map(() => "recorded"));
+    all.database.behaviour = "answers";
+    await expect.poll(() => all.intake.state().isSpooling, { timeout: 10_000 }).toBe(false);
+    for (const lane of targets.keys()) {
+      const mine = all.database.applied.filter((one) => one.lane === lane).map(({ ua }) => ua);
+      expect(mine.slice(-1)).toEqual([`${lane} later`]);
+    }
+  });
+
+  test("a new id comes into use although the lanes are always busy", async () => {
+    const all = scripted();
+    const targets = laneTargets(all);
+    all.database.delayMs = 20;
+    let isOver = false;
+    const sending = targets.map(async (target) => {
+      while (!isOver) expect(await all.ping("on and on", { target })).toBe("recorded");
+    });
+    await sleep(50);
+    const intakeId = randomUUID();
+    await all.intake.renew({ identity: { intakeId, spool: all.spool }, isAbandoning: false });
+    await sleep(100);
+    isOver = true;
+    await Promise.all(sending);
+    const firstNew = all.database.applied.findIndex((one) => one.intakeId === intakeId);
+    const after = all.database.applied.slice(firstNew);
+    expect(new Set(after.map((one) => one.intakeId))).toEqual(new Set([intakeId]));
+    expect(new Set(after.map(({ lane }) => lane))).toEqual(new Set(targets.keys()));
   });
 });

@@ -231,7 +231,7 @@ describe("the result of a heartbeat", () => {
     const { intakeId } = intake.state().confirmed;
     database.lastSeq.set(intakeId, 1);
     database.applied.pop();
-    script.answer = { lastSeq: 1 };
+    script.answer = { lastSeqs: [1] };
     await exchange.sendHeartbeat(LIMIT);
     expect(exchange.watch.visibility.watermarkAt).toBeNull();
     await expect.poll(() => database.uas()).toEqual(["1", "2"]);
@@ -242,7 +242,7 @@ describe("the result of a heartbeat", () => {
     const other = { id: randomUUID(), name: "b", watermarkAt: T, leaseUntilAt: T + 10_000, heartbeatAt: T };
     const { exchange, script, requests, tickFor } = makeExchange();
     const say = (lastSeq: number) => {
-      script.answer = { others: [{ ...other, lastSeq }] };
+      script.answer = { others: [{ ...other, lastSeqs: [lastSeq] }] };
     };
     say(5);
     await exchange.sendHeartbeat(LIMIT);
@@ -266,7 +266,7 @@ describe("the result of a heartbeat", () => {
     const slow = {
       id: "slow-id",
       name: "slow",
-      lastSeq: 1,
+      lastSeqs: [1],
       watermarkAt: T - 61_000,
       heartbeatAt: T,
       leaseUntilAt: T,
@@ -388,7 +388,7 @@ describe("the heartbeat loop", () => {
     const other = {
       id: randomUUID(),
       name: "b",
-      lastSeq: 1,
+      lastSeqs: [1],
       watermarkAt: T,
       leaseUntilAt: T,
       heartbeatAt: T,
@@ -482,7 +482,7 @@ describe("the heartbeat loop", () => {
   });
 
   test("reports that an intake is gone until the database has closed it", async () => {
-    const other = { id: "a", name: "b", lastSeq: 1, watermarkAt: T, leaseUntilAt: T, heartbeatAt: T };
+    const other = { id: "a", name: "b", lastSeqs: [1], watermarkAt: T, leaseUntilAt: T, heartbeatAt: T };
     const found = [{ gone: ["a"], broken: ["a"] }];
     const { script, requests, released } = await startHeartbeat({
       findOrphans: async () => found.shift() ?? { gone: [], broken: [] },
@@ -577,7 +577,7 @@ describe("an intake that starts while the database is down", () => {
 });
 
 test("heartbeats are stored for the next start, and unregistering as one that must not be relied on", async () => {
-  const other = { id: randomUUID(), name: "b", lastSeq: 1, watermarkAt: T, leaseUntilAt: T, heartbeatAt: T };
+  const other = { id: randomUUID(), name: "b", lastSeqs: [1], watermarkAt: T, leaseUntilAt: T, heartbeatAt: T };
   const { deps, script, noted, pass } = world();
   script.answer = { others: [other] };
   const heartbeat = new Heartbeat(deps);

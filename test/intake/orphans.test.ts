@@ -83,14 +83,14 @@ test("one that has left something is not gone until that is drained", async () =
   const [dead, own] = [randomUUID(), randomUUID()];
   const other = spoolingIn(folder);
   const left = await other.open(dead);
-  await left?.append({ intakeId: dead, seq: 1, signals: [signal("left")] });
+  await left?.append({ intakeId: dead, lane: 0, seq: 1, signals: [signal("left")] });
   await other.close({ hasLeft: false });
   const mine = spoolingIn(folder);
   const spool = await mine.open(own);
   for (let looks = 0; looks < 3; looks += 1) expect((await mine.findOrphans()).gone).toEqual([]);
   // The process that applies its last batch closes it in the same transaction, so that nothing is left to find.
-  expect(await spool?.oldest()).toMatchObject({ intakeId: dead, seq: 1, isLast: true });
-  await spool?.remove({ intakeId: dead, seq: 1 });
+  expect(await spool?.oldest()).toMatchObject({ intakeId: dead, lane: 0, seq: 1, isLast: true });
+  await spool?.remove({ intakeId: dead, lane: 0, seq: 1 });
   for (let looks = 0; looks < 3; looks += 1) expect((await mine.findOrphans()).gone).toEqual([]);
   expect(spoolNames(folder)).toHaveLength(1);
 });
@@ -187,7 +187,7 @@ test("a spool that is closed says whether its drained file was removed", async (
   const holding = await spooling.open(intakeId);
   if (kept === null || removed === null || holding === null) throw new Error("no spool");
   expect(await spooling.closeOne(kept)).toEqual({ isRemoved: false });
-  await holding.append({ intakeId, seq: 1, signals: [signal("left")] });
+  await holding.append({ intakeId, lane: 0, seq: 1, signals: [signal("left")] });
   rmSync(folder, { recursive: true });
   // Any request shows the process that the file is gone.
   for (const spool of [removed, holding]) await spool.oldest();

@@ -3,13 +3,14 @@
 import {
   type AttributedRefusals,
   endsGap,
+  hasLostBatches,
   type HeartbeatAccepted,
   type HeartbeatRequest,
   type HeartbeatResult,
   type IntakeEntry,
   type Observation,
 } from "../../src/core/watermark.ts";
-import type { BatchSpool } from "../../src/intake/batches/dependencies.ts";
+import type { BatchSpool } from "../../src/intake/recorder.ts";
 import { DatabaseClock } from "../../src/core/database-clock.ts";
 import type { HeartbeatDeps } from "../../src/intake/heartbeat.ts";
 import type { LastHeartbeat } from "../../src/intake/last-heartbeat.ts";
@@ -35,7 +36,7 @@ function scriptedTime() {
 }
 
 /** The intake's newest batch in the database, unless the test says otherwise. */
-const LAST_SEQ = 1_000;
+const LAST_SEQS = [1_000, 1_000, 1_000, 1_000];
 
 type SentRequest = HeartbeatRequest & { observed: Observation };
 
@@ -68,13 +69,13 @@ function scriptedHeartbeats(look: () => { databaseAt: number; sentAtMs: number; 
     const observed = await request.observe(at);
     requests.push({ ...request, observed });
     const { watermarkAt, acceptedUntilAt } = observed;
-    const { lookedAt, confirmedSeq } = request;
-    const isBehind = (script.answer.lastSeq ?? LAST_SEQ) < confirmedSeq;
+    const { lookedAt, confirmedSeqs } = request;
+    const isBehind = hasLostBatches(script.answer.lastSeqs ?? LAST_SEQS, confirmedSeqs);
     if (endsGap({ now: at.databaseAt, newestHeartbeatAt, lookedAt, isBehind })) freshSinceAt = at.databaseAt;
     newestHeartbeatAt = at.databaseAt;
     const plain = { others: [], lost: [], blind: [], visibility: { watermarkAt, blind: [] }, freshSinceAt };
     const heartbeatAt = acceptedUntilAt ?? at.databaseAt;
-    return { kind: "accepted", look: at, heartbeatAt, lastSeq: LAST_SEQ, ...plain, ...script.answer };
+    return { kind: "accepted", look: at, heartbeatAt, lastSeqs: LAST_SEQS, ...plain, ...script.answer };
   };
   const leave: HeartbeatDeps["leave"] = async (going) => left.push(going) > 0;
   return { requests, entered, left, script, operations: { enter, sendHeartbeat: answerHeartbeat, leave } };

@@ -2,11 +2,16 @@
 // that can be full. Both log their calls, so that a test can check them.
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { AcceptedSignal, Batch, SignalTarget } from "../../src/core/signal.ts";
-import type { BatchSpool, IntakeDeps, RecordHow } from "../../src/intake/batches/dependencies.ts";
-import type { Recorded } from "../../src/intake/batches/replay.ts";
 import { DatabaseClock } from "../../src/core/database-clock.ts";
-import { DatabaseIntake } from "../../src/intake/database-intake.ts";
+import {
+  type AcceptedSignal,
+  type Batch,
+  type BatchNumber,
+  laneOf,
+  type SignalTarget,
+} from "../../src/core/signal.ts";
+import { DatabaseIntake, type IntakeDeps } from "../../src/intake/intake.ts";
+import type { BatchSpool, Recorded, RecordHow } from "../../src/intake/recorder.ts";
 import { awakeMs } from "../support/awake.ts";
 
 /** What the database does with a batch: it responds, is down, or commits and loses the response. */
@@ -16,10 +21,11 @@ export type Behaviour = "answers" | "away" | "hangs" | "in doubt";
 export class ScriptedDatabase {
   behaviour: Behaviour = "answers";
   delayMs = 0;
+  /** By intake for lane 0, which the usual target takes, and by intake and lane for the others. */
   readonly lastSeq = new Map<string, number>();
   /** Every signal that was applied, in order. */
-  readonly applied: { intakeId: string; seq: number; ua: string; replayed: boolean }[] = [];
-  readonly skipped: { intakeId: string; seq: number }[] = [];
+  readonly applied: (BatchNumber & { ua: string; replayed: boolean })[] = [];
+  readonly skipped: BatchNumber[] = [];
   readonly unreadable: string[] = [];
   /** Targets that do not exist. */
   readonly unknown = new Set<string>();
@@ -46,10 +52,10 @@ export class ScriptedDatabase {
     }
   }
 
-  async skipTo({ intakeId, seq }: { intakeId: string; seq: number }): Promise<void> {
-    if ((this.lastSeq.get(intakeId) ?? 0) >= seq) return;
-    this.skipped.push({ intakeId, seq });
-    this.lastSeq.set(intakeId, seq);
+  async skipTo(batch: BatchNumber): Promise<void> {
+    if ((this.lastSeq.get(laneName(batch)) ?? 0) >= batch.seq) return;
+    this.skipped.push(batch);
+    this.lastSeq.set(laneName(batch), batch.seq);
   }
 
   uas(): string[] {
@@ -57,15 +63,15 @@ export class ScriptedDatabase {
   }
 
   #apply(batch: Batch, how: RecordHow): Recorded {
-    const last = this.lastSeq.get(batch.intakeId) ?? 0;
+    const last = this.lastSeq.get(laneName(batch)) ?? 0;
     if (batch.seq <= last) return "applied before";
     if (batch.seq > last + 1) return "out of sequence";
-    this.lastSeq.set(batch.intakeId, batch.seq);
+    this.lastSeq.set(laneName(batch), batch.seq);
     this.unreadable.push(...how.unreadable.map(({ reason }) => reason));
     return batch.signals.map(({ target, ua }) => {
       if (this.unknown.has(nameOf(target))) return "unknown";
-      const { intakeId, seq } = batch;
-      this.applied.push({ intakeId, seq, ua, replayed: how.replayed });
+      const { intakeId, lane, seq } = batch;
+      this.applied.push({ intakeId, lane, seq, ua, replayed: how.replayed });
       return "recorded";
     });
   }
@@ -87,7 +93,7 @@ export class ScriptedSpool implements BatchSpool {
     this.appends += 1;
     await sleep(this.delayMs);
     if (this.isFull) throw new Error("full");
-    const newest = this.batches.findLast(({ intakeId }) => intakeId === batch.intakeId);
+    const newest = this.batches.findLast((one) => laneName(one) === laneName(batch));
     if (newest !== undefined && batch.seq !== newest.seq + 1) throw new Error("out of order");
     this.batches.push(batch);
     if (this.liesOnce) {
@@ -102,16 +108,21 @@ export class ScriptedSpool implements BatchSpool {
     if (first === undefined) return null;
     const count = this.batches.filter(({ intakeId }) => intakeId === first.intakeId).length;
     const isLast = this.orphans.has(first.intakeId) && count === 1;
-    return { ...first, isLast, unreadable: this.unreadable };
+    const oldestAt = Math.min(...this.batches.flatMap(({ signals }) => signals.map(({ at }) => at)));
+    return { ...first, isLast, unreadable: this.unreadable, oldestAt };
   }
 
-  async remove({ intakeId, seq }: { intakeId: string; seq: number }): Promise<boolean> {
+  async remove(batch: BatchNumber): Promise<boolean> {
     const [first] = this.batches;
-    if (first?.intakeId !== intakeId || first.seq !== seq) throw new Error("not the oldest");
+    if (first === undefined || laneName(first) !== laneName(batch) || first.seq !== batch.seq) throw new Error("not the oldest");
     this.batches.shift();
     this.unreadable = [];
     return true;
   }
+}
+
+function laneName({ intakeId, lane }: Omit<BatchNumber, "seq">): string {
+  return lane === 0 ? intakeId : `${intakeId}/${lane}`;
 }
 
 export function nameOf(target: SignalTarget): string {
@@ -170,7 +181,15 @@ export function scripted(given: Partial<IntakeDeps> & { spoolless?: boolean } = 
   return { intake, database, spool, known, closed, problems, ping };
 }
 
-const TARGET = { by: "uuid" as const, uuid: randomUUID() };
+/** A target that takes a lane. */
+export function targetOf(lane: number): { by: "uuid"; uuid: string } {
+  for (;;) {
+    const target = { by: "uuid" as const, uuid: randomUUID() };
+    if (laneOf(target) === lane) return target;
+  }
+}
+
+const TARGET = targetOf(0);
 
 export function signal(word: string, given: Partial<AcceptedSignal> = {}): AcceptedSignal {
   return {

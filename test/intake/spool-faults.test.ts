@@ -147,7 +147,7 @@ describe("A full disk", () => {
     const folder = tinyDisk();
     if (folder === null) return skip("mounting a small disk needs the rights of root");
     const file = createSpoolFile({ folder, intakeId: "own" });
-    const row = (seq: number) => ({ seq, signalCount: 1, receivedAt: seq, payload: new Uint8Array(400_000) });
+    const row = (seq: number) => ({ lane: 0, seq, signalCount: 1, receivedAt: seq, payload: new Uint8Array(400_000) });
     let fault: string | null = null;
     let taken = 0;
     while (fault === null && taken < 20) {

@@ -38,7 +38,7 @@ function leaveOrphan(options: {
   for (const seq of numbers) {
     const { signals } = batchOf({ intakeId, seq, bodyBytes });
     const receivedAt = Math.min(...signals.map(({ at }) => at));
-    file.append([{ seq, signalCount: signals.length, receivedAt, payload: encodeSignals(signals) }]);
+    file.append([{ lane: 0, seq, signalCount: signals.length, receivedAt, payload: encodeSignals(signals) }]);
   }
   file.close();
   return file.path;
@@ -73,7 +73,7 @@ describe("An orphan", () => {
     const folder = temporaryFolder();
     leaveOrphan({ folder, intakeId: "gone", numbers: [1, 2, 3] });
     const first = await spoolIn(folder, "first");
-    await first.remove({ intakeId: "gone", seq: 1 });
+    await first.remove({ intakeId: "gone", lane: 0, seq: 1 });
     await first.close();
     const second = await spoolIn(folder, "second");
     expect(numbersOf(await drain(second))).toEqual([2, 3]);
@@ -85,7 +85,7 @@ describe("An orphan", () => {
     leaveOrphan({ folder, intakeId: "gone", numbers: [1] });
     expect(await spool.oldest()).toBeNull();
     await spool.adoptOrphans();
-    expect(await spool.oldest()).toMatchObject({ intakeId: "gone", seq: 1, isLast: true });
+    expect(await spool.oldest()).toMatchObject({ intakeId: "gone", lane: 0, seq: 1, isLast: true });
   });
 
   test("is adopted together with many others, a few at a time", async () => {
@@ -208,7 +208,7 @@ describe("Two owners", () => {
       const folder = temporaryFolder();
       const seekers = [1, 2, 3].map(() => startSeeker(folder));
       await Promise.all(seekers.map((seeker) => seeker.waitForLine("looking")));
-      const row = { seq: 1, signalCount: 1, receivedAt: T0, payload: new Uint8Array(10) };
+      const row = { lane: 0, seq: 1, signalCount: 1, receivedAt: T0, payload: new Uint8Array(10) };
       let made = 0;
       const until = performance.now() + 4_000;
       while (performance.now() < until) {
@@ -273,7 +273,7 @@ describe("A damaged file", () => {
     const spool = await spoolIn(folder, "own");
     expect(spool.state().batches).toBe(3);
     expect(numbersOf(await drain(spool))).toEqual([1]);
-    expect(spool.state().lostFiles).toMatchObject([{ intakeId: "gone", reason: "batch 2 is damaged" }]);
+    expect(spool.state().lostFiles).toMatchObject([{ intakeId: "gone", reason: "row 2 is damaged" }]);
     expect(statSync(`${path}.set-aside`).size).toBeGreaterThan(300_000);
   });
 
@@ -284,7 +284,7 @@ describe("A damaged file", () => {
     db.exec("delete from batch where seq = 2");
     db.close();
     const spool = await spoolIn(folder, "own");
-    expect(spool.state().lostFiles).toMatchObject([{ reason: "holds 2 batches from 1 to 3" }]);
+    expect(spool.state().lostFiles).toMatchObject([{ reason: "holds 2 rows from 1 to 3" }]);
   });
 
   test("whose main part is empty keeps its log, which SQLite would delete", PATIENCE, async () => {
@@ -306,7 +306,7 @@ describe("A damaged file", () => {
     scratch(path, { at: bytes.indexOf(Buffer.alloc(2_000, 2)) + 100 });
     const spool = await spoolIn(folder, "own");
     expect(await spool.oldest()).toBeNull();
-    expect(spool.state()).toMatchObject({ batches: 0, failed: "batch 1 is damaged" });
+    expect(spool.state()).toMatchObject({ batches: 0, failed: "row 1 is damaged" });
     expect(namesOf(spool)).toEqual(["spool-own.sqlite.set-aside"]);
     await expect(spool.append(batchOf({ intakeId: "own", seq: 3 }))).rejects.toMatchObject({
       reason: "failed",
@@ -354,11 +354,11 @@ describe("A foreign file", () => {
     const folder = temporaryFolder();
     const path = leaveOrphan({ folder, intakeId: "gone", numbers: [1] });
     const db = new DatabaseSync(path);
-    db.exec("pragma user_version = 2");
+    db.exec("pragma user_version = 3");
     db.close();
     const spool = await spoolIn(folder, "own");
     expect(spool.state().lostFiles).toMatchObject([
-      { reason: "has format 2, but this version reads format 1" },
+      { reason: "has format 3, but this version reads format 2" },
     ]);
   });
 

@@ -20,7 +20,7 @@ describe("The spool", () => {
       while (performance.now() - startedAt < RUN_MS) {
         lastSeq += 1;
         const askedAt = performance.now();
-        await spool.append({ intakeId: "own", seq: lastSeq, signals });
+        await spool.append({ intakeId: "own", lane: 0, seq: lastSeq, signals });
         waits.push(performance.now() - askedAt);
       }
     };

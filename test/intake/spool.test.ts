@@ -21,6 +21,7 @@ describe("A batch", () => {
     const spool = await spoolIn(temporaryFolder(), "own");
     const batch = {
       intakeId: "own",
+      lane: 2,
       seq: 1,
       signals: [
         signalOf(1, { body: new Uint8Array([0, 255, 0]), ua: "nul \0 and \ud800" }),
@@ -31,7 +32,7 @@ describe("A batch", () => {
       ],
     };
     await spool.append(batch);
-    expect(await spool.oldest()).toEqual({ ...batch, unreadable: [], isLast: false });
+    expect(await spool.oldest()).toMatchObject({ ...batch, unreadable: [], isLast: false });
   });
 
   test("stays the oldest until it is removed, and is removed once", async () => {
@@ -39,24 +40,24 @@ describe("A batch", () => {
     await Promise.all([1, 2, 3].map((seq) => spool.append(own(seq))));
     expect((await spool.oldest())?.seq).toBe(1);
     expect((await spool.oldest())?.seq).toBe(1);
-    expect(await spool.remove({ intakeId: "own", seq: 1 })).toBe(true);
-    expect(await spool.remove({ intakeId: "own", seq: 1 })).toBe(false);
-    expect(await spool.remove({ intakeId: "stranger", seq: 2 })).toBe(false);
+    expect(await spool.remove({ intakeId: "own", lane: 0, seq: 1 })).toBe(true);
+    expect(await spool.remove({ intakeId: "own", lane: 0, seq: 1 })).toBe(false);
+    expect(await spool.remove({ intakeId: "stranger", lane: 0, seq: 2 })).toBe(false);
     expect(numbersOf(await drain(spool))).toEqual([2, 3]);
     expect(await spool.oldest()).toBeNull();
-    expect(await spool.remove({ intakeId: "own", seq: 3 })).toBe(false);
+    expect(await spool.remove({ intakeId: "own", lane: 0, seq: 3 })).toBe(false);
   });
 
   test("that is not the oldest cannot be removed", async () => {
     const spool = await spoolIn(temporaryFolder(), "own");
     await Promise.all([1, 2].map((seq) => spool.append(own(seq))));
-    expect(await reasonOf(spool.remove({ intakeId: "own", seq: 2 }))).toBe("order");
+    expect(await reasonOf(spool.remove({ intakeId: "own", lane: 0, seq: 2 }))).toBe("order");
     expect(numbersOf(await drain(spool))).toEqual([1, 2]);
   });
 
   test.each([
     ["of another intake", batchOf({ intakeId: "other", seq: 1 })],
-    ["without signals", { intakeId: "own", seq: 1, signals: [] }],
+    ["without signals", { intakeId: "own", lane: 0, seq: 1, signals: [] }],
     ["without a number", { ...own(1), seq: 0 }],
     [
       "larger than may wait at all",
@@ -112,7 +113,7 @@ describe("Bounds", () => {
     expect(spool.state()).toMatchObject({ full: true, failed: null, batches: taken });
     expect(spool.state().bytes).toBeLessThanOrEqual(MEGABYTE);
     // The refused number was not used up.
-    await spool.remove({ intakeId: "own", seq: 1 });
+    await spool.remove({ intakeId: "own", lane: 0, seq: 1 });
     await spool.append(large(taken + 1));
     expect(numbersOf(await drain(spool))).toEqual(Array.from({ length: taken }, (_, index) => index + 2));
     expect(spool.state().full).toBe(false);
@@ -174,7 +175,7 @@ describe("Closing", () => {
     await spool.close();
     expect(await reasonOf(spool.append(own(4)))).toBe("closed");
     expect(await reasonOf(spool.oldest())).toBe("closed");
-    expect(await reasonOf(spool.remove({ intakeId: "own", seq: 1 }))).toBe("closed");
+    expect(await reasonOf(spool.remove({ intakeId: "own", lane: 0, seq: 1 }))).toBe("closed");
     const next = await spoolIn(folder, "next");
     expect(numbersOf(await drain(next))).toEqual([1, 2, 3]);
   });
@@ -197,10 +198,10 @@ test.each(["made", "adopted"])(
     const exec = vi.spyOn(DatabaseSync.prototype, "exec");
     onTestFinished(() => exec.mockRestore());
     if (how === "adopted") {
-      file.append([{ seq: 1, signalCount: 1, receivedAt: T0, payload: new Uint8Array(1) }]);
+      file.append([{ lane: 0, seq: 1, signalCount: 1, receivedAt: T0, payload: new Uint8Array(1) }]);
       file.close();
       expect(adoptSpoolFile({ folder, name: basename(file.path), now: T0 }).kind).toBe("adopted");
-    } else file.append([{ seq: 1, signalCount: 1, receivedAt: T0, payload: new Uint8Array(1) }]);
+    } else file.append([{ lane: 0, seq: 1, signalCount: 1, receivedAt: T0, payload: new Uint8Array(1) }]);
     // The connection of the last statement.
     const db = exec.mock.contexts.at(-1) as DatabaseSync;
     const found = ["locking_mode", "journal_mode", "synchronous", "wal_autocheckpoint"].map((name) =>
@@ -223,7 +224,7 @@ test("a spool whose file was removed takes nothing more, and what it holds can s
   expect(await reasonOf(spool.append(own(2)))).toBe("full");
   expect(spool.state()).toMatchObject({ batches: 1, hasRoom: false, full: true, failed: null });
   expect((await spool.oldest())?.seq).toBe(1);
-  expect(await spool.remove({ intakeId: "own", seq: 1 })).toBe(true);
+  expect(await spool.remove({ intakeId: "own", lane: 0, seq: 1 })).toBe(true);
   // Empty, it can be replaced by another one.
   expect(spool.state()).toMatchObject({ batches: 0, failed: expect.stringContaining("was removed") });
 });

@@ -25,7 +25,7 @@ import { sampleCheck, sampleProject } from "../support/sample.ts";
 const database = useDatabase();
 
 beforeEach(async () => {
-  await database.db.pool.query("truncate intakes, blind_intervals, refused_intervals");
+  await database.db.pool.query("truncate intakes, blind_intervals, refused_intervals cascade");
 });
 
 const LEASE_MS = 10_000;
@@ -46,7 +46,7 @@ async function send(
     leaseMs: LEASE_MS,
     heartbeatAt: null,
     lookedAt: null,
-    confirmedSeq: 0,
+    confirmedSeqs: [0],
     watchingSinceAt: null,
     signs: new Map(),
     gone: [],
@@ -229,8 +229,8 @@ describe("a heartbeat", () => {
 
   test("returns which of this intake's batches the database has", async () => {
     const { intakeId } = await enter();
-    await inTransaction(database.db, (tx) => advanceSequence(tx, { intakeId, seq: 1 }));
-    expect((await sendAccepted(intakeId)).lastSeq).toBe(1);
+    await inTransaction(database.db, (tx) => advanceSequence(tx, { intakeId, lane: 0, seq: 1 }));
+    expect((await sendAccepted(intakeId)).lastSeqs).toEqual([1, 0, 0, 0]);
   });
 
   test("sees as far as the slowest of all open intakes", async () => {
@@ -327,7 +327,7 @@ describe("an intake without heartbeats", () => {
     await age(silent.intakeId, 2 * LEASE_MS);
     const judge = () => sendAccepted(intakeId, { watchingSinceAt, gone: [gone.intakeId] });
     await inTransaction(database.db, async (tx) => {
-      for (const other of [silent, gone]) await advanceSequence(tx, { intakeId: other.intakeId, seq: 1 });
+      for (const other of [silent, gone]) await advanceSequence(tx, { intakeId: other.intakeId, lane: 0, seq: 1 });
       const { others, lost } = await judge();
       expect([others.map(({ name }) => name).toSorted(), lost]).toEqual([["gone", "silent"], []]);
     });
@@ -381,9 +381,9 @@ describe("batches that the database has lost for good", () => {
   test("are skipped, and the time since the watermark is blind", async () => {
     const { intakeId } = await enter();
     const { look } = await sendAccepted(intakeId);
-    const skip = () => skipLostBatches(database.db, { intakeId, seq: 7, name: "host/1" });
+    const skip = () => skipLostBatches(database.db, { intakeId, lane: 0, seq: 7, name: "host/1" });
     expect(await skip()).toBe(true);
-    expect(await findSequence(database.db, intakeId)).toBe(7);
+    expect(await findSequence(database.db, { intakeId, lane: 0 })).toBe(7);
     expect(await blindTimes()).toMatchObject([
       { intakeId, from: look.databaseAt - 1_000, reason: "confirmed signals were lost by the database" },
     ]);
@@ -395,8 +395,8 @@ describe("batches that the database has lost for good", () => {
     const known = await enter();
     await age(known.intakeId, 60_000);
     const intakeId = randomUUID();
-    expect(await skipLostBatches(database.db, { intakeId, seq: 41, name: "host/2" })).toBe(true);
-    expect(await findSequence(database.db, intakeId)).toBe(41);
+    expect(await skipLostBatches(database.db, { intakeId, lane: 0, seq: 41, name: "host/2" })).toBe(true);
+    expect(await findSequence(database.db, { intakeId, lane: 0 })).toBe(41);
     const [blind] = await blindTimes();
     expect((blind?.to ?? 0) - (blind?.from ?? 0)).toBeGreaterThan(59_000);
     // It holds nothing back: the intake itself registers again.
@@ -407,14 +407,12 @@ describe("batches that the database has lost for good", () => {
 test("an intake that died before it could enter holds nothing back, and nothing of it counts as lost", async () => {
   const known = await enter();
   const intakeId = randomUUID();
-  expect(await skipLostBatches(database.db, { intakeId, seq: 0, name: "host/2" })).toBe(false);
+  expect(await skipLostBatches(database.db, { intakeId, lane: 0, seq: 0, name: "host/2" })).toBe(false);
   expect(await blindTimes()).toEqual([]);
   expect((await listOpenIntakes(database.db)).map(({ id }) => id)).toEqual([known.intakeId]);
-  const { rows } = await database.db.pool.query("select lost, last_seq from intakes where id = $1", [
-    intakeId,
-  ]);
-  expect(rows).toEqual([{ lost: false, last_seq: 0 }]);
-  expect(await inTransaction(database.db, (tx) => advanceSequence(tx, { intakeId, seq: 1 }))).toBe(true);
+  const { rows } = await database.db.pool.query("select lost from intakes where id = $1", [intakeId]);
+  expect(rows).toEqual([{ lost: false }]);
+  expect(await inTransaction(database.db, (tx) => advanceSequence(tx, { intakeId, lane: 0, seq: 1 }))).toBe(true);
 });
 
 describe("settling", () => {
@@ -484,16 +482,16 @@ describe("settling", () => {
 
   test("begins anew when the database lacks what it had confirmed, and the watermark stays where it was", async () => {
     const { intakeId } = await enter();
-    await inTransaction(database.db, (tx) => advanceSequence(tx, { intakeId, seq: 1 }));
-    await sendAccepted(intakeId, { confirmedSeq: 1 });
+    await inTransaction(database.db, (tx) => advanceSequence(tx, { intakeId, lane: 0, seq: 1 }));
+    await sendAccepted(intakeId, { confirmedSeqs: [1] });
     await sendThrough(intakeId, 62);
     const [before] = await listOpenIntakes(database.db);
-    const behind = await sendAccepted(intakeId, { confirmedSeq: 2 });
+    const behind = await sendAccepted(intakeId, { confirmedSeqs: [2] });
     expect(behind.visibility.watermarkAt).toBe(before?.watermarkAt);
     expect((await listOpenIntakes(database.db))[0]?.watermarkAt).toBe(before?.watermarkAt);
     expect(await isSettled()).toBe(false);
-    await inTransaction(database.db, (tx) => advanceSequence(tx, { intakeId, seq: 2 }));
-    const caughtUp = await sendAccepted(intakeId, { confirmedSeq: 2 });
+    await inTransaction(database.db, (tx) => advanceSequence(tx, { intakeId, lane: 0, seq: 2 }));
+    const caughtUp = await sendAccepted(intakeId, { confirmedSeqs: [2] });
     expect(caughtUp.visibility.watermarkAt).toBe(caughtUp.look.databaseAt - 1_000);
   });
 

@@ -90,7 +90,7 @@ describe("old data is deleted and newer data stays", () => {
     }
     const { removed } = await pruneHistory(database.db, { now: NOW });
     expect(removed).toMatchObject({ blindIntervals: 1, intakes: 1, rejectedSignals: 1 });
-    const left = await Promise.all(intakes.map((id) => findSequence(database.db, id)));
+    const left = await Promise.all(intakes.map((id) => findSequence(database.db, { intakeId: id, lane: 0 })));
     expect(left).toEqual([null, 0, 0]);
     expect(await listBlindIntervals(database.db, { from: OLD, to: NOW })).toHaveLength(2);
     expect(await listRejectedSignals(database.db, 9)).toHaveLength(2);

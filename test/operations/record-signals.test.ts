@@ -81,7 +81,7 @@ describe("a batch", () => {
         exitStatus: 3,
       }),
     ];
-    const result = await recordSignals(database.db, { intakeId, seq: 1, signals }, OPTIONS);
+    const result = await recordSignals(database.db, { intakeId, lane: 0, seq: 1, signals }, OPTIONS);
     expect(result).toEqual(["recorded", "recorded"]);
     const pings = await logOf(check.id);
     expect(pings.map(({ n, kind, exitStatus, durationMs }) => ({ n, kind, exitStatus, durationMs }))).toEqual(
@@ -100,7 +100,7 @@ describe("a batch", () => {
 
   test("is applied once, however often its number is given", async () => {
     const check = await newCheck();
-    const batch = { intakeId: await newIntake(), seq: 1, signals: [signal(check.uuid)] };
+    const batch = { intakeId: await newIntake(), lane: 0, seq: 1, signals: [signal(check.uuid)] };
     expect(await recordSignals(database.db, batch, OPTIONS)).toEqual(["recorded"]);
     expect(await recordSignals(database.db, batch, OPTIONS)).toBe("applied before");
     expect(await logOf(check.id)).toHaveLength(1);
@@ -110,7 +110,7 @@ describe("a batch", () => {
     const check = await newCheck();
     const intakeId = await newIntake();
     const record = (id: string, seq: number) =>
-      recordSignals(database.db, { intakeId: id, seq, signals: [signal(check.uuid)] }, OPTIONS);
+      recordSignals(database.db, { intakeId: id, lane: 0, seq, signals: [signal(check.uuid)] }, OPTIONS);
     expect(await record(intakeId, 2)).toBe("out of sequence");
     expect(await record(randomUUID(), 1)).toBe("out of sequence");
     expect(await record(intakeId, 1)).toEqual(["recorded"]);
@@ -125,7 +125,7 @@ describe("a batch", () => {
     const record = () =>
       recordSignals(
         database.db,
-        { intakeId, seq: 1, signals: [signal(check.uuid)] },
+        { intakeId, lane: 0, seq: 1, signals: [signal(check.uuid)] },
         { ...OPTIONS, unreadable },
       );
     expect(await record()).toEqual(["recorded"]);
@@ -136,7 +136,7 @@ describe("a batch", () => {
 
   test("waits for a locked check, as long as there is time", async () => {
     const check = await newCheck();
-    const batch = { intakeId: await newIntake(), seq: 1, signals: [signal(check.uuid)] };
+    const batch = { intakeId: await newIntake(), lane: 0, seq: 1, signals: [signal(check.uuid)] };
     const held = Promise.withResolvers<void>();
     const released = Promise.withResolvers<void>();
     const holding = inTransaction(database.db, async (tx) => {
@@ -169,7 +169,7 @@ describe("a batch", () => {
     const signals = [signal(randomUUID()), signal(gone.uuid), by("one"), by("twin"), by("none")];
     const result = await recordSignals(
       database.db,
-      { intakeId: await newIntake(), seq: 1, signals },
+      { intakeId: await newIntake(), lane: 0, seq: 1, signals },
       OPTIONS,
     );
     expect(result).toEqual(["unknown", "unknown", "recorded", "ambiguous", "unknown"]);
@@ -187,7 +187,7 @@ describe("a batch", () => {
     );
     const body = Buffer.concat([Buffer.from([0xff, 0xc3]), Buffer.from(" ERROR")]);
     const signals = [signal(check.uuid, { body }), signal(check.uuid)];
-    await recordSignals(database.db, { intakeId: await newIntake(), seq: 1, signals }, OPTIONS);
+    await recordSignals(database.db, { intakeId: await newIntake(), lane: 0, seq: 1, signals }, OPTIONS);
     expect((await logOf(check.id)).map(({ kind }) => kind)).toEqual(["ign", "fail"]);
   });
 
@@ -196,7 +196,7 @@ describe("a batch", () => {
     const poison = signal(check.uuid, { ua: "nul \u0000 here", at: MONDAY_NOON + 1 });
     const signals = [signal(check.uuid), poison, signal(check.uuid, { at: MONDAY_NOON + 2 })];
     const intakeId = await newIntake();
-    const result = await recordSignals(database.db, { intakeId, seq: 1, signals }, OPTIONS);
+    const result = await recordSignals(database.db, { intakeId, lane: 0, seq: 1, signals }, OPTIONS);
     expect(result).toEqual(["recorded", "rejected", "recorded"]);
     expect((await logOf(check.id)).map(({ n }) => n)).toEqual([2, 1]);
     const [rejected] = await listRejectedSignals(database.db, 1);
@@ -214,7 +214,7 @@ describe("a batch", () => {
       }),
     );
     const intakeId = await newIntake();
-    const result = await recordSignals(database.db, { intakeId, seq: 1, signals }, OPTIONS);
+    const result = await recordSignals(database.db, { intakeId, lane: 0, seq: 1, signals }, OPTIONS);
     const results = typeof result === "string" ? [] : result;
     const indexesOf = (wanted: string) => results.flatMap((one, index) => (one === wanted ? [index] : []));
     expect(indexesOf("rejected")).toEqual([7, 41]);
@@ -229,7 +229,7 @@ describe("a batch", () => {
     const check = await newCheck();
     const faults: unknown[] = [];
     const bad = signal(check.uuid, { at: Number.NaN });
-    const batch = { intakeId: await newIntake(), seq: 1, signals: [signal(check.uuid), bad] };
+    const batch = { intakeId: await newIntake(), lane: 0, seq: 1, signals: [signal(check.uuid), bad] };
     const options = { ...OPTIONS, replayed: true, onFault: (error: unknown) => void faults.push(error) };
     await expect(recordSignals(database.db, batch, options)).rejects.toThrow(Error);
     expect(await logOf(check.id)).toEqual([]);
@@ -251,9 +251,9 @@ describe("a batch", () => {
         }),
       );
     const options = { ...OPTIONS, pingLogRows: 50 };
-    await recordSignals(database.db, { intakeId, seq: 1, signals: many(0, 99) }, options);
+    await recordSignals(database.db, { intakeId, lane: 0, seq: 1, signals: many(0, 99) }, options);
     expect(await logOf(check.id)).toHaveLength(99);
-    await recordSignals(database.db, { intakeId, seq: 2, signals: many(99, 1) }, options);
+    await recordSignals(database.db, { intakeId, lane: 0, seq: 2, signals: many(99, 1) }, options);
     const kept = await logOf(check.id);
     expect([kept.length, kept.at(-1)?.n]).toEqual([50, 51]);
     expect(await findBody(database.db, { checkId: check.id, n: 1 })).not.toBeNull();
@@ -265,9 +265,9 @@ describe("a batch", () => {
   test("leaves a note in the history when a deadline passed unseen", async () => {
     const check = await newCheck();
     const intakeId = await newIntake();
-    await recordSignals(database.db, { intakeId, seq: 1, signals: [signal(check.uuid)] }, OPTIONS);
+    await recordSignals(database.db, { intakeId, lane: 0, seq: 1, signals: [signal(check.uuid)] }, OPTIONS);
     const late = signal(check.uuid, { at: MONDAY_NOON + 10_000 * MINUTE_MS });
-    await recordSignals(database.db, { intakeId, seq: 2, signals: [late] }, OPTIONS);
+    await recordSignals(database.db, { intakeId, lane: 0, seq: 2, signals: [late] }, OPTIONS);
     const events = await listEvents(database.db, { checkId: check.id, limit: 10 });
     expect(events).toMatchObject([{ kind: "not_observed", detail: { cause: "silence" } }]);
     expect(await listFlips(database.db, { checkId: check.id })).toHaveLength(1);
@@ -286,7 +286,7 @@ test("several intakes at once, over the same checks in opposite orders, lose not
         const signals = order.map((uuid) => signal(uuid, { at: MONDAY_NOON + seq }));
         // On a busy machine a check may be locked for longer than one lock timeout.
         const options = { ...OPTIONS, pingLogRows: 1_000, giveUpAtMs: performance.now() + 30_000 };
-        await recordSignals(database.db, { intakeId, seq, signals }, options);
+        await recordSignals(database.db, { intakeId, lane: 0, seq, signals }, options);
       }
     }),
   );

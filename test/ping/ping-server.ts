@@ -1,7 +1,8 @@
 // The real ping service on a free port, in front of an intake that remembers what it was given. The intake is
 // the outer border of these tests: what it does with signals is tested where it lives.
 import type { AcceptedSignal, SignalTarget } from "../../src/core/signal.ts";
-import type { Acceptance, CreateOption, Refusal, Resolution, SignalIntake } from "../../src/intake/intake.ts";
+import type { Acceptance, CreateOption, Resolution, SignalIntake } from "../../src/intake/intake.ts";
+import type { Refusal } from "../../src/intake/refusals.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { type PingService, pingService, type PingServiceOptions } from "./ping-service.ts";
 

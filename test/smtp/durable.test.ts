@@ -24,7 +24,7 @@ const own = useOwnPostgres();
 const closing: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close();
-  await own.db.pool.query("truncate intakes, blind_intervals");
+  await own.db.pool.query("truncate intakes, blind_intervals cascade");
 });
 
 /** The role as a process runs it, with a client that is connected to it. */

@@ -1,6 +1,7 @@
 // The mail server in front of an intake that only remembers, for tests that need no database.
 import type { AcceptedSignal } from "../../src/core/signal.ts";
-import type { Acceptance, Refusal, SignalIntake } from "../../src/intake/intake.ts";
+import type { Acceptance, SignalIntake } from "../../src/intake/intake.ts";
+import type { Refusal } from "../../src/intake/refusals.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { type MailServer, mailServer, type MailServerOptions } from "../../src/services/smtp/server.ts";
 

@@ -43,9 +43,9 @@ test("an incident begins once, and is ended once with the time it was last obser
 describe("intakes with problems", () => {
   test("are those whose spool fills, and those that were lost", async () => {
     await database.db.pool.query(
-      `insert into intakes (id, name, started_at, last_seq, watermark_at, beat_at, lease_until_at, spool_empty,
+      `insert into intakes (id, name, started_at, watermark_at, beat_at, lease_until_at, spool_empty,
          spool_fill, closed_at, lost)
-       select gen_random_uuid(), name, at, 0, at, at, at, false, fill, closed_at, lost
+       select gen_random_uuid(), name, at, at, at, at, false, fill, closed_at, lost
        from (values ('half', 0.5, null, false), ('full', 1, null, false), ('empty', 0.1, null, false),
            ('closed', 0.9, timestamptz '2026-11-16 12:00Z', false),
            ('lost', 0.9, '2026-11-16 12:00Z', true), ('long ago', 0, '2026-11-16 10:00Z', true))

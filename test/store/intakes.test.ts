@@ -55,7 +55,7 @@ const look = () =>
 const close = (intakeId: string, at: number) => write((tx) => closeIntake(tx, { intakeId, at, lost: false }));
 
 beforeEach(async () => {
-  await database.db.pool.query("truncate intakes, blind_intervals, rejected_signals");
+  await database.db.pool.query("truncate intakes, blind_intervals, rejected_signals cascade");
 });
 
 describe("intakes", () => {
@@ -69,34 +69,34 @@ describe("intakes", () => {
 
   test("a batch number is claimed once and in order", async () => {
     const intakeId = await register();
-    const advance = (seq: number) => write((tx) => advanceSequence(tx, { intakeId, seq }));
-    expect(await findSequence(database.db, intakeId)).toBe(0);
+    const advance = (seq: number) => write((tx) => advanceSequence(tx, { intakeId, lane: 0, seq }));
+    expect(await findSequence(database.db, { intakeId, lane: 0 })).toBe(0);
     expect(await advance(1)).toBe(true);
     expect(await advance(1)).toBe(false);
     expect(await advance(3)).toBe(false);
     expect(await advance(2)).toBe(true);
-    expect(await findSequence(database.db, intakeId)).toBe(2);
-    expect(await findSequence(database.db, randomUUID())).toBeNull();
+    expect(await findSequence(database.db, { intakeId, lane: 0 })).toBe(2);
+    expect(await findSequence(database.db, { intakeId: randomUUID(), lane: 0 })).toBeNull();
   });
 
   test("numbers that are missing for good are skipped, forwards only", async () => {
     const intakeId = await register({ watermarkAt: MONDAY_NOON - 1_000 });
-    const skip = (seq: number) => write((tx) => skipSequence(tx, { intakeId, seq }));
+    const skip = (seq: number) => write((tx) => skipSequence(tx, { intakeId, lane: 0, seq }));
     expect(await skip(5)).toBe(MONDAY_NOON - 1_000);
     expect(await skip(5)).toBeNull();
     expect(await skip(4)).toBeNull();
-    expect(await findSequence(database.db, intakeId)).toBe(5);
-    expect(await write((tx) => skipSequence(tx, { intakeId: randomUUID(), seq: 1 }))).toBeNull();
+    expect(await findSequence(database.db, { intakeId, lane: 0 })).toBe(5);
+    expect(await write((tx) => skipSequence(tx, { intakeId: randomUUID(), lane: 0, seq: 1 }))).toBeNull();
   });
 
   test("a batch that is rolled back has not been applied", async () => {
     const intakeId = await register();
     const failing = inTransaction(database.db, async (tx) => {
-      await advanceSequence(tx, { intakeId, seq: 1 });
+      await advanceSequence(tx, { intakeId, lane: 0, seq: 1 });
       throw new Error("poison");
     });
     await expect(failing).rejects.toThrow("poison");
-    expect(await findSequence(database.db, intakeId)).toBe(0);
+    expect(await findSequence(database.db, { intakeId, lane: 0 })).toBe(0);
   });
 
   test("a heartbeat moves watermark and lease", async () => {
@@ -107,7 +107,7 @@ describe("intakes", () => {
         id,
         name: "host-1",
         startedAt: MONDAY_NOON,
-        lastSeq: 0,
+        lastSeqs: [0, 0, 0, 0],
         watermarkAt: MONDAY_NOON + 4_000,
         heartbeatAt: MONDAY_NOON + 5_000,
         leaseUntilAt: MONDAY_NOON + 15_000,
@@ -193,7 +193,7 @@ describe("intakes", () => {
     const release = (intakeId: string) =>
       write((tx) => closeIntakeIfFree(tx, { intakeId, at: MONDAY_NOON + 1, lost: true }));
     await write(async (tx) => {
-      await advanceSequence(tx, { intakeId: busy, seq: 1 });
+      await advanceSequence(tx, { intakeId: busy, lane: 0, seq: 1 });
       expect([await release(busy), await release(free)]).toEqual([false, true]);
     });
     expect((await listOpenIntakes(database.db)).map(({ id }) => id)).toEqual([busy]);

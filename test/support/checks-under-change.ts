@@ -84,7 +84,7 @@ export async function sampleIntake(
   let seq = 0;
   return async (sent, { replayed } = { replayed: false }) => {
     seq += 1;
-    const batch = { intakeId, seq, signals: sent.map(signalOf) };
+    const batch = { intakeId, lane: 0, seq, signals: sent.map(signalOf) };
     for (let tries = 1; ; tries++) {
       try {
         return await recordSignals(db, batch, { ...options, replayed });

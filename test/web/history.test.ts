@@ -107,7 +107,7 @@ beforeAll(async () => {
   const signals = NIGHTS.map((sent) => signal(uuid, sent));
   await recordSignals(
     db,
-    { intakeId, seq: 1, signals },
+    { intakeId, lane: 0, seq: 1, signals },
     {
       visibility,
       rules: { ratePerMinute: 0 },

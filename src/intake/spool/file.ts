@@ -9,6 +9,7 @@ import { describeFault, faultOf, firstValue, inTransaction } from "../sqlite.ts"
 
 /** A batch as a row. The payload is opaque here. */
 export type SpoolRow = {
+  lane: number;
   seq: number;
   signalCount: number;
   /** When the oldest signal of the batch was received. */
@@ -32,14 +33,18 @@ const SHRINK_ABOVE_BYTES = 1024 * 1024;
 export const SPOOL_SCHEMA = `
   create table owner (intake_id text not null) strict;
   create table batch (
-    seq integer primary key,
+    position integer primary key,
+    lane integer not null,
+    seq integer not null,
     signal_count integer not null,
     received_at integer not null,
     checksum integer not null,
     payload blob not null
-  ) strict;`;
+  ) strict;
+  create index batch_received_at on batch (received_at);`;
 
-type Head = { seq: number; signalCount: number; receivedAt: Instant };
+/** A row without its payload. Positions follow each other without a gap, in the order of the writes. */
+type Head = Omit<SpoolRow, "payload"> & { position: number };
 
 /** The batches of one file. Takes over a connection that holds the lock on a file with the schema above. */
 export class SpoolFile {
@@ -47,7 +52,6 @@ export class SpoolFile {
   readonly intakeId: string;
   batches: number;
   signals: number;
-  newestSeq: number;
   /** Size of its pages in use; free pages do not count. */
   bytes: number;
   /** Why nothing is written to the file any more, or null. */
@@ -56,8 +60,11 @@ export class SpoolFile {
   readonly #insert: StatementSync;
   readonly #remove: StatementSync;
   #head: Head | null;
-  #removedSeq = 0;
-  /** Whether rows up to that number are still in the file, although they were removed. */
+  #newestPosition: number;
+  /** The newest batch of each lane that was in the file, as far as known, and how many are. */
+  readonly #lanes: Map<number, { newestSeq: number; count: number }>;
+  #removedPosition = 0;
+  /** Whether rows up to that position are still in the file, although they were removed. */
   #owesRemoval = false;
   #unmovedBytes = 0;
 
@@ -72,17 +79,33 @@ export class SpoolFile {
     const counted = countAll(db);
     this.batches = counted.batches;
     this.signals = counted.signals;
-    this.newestSeq = counted.newestSeq;
+    this.#newestPosition = counted.newestPosition;
+    const lanes = db.prepare("select lane, max(seq) as seq, count(*) as count from batch group by lane").all();
+    this.#lanes = new Map(
+      lanes.map(({ lane, seq, count }) => [Number(lane), { newestSeq: Number(seq), count: Number(count) }]),
+    );
     this.bytes = bytesInUse(db);
-    this.#insert = db.prepare("insert into batch values (?, ?, ?, ?, ?)");
+    this.#insert = db.prepare("insert into batch values (?, ?, ?, ?, ?, ?, ?)");
     // Also those before it whose removal is only in memory.
-    this.#remove = db.prepare("delete from batch where seq <= ?");
+    this.#remove = db.prepare("delete from batch where position <= ?");
     this.#head = this.#headAfter(0);
   }
 
-  /** When the oldest remaining signal was received. */
+  /** When the oldest remaining signal was received: lanes are written side by side, so it may be in any row. */
   get oldestAt(): Instant | null {
-    return this.#head?.receivedAt ?? null;
+    const sql = `select min(received_at) from batch where position > ${this.#removedPosition}`;
+    return this.#head === null ? null : Number(firstValue(this.#db, sql));
+  }
+
+  /** Whether a batch is in the file and not removed. */
+  has({ lane, seq }: { lane: number; seq: number }): boolean {
+    const sql = "select 1 from batch where lane = ? and seq = ? and position > ?";
+    return this.#db.prepare(sql).get(lane, seq, this.#removedPosition) !== undefined;
+  }
+
+  /** The newest batch of a lane, and how many there are. */
+  lane(lane: number): { newestSeq: number; count: number } {
+    return this.#lanes.get(lane) ?? { newestSeq: 0, count: 0 };
   }
 
   /** By how much the main file will grow when the write-ahead log is moved into it. */
@@ -98,17 +121,22 @@ export class SpoolFile {
     this.#write(() =>
       inTransaction(this.#db, () => {
         // New rows may not follow the rows that should be gone, and a gap would look like damage.
-        if (this.#owesRemoval) this.#remove.run(this.#removedSeq);
+        if (this.#owesRemoval) this.#remove.run(this.#removedPosition);
+        let position = this.#newestPosition;
         for (const row of rows) {
-          this.#insert.run(row.seq, row.signalCount, row.receivedAt, this.#checksum(row), row.payload);
+          const { lane, seq, signalCount, receivedAt, payload } = row;
+          position += 1;
+          this.#insert.run(position, lane, seq, signalCount, receivedAt, this.#checksum(row), payload);
         }
       }),
     );
     this.#owesRemoval = false;
     this.batches += rows.length;
     this.signals += rows.reduce((sum, row) => sum + row.signalCount, 0);
-    this.newestSeq = rows.at(-1)?.seq ?? this.newestSeq;
-    this.#head ??= this.#headAfter(this.#removedSeq);
+    this.#newestPosition += rows.length;
+    for (const { lane, seq } of rows)
+      this.#lanes.set(lane, { newestSeq: seq, count: this.lane(lane).count + 1 });
+    this.#head ??= this.#headAfter(this.#removedPosition);
     this.#count(rows.reduce((sum, row) => sum + row.payload.length, 0));
   }
 
@@ -116,17 +144,17 @@ export class SpoolFile {
   oldest(): SpoolRow | null {
     const head = this.#head;
     if (head === null) return null;
-    const found = this.#db.prepare("select checksum, payload from batch where seq = ?").get(head.seq);
+    const found = this.#db.prepare("select checksum, payload from batch where position = ?").get(head.position);
     const payload = found?.["payload"];
-    if (!(payload instanceof Uint8Array)) throw new SpoolDamage(`batch ${head.seq} is missing`);
+    if (!(payload instanceof Uint8Array)) throw new SpoolDamage(`row ${head.position} is missing`);
     const row = { ...head, payload };
-    if (this.#checksum(row) !== found?.["checksum"]) throw new SpoolDamage(`batch ${head.seq} is damaged`);
+    if (this.#checksum(row) !== found?.["checksum"]) throw new SpoolDamage(`row ${head.position} is damaged`);
     return row;
   }
 
   /** The number of the first remaining row. */
-  get oldestSeq(): number | null {
-    return this.#head?.seq ?? null;
+  get head(): Pick<SpoolRow, "lane" | "seq"> | null {
+    return this.#head;
   }
 
   /**
@@ -136,18 +164,20 @@ export class SpoolFile {
   removeOldest(): void {
     const head = this.#head;
     if (head === null) return;
-    const next = this.#headAfter(head.seq);
-    if (next === null ? this.batches !== 1 : next.seq !== head.seq + 1) {
-      throw new SpoolDamage(`batch ${head.seq + 1} is missing`);
+    const next = this.#headAfter(head.position);
+    if (next === null ? this.batches !== 1 : next.position !== head.position + 1) {
+      throw new SpoolDamage(`row ${head.position + 1} is missing`);
     }
     this.#head = next;
-    this.#removedSeq = head.seq;
+    this.#removedPosition = head.position;
+    const lane = this.lane(head.lane);
+    this.#lanes.set(head.lane, { ...lane, count: lane.count - 1 });
     this.batches -= 1;
     this.signals -= head.signalCount;
     this.#owesRemoval = true;
     if (this.writingEnded !== null) return;
     try {
-      this.#write(() => this.#remove.run(head.seq));
+      this.#write(() => this.#remove.run(head.position));
       this.#owesRemoval = false;
       this.#count(0);
     } catch (error) {
@@ -208,7 +238,7 @@ export class SpoolFile {
   }
 
   #shrink(): void {
-    if (this.#owesRemoval) this.#write(() => this.#remove.run(this.#removedSeq));
+    if (this.#owesRemoval) this.#write(() => this.#remove.run(this.#removedPosition));
     this.#owesRemoval = false;
     // Before anything is moved: the log of an empty file need not be moved any more.
     this.#write(() => this.#db.exec("vacuum"));
@@ -226,11 +256,14 @@ export class SpoolFile {
     this.bytes = bytesInUse(this.#db);
   }
 
-  #headAfter(seq: number): Head | null {
-    const sql = "select seq, signal_count, received_at from batch where seq > ? order by seq limit 1";
-    const row = this.#db.prepare(sql).get(seq);
+  #headAfter(position: number): Head | null {
+    const columns = "position, lane, seq, signal_count, received_at";
+    const sql = `select ${columns} from batch where position > ? order by position limit 1`;
+    const row = this.#db.prepare(sql).get(position);
     if (row === undefined) return null;
     return {
+      position: Number(row["position"]),
+      lane: Number(row["lane"]),
       seq: Number(row["seq"]),
       signalCount: Number(row["signal_count"]),
       receivedAt: Number(row["received_at"]),
@@ -239,7 +272,8 @@ export class SpoolFile {
 
   /** SQLite pages have no checksum; a flipped bit in a payload would go unnoticed. */
   #checksum(row: SpoolRow): number {
-    return crc32(row.payload, crc32(`${this.intakeId} ${row.seq} ${row.signalCount} ${row.receivedAt}`));
+    const { lane, seq, signalCount, receivedAt, payload } = row;
+    return crc32(payload, crc32(`${this.intakeId} ${lane} ${seq} ${signalCount} ${receivedAt}`));
   }
 }
 
@@ -254,15 +288,15 @@ function bytesInUse(db: DatabaseSync): number {
   return Number(firstValue(db, sql)) * PAGE_BYTES;
 }
 
-function countAll(db: DatabaseSync): { batches: number; signals: number; newestSeq: number } {
+function countAll(db: DatabaseSync): { batches: number; signals: number; newestPosition: number } {
   const count = (sql: string) => Number(firstValue(db, `select ${sql} from batch`));
   const batches = count("count(*)");
-  const oldestSeq = count("coalesce(min(seq), 1)");
-  const newestSeq = count("coalesce(max(seq), 0)");
-  if (newestSeq - oldestSeq + 1 !== batches) {
-    throw new SpoolDamage(`holds ${batches} batches from ${oldestSeq} to ${newestSeq}`);
+  const oldestPosition = count("coalesce(min(position), 1)");
+  const newestPosition = count("coalesce(max(position), 0)");
+  if (newestPosition - oldestPosition + 1 !== batches) {
+    throw new SpoolDamage(`holds ${batches} rows from ${oldestPosition} to ${newestPosition}`);
   }
-  return { batches, signals: count("coalesce(sum(signal_count), 0)"), newestSeq };
+  return { batches, signals: count("coalesce(sum(signal_count), 0)"), newestPosition };
 }
 
 function inodeAt(path: string): number | undefined {

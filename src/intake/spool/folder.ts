@@ -30,7 +30,7 @@ import { discardFile, PAGE_BYTES, SPOOL_SCHEMA, SpoolDamage, SpoolFile } from ".
 
 /** Marks a file as ours; the bytes spell "OdSp". */
 const APPLICATION_ID = 0x4f645370;
-const FORMAT_VERSION = 1;
+const FORMAT_VERSION = 2;
 /** How long a new file waits for a process that happens to inspect it. */
 const CREATE_WAIT_MS = 500;
 const CREATE_ATTEMPTS_MAX = 20;

@@ -1,5 +1,6 @@
 // The messages between the spool and its thread, and the state that is part of every response.
 import type { Instant } from "../../core/instant.ts";
+import type { BatchNumber } from "../../core/signal.ts";
 import type { LostFile } from "./folder.ts";
 
 export type SpoolOptions = {
@@ -48,19 +49,20 @@ export type SpoolRequest =
   | { kind: "open" }
   | {
       kind: "append";
+      lane: number;
       seq: number;
       signalCount: number;
       receivedAt: Instant;
       payload: Uint8Array<ArrayBuffer>;
     }
   | { kind: "oldest" }
-  | { kind: "remove"; intakeId: string; seq: number }
+  | { kind: "remove"; batch: BatchNumber }
   | { kind: "adopt" }
   | { kind: "releaseIntakes"; intakeIds: readonly string[] }
   | { kind: "close"; keepsEmpty: boolean };
 
-/** The oldest batch as it was stored. */
-export type StoredBatch = { intakeId: string; seq: number; payload: Uint8Array; isLast: boolean };
+/** The oldest batch as it was stored. `oldestAt`: see SpooledBatch. */
+export type StoredBatch = BatchNumber & { payload: Uint8Array; isLast: boolean; oldestAt: Instant };
 
 export type SpoolAnswer = {
   refusal: Refusal | null;

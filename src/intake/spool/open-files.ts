@@ -2,6 +2,7 @@
 // drains. Decides about space and order. Runs in the spool's thread; every call waits for the disk.
 import { existsSync, statfsSync } from "node:fs";
 import { basename, resolve } from "node:path";
+import type { BatchNumber } from "../../core/signal.ts";
 import { describeFault, faultOf, UnfitError } from "../sqlite.ts";
 import { PAGE_BYTES, SpoolDamage, type SpoolFile, type SpoolRow } from "./file.ts";
 import {
@@ -86,18 +87,20 @@ export class SpoolFiles {
       const found = this.#guard(file, () => file.oldest());
       if (found === null) continue;
       const isLast = file !== this.#own && file.batches === 1;
-      return { intakeId: file.intakeId, seq: found.seq, payload: found.payload, isLast };
+      const { lane, seq, payload, receivedAt } = found;
+      return { intakeId: file.intakeId, lane, seq, payload, isLast, oldestAt: file.oldestAt ?? receivedAt };
     }
     return null;
   }
 
   /** Removes the oldest batch of a file; false if it was already removed. Throws SpoolError. */
-  remove({ intakeId, seq }: { intakeId: string; seq: number }): boolean {
+  remove({ intakeId, lane, seq }: BatchNumber): boolean {
     const file = this.#files().find((candidate) => candidate.intakeId === intakeId);
-    const oldestSeq = file?.oldestSeq ?? null;
-    if (file === undefined || oldestSeq === null || seq < oldestSeq) return false;
-    if (seq > oldestSeq) {
-      const text = `batch ${seq} of intake ${intakeId} cannot be removed before batch ${oldestSeq}`;
+    const head = file?.head ?? null;
+    if (file === undefined || head === null) return false;
+    if (head.lane !== lane || head.seq !== seq) {
+      if (!file.has({ lane, seq })) return false;
+      const text = `batch ${seq} of lane ${lane} of intake ${intakeId} is not the first one`;
       throw new SpoolError({ reason: "order", text });
     }
     this.#guard(file, () => file.removeOldest());
@@ -189,17 +192,17 @@ export class SpoolFiles {
   #choose(own: SpoolFile, rows: readonly SpoolRow[]): { refusals: (Refusal | null)[]; accepted: SpoolRow[] } {
     const room = this.#room();
     const accepted: SpoolRow[] = [];
-    let newestSeq = own.newestSeq;
+    const lanes = new Map<number, { newestSeq: number; count: number }>();
     let isFull = false;
     const refusals = rows.map((row): Refusal | null => {
-      const isFirst = own.batches + accepted.length === 0;
+      const { newestSeq, count } = lanes.get(row.lane) ?? own.lane(row.lane);
       isFull ||= !room.fits(row.payload.length);
       if (isFull) return noRoom();
-      if (isFirst ? row.seq <= newestSeq : row.seq !== newestSeq + 1) {
+      if (count === 0 ? row.seq <= newestSeq : row.seq !== newestSeq + 1) {
         return { reason: "order", text: `batch ${row.seq} does not follow batch ${newestSeq}` };
       }
       room.take(row.payload.length);
-      newestSeq = row.seq;
+      lanes.set(row.lane, { newestSeq: row.seq, count: count + 1 });
       accepted.push(row);
       return null;
     });

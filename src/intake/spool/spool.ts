@@ -2,7 +2,8 @@
 // the order of their numbers, until they are removed. When to use it, and whether a batch was already applied, is
 // decided elsewhere.
 import { Worker } from "node:worker_threads";
-import type { AcceptedSignal, Batch } from "../../core/signal.ts";
+import type { Instant } from "../../core/instant.ts";
+import type { AcceptedSignal, Batch, BatchNumber } from "../../core/signal.ts";
 import { decodeSignals, encodeSignals } from "../accepted-codec.ts";
 import { callsTo, type ThreadCalls, ThreadEnded, threadFile } from "../thread-calls.ts";
 import { isIntakeId } from "./folder.ts";
@@ -20,6 +21,8 @@ export type SpooledBatch = Batch & {
   unreadable: readonly { position: number; reason: string; bytes: Uint8Array }[];
   /** The last batch of an intake that is gone: that intake can be closed together with it. */
   isLast: boolean;
+  /** Receive time of the oldest signal in the file of this intake, which is the oldest of all. */
+  oldestAt: Instant;
 };
 
 export type Spool = {
@@ -28,7 +31,7 @@ export type Spool = {
   /** The oldest batch that is not removed yet, of this intake or of one that is gone. */
   oldest(): Promise<SpooledBatch | null>;
   /** Removes a batch that was applied; false if it was already removed. Only the oldest of its intake. */
-  remove(batch: { intakeId: string; seq: number }): Promise<boolean>;
+  remove(batch: BatchNumber): Promise<boolean>;
   /** Searches again for files of intakes on this machine that are gone. Opening has done it once. */
   adoptOrphans(): Promise<void>;
   /** Deletes the empty files of intakes that are gone, once they have been closed. */
@@ -82,7 +85,7 @@ class SpoolClient implements Spool {
     this.#intakeId = intakeId;
   }
 
-  async append({ intakeId, seq, signals }: Batch): Promise<void> {
+  async append({ intakeId, lane, seq, signals }: Batch): Promise<void> {
     if (intakeId !== this.#intakeId || !Number.isSafeInteger(seq) || seq < 1 || signals.length === 0) {
       throw new SpoolError({ reason: "invalid", text: `not a batch of intake ${this.#intakeId}` });
     }
@@ -98,8 +101,8 @@ class SpoolClient implements Spool {
     this.#waitingBatches += 1;
     try {
       const receivedAt = oldestOf(signals);
-      const request: SpoolRequest = { kind: "append", seq, signalCount: signals.length, receivedAt, payload };
-      await this.ask(request, [payload.buffer]);
+      const row = { lane, seq, signalCount: signals.length, receivedAt, payload };
+      await this.ask({ kind: "append", ...row }, [payload.buffer]);
     } finally {
       this.#waitingBytes -= size;
       this.#waitingBatches -= 1;
@@ -111,8 +114,8 @@ class SpoolClient implements Spool {
     return batch === undefined || batch === null ? null : readBatch(batch);
   }
 
-  async remove({ intakeId, seq }: { intakeId: string; seq: number }): Promise<boolean> {
-    const { removed } = await this.ask({ kind: "remove", intakeId, seq });
+  async remove({ intakeId, lane, seq }: BatchNumber): Promise<boolean> {
+    const { removed } = await this.ask({ kind: "remove", batch: { intakeId, lane, seq } });
     return removed === true;
   }
 
@@ -162,14 +165,14 @@ class SpoolClient implements Spool {
   }
 }
 
-function readBatch({ intakeId, seq, payload, isLast }: StoredBatch): SpooledBatch {
+function readBatch({ payload, ...stored }: StoredBatch): SpooledBatch {
   const signals: AcceptedSignal[] = [];
   const unreadable: { position: number; reason: string; bytes: Uint8Array }[] = [];
   for (const [position, decoded] of decodeSignals(payload).entries()) {
     if (decoded.ok) signals.push(decoded.value);
     else unreadable.push({ position, reason: decoded.reason, bytes: decoded.bytes });
   }
-  return { intakeId, seq, signals, unreadable, isLast };
+  return { ...stored, signals, unreadable };
 }
 
 function oldestOf(signals: readonly AcceptedSignal[]): number {

@@ -99,7 +99,7 @@ function answerTo(request: SpoolRequest): Omit<SpoolAnswer, "refusal" | "state">
     case "oldest":
       return { batch: opened().oldest() };
     case "remove":
-      return { removed: opened().remove(request) };
+      return { removed: opened().remove(request.batch) };
     case "adopt":
       opened().adopt();
       return {};

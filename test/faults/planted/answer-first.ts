@@ -1,6 +1,6 @@
 // Planted fault: signals are acknowledged while they still wait to be recorded. A kill at the right time then loses
 // acknowledged signals.
-import { DatabaseIntake } from "../../../src/intake/database-intake.ts";
+import { DatabaseIntake } from "../../../src/intake/intake.ts";
 
 const accept = Reflect.get(DatabaseIntake.prototype, "accept");
 

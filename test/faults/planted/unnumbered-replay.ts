@@ -2,6 +2,7 @@
 // recorded a second time.
 import { rewriteQueries } from "./rewritten-query.ts";
 
-const UNCHECKED = "update intakes set last_seq = greatest(last_seq, $2) where id = $1";
+const UNCHECKED =
+  "update intake_lanes set last_seq = greatest(last_seq, $3) where intake_id = $1 and lane = $2";
 
-rewriteQueries((query) => (query.name === "intakes.advance" ? { ...query, text: UNCHECKED } : query));
+rewriteQueries((query) => (query.name === "intake_lanes.advance" ? { ...query, text: UNCHECKED } : query));

@@ -1,4 +1,4 @@
-// A large backlog is replayed while new signals arrive at full rate: none is rejected, the backlog shrinks, and once
+// A large backlog are replayed while new signals arrive at full rate: none is rejected, the backlog shrinks, and once
 // it is gone signals are recorded directly and stay so.
 import { setTimeout as sleep } from "node:timers/promises";
 import { conclude } from "../conclusion.ts";
@@ -114,7 +114,7 @@ async function untilReplayed(
     if (row === undefined || row.closedAt !== null) return true;
     if (performance.now() - loggedMs > 10_000) {
       loggedMs = performance.now();
-      say(`batch ${row.lastSeq} of ${Math.ceil(plan.signals / 500)} is replayed`);
+      say(`${row.batches} batches of ${Math.ceil(plan.signals / 500)} are replayed`);
     }
     await sleep(LOOK_EVERY_MS);
   }

@@ -7,7 +7,8 @@ import type { Stage } from "./stage.ts";
 export type IntakeRow = {
   id: string;
   name: string;
-  lastSeq: number;
+  /** Recorded batches of all lanes. */
+  batches: number;
   watermarkAt: number;
   heartbeatAt: number;
   closedAt: number | null;
@@ -26,16 +27,20 @@ export async function readIntakes(client: pg.ClientBase): Promise<IntakeRow[]> {
   const { rows } = await client.query<{
     id: string;
     name: string;
-    last_seq: string;
+    batches: string;
     watermark_at: Date;
     beat_at: Date;
     closed_at: Date | null;
     lost: boolean;
-  }>("select id, name, last_seq, watermark_at, beat_at, closed_at, lost from intakes order by started_at");
+  }>(
+    `select id, name, watermark_at, beat_at, closed_at, lost,
+      (select sum(last_seq) from intake_lanes where intake_id = id) as batches
+    from intakes order by started_at`,
+  );
   return rows.map((row) => ({
     id: row.id,
     name: row.name,
-    lastSeq: Number(row.last_seq),
+    batches: Number(row.batches),
     watermarkAt: row.watermark_at.getTime(),
     heartbeatAt: row.beat_at.getTime(),
     closedAt: row.closed_at?.getTime() ?? null,
@@ -79,7 +84,7 @@ export async function untilDrained(stage: Stage, { withinMs }: { withinMs: numbe
   const described = holding.map((row) => {
     const behind = seconds(endAt - row.watermarkAt);
     const silent = seconds(endAt + withinMs - row.heartbeatAt);
-    return `${row.id} (${row.name}, batch ${row.lastSeq}) by ${behind}, silent for ${silent}`;
+    return `${row.id} (${row.name}, ${row.batches} batches) by ${behind}, silent for ${silent}`;
   });
   const held = `${holding.length} of ${open.length} open intakes hold the watermark back`;
   return `${held}: ${someOf(described)}${await stage.withClient(describeBusy)}`;

@@ -27,7 +27,7 @@ export async function leaveOrphan(
   const append = async () => {
     if (signals.length === 0) return;
     seq += 1;
-    await spool.append({ intakeId, seq, signals });
+    await spool.append({ intakeId, lane: 0, seq, signals });
     signals = [];
   };
   for (const one of left) {

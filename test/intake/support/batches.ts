@@ -30,5 +30,5 @@ export function batchOf(options: {
   const signals = Array.from({ length: signalCount }, (_, index) =>
     signalOf(seq * 1_000 + index, { body: new Uint8Array(bodyBytes).fill(seq + index) }),
   );
-  return { intakeId, seq, signals };
+  return { intakeId, lane: 0, seq, signals };
 }

@@ -143,7 +143,7 @@ describe("the observed state", () => {
 
   test("acknowledged pings that the database has lost", async () => {
     const intakeId = await intake("one/1", { at: look.now });
-    await skipLostBatches(database.db, { intakeId, seq: 41, name: "one/1" });
+    await skipLostBatches(database.db, { intakeId, lane: 0, seq: 41, name: "one/1" });
     const { now } = await readIntakes(database.db);
     const problems = healthProblemsOf({ ...(await observe()), now });
     expect(problems).toContainEqual(

@@ -107,7 +107,7 @@ async function take(
     const signals = [signalOf(check.uuid, { action: what, at: now })];
     await recordSignals(
       database.db,
-      { intakeId, seq, signals },
+      { intakeId, lane: 0, seq, signals },
       {
         visibility,
         rules: { ratePerMinute: 0 },

@@ -91,7 +91,7 @@ export class SimIntake {
       leaseMs: LEASE_MS,
       heartbeatAt: this.#heartbeatAt,
       lookedAt: this.#lookedAt,
-      confirmedSeq: this.#seq,
+      confirmedSeqs: [this.#seq],
       watchingSinceAt: this.#watchingSinceAt,
       signs: new Map(),
       gone,
@@ -137,7 +137,7 @@ export class SimIntake {
     for (let from = 0; from < signals.length; from += BATCH_MAX) {
       this.#seq += 1;
       const part = signals.slice(from, from + BATCH_MAX);
-      this.#last = { intakeId: this.id, seq: this.#seq, signals: part };
+      this.#last = { intakeId: this.id, lane: 0, seq: this.#seq, signals: part };
       await this.#apply(this.#last, { visibility, replayed: false });
     }
   }
@@ -157,7 +157,7 @@ export class SimIntake {
     for (let from = 0; from < spooled.length; from += BATCH_MAX) {
       this.#seq += 1;
       const signals = spooled.slice(from, from + BATCH_MAX);
-      await this.#apply({ intakeId: this.id, seq: this.#seq, signals }, { visibility, replayed: true });
+      await this.#apply({ intakeId: this.id, lane: 0, seq: this.#seq, signals }, { visibility, replayed: true });
     }
   }
 

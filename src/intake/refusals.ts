@@ -1,11 +1,19 @@
 // When pings were rejected, as intervals, because a job that could not send its ping must not be reported as down.
 // There are two kinds: the intake could not accept any ping, or only some pings were rejected, which excuses only the
 // checks they may have been for. Rejections in close succession form one interval.
-import type { Instant, Interval } from "../../core/instant.ts";
-import type { SignalTarget } from "../../core/signal.ts";
-import type { AttributedRefusals } from "../../core/watermark.ts";
-import { wideNetworkOf } from "../../lib/http/client-address.ts";
-import type { Refusal } from "../intake.ts";
+import type { Instant, Interval } from "../core/instant.ts";
+import type { SignalTarget } from "../core/signal.ts";
+import type { AttributedRefusals } from "../core/watermark.ts";
+import { wideNetworkOf } from "../lib/http/client-address.ts";
+
+/** A ping or a connection that was rejected before a ping could be passed on. */
+export type Refusal = {
+  /** From `now()`. */
+  at: Instant;
+  /** The target of the ping; null if unknown. */
+  target: SignalTarget | null;
+  network: string | null;
+};
 
 /** An interval ends after this long without a rejection. */
 const REFUSAL_PAUSE_MS = 5_000;
