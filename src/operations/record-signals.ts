@@ -111,7 +111,7 @@ async function recordWhole(tx: Tx, batch: Batch, options: RecordOptions): Promis
   const [refusal, targets] = await Promise.all([numbering, lockTargetsOf(tx, batch.signals)]);
   if (refusal !== null) return refusal;
   await keepUnreadable(tx, batch, options);
-  return applyBatch(tx, batch.signals, { ...options, targets });
+  return applyBatch(tx, batch.signals, { ...options, targets, isWhole: true });
 }
 
 /** Claims the sequence number of the batch; null if it may be applied. */
@@ -206,7 +206,12 @@ function isIsolable(error: unknown, { replayed, quarantinesFailed = false }: Rec
 export async function applyBatch(
   tx: Tx,
   signals: readonly AcceptedSignal[],
-  options: FoldContext & LogLimits & { targets: LockedTargets },
+  options: FoldContext &
+    LogLimits & {
+      targets: LockedTargets;
+      /** These are the only signals of the transaction, and nothing follows them but the commit. */
+      isWhole?: boolean;
+    },
 ): Promise<SignalResult[]> {
   const { resolved, states, settings } = options.targets;
   const byCheck = new Map<number, AcceptedSignal[]>();
@@ -231,7 +236,8 @@ export async function applyBatch(
       foldSignals(writes, { stored, settings: given, signals: mine }, context);
     }
   }
-  await writeBatch(tx, writes, { pingLogRows: options.pingLogRows, now: batchAt });
+  const { pingLogRows, isWhole = false } = options;
+  await writeBatch(tx, writes, { pingLogRows, now: batchAt, isWhole });
   const written = new Set(writes.states.map(({ checkId }) => checkId));
   return resolved.map((one) => (typeof one === "number" ? (written.has(one) ? "recorded" : "unknown") : one));
 }
@@ -382,11 +388,21 @@ function writeChanges(writes: Writes, { checkId, outcome }: Omit<Logged, "signal
 export type LogLimits = { pingLogRows: number };
 
 /** Writes the results of a batch in few statements. The states are locked by this transaction. */
-async function writeBatch(tx: Tx, writes: Writes, limits: LogLimits & { now: Instant }): Promise<void> {
+async function writeBatch(
+  tx: Tx,
+  writes: Writes,
+  limits: LogLimits & { now: Instant; isWhole: boolean },
+): Promise<void> {
   // Sent together, in this order: none depends on the result of another.
   const writing: Promise<unknown>[] = [writeStates(tx, writes.states)];
   if (writes.pings.length > 0) writing.push(insertPings(tx, writes.pings));
   if (writes.bodies.length > 0) writing.push(insertBodies(tx, writes.bodies));
+  const { flips, retracted, events, notices, days, trims } = writes;
+  const isPlain = [flips, retracted, events, notices, days, trims].every(({ length }) => length === 0);
+  if (isPlain && limits.isWhole) {
+    tx.commitWith(Promise.all(writing));
+    return;
+  }
   if (writes.flips.length > 0 || writes.retracted.length > 0)
     writing.push(writeFlips(tx, writes, limits.now));
   if (writes.events.length > 0) writing.push(insertEvents(tx, writes.events));

@@ -1,5 +1,6 @@
 // The only place that opens transactions; only operations import it. A transaction is done when the server
 // has answered COMMIT.
+import type { Writable } from "node:stream";
 import type pg from "pg";
 import { type Database, type Db, runStatement, statement } from "./db.ts";
 import { CommitInDoubtError, OutOfTimeError, sqlStateOf } from "./errors.ts";
@@ -14,7 +15,14 @@ const COMMIT_TIMEOUT_MS = 10_000;
 declare const transactionBrand: unique symbol;
 
 /** A running transaction, required by functions that write. Only `inTransaction` creates one. */
-export type Tx = Db & { readonly [transactionBrand]: true };
+export type Tx = Db & {
+  readonly [transactionBrand]: true;
+  /**
+   * Sends the commit without waiting for these statements, whose results nothing depends on. If one of them fails, the
+   * server rolls back, and the transaction fails with its error.
+   */
+  commitWith(writing: Promise<unknown>): void;
+};
 
 export type TransactionOptions = {
   commitTimeoutMs?: number;
@@ -53,7 +61,12 @@ async function transact<T>(
   try {
     await limit.hold(client.query("begin"));
     let result: T;
-    const part = partOf({ query: (what, values) => runStatement(client, what, values) });
+    const writing: Promise<unknown>[] = [];
+    const query: Db["query"] = (what, values) => {
+      sendTogether(client);
+      return runStatement(client, what, values);
+    };
+    const part = partOf({ query, commitWith: (one) => writing.push(one) });
     try {
       result = await limit.hold(work(part.tx));
     } catch (error) {
@@ -63,13 +76,30 @@ async function transact<T>(
       throw error;
     }
     part.end();
-    await commit(client, Math.min(commitMs, limit.leftMs()));
+    const written = Promise.all(writing).then(
+      () => null,
+      (error: unknown) => ({ error }),
+    );
+    try {
+      await commit(client, Math.min(commitMs, limit.leftMs()));
+    } catch (error) {
+      const failed = error instanceof CommitInDoubtError ? null : await written;
+      broken = failed === null;
+      throw failed === null ? error : failed.error;
+    }
     broken = false;
     return result;
   } finally {
     client.off("error", ignore);
     client.release(broken);
   }
+}
+
+/** Statements that are sent in the same turn go to the server in one write, and wake it once. */
+function sendTogether(client: pg.PoolClient): void {
+  const { stream } = (client as pg.PoolClient & { connection: { stream: Writable } }).connection;
+  stream.cork();
+  process.nextTick(() => stream.uncork());
 }
 
 /** A time limit for promises. */
@@ -113,14 +143,14 @@ async function connect({ pool }: Database, limit: TimeLimit): Promise<pg.PoolCli
  * A transaction handle that is valid until `end`. If one of several pipelined statements fails, others may
  * still send their next one, which would take effect outside the transaction after the rollback.
  */
-function partOf(on: Db): { tx: Tx; end(): void } {
+function partOf(on: Omit<Tx, typeof transactionBrand>): { tx: Tx; end(): void } {
   let isOver = false;
   const query: Db["query"] = async (what, values) => {
     if (isOver) throw new Error(`${what.name} was sent after the end of its transaction`);
     return on.query(what, values);
   };
   return {
-    tx: { query } as Tx,
+    tx: { query, commitWith: (writing) => on.commitWith(writing) } as Tx,
     end: () => {
       isOver = true;
     },
@@ -150,6 +180,7 @@ async function commit(client: pg.PoolClient, timeoutMs: number): Promise<void> {
   });
   let tag: string;
   try {
+    sendTogether(client);
     tag = (await Promise.race([client.query("commit"), timeout])).command;
   } catch (cause) {
     // A constraint violation or serialization conflict at commit is a definite failure; after any other error

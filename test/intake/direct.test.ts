@@ -769,7 +769,7 @@ describe("lanes", () => {
 
   test("the oldest signal in the spool holds the watermark, whichever lane it is in", async () => {
     const all = scripted();
-    const [first, second] = laneTargets(all);
+    const [first = OTHER, second = OTHER] = laneTargets(all);
     all.database.behaviour = "away";
     const at = all.intake.now();
     await all.ping("newer", { target: first, at: at + 500 });
