@@ -22,7 +22,7 @@ const config: KnipConfig = {
     ...(isProduction ? PROGRAMS : []),
     "src/client/client.ts!",
     // Loaded as threads or workers.
-    "src/intake/spool/thread.ts!",
+    "src/intake/spool-thread.ts!",
     "src/intake/known-checks/thread.ts!",
     "src/lib/watchdog-thread.ts!",
     "web/live/live-worker.ts!",

@@ -26,7 +26,7 @@ import type { Log } from "../lib/log.ts";
 import type { DatabaseClock } from "../core/database-clock.ts";
 import type { DatabaseIntake } from "./intake.ts";
 import { holdOf, PeerHeartbeats, PerMinute, Ticks } from "./heartbeat-state.ts";
-import type { LastHeartbeat } from "./last-heartbeat.ts";
+import type { LastHeartbeat } from "./intake-files.ts";
 import type { BatchSpool, Identity } from "./recorder.ts";
 
 /** A heartbeat that takes longer is given up. */
@@ -560,7 +560,10 @@ export class HeartbeatExchange {
   /** A standby that took over, or a backup, may lack confirmed batches: then they are sent again. */
   #compare(lastSeqs: readonly number[], confirmedSeqs: readonly number[]): void {
     if (!hasLostBatches(lastSeqs, confirmedSeqs)) return;
-    this.#deps.log.error({ lastSeqs, confirmedSeqs }, "the database lost confirmed pings; sending them again");
+    this.#deps.log.error(
+      { lastSeqs, confirmedSeqs },
+      "the database lost confirmed pings; sending them again",
+    );
     this.watch.startOver();
     this.#deps.intake.resend();
   }

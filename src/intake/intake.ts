@@ -149,7 +149,10 @@ export class DatabaseIntake implements SignalIntake {
     const isKnown = ({ target, at }: AcceptedSignal) => deps.known.knows(target, at);
     const onRefused: LaneDeps["onRefused"] = ({ signal, network }) => this.#noteRefused(signal, network);
     this.#recorder = recorder;
-    this.#lanes = Array.from({ length: LANES }, (_, lane) => new Lane(lane, { recorder, isKnown, onRefused }));
+    this.#lanes = Array.from(
+      { length: LANES },
+      (_, lane) => new Lane(lane, { recorder, isKnown, onRefused }),
+    );
   }
 
   now(): Instant {

@@ -13,7 +13,7 @@ import { Heartbeat, type HeartbeatDeps, type Limit } from "../intake/heartbeat.t
 import { DatabaseIntake, type IntakeDeps } from "../intake/intake.ts";
 import { type IntakeFiles, openIntakeFiles } from "../intake/intake-files.ts";
 import type { RecordHow } from "../intake/recorder.ts";
-import { SpoolError } from "../intake/spool/messages.ts";
+import { SpoolError } from "../intake/spool.ts";
 import type { UnmatchedRequests } from "../lib/http/unmatched-requests.ts";
 import type { Log } from "../lib/log.ts";
 import { addFigures, type Figure, type Metrics } from "../lib/metrics.ts";

@@ -124,10 +124,7 @@ const SKIP_SEQUENCE = statement<{ watermark_at: Instant }>({
  * Skips to a batch number although earlier batches are lost. Returns the watermark, after which signals may
  * be missing; null if nothing is missing or the intake is unknown.
  */
-export async function skipSequence(
-  tx: Tx,
-  { intakeId, lane, seq }: BatchNumber,
-): Promise<Instant | null> {
+export async function skipSequence(tx: Tx, { intakeId, lane, seq }: BatchNumber): Promise<Instant | null> {
   return (await tx.query(SKIP_SEQUENCE, [intakeId, lane, seq])).rows[0]?.watermark_at ?? null;
 }
 

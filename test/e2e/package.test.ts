@@ -36,7 +36,7 @@ test("it is small, holds what runs, and no tests, sources or tools", async () =>
   for (const file of [
     "bin/overdue.js",
     "dist/main.js",
-    "dist/intake/spool/thread.js",
+    "dist/intake/spool-thread.js",
     "migrations/0001_initial.sql",
   ])
     expect(files).toContain(file);

@@ -577,7 +577,14 @@ describe("an intake that starts while the database is down", () => {
 });
 
 test("heartbeats are stored for the next start, and unregistering as one that must not be relied on", async () => {
-  const other = { id: randomUUID(), name: "b", lastSeqs: [1], watermarkAt: T, leaseUntilAt: T, heartbeatAt: T };
+  const other = {
+    id: randomUUID(),
+    name: "b",
+    lastSeqs: [1],
+    watermarkAt: T,
+    leaseUntilAt: T,
+    heartbeatAt: T,
+  };
   const { deps, script, noted, pass } = world();
   script.answer = { others: [other] };
   const heartbeat = new Heartbeat(deps);

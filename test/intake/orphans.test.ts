@@ -4,7 +4,7 @@ import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { type IntakeFiles, openIntakeFiles } from "../../src/intake/intake-files.ts";
-import { createSpoolFile, spoolNames, spoolPath } from "../../src/intake/spool/folder.ts";
+import { createSpoolFile, spoolNames, spoolPath } from "../../src/intake/spool-file.ts";
 import { signal } from "./scripted-ports.ts";
 import { temporaryFolder } from "./support/folders.ts";
 

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import { loadConfig } from "../../src/config/config.ts";
-import { openSpool } from "../../src/intake/spool/spool.ts";
+import { openSpool } from "../../src/intake/spool.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { type StartedIntake, startIntake } from "../../src/roles/ping.ts";
 import { findCheckByUuid } from "../../src/store/checks.ts";

@@ -13,7 +13,7 @@ import {
 import type { BatchSpool } from "../../src/intake/recorder.ts";
 import { DatabaseClock } from "../../src/core/database-clock.ts";
 import type { HeartbeatDeps } from "../../src/intake/heartbeat.ts";
-import type { LastHeartbeat } from "../../src/intake/last-heartbeat.ts";
+import type { LastHeartbeat } from "../../src/intake/intake-files.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { scripted, ScriptedSpool } from "./scripted-ports.ts";
 

@@ -114,7 +114,8 @@ export class ScriptedSpool implements BatchSpool {
 
   async remove(batch: BatchNumber): Promise<boolean> {
     const [first] = this.batches;
-    if (first === undefined || laneName(first) !== laneName(batch) || first.seq !== batch.seq) throw new Error("not the oldest");
+    if (first === undefined || laneName(first) !== laneName(batch) || first.seq !== batch.seq)
+      throw new Error("not the oldest");
     this.batches.shift();
     this.unreadable = [];
     return true;

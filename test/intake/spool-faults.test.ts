@@ -5,9 +5,9 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { createSpoolFile } from "../../src/intake/spool/folder.ts";
-import { startSpool } from "../../src/intake/spool/spool.ts";
-import { faultOf } from "../../src/intake/sqlite.ts";
+import { createSpoolFile } from "../../src/intake/spool-file.ts";
+import { startSpool } from "../../src/intake/spool.ts";
+import { faultOf } from "../../src/intake/spool-file.ts";
 import { batchOf } from "./support/batches.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { acknowledgedIn, startAppender } from "./support/processes.ts";
@@ -147,7 +147,13 @@ describe("A full disk", () => {
     const folder = tinyDisk();
     if (folder === null) return skip("mounting a small disk needs the rights of root");
     const file = createSpoolFile({ folder, intakeId: "own" });
-    const row = (seq: number) => ({ lane: 0, seq, signalCount: 1, receivedAt: seq, payload: new Uint8Array(400_000) });
+    const row = (seq: number) => ({
+      lane: 0,
+      seq,
+      signalCount: 1,
+      receivedAt: seq,
+      payload: new Uint8Array(400_000),
+    });
     let fault: string | null = null;
     let taken = 0;
     while (fault === null && taken < 20) {

@@ -7,7 +7,7 @@ import {
   requireVersion,
   setPragmas,
   versionRefusal,
-} from "../../src/intake/sqlite.ts";
+} from "../../src/intake/spool-file.ts";
 import { temporaryFolder } from "./support/folders.ts";
 
 describe("A version", () => {

@@ -327,7 +327,8 @@ describe("an intake without heartbeats", () => {
     await age(silent.intakeId, 2 * LEASE_MS);
     const judge = () => sendAccepted(intakeId, { watchingSinceAt, gone: [gone.intakeId] });
     await inTransaction(database.db, async (tx) => {
-      for (const other of [silent, gone]) await advanceSequence(tx, { intakeId: other.intakeId, lane: 0, seq: 1 });
+      for (const other of [silent, gone])
+        await advanceSequence(tx, { intakeId: other.intakeId, lane: 0, seq: 1 });
       const { others, lost } = await judge();
       expect([others.map(({ name }) => name).toSorted(), lost]).toEqual([["gone", "silent"], []]);
     });
@@ -412,7 +413,9 @@ test("an intake that died before it could enter holds nothing back, and nothing 
   expect((await listOpenIntakes(database.db)).map(({ id }) => id)).toEqual([known.intakeId]);
   const { rows } = await database.db.pool.query("select lost from intakes where id = $1", [intakeId]);
   expect(rows).toEqual([{ lost: false }]);
-  expect(await inTransaction(database.db, (tx) => advanceSequence(tx, { intakeId, lane: 0, seq: 1 }))).toBe(true);
+  expect(await inTransaction(database.db, (tx) => advanceSequence(tx, { intakeId, lane: 0, seq: 1 }))).toBe(
+    true,
+  );
 });
 
 describe("settling", () => {

@@ -6,7 +6,7 @@ import { chmodSync, existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { makeFolders } from "../../lib/make-folders.ts";
-import { faultOf, firstValue, inTransaction, requireVersion, setPragmas } from "../sqlite.ts";
+import { faultOf, firstValue, inTransaction, requireVersion, setPragmas } from "../spool-file.ts";
 import type { Fingerprint, FingerprintSecret } from "./fingerprint.ts";
 import { type Day, KNOWN_DAYS } from "./table.ts";
 

@@ -4,7 +4,7 @@
 import { Worker } from "node:worker_threads";
 import { DAY_MS, type Instant } from "../../core/instant.ts";
 import type { SignalTarget } from "../../core/signal.ts";
-import { callsTo, type ThreadCalls, ThreadEnded, threadFile } from "../thread-calls.ts";
+import { callsTo, type ThreadCalls, ThreadEnded, threadFile } from "../spool.ts";
 import { FORGOTTEN, type KnownList } from "./file.ts";
 import { type Fingerprint, fingerprintWith } from "./fingerprint.ts";
 import type { KnownAnswer, KnownRequest } from "./messages.ts";

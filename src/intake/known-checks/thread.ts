@@ -1,7 +1,7 @@
 // The thread of the known checks: only this thread uses their file, so that no ping waits for it.
 import { parentPort, workerData } from "node:worker_threads";
-import { describeFault, faultOf } from "../sqlite.ts";
-import type { ThreadCall, ThreadReply } from "../thread-calls.ts";
+import { describeFault, faultOf } from "../spool-file.ts";
+import type { ThreadCall, ThreadReply } from "../spool.ts";
 import { KnownFile } from "./file.ts";
 import type { KnownAnswer, KnownRequest } from "./messages.ts";
 

@@ -2,7 +2,7 @@
 // Created with the spool itself, so that any number of signals with any receive time can be left.
 import { randomUUID } from "node:crypto";
 import type { AcceptedSignal } from "../../../src/core/signal.ts";
-import { openSpool } from "../../../src/intake/spool/spool.ts";
+import { openSpool } from "../../../src/intake/spool.ts";
 import { registerIntake } from "../../../src/store/intakes.ts";
 import { inTransaction } from "../../../src/store/transaction.ts";
 import { userAgentOf } from "../signals/outgoing.ts";

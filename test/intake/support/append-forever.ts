@@ -1,7 +1,7 @@
 // A process that appends to a spool and prints the number of every acknowledged batch, for tests that kill it.
 // Arguments: folder, intake ID, batches at a time, and the total number.
-import { SpoolError } from "../../../src/intake/spool/messages.ts";
-import { openSpool } from "../../../src/intake/spool/spool.ts";
+import { SpoolError } from "../../../src/intake/spool.ts";
+import { openSpool } from "../../../src/intake/spool.ts";
 import { batchOf } from "./batches.ts";
 
 const [folder = "", intakeId = "", lanes = "1", batchesMax = "Infinity"] = process.argv.slice(2);

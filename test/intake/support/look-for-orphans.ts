@@ -1,6 +1,6 @@
 // A process that repeatedly searches for orphans in a folder and releases what it finds, for tests of files that are
 // inspected while they are created. Argument: the folder.
-import { adoptSpoolFile, spoolNames } from "../../../src/intake/spool/folder.ts";
+import { adoptSpoolFile, spoolNames } from "../../../src/intake/spool-file.ts";
 
 const [folder = ""] = process.argv.slice(2);
 /** To it every file seems old, so that it does not skip files that are being created. */

@@ -1,7 +1,7 @@
 // Spools for tests: opened with large limits, closed after the test, drained into a list.
 import { onTestFinished } from "vitest";
-import type { SpoolOptions } from "../../../src/intake/spool/messages.ts";
-import { openSpool, type Spool, type SpooledBatch } from "../../../src/intake/spool/spool.ts";
+import type { SpoolOptions } from "../../../src/intake/spool.ts";
+import { openSpool, type Spool, type SpooledBatch } from "../../../src/intake/spool.ts";
 
 export const MEGABYTE = 1024 * 1024;
 

@@ -157,7 +157,10 @@ export class SimIntake {
     for (let from = 0; from < spooled.length; from += BATCH_MAX) {
       this.#seq += 1;
       const signals = spooled.slice(from, from + BATCH_MAX);
-      await this.#apply({ intakeId: this.id, lane: 0, seq: this.#seq, signals }, { visibility, replayed: true });
+      await this.#apply(
+        { intakeId: this.id, lane: 0, seq: this.#seq, signals },
+        { visibility, replayed: true },
+      );
     }
   }
 

@@ -1,20 +1,12 @@
 // The spool: a local log that stores batches while PostgreSQL is unavailable. Acknowledged batches are on disk, in
-// the order of their numbers, until they are removed. When to use it, and whether a batch was already applied, is
-// decided elsewhere.
-import { Worker } from "node:worker_threads";
-import type { Instant } from "../../core/instant.ts";
-import type { AcceptedSignal, Batch, BatchNumber } from "../../core/signal.ts";
-import { decodeSignals, encodeSignals } from "../accepted-codec.ts";
-import { callsTo, type ThreadCalls, ThreadEnded, threadFile } from "../thread-calls.ts";
-import { isIntakeId } from "./folder.ts";
-import {
-  type SpoolAnswer,
-  SpoolError,
-  type SpoolOptions,
-  type SpoolRequest,
-  type SpoolState,
-  type StoredBatch,
-} from "./messages.ts";
+// the order in which they were written, until they are removed. When to use it, and whether a batch was already
+// applied, is decided elsewhere. The files are used only by its thread, because every call waits for the disk.
+import { extname } from "node:path";
+import { type Transferable, Worker } from "node:worker_threads";
+import type { Instant } from "../core/instant.ts";
+import type { AcceptedSignal, Batch, BatchNumber } from "../core/signal.ts";
+import { decodeSignals, encodeSignals } from "./accepted-codec.ts";
+import { isIntakeId, type LostFile } from "./spool-file.ts";
 
 export type SpooledBatch = Batch & {
   /** Signals of the batch that cannot be decoded: they are quarantined. The others are recorded without them. */
@@ -52,7 +44,7 @@ const CLOSE_TIMEOUT_MS = 10_000;
 
 /** Opens the spool in its own thread. Rejects with SpoolError if this machine cannot have one. */
 export function openSpool(options: SpoolOptions): Promise<Spool> {
-  const body = threadFile("./thread.ts", import.meta.url);
+  const body = threadFile("./spool-thread.ts", import.meta.url);
   return startSpool(new Worker(body, { workerData: options, name: "spool" }), options);
 }
 
@@ -177,4 +169,171 @@ function readBatch({ payload, ...stored }: StoredBatch): SpooledBatch {
 
 function oldestOf(signals: readonly AcceptedSignal[]): number {
   return signals.reduce((oldest, { at }) => Math.min(oldest, at), Number.POSITIVE_INFINITY);
+}
+
+// The messages between the spool and its thread, and the state that is part of every response.
+
+export type SpoolOptions = {
+  /** On a local disk that survives a restart. */
+  folder: string;
+  /** The ID of the intake that writes; also the name of its file. */
+  intakeId: string;
+  /** For the files of this spool together, its own and adopted ones; the write-ahead logs are extra. */
+  bytesMax: number;
+  /** Nothing is written that would leave less than this free on the disk. */
+  freeDiskBytesMin: number;
+};
+
+export type SpoolFileState = {
+  intakeId: string;
+  isOwn: boolean;
+  batches: number;
+  signals: number;
+  bytes: number;
+  /** When the oldest signal in it was received; null if it is empty. */
+  oldestAt: Instant | null;
+};
+
+export type SpoolState = {
+  /** Totals of all files. */
+  batches: number;
+  signals: number;
+  bytes: number;
+  /** Whether the limit and the disk leave room right now; a missing folder has none. */
+  hasRoom: boolean;
+  /** Whether the next batch would be rejected for lack of space. */
+  full: boolean;
+  /** Why nothing can be written any more, or null. */
+  failed: string | null;
+  /** Our own file was removed from the folder, and contains nothing. */
+  isRemoved: boolean;
+  /** Our own file, if there is one, and those of intakes that are gone. */
+  files: readonly SpoolFileState[];
+  /** Intakes that are gone and whose files are empty: they can be closed. */
+  emptyOrphans: readonly string[];
+  /** Files in the folder that will not be drained. */
+  lostFiles: readonly LostFile[];
+};
+
+export type SpoolRequest =
+  | { kind: "open" }
+  | {
+      kind: "append";
+      lane: number;
+      seq: number;
+      signalCount: number;
+      receivedAt: Instant;
+      payload: Uint8Array<ArrayBuffer>;
+    }
+  | { kind: "oldest" }
+  | { kind: "remove"; batch: BatchNumber }
+  | { kind: "adopt" }
+  | { kind: "releaseIntakes"; intakeIds: readonly string[] }
+  | { kind: "close"; keepsEmpty: boolean };
+
+/** The oldest batch as it was stored. `oldestAt`: see SpooledBatch. */
+export type StoredBatch = BatchNumber & { payload: Uint8Array; isLast: boolean; oldestAt: Instant };
+
+export type SpoolAnswer = {
+  refusal: Refusal | null;
+  /** The response to `oldest`. */
+  batch?: StoredBatch | null;
+  /** The response to `remove`. */
+  removed?: boolean;
+  state: SpoolState;
+};
+
+// Why the spool rejects a request: the same list on both sides of its thread.
+
+/**
+ * `full`: no space within the limits. `busy`: too much is waiting for the disk. `failed`: the disk, the file or the
+ * thread failed, and nothing more will be written. `closed`: the spool was closed. `order`: the number does not
+ * follow, or is not the oldest. `invalid`: not a batch of this intake, or too large for any spool. `in_use`: the file
+ * of this intake is locked. `unfit`: SQLite does not meet the requirements.
+ */
+export type SpoolReason = "full" | "busy" | "failed" | "closed" | "order" | "invalid" | "in_use" | "unfit";
+
+/** A rejection as it is sent between the threads. */
+export type Refusal = { reason: SpoolReason; text: string };
+
+/** Why the spool rejected a request. An append that fails with it is not acknowledged. */
+export class SpoolError extends Error {
+  override readonly name = "SpoolError";
+  readonly reason: SpoolReason;
+
+  constructor({ reason, text }: Refusal) {
+    super(text);
+    this.reason = reason;
+  }
+}
+
+// Calls to a worker thread. When a thread ends, for whatever reason, all pending and later calls are rejected.
+
+/** A request to the thread. */
+export type ThreadCall<Request> = { id: number; request: Request };
+
+/** The response, once for every call. */
+export type ThreadReply<Answer> = { id: number; answer: Answer };
+
+/** The thread has ended; its last operation may or may not have been completed. */
+export class ThreadEnded extends Error {
+  override readonly name = "ThreadEnded";
+}
+
+export type ThreadCalls<Request, Answer> = {
+  /** Rejects only with ThreadEnded; an error of the thread is a response. */
+  call(request: Request, transfer?: readonly Transferable[]): Promise<Answer>;
+  /** Why the thread has ended, or null. */
+  ended(): string | null;
+  /** Resolves when the thread has ended, or was terminated because it took too long. */
+  waitForEnd(timeoutMs: number): Promise<void>;
+};
+
+/**
+ * The file of a thread next to the module at `from`, with the same extension: .ts in a checkout and .js once built.
+ */
+export function threadFile(path: string, from: string): URL {
+  return new URL(path.replace(/\.ts$/, extname(from)), from);
+}
+
+/** Handles the messages of a worker that responds to every call, in any order. */
+export function callsTo<Request, Answer>(worker: Worker): ThreadCalls<Request, Answer> {
+  type Waiting = { resolve: (answer: Answer) => void; reject: (error: Error) => void };
+  const waiting = new Map<number, Waiting>();
+  let lastId = 0;
+  let endedBecause: string | null = null;
+
+  const end = (reason: string) => {
+    endedBecause ??= reason;
+    for (const { reject } of waiting.values()) reject(new ThreadEnded(endedBecause));
+    waiting.clear();
+  };
+  worker.on("message", ({ id, answer }: ThreadReply<Answer>) => {
+    waiting.get(id)?.resolve(answer);
+    waiting.delete(id);
+  });
+  worker.on("messageerror", (error) => end(`an answer could not be read: ${error.message}`));
+  worker.on("error", (error) => end(error instanceof Error ? error.message : String(error)));
+  const exited = new Promise<void>((resolve) => {
+    worker.on("exit", (code) => {
+      end(`the thread ended with code ${code}`);
+      resolve();
+    });
+  });
+
+  return {
+    call: (request, transfer = []) =>
+      new Promise((resolve, reject) => {
+        if (endedBecause !== null) return reject(new ThreadEnded(endedBecause));
+        lastId += 1;
+        waiting.set(lastId, { resolve, reject });
+        worker.postMessage({ id: lastId, request } satisfies ThreadCall<Request>, [...transfer]);
+      }),
+    ended: () => endedBecause,
+    waitForEnd: async (timeoutMs) => {
+      const timer = setTimeout(() => void worker.terminate(), timeoutMs);
+      await exited;
+      clearTimeout(timer);
+    },
+  };
 }

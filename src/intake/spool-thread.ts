@@ -1,27 +1,40 @@
-// All open files of one spool: its own, which it appends to, and those of intakes that are gone, which it only
-// drains. Decides about space and order. Runs in the spool's thread; every call waits for the disk.
+// The spool's thread. It handles everything that has arrived while the disk was busy as one group, so that many
+// batches share a sync, and responds only when the group is on disk.
 import { existsSync, statfsSync } from "node:fs";
 import { basename, resolve } from "node:path";
-import type { BatchNumber } from "../../core/signal.ts";
-import { describeFault, faultOf, UnfitError } from "../sqlite.ts";
-import { PAGE_BYTES, SpoolDamage, type SpoolFile, type SpoolRow } from "./file.ts";
+import { parentPort, workerData } from "node:worker_threads";
+import type { BatchNumber } from "../core/signal.ts";
+import {
+  type Refusal,
+  type SpoolAnswer,
+  SpoolError,
+  type SpoolOptions,
+  type SpoolRequest,
+  type SpoolState,
+  type StoredBatch,
+  type ThreadCall,
+  type ThreadReply,
+} from "./spool.ts";
 import {
   adoptSpoolFile,
   createSpoolFile,
+  describeFault,
+  faultOf,
   filesSetAside,
   type LostFile,
   makeFolder,
+  PAGE_BYTES,
   setAside,
+  SpoolDamage,
+  type SpoolFile,
+  spoolNames,
   spoolPath,
-} from "./folder.ts";
-import {
-  type Refusal,
-  SpoolError,
-  type SpoolOptions,
-  type SpoolState,
-  type StoredBatch,
-} from "./messages.ts";
-import { OrphanFiles } from "./orphan-files.ts";
+  type SpoolRow,
+  UnfitError,
+} from "./spool-file.ts";
+
+// All open files of one spool: its own, which it appends to, and those of intakes that are gone, which it only
+// drains. Decides about space and order. Runs in the spool's thread; every call waits for the disk.
 
 /** Pages that a batch may need in addition to its payload: the row, a split of the tree, the free list. */
 const EXTRA_PAGES = 3;
@@ -301,4 +314,220 @@ function freeDiskBytes(folder: string): number {
 
 function noRoom(): Refusal {
   return { reason: "full", text: "there is no space for the batch" };
+}
+
+// The files of intakes that are gone: those with batches are drained, and empty ones wait until their intakes have
+// been closed. The lock on a file shows whether its owner is gone. Runs in the spool's thread.
+
+/** Each open file costs descriptors and memory; further ones are taken over when another one has been drained. */
+const ADOPTED_FILES_MAX = 16;
+/** Empty files that are held at a time; further ones are found later. */
+const EMPTY_FILES_MAX = 64;
+
+type EmptyFile = {
+  file: SpoolFile;
+  /** A complete search has ended since it was found, so that all other files of its owner have been found, too. */
+  mayGo: boolean;
+};
+
+export class OrphanFiles {
+  readonly #folder: string;
+  readonly #onLost: (lost: LostFile) => void;
+  readonly #withBatches: SpoolFile[] = [];
+  #empty: EmptyFile[] = [];
+  #hasMore = false;
+
+  constructor({ folder, onLost }: { folder: string; onLost: (lost: LostFile) => void }) {
+    this.#folder = folder;
+    this.#onLost = onLost;
+  }
+
+  /** Files that have something to drain. */
+  get withBatches(): readonly SpoolFile[] {
+    return this.#withBatches;
+  }
+
+  /** The intakes that left no signals, and can be closed. */
+  get emptyIntakeIds(): string[] {
+    return this.#empty.filter(({ mayGo }) => mayGo).map(({ file }) => file.intakeId);
+  }
+
+  /** Takes over the files it finds, as many as may be open at a time; returns their names. */
+  adopt({ ownName }: { ownName: string | null }): string[] {
+    const foundBefore = [...this.#empty];
+    const open = new Set(this.#files().map(({ path }) => basename(path)));
+    const taken: string[] = [];
+    this.#hasMore = false;
+    for (const name of spoolNames(this.#folder)) {
+      if (name === ownName || open.has(name)) continue;
+      if (this.#withBatches.length >= ADOPTED_FILES_MAX) {
+        this.#hasMore = true;
+        return taken;
+      }
+      const adoption = adoptSpoolFile({ folder: this.#folder, name, now: Date.now() });
+      if (adoption.kind === "lost") this.#onLost(adoption.lost);
+      if (adoption.kind !== "adopted") continue;
+      taken.push(name);
+      this.#take(adoption.file);
+    }
+    for (const one of foundBefore) one.mayGo = true;
+    return taken;
+  }
+
+  /** Whether files were left because too many were open. */
+  get hasMore(): boolean {
+    return this.#hasMore;
+  }
+
+  /** Releases a file that was taken over, drained or not; the caller owns it from then on. */
+  release(file: SpoolFile): void {
+    this.#withBatches.splice(this.#withBatches.indexOf(file), 1);
+  }
+
+  /** Deletes the empty files of intakes that have been closed. */
+  releaseIntakes(intakeIds: readonly string[]): void {
+    const isGoing = ({ file }: EmptyFile) => intakeIds.includes(file.intakeId);
+    const going = this.#empty.filter(isGoing);
+    this.#empty = this.#empty.filter((one) => !isGoing(one));
+    for (const { file } of going) file.discard();
+  }
+
+  /** Leaves all of them to the next process. */
+  close(): void {
+    for (const file of this.#files()) file.close();
+    this.#withBatches.length = 0;
+    this.#empty = [];
+  }
+
+  #take(file: SpoolFile): void {
+    if (file.batches > 0) this.#withBatches.push(file);
+    else if (this.#empty.length < EMPTY_FILES_MAX) this.#empty.push({ file, mayGo: false });
+    else file.close();
+  }
+
+  #files(): SpoolFile[] {
+    return [...this.#withBatches, ...this.#empty.map(({ file }) => file)];
+  }
+}
+
+type Call = ThreadCall<SpoolRequest>;
+type AppendCall = { id: number; request: Extract<SpoolRequest, { kind: "append" }> };
+
+/** A group is closed at this size, so that no batch waits long because of later ones. */
+const GROUP_BYTES_MAX = 8 * 1024 * 1024;
+
+const NOTHING: SpoolState = {
+  batches: 0,
+  signals: 0,
+  bytes: 0,
+  hasRoom: true,
+  full: false,
+  failed: null,
+  isRemoved: false,
+  files: [],
+  emptyOrphans: [],
+  lostFiles: [],
+};
+
+const port = parentPort;
+if (port === null) throw new Error("this file must run in a worker thread");
+const queue: Call[] = [];
+let keeper: SpoolFiles | null = null;
+let isWoken = false;
+
+port.on("message", (call: Call) => {
+  queue.push(call);
+  wake();
+});
+
+function wake(): void {
+  if (isWoken) return;
+  isWoken = true;
+  // By then everything that was pending in the port is in the queue.
+  setImmediate(() => {
+    isWoken = false;
+    work();
+    if (queue.length > 0) wake();
+  });
+}
+
+function work(): void {
+  const appends = takeAppends();
+  if (appends.length > 0) appendAll(appends);
+  else {
+    const call = queue.shift();
+    if (call !== undefined) answerOne(call);
+  }
+  keeper?.tidy();
+}
+
+function takeAppends(): AppendCall[] {
+  const taken: AppendCall[] = [];
+  let bytes = 0;
+  while (bytes < GROUP_BYTES_MAX) {
+    const next = queue[0];
+    if (next?.request.kind !== "append") break;
+    queue.shift();
+    taken.push({ id: next.id, request: next.request });
+    bytes += next.request.payload.length;
+  }
+  return taken;
+}
+
+function appendAll(calls: readonly AppendCall[]): void {
+  let refusals: readonly (Refusal | null)[];
+  try {
+    refusals = opened().append(calls.map(({ request }) => request));
+  } catch (error) {
+    const refusal = refusalOf(error);
+    refusals = calls.map(() => refusal);
+  }
+  const state = keeper?.state() ?? NOTHING;
+  for (const [index, { id }] of calls.entries()) reply(id, { refusal: refusals[index] ?? null, state });
+}
+
+function answerOne({ id, request }: Call): void {
+  try {
+    const answer = answerTo(request);
+    reply(id, { refusal: null, ...answer, state: keeper?.state() ?? NOTHING });
+  } catch (error) {
+    reply(id, { refusal: refusalOf(error), state: keeper?.state() ?? NOTHING });
+  }
+  if (request.kind === "close") port?.close();
+}
+
+function answerTo(request: SpoolRequest): Omit<SpoolAnswer, "refusal" | "state"> {
+  switch (request.kind) {
+    case "open":
+      keeper = new SpoolFiles(workerData as SpoolOptions);
+      return {};
+    case "oldest":
+      return { batch: opened().oldest() };
+    case "remove":
+      return { removed: opened().remove(request.batch) };
+    case "adopt":
+      opened().adopt();
+      return {};
+    case "releaseIntakes":
+      opened().releaseIntakes(request.intakeIds);
+      return {};
+    case "close":
+      keeper?.close(request);
+      keeper = null;
+      return {};
+    case "append":
+      throw new Error("appends must be handled in groups");
+  }
+}
+
+function opened(): SpoolFiles {
+  if (keeper === null) throw new Error("the spool is not open");
+  return keeper;
+}
+
+function reply(id: number, answer: SpoolAnswer): void {
+  const { payload } = answer.batch ?? {};
+  // The bytes of a batch are transferred, not copied.
+  const transfer = payload?.buffer instanceof ArrayBuffer ? [payload.buffer] : [];
+  port?.postMessage({ id, answer } satisfies ThreadReply<SpoolAnswer>, transfer);
 }
