@@ -26,7 +26,7 @@ import type { Log } from "../lib/log.ts";
 import type { DatabaseClock } from "../core/database-clock.ts";
 import type { DatabaseIntake } from "./intake.ts";
 import { holdOf, PeerHeartbeats, PerMinute, Ticks } from "./heartbeat-state.ts";
-import type { LastHeartbeat } from "./intake-files.ts";
+import type { ClosedSpool, LastHeartbeat, Orphans } from "./intake-files.ts";
 import type { BatchSpool, Identity } from "./recorder.ts";
 
 /** A heartbeat that takes longer is given up. */
@@ -308,17 +308,6 @@ export class Heartbeat {
 }
 
 // The dependencies of the heartbeat. They are created in src/roles/ping.ts.
-
-/** Intakes of this machine that are gone. */
-export type Orphans = {
-  /** They left no signals. */
-  gone: readonly string[];
-  /** Their spools cannot be read. */
-  broken: readonly string[];
-};
-
-/** `isRemoved`: the file was deleted when it was empty, so that no other process finds it. */
-export type ClosedSpool = { isRemoved: boolean };
 
 /** On the monotonic clock: fails if it is not done by then. */
 export type Limit = { giveUpAtMs: number };

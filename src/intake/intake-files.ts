@@ -4,13 +4,23 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Instant } from "../core/instant.ts";
 import type { BatchSpool, KnownTargets } from "./recorder.ts";
-import type { ClosedSpool, Orphans } from "./heartbeat.ts";
 import { type KnownChecks, knownUntilRestart, openKnownChecks } from "./known-checks/known-checks.ts";
 import { openSpool, type Spool, type SpoolState } from "./spool.ts";
 import { claimFolder, filesSetAside, makeFolder } from "./spool-file.ts";
 
 /** Leaves some space for other programs on the machine. */
 const FREE_DISK_BYTES_MIN = 64 * 1024 * 1024;
+
+/** Intakes of this machine that are gone. */
+export type Orphans = {
+  /** They left no signals. */
+  gone: readonly string[];
+  /** Their spools cannot be read. */
+  broken: readonly string[];
+};
+
+/** `isRemoved`: the file was deleted when it was empty, so that no other process finds it. */
+export type ClosedSpool = { isRemoved: boolean };
 
 export type IntakeFiles = {
   /**

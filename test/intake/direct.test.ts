@@ -803,15 +803,15 @@ describe("lanes", () => {
     const all = scripted();
     const targets = laneTargets(all);
     all.database.delayMs = 20;
-    let isOver = false;
+    const sender = { isOver: false };
     const sending = targets.map(async (target) => {
-      while (!isOver) expect(await all.ping("on and on", { target })).toBe("recorded");
+      while (!sender.isOver) expect(await all.ping("on and on", { target })).toBe("recorded");
     });
     await sleep(50);
     const intakeId = randomUUID();
     await all.intake.renew({ identity: { intakeId, spool: all.spool }, isAbandoning: false });
     await sleep(100);
-    isOver = true;
+    sender.isOver = true;
     await Promise.all(sending);
     const firstNew = all.database.applied.findIndex((one) => one.intakeId === intakeId);
     const after = all.database.applied.slice(firstNew);
