@@ -52,8 +52,8 @@ function sumOfParts({
 }
 
 /** If they are faster, several processes are the recommended setup. */
-function bestOurs({ ours, oursByTwo }: Measured): number {
-  return Math.max(mean(ours), mean(oursByTwo));
+function bestOurs({ ours, oursMany, oursByTwo }: Measured): number {
+  return Math.max(mean(ours), mean(oursMany), mean(oursByTwo));
 }
 
 function bestBaseline({ baseline }: Measured): { clients: number; perSecond: number } {
@@ -80,7 +80,11 @@ function figuresOf(given: {
     per_second: Math.round(bestOurs(atLarge)),
     small_per_second: Math.round(bestOurs(atSmall)),
     one_process_per_second: Math.round(ours),
+    one_process_many_connections_per_second: Math.round(mean(atLarge.oursMany)),
     two_processes_per_second: Math.round(mean(atLarge.oursByTwo)),
+    one_process_over_bare_transaction: ours / bestBaseline(atLarge).perSecond,
+    one_process_many_connections_over_bare_transaction:
+      mean(atLarge.oursMany) / bestBaseline(atLarge).perSecond,
     over_bare_transaction: bestOurs(atLarge) / bestBaseline(atLarge).perSecond,
     small_over_bare_transaction: bestOurs(atSmall) / bestBaseline(atSmall).perSecond,
     over_sum_of_parts: sumOfParts({ ours, recordingAlone: mean(atLarge.recordingAlone), httpAlone }),
@@ -111,13 +115,20 @@ function print(
     [
       ["", `${atSmall.label} checks`, `${atLarge.label} checks`],
       both(`(a) over HTTP, recorded, ${size.connections} connections`, (of) => mean(of.ours)),
-      both("    the same by two processes on one port", (of) => mean(of.oursByTwo)),
+      both(`    the same, ${size.connectionsMany} connections`, (of) => mean(of.oursMany)),
+      both("    two processes on one port", (of) => mean(of.oursByTwo)),
       ...clientCounts.map((clients) =>
         both(`(b) PostgreSQL alone, ${clients} clients`, (of) => mean(of.baseline.get(clients) ?? [])),
       ),
       both(`(c) recording alone, batches as in (a), about ${seen}`, (of) => mean(of.recordingAlone)),
       both("    recording alone, batches of 500", (of) => mean(of.recordingFull)),
       both("(d) HTTP alone", (of) => mean(of.httpAlone)),
+      both("a / best b, one process", (of) => mean(of.ours) / bestBaseline(of).perSecond, 2),
+      both(
+        `a / best b, ${size.connectionsMany} connections`,
+        (of) => mean(of.oursMany) / bestBaseline(of).perSecond,
+        2,
+      ),
       both("best a / best b", (of) => bestOurs(of) / bestBaseline(of).perSecond, 2),
       both(
         "a (1/c + 1/d), one process",

@@ -16,6 +16,8 @@ export type Contest = { scale: PingScale; bodyBytes: number; size: PingSize; fol
 export type Measured = {
   label: string;
   ours: number[];
+  /** The same with many connections. */
+  oursMany: number[];
   /** The same with two processes on one port. */
   oursByTwo: number[];
   /** By the number of clients. */
@@ -97,6 +99,7 @@ async function prepare(contest: Contest, started: Stoppable[]): Promise<Running>
   const measured: Measured = {
     label: scale.label,
     ours: [],
+    oursMany: [],
     oursByTwo: [],
     baseline: new Map(size.clientCounts.map((count) => [count, []])),
     recordingAlone: [],
@@ -123,14 +126,17 @@ async function warmUp({ scale, size, bodyBytes, ours, pair, answeringOnly }: Run
 async function runRound(running: Running, hasCheckpoint: boolean): Promise<void> {
   const { scale, size, bodyBytes, measured, answeringOnly, scriptPath } = running;
   const { url, uuidsPath } = scale;
-  const { seconds, connections } = size;
+  const { seconds, connections, connectionsMany } = size;
   const during: During = (work) => (hasCheckpoint ? acrossCheckpoint(running, work) : work);
-  const byOne = await measureWhole(running, { port: running.ours.port, during });
+  const { port } = running.ours;
+  const byOne = await measureWhole(running, { port, connections, during });
   measured.ours.push(byOne.perSecond);
   measured.batchSize = byOne.batchSize;
   measured.hotShare = byOne.hotShare;
+  const many = await measureWhole(running, { port, connections: connectionsMany, during });
+  measured.oursMany.push(many.perSecond);
   const [first = running.ours] = running.pair;
-  measured.oursByTwo.push((await measureWhole(running, { port: first.port, during })).perSecond);
+  measured.oursByTwo.push((await measureWhole(running, { port: first.port, connections, during })).perSecond);
   for (const [clients, rates] of measured.baseline) {
     rates.push(await during(measureBaseline({ url, scriptPath, clients, seconds })));
   }
@@ -149,9 +155,9 @@ type Whole = { perSecond: number; batchSize: number; hotShare: number };
 
 async function measureWhole(
   { scale, size, bodyBytes, measured }: Running,
-  { port, during }: { port: number; during: During },
+  { port, connections, during }: { port: number; connections: number; during: During },
 ): Promise<Whole> {
-  const { seconds, connections } = size;
+  const { seconds } = size;
   const before = await readRecorded(scale);
   const where = { url: `http://127.0.0.1:${port}`, uuidsPath: scale.uuidsPath };
   const answered = await during(countAnswered({ ...where, bodyBytes, connections, seconds }));

@@ -19,6 +19,8 @@ export type PingSize = {
   seconds: number;
   /** Connections of the senders. */
   connections: number;
+  /** The same for a process under more load, whose batches are larger. */
+  connectionsMany: number;
   /** The numbers of sessions for PostgreSQL alone; the best result counts. */
   clientCounts: readonly number[];
   /** How long pings are sent at a steady rate, to measure latency. */
@@ -40,8 +42,9 @@ export const PING_SIZES: Readonly<Record<SizeName, PingSize>> = {
     warmUpSeconds: 4,
     rounds: 3,
     seconds: 6,
-    connections: 256,
-    clientCounts: [16, 64, 256],
+    connections: 128,
+    connectionsMany: 512,
+    clientCounts: [16, 64, 128],
     steadySeconds: 15,
     steadyPerSecond: 2_000,
   },
@@ -56,6 +59,7 @@ export const PING_SIZES: Readonly<Record<SizeName, PingSize>> = {
     rounds: 1,
     seconds: 1,
     connections: 32,
+    connectionsMany: 64,
     clientCounts: [16],
     steadySeconds: 1,
     steadyPerSecond: 200,
