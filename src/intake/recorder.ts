@@ -28,11 +28,11 @@ const RETRY_MS = 250;
  */
 const TRIES_MAX = 5;
 /**
- * While signals go to the spool, they are collected for at least this long, and until the database has accepted this
- * many batches: otherwise small batches would be added faster than they are replayed.
+ * While signals go to the spool, each lane collects them for at least this long, and until the database has accepted
+ * this many batches: otherwise small batches would be added faster than they are replayed.
  */
 const COLLECT_MS_MIN = 50;
-const COLLECT_REPLAYS = 2;
+const COLLECT_REPLAYS = 2 * LANES;
 /** Maximum wait of a sender for this. */
 const COLLECT_MS_MAX = 1_000;
 const COLLECT_CHECK_MS = 5;
@@ -142,6 +142,8 @@ export class BatchRecorder {
   #confirmedSeqs: number[] = zeroes();
   readonly #flights = new Set<Flight>();
   #isSpooling = false;
+  /** The spool was empty: no batch begins until the last ones are replayed, or spooling would not end under load. */
+  #isEnding = false;
   #spoolingSinceMs = 0;
   #isAnswering = false;
   #spooledAt: Instant | null = null;
@@ -187,10 +189,10 @@ export class BatchRecorder {
     return this.#deps.monotonic() - (this.#stuck.length > 0 ? this.#stuckSinceMs : this.#spoolingSinceMs);
   }
 
-  /** Whether a batch may begin now: not while none could be acknowledged, or the ID is about to change. */
+  /** Whether a batch may begin now: not while none could be acknowledged, or spooling or the ID is about to end. */
   mayBegin(): boolean {
     this.#renewIfIdle();
-    return !this.isBlocked && !this.#isRenewalDue();
+    return !this.isBlocked && !this.#isEnding && !this.#isRenewalDue();
   }
 
   /** The newest batch of each lane under the current ID that the database has confirmed. */
@@ -392,6 +394,7 @@ export class BatchRecorder {
         else if (await this.#isDrained()) break;
       } catch (error) {
         this.#isAnswering = false;
+        this.#isEnding = false;
         this.#deps.onError(error, "replaying pings");
         if (this.#stopByMs !== null) break;
         await pause(RETRY_MS);
@@ -399,6 +402,7 @@ export class BatchRecorder {
       const hasTime = this.#stopByMs === null || this.#deps.monotonic() < this.#stopByMs;
       if (!hasTime || (this.#stopByMs !== null && !this.#deps.hasEntered())) break;
     }
+    this.#isEnding = false;
     this.#draining = null;
   }
 
@@ -413,6 +417,8 @@ export class BatchRecorder {
     const appendsBefore = this.#appendCount;
     const batch = (await spool?.oldest()) ?? null;
     if (spool !== null && batch !== null) {
+      // An intake that is gone may have left many.
+      if (batch.intakeId !== this.#identity.intakeId) this.#isEnding = false;
       await this.#replaySpooled(spool, batch);
       return false;
     }
@@ -422,6 +428,7 @@ export class BatchRecorder {
       this.#stuck = this.#stuck.filter((one) => one !== stuck);
       return false;
     }
+    this.#isEnding = true;
     const [flight] = this.#flights;
     if (flight !== undefined) {
       await flight.landed;
@@ -430,6 +437,7 @@ export class BatchRecorder {
     if (appendsBefore !== this.#appendCount || this.#mustResend) return false;
     this.#spooledAt = null;
     this.#isSpooling = false;
+    this.#isEnding = false;
     this.#renewIfIdle();
     return true;
   }

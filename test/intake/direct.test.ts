@@ -799,6 +799,24 @@ describe("lanes", () => {
     }
   });
 
+  test("spooling ends although the lanes are always busy", async () => {
+    const all = scripted();
+    const targets = laneTargets(all);
+    all.database.behaviour = "away";
+    await all.ping("first");
+    all.database.delayMs = 40;
+    const sender = { isOver: false };
+    // Several for each lane, so that there is always one that waits.
+    const sending = [...targets, ...targets, ...targets].map(async (target) => {
+      while (!sender.isOver) expect(await all.ping("on and on", { target })).toBe("recorded");
+    });
+    await sleep(200);
+    all.database.behaviour = "answers";
+    await expect.poll(() => all.intake.state().isSpooling, { timeout: 10_000 }).toBe(false);
+    sender.isOver = true;
+    await Promise.all(sending);
+  });
+
   test("a new id comes into use although the lanes are always busy", async () => {
     const all = scripted();
     const targets = laneTargets(all);

@@ -43,6 +43,7 @@ test("tables that signals are recorded in have no foreign keys but that of the s
     "check_states",
     "checks",
     "idempotency_keys",
+    "intake_lanes",
     "invitations",
     "letters",
     "members",
