@@ -142,8 +142,6 @@ export class BatchRecorder {
   #confirmedSeqs: number[] = zeroes();
   readonly #flights = new Set<Flight>();
   #isSpooling = false;
-  /** The spool was empty: no batch begins until the last ones are replayed, or spooling would not end under load. */
-  #isEnding = false;
   #spoolingSinceMs = 0;
   #isAnswering = false;
   #spooledAt: Instant | null = null;
@@ -189,10 +187,10 @@ export class BatchRecorder {
     return this.#deps.monotonic() - (this.#stuck.length > 0 ? this.#stuckSinceMs : this.#spoolingSinceMs);
   }
 
-  /** Whether a batch may begin now: not while none could be acknowledged, or spooling or the ID is about to end. */
+  /** Whether a batch may begin now: not while none could be acknowledged, or the ID is about to change. */
   mayBegin(): boolean {
     this.#renewIfIdle();
-    return !this.isBlocked && !this.#isEnding && !this.#isRenewalDue();
+    return !this.isBlocked && !this.#isRenewalDue();
   }
 
   /** The newest batch of each lane under the current ID that the database has confirmed. */
@@ -394,7 +392,6 @@ export class BatchRecorder {
         else if (await this.#isDrained()) break;
       } catch (error) {
         this.#isAnswering = false;
-        this.#isEnding = false;
         this.#deps.onError(error, "replaying pings");
         if (this.#stopByMs !== null) break;
         await pause(RETRY_MS);
@@ -402,7 +399,6 @@ export class BatchRecorder {
       const hasTime = this.#stopByMs === null || this.#deps.monotonic() < this.#stopByMs;
       if (!hasTime || (this.#stopByMs !== null && !this.#deps.hasEntered())) break;
     }
-    this.#isEnding = false;
     this.#draining = null;
   }
 
@@ -417,8 +413,6 @@ export class BatchRecorder {
     const appendsBefore = this.#appendCount;
     const batch = (await spool?.oldest()) ?? null;
     if (spool !== null && batch !== null) {
-      // An intake that is gone may have left many.
-      if (batch.intakeId !== this.#identity.intakeId) this.#isEnding = false;
       await this.#replaySpooled(spool, batch);
       return false;
     }
@@ -428,7 +422,6 @@ export class BatchRecorder {
       this.#stuck = this.#stuck.filter((one) => one !== stuck);
       return false;
     }
-    this.#isEnding = true;
     const [flight] = this.#flights;
     if (flight !== undefined) {
       await flight.landed;
@@ -437,7 +430,6 @@ export class BatchRecorder {
     if (appendsBefore !== this.#appendCount || this.#mustResend) return false;
     this.#spooledAt = null;
     this.#isSpooling = false;
-    this.#isEnding = false;
     this.#renewIfIdle();
     return true;
   }

@@ -804,13 +804,16 @@ describe("lanes", () => {
     const targets = laneTargets(all);
     all.database.behaviour = "away";
     await all.ping("first");
-    all.database.delayMs = 40;
+    all.database.delayMs = 20;
+    // Nearly always, one of the lanes is writing.
+    all.spool.delayMs = 300;
     const sender = { isOver: false };
-    // Several for each lane, so that there is always one that waits.
-    const sending = [...targets, ...targets, ...targets].map(async (target) => {
+    // Several for each lane, so that there is always one that waits; the lanes write in turns.
+    const sending = [...targets, ...targets, ...targets].map(async (target, index) => {
+      await sleep((index % LANES) * 90);
       while (!sender.isOver) expect(await all.ping("on and on", { target })).toBe("recorded");
     });
-    await sleep(200);
+    await sleep(600);
     all.database.behaviour = "answers";
     await expect.poll(() => all.intake.state().isSpooling, { timeout: 10_000 }).toBe(false);
     sender.isOver = true;
