@@ -1,5 +1,5 @@
 // Syntax and creation of UUIDs, slugs, tags and keys, with known examples and arbitrary texts.
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
@@ -13,13 +13,17 @@ import {
   newAccessToken,
   newApiKey,
   newPingKey,
+  newProjectIds,
+  newUuidIn,
   type RandomText,
+  slotOf,
   slugify,
   splitTags,
   withTag,
   uniqueKey,
   uuidOfAnyCase,
 } from "./identity.ts";
+import { mailboxTarget } from "./signal.ts";
 
 const sha1Hex = (text: string) => createHash("sha1").update(text).digest("hex");
 const lastOfAlphabet: RandomText = ({ alphabet, length }) => (alphabet.at(-1) ?? "").repeat(length);
@@ -184,8 +188,8 @@ describe("unique keys", () => {
 describe("keys", () => {
   test("a new API key has 32 characters, and its first four show its kind", () => {
     for (const kind of ["readWrite", "readOnly"] as const) {
-      const key = newApiKey(kind, lastOfAlphabet);
-      expect(key).toBe(`${KEY_PREFIX[kind]}${"Z".repeat(28)}`);
+      const key = newApiKey({ kind, projectUuid: UUID }, lastOfAlphabet);
+      expect(key).toBe(`${KEY_PREFIX[kind]}313${"Z".repeat(25)}`);
       expect(isKeyShaped(key)).toBe(true);
     }
     expect(KEY_PREFIX).toEqual({ readWrite: "odw_", readOnly: "odr_" });
@@ -199,9 +203,78 @@ describe("keys", () => {
   });
 
   test("a ping key has 22 characters of a-z and 0-9, so that it is never taken for an API key", () => {
-    const key = newPingKey(lastOfAlphabet);
-    expect(key).toBe("z".repeat(22));
+    const key = newPingKey(UUID, lastOfAlphabet);
+    expect(key).toBe(`313${"z".repeat(19)}`);
     expect(isKeyShaped(key)).toBe(false);
+  });
+});
+
+describe("slots", () => {
+  const uuidV4 = fc.uuid({ version: 4 });
+  const VERSION_4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+  test.each([
+    ["a UUID", UUID, "313"],
+    ["a ping key", "0af6tt7q1zzzzzzzzzzzzz", "0af"],
+    ["a read-write key", "odw_0afXYZ", "0af"],
+    ["a read-only key", "odr_fffXYZ", "fff"],
+  ])("are read from %s", (_, id, slot) => {
+    expect(slotOf(id)).toBe(slot);
+  });
+
+  test("every id of a project has its slot, the rest is random, and the format is unchanged", () => {
+    fc.assert(
+      fc.property(uuidV4, uuidV4, (projectUuid, random) => {
+        const slot = projectUuid.slice(0, 3);
+        const inProject = newUuidIn(projectUuid, () => random);
+        expect(inProject).toBe(slot + random.slice(3));
+        expect(inProject).toMatch(VERSION_4);
+        expect(mailboxTarget(inProject)).toEqual({ by: "uuid", uuid: inProject });
+
+        const uuids = [projectUuid, random];
+        const ids = newProjectIds({ uuid: () => uuids.shift() ?? "", text: lastOfAlphabet });
+        expect(ids).toEqual({
+          uuid: projectUuid,
+          badgeKey: inProject,
+          pingKey: newPingKey(projectUuid, lastOfAlphabet),
+        });
+        expect(mailboxTarget(`${ids.pingKey}+job`)).toEqual({
+          by: "slug",
+          pingKey: ids.pingKey,
+          slug: "job",
+        });
+
+        const keys = (["readWrite", "readOnly"] as const).map((kind) =>
+          newApiKey({ kind, projectUuid }, lastOfAlphabet),
+        );
+        for (const id of [...Object.values(ids), ...keys]) expect(slotOf(id)).toBe(slot);
+      }),
+    );
+  });
+
+  test("leave enough random characters", () => {
+    const bits: number[] = [];
+    const measure: RandomText = ({ alphabet, length }) => {
+      bits.push(Math.floor(length * Math.log2(new Set(alphabet).size)));
+      return "";
+    };
+    newApiKey({ kind: "readWrite", projectUuid: UUID }, measure);
+    newPingKey(UUID, measure);
+    expect(bits).toEqual([148, 98]);
+  });
+
+  test("of new projects are evenly distributed", () => {
+    const perSlot = 16;
+    const counts = new Map<string, number>();
+    for (let n = 0; n < 4096 * perSlot; n += 1) {
+      const slot = slotOf(newProjectIds({ uuid: randomUUID, text: lastOfAlphabet }).uuid);
+      counts.set(slot, (counts.get(slot) ?? 0) + 1);
+    }
+    expect(counts.size).toBe(4096);
+    const chiSquare = [...counts.values()].reduce((sum, count) => sum + (count - perSlot) ** 2 / perSlot, 0);
+    // 4,095 degrees of freedom: the mean is 4,095 and the standard deviation 90. The bounds are 7 of them away.
+    expect(chiSquare).toBeGreaterThan(4095 - 7 * 90);
+    expect(chiSquare).toBeLessThan(4095 + 7 * 90);
   });
 });
 

@@ -1,4 +1,4 @@
-// Syntax and creation of UUIDs, slugs, tags, unique keys, API keys and ping keys.
+// Syntax and creation of UUIDs, slots, slugs, tags, unique keys, API keys and ping keys.
 import {
   ACCESS_TOKEN_RANDOM_LENGTH,
   API_KEY_LENGTH,
@@ -20,6 +20,37 @@ export function isUuid(text: string): boolean {
 export function uuidOfAnyCase(text: string): string | null {
   const lower = text.toLowerCase();
   return UUID.test(lower) ? lower : null;
+}
+
+/** 4,096 slots. */
+const SLOT_DIGITS = 3;
+
+/**
+ * The slot of an id: its first three digits, in an API key those after the prefix. New ids get the slot of the UUID of
+ * their project, so that the project can be located from any of them. Older ids and those of moved checks may have
+ * another one.
+ */
+export function slotOf(id: string): string {
+  const prefix = Object.values(KEY_PREFIX).find((one) => id.startsWith(one)) ?? "";
+  return id.slice(prefix.length, prefix.length + SLOT_DIGITS);
+}
+
+/** A random UUID of version 4. Passed in, because core uses no randomness. */
+export type RandomUuid = () => string;
+
+/** A new UUID for something that belongs to a project. */
+export function newUuidIn(projectUuid: string, random: RandomUuid): string {
+  return slotOf(projectUuid) + random().slice(SLOT_DIGITS);
+}
+
+/** The ids of a new project, all in the slot of its random UUID. */
+export function newProjectIds(random: { uuid: RandomUuid; text: RandomText }): {
+  uuid: string;
+  pingKey: string;
+  badgeKey: string;
+} {
+  const uuid = random.uuid();
+  return { uuid, pingKey: newPingKey(uuid, random.text), badgeKey: newUuidIn(uuid, random.uuid) };
 }
 
 /**
@@ -95,15 +126,18 @@ const DIGITS = "0123456789";
 const LOWER = "abcdefghijklmnopqrstuvwxyz";
 
 /** A new API key. It is shown once, and stored hashed. */
-export function newApiKey(kind: KeyKind, random: RandomText): string {
-  const prefix = KEY_PREFIX[kind];
+export function newApiKey(
+  { kind, projectUuid }: { kind: KeyKind; projectUuid: string },
+  random: RandomText,
+): string {
+  const start = KEY_PREFIX[kind] + slotOf(projectUuid);
   const alphabet = DIGITS + LOWER + LOWER.toUpperCase();
-  return prefix + random({ alphabet, length: API_KEY_LENGTH - prefix.length });
+  return start + random({ alphabet, length: API_KEY_LENGTH - start.length });
 }
 
 /** A new ping key. It is stored in plain text, because ping URLs contain it. */
-export function newPingKey(random: RandomText): string {
-  return random({ alphabet: DIGITS + LOWER, length: PING_KEY_LENGTH });
+export function newPingKey(projectUuid: string, random: RandomText): string {
+  return slotOf(projectUuid) + random({ alphabet: DIGITS + LOWER, length: PING_KEY_LENGTH - SLOT_DIGITS });
 }
 
 /** The first characters of a personal access token, for people and secret scanners. */

@@ -1,7 +1,7 @@
 // Creating accounts.
 import { randomUUID } from "node:crypto";
 import { AppError } from "../core/errors.ts";
-import { newPingKey } from "../core/identity.ts";
+import { newProjectIds } from "../core/identity.ts";
 import type { Instant } from "../core/instant.ts";
 import { ACCOUNT_NAME_LENGTH_MAX, EMAIL_ADDRESS_LENGTH_MAX } from "../core/limits.ts";
 import { randomText } from "../lib/secrets.ts";
@@ -104,11 +104,9 @@ export async function addFirstProject(
 ): Promise<void> {
   if ((await countOwnedProjects(tx, accountId)) > 0) return;
   await insertProject(tx, {
-    uuid: randomUUID(),
+    ...newProjectIds({ uuid: randomUUID, text: randomText }),
     name: FIRST_PROJECT,
     ownerId: accountId,
-    pingKey: newPingKey(randomText),
-    badgeKey: randomUUID(),
     createdAt: now,
   });
 }

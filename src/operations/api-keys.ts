@@ -9,7 +9,7 @@ import { randomText } from "../lib/secrets.ts";
 import { insertApiKey, listApiKeys, revokeApiKey, touchApiKeys } from "../store/api-keys.ts";
 import type { Database, Db } from "../store/db.ts";
 import { findSecretKey } from "../store/instance.ts";
-import { findProjectByUuid } from "../store/projects.ts";
+import { findProjectByUuid, type Project } from "../store/projects.ts";
 import { inTransaction, type Tx } from "../store/transaction.ts";
 import { audit } from "./audit.ts";
 
@@ -31,14 +31,21 @@ export function digestOfKey({ key, secretKey }: { key: string; secretKey: string
   return createHmac("sha256", secretKey).update(key).digest();
 }
 
-export type KeyRequest = { projectId: number; kind: KeyKind; name: string; secretKey: string; now: Instant };
+export type KeyRequest = {
+  project: Pick<Project, "id" | "uuid">;
+  kind: KeyKind;
+  name: string;
+  secretKey: string;
+  now: Instant;
+};
 
 /** Creates a key in the caller's transaction and returns its text, which is stored nowhere. */
 export async function addApiKey(tx: Tx, request: KeyRequest): Promise<string> {
-  const key = newApiKey(request.kind, randomText);
+  const { project, kind } = request;
+  const key = newApiKey({ kind, projectUuid: project.uuid }, randomText);
   await insertApiKey(tx, {
-    projectId: request.projectId,
-    kind: request.kind,
+    projectId: project.id,
+    kind,
     name: request.name,
     prefix: prefixOf(key),
     digest: digestOfKey({ key, secretKey: request.secretKey }),
@@ -95,7 +102,7 @@ export async function createKeys(database: Database, request: KeysRequest): Prom
     const revokedCount = request.replace ? await revokeEarlier(tx, { ...request, projectId: project.id }) : 0;
     const keys: Partial<Record<KeyKind, string>> = {};
     for (const kind of request.kinds) {
-      const key = await addApiKey(tx, { ...request, projectId: project.id, kind });
+      const key = await addApiKey(tx, { ...request, project, kind });
       keys[kind] = key;
       const subject = keySubject({ name: request.name, prefix: prefixOf(key) });
       const after = { kind, name: request.name };

@@ -24,6 +24,7 @@ import {
   VERIFICATION_EVERY_MS,
 } from "../core/email.ts";
 import { AppError } from "../core/errors.ts";
+import { newUuidIn } from "../core/identity.ts";
 import { DAY_MS, type Instant } from "../core/instant.ts";
 import { CHANNEL_CONFIG_LENGTH_MAX, CHANNELS_PER_PROJECT_MAX } from "../core/limits.ts";
 import type { DisabledMessage } from "../core/message.ts";
@@ -228,10 +229,11 @@ export type CreatedChannel = {
 export function createChannel(database: Database, request: CreateChannelRequest): Promise<CreatedChannel> {
   const { rules, kind } = request;
   const { config, made } = rules.complete(kind, judgedConfig(rules, request));
-  const uuid = randomUUID();
   return inRetriedTransaction(database, async (tx) => {
     const { projectId } = request;
-    if (!(await lockChannelsOfProject(tx, projectId))) throw new AppError("not_found", "Project not found.");
+    const projectUuid = await lockChannelsOfProject(tx, projectId);
+    if (projectUuid === null) throw new AppError("not_found", "Project not found.");
+    const uuid = newUuidIn(projectUuid, randomUUID);
     const repeated = await repetitionOf(tx, { ...request, uuid });
     if (repeated !== null) return { kind: "repeated", channel: repeated, made: {} };
     await insert(tx, { ...request, uuid, config });

@@ -20,7 +20,7 @@ import {
 } from "../core/check.ts";
 import { passDeadlines, type PassedDeadlines, type Visibility } from "../core/deadline.ts";
 import { AppError, ERROR_TEXT, type ErrorCode, FIELD_PROBLEM, fieldText } from "../core/errors.ts";
-import { withTag } from "../core/identity.ts";
+import { newUuidIn, withTag } from "../core/identity.ts";
 import type { Instant } from "../core/instant.ts";
 import { NAME_LENGTH_MAX, PING_COMMIT_MS_MAX, SLUG_LENGTH_MAX, TAGS_LENGTH_MAX } from "../core/limits.ts";
 import { keptFrom } from "../core/retention.ts";
@@ -156,6 +156,7 @@ async function lockQuota(
 
 export type CheckToMake = {
   projectId: number;
+  projectUuid: string;
   uuid?: string;
   settings: CheckSettings;
   channels: ChosenChannels | null;
@@ -165,9 +166,11 @@ export type CheckToMake = {
 /** Inserts a check in the state "new". */
 async function makeCheck(
   tx: Tx,
-  { projectId, uuid = randomUUID(), settings, channels, at }: CheckToMake,
+  { projectId, projectUuid, settings, channels, at, ...given }: CheckToMake,
 ): Promise<CheckWithChannels> {
-  const made = { uuid, badgeUuid: randomUUID(), projectId, settings, createdAt: at };
+  const uuid = given.uuid ?? newUuidIn(projectUuid, randomUUID);
+  const badgeUuid = newUuidIn(projectUuid, randomUUID);
+  const made = { uuid, badgeUuid, projectId, settings, createdAt: at };
   const checkId = await insertCheck(tx, made);
   await insertState(tx, checkId);
   if (channels !== null) await assignChosen(tx, { checkId, chosen: channels, current: [] });
@@ -192,6 +195,7 @@ type Done<Kind extends string> = { kind: Kind; check: CheckWithChannels };
 export type CreateRequest = Edit &
   LimitDefault & {
     projectId: number;
+    projectUuid: string;
     /** The fields that identify an existing check; empty for a plain create. */
     unique: readonly UniqueField[];
     /** Without it, every request creates a check. */
@@ -210,7 +214,7 @@ export function createCheck(
   request: CreateRequest,
 ): Promise<Done<"created"> | Done<"updated"> | Done<"repeated"> | Refused | { kind: "not found" }> {
   const { once = null, projectId, at } = request;
-  const uuid = randomUUID();
+  const uuid = newUuidIn(request.projectUuid, randomUUID);
   const criteria = uniqueCriteria(request.params, request.unique);
   return inRetriedTransaction(database, async (tx) => {
     const earlier = await claimOnce(tx, { projectId, once, uuid, at });
@@ -259,14 +263,14 @@ async function create(
   tx: Tx,
   request: CreateRequest & { uuid: string },
 ): Promise<Done<"created"> | Refused | { kind: "not found" }> {
-  const { projectId, at, uuid, channels: param } = request;
+  const { projectId, projectUuid, at, uuid, channels: param } = request;
   const quota = await lockQuota(tx, request);
   if (quota === null) return { kind: "not found" };
   if (!mayCreateCheck(quota)) return { kind: "refused", code: "forbidden", text: ERROR_TEXT.checkLimit };
   const channels = param === null ? null : await chooseChannels(tx, { projectId, param });
   if (channels?.kind === "refused") return channels;
   const settings = newCheck(request.params, request);
-  const check = await makeCheck(tx, { projectId, uuid, settings, channels, at });
+  const check = await makeCheck(tx, { projectId, projectUuid, uuid, settings, channels, at });
   const { kind, schedule, timeoutSeconds, graceSeconds, tz } = settings;
   const after = { kind, ...(kind === "simple" ? { timeoutSeconds } : { schedule, tz }), graceSeconds };
   await auditCheck(tx, { what: "check.created", check, by: request, at, after });
@@ -287,14 +291,14 @@ export function provisionCheck(
   const work = async (tx: Tx) => {
     const project = await findProjectByPingKey(tx, pingKey);
     if (project === null) return "unknown";
-    const { id: projectId } = project;
+    const { id: projectId, uuid: projectUuid } = project;
     await lockCriteria(tx, { projectId, criteria: { slug } });
     if ((await findChecksBySlug(tx, { pingKey, slug })).length > 0) return "exists";
     const quota = await lockQuota(tx, { projectId, checkLimitDefault });
     if (quota === null || !mayProvisionCheck(quota)) return "unknown";
     const channels = await chooseChannels(tx, { projectId, param: "*" });
     if (channels.kind === "refused") throw new Error(`all channels were rejected: ${channels.text}`);
-    await makeCheck(tx, { projectId, settings: provisionedCheck(slug), channels, at });
+    await makeCheck(tx, { projectId, projectUuid, settings: provisionedCheck(slug), channels, at });
     return "created";
   };
   return inRetriedTransaction(database, work, { commitTimeoutMs: PING_COMMIT_MS_MAX });
@@ -787,9 +791,9 @@ async function writeSchedules(
 /** Copies a check with its settings and channels. Refused if its owner has reached the check limit. */
 export function copyCheck(
   database: Database,
-  request: Command & LimitDefault,
+  request: Command & LimitDefault & { projectUuid: string },
 ): Promise<{ kind: "copied"; check: CheckWithChannels } | Refused | Absent> {
-  const { projectId, at } = request;
+  const { projectId, projectUuid, at } = request;
   return inRetriedTransaction(database, async (tx) => {
     const locked = await lockCheck(tx, request);
     if ("kind" in locked) return locked;
@@ -800,7 +804,7 @@ export function copyCheck(
     const channels = await chooseChannels(tx, { projectId, param });
     if (channels.kind === "refused") return channels;
     const settings = copied(locked.check.settings);
-    const check = await makeCheck(tx, { projectId, settings, channels, at });
+    const check = await makeCheck(tx, { projectId, projectUuid, settings, channels, at });
     const after = { copyOf: locked.check.uuid };
     await auditCheck(tx, { what: "check.created", check, by: request, at, after });
     return { kind: "copied", check };

@@ -1,7 +1,7 @@
 // Creating, changing and deleting projects and their keys. Authorization happens before.
 import { randomUUID } from "node:crypto";
 import { AppError } from "../core/errors.ts";
-import { type KeyKind, newPingKey } from "../core/identity.ts";
+import { type KeyKind, newPingKey, newProjectIds, newUuidIn } from "../core/identity.ts";
 import type { Instant } from "../core/instant.ts";
 import { API_KEYS_MAX, PROJECT_NAME_LENGTH_MAX, PROJECTS_OWNED_MAX } from "../core/limits.ts";
 import { isZone } from "../core/schedule/zone.ts";
@@ -49,15 +49,13 @@ export async function createProject(database: Database, request: ProjectRequest)
   const name = projectName(request.name);
   const { ownerId, secretKey, now } = request;
   const project = {
-    uuid: randomUUID(),
+    ...newProjectIds({ uuid: randomUUID, text: randomText }),
     name,
-    pingKey: newPingKey(randomText),
-    badgeKey: randomUUID(),
     createdAt: now,
   };
   return inTransaction(database, async (tx) => {
     const projectId = await insertProject(tx, { ...project, ownerId });
-    const key = { projectId, name: "", secretKey, now };
+    const key = { project: { id: projectId, uuid: project.uuid }, name: "", secretKey, now };
     const apiKey = await addApiKey(tx, { ...key, kind: "readWrite" });
     const apiKeyReadonly = await addApiKey(tx, { ...key, kind: "readOnly" });
     const by = { projectId, accountId: null, keyId: null };
@@ -82,10 +80,8 @@ export async function openProject(
   { accountId, name, now }: { accountId: number; name: string; now: Instant },
 ): Promise<{ uuid: string; name: string }> {
   const project = {
-    uuid: randomUUID(),
+    ...newProjectIds({ uuid: randomUUID, text: randomText }),
     name: projectName(name),
-    pingKey: newPingKey(randomText),
-    badgeKey: randomUUID(),
     createdAt: now,
   };
   return inRetriedTransaction(database, async (tx) => {
@@ -178,7 +174,7 @@ export async function makeApiKey(
     if (keys.length >= API_KEYS_MAX) {
       throw new AppError("conflict", `A project can have at most ${API_KEYS_MAX} API keys.`);
     }
-    const key = await addApiKey(tx, { projectId: project.id, kind, name: name.trim(), secretKey, now });
+    const key = await addApiKey(tx, { project, kind, name: name.trim(), secretKey, now });
     const after = { kind, name: name.trim() };
     const subject = keySubject({ name: name.trim(), prefix: prefixOf(key) });
     await audit(tx, {
@@ -223,7 +219,7 @@ export async function changePingKey(
   database: Database,
   { project, by, now, to }: ProjectChange & { to: "new" | "none" },
 ): Promise<void> {
-  const pingKey = to === "new" ? newPingKey(randomText) : null;
+  const pingKey = to === "new" ? newPingKey(project.uuid, randomText) : null;
   await inRetriedTransaction(database, async (tx) => {
     const { name: subject, pingKey: before } = await locked(tx, project);
     await writePingKey(tx, { projectId: project.id, pingKey });
@@ -247,7 +243,8 @@ export async function removeProjectIn(tx: Tx, change: ProjectChange): Promise<vo
     await revokeApiKey(tx, { keyId: key.id, projectId: project.id, at: now });
   }
   for (const channel of await listChannels(tx, project.id)) await deleteChannel(tx, channel.id);
-  await hideProject(tx, { projectId: project.id, badgeKey: randomUUID() });
+  const badgeKey = newUuidIn(project.uuid, randomUUID);
+  await hideProject(tx, { projectId: project.id, badgeKey });
   await deleteMembersOfProject(tx, project.id);
   const before = { name: project.name };
   await audit(tx, {

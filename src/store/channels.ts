@@ -292,14 +292,17 @@ export async function listManagedChannels(
   return (await db.query(LIST_MANAGED_CHANNELS, [projectId, afterId, limit])).rows.map(toManaged);
 }
 
-const LOCK_CHANNELS_OF_PROJECT = statement<{ id: number }>({
+const LOCK_CHANNELS_OF_PROJECT = statement<{ uuid: string }>({
   name: "managed_channels.lock",
-  text: "select id from projects where id = $1 for no key update",
+  text: "select uuid from projects where id = $1 for no key update",
 });
 
-/** Serializes changes to the channels of a project until the transaction ends. False: it does not exist. */
-export async function lockChannelsOfProject(tx: Tx, projectId: number): Promise<boolean> {
-  return (await tx.query(LOCK_CHANNELS_OF_PROJECT, [projectId])).count === 1;
+/**
+ * Serializes changes to the channels of a project until the transaction ends. Returns the UUID of the project, or null
+ * if it does not exist.
+ */
+export async function lockChannelsOfProject(tx: Tx, projectId: number): Promise<string | null> {
+  return (await tx.query(LOCK_CHANNELS_OF_PROJECT, [projectId])).rows[0]?.uuid ?? null;
 }
 
 const COUNT_CHANNELS = statement<{ count: number }>({

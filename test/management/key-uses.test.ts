@@ -74,7 +74,7 @@ describe("uses of keys", () => {
 test("a request with a key is noted, and written within a moment", async () => {
   const { secretKey, owner } = cast;
   const now = await cast.now();
-  const request = { projectId: owner.project.id, kind: "readOnly", name: "new", secretKey, now } as const;
+  const request = { project: owner.project, kind: "readOnly", name: "new", secretKey, now } as const;
   const key = await inTransaction(cast.db, (tx) => addApiKey(tx, request));
   const last = async () => (await usedAt(owner.project.id)).at(-1) ?? null;
   expect(await last()).toBeNull();

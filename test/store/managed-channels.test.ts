@@ -35,7 +35,7 @@ const write = <T>(work: (tx: Tx) => Promise<T>) => inTransaction(database.db, wo
 
 describe("managed channels", () => {
   test("are found in their project only, counted, and listed after an id", async () => {
-    const { id: projectId } = await sampleProject(database.db);
+    const { id: projectId, uuid: projectUuid } = await sampleProject(database.db);
     const { id: otherId } = await sampleProject(database.db);
     const [one, two] = [
       await addChannel(database.db, { projectId }),
@@ -48,8 +48,8 @@ describe("managed channels", () => {
     expect((await list(0)).map(({ uuid }) => uuid)).toEqual([one.uuid, two.uuid]);
     expect((await list(one.id)).map(({ uuid }) => uuid)).toEqual([two.uuid]);
     expect(await countChannels(database.db, projectId)).toBe(2);
-    expect(await write((tx) => lockChannelsOfProject(tx, projectId))).toBe(true);
-    expect(await write((tx) => lockChannelsOfProject(tx, 999_999))).toBe(false);
+    expect(await write((tx) => lockChannelsOfProject(tx, projectId))).toBe(projectUuid);
+    expect(await write((tx) => lockChannelsOfProject(tx, 999_999))).toBeNull();
   });
 
   test("count their changes, and stay disabled when that is said", async () => {

@@ -35,7 +35,9 @@ export function edit(given: Partial<Edit> = {}): Edit {
 
 /** A plain create without a limit, except for the given fields. */
 export function creation(projectId: number, given: Partial<CreateRequest> = {}): CreateRequest {
-  return { ...edit(), projectId, unique: [], checkLimitDefault: null, ...given };
+  // Only the slot of the new ids depends on it.
+  const projectUuid = randomUUID();
+  return { ...edit(), projectId, projectUuid, unique: [], checkLimitDefault: null, ...given };
 }
 
 /** A channel of a project; its kind and config do not matter here. */

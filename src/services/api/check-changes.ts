@@ -187,6 +187,7 @@ export async function makeCheck(
     await createCheck(context.database, {
       ...commandContext(request),
       projectId: project.id,
+      projectUuid: project.uuid,
       params,
       channels: channels ?? "*",
       deriveSlug: change.slug === undefined,
@@ -514,9 +515,8 @@ export const checkHandlers: Omit<
   },
   copyCheck: async (request) => {
     const { checkLimitDefault, database } = request.context;
-    const { check } = doneOrThrow(
-      await copyCheck(database, { ...commandFor(request, request.check), checkLimitDefault }),
-    );
+    const copy = { ...commandFor(request, request.check), projectUuid: request.project.uuid };
+    const { check } = doneOrThrow(await copyCheck(database, { ...copy, checkLimitDefault }));
     return answer(request, check);
   },
   clearCheckHistory: async (request) => {

@@ -173,6 +173,7 @@ export const createCheck: Handler = async (exchange, context) => {
     ...understood(exchange),
     ...circumstances(exchange, context),
     projectId: project.id,
+    projectUuid: project.uuid,
     deriveSlug: column.params.deriveSlug,
     checkLimitDefault: context.checkLimitDefault,
   });

@@ -79,6 +79,7 @@ export class Population {
     const made = await createCheck(this.#database, {
       ...request,
       projectId,
+      projectUuid: randomUUID(),
       unique: [],
       checkLimitDefault: null,
       visibility: UNSEEN,
