@@ -2,6 +2,7 @@
 // a history. Only for development: it bypasses the limits and the audit log.
 import { randomUUID } from "node:crypto";
 import { type CheckParams, newCheck } from "../src/core/check.ts";
+import { newUuidIn } from "../src/core/identity.ts";
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from "../src/core/instant.ts";
 import { createAccount } from "../src/operations/accounts.ts";
 import { secretKeyOf } from "../src/operations/api-keys.ts";
@@ -12,7 +13,7 @@ import { insertCheck, insertState } from "../src/store/checks.ts";
 import type { Database } from "../src/store/db.ts";
 import { readDatabaseClock } from "../src/store/instance.ts";
 import { insertBlindInterval } from "../src/store/intakes.ts";
-import { findProjectByUuid } from "../src/store/projects.ts";
+import { findProjectByUuid, type Project } from "../src/store/projects.ts";
 import { inTransaction } from "../src/store/transaction.ts";
 import { draw, type Job, JOBS, runsOf } from "./seed/jobs.ts";
 import { type Interval, liveThrough, signalsOf } from "./seed/live-through.ts";
@@ -61,9 +62,9 @@ export async function seedProject(
   const project = await findProjectByUuid(database, made.uuid);
   if (project === null) throw new Error("the new project does not exist");
   const jobs = Array.from({ length: checkCount }, (_, index) => JOBS[index] ?? fillerJob(index));
-  const checks = await insertChecks(database, { projectId: project.id, jobs, now });
+  const checks = await insertChecks(database, { project, jobs, now });
   if (checkCount > 0) {
-    await addChannels(database, { projectId: project.id, now });
+    await addChannels(database, { project, now });
     await addPast(database, { checks, now });
     await pauseSome(database, { checks, projectId: project.id, now });
   }
@@ -74,7 +75,7 @@ type SeededCheck = { id: number; uuid: string; job: Job };
 
 async function insertChecks(
   database: Database,
-  { projectId, jobs, now }: { projectId: number; jobs: readonly Job[]; now: Instant },
+  { project, jobs, now }: { project: Project; jobs: readonly Job[]; now: Instant },
 ): Promise<SeededCheck[]> {
   const made: SeededCheck[] = [];
   for (let from = 0; from < jobs.length; from += CHECKS_PER_TRANSACTION) {
@@ -82,9 +83,14 @@ async function insertChecks(
       const some = jobs.slice(from, from + CHECKS_PER_TRANSACTION);
       const inserted = some.map(async (job): Promise<SeededCheck> => {
         const settings = newCheck(job.params, { deriveSlug: true });
-        const uuid = randomUUID();
-        const createdAt = now - HISTORY_DAYS * DAY_MS;
-        const id = await insertCheck(tx, { uuid, badgeUuid: randomUUID(), projectId, settings, createdAt });
+        const uuid = newUuidIn(project.uuid, randomUUID);
+        const id = await insertCheck(tx, {
+          uuid,
+          badgeUuid: newUuidIn(project.uuid, randomUUID),
+          projectId: project.id,
+          settings,
+          createdAt: now - HISTORY_DAYS * DAY_MS,
+        });
         await insertState(tx, id);
         return { id, uuid, job };
       });
@@ -96,13 +102,14 @@ async function insertChecks(
 
 async function addChannels(
   database: Database,
-  { projectId, now }: { projectId: number; now: Instant },
+  { project, now }: { project: Project; now: Instant },
 ): Promise<void> {
+  const projectId = project.id;
   await inTransaction(database, async (tx) => {
     for (const { kind, name, config } of CHANNELS) {
       const createdAt = now - HISTORY_DAYS * DAY_MS;
       const channel = await insertChannel(tx, {
-        uuid: randomUUID(),
+        uuid: newUuidIn(project.uuid, randomUUID),
         projectId,
         kind,
         name,
