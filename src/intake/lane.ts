@@ -8,6 +8,12 @@ import type { BatchRecorder, Settled } from "./recorder.ts";
 const BATCH_SIGNALS_MAX = 500;
 /** Total size of the bodies of a batch; a single larger one gets its own batch. */
 const BATCH_BYTES_MAX = 8 * 1024 * 1024;
+/**
+ * With fewer signals than this, a lane waits for another one to finish its batch, because each batch costs as much as
+ * some ten signals; but no longer than this.
+ */
+const BATCH_SIGNALS_MIN = 64;
+const OTHERS_MS_MAX = 20;
 /** While no batch may begin, the lane checks this often whether that has changed. */
 const BLOCKED_CHECK_MS = 5;
 
@@ -86,6 +92,7 @@ export class Lane {
       // Every pass yields to the event loop: timers and sockets run whatever the awaits below resolve to, and signals
       // that arrived together are recorded together.
       await nextTurn();
+      if (this.#waiting.length < BATCH_SIGNALS_MIN) await recorder.landing(OTHERS_MS_MAX);
       if (recorder.isSpooling) await recorder.collect(() => this.#waiting.length >= BATCH_SIGNALS_MAX);
       // If no signal can be acknowledged now, signals wait: this may end before they have waited too long.
       if (recorder.mayBegin()) await this.#send();

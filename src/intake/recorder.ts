@@ -228,6 +228,15 @@ export class BatchRecorder {
     }
   }
 
+  /** Resolves when a batch that is in progress has ended, or after this time; at once if there is none. */
+  async landing(withinMs: number): Promise<void> {
+    if (this.#flights.size === 0) return;
+    const { promise: timeout, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, withinMs);
+    await Promise.race([timeout, ...Array.from(this.#flights, ({ landed }) => landed)]);
+    clearTimeout(timer);
+  }
+
   /** Resolves when the next batch may be spooled: after collecting for a while, or when spooling has ended. */
   async collect(isFull: () => boolean): Promise<void> {
     const sinceMs = this.#deps.monotonic();
