@@ -23,7 +23,6 @@ const config: KnipConfig = {
     "src/client/client.ts!",
     // Loaded as threads or workers.
     "src/intake/spool-thread.ts!",
-    "src/intake/known-checks/thread.ts!",
     "src/lib/watchdog-thread.ts!",
     "web/live/live-worker.ts!",
     // The bundler puts it in the place of a package.

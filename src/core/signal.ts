@@ -140,7 +140,7 @@ export type Batch = BatchNumber & { signals: readonly AcceptedSignal[] };
  * Batches that an intake records at a time. Each lane has its own numbers and connection, and records one batch after
  * the other.
  */
-export const LANES = 4;
+export const LANES = 2;
 
 /** Signals with the same target take the same lane, so that they are recorded in the order in which they arrived. */
 export function laneOf(target: SignalTarget): number {

@@ -3,8 +3,8 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Instant } from "../core/instant.ts";
+import { type KnownChecks, openKnownChecks } from "./known-checks.ts";
 import type { BatchSpool, KnownTargets } from "./recorder.ts";
-import { type KnownChecks, knownUntilRestart, openKnownChecks } from "./known-checks/known-checks.ts";
 import { openSpool, type Spool, type SpoolState } from "./spool.ts";
 import { claimFolder, filesSetAside, makeFolder } from "./spool-file.ts";
 
@@ -174,7 +174,7 @@ function noIntakeFiles(): IntakeFiles {
     problem: () => null,
     claim: async () => true,
     // Known checks may use all of the receive queue, unknown ones only a part of it.
-    openKnown: async () => knownUntilRestart(),
+    openKnown: (now) => openKnownChecks({ folder: null, now }),
     findOrphans: async () => ({ gone: [], broken: [] }),
     releaseIntakes: async () => {},
     lastHeartbeat: async () => null,

@@ -43,7 +43,7 @@ const TRANSACTION_BYTES = 4 * PAGE_BYTES;
 /** An empty file above this size is truncated, so that the disk regains the space. */
 const SHRINK_ABOVE_BYTES = 1024 * 1024;
 
-export const SPOOL_SCHEMA = `
+const SPOOL_SCHEMA = `
   create table owner (intake_id text not null) strict;
   create table batch (
     position integer primary key,
@@ -295,7 +295,7 @@ export class SpoolFile {
 }
 
 /** Unlinks while the lock is still held, so that no process takes over a file that is being deleted. */
-export function discardFile({ db, path }: { db: DatabaseSync; path: string }): void {
+function discardFile({ db, path }: { db: DatabaseSync; path: string }): void {
   for (const suffix of ["", "-wal", "-journal"]) rmSync(path + suffix, { force: true });
   db.close();
 }

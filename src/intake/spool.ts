@@ -276,11 +276,11 @@ export type ThreadCall<Request> = { id: number; request: Request };
 export type ThreadReply<Answer> = { id: number; answer: Answer };
 
 /** The thread has ended; its last operation may or may not have been completed. */
-export class ThreadEnded extends Error {
+class ThreadEnded extends Error {
   override readonly name = "ThreadEnded";
 }
 
-export type ThreadCalls<Request, Answer> = {
+type ThreadCalls<Request, Answer> = {
   /** Rejects only with ThreadEnded; an error of the thread is a response. */
   call(request: Request, transfer?: readonly Transferable[]): Promise<Answer>;
   /** Why the thread has ended, or null. */
@@ -292,12 +292,12 @@ export type ThreadCalls<Request, Answer> = {
 /**
  * The file of a thread next to the module at `from`, with the same extension: .ts in a checkout and .js once built.
  */
-export function threadFile(path: string, from: string): URL {
+function threadFile(path: string, from: string): URL {
   return new URL(path.replace(/\.ts$/, extname(from)), from);
 }
 
 /** Handles the messages of a worker that responds to every call, in any order. */
-export function callsTo<Request, Answer>(worker: Worker): ThreadCalls<Request, Answer> {
+function callsTo<Request, Answer>(worker: Worker): ThreadCalls<Request, Answer> {
   type Waiting = { resolve: (answer: Answer) => void; reject: (error: Error) => void };
   const waiting = new Map<number, Waiting>();
   let lastId = 0;

@@ -1,15 +1,14 @@
 // The spool when its process, its thread or its disk fails: nothing acknowledged is lost, and nothing is acknowledged
 // that is not on disk.
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
-import { describe, expect, onTestFinished, test } from "vitest";
-import { createSpoolFile } from "../../src/intake/spool-file.ts";
+import { describe, expect, test } from "vitest";
 import { startSpool } from "../../src/intake/spool.ts";
-import { faultOf } from "../../src/intake/spool-file.ts";
+import { createSpoolFile, faultOf } from "../../src/intake/spool-file.ts";
 import { batchOf } from "./support/batches.ts";
-import { temporaryFolder } from "./support/folders.ts";
+import { temporaryFolder, tinyDisk } from "./support/folders.ts";
 import { acknowledgedIn, startAppender } from "./support/processes.ts";
 import { drain, MEGABYTE, numbersOf, spoolIn } from "./support/spools.ts";
 
@@ -17,16 +16,6 @@ const KILLS = 20;
 /** For tests that start processes, on a busy machine. */
 const PATIENCE = { timeout: 60_000 };
 const hasStrace = spawnSync("strace", ["-V"]).status === 0;
-
-/** A file system of four megabytes, or null if this user may not mount one. */
-function tinyDisk(): string | null {
-  const folder = `${temporaryFolder()}/disk`;
-  mkdirSync(folder);
-  const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=4m", "tmpfs", folder]);
-  if (mounted.status !== 0) return null;
-  onTestFinished(() => void spawnSync("umount", ["--lazy", folder]));
-  return folder;
-}
 
 /**
  * A trace as one letter per call: a write to the log has begun, a sync of the log has succeeded, an acknowledgment

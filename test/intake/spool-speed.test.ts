@@ -1,7 +1,9 @@
 // The speed of the spool and the known checks on this machine. The figures are printed; the limits are wide, because
 // the machine may be busy, and only detect differences of an order of magnitude.
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { openKnownChecks } from "../../src/intake/known-checks/known-checks.ts";
+import { openKnownChecks } from "../../src/intake/known-checks.ts";
+import { awakeMs } from "../support/awake.ts";
 import { batchOf, signalOf, T0 } from "./support/batches.ts";
 import { temporaryFolder } from "./support/folders.ts";
 import { drain, spoolIn } from "./support/spools.ts";
@@ -65,8 +67,39 @@ test("A look at the known checks costs about a microsecond", { timeout: 60_000 }
     expect(found).toBe(targets.length);
     return (1_000 * (user + system)) / targets.length;
   });
-  const { bytes, count } = known.state();
   await known.close();
-  console.log(`knows: ${Math.min(...rounds).toFixed(0)} ns; ${(bytes / count).toFixed(0)} bytes each`);
+  console.log(`knows: ${Math.min(...rounds).toFixed(0)} ns`);
   expect(Math.min(...rounds)).toBeLessThan(5_000);
+});
+
+test("Two million known checks are loaded while pings are handled", async () => {
+  const options = { folder: temporaryFolder(), now: T0, saveEveryMs: 3_600_000 };
+  const first = await openKnownChecks(options);
+  for (let number = 1; number <= 2_000_000; number += 1) {
+    first.remember({ by: "uuid", uuid: String(number) }, T0);
+    if (number % 100_000 === 0) await first.save();
+  }
+  await first.close();
+  const progress = { isDone: false };
+  const startedAt = awakeMs();
+  const loading = openKnownChecks(options).finally(() => {
+    progress.isDone = true;
+  });
+  // Processor time of this thread: the machine may be busy.
+  let longestMs = 0;
+  for (let before = process.threadCpuUsage(); !progress.isDone; before = process.threadCpuUsage()) {
+    await nextTurn();
+    const { user, system } = process.threadCpuUsage(before);
+    longestMs = Math.max(longestMs, (user + system) / 1_000);
+  }
+  const known = await loading;
+  const loadMs = awakeMs() - startedAt;
+  const { count, failed } = known.state();
+  await known.close();
+  console.log(`${count} loaded in ${loadMs.toFixed(0)} ms, longest turn ${longestMs.toFixed(1)} ms`);
+  // Some are dropped because the tables are not filled evenly.
+  expect(count).toBeGreaterThan(1_900_000);
+  expect(failed).toBeNull();
+  expect(loadMs).toBeLessThan(30_000);
+  expect(longestMs).toBeLessThan(50);
 });

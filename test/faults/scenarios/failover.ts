@@ -21,7 +21,7 @@ const CHECKS = 300;
 const PER_SECOND = 100;
 const LAG_MS = 1_000;
 const SETTLE_MS = 5_000;
-/** How long a process keeps confirmed batches; see src/intake/batches/replay.ts. */
+/** How long a process keeps confirmed batches; see src/intake/recorder.ts. */
 const REMEMBERED_MS = 60_000;
 
 export const failover: Scenario = {

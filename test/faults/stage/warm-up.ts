@@ -9,7 +9,7 @@ import type { Stage } from "./stage.ts";
 const TOGETHER_MAX = 50;
 /**
  * After this, the known checks of a process are on its disk; see the interval in
- * src/intake/known-checks/known-checks.ts.
+ * src/intake/known-checks.ts.
  */
 const KEPT_AFTER_MS = 4_000;
 

@@ -1,5 +1,5 @@
 // A process that adds one known check, saves it and kills itself. Arguments: folder, UUID, instant.
-import { openKnownChecks } from "../../../src/intake/known-checks/known-checks.ts";
+import { openKnownChecks } from "../../../src/intake/known-checks.ts";
 
 const [folder = "", uuid = "", now = "0"] = process.argv.slice(2);
 const known = await openKnownChecks({ folder, now: Number(now) });
