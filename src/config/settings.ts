@@ -763,7 +763,7 @@ export const SETTINGS = {
     fallback: 10,
     secret: false,
     meaning:
-      "The size of the connection pool of each process. The roles ping and smtp together open up to 7 more connections, and the role sweeper up to 3. With the default, a process that runs all roles opens up to 20 connections.",
+      "The size of the connection pool of each process. The roles ping and smtp together open up to 8 more connections, and the role sweeper up to 3. With the default, a process that runs all roles opens up to 21 connections.",
     example: "20",
   }),
   databaseWaitSeconds: setting({

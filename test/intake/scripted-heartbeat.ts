@@ -16,6 +16,7 @@ import type { HeartbeatDeps } from "../../src/intake/heartbeat.ts";
 import type { LastHeartbeat } from "../../src/intake/intake-files.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { scripted, ScriptedSpool } from "./scripted-ports.ts";
+import { LANES } from "../../src/core/signal.ts";
 
 /** The start time, on the database's clock. */
 export const T = Date.UTC(2026, 10, 16, 12);
@@ -36,7 +37,7 @@ function scriptedTime() {
 }
 
 /** The intake's newest batch in the database, unless the test says otherwise. */
-const LAST_SEQS = [1_000, 1_000, 1_000, 1_000];
+const LAST_SEQS = Array.from({ length: LANES }, () => 1_000);
 
 type SentRequest = HeartbeatRequest & { observed: Observation };
 

@@ -21,7 +21,7 @@ describe("A batch", () => {
     const spool = await spoolIn(temporaryFolder(), "own");
     const batch = {
       intakeId: "own",
-      lane: 2,
+      lane: 1,
       seq: 1,
       signals: [
         signalOf(1, { body: new Uint8Array([0, 255, 0]), ua: "nul \0 and \ud800" }),

@@ -21,6 +21,7 @@ import {
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { sampleCheck, sampleProject } from "../support/sample.ts";
+import { LANES } from "../../src/core/signal.ts";
 
 const database = useDatabase();
 
@@ -230,7 +231,10 @@ describe("a heartbeat", () => {
   test("returns which of this intake's batches the database has", async () => {
     const { intakeId } = await enter();
     await inTransaction(database.db, (tx) => advanceSequence(tx, { intakeId, lane: 0, seq: 1 }));
-    expect((await sendAccepted(intakeId)).lastSeqs).toEqual([1, 0, 0, 0]);
+    expect((await sendAccepted(intakeId)).lastSeqs).toEqual([
+      1,
+      ...Array.from({ length: LANES - 1 }, () => 0),
+    ]);
   });
 
   test("sees as far as the slowest of all open intakes", async () => {

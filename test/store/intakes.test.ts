@@ -34,6 +34,7 @@ import {
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { MONDAY_NOON } from "../support/sample.ts";
+import { LANES } from "../../src/core/signal.ts";
 
 const database = useDatabase();
 const write = <T>(work: (tx: Tx) => Promise<T>) => inTransaction(database.db, work);
@@ -107,7 +108,7 @@ describe("intakes", () => {
         id,
         name: "host-1",
         startedAt: MONDAY_NOON,
-        lastSeqs: [0, 0, 0, 0],
+        lastSeqs: Array.from({ length: LANES }, () => 0),
         watermarkAt: MONDAY_NOON + 4_000,
         heartbeatAt: MONDAY_NOON + 5_000,
         leaseUntilAt: MONDAY_NOON + 15_000,
