@@ -31,7 +31,7 @@ const TRIES_MAX = 5;
  * While signals go to the spool, each lane collects them for at least this long, and until the database has accepted
  * this many batches: otherwise small batches would be added faster than they are replayed.
  */
-const COLLECT_MS_MIN = 50;
+const COLLECT_MS_MIN = 50 * LANES;
 const COLLECT_REPLAYS = 2 * LANES;
 /** Maximum wait of a sender for this. */
 const COLLECT_MS_MAX = 1_000;
