@@ -66,7 +66,12 @@ async function transact<T>(
       sendTogether(client);
       return runStatement(client, what, values);
     };
-    const part = partOf({ query, commitWith: (one) => writing.push(one) });
+    const commitWith = (one: Promise<unknown>) => {
+      // Nobody waits for it if the time is over by now.
+      one.catch(() => {});
+      writing.push(one);
+    };
+    const part = partOf({ query, commitWith });
     try {
       result = await limit.hold(work(part.tx));
     } catch (error) {

@@ -240,3 +240,39 @@ describe("a connection that is cut", () => {
     expect(await has("killed")).toBe(false);
   });
 });
+
+describe("statements that the commit does not wait for", () => {
+  test("are committed with it", async () => {
+    const { db } = database;
+    await inTransaction(db, async (tx) => tx.commitWith(put(tx, "deferred")));
+    expect(await has("deferred")).toBe(true);
+  });
+
+  test("roll back everything if one of them fails, with its error, and leave the connection usable", async () => {
+    const { db } = database;
+    const failing = inTransaction(db, async (tx) => {
+      await put(tx, "before the failure");
+      tx.commitWith(Promise.all([put(tx, "beside the failure"), tx.query(FAIL, [0])]));
+    });
+    await expect(failing).rejects.toMatchObject({ code: "22012" });
+    expect(await has("before the failure")).toBe(false);
+    expect(await has("beside the failure")).toBe(false);
+    expect(await inTransaction(db, async () => 1)).toBe(1);
+  });
+
+  test("cause no unhandled rejection when they are sent after the time is over", async () => {
+    const { db } = database;
+    const late = Promise.withResolvers<void>();
+    const work = async (tx: Tx) => {
+      await pause(200);
+      tx.commitWith(put(tx, "late").finally(late.resolve));
+    };
+    await expect(inTransaction(db, work, { giveUpAtMs: performance.now() + 50 })).rejects.toBeInstanceOf(
+      OutOfTimeError,
+    );
+    await late.promise;
+    // A rejection that nothing handles would end the process; the test runner reports it.
+    await pause(50);
+    expect(await has("late")).toBe(false);
+  });
+});
