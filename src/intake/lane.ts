@@ -10,7 +10,7 @@ const BATCH_SIGNALS_MAX = 500;
 const BATCH_BYTES_MAX = 8 * 1024 * 1024;
 /**
  * With fewer signals than this, a lane waits for another one to finish its batch, because each batch costs as much as
- * some ten signals; but no longer than this.
+ * 20 to 30 signals; but no longer than this.
  */
 const BATCH_SIGNALS_MIN = 64;
 const OTHERS_MS_MAX = 20;
