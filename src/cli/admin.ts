@@ -57,12 +57,9 @@ const KINDS: Readonly<Record<string, readonly KeyKind[]>> = {
   both: ["readWrite", "readOnly"],
 };
 
-/** Adds the commands to the program. */
-export function registerAdmin(program: Command, context: CommandContext): void {
-  const admin = program
-    .command("admin")
-    .description("Manage accounts, projects, API keys, channels, and limits")
-    .addHelpText("after", AFTER_HELP);
+/** Adds the commands below `admin`. */
+export function defineAdmin(admin: Command, context: CommandContext): void {
+  admin.addHelpText("after", AFTER_HELP);
   registerCreateAccount(admin, context);
   registerCreateProject(admin, context);
   registerCreateKeys(admin, context);

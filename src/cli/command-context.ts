@@ -3,9 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Config, Environment } from "../config/config.ts";
 import type { Log } from "../lib/log.ts";
 import type { ObjectStore } from "../lib/object-store.ts";
-import { type Database, type DatabaseOptions, openDatabase } from "../store/db.ts";
+import type { Database, DatabaseOptions } from "../store/db.ts";
 import { UnusableDatabaseError } from "../store/errors.ts";
-import { isBeingMigrated, verifySchema } from "../store/migrate.ts";
 
 /** Exit codes of `overdue`, as in the help and docs/operating.md. */
 export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
@@ -32,7 +31,7 @@ export type CommandContext = {
   /** Standard error: errors and notes. */
   err: (text: string) => void;
   /** The configured object store; null if there is none. When the signal is aborted, its calls end. */
-  openObjects(config: Config, options: { signal: AbortSignal }): Pick<ObjectStore, "delete"> | null;
+  openObjects(config: Config, options: { signal: AbortSignal }): Promise<Pick<ObjectStore, "delete"> | null>;
   /** Runs the process until it is stopped; returns its exit code. */
   serve(config: Config, options: ServeOptions): Promise<number>;
 };
@@ -94,6 +93,7 @@ export async function withDatabase<T>(
   given: WithDatabaseOptions = {},
 ): Promise<T> {
   const options = databaseOptionsOf(config);
+  const { openDatabase } = await import("../store/db.ts");
   await waitForSchema(options, given);
   const database = openDatabase(options);
   try {
@@ -104,6 +104,7 @@ export async function withDatabase<T>(
 }
 
 async function waitForSchema(options: DatabaseOptions, given: WithDatabaseOptions): Promise<void> {
+  const { isBeingMigrated, verifySchema } = await import("../store/migrate.ts");
   const begunMs = performance.now();
   for (let isFirst = true; ; isFirst = false) {
     try {

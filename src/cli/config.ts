@@ -14,11 +14,9 @@ Examples:
   $ overdue config --json | jq .OVERDUE_SITE_URL.value
   $ overdue config --example > .env   # start with a file of all settings`;
 
-/** Adds the command to the program. */
-export function registerConfig(program: Command, context: CommandContext): void {
-  program
-    .command("config")
-    .description("Validate the settings and print their values and sources")
+/** Adds the options and the action. */
+export function defineConfig(command: Command, context: CommandContext): void {
+  command
     .option("--json", "Output JSON, keyed by setting")
     .option("--example", "Print an example .env file with all settings")
     .addHelpText("after", AFTER_HELP)

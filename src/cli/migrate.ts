@@ -16,11 +16,9 @@ Examples:
 
 const WAITING = "Another process is migrating the database. Waiting for it to finish (Ctrl-C to cancel).\n";
 
-/** Adds the command to the program. */
-export function registerMigrate(program: Command, context: CommandContext): void {
-  program
-    .command("migrate")
-    .description("Apply pending database migrations")
+/** Adds the options and the action. */
+export function defineMigrate(command: Command, context: CommandContext): void {
+  command
     .option("--plan", "Print pending migrations without applying them")
     .option("--json", "Output JSON (applied, pending)")
     .addHelpText("after", AFTER_HELP)

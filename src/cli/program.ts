@@ -4,13 +4,7 @@ import { ConfigError } from "../config/config.ts";
 import { AppError } from "../core/errors.ts";
 import { explainConnection } from "../lib/postgres-error.ts";
 import { UnusableDatabaseError } from "../store/errors.ts";
-import { registerAdmin } from "./admin.ts";
 import { type CommandContext, CommandError, EXIT } from "./command-context.ts";
-import { registerConfig } from "./config.ts";
-import { registerMigrate } from "./migrate.ts";
-import { registerPrune } from "./prune.ts";
-import { registerServe } from "./serve.ts";
-import { registerTrial } from "./trial.ts";
 
 const AFTER_HELP = `
 Examples:
@@ -28,21 +22,63 @@ Exit codes: 0 success, 1 failure, 2 invalid arguments or settings.`;
 /** The default command. */
 const ALONE = "trial";
 
+/** Adds the options and the action of a command. */
+type Define = (command: Command, context: CommandContext, setExitCode: (code: number) => void) => void;
+
+/** The code of a command is loaded when the command is called, or its help is shown. */
+const COMMANDS: readonly { name: string; summary: string; load: () => Promise<Define> }[] = [
+  {
+    name: ALONE,
+    summary: "Try Overdue with a built-in database (the default command)",
+    load: async () => (await import("./trial.ts")).defineTrial,
+  },
+  {
+    name: "serve",
+    summary: "Run the server with all roles, or only the given ones",
+    load: async () => (await import("./serve.ts")).defineServe,
+  },
+  {
+    name: "migrate",
+    summary: "Apply pending database migrations",
+    load: async () => (await import("./migrate.ts")).defineMigrate,
+  },
+  {
+    name: "config",
+    summary: "Validate the settings and print their values and sources",
+    load: async () => (await import("./config.ts")).defineConfig,
+  },
+  {
+    name: "prune",
+    summary: "Delete data past its retention period",
+    load: async () => (await import("./prune.ts")).definePrune,
+  },
+  {
+    name: "admin",
+    summary: "Manage accounts, projects, API keys, channels, and limits",
+    load: async () => (await import("./admin.ts")).defineAdmin,
+  },
+];
+
 /** Runs one command line (without the program name) and returns the exit code. */
 export async function runCommandLine(args: readonly string[], context: CommandContext): Promise<number> {
   let exitCode: number = EXIT.ok;
-  const program = buildProgram(context, (code) => {
+  const given = args.length === 0 ? [ALONE] : args;
+  const setExitCode = (code: number) => {
     exitCode = code;
-  });
+  };
   try {
-    await program.parseAsync(args.length === 0 ? [ALONE] : args, { from: "user" });
+    const program = await buildProgram(given, { context, setExitCode });
+    await program.parseAsync(given, { from: "user" });
     return exitCode;
   } catch (error) {
     return reportError(error, context);
   }
 }
 
-function buildProgram(context: CommandContext, setExitCode: (code: number) => void): Command {
+async function buildProgram(
+  args: readonly string[],
+  { context, setExitCode }: { context: CommandContext; setExitCode: (code: number) => void },
+): Promise<Command> {
   const program = new Command("overdue")
     .description("Overdue monitors scheduled jobs and sends an alert when an expected ping does not arrive.")
     .version(context.version, "-V, --version", "Print the version")
@@ -52,13 +88,13 @@ function buildProgram(context: CommandContext, setExitCode: (code: number) => vo
     .showHelpAfterError("(run with --help for usage)")
     .exitOverride()
     .addHelpText("after", AFTER_HELP);
-  registerTrial(program, context, setExitCode);
-  registerServe(program, context, setExitCode);
-  registerMigrate(program, context);
-  registerConfig(program, context);
-  registerPrune(program, context, setExitCode);
-  registerAdmin(program, context);
-  return program;
+  for (const { name, summary, load } of COMMANDS) {
+    const command = program.command(name).description(summary);
+    // The name is the first argument, or follows "help" or an option of the program.
+    if (args.includes(name)) (await load())(command, context, setExitCode);
+  }
+  // By default the list depends on the options of each command. Not inherited, because it is set after the commands.
+  return program.configureHelp({ subcommandTerm: (command) => `${command.name()} ${command.usage()}` });
 }
 
 /** Expected errors are one or two sentences; only bugs show their stack. */

@@ -56,15 +56,13 @@ type Result = {
   left: string | null;
 };
 
-/** Adds the command to the program. */
-export function registerPrune(
-  program: Command,
+/** Adds the options and the action. */
+export function definePrune(
+  command: Command,
   context: CommandContext,
   setExitCode: (code: number) => void,
 ): void {
-  program
-    .command("prune")
-    .description("Delete data past its retention period")
+  command
     .option("--minutes <number>", "Time limit", minutes, MINUTES_DEFAULT)
     .option("--quiet", "Do not print progress")
     .option("--json", "Output JSON (removed, isComplete, left)")
@@ -98,7 +96,7 @@ async function prune(database: Database, { config, context, options }: Work): Pr
   let left = await pruneRows(database, { hasTime, note });
   // Last, because the objects of a check become due when the check is deleted.
   const stopping = new AbortController();
-  const objects = context.openObjects(config, { signal: stopping.signal });
+  const objects = await context.openObjects(config, { signal: stopping.signal });
   left ??=
     objects === null
       ? await withoutStore(database)

@@ -2,9 +2,7 @@
 import type { Command } from "commander";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Config, loadConfig } from "../config/config.ts";
-import { ensureAdminLink } from "../operations/sign-in.ts";
 import { isDatabaseAway } from "../store/errors.ts";
-import { readDatabaseClock } from "../store/instance.ts";
 import { type CommandContext, type Ready, withDatabase } from "./command-context.ts";
 
 /** The role that serves the page of the link. */
@@ -12,15 +10,13 @@ const WEB_ROLE = "web";
 const LINK_TRIES_MAX = 5;
 const LINK_PAUSE_MS = 1_000;
 
-/** Adds the command to the program. */
-export function registerServe(
-  program: Command,
+/** Adds the options and the action. */
+export function defineServe(
+  command: Command,
   context: CommandContext,
   setExitCode: (code: number) => void,
 ): void {
-  program
-    .command("serve")
-    .description("Run the server with all roles, or only the given ones")
+  command
     .option("-r, --roles <names>", `Comma-separated roles to run: ${context.roleNames.join(", ")}, or all`)
     .addHelpText("after", afterHelp(context))
     .action(async (options: { roles?: string }) => {
@@ -51,6 +47,8 @@ function announcer(config: Config): (ready: Ready) => Promise<void> {
 
 /** The page that creates the first account; null if there is an admin. Retries if the server is busy. */
 export async function ownerLink(config: Config): Promise<string | null> {
+  const { ensureAdminLink } = await import("../operations/sign-in.ts");
+  const { readDatabaseClock } = await import("../store/instance.ts");
   for (let tries = 1; ; tries += 1) {
     try {
       return await withDatabase(config, async (database) => {

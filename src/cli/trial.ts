@@ -34,15 +34,13 @@ Examples:
 
 type Options = { data: string; port?: number };
 
-/** Adds the command to the program. */
-export function registerTrial(
-  program: Command,
+/** Adds the options and the action. */
+export function defineTrial(
+  command: Command,
   context: CommandContext,
   setExitCode: (code: number) => void,
 ): void {
-  program
-    .command("trial")
-    .description("Try Overdue with a built-in database (the default command)")
+  command
     .option("-d, --data <folder>", "Data folder", DEFAULT_FOLDER)
     .option("-p, --port <number>", "Port to listen on; overrides OVERDUE_LISTEN", parsePort)
     .addHelpText("after", AFTER_HELP)

@@ -10,9 +10,8 @@ import {
   type Environment,
   environmentIn,
   environmentWith,
+  knownSecrets,
   loadConfig,
-  SECRET_NAMES,
-  secretsOf,
   type SettingName,
 } from "./config.ts";
 import { effectiveAsJson, renderEffective, renderEnvExample } from "./render.ts";
@@ -427,8 +426,7 @@ describe("secrets in logs", () => {
     const lines: string[] = [];
     const log = createLog({
       level: "info",
-      secrets: secretsOf(config),
-      secretFields: SECRET_NAMES,
+      ...knownSecrets(config),
       destination: { write: (line) => lines.push(line) },
     });
     log.info(`refused: ${value} and ${decodeURIComponent(value)}`);

@@ -2,6 +2,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
+import { KEY_PREFIX } from "../core/identity.ts";
+import type { KnownSecrets } from "../lib/log.ts";
 import { didYouMean } from "../lib/nearest-name.ts";
 import { MASK, type ValueKind } from "../lib/setting-value.ts";
 import { type Composition, type Setting, SETTINGS } from "./settings.ts";
@@ -77,8 +79,17 @@ export function loadConfig(environment: Environment = process.env): LoadedConfig
 
 type AnyEntry = [SettingName, AnySetting];
 
-/** The values of all secret settings, which must not be logged. */
-export function secretsOf(config: Config): string[] {
+/** The texts that must never be written: secret settings, and everything that looks like a key. */
+export function knownSecrets(config: Config): KnownSecrets {
+  return {
+    secrets: secretsOf(config),
+    secretFields: SECRET_NAMES,
+    secretPatterns: Object.values(KEY_PREFIX).map((prefix) => new RegExp(`${prefix}[0-9A-Za-z]{28}`, "g")),
+  };
+}
+
+/** The values of all secret settings. */
+function secretsOf(config: Config): string[] {
   return (Object.entries(SETTINGS) as AnyEntry[]).flatMap(([name, { kind, secret }]) => {
     const value: unknown = config[name];
     if (!secret || value === null) return [];
@@ -87,7 +98,7 @@ export function secretsOf(config: Config): string[] {
 }
 
 /** The names of secret settings in a settings object. */
-export const SECRET_NAMES: readonly SettingName[] = (Object.entries(SETTINGS) as AnyEntry[])
+const SECRET_NAMES: readonly SettingName[] = (Object.entries(SETTINGS) as AnyEntry[])
   .filter(([, { secret }]) => secret)
   .map(([name]) => name);
 

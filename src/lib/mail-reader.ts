@@ -1,6 +1,6 @@
 // Parses untrusted emails and delivery reports with bounded work: the parser needs a minute for half a
 // megabyte of nested messages or tiny parts, and blocks the process.
-import PostalMime, { type Email } from "postal-mime";
+import type { Email } from "postal-mime";
 
 export type MailBounds = {
   /** Text after these limits is not parsed. Most of the work is per line. */
@@ -30,6 +30,7 @@ export function withBoundedBase64(mail: Uint8Array): Uint8Array {
 
 /** The parsed beginning of an email; a nested message is an attachment. Null if it cannot be parsed. */
 export async function readMail(raw: Uint8Array, bounds: MailBounds): Promise<Email | null> {
+  const { default: PostalMime } = await import("postal-mime");
   try {
     return await PostalMime.parse(withBoundedBase64(beginningOf(raw, bounds)), {
       attachmentEncoding: "utf8",

@@ -1,10 +1,13 @@
 import ipaddr from "ipaddr.js";
 import { lookup as systemLookup, type LookupAddress, type LookupOptions, Resolver } from "node:dns";
 import { readFileSync, statSync } from "node:fs";
-import { Agent, buildConnector, type Dispatcher, ProxyAgent, request } from "undici";
+import type { buildConnector, Dispatcher, ProxyAgent } from "undici";
 
 // HTTP requests to URLs given by users, protected against SSRF: errors, policy, name lookup, connections,
 // proxy and client.
+
+/** Loaded when a client is opened: a process that sends nothing does not need it. */
+type Undici = typeof import("undici");
 
 export type OutgoingErrorKind =
   /** Not attempted; a retry would not help. */
@@ -345,9 +348,13 @@ type LookupDone = (
 export type ConnectorOptions = DestinationPolicy & { lookup?: NameLookup };
 
 /** An undici connector for allowed addresses only. */
-function guardedConnector(options: ConnectorOptions): buildConnector.connector {
+function guardedConnector(undici: Undici, options: ConnectorOptions): buildConnector.connector {
   // One request per connection at a time, so that slow ones delay no others.
-  const connect = buildConnector({ timeout: CONNECT_MS_MAX, allowH2: false, lookup: guardedLookup(options) });
+  const connect = undici.buildConnector({
+    timeout: CONNECT_MS_MAX,
+    allowH2: false,
+    lookup: guardedLookup(options),
+  });
   return (target, done) => {
     const { hostname } = target;
     if (isLiteralAddress(hostname) && !isAllowedAddress(hostname, options)) {
@@ -422,13 +429,16 @@ const LIMITS = {
 };
 
 /** Direct connections, or through the proxy. */
-function outgoingRoute(options: ConnectorOptions & { proxyUrl?: string | null }): OutgoingRoute {
+function outgoingRoute(
+  undici: Undici,
+  options: ConnectorOptions & { proxyUrl?: string | null },
+): OutgoingRoute {
   const { proxyUrl = null } = options;
-  return proxyUrl === null ? directRoute(options) : proxiedRoute(proxyUrl, options);
+  return proxyUrl === null ? directRoute(undici, options) : proxiedRoute(undici, { uri: proxyUrl, options });
 }
 
-function directRoute(options: ConnectorOptions): OutgoingRoute {
-  const agent = new Agent({ ...LIMITS, connect: guardedConnector(options) });
+function directRoute(undici: Undici, options: ConnectorOptions): OutgoingRoute {
+  const agent = new undici.Agent({ ...LIMITS, connect: guardedConnector(undici, options) });
   return {
     judge: async (url) => refuseByUrl(url, options),
     dispatcher: () => agent,
@@ -437,8 +447,11 @@ function directRoute(options: ConnectorOptions): OutgoingRoute {
 }
 
 /** With a proxy, names are looked up here as well, to check their addresses. */
-function proxiedRoute(uri: string, options: ConnectorOptions): OutgoingRoute {
-  let agent = new ProxyAgent({ ...LIMITS, uri });
+function proxiedRoute(
+  undici: Undici,
+  { uri, options }: { uri: string; options: ConnectorOptions },
+): OutgoingRoute {
+  let agent = new undici.ProxyAgent({ ...LIMITS, uri });
   let requests = 0;
   const retired = new Set<ProxyAgent>();
   return {
@@ -454,7 +467,7 @@ function proxiedRoute(uri: string, options: ConnectorOptions): OutgoingRoute {
         // Ends after its last request, or fails when everything is closed.
         const forget = () => retired.delete(old);
         void old.close().then(forget, forget);
-        agent = new ProxyAgent({ ...LIMITS, uri });
+        agent = new undici.ProxyAgent({ ...LIMITS, uri });
         requests = 1;
       }
       return agent;
@@ -551,17 +564,18 @@ type Hop = {
 
 /** A client that keeps connections for a moment. Close it at the end. */
 export function guardedHttp(options: GuardedHttpOptions): GuardedHttp {
-  const way = outgoingRoute(options);
+  const opened = import("undici").then((undici) => ({ undici, way: outgoingRoute(undici, options) }));
   return {
     send: async (what) => {
+      const client = await opened;
       const signal = AbortSignal.timeout(Math.min(what.timeoutMs ?? TIMEOUT_MS_MAX, TIMEOUT_MS_MAX));
       try {
-        return await follow(firstHop(what, options.userAgent), { way, signal });
+        return await follow(firstHop(what, options.userAgent), { ...client, signal });
       } catch (error) {
         throw outgoingErrorOf(error);
       }
     },
-    close: () => way.close(),
+    close: async () => (await opened).way.close(),
   };
 }
 
@@ -600,13 +614,14 @@ function decodedLogin(text: string): string {
 
 async function follow(
   first: Hop,
-  { way, signal }: { way: OutgoingRoute; signal: AbortSignal },
+  { undici, way, signal }: { undici: Undici; way: OutgoingRoute; signal: AbortSignal },
 ): Promise<OutgoingResponse> {
   let hop = first;
   for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
     await way.judge(hop.url, signal);
     const { method, url, headers, body } = hop;
-    const answer = await request(url.href, { method, headers, body, dispatcher: way.dispatcher(), signal });
+    const dispatcher = way.dispatcher();
+    const answer = await undici.request(url.href, { method, headers, body, dispatcher, signal });
     const location = REDIRECT_STATUSES.has(answer.statusCode) ? answer.headers["location"] : undefined;
     const text = await readBeginning(answer.body);
     if (typeof location !== "string") {

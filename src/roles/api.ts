@@ -11,7 +11,6 @@ import type { HttpHandler } from "../lib/http/listener.ts";
 import type { UnmatchedRequests } from "../lib/http/unmatched-requests.ts";
 import type { Log } from "../lib/log.ts";
 import { loopService } from "../lib/loop.ts";
-import { openMailSender } from "../lib/mail-sender.ts";
 import { addFigures, type Figure, type Metrics } from "../lib/metrics.ts";
 import { addressIn } from "../lib/setting-value.ts";
 import { secretKeyOf } from "../operations/api-keys.ts";
@@ -152,7 +151,7 @@ async function makeHandlers(
     version: metrics.version,
     mailVerification: config.mailVerification,
     sendsMail: config.smtpHost !== null,
-    mail: testMailSender(config),
+    mail: await testMailSender(config),
     port: config.listen.port,
     signIn: {
       registrationOpen: config.registrationOpen,
@@ -211,9 +210,10 @@ async function makeHandlers(
 const TEST_MAIL_MS_MAX = 15 * SECOND_MS;
 
 /** Sends test emails, each over a new connection, so that the configuration is what is tested. */
-function testMailSender(config: Config): OverdueContext["mail"] {
+async function testMailSender(config: Config): Promise<OverdueContext["mail"]> {
   const server = mailServerOf(config);
   if (server === null) return null;
+  const { openMailSender } = await import("../lib/mail-sender.ts");
   const timeoutMs = Math.min(server.timeoutMs, TEST_MAIL_MS_MAX);
   return {
     host: `${server.host}:${server.port}`,

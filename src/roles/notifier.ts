@@ -22,7 +22,7 @@ import { type Instant, MINUTE_MS, SECOND_MS } from "../core/instant.ts";
 import { REPORT_MINUTES } from "../core/report.ts";
 import type { Log } from "../lib/log.ts";
 import { type Loop, loopService, type TickResult } from "../lib/loop.ts";
-import { type MailResult, type MailSender, openMailSender } from "../lib/mail-sender.ts";
+import type { MailResult, MailSender } from "../lib/mail-sender.ts";
 import { addFigures, type LoopMetrics, type Metrics } from "../lib/metrics.ts";
 import { type GuardedHttp, OutgoingError } from "../lib/outgoing-http.ts";
 import { sha1Hex } from "../lib/secrets.ts";
@@ -50,8 +50,8 @@ import { readDatabaseClock } from "../store/instance.ts";
 export type NotifierResources = { config: Config; database: Database; log: Log; metrics: Metrics };
 
 /** The role as a part of a process. */
-export function notifierRole({ config, database, log, metrics }: NotifierResources): Loop {
-  const mail = openMail({ config, database, log, metrics });
+export async function notifierRole({ config, database, log, metrics }: NotifierResources): Promise<Loop> {
+  const mail = await openMail({ config, database, log, metrics });
   const opened = openPorts(config, { mail: mail?.port ?? null });
   const { ports, http } = opened;
   const { telegramToken: token, siteName } = config;
@@ -220,11 +220,12 @@ const EMAILS_PER_TURN = 5;
 type MailDeps = MailResources & { sender: MailSender; signing: () => Promise<Signing>; from: string };
 
 /** Opens mail, or null if no mail server is configured. */
-function openMail(resources: MailResources): OpenMail | null {
+async function openMail(resources: MailResources): Promise<OpenMail | null> {
   const { config, database } = resources;
   const server = mailServerOf(config);
   if (server === null) return null;
   const { from } = server;
+  const { openMailSender } = await import("../lib/mail-sender.ts");
   const sender = openMailSender(server);
   let signing: Promise<Signing> | null = null;
   const deps: MailDeps = {

@@ -1,8 +1,11 @@
 // The public port of a process: one listener that its roles share. Roles are notified when the port opens and before it
 // closes. While the database is unavailable, the port opens for the roles that do not need it; the others follow.
+import type { IncomingMessage } from "node:http";
 import type { Config } from "../config/config.ts";
 import { SECOND_MS } from "../core/instant.ts";
+import { SCHEME_LENGTH_MAX } from "../core/limits.ts";
 import type { ListenAddress } from "../lib/address.ts";
+import { clientAddressReader } from "../lib/http/client-address.ts";
 import {
   type HttpHandler,
   type HttpListener,
@@ -11,11 +14,10 @@ import {
   type RefusedConnection,
 } from "../lib/http/listener.ts";
 import { sendPlainResponse } from "../lib/http/response.ts";
-import type { UnmatchedRequests } from "../lib/http/unmatched-requests.ts";
+import { type UnmatchedRequests, unmatchedRequests } from "../lib/http/unmatched-requests.ts";
 import type { Log } from "../lib/log.ts";
 import { addFigures, type Metrics } from "../lib/metrics.ts";
 import type { Service } from "../lib/service.ts";
-import { nothingHere } from "../services/web/respond.ts";
 
 /** A role that is served on the public port, or opens and closes with it. */
 export type ServerRole = {
@@ -85,7 +87,8 @@ export function publicServer(parts: readonly ServerRole[], resources: PublicServ
         const onRefused = (refused: RefusedConnection) =>
           openParts.forEach((part) => part.connectionRefused?.(refused));
         if (parts.some(({ ownAddress }) => ownAddress === undefined)) {
-          const opening = makeListener({ handlers, onRefused, ...pageOf(parts, resources) }, resources);
+          const page = await pageOf(parts, resources);
+          const opening = makeListener({ handlers, onRefused, ...page }, resources);
           await opening.start();
           listener = opening;
         }
@@ -135,11 +138,12 @@ async function openInOrder(parts: readonly ServerRole[], openParts: ServerRole[]
 }
 
 /** With a dashboard, the 404 page links to it. */
-function pageOf(
+async function pageOf(
   parts: readonly ServerRole[],
   { config }: PublicServerResources,
-): Pick<HttpListenerOptions, "unmatchedPage"> {
+): Promise<Pick<HttpListenerOptions, "unmatchedPage">> {
   if (!parts.some(({ name }) => name === "web")) return {};
+  const { nothingHere } = await import("../services/web/respond.ts");
   return { unmatchedPage: nothingHere({ name: config.siteName, url: config.siteUrl }) };
 }
 
@@ -175,4 +179,16 @@ function addConnectionFigures(metrics: Metrics, listener: () => HttpListener | n
       read: () => listener()?.connectionCounts().refused ?? null,
     },
   ]);
+}
+
+/** Unmatched requests of the whole process. */
+export function missesOf({ trustedProxies }: Config): UnmatchedRequests {
+  const clientOf = clientAddressReader(trustedProxies, { schemeLengthMax: SCHEME_LENGTH_MAX });
+  const remoteAddrOf = ({ socket, headers }: IncomingMessage) =>
+    clientOf({
+      peer: socket.remoteAddress,
+      forwardedFor: headers["x-forwarded-for"],
+      forwardedProto: headers["x-forwarded-proto"],
+    }).remoteAddr;
+  return unmatchedRequests({ remoteAddrOf });
 }

@@ -9,22 +9,15 @@ import type { UnmatchedRequests } from "../lib/http/unmatched-requests.ts";
 import type { Log } from "../lib/log.ts";
 import { loopService } from "../lib/loop.ts";
 import type { Metrics } from "../lib/metrics.ts";
-import { didYouMean } from "../lib/nearest-name.ts";
 import { explainConnection } from "../lib/postgres-error.ts";
 import { type Service, startServices } from "../lib/service.ts";
 import { isNotReadyYet, prepareDatabase, type PrepareOptions } from "../operations/prepare-database.ts";
-import { pruneHistory } from "../operations/prune-history.ts";
 import type { Database, DatabaseOptions } from "../store/db.ts";
 import { isReadOnly, readDatabaseClock } from "../store/instance.ts";
-import { apiRole } from "./api.ts";
 import { identityWatch } from "./database-identity.ts";
-import { moverRole } from "./mover.ts";
-import { notifierRole } from "./notifier.ts";
-import { pingRole, sharedIntake, type SharedIntake } from "./ping.ts";
-import { type PublicServer, publicServer, type ServerRole } from "./public-server.ts";
-import { smtpRole } from "./smtp.ts";
-import { healthLoop, sweeperRole } from "./sweeper.ts";
-import { missesOf, webRole } from "./web.ts";
+import type { RoleName } from "./names.ts";
+import type { SharedIntake } from "./ping.ts";
+import { missesOf, type PublicServer, publicServer, type ServerRole } from "./public-server.ts";
 
 const READ_ONLY =
   "The database is read-only, such as a standby. Set OVERDUE_DATABASE_URL to the primary server, or promote this one.";
@@ -59,25 +52,27 @@ const HOUSEKEEPER_IDLE_MS = HOUR_MS;
 /** If the database has not been reached or migrated by then, roles that can run without it start. */
 const EARLY_AFTER_MS = SECOND_MS;
 
+/** The code of a role is loaded when the role is created. */
 const ROLES = {
   /** Receives pings by HTTP. Several may run, also on one machine. */
-  ping: pingRole,
+  ping: async (resources) => (await import("./ping.ts")).pingRole(resources),
   /** Receives pings by email, if configured. Several may run. */
-  smtp: smtpRole,
+  smtp: async (resources) => (await import("./smtp.ts")).smtpRole(resources),
   /** Serves the Management API, badges and metrics. Several may run. */
-  api: apiRole,
+  api: async (resources) => (await import("./api.ts")).apiRole(resources),
   /** Serves the dashboard. Several may run. */
-  web: webRole,
+  web: async (resources) => (await import("./web.ts")).webRole(resources),
   /**
    * Processes deadlines and monitors the server. Several may run: each takes checks that the others have not locked.
    */
-  sweeper: sweeperRole,
+  sweeper: async (resources) => (await import("./sweeper.ts")).sweeperRole(resources),
   /** Sends pending notifications. Several may run: each sends what others have not claimed. */
-  notifier: notifierRole,
+  notifier: async (resources) => (await import("./notifier.ts")).notifierRole(resources),
   /** Moves large bodies to the object store, if there is one. Several may run: each moves what the others do not. */
-  mover: moverRole,
+  mover: async (resources) => (await import("./mover.ts")).moverRole(resources),
   /** Deletes data past its retention period. Several may run: each deletes what it finds. */
-  housekeeper: ({ database, log, metrics }) => {
+  housekeeper: async ({ database, log, metrics }) => {
+    const { pruneHistory } = await import("../operations/prune-history.ts");
     let runsAfter = 0;
     return loopService("housekeeper", {
       idleMs: HOUSEKEEPER_IDLE_MS,
@@ -92,30 +87,7 @@ const ROLES = {
       },
     });
   },
-} satisfies Record<string, (resources: Resources) => Role>;
-
-export type RoleName = keyof typeof ROLES;
-
-export const ROLE_NAMES: readonly RoleName[] = Object.keys(ROLES) as RoleName[];
-
-/** An unknown role was requested; the message lists the valid ones. */
-export class UnknownRoleError extends Error {
-  override readonly name = "UnknownRoleError";
-}
-
-/** The named roles in the order of the list; null and "all" mean all of them. Throws UnknownRoleError. */
-export function chooseRoles(names: readonly string[] | null): RoleName[] {
-  if (names === null || names.includes("all")) return [...ROLE_NAMES];
-  const known: readonly string[] = ROLE_NAMES;
-  const unknown = names.find((name) => !known.includes(name));
-  if (unknown !== undefined) {
-    const there = [...known, "all"].join(", ");
-    throw new UnknownRoleError(
-      `Unknown role "${unknown}".${didYouMean(unknown, known)} Valid roles: ${there}.`,
-    );
-  }
-  return ROLE_NAMES.filter((name) => names.includes(name));
-}
+} satisfies Record<RoleName, (resources: Resources) => Promise<Role>>;
 
 export type RunningProcess = {
   /** The address of the admin server with the actual port instead of 0. */
@@ -143,11 +115,12 @@ export async function run(
   const prepared = { ...resources, isPrepared: () => isPrepared };
   const known = {
     ...prepared,
-    receiving: sharedIntake(prepared),
+    ...(await intakeOf(roles, prepared)),
     misses: missesOf(config),
     serviceState: () => identity.state(),
   };
-  const built: Role[] = roles.map((name) => ROLES[name](known));
+  const built: Role[] = [];
+  for (const name of roles) built.push(await ROLES[name](known));
   const siteParts = built.filter(isSitePart);
   const listens = siteParts.some(({ ownAddress }) => ownAddress === undefined);
   const identity = identityWatch(known, { listens });
@@ -156,7 +129,8 @@ export async function run(
   const inner = built.filter((role): role is InnerRole => !isSitePart(role));
   const needsDatabase = built.length === 0 || built.some((role) => !isSitePart(role) || role.needsDatabase);
   // A sweeper does not detect its own absence: if none runs, another process has to report it.
-  const watchOfSweeper = roles.includes("sweeper") || !needsDatabase ? [] : [healthLoop(known)];
+  const watchOfSweeper =
+    roles.includes("sweeper") || !needsDatabase ? [] : [(await import("./sweeper.ts")).healthLoop(known)];
   let phase: "starting" | "running" | "stopping" = "starting";
   const admin = adminServer({
     listen: config.adminListen,
@@ -209,6 +183,16 @@ export async function run(
       return running.stop();
     },
   };
+}
+
+/** The intake that the receiving roles share. */
+async function intakeOf(
+  roles: readonly RoleName[],
+  resources: Resources,
+): Promise<Pick<Resources, "receiving">> {
+  if (!roles.includes("ping") && !roles.includes("smtp")) return {};
+  const { sharedIntake } = await import("./ping.ts");
+  return { receiving: sharedIntake(resources) };
 }
 
 type StartPlan = {

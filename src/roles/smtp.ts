@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import { type Config, ConfigError } from "../config/config.ts";
 import { addFigures, type Figure } from "../lib/metrics.ts";
-import { type MailServer, mailServer } from "../services/smtp/server.ts";
+import type { MailServer } from "../services/smtp/server.ts";
 import { sharedIntake, type SignalRoleResources } from "./ping.ts";
 import type { ServerRole } from "./public-server.ts";
 
@@ -25,6 +25,7 @@ export function smtpRole(resources: SignalRoleResources): ServerRole {
     needsDatabase: config.spoolFolder === null,
     open: async () => {
       const certificate = readCertificate(config);
+      const { mailServer } = await import("../services/smtp/server.ts");
       const { intake } = await receiving.join();
       const opening = mailServer({
         intake,

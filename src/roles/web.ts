@@ -1,6 +1,5 @@
 // The dashboard role. Needs the database.
 import { readdirSync } from "node:fs";
-import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { reachOf } from "../channels/registry.ts";
@@ -8,9 +7,7 @@ import type { Config } from "../config/config.ts";
 import { objectStoreOf } from "../config/connections.ts";
 import { publicUrls } from "../contract/urls.ts";
 import type { ServiceState } from "../core/database-identity.ts";
-import { SCHEME_LENGTH_MAX } from "../core/limits.ts";
-import { clientAddressReader, trustedPeers } from "../lib/http/client-address.ts";
-import { type UnmatchedRequests, unmatchedRequests } from "../lib/http/unmatched-requests.ts";
+import { trustedPeers } from "../lib/http/client-address.ts";
 import type { Log } from "../lib/log.ts";
 import { addFigures, type Metrics } from "../lib/metrics.ts";
 import { secretKeyOf } from "../operations/api-keys.ts";
@@ -18,7 +15,6 @@ import { signingWith } from "../operations/emails.ts";
 import { guardedObjects } from "../operations/ping-bodies.ts";
 import { type WatermarkLoop, watermarkLoop } from "../operations/watermark-loop.ts";
 import { folderAssets } from "../services/web/assets.ts";
-import { oidcClient } from "../services/web/oidc.ts";
 import { alertDelays } from "../services/web/pages.ts";
 import type { SignInContext, WebContext } from "../services/web/route.ts";
 import { type WebHandler, webHandler } from "../services/web/server.ts";
@@ -89,7 +85,7 @@ async function makeWebContext(
     signing: signingWith(secretKey),
     objects: objects === null ? null : guardedObjects(objects, { now: () => watermark.now() }),
     resolveSession: resolverOf(config, { database, secretKey }),
-    signIn: signInOf(config),
+    signIn: await signInOf(config),
     now: () => watermark.now(),
     assets: folderAssets(builtFolder()),
     alertDelayMs: alertDelays(database),
@@ -116,25 +112,28 @@ export function fontPath(): string | null {
 }
 
 /** The configured sign-in methods. */
-function signInOf(config: Config): SignInContext {
-  const issuer = config.oidcIssuer;
-  const clientId = config.oidcClientId;
+async function signInOf(config: Config): Promise<SignInContext> {
   return {
     registrationOpen: config.registrationOpen,
     mail: config.smtpHost !== null,
     proxyHeader: config.remoteUserHeader,
-    oidc:
-      issuer === null || clientId === null
-        ? null
-        : oidcClient({
-            issuer,
-            clientId,
-            clientSecret: config.oidcClientSecret,
-            name: config.oidcName,
-            createsAccounts: config.oidcCreatesAccounts,
-            redirectUri: `${config.siteUrl}/accounts/oidc/`,
-          }),
+    oidc: await oidcOf(config),
   };
+}
+
+async function oidcOf(config: Config): Promise<SignInContext["oidc"]> {
+  const issuer = config.oidcIssuer;
+  const clientId = config.oidcClientId;
+  if (issuer === null || clientId === null) return null;
+  const { oidcClient } = await import("../services/web/oidc.ts");
+  return oidcClient({
+    issuer,
+    clientId,
+    clientSecret: config.oidcClientSecret,
+    name: config.oidcName,
+    createsAccounts: config.oidcCreatesAccounts,
+    redirectUri: `${config.siteUrl}/accounts/oidc/`,
+  });
 }
 
 /** Finds the session of a request, by its cookie or by the header of an authenticating proxy. */
@@ -149,16 +148,4 @@ export function resolverOf(
     proxyHeader: config.remoteUserHeader,
     isTrusted: trustedPeers(config.trustedProxies),
   });
-}
-
-/** Unmatched requests of the whole process. */
-export function missesOf({ trustedProxies }: Config): UnmatchedRequests {
-  const clientOf = clientAddressReader(trustedProxies, { schemeLengthMax: SCHEME_LENGTH_MAX });
-  const remoteAddrOf = ({ socket, headers }: IncomingMessage) =>
-    clientOf({
-      peer: socket.remoteAddress,
-      forwardedFor: headers["x-forwarded-for"],
-      forwardedProto: headers["x-forwarded-proto"],
-    }).remoteAddr;
-  return unmatchedRequests({ remoteAddrOf });
 }

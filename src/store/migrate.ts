@@ -1,7 +1,7 @@
 // Migrations, and the check that code and schema match. The steps are the SQL files in migrations/, run in
 // order by node-pg-migrate, each in its own transaction; an applied step must not change, which its recorded
 // checksum ensures.
-import { runner, type RunnerOption } from "node-pg-migrate";
+import type { RunnerOption } from "node-pg-migrate";
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -293,6 +293,8 @@ async function readRecordedChecksums(client: pg.Client): Promise<Map<string, str
 }
 
 async function runSteps(client: pg.Client, steps: Step[], directory: string): Promise<void> {
+  // Most starts have nothing to migrate.
+  const { runner } = await import("node-pg-migrate");
   const byPath = new Map(steps.map((step) => [step.path, step]));
   // The checksum is written in the transaction of the migration: neither exists without the other.
   const withChecksum: LoaderStrategy = {

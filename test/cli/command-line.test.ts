@@ -29,6 +29,50 @@ describe("help", () => {
   });
 });
 
+describe("a process loads only what it needs", () => {
+  /** Writes the URL of every module that is loaded to standard error. */
+  const LOG_LOADS = `import { registerHooks } from "node:module";
+    import { writeSync } from "node:fs";
+    registerHooks({ load: (url, context, next) => { writeSync(2, "loaded " + url + "\\n"); return next(url, context); } });`;
+
+  /** The own files, and the packages. */
+  async function loadedBy(args: readonly string[], environment: Record<string, string> = {}) {
+    const hook = `--import=data:text/javascript,${encodeURIComponent(LOG_LOADS)}`;
+    const { err } = await runOverdue(args, { ...environment, NODE_OPTIONS: hook });
+    const urls = [...err.matchAll(/^loaded file:(\S+)$/gm)].map(([, url = ""]) => url);
+    const packageOf = (url: string) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1];
+    return {
+      files: urls.flatMap((url) => /\/(src\/.*)/.exec(url)?.[1] ?? []),
+      packages: new Set(urls.flatMap((url) => packageOf(url) ?? [])),
+    };
+  }
+
+  test("--version: nothing", async () => {
+    expect(await loadedBy(["--version"])).toEqual({ files: ["src/main.ts"], packages: new Set() });
+  });
+
+  test.each([[["--help"]], [["serve", "--roles", "housekeeping"]]])("%j: no database", async (args) => {
+    const { files, packages } = await loadedBy(args);
+    expect(files).toContain("src/cli/program.ts");
+    expect([...packages]).toContain("commander");
+    expect([...packages]).not.toContain("pg");
+    expect(files.filter((file) => file.startsWith("src/roles/"))).toEqual(["src/roles/names.ts"]);
+  });
+
+  test.each(["ping", "sweeper", "housekeeper"])("the role %s: no other role", async (role) => {
+    const { files, packages } = await loadedBy(["serve", "--roles", role], {
+      OVERDUE_DATABASE_URL: "postgres://overdue@127.0.0.1:1/overdue",
+      OVERDUE_DATABASE_WAIT: "0",
+      OVERDUE_ADMIN_LISTEN: "127.0.0.1:0",
+    });
+    expect(files).toContain("src/roles/roles.ts");
+    expect([...packages]).toContain("pg");
+    for (const name of ["fastify", "node-pg-migrate", "nodemailer", "smtp-server", "typebox", "undici"])
+      expect([...packages]).not.toContain(name);
+    expect(files.filter((file) => /^src\/services\/(?!ping\/)/.test(file))).toEqual([]);
+  });
+});
+
 describe("mistakes end with code 2 and a hint, never with a stack trace", () => {
   test.each([
     ["an unknown command", ["migrat"], "Did you mean migrate?"],

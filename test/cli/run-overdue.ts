@@ -77,7 +77,7 @@ export async function callOverdue(args: readonly string[], environment: Environm
     err: (text) => {
       said.err += text;
     },
-    openObjects: objectStoreOf,
+    openObjects: async (config, options) => objectStoreOf(config, options),
     serve: () => Promise.reject(new Error("serving needs a process of its own")),
   });
   return { code, ...said };

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { ROLE_NAMES } from "../../src/roles/roles.ts";
+import { ROLE_NAMES } from "../../src/roles/names.ts";
 import { openDatabase } from "../../src/store/db.ts";
 import { sampleCheck, sampleProject } from "../support/sample.ts";
 import { endOf, type Environment, runOverdue, startOverdue, useDurablePostgres } from "./run-overdue.ts";

@@ -198,7 +198,7 @@ export const ROOMS: readonly Room[] = [
   },
   {
     name: "main",
-    owns: /^src\/main\./,
+    owns: /^src\/(main|serve)\./,
     holds: "the entry point: arguments to running roles",
     rooms: [...INWARD, "config", "cli", "roles"],
     packages: [],

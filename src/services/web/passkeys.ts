@@ -1,12 +1,5 @@
 // Passkey options and verification. User verification is required, because a passkey signs in without a second factor.
-import {
-  type AuthenticationResponseJSON,
-  generateAuthenticationOptions,
-  generateRegistrationOptions,
-  type RegistrationResponseJSON,
-  verifyAuthenticationResponse,
-  verifyRegistrationResponse,
-} from "@simplewebauthn/server";
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from "@simplewebauthn/server";
 import { isIP } from "node:net";
 import { CREDENTIAL_ID_LENGTH_MAX, PUBLIC_KEY_BYTES_MAX } from "../../core/limits.ts";
 import type { Visitor } from "../../operations/attempts.ts";
@@ -19,6 +12,9 @@ import {
 } from "../../operations/credentials.ts";
 import type { Passkey } from "../../store/credentials.ts";
 import { type WebContext, WebRefusal } from "./route.ts";
+
+/** Loaded when it is first used: its parsers need more memory than the rest of sign-in. */
+const webAuthn = () => import("@simplewebauthn/server");
 
 const TIMEOUT_MS = 300_000;
 /** Every transport that WebAuthn names. */
@@ -44,6 +40,7 @@ export async function registrationOptions(
   { owner, visitor }: { owner: Owner; visitor: Visitor },
 ) {
   const known = await passkeysOf(context.database, owner.accountId);
+  const { generateRegistrationOptions } = await webAuthn();
   const options = await generateRegistrationOptions({
     rpName: context.site.name,
     rpID: relyingParty(context).rpID,
@@ -72,6 +69,7 @@ export async function readRegistration(
   const { accountId, name, visitor } = of;
   const response = of.response as unknown as RegistrationResponseJSON;
   const { rpID, origin } = relyingParty(context);
+  const { verifyRegistrationResponse } = await webAuthn();
   const verified = await verifyRegistrationResponse({
     response,
     expectedChallenge: async (challenge) => {
@@ -108,6 +106,7 @@ export async function authenticationOptions(
   { accountId, visitor }: { accountId: number | null; visitor: Visitor },
 ) {
   const known = accountId === null ? [] : await passkeysOf(context.database, accountId);
+  const { generateAuthenticationOptions } = await webAuthn();
   const options = await generateAuthenticationOptions({
     rpID: relyingParty(context).rpID,
     timeout: TIMEOUT_MS,
@@ -133,6 +132,7 @@ export async function readAuthentication(
     throw new WebRefusal("invalid", NOT_ACCEPTED);
   }
   const { rpID, origin } = relyingParty(context);
+  const { verifyAuthenticationResponse } = await webAuthn();
   const verified = await verifyAuthenticationResponse({
     response,
     expectedChallenge: async (challenge) => {
