@@ -263,8 +263,8 @@ describe("404", () => {
 test("405: what no check can be asked to do, by UUID and by unique key", async () => {
   const { uuid } = await newCheck(cast);
   for (const [name, methods] of [
-    [uuid, ["PUT", "PATCH"]],
-    [named(uuid), ["POST", "PUT", "PATCH", "DELETE"]],
+    [uuid, ["PUT", "PATCH", "PROPFIND"]],
+    [named(uuid), ["POST", "PUT", "PATCH", "DELETE", "PROPFIND"]],
   ] as const) {
     for (const method of methods) {
       const reply = await cast.ask(checksAt() + name, { method, key: cast.owner.rw });

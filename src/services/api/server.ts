@@ -1,6 +1,6 @@
 // The routes of the Overdue API in the Fastify app that it shares with the Management API.
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { METHODS } from "node:http";
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from "fastify";
+import type { IncomingMessage } from "node:http";
 import { API_PATH } from "../../contract/api/route.ts";
 import type { RateVerdict } from "../../core/rate-limit.ts";
 import { compress } from "../../lib/http/compress.ts";
@@ -13,12 +13,40 @@ import type { ApiAnswer } from "./route.ts";
 
 /** Requests answered at a time; others get 503. */
 const AT_ONCE_MAX = 500;
+/** Stands for all methods that no route supports. */
+const OTHER_METHOD = "TRACE";
 const PREFLIGHT_SECONDS = "600";
 const OK = 200;
 const NO_CONTENT = 204;
 
 /** The path of the API in the app, which serves everything below /api. */
 const PREFIX = API_PATH.replace(/^\/api/, "");
+
+/** Without it, Fastify loads its validator and its serializer, which no route uses. */
+export const NO_SCHEMAS: NonNullable<FastifyServerOptions["schemaController"]> = {
+  compilersFactory: { buildValidator: unused, buildSerializer: unused },
+};
+
+function unused(): never {
+  throw new Error("routes have no Fastify schemas");
+}
+
+/** The methods that routes are added with. The router needs memory for each method of each path. */
+export const ROUTED_METHODS: readonly string[] = [
+  "DELETE",
+  "GET",
+  "HEAD",
+  "OPTIONS",
+  "PATCH",
+  "POST",
+  "PUT",
+  OTHER_METHOD,
+];
+
+/** Gives a request one of the methods that the router has. */
+export function setRoutedMethod(request: IncomingMessage): void {
+  if (!ROUTED_METHODS.includes(request.method ?? "")) request.method = OTHER_METHOD;
+}
 
 export type ApiServing = {
   deps: RespondDeps;
@@ -36,8 +64,8 @@ export function isApiUrl(url: string): boolean {
 }
 
 /**
- * Adds every path with all HTTP methods, so that unsupported ones get our own response. Returns the handler that
- * answers 404.
+ * Adds every path with all methods, so that unsupported ones get our own response. Returns the handler that answers
+ * 404.
  */
 export function addApiRoutes(
   app: FastifyInstance,
@@ -48,7 +76,7 @@ export function addApiRoutes(
     const url = PREFIX + path.replaceAll(/\{(\w+)\}/g, ":$1");
     for (const form of [url, `${url}/`]) {
       app.route({
-        method: [...METHODS],
+        method: [...ROUTED_METHODS],
         url: form,
         handler: (request, reply) => serve(serving, { state, routes, request, reply }),
       });
@@ -57,7 +85,7 @@ export function addApiRoutes(
   const nothing = (request: FastifyRequest, reply: FastifyReply) =>
     send(serving, { request, reply, answer: NOT_FOUND, methods: [], rate: null });
   for (const url of [PREFIX, `${PREFIX}/*`, "/overdue", "/overdue/*"]) {
-    app.route({ method: [...METHODS], url, handler: nothing });
+    app.route({ method: [...ROUTED_METHODS], url, handler: nothing });
   }
   return nothing;
 }

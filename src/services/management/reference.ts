@@ -269,7 +269,7 @@ function proseInline(text: string): string {
   return proseHtml(text).replace(/^<p>|<\/p>$/g, "");
 }
 
-// Both documents are created once, at startup, and need neither a key nor the database.
+// Each document and page is created when it is first requested, and then kept. They need neither a key nor the database.
 
 export type ReferenceHandlerOptions = {
   urls: PublicUrls;
@@ -299,24 +299,23 @@ const SHARED = {
 
 /** Handles requests to the document URLs. */
 export function referenceHandler({ urls, dialect, kinds, font }: ReferenceHandlerOptions): HttpHandler {
-  const document = openApiDocument({ column: VERSIONS[dialect][3], serverUrl: apiBase(urls, 3) });
-  const overdue = overdueDocument({ kinds, serverUrl: urls.site + API_PATH });
-  const pages = { management: `${urls.site}/docs/api`, overdue: `${urls.site}/docs/api/overdue` };
-  const openApi = jsonAnswer(document);
-  const overdueOpenApi = jsonAnswer(overdue);
+  const document = () => openApiDocument({ column: VERSIONS[dialect][3], serverUrl: apiBase(urls, 3) });
+  const overdue = () => overdueDocument({ kinds, serverUrl: urls.site + API_PATH });
+  const openApi = once(() => jsonAnswer(document()));
+  const overdueOpenApi = once(() => jsonAnswer(overdue()));
   const around = { home: `${urls.site}/`, style: styleWith(font) };
-  const page = themed({
-    document,
-    options: { ...around, other: { title: overdue.info.title, url: pages.overdue } },
-  });
-  const overduePage = themed({
-    document: overdue,
-    options: { ...around, other: { title: document.info.title, url: pages.management } },
-  });
+  const page = themed(() => ({
+    document: document(),
+    options: { ...around, other: { title: overdue().info.title, url: `${urls.site}/docs/api/overdue` } },
+  }));
+  const overduePage = themed(() => ({
+    document: overdue(),
+    options: { ...around, other: { title: document().info.title, url: `${urls.site}/docs/api` } },
+  }));
   const site = new URL(urls.site);
   const pathOf = sitePath(site);
   const isForApi = apiHost(urls.api === null ? null : new URL(urls.api), site);
-  const found = ({ url = "", headers }: IncomingMessage): HttpResponse | null => {
+  const found = ({ url = "", headers }: IncomingMessage): (() => HttpResponse) | null => {
     const path = pathOf(url);
     if (PAGE_PATHS.includes(path)) return page[themeOf(headers.cookie)];
     if (OVERDUE_PAGE_PATHS.includes(path)) return overduePage[themeOf(headers.cookie)];
@@ -342,10 +341,16 @@ function apiHost(api: URL | null, site: URL): (path: string, host: string | unde
   return (path, host) => path === documentPath && isNamed(host);
 }
 
-function answerTo(method: string, found: HttpResponse | null): HttpResponse {
+function answerTo(method: string, found: (() => HttpResponse) | null): HttpResponse {
   if (found === null) return refusal(404, ERROR_TEXT.notFound);
   if (method === "OPTIONS") return { status: 204, headers: SHARED, body: "" };
-  return method === "GET" || method === "HEAD" ? found : refusal(405, ERROR_TEXT.methodNotAllowed);
+  return method === "GET" || method === "HEAD" ? found() : refusal(405, ERROR_TEXT.methodNotAllowed);
+}
+
+/** Creates a value when it is first needed. */
+function once<T>(create: () => T): () => T {
+  let made: { value: T } | null = null;
+  return () => (made ??= { value: create() }).value;
 }
 
 function jsonAnswer(document: object): HttpResponse {
@@ -354,9 +359,13 @@ function jsonAnswer(document: object): HttpResponse {
 
 type Page = { document: Parameters<typeof referencePage>[0]; options: Omit<PageOptions, "theme"> };
 
-/** A page in each theme. */
-function themed({ document, options }: Page): Readonly<Record<Theme, HttpResponse>> {
-  const inTheme = (theme: Theme) => pageAnswer(referencePage(document, { ...options, theme }), options.style);
+/** The page in each theme. */
+function themed(page: () => Page): Readonly<Record<Theme, () => HttpResponse>> {
+  const inTheme = (theme: Theme) =>
+    once(() => {
+      const { document, options } = page();
+      return pageAnswer(referencePage(document, { ...options, theme }), options.style);
+    });
   return { system: inTheme("system"), light: inTheme("light"), dark: inTheme("dark") };
 }
 

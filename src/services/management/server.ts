@@ -1,6 +1,6 @@
 // The Management API as a handler of the shared listener: which URLs belong to it, and its Fastify routes.
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import { type IncomingMessage, METHODS, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { BodySchema, Route } from "../../contract/route.ts";
 import { ROUTE_PATHS, ROUTES } from "../../contract/routes.ts";
 import { VERSION_NUMBERS, type VersionColumn, VERSIONS } from "../../contract/versions.ts";
@@ -33,7 +33,7 @@ import { SenderGoneError } from "../api/request-body.ts";
 import type { RespondDeps } from "../api/respond.ts";
 import type { ApiContext as OverdueContext } from "../api/route.ts";
 import { ROUTES as OVERDUE_ROUTES } from "../api/routes.ts";
-import { addApiRoutes, isApiUrl } from "../api/server.ts";
+import { addApiRoutes, isApiUrl, NO_SCHEMAS, ROUTED_METHODS, setRoutedMethod } from "../api/server.ts";
 import {
   AnswerCollector,
   type ApiContext,
@@ -194,6 +194,7 @@ export async function apiHandler(options: ApiOptions): Promise<ApiHandler> {
   const overdue: { notFound: ReturnType<typeof addApiRoutes> | null } = { notFound: null };
   const app = fastify({
     logger: false,
+    schemaController: NO_SCHEMAS,
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: PARAM_LENGTH_MAX },
     rewriteUrl: (request) => locate(request.url ?? "", request.headers.host) ?? "/",
@@ -221,7 +222,10 @@ export async function apiHandler(options: ApiOptions): Promise<ApiHandler> {
   await app.ready();
   return {
     handles: (request) => locate(request.url ?? "", request.headers.host) !== null,
-    handle: (request: IncomingMessage, response: ServerResponse) => app.routing(request, response),
+    handle: (request: IncomingMessage, response: ServerResponse) => {
+      setRoutedMethod(request);
+      app.routing(request, response);
+    },
     answerCounts: () => ({ ...serving.counts }),
     overdueCounts: () => ({ ...overdueCounts }),
     auth: apiAuth(serving.parts),
@@ -294,10 +298,10 @@ function faultLog(log: Log, monotonic: () => number): RespondParts["onFault"] {
   };
 }
 
-/** Every path in every version, with and without a trailing slash, for every HTTP method. */
+/** Every path in every version, with and without a trailing slash, for every method. */
 function addRoutes(app: FastifyInstance, serving: Serving): void {
   // The framework would answer unsupported methods itself, and read the bodies of supported ones.
-  for (const method of METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
+  for (const method of ROUTED_METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   app.setNotFoundHandler((request, reply) => notFound(serving, request, reply));
   app.setErrorHandler((error, _request, reply) => fail(serving, reply, error));
   for (const number of VERSION_NUMBERS) {
@@ -309,7 +313,7 @@ function addRoutes(app: FastifyInstance, serving: Serving): void {
         const url = (hasSlash ? `${bare}/` : bare).replace(/\{(\w+)\}/g, ":$1");
         const resource = resourceOf({ column, path, hasSlash, bodySchemas });
         app.route({
-          method: [...METHODS],
+          method: [...ROUTED_METHODS],
           url,
           handler: (request, reply) => answer(serving, { resource, request, reply }),
         });

@@ -6,6 +6,7 @@ import { certainAddressReader } from "../../lib/http/client-address.ts";
 import type { HttpHandler } from "../../lib/http/listener.ts";
 import { basePath, sitePath } from "../../lib/http/request-target.ts";
 import { limitedWarning } from "../../lib/log.ts";
+import { NO_SCHEMAS } from "../api/server.ts";
 import { addBodyReader, answerTo, isPagePath, respond, type RespondParts, sendAnswer } from "./respond.ts";
 import { type WebAnswer, type WebContext, WebRefusal, type WebRoute } from "./route.ts";
 import { WEB_ROUTES } from "./routes.ts";
@@ -53,6 +54,7 @@ export async function webHandler(options: WebOptions): Promise<WebHandler> {
   };
   const app = fastify({
     logger: false,
+    schemaController: NO_SCHEMAS,
     bodyLimit: BODY_BYTES_MAX,
     exposeHeadRoutes: true,
     routerOptions: { maxParamLength: PARAM_LENGTH_MAX, ignoreTrailingSlash: true },
