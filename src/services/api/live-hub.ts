@@ -111,6 +111,7 @@ export type WatcherOptions = Viewer & {
 export function openWatcher(response: ServerResponse, options: WatcherOptions): Watcher {
   const { projectId, owner, sessionId, onClose } = options;
   let waiting: string[] | null = [];
+  let waitingLength = 0;
   response.writeHead(200, { ...HEADERS, ...SAFETY_HEADERS });
   const write = (text: string) => {
     if (response.destroyed || response.writableEnded) return;
@@ -137,8 +138,10 @@ export function openWatcher(response: ServerResponse, options: WatcherOptions): 
     owner,
     sessionId,
     send: (text) => {
-      if (waiting === null) write(text);
-      else waiting.push(text);
+      if (waiting === null) return write(text);
+      waiting.push(text);
+      waitingLength += text.length;
+      if (waitingLength > UNREAD_BYTES_MAX) response.destroy();
     },
     begin: (text) => {
       const before = waiting ?? [];

@@ -66,6 +66,15 @@ describe("a watcher", () => {
     expect(response.text).toBe("retry: 2000\n\nfirst;second;third;");
   });
 
+  test("is disconnected when too much is queued before it begins", () => {
+    const { response, watcher } = open();
+    const text = "x".repeat(1024 * 1024);
+    for (let i = 0; i < 4; i += 1) watcher.send(text);
+    expect(response.destroyed).toBe(false);
+    watcher.send(text);
+    expect(response.destroyed).toBe(true);
+  });
+
   test("receives a heartbeat every five seconds, until it disconnects", () => {
     const { response, onClose } = open();
     vi.advanceTimersByTime(31_000);
