@@ -5,6 +5,7 @@ import { CommandError, databaseOptionsOf, EXIT, type ServeOptions } from "./cli/
 import { type Config, type Environment, knownSecrets } from "./config/config.ts";
 import { chooseSpoolFolder } from "./config/spool-folder.ts";
 import { formatListenAddress } from "./lib/address.ts";
+import { adjustHeapGrowth } from "./lib/heap-growth.ts";
 import { createLog, type Log } from "./lib/log.ts";
 import { createMetrics } from "./lib/metrics.ts";
 import { startWatchdog } from "./lib/watchdog.ts";
@@ -53,6 +54,7 @@ export async function serve(given: Config, serving: Serving): Promise<number> {
   });
   log.info({ version, node: process.versions.node, pid: process.pid, roles }, "starting");
   startWatchdog({ log });
+  adjustHeapGrowth();
   let running: RunningProcess;
   try {
     running = await run(roles, resources, { signal: stop });
