@@ -5,6 +5,8 @@ import { benchApi } from "./api/bench-api.ts";
 import { API_SIZES } from "./api/sizes.ts";
 import { benchDeliver } from "./deliver/bench-deliver.ts";
 import { DELIVER_SIZES } from "./deliver/sizes.ts";
+import { benchMemory } from "./memory/bench-memory.ts";
+import { MEMORY_SIZES } from "./memory/sizes.ts";
 import { benchPing } from "./ping/bench-ping.ts";
 import { PING_SIZES } from "./ping/sizes.ts";
 import { benchSchedule } from "./schedule.ts";
@@ -54,6 +56,11 @@ const BENCHMARKS: Record<string, Benchmark> = {
     about:
       "how long messages take from a change of status to their receiver, and how many there are a second",
     run: ({ size, whenInterrupted }) => benchDeliver(DELIVER_SIZES[size], whenInterrupted),
+  },
+  memory: {
+    about:
+      "memory of one process: idle, with pings, with a large dashboard; its shortest command beside Node",
+    run: ({ size, whenInterrupted }) => benchMemory(MEMORY_SIZES[size], whenInterrupted),
   },
   web: {
     about: "the dashboard's first page of a large project: weight, statements, first row, longest task",

@@ -10,6 +10,9 @@ export type Weight = { documentBytes: number; scripts: Buffer[] };
 
 type At = { url: string; cookie: Cookie };
 
+/** `stay` runs before the page is closed. */
+type Visit = At & { stay?: () => Promise<unknown> };
+
 const ROW = '[role="row"][aria-rowindex] a[href*="/checks/"]';
 const ROW_MS_MAX = 60_000;
 const LOOK_EVERY_MS = 100;
@@ -79,7 +82,7 @@ async function untilFirstRow(page: Page): Promise<number> {
  * The longest task while the whole list is scrolled and a filter is typed, starting as soon as the page is interactive,
  * while the rest of the rows is still loading; 0: none was longer than 50 ms.
  */
-export async function longestTask(browser: Browser, { url, cookie }: At): Promise<number> {
+export async function longestTask(browser: Browser, { url, cookie, stay }: Visit): Promise<number> {
   const context = await openWindow(browser, { cookie });
   try {
     const page = await context.newPage();
@@ -99,6 +102,7 @@ export async function longestTask(browser: Browser, { url, cookie }: At): Promis
     await search.pressSequentially(TYPED, { delay: TYPING_PAUSE_MS });
     await page.waitForTimeout(SETTLE_MS);
     const tasks = (await page.evaluate("globalThis.longTasks")) as number[];
+    await stay?.();
     return Math.max(0, ...tasks);
   } finally {
     await context.close();

@@ -8,6 +8,8 @@ import { COMPILE_CACHE } from "./compile-cache.ts";
 import { endWithUs } from "./end-with-us.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+/** The command as it is installed; it needs dist/. */
+export const BUILT_PROGRAM = fileURLToPath(new URL("../../bin/overdue.js", import.meta.url));
 const START_MS_MAX = 180_000;
 const STOP_MS_MAX = 90_000;
 /** How much of the output is kept for error messages. */
@@ -32,6 +34,8 @@ export type PingProcessOptions = {
   settings?: Readonly<Record<string, string>>;
   /** Arguments of Node itself, for example for profiling. */
   nodeArguments?: readonly string[];
+  /** Runs the built program instead of the sources, as users do. */
+  isBuilt?: boolean;
   /** The roles to run; "all" for all of them. */
   roles?: string;
   /** Ignores Ctrl-C of a terminal, for a caller that stops it gracefully. */
@@ -41,10 +45,12 @@ export type PingProcessOptions = {
 /** Starts it and waits until it is ready. It is killed with this process at the latest. */
 export async function startPingProcess(options: PingProcessOptions): Promise<PingProcess> {
   const { databaseUrl, port, settings = {}, nodeArguments = [], roles = "ping", ownGroup = false } = options;
-  const child = spawn(process.execPath, [...nodeArguments, MAIN, "serve", "--roles", roles], {
+  const { isBuilt = false } = options;
+  const program = isBuilt ? BUILT_PROGRAM : MAIN;
+  const child = spawn(process.execPath, [...nodeArguments, program, "serve", "--roles", roles], {
     detached: ownGroup,
     env: {
-      ...COMPILE_CACHE,
+      ...(isBuilt ? {} : COMPILE_CACHE),
       OVERDUE_DATABASE_URL: databaseUrl,
       OVERDUE_LISTEN: `127.0.0.1:${port}`,
       OVERDUE_ADMIN_LISTEN: "127.0.0.1:0",

@@ -47,9 +47,12 @@ export async function startSite({
   databaseUrl,
   roles = "all",
   settings = {},
+  isBuilt = false,
 }: {
   databaseUrl: string;
   roles?: string;
+  /** Runs the built program instead of the sources. */
+  isBuilt?: boolean;
   settings?: Readonly<Record<string, string>>;
 }): Promise<Site> {
   if (!existsSync(MANIFEST)) throw new Error("The browser's part is not built: npm run build -- --only web");
@@ -61,6 +64,7 @@ export async function startSite({
     databaseUrl,
     port,
     roles,
+    isBuilt,
     settings: {
       OVERDUE_SITE_URL: url,
       OVERDUE_LOG_LEVEL: "info",
