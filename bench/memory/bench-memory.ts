@@ -95,7 +95,8 @@ async function measureDashboard(engine: Engine, size: MemorySize): Promise<Figur
   const database = openDatabase({ url: databaseUrl, applicationName: "overdue-bench", onError: () => {} });
   const { id } = await seedAccount(database);
   const project = { ownerId: id, name: "Fleet", secretKey: null, checkCount: size.checks };
-  const { uuid } = await seedProject(database, project).finally(() => database.close());
+  const { uuid } = await seedProject(database, project);
+  await database.close();
   const bytes = await onSite(databaseUrl, async (site) => {
     const cookie = await site.signIn(id);
     const url = `${site.url}/projects/${uuid}/checks/`;
@@ -123,19 +124,10 @@ async function onSite<T>(databaseUrl: string, work: (site: Site) => Promise<T>):
 /** The largest size of the process while something runs. */
 async function largestDuring(site: Site, work: () => Promise<unknown>): Promise<number> {
   let largest = 0;
-  let isOver = false;
-  const sampling = (async () => {
-    while (!isOver) {
-      largest = Math.max(largest, await site.program.residentBytes());
-      await sleep(SAMPLE_MS);
-    }
-  })();
-  try {
-    await work();
-  } finally {
-    isOver = true;
-  }
-  await sampling;
+  const over = work().then(() => true);
+  do {
+    largest = Math.max(largest, await site.program.residentBytes());
+  } while (!(await Promise.race([over, sleep(SAMPLE_MS, false)])));
   return largest;
 }
 

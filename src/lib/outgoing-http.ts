@@ -1,13 +1,14 @@
 import ipaddr from "ipaddr.js";
 import { lookup as systemLookup, type LookupAddress, type LookupOptions, Resolver } from "node:dns";
 import { readFileSync, statSync } from "node:fs";
+import type * as undici from "undici";
 import type { buildConnector, Dispatcher, ProxyAgent } from "undici";
 
 // HTTP requests to URLs given by users, protected against SSRF: errors, policy, name lookup, connections,
 // proxy and client.
 
 /** Loaded when a client is opened: a process that sends nothing does not need it. */
-type Undici = typeof import("undici");
+type Undici = typeof undici;
 
 export type OutgoingErrorKind =
   /** Not attempted; a retry would not help. */
