@@ -12,7 +12,7 @@ const BATCH_BYTES_MAX = 8 * 1024 * 1024;
  * With fewer signals than this, a lane waits for another one to finish its batch, because each batch costs as much as
  * 20 to 30 signals; but no longer than this.
  */
-const BATCH_SIGNALS_MIN = 64;
+const BATCH_SIGNALS_MIN = 256;
 const OTHERS_MS_MAX = 20;
 /** While no batch may begin, the lane checks this often whether that has changed. */
 const BLOCKED_CHECK_MS = 5;

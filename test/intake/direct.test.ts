@@ -719,15 +719,15 @@ describe("lanes", () => {
     const targets = laneTargets(all);
     all.database.delayMs = 5;
     const answers: Promise<string>[] = [];
-    for (const word of words(1, 400)) {
+    for (const word of words(1, 1_200)) {
       for (const [lane, target] of targets.entries()) answers.push(all.ping(`${lane} ${word}`, { target }));
-      if (Number(word) % 100 === 0) await sleep(3);
+      if (Number(word) % 300 === 0) await sleep(3);
     }
     expect(new Set(await Promise.all(answers))).toEqual(new Set(["recorded"]));
     expect(all.database.inFlightMax).toBe(LANES);
     for (const lane of targets.keys()) {
       const mine = all.database.applied.filter((one) => one.lane === lane);
-      expect(mine.map(({ ua }) => ua)).toEqual(words(1, 400).map((word) => `${lane} ${word}`));
+      expect(mine.map(({ ua }) => ua)).toEqual(words(1, 1_200).map((word) => `${lane} ${word}`));
       const numbers = [...new Set(mine.map(({ seq }) => seq))];
       expect(numbers).toEqual(words(1, numbers.length).map(Number));
     }
