@@ -250,9 +250,12 @@ export class BatchRecorder {
     while (!hasCollected()) await pause(COLLECT_CHECK_MS);
   }
 
-  /** Drops batches that were confirmed long ago from memory. */
+  /**
+   * Drops batches that were confirmed long ago from memory. After an outage the database may turn out to be missing the
+   * newest ones, however long it took.
+   */
   tidy(): void {
-    this.#recent.drop(this.#deps.monotonic());
+    if (!this.#isSpooling) this.#recent.drop(this.#deps.monotonic());
   }
 
   /** Searches for spools of intakes that are gone. An unregistered intake also has to begin with the spool. */

@@ -571,6 +571,23 @@ describe("commits that the database has lost", () => {
     expect(database.uas()).toEqual(["4", "5"]);
   });
 
+  test("before an outage are sent again after it, however long it takes", async () => {
+    let ms = awakeMs();
+    const { intake, ping, database } = scripted({ monotonic: () => ms });
+    for (const word of words(1, 3)) await ping(word);
+    database.behaviour = "away";
+    await ping("4");
+    ms += 61_000;
+    const { intakeId } = intake.state().confirmed;
+    // A standby that had none of them takes over.
+    database.lastSeq.set(intakeId, 0);
+    database.applied.splice(0);
+    database.behaviour = "answers";
+    await expect.poll(() => intake.state().isSpooling).toBe(false);
+    expect(database.skipped).toEqual([]);
+    expect(database.uas()).toEqual(words(1, 4));
+  });
+
   test("a batch that another process has applied under the same number is not mistaken for ours", async () => {
     const { intake, ping, database } = scripted();
     database.lastSeq.set(intake.state().confirmed.intakeId, 1);
