@@ -548,7 +548,10 @@ export class HeartbeatExchange {
 
   /** A standby that took over, or a backup, may lack confirmed batches: then they are sent again. */
   #compare(lastSeqs: readonly number[], confirmedSeqs: readonly number[]): void {
-    if (!hasLostBatches(lastSeqs, confirmedSeqs)) return;
+    if (!hasLostBatches(lastSeqs, confirmedSeqs)) {
+      this.#deps.intake.tidy();
+      return;
+    }
     this.#deps.log.error(
       { lastSeqs, confirmedSeqs },
       "the database lost confirmed pings; sending them again",

@@ -199,7 +199,6 @@ export class DatabaseIntake implements SignalIntake {
   state(): IntakeState {
     const now = this.now();
     const recorder = this.#recorder;
-    recorder.tidy();
     return {
       oldestUnappliedAt: this.#oldestAt(),
       refusingSinceAt: this.#refusals.sinceAt(now),
@@ -233,6 +232,11 @@ export class DatabaseIntake implements SignalIntake {
   /** Searches for spools of intakes that are gone. Must also be called before the first signal. */
   adopt(): Promise<void> {
     return this.#recorder.adopt();
+  }
+
+  /** The database has all confirmed batches: those confirmed long ago need not be kept. */
+  tidy(): void {
+    this.#recorder.tidy();
   }
 
   /** The database is missing batches that it had confirmed: they are sent again before anything else. */

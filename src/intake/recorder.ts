@@ -250,12 +250,9 @@ export class BatchRecorder {
     while (!hasCollected()) await pause(COLLECT_CHECK_MS);
   }
 
-  /**
-   * Drops batches that were confirmed long ago from memory. After an outage the database may turn out to be missing the
-   * newest ones, however long it took.
-   */
+  /** Drops batches that were confirmed long ago from memory, now that the database has shown that it has them all. */
   tidy(): void {
-    if (!this.#isSpooling) this.#recent.drop(this.#deps.monotonic());
+    this.#recent.drop(this.#deps.monotonic());
   }
 
   /** Searches for spools of intakes that are gone. An unregistered intake also has to begin with the spool. */
@@ -560,15 +557,19 @@ export class RecentBatches {
     const bytes = batch.signals.reduce((sum, { body }) => sum + SIGNAL_BYTES + (body?.length ?? 0), 0);
     this.#kept.push({ batch, bytes, atMs: nowMs });
     this.#bytes += bytes;
-    this.drop(nowMs);
+    this.#dropWhile(() => this.#bytes > this.#bytesMax);
   }
 
-  /** Drops batches that are too old or exceed the size limit. */
+  /** Drops batches that are too old at this time. */
   drop(nowMs: number): void {
+    this.#dropWhile(({ atMs }) => nowMs - atMs > KEPT_MS);
+  }
+
+  #dropWhile(mustDrop: (oldest: { atMs: number }) => boolean): void {
     let count = 0;
-    for (const { bytes, atMs } of this.#kept) {
-      if (nowMs - atMs <= KEPT_MS && this.#bytes <= this.#bytesMax) break;
-      this.#bytes -= bytes;
+    for (const kept of this.#kept) {
+      if (!mustDrop(kept)) break;
+      this.#bytes -= kept.bytes;
       count += 1;
     }
     if (count > 0) this.#kept.splice(0, count);

@@ -560,6 +560,7 @@ describe("commits that the database has lost", () => {
     const { intake, ping, database } = scripted({ monotonic: () => ms });
     for (const word of words(1, 3)) await ping(word);
     ms += 61_000;
+    intake.tidy();
     await ping("4");
     const { intakeId } = intake.state().confirmed;
     database.lastSeq.set(intakeId, 0);
@@ -569,23 +570,6 @@ describe("commits that the database has lost", () => {
     expect(database.skipped).toEqual([{ intakeId, lane: 0, seq: 3 }]);
     expect(await ping("5")).toBe("recorded");
     expect(database.uas()).toEqual(["4", "5"]);
-  });
-
-  test("before an outage are sent again after it, however long it takes", async () => {
-    let ms = awakeMs();
-    const { intake, ping, database } = scripted({ monotonic: () => ms });
-    for (const word of words(1, 3)) await ping(word);
-    database.behaviour = "away";
-    await ping("4");
-    ms += 61_000;
-    const { intakeId } = intake.state().confirmed;
-    // A standby that had none of them takes over.
-    database.lastSeq.set(intakeId, 0);
-    database.applied.splice(0);
-    database.behaviour = "answers";
-    await expect.poll(() => intake.state().isSpooling).toBe(false);
-    expect(database.skipped).toEqual([]);
-    expect(database.uas()).toEqual(words(1, 4));
   });
 
   test("a batch that another process has applied under the same number is not mistaken for ours", async () => {
@@ -748,6 +732,28 @@ describe("lanes", () => {
       const numbers = [...new Set(mine.map(({ seq }) => seq))];
       expect(numbers).toEqual(words(1, numbers.length).map(Number));
     }
+  });
+
+  test("after a long outage, one sends the batches before it again, although another has already done so", async () => {
+    let ms = awakeMs();
+    const all = scripted({ monotonic: () => ms });
+    const targets = laneTargets(all);
+    for (const [lane, target] of targets.entries()) await all.ping(`${lane}`, { target });
+    all.database.behaviour = "away";
+    await all.ping("later", { target: targetOf(0) });
+    ms += 61_000;
+    // A standby without any of them takes over. The first lane notices by itself, the others by the heartbeat.
+    all.database.lastSeq.clear();
+    all.database.applied.splice(0);
+    all.database.behaviour = "answers";
+    await expect.poll(() => all.intake.state().isSpooling).toBe(false);
+    expect(all.database.uas()).toEqual(["0", "later"]);
+    all.intake.resend();
+    await expect.poll(() => all.intake.state().isSpooling).toBe(false);
+    expect(all.database.skipped).toEqual([]);
+    expect(new Set(all.database.uas())).toEqual(
+      new Set(["later", ...words(1, LANES).map((word) => `${Number(word) - 1}`)]),
+    );
   });
 
   test("one that waits for a locked check delays no other, and holds the watermark", async () => {
