@@ -2,7 +2,7 @@
 // the rules of core. The differences between layouts are passed in as a plan.
 import type { Instant } from "../../src/core/instant.ts";
 import { DEFAULT_SIGNALS_PER_MINUTE, FREE_PING_LOG_ROWS } from "../../src/core/limits.ts";
-import { isTrimDue, keptFrom, trimmedThrough } from "../../src/core/retention.ts";
+import { DAYS_KEPT, isTrimDue, keptFrom, trimmedThrough } from "../../src/core/retention.ts";
 import { countRun, type DayTotals } from "../../src/core/run.ts";
 import { downAtOf, sweepAt, type Timing } from "../../src/core/state.ts";
 import { applySignals, type Run } from "../../src/core/transition.ts";
@@ -57,7 +57,7 @@ export async function writeShippedHistory(tx: Tx, { at, settled, leaving }: Hist
     tx,
     [...byCheck].map(([checkId, runs]) => ({ checkId, runs })),
   );
-  await trimRunChunks(tx, { checkIds: [...byCheck.keys()], before: keptFrom("run", at) });
+  await trimRunChunks(tx, { checkIds: [...byCheck.keys()], before: keptFrom(DAYS_KEPT.run, at) });
 }
 
 export type Recording = {

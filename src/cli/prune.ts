@@ -1,9 +1,10 @@
 // `overdue prune`: deletes data past its retention period. The housekeeper role does the same periodically; the rules are
 // in core/retention.ts.
 import { type Command, InvalidArgumentError } from "commander";
-import { type Config, loadConfig } from "../config/config.ts";
+import { type Config, ConfigError, type Environment, loadConfig } from "../config/config.ts";
+import { retentionOf } from "../config/retention.ts";
 import { MINUTE_MS } from "../core/instant.ts";
-import { DAYS_KEPT } from "../core/retention.ts";
+import { DAYS_KEPT, DEFAULT_RETENTION, type RetentionDays } from "../core/retention.ts";
 import type { ObjectStore } from "../lib/object-store.ts";
 import { removeObjects } from "../operations/ping-bodies.ts";
 import { pruneHistory } from "../operations/prune-history.ts";
@@ -16,13 +17,27 @@ const MINUTES_DEFAULT = 60;
 const MINUTES_MAX = 24 * 60;
 const PROGRESS_EVERY_MS = 2_000;
 
-const kept = (sort: keyof typeof DAYS_KEPT) => String(DAYS_KEPT[sort]).padStart(4);
+/** The periods in effect. With invalid settings, which the command itself reports, the defaults. */
+function retentionIn(environment: Environment): RetentionDays {
+  try {
+    return retentionOf(loadConfig(environment).config);
+  } catch (error) {
+    if (error instanceof ConfigError) return DEFAULT_RETENTION;
+    throw error;
+  }
+}
 
-const AFTER_HELP = `
-Days after which data is deleted:
-${kept("delivery")}  deliveries and account emails that were sent or have failed; pending ones are kept
-${kept("flip")}  status changes (flips)
-${kept("event")}  check events and revoked API keys
+const shown = (days: number) => String(days).padStart(4);
+const kept = (sort: keyof typeof DAYS_KEPT) => shown(DAYS_KEPT[sort]);
+
+function afterHelp(retention: RetentionDays): string {
+  return `
+Days after which data is deleted; those with a setting can be changed:
+${retention.ping === null ? "   -" : shown(retention.ping)}  pings and their bodies (OVERDUE_PING_RETENTION_DAYS)
+${shown(retention.delivery)}  deliveries and account emails that were sent or have failed; pending ones are kept
+      (OVERDUE_DELIVERY_RETENTION_DAYS)
+${shown(retention.flip)}  status changes (OVERDUE_FLIP_RETENTION_DAYS)
+${shown(retention.event)}  check events and revoked API keys (OVERDUE_EVENT_RETENTION_DAYS)
 ${kept("run")}  run history of checks that no longer receive pings; for other checks, each ping deletes expired runs
 ${kept("blindInterval")}  monitoring gaps and the processes they belong to
 ${kept("refusedInterval")}  periods in which pings for one check or from one network were rejected
@@ -30,10 +45,10 @@ ${kept("rejectedSignal")}  quarantined pings
 ${kept("idempotencyKey")}  stored responses to requests with an Idempotency-Key
 ${kept("session")}  unused browser sessions
 ${kept("signIn")}  sign-in history shown on the account page
-${kept("auditEntry")}  audit log entries
+${shown(retention.auditEntry)}  audit log entries (OVERDUE_AUDIT_RETENTION_DAYS)
 ${kept("deletedCheck")}  checks in the trash, with their entire history
    0  objects in the object store whose pings were deleted
-The ping log of a check is not pruned, because it never exceeds the account's limit.
+Independent of their age, the log of a check never exceeds OVERDUE_PING_LOG_LIMIT pings, or the account's limit.
 
 The role housekeeper does this every hour, and the role mover deletes objects. Use this command if you do not run
 these roles, or to prune immediately. It is safe to run while Overdue is running, to interrupt it, and to run it more
@@ -46,6 +61,7 @@ Examples:
   $ overdue prune                  # run for up to an hour
   $ overdue prune --minutes 5      # run for up to 5 minutes; the next run continues
   $ overdue prune --quiet --json   # for a cron job; prints {"removed":{"flips":1200,…},"isComplete":true}`;
+}
 
 type Options = { minutes: number; quiet?: true; json?: true };
 
@@ -66,7 +82,7 @@ export function definePrune(
     .option("--minutes <number>", "Time limit", minutes, MINUTES_DEFAULT)
     .option("--quiet", "Do not print progress")
     .option("--json", "Output JSON (removed, isComplete, left)")
-    .addHelpText("after", AFTER_HELP)
+    .addHelpText("after", () => afterHelp(retentionIn(context.environment)))
     .action(async (options: Options) => {
       const { config } = loadConfig(context.environment);
       const result = await withDatabase(config, (database) => prune(database, { config, context, options }));
@@ -93,7 +109,7 @@ async function prune(database: Database, { config, context, options }: Work): Pr
     for (const [kind, count] of Object.entries(counts)) removed[kind] = (removed[kind] ?? 0) + count;
     printProgress(removed);
   };
-  let left = await pruneRows(database, { hasTime, note });
+  let left = await pruneRows(database, { hasTime, note, retention: retentionOf(config) });
   // Last, because the objects of a check become due when the check is deleted.
   const stopping = new AbortController();
   const objects = await context.openObjects(config, { signal: stopping.signal });
@@ -109,11 +125,14 @@ type Effort = { hasTime: () => boolean; note: (counts: Record<string, number>) =
 const TIME_IS_OVER = "the time limit was reached; run the command again to continue";
 
 /** Repeats until a round finds nothing. Returns why something is left, or null. */
-async function pruneRows(database: Database, { hasTime, note }: Effort): Promise<string | null> {
+async function pruneRows(
+  database: Database,
+  { hasTime, note, retention }: Effort & { retention: RetentionDays },
+): Promise<string | null> {
   let runsAfter = 0;
   do {
     const now = await readDatabaseClock(database);
-    const round = await pruneHistory(database, { now, runsAfter });
+    const round = await pruneHistory(database, { now, retention, runsAfter });
     note(round.removed);
     if (round.isComplete) return null;
     runsAfter = round.runsThrough;

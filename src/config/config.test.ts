@@ -476,3 +476,23 @@ test.each(["false", "none", "spool", "./spool"])("the spool folder cannot be %s"
     `OVERDUE_SPOOL_FOLDER must be an absolute path such as /var/lib/overdue, or off, not "${text}"`,
   );
 });
+
+test.each([
+  ["OVERDUE_PING_RETENTION_DAYS", "0", "1 to 3650"],
+  ["OVERDUE_FLIP_RETENTION_DAYS", "92", "93 to 3650"],
+  ["OVERDUE_EVENT_RETENTION_DAYS", "3651", "93 to 3650"],
+  ["OVERDUE_DELIVERY_RETENTION_DAYS", "29", "30 to 3650"],
+  ["OVERDUE_AUDIT_RETENTION_DAYS", "a year", "30 to 3650"],
+])("%s cannot be %j", (key, text, range) => {
+  expect(problemsOf({ [key]: text })).toEqual([
+    `${key} must be a whole number from ${range} (days), not ${JSON.stringify(text)}.`,
+  ]);
+});
+
+test("deliveries cannot be kept for longer than the flips that they refer to", () => {
+  expect(problemsOf({ OVERDUE_DELIVERY_RETENTION_DAYS: "94" })).toEqual([
+    "OVERDUE_DELIVERY_RETENTION_DAYS is 94, but OVERDUE_FLIP_RETENTION_DAYS is 93, and a notification refers to a status change. Lower the first, or raise the second.",
+  ]);
+  const both = { OVERDUE_DELIVERY_RETENTION_DAYS: "94", OVERDUE_FLIP_RETENTION_DAYS: "94" };
+  expect(problemsOf(both)).toEqual([]);
+});

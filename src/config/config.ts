@@ -71,7 +71,7 @@ export function loadConfig(environment: Environment = process.env): LoadedConfig
       problems.push(error.message);
     }
   }
-  problems.push(...missingBeside(values));
+  problems.push(...missingBeside(values), ...contradictions(values));
   if (problems.length > 0) throw new ConfigError(problems);
   // Every setting was visited without a problem, so the object is complete.
   return { config: values as Config, effective };
@@ -255,6 +255,17 @@ const NEEDS: Readonly<Partial<Record<SettingName, readonly SettingName[]>>> = {
   oidcClientId: ["oidcIssuer"],
   oidcClientSecret: ["oidcIssuer"],
 };
+
+/** Settings that are valid alone but not together. */
+function contradictions({
+  deliveryRetentionDays: delivery,
+  flipRetentionDays: flip,
+}: Readonly<Partial<Record<SettingName, unknown>>>): string[] {
+  if (typeof delivery !== "number" || typeof flip !== "number" || delivery <= flip) return [];
+  return [
+    `${SETTINGS.deliveryRetentionDays.key} is ${delivery}, but ${SETTINGS.flipRetentionDays.key} is ${flip}, and a notification refers to a status change. Lower the first, or raise the second.`,
+  ];
+}
 
 /** Misspelled settings would have no effect without a warning, so names with our prefix must be known. */
 function unknownNames(environment: Environment): string[] {

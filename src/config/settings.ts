@@ -1,11 +1,16 @@
 // Every setting: key, kind, default, meaning, aliases. Loading, `overdue config` and .env.example are derived from it.
+import { AUDIT_DAYS } from "../core/audit.ts";
 import {
   CHECK_LIMIT_MAX,
   DEFAULT_API_REQUESTS_PER_MINUTE,
   DEFAULT_EMAIL_KEPT_BYTES,
   DEFAULT_PING_BODY_BYTES,
   DEFAULT_SIGNALS_PER_MINUTE,
+  DELIVERY_DAYS,
   EMAIL_WEIGHT_BYTES_MAX,
+  EVENT_DAYS,
+  FLIP_DAYS,
+  HISTORY_DAYS_MIN,
   MOVABLE_BODY_BYTES_MIN,
   NAME_LENGTH_MAX,
   PAID_PING_LOG_ROWS,
@@ -59,7 +64,8 @@ export type Setting<T, Fallback extends T | null> = {
     | "Email"
     | "Accounts"
     | "Monitoring Overdue"
-    | "Keys and limits";
+    | "Keys and limits"
+    | "Retention";
   kind: ValueKind<T>;
   fallback: Fallback;
   /** What the default means, if its value does not show it. */
@@ -710,6 +716,66 @@ const WATCHING_SETTINGS = {
   }),
 } as const;
 
+// Retention.
+
+/** Ten years. */
+const RETENTION_DAYS_MAX = 3650;
+/** Emails to a channel owner are limited per week by the stored ones; a month leaves room for the reader of the log. */
+const DELIVERY_DAYS_MIN = 30;
+const AUDIT_DAYS_MIN = 30;
+
+const RETENTION_SETTINGS = {
+  pingRetentionDays: optionalSetting({
+    key: "OVERDUE_PING_RETENTION_DAYS",
+    group: "Retention",
+    kind: integerKind({ min: 1, max: RETENTION_DAYS_MAX, unit: "days" }),
+    fallbackMeans: "none; only OVERDUE_PING_LOG_LIMIT applies",
+    secret: false,
+    meaning:
+      "Delete pings and their bodies after this many days, in addition to OVERDUE_PING_LOG_LIMIT. The time, outcome and duration of a run stay in the run history for 93 days.",
+    example: "30",
+  }),
+  flipRetentionDays: setting({
+    key: "OVERDUE_FLIP_RETENTION_DAYS",
+    group: "Retention",
+    kind: integerKind({ min: HISTORY_DAYS_MIN, max: RETENTION_DAYS_MAX, unit: "days" }),
+    fallback: FLIP_DAYS,
+    secret: false,
+    meaning:
+      "Delete status changes (flips) after this many days. Downtime is computed from the last three months, so the minimum is 93.",
+    example: "365",
+  }),
+  eventRetentionDays: setting({
+    key: "OVERDUE_EVENT_RETENTION_DAYS",
+    group: "Retention",
+    kind: integerKind({ min: HISTORY_DAYS_MIN, max: RETENTION_DAYS_MAX, unit: "days" }),
+    fallback: EVENT_DAYS,
+    secret: false,
+    meaning:
+      "Delete check events (pauses, resumes, edits, monitoring gaps) and revoked API keys after this many days. The check page shows monitoring gaps of the last three months, so the minimum is 93.",
+    example: "365",
+  }),
+  deliveryRetentionDays: setting({
+    key: "OVERDUE_DELIVERY_RETENTION_DAYS",
+    group: "Retention",
+    kind: integerKind({ min: DELIVERY_DAYS_MIN, max: RETENTION_DAYS_MAX, unit: "days" }),
+    fallback: DELIVERY_DAYS,
+    secret: false,
+    meaning:
+      "Delete notifications and account emails that were sent or have failed after this many days. At most OVERDUE_FLIP_RETENTION_DAYS, because a notification refers to a status change.",
+    example: "60",
+  }),
+  auditRetentionDays: setting({
+    key: "OVERDUE_AUDIT_RETENTION_DAYS",
+    group: "Retention",
+    kind: integerKind({ min: AUDIT_DAYS_MIN, max: RETENTION_DAYS_MAX, unit: "days" }),
+    fallback: AUDIT_DAYS,
+    secret: false,
+    meaning: "Delete audit log entries after this many days.",
+    example: "730",
+  }),
+} as const;
+
 const ROLES_MAX = 20;
 /** Shorter secrets can be guessed from a stolen key hash. */
 const SECRET_KEY_LENGTH_MIN = 32;
@@ -912,4 +978,5 @@ export const SETTINGS = {
       "With `healthchecks`, responses match those of Healthchecks where existing clients depend on it.",
     example: "healthchecks",
   }),
+  ...RETENTION_SETTINGS,
 } as const;

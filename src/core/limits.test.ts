@@ -81,6 +81,7 @@ const PROMISED: [number | string, number | string][] = [
   [limits.PING_TRIM_EVERY, 100],
   [limits.EXCUSE_MS_MAX, 3_600_000],
   [limits.EXCUSE_CHAIN_MS_MAX, 21_600_000],
+  [limits.HISTORY_DAYS_MIN, 93],
   [limits.FLIP_DAYS, 93],
   [limits.DELETED_CHECK_DAYS, 7],
   [limits.EVENT_DAYS, 93],

@@ -2,7 +2,16 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DAY_MS } from "./instant.ts";
-import { DAYS_KEPT, isPingKept, isTrimDue, keptFrom, pingsListed, trimmedThrough } from "./retention.ts";
+import { HISTORY_DAYS_MIN } from "./limits.ts";
+import {
+  DAYS_KEPT,
+  DEFAULT_RETENTION,
+  isPingKept,
+  isTrimDue,
+  keptFrom,
+  pingsListed,
+  trimmedThrough,
+} from "./retention.ts";
 
 describe("pings", () => {
   test.each([
@@ -73,7 +82,7 @@ test("flips of the current month and of the two full ones before it are always k
     fc.property(fc.integer({ min: 0, max: Date.UTC(2200, 0) }), (now) => {
       const today = new Date(now);
       const monthAt = Date.UTC(today.getUTCFullYear(), today.getUTCMonth() - 2, 1);
-      expect(keptFrom("flip", now)).toBeLessThanOrEqual(monthAt);
+      expect(keptFrom(HISTORY_DAYS_MIN, now)).toBeLessThanOrEqual(monthAt);
     }),
   );
 });
@@ -81,15 +90,12 @@ test("flips of the current month and of the two full ones before it are always k
 describe("records with an age", () => {
   test("a deleted check can be restored for seven days", () => {
     const now = Date.UTC(2026, 0, 8);
-    expect(keptFrom("deletedCheck", now)).toBe(Date.UTC(2026, 0, 1));
+    expect(keptFrom(DAYS_KEPT.deletedCheck, now)).toBe(Date.UTC(2026, 0, 1));
   });
 
   test("each sort has its own days", () => {
     expect(DAYS_KEPT).toEqual({
       deletedCheck: 7,
-      flip: 93,
-      event: 93,
-      delivery: 93,
       run: 93,
       blindInterval: 93,
       refusedInterval: 30,
@@ -97,11 +103,12 @@ describe("records with an age", () => {
       idempotencyKey: 1,
       session: 30,
       accessToken: 30,
-      auditEntry: 365,
       signIn: 180,
     });
-    for (const [sort, days] of Object.entries(DAYS_KEPT)) {
-      expect(keptFrom(sort as keyof typeof DAYS_KEPT, 1000 * DAY_MS)).toBe((1000 - days) * DAY_MS);
-    }
+  });
+
+  test("the periods that settings can change have these defaults", () => {
+    expect(DEFAULT_RETENTION).toEqual({ ping: null, flip: 93, event: 93, delivery: 93, auditEntry: 365 });
+    expect(keptFrom(10, 1000 * DAY_MS)).toBe(990 * DAY_MS);
   });
 });

@@ -37,16 +37,30 @@ export function isTrimDue(count: { before: number; after: number }): boolean {
   return Math.floor(count.after / PING_TRIM_EVERY) > Math.floor(count.before / PING_TRIM_EVERY);
 }
 
-/** Records that are kept for a number of days after their own time. */
+/** Retention periods in days that settings can change. */
+export type RetentionDays = {
+  /** Null: the log of a check is limited by number only. */
+  ping: number | null;
+  flip: number;
+  /** Pauses, resumes and other events that are not flips. */
+  event: number;
+  /** Alerts and account emails that were sent, or given up. */
+  delivery: number;
+  auditEntry: number;
+};
+
+export const DEFAULT_RETENTION: RetentionDays = {
+  ping: null,
+  flip: FLIP_DAYS,
+  event: EVENT_DAYS,
+  delivery: DELIVERY_DAYS,
+  auditEntry: AUDIT_DAYS,
+};
+
+/** Other records that are kept for a number of days after their own time. */
 export const DAYS_KEPT = {
   /** A check in the trash. */
   deletedCheck: DELETED_CHECK_DAYS,
-  /** Covers the current month and the two full ones before it. */
-  flip: FLIP_DAYS,
-  /** Pauses, resumes and other events that are not flips. */
-  event: EVENT_DAYS,
-  /** Alerts that were sent, or given up. */
-  delivery: DELIVERY_DAYS,
   /** The compact history of runs. */
   run: RUN_DAYS,
   blindInterval: BLIND_INTERVAL_DAYS,
@@ -58,12 +72,11 @@ export const DAYS_KEPT = {
   session: SESSION_IDLE_DAYS,
   /** From its expiry on. */
   accessToken: EXPIRED_ACCESS_TOKEN_DAYS,
-  auditEntry: AUDIT_DAYS,
   /** Sign-ins of an account. */
   signIn: SIGN_IN_DAYS,
 } as const;
 
-/** Records of this kind from before this instant may be deleted. */
-export function keptFrom(sort: keyof typeof DAYS_KEPT, now: Instant): Instant {
-  return now - DAYS_KEPT[sort] * DAY_MS;
+/** Records that are kept for this many days may be deleted if they are from before this instant. */
+export function keptFrom(days: number, now: Instant): Instant {
+  return now - days * DAY_MS;
 }

@@ -1,7 +1,7 @@
 // What an intake remembers about heartbeats, its own and those of other intakes. Time is an argument.
 import type { Visibility } from "../core/deadline.ts";
 import { type Instant, type Interval, MINUTE_MS } from "../core/instant.ts";
-import { keptFrom } from "../core/retention.ts";
+import { DAYS_KEPT, keptFrom } from "../core/retention.ts";
 import {
   HEARTBEAT_GAP_MS_MAX,
   type HeartbeatAccepted,
@@ -133,7 +133,7 @@ export class BlindIntervals {
 
   /** Adds the rows that were read. False: the newest one is gone, so everything has to be read again. */
   note(added: readonly NumberedBlind[], now: Instant): boolean {
-    const keptFromAt = keptFrom("blindInterval", now);
+    const keptFromAt = keptFrom(DAYS_KEPT.blindInterval, now);
     for (const { id, to } of this.#seen.values()) if (to !== null && to < keptFromAt) this.#seen.delete(id);
     const newestId = this.#newestId();
     for (const one of added) {

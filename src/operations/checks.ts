@@ -23,7 +23,7 @@ import { AppError, ERROR_TEXT, type ErrorCode, FIELD_PROBLEM, fieldText } from "
 import { newUuidIn, withTag } from "../core/identity.ts";
 import type { Instant } from "../core/instant.ts";
 import { NAME_LENGTH_MAX, PING_COMMIT_MS_MAX, SLUG_LENGTH_MAX, TAGS_LENGTH_MAX } from "../core/limits.ts";
-import { keptFrom } from "../core/retention.ts";
+import { DAYS_KEPT, keptFrom } from "../core/retention.ts";
 import type { AcceptedSignal } from "../core/signal.ts";
 import { downAtOf, type Flip, NEW_STATE, sweepAt, type Timing } from "../core/state.ts";
 import { pause, resume } from "../core/transition.ts";
@@ -968,7 +968,7 @@ export function restoreCheck(
     if (!mayCreateCheck(quota)) return { kind: "refused", code: "forbidden", text: ERROR_TEXT.checkLimit };
     const [stored] = await lockStates(tx, [found.id]);
     const deletedAt = await deletedAtOf(tx, found.id);
-    if (stored === undefined || deletedAt === null || deletedAt < keptFrom("deletedCheck", at)) {
+    if (stored === undefined || deletedAt === null || deletedAt < keptFrom(DAYS_KEPT.deletedCheck, at)) {
       return { kind: "not found" };
     }
     await unmarkCheck(tx, found.id);
@@ -1020,7 +1020,7 @@ export async function removeDeletedChecks(
   database: Database,
   { now, limit }: { now: Instant; limit: number },
 ): Promise<number> {
-  const before = keptFrom("deletedCheck", now);
+  const before = keptFrom(DAYS_KEPT.deletedCheck, now);
   const checkIds = await findChecksDeletedBefore(database, { before, limit });
   for (const checkId of checkIds) await inTransaction(database, (tx) => removeCheck(tx, checkId));
   return checkIds.length;

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { AppError } from "../core/errors.ts";
 import type { Instant } from "../core/instant.ts";
 import { IDEMPOTENCY_KEYS_MAX } from "../core/limits.ts";
-import { keptFrom } from "../core/retention.ts";
+import { DAYS_KEPT, keptFrom } from "../core/retention.ts";
 import { claimIdempotencyKey, findIdempotencyKey, trimIdempotencyKeys } from "../store/channels.ts";
 import type { Tx } from "../store/transaction.ts";
 
@@ -21,7 +21,7 @@ export async function claimOnce(
 ): Promise<string | null> {
   if (once === null) return null;
   const named = { projectId, keyDigest: sha256(once.key), requestDigest: sha256(once.request) };
-  const claim = { ...named, uuid, at, keptFrom: keptFrom("idempotencyKey", at) };
+  const claim = { ...named, uuid, at, keptFrom: keptFrom(DAYS_KEPT.idempotencyKey, at) };
   if (await claimIdempotencyKey(tx, claim)) {
     await trimIdempotencyKeys(tx, { projectId, keep: IDEMPOTENCY_KEYS_MAX });
     return null;

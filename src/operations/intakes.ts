@@ -2,7 +2,7 @@
 // declare others lost, and leave. Each step is one transaction on the database's clock; the rules are in
 // core/watermark.ts.
 import { DAY_MS, type Instant, type Interval } from "../core/instant.ts";
-import { keptFrom } from "../core/retention.ts";
+import { DAYS_KEPT, keptFrom } from "../core/retention.ts";
 import type { BatchNumber } from "../core/signal.ts";
 import {
   type AttributedRefusals,
@@ -314,7 +314,7 @@ export async function readIntakes(database: Db): Promise<IntakesView> {
 /** The range of blind intervals that can still excuse a deadline. */
 function excusing(now: Instant): { from: Instant; to: Instant } {
   // One that begins in the future is left from before the database's clock was set back.
-  return { from: keptFrom("blindInterval", now), to: now + DAY_MS };
+  return { from: keptFrom(DAYS_KEPT.blindInterval, now), to: now + DAY_MS };
 }
 
 async function lookAtClock(db: Db): Promise<ClockReading> {

@@ -4,7 +4,7 @@ import type { SignalSettings } from "../core/check.ts";
 import { type BlindTime, type PassedDeadlines, type Visibility, visibilityOf } from "../core/deadline.ts";
 import type { Instant, Interval } from "../core/instant.ts";
 import { ERROR_MESSAGE_LENGTH_MAX, PING_COMMIT_MS_MAX } from "../core/limits.ts";
-import { isTrimDue, keptFrom, trimmedThrough } from "../core/retention.ts";
+import { DAYS_KEPT, isTrimDue, keptFrom, trimmedThrough } from "../core/retention.ts";
 import { countRun, dayOf, type DayTotals } from "../core/run.ts";
 import {
   type AcceptedSignal,
@@ -431,7 +431,7 @@ async function writeFlips(tx: Tx, { flips, retracted }: Writes, now: Instant): P
 async function settleDays(tx: Tx, days: Writes["days"], now: Instant): Promise<void> {
   const checkIds = [...new Set(days.map(({ checkId }) => checkId))];
   const adding = addDayTotals(tx, days);
-  await Promise.all([adding, trimDays(tx, { checkIds, beforeDay: dayOf(keptFrom("run", now)) })]);
+  await Promise.all([adding, trimDays(tx, { checkIds, beforeDay: dayOf(keptFrom(DAYS_KEPT.run, now)) })]);
 }
 
 /**
@@ -456,7 +456,7 @@ async function trimLogs(
   const [leaving] = await Promise.all([
     trimPings(tx, due),
     trimBodies(tx, due),
-    trimRunChunks(tx, { checkIds, before: keptFrom("run", now) }),
+    trimRunChunks(tx, { checkIds, before: keptFrom(DAYS_KEPT.run, now) }),
   ]);
   const byCheck = Map.groupBy(leaving, ({ checkId }) => checkId);
   const chunks = [...byCheck].map(([checkId, runs]) => ({ checkId, runs: runs as EndedRun[] }));

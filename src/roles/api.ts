@@ -4,6 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { KINDS, reachOf } from "../channels/registry.ts";
 import type { Config } from "../config/config.ts";
 import { mailServerOf, objectStoreOf } from "../config/connections.ts";
+import { retentionOf } from "../config/retention.ts";
 import { publicUrls } from "../contract/urls.ts";
 import type { ServiceState } from "../core/database-identity.ts";
 import { SECOND_MS } from "../core/instant.ts";
@@ -159,6 +160,7 @@ async function makeHandlers(
       proxyHeader: config.remoteUserHeader,
     },
     destinations: reachOf(config),
+    retention: retentionOf(config),
     signalsPerMinute: config.signalsPerMinute,
     signing: signingWith(secretKey),
     live,

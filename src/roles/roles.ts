@@ -1,5 +1,6 @@
 // The list of roles, and how a process starts and stops. The binary and the tests call the same `run`.
 import type { Config } from "../config/config.ts";
+import { retentionOf } from "../config/retention.ts";
 import { givenSpoolFolder } from "../config/spool-folder.ts";
 import type { ServiceState } from "../core/database-identity.ts";
 import { HOUR_MS, SECOND_MS } from "../core/instant.ts";
@@ -71,8 +72,9 @@ const ROLES = {
   /** Moves large bodies to the object store, if there is one. Several may run: each moves what the others do not. */
   mover: async (resources) => (await import("./mover.ts")).moverRole(resources),
   /** Deletes data past its retention period. Several may run: each deletes what it finds. */
-  housekeeper: async ({ database, log, metrics }) => {
+  housekeeper: async ({ config, database, log, metrics }) => {
     const { pruneHistory } = await import("../operations/prune-history.ts");
+    const retention = retentionOf(config);
     let runsAfter = 0;
     return loopService("housekeeper", {
       idleMs: HOUSEKEEPER_IDLE_MS,
@@ -80,7 +82,11 @@ const ROLES = {
       metrics: metrics.loops,
       tick: async () => {
         const now = await readDatabaseClock(database);
-        const { isComplete, removed, runsThrough } = await pruneHistory(database, { now, runsAfter });
+        const { isComplete, removed, runsThrough } = await pruneHistory(database, {
+          now,
+          retention,
+          runsAfter,
+        });
         runsAfter = runsThrough;
         if (Object.values(removed).some((count) => count > 0)) log.info({ removed }, "history pruned");
         return isComplete ? "idle" : "again";

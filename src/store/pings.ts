@@ -196,6 +196,26 @@ export async function trimPings(
   return toEndedRuns(rows);
 }
 
+// The rows are found before any of them is locked: recording waits for a locked row, and finding them can take a while.
+const PRUNE_PINGS = statement<RunRow>({
+  name: "pings.prune",
+  text: `delete from pings where ctid = any (array(
+      select ctid from pings where ctid = any (array(
+        select ctid from pings where check_id = any ($1::bigint[]) and at < $2 limit $3
+      )) for update skip locked
+    ))
+    returning check_id, n, at, kind, duration_ms`,
+});
+
+/** Deletes at most `limit` pings of these checks from before an instant; returns how many, and the runs among them. */
+export async function prunePings(
+  tx: Tx,
+  { checkIds, before, limit }: { checkIds: readonly number[]; before: Instant; limit: number },
+): Promise<{ count: number; runs: (EndedRun & { checkId: number })[] }> {
+  const { rows } = await tx.query(PRUNE_PINGS, [checkIds, toTimestamp(before), limit]);
+  return { count: rows.length, runs: toEndedRuns(rows) };
+}
+
 const DELETE_PINGS_OF_CHECK = statement({
   name: "pings.delete_of_check",
   text: "delete from pings where check_id = $1",
@@ -305,6 +325,28 @@ export async function trimBodies(
     trims.map((trim) => trim.through),
     trims.map((trim) => trim.keepN),
   ]);
+}
+
+const PRUNE_BODIES = statement<{ count: number }>({
+  name: "ping_bodies.prune",
+  text: `with gone as (
+      delete from ping_bodies where ctid = any (array(
+        select ctid from ping_bodies where ctid = any (array(
+          select ctid from ping_bodies where check_id = any ($1::bigint[]) and at < $2 limit $3
+        )) for update skip locked
+      ))
+      returning object_key, moving_until
+    ), removed as (${REMOVE_OBJECTS})
+    select count(*) as count from gone`,
+});
+
+/** Deletes at most `limit` bodies of these checks from before an instant; returns how many. Their objects are queued. */
+export async function pruneBodies(
+  tx: Tx,
+  { checkIds, before, limit }: { checkIds: readonly number[]; before: Instant; limit: number },
+): Promise<number> {
+  const { rows } = await tx.query(PRUNE_BODIES, [checkIds, toTimestamp(before), limit]);
+  return rows[0]?.count ?? 0;
 }
 
 const DELETE_BODIES_OF_CHECK = statement({

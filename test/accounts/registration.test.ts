@@ -223,7 +223,7 @@ describe("Without a mail server", () => {
     expect(hasObjectStore).toBe(false);
     const limitOf = Object.fromEntries(retention.map(({ data, limit }) => [data, limit]));
     expect(limitOf).toMatchObject({
-      pings: { by: "perCheck", count: 1_000 },
+      pings: { by: "perCheck", count: 1_000, days: null },
       runs: { by: "days", days: 93 },
       checks: { by: "deletion", days: 7 },
       signIns: { by: "days", days: 180 },

@@ -7,6 +7,7 @@ import type { TokenList, TokenRow } from "../../src/contract/api/tokens.ts";
 import { TOKEN_SCOPES, type TokenScope } from "../../src/core/access.ts";
 import { DAY_MS } from "../../src/core/instant.ts";
 import { ACCESS_TOKENS_MAX, EXPIRED_ACCESS_TOKEN_DAYS } from "../../src/core/limits.ts";
+import { DEFAULT_RETENTION } from "../../src/core/retention.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { createAccount } from "../../src/operations/accounts.ts";
 import { closeAccount } from "../../src/operations/profile.ts";
@@ -264,10 +265,10 @@ describe("a token stops working", () => {
     expect(reply.headers.get("www-authenticate")).toBe("Bearer");
     const rows = async () => ((await cast.browse(LIST, { as })).json as TokenList).tokens;
     expect(await rows()).toMatchObject([{ isExpired: true }]);
-    await pruneHistory(cast.db, { now: await cast.now() });
+    await pruneHistory(cast.db, { retention: DEFAULT_RETENTION, now: await cast.now() });
     expect(await rows()).toHaveLength(1);
     await expire(as, `${EXPIRED_ACCESS_TOKEN_DAYS} days 1 minute`);
-    await pruneHistory(cast.db, { now: await cast.now() });
+    await pruneHistory(cast.db, { retention: DEFAULT_RETENTION, now: await cast.now() });
     expect(await rows()).toEqual([]);
   });
 

@@ -112,6 +112,24 @@ describe("overdue prune", () => {
     expect(await countOf("flips")).toBe(0);
   });
 
+  test("follows the settings, and its help shows them", async () => {
+    await makePast(3);
+    Object.assign(environment, {
+      OVERDUE_FLIP_RETENTION_DAYS: "400",
+      OVERDUE_PING_RETENTION_DAYS: "30",
+    });
+    await query(`insert into pings (at, check_id, n, kind, scheme, method, ua)
+      select now() - interval '31 days', 1, i, 's', 'http', 'GET', '' from generate_series(1, 1500) i`);
+    const { code, out } = await prune("--json");
+    expect({ code, removed: JSON.parse(out).removed }).toMatchObject({
+      code: 0,
+      removed: { flips: 0, pings: 1_500 },
+    });
+    const help = await prune("--help");
+    expect(help.out).toMatch(/^ {2}30 {2}pings and their bodies/m);
+    expect(help.out).toMatch(/^ 400 {2}status changes/m);
+  });
+
   test("two at once do the work of one", async () => {
     await makePast(3_000);
     const both = await Promise.all([prune("--json"), prune("--json")]);

@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { ROUTES } from "../../src/contract/routes.ts";
 import { DAY_MS } from "../../src/core/instant.ts";
 import { FREE_PING_LOG_ROWS } from "../../src/core/limits.ts";
+import { DEFAULT_RETENTION } from "../../src/core/retention.ts";
 import { createKeys, secretKeyOf } from "../../src/operations/api-keys.ts";
 import { pruneHistory } from "../../src/operations/prune-history.ts";
 import type { Account } from "../../src/store/accounts.ts";
@@ -176,7 +177,7 @@ test("an old flip is listed until it is pruned", async () => {
   await inTransaction(cast.db, (tx) => insertFlips(tx, [{ checkId, flip }]));
   const listed = async () => (await cast.ask(`${CHECKS}${uuid}/flips/`, { key })).json;
   expect(await listed()).toMatchObject([{ up: 0 }]);
-  await pruneHistory(cast.db, { now });
+  await pruneHistory(cast.db, { retention: DEFAULT_RETENTION, now });
   expect(await listed()).toEqual([]);
 });
 

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { DAY_MS, type Instant } from "../../src/core/instant.ts";
+import { DEFAULT_RETENTION } from "../../src/core/retention.ts";
 import { dayOf } from "../../src/core/run.ts";
 import { createKeys } from "../../src/operations/api-keys.ts";
 import { pruneHistory } from "../../src/operations/prune-history.ts";
@@ -18,6 +19,7 @@ import {
   listBlindIntervals,
   registerIntake,
 } from "../../src/store/intakes.ts";
+import { findBody, insertBodies, insertPings, listPings } from "../../src/store/pings.ts";
 import { insertRejectedSignal, listRejectedSignals } from "../../src/store/quarantine.ts";
 import { addDayTotals, insertRunChunks, listDays, listPackedRuns } from "../../src/store/runs.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
@@ -54,10 +56,15 @@ describe("old data is deleted and newer data stays", () => {
         { ...event, at: YOUNG },
       ]),
     );
-    const { removed, isComplete } = await pruneHistory(database.db, { now: NOW });
+    const { removed, isComplete } = await pruneHistory(database.db, {
+      retention: DEFAULT_RETENTION,
+      now: NOW,
+    });
     expect(removed).toMatchObject({ flips: 1, events: 1 });
     expect(isComplete).toBe(false);
-    expect((await pruneHistory(database.db, { now: NOW })).isComplete).toBe(true);
+    expect((await pruneHistory(database.db, { retention: DEFAULT_RETENTION, now: NOW })).isComplete).toBe(
+      true,
+    );
     expect((await listFlips(database.db, { checkId: check.id })).map(({ at }) => at)).toEqual([YOUNG]);
     expect((await listEvents(database.db, { checkId: check.id, limit: 9 })).map(({ at }) => at)).toEqual([
       YOUNG,
@@ -71,7 +78,7 @@ describe("old data is deleted and newer data stays", () => {
       "update deliveries set state = 'sent', next_try_at = null, settled_at = $1 where id in (select min(id) from deliveries)",
       [new Date(OLD)],
     );
-    const { removed } = await pruneHistory(database.db, { now: NOW });
+    const { removed } = await pruneHistory(database.db, { retention: DEFAULT_RETENTION, now: NOW });
     expect(removed).toMatchObject({ deliveries: 1 });
     const left = await listDeliveriesOfChannel(database.db, { channelId: channel.id, limit: 9 });
     expect(left.map(({ state }) => state)).toEqual(["pending"]);
@@ -88,7 +95,7 @@ describe("old data is deleted and newer data stays", () => {
       const signal = { intakeId: id, seq: 1, checkId: null, at, reason: "test", signal: Buffer.from("x") };
       await write((tx) => insertRejectedSignal(tx, signal));
     }
-    const { removed } = await pruneHistory(database.db, { now: NOW });
+    const { removed } = await pruneHistory(database.db, { retention: DEFAULT_RETENTION, now: NOW });
     expect(removed).toMatchObject({ blindIntervals: 1, intakes: 1, rejectedSignals: 1 });
     const left = await Promise.all(intakes.map((id) => findSequence(database.db, { intakeId: id, lane: 0 })));
     expect(left).toEqual([null, 0, 0]);
@@ -107,7 +114,7 @@ describe("old data is deleted and newer data stays", () => {
         [new Date(now), String(index)],
       );
     }
-    const { removed } = await pruneHistory(database.db, { now: NOW });
+    const { removed } = await pruneHistory(database.db, { retention: DEFAULT_RETENTION, now: NOW });
     expect(removed).toMatchObject({ sessions: 1, signIns: 1, auditEntries: 1 });
     const left = await database.db.pool.query(
       "select 1 from sessions union all select 1 from sign_ins union all select 1 from audit_entries",
@@ -125,7 +132,7 @@ describe("old data is deleted and newer data stays", () => {
       replace: true,
     } as const;
     for (const now of [OLD - 2, OLD - 1]) await createKeys(database.db, { ...request, now });
-    const { removed } = await pruneHistory(database.db, { now: NOW });
+    const { removed } = await pruneHistory(database.db, { retention: DEFAULT_RETENTION, now: NOW });
     expect(removed).toMatchObject({ revokedKeys: 1 });
     const keys = await listApiKeys(database.db, project.id);
     expect(keys.map(({ createdAt }) => createdAt)).toEqual([OLD - 1]);
@@ -142,13 +149,79 @@ test("runs of a check that is no longer pinged", async () => {
       await insertRunChunks(tx, [{ checkId, runs: [{ endAt: at, outcome: "success", durationMs: null }] }]);
     }
   });
-  const { removed, runsThrough } = await pruneHistory(database.db, { now: NOW });
+  const { removed, runsThrough } = await pruneHistory(database.db, {
+    retention: DEFAULT_RETENTION,
+    now: NOW,
+  });
   expect([removed["runHistory"], runsThrough]).toEqual([2, 0]);
   expect(await listDays(database.db, { checkId, fromDay: "2000-01-01" })).toMatchObject([
     { day: dayOf(YOUNG) },
   ]);
   const left = await listPackedRuns(database.db, { checkId, from: 0, limit: 100 });
   expect(left.map(({ endAt }) => endAt)).toEqual([YOUNG]);
+});
+
+describe("pings past an age", () => {
+  const logOf = async (checkId: number) => {
+    const ping = { checkId, kind: "success", durationMs: 7, scheme: "http", method: "GET" } as const;
+    const rest = { remoteAddr: null, ua: "", rid: null, exitStatus: null, bodySize: 1 };
+    const body = Buffer.from("x");
+    const pings = [OLD, NOW - 40 * DAY_MS, YOUNG].map((at, i) => ({ ...ping, ...rest, n: i + 1, at }));
+    await write((tx) => insertPings(tx, pings));
+    await write((tx) =>
+      insertBodies(
+        tx,
+        pings.map(({ n, at }) => ({ checkId, n, at, body })),
+      ),
+    );
+  };
+  const kept = async (checkId: number) =>
+    (await listPings(database.db, { checkId, afterN: 0, limit: 9 })).map(({ n }) => n);
+
+  test("are kept without a limit, and deleted with their bodies with one; their runs stay", async () => {
+    const { check } = await newCheck();
+    const checkId = check.id;
+    await logOf(checkId);
+    const unlimited = await pruneHistory(database.db, { retention: DEFAULT_RETENTION, now: NOW });
+    expect(unlimited.removed["pings"]).toBe(0);
+    expect(await kept(checkId)).toEqual([3, 2, 1]);
+    const retention = { ...DEFAULT_RETENTION, ping: 30 };
+    const { removed } = await pruneHistory(database.db, { retention, now: NOW });
+    expect(removed["pings"]).toBe(2);
+    expect(await kept(checkId)).toEqual([3]);
+    const bodies = await Promise.all([1, 2, 3].map((n) => findBody(database.db, { checkId, n })));
+    expect(bodies.map((one) => one?.n ?? null)).toEqual([null, null, 3]);
+    // The run of the oldest is past the period of the run history.
+    const runs = await listPackedRuns(database.db, { checkId, from: 0, limit: 9 });
+    expect(runs).toEqual([{ endAt: NOW - 40 * DAY_MS, outcome: "success", durationMs: 7 }]);
+  });
+
+  test("go in portions: the same checks are searched again until none is left", async () => {
+    const { check } = await newCheck();
+    await logOf(check.id);
+    const retention = { ...DEFAULT_RETENTION, ping: 1 };
+    let runsAfter = check.id - 1;
+    const rounds: unknown[] = [];
+    for (let round = 0; round < 4; round += 1) {
+      const done = await pruneHistory(database.db, { retention, now: NOW, rowsMax: 2, runsAfter });
+      rounds.push([done.removed["pings"], done.runsThrough]);
+      runsAfter = done.runsThrough;
+    }
+    expect(rounds.slice(0, 2)).toEqual([
+      [2, check.id - 1],
+      [1, 0],
+    ]);
+    expect(await kept(check.id)).toEqual([]);
+  });
+});
+
+test("other periods follow the settings", async () => {
+  const { check } = await newCheck(fresh.db);
+  await inTransaction(fresh.db, (tx) => insertFlips(tx, [flip(check.id, NOW - 100 * DAY_MS)]));
+  const retention = { ...DEFAULT_RETENTION, flip: 101 };
+  expect((await pruneHistory(fresh.db, { retention, now: NOW })).removed["flips"]).toBe(0);
+  const shorter = { ...DEFAULT_RETENTION, flip: 99 };
+  expect((await pruneHistory(fresh.db, { retention: shorter, now: NOW })).removed["flips"]).toBe(1);
 });
 
 describe("a check deleted from the dashboard", () => {
@@ -161,9 +234,9 @@ describe("a check deleted from the dashboard", () => {
       await write((tx) => insertEvents(tx, [event]));
     }
     await write((tx) => markCheckDeleted(tx, { checkId: check.id, at: NOW }));
-    const early = await pruneHistory(database.db, { now: NOW + 7 * DAY_MS });
+    const early = await pruneHistory(database.db, { retention: DEFAULT_RETENTION, now: NOW + 7 * DAY_MS });
     expect(early.removed).toMatchObject({ deletedChecks: 0 });
-    const late = await pruneHistory(database.db, { now: NOW + 7 * DAY_MS + 1 });
+    const late = await pruneHistory(database.db, { retention: DEFAULT_RETENTION, now: NOW + 7 * DAY_MS + 1 });
     expect(late.removed).toMatchObject({ deletedChecks: 1 });
     for (const { id, channelId, left } of [
       { id: check.id, channelId: channel.id, left: 0 },
@@ -179,7 +252,7 @@ describe("a check deleted from the dashboard", () => {
 
 describe("the work is bounded", () => {
   const prune = (limits: { rowsMax?: number; checksMax?: number }) =>
-    pruneHistory(fresh.db, { now: NOW, ...limits });
+    pruneHistory(fresh.db, { retention: DEFAULT_RETENTION, now: NOW, ...limits });
 
   test("at most so many rows go at a time, until a round finds nothing", async () => {
     const { check } = await newCheck(fresh.db);
@@ -213,7 +286,11 @@ describe("the work is bounded", () => {
     const first = await prune({});
     expect(first.runsThrough).toBeGreaterThan(0);
     expect(first.removed).not.toHaveProperty("projects");
-    const last = await pruneHistory(fresh.db, { now: NOW, runsAfter: first.runsThrough });
+    const last = await pruneHistory(fresh.db, {
+      retention: DEFAULT_RETENTION,
+      now: NOW,
+      runsAfter: first.runsThrough,
+    });
     expect(last).toMatchObject({ removed: { projects: 1 }, runsThrough: 0 });
   });
 });

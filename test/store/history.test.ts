@@ -15,6 +15,8 @@ import {
   listLoggedRuns,
   listPings,
   type Ping,
+  pruneBodies,
+  prunePings,
   trimBodies,
   trimPings,
 } from "../../src/store/pings.ts";
@@ -136,6 +138,36 @@ describe("pings", () => {
     );
   });
 
+  test("are pruned by age, at most so many at a time, and give back the runs that go", async () => {
+    const { checkId } = await logged(["start", "success", "fail", "log"]);
+    const untouched = await logged(["success"]);
+    const prune = (limit: number) =>
+      write((tx) => prunePings(tx, { checkIds: [checkId], before: MONDAY_NOON + 4_000, limit }));
+    expect((await prune(2)).count).toBe(2);
+    expect((await prune(9)).count).toBe(1);
+    expect(await prune(9)).toEqual({ count: 0, runs: [] });
+    expect((await listPings(database.db, { checkId, afterN: 0, limit: 9 })).map(({ n }) => n)).toEqual([4]);
+    const all = { checkIds: [untouched.checkId], before: MONDAY_NOON + 60_000, limit: 9 };
+    const run = {
+      checkId: untouched.checkId,
+      endAt: MONDAY_NOON + 1_000,
+      outcome: "success",
+      durationMs: null,
+    };
+    expect(await write((tx) => prunePings(tx, all))).toEqual({ count: 1, runs: [run] });
+  });
+
+  test("that recording has locked are skipped when old ones are pruned", async () => {
+    const { checkId } = await logged(["success", "success"]);
+    const pruned = await write(async (tx) => {
+      await trimPings(tx, [{ checkId, through: 1 }]);
+      return write((other) =>
+        prunePings(other, { checkIds: [checkId], before: MONDAY_NOON + 9_000, limit: 9 }),
+      );
+    });
+    expect(pruned.count).toBe(1);
+  });
+
   test("go with their check", async () => {
     const { checkId } = await logged(["success"]);
     await write((tx) => deletePingsOfCheck(tx, checkId));
@@ -177,6 +209,17 @@ describe("bodies", () => {
     await insert(checkId, [1, 2]);
     const starts = await listBodyStarts(database.db, { checkId, ns: [2, 3], bytes: 4 });
     expect([...starts]).toEqual([[2, bytes(2).subarray(0, 4)]]);
+  });
+
+  test("are pruned by age, at most so many at a time", async () => {
+    const checkId = nextCheckId++;
+    await insert(checkId, [1, 2, 3]);
+    const prune = (before: number) =>
+      write((tx) => pruneBodies(tx, { checkIds: [checkId], before, limit: 2 }));
+    expect(await prune(MONDAY_NOON)).toBe(0);
+    expect(await prune(MONDAY_NOON + 1)).toBe(2);
+    expect(await prune(MONDAY_NOON + 1)).toBe(1);
+    expect(await findBody(database.db, { checkId, n: 3 })).toBeNull();
   });
 
   test("are trimmed but for the one to keep, which goes when another takes its place", async () => {

@@ -412,7 +412,7 @@ function StoredTable({ answer }: { answer: Retention }) {
 
 function limitText(limit: RetentionLimit | null): string {
   if (limit === null) return storedWords.each;
-  if (limit.by === "perCheck") return storedWords.perCheck(limit.count);
+  if (limit.by === "perCheck") return storedWords.perCheck(limit.count, limit.days);
   return limit.by === "days" ? storedWords.days(limit.days) : storedWords.deletion(limit.days);
 }
 

@@ -102,8 +102,10 @@ export const adminWords = {
     objects: "Large ping bodies are in the object store and are not included.",
     columns: { what: "Data", bound: "Kept", rows: "Rows (approx.)", bytes: "Size" },
     days: (days: number) => `for ${plural(days, "day")}`,
-    perCheck: (count: number) =>
-      count === 1 ? "latest per check" : `latest ${formatCount(count)} per check`,
+    perCheck: (count: number, days: number | null) => {
+      const latest = count === 1 ? "latest per check" : `latest ${formatCount(count)} per check`;
+      return days === null ? latest : `${latest}, for ${plural(days, "day")}`;
+    },
     deletion: (days: number) => `until ${plural(days, "day")} after deletion`,
     each: "varies",
     none: "–",

@@ -118,7 +118,11 @@ export type QuarantineRetried = Static<typeof QuarantineRetried>;
 
 const RetentionLimit = Type.Union([
   Type.Object({ by: Type.Literal("days"), days: Type.Integer() }),
-  Type.Object({ by: Type.Literal("perCheck"), count: Type.Integer() }),
+  Type.Object({
+    by: Type.Literal("perCheck"),
+    count: Type.Integer(),
+    days: nullable(Type.Integer(), "The maximum age. Null: none."),
+  }),
   Type.Object({ by: Type.Literal("deletion"), days: Type.Integer() }),
 ]);
 export type RetentionLimit = Static<typeof RetentionLimit>;

@@ -125,16 +125,17 @@ async function readServerState(db: Db): Promise<{ look: IntakesView; problems: H
   return { look, problems: [...incidents, ...begun] };
 }
 
-async function readRetention({ database, pingLogLimit, objects }: ApiContext): Promise<Retention> {
-  const days = (sort: keyof typeof DAYS_KEPT): RetentionLimit => ({ by: "days", days: DAYS_KEPT[sort] });
+async function readRetention(context: ApiContext): Promise<Retention> {
+  const { database, pingLogLimit, retention: kept, objects } = context;
+  const days = (count: number): RetentionLimit => ({ by: "days", days: count });
   const limits: Readonly<Record<StoredName, RetentionLimit | null>> = {
-    pings: { by: "perCheck", count: pingLogLimit },
-    runs: days("run"),
-    flips: days("flip"),
-    events: days("event"),
-    messages: days("delivery"),
-    auditEntries: days("auditEntry"),
-    signIns: days("signIn"),
+    pings: { by: "perCheck", count: pingLogLimit, days: kept.ping },
+    runs: days(DAYS_KEPT.run),
+    flips: days(kept.flip),
+    events: days(kept.event),
+    messages: days(kept.delivery),
+    auditEntries: days(kept.auditEntry),
+    signIns: days(DAYS_KEPT.signIn),
     checks: { by: "deletion", days: DAYS_KEPT.deletedCheck },
     other: null,
   };

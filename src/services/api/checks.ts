@@ -143,7 +143,7 @@ async function readRemoval(
   const how = deletedAt === null ? removalOf(entry) : "deleted";
   const at = deletedAt ?? entry?.at;
   if (how === null || at === undefined) throw notFound();
-  const isKept = deletedAt !== null && deletedAt >= keptFrom("deletedCheck", now);
+  const isKept = deletedAt !== null && deletedAt >= keptFrom(DAYS_KEPT.deletedCheck, now);
   return {
     how,
     at,
@@ -332,7 +332,7 @@ export const overviewHandlers: ApiHandlers<typeof overviewRoutes> = {
   listDeletedChecks: async ({ context, project, now }) => {
     const found = await listDeletedChecks(context.database, {
       projectId: project.id,
-      from: keptFrom("deletedCheck", now),
+      from: keptFrom(DAYS_KEPT.deletedCheck, now),
       limit: DELETED_LISTED_MAX,
     });
     const checks = found.map(

@@ -10,6 +10,7 @@ import type { Visibility } from "../../core/deadline.ts";
 import type { Signing } from "../../core/email.ts";
 import { AppError, type ErrorCode } from "../../core/errors.ts";
 import type { Instant } from "../../core/instant.ts";
+import type { RetentionDays } from "../../core/retention.ts";
 import type { UnmatchedRequest } from "../../lib/http/unmatched-requests.ts";
 import type { Log } from "../../lib/log.ts";
 import type { MailResult } from "../../lib/mail-sender.ts";
@@ -49,6 +50,7 @@ export type ApiContext = {
   checkLimitDefault: number | null;
   /** How many pings of a check are kept, unless its account has its own limit. */
   pingLogLimit: number;
+  retention: RetentionDays;
   /** How many pings of a check are logged per minute. */
   signalsPerMinute: number;
   visibility: () => Visibility;

@@ -13,7 +13,7 @@ import type {
 import { channelName } from "../../contract/api/words.ts";
 import { AppError, ERROR_TEXT } from "../../core/errors.ts";
 import { DAY_MS, type Instant } from "../../core/instant.ts";
-import { keptFrom, pingsListed, trimmedThrough } from "../../core/retention.ts";
+import { DAYS_KEPT, keptFrom, pingsListed, trimmedThrough } from "../../core/retention.ts";
 import { dayOf, isLateRun, runDurations, type Usual, usualOf } from "../../core/run.ts";
 import { type MailBounds, readMail } from "../../lib/mail-reader.ts";
 import { type ReadBody, readBody } from "../../operations/ping-bodies.ts";
@@ -85,7 +85,7 @@ const RUNS_READ_MAX = 5_000;
 
 /** The start of the shown past. */
 export function shownFrom(now: Instant): Instant {
-  return Math.max(now - SHOWN_DAYS * DAY_MS, keptFrom("run", now));
+  return Math.max(now - SHOWN_DAYS * DAY_MS, keptFrom(DAYS_KEPT.run, now));
 }
 
 /** The newest runs since an instant, oldest first. */
