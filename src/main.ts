@@ -64,6 +64,10 @@ async function runCommand(args: readonly string[]): Promise<number> {
       const { objectStoreOf } = await import("./config/connections.ts");
       return objectStoreOf(config, options);
     },
+    testPublicUrl: async (config, challenge) => {
+      const { testPublicUrl } = await import("./roles/database-identity.ts");
+      return testPublicUrl(config, challenge);
+    },
     serve: async (config, options) => {
       const roles = choose(options.roles);
       const { serve } = await import("./serve.ts");

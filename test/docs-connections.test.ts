@@ -1,6 +1,7 @@
 // The documentation names as many database connections as a process opens.
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { EXTRA_CONNECTIONS } from "../src/cli/doctor.ts";
 import { SETTINGS } from "../src/config/settings.ts";
 import { INTAKE_CONNECTIONS_MAX, LOOKUP_CONNECTIONS_MAX } from "../src/roles/ping.ts";
 import { SWEEPER_CONNECTIONS_MAX } from "../src/roles/sweeper.ts";
@@ -13,6 +14,7 @@ test("the documented number of database connections is the number that can be op
   expect(operating).toContain(
     `| ${all}: ${pool} in the shared pool, ${receiving} more for the roles \`ping\` and \`smtp\` together, ${SWEEPER_CONNECTIONS_MAX} more for the role \`sweeper\` |`,
   );
+  expect(EXTRA_CONNECTIONS).toEqual({ receiving, sweeper: SWEEPER_CONNECTIONS_MAX });
   const { meaning } = SETTINGS.databasePoolSize;
   expect(meaning).toContain(`up to ${receiving} more connections`);
   expect(meaning).toContain(

@@ -1,6 +1,7 @@
 // What each command receives, exit codes, and errors that a user can act on.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config, Environment } from "../config/config.ts";
+import type { AddressTest } from "../contract/api/admin.ts";
 import type { Log } from "../lib/log.ts";
 import type { ObjectStore } from "../lib/object-store.ts";
 import type { Database, DatabaseOptions } from "../store/db.ts";
@@ -32,6 +33,14 @@ export type CommandContext = {
   err: (text: string) => void;
   /** The configured object store; null if there is none. When the signal is aborted, its calls end. */
   openObjects(config: Config, options: { signal: AbortSignal }): Promise<Pick<ObjectStore, "delete"> | null>;
+  /**
+   * Requests the public URL: whether a server on the database with the challenge answers (null: unknown), and what the
+   * setup page would report.
+   */
+  testPublicUrl(
+    config: Config,
+    challenge: { id: string; answer: string } | null,
+  ): Promise<{ isThisServer: boolean | null; test: AddressTest }>;
   /** Runs the process until it is stopped; returns its exit code. */
   serve(config: Config, options: ServeOptions): Promise<number>;
 };

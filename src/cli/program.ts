@@ -10,6 +10,7 @@ const AFTER_HELP = `
 Examples:
   $ overdue                                                # try it with a built-in database
   $ overdue config                                         # show the settings and their sources
+  $ overdue doctor                                         # find out what to fix
   $ overdue migrate                                        # apply pending migrations
   $ overdue admin create-account --email you@example.org
   $ overdue admin create-project --name Backups --json
@@ -46,6 +47,11 @@ const COMMANDS: readonly { name: string; summary: string; load: () => Promise<De
     name: "config",
     summary: "Validate the settings and print their values and sources",
     load: async () => (await import("./config.ts")).defineConfig,
+  },
+  {
+    name: "doctor",
+    summary: "Check the server and its surroundings, and say what to fix",
+    load: async () => (await import("./doctor.ts")).defineDoctor,
   },
   {
     name: "prune",

@@ -1,8 +1,8 @@
 // Chooses the folder of the spool. It is on by default, because only the spool keeps pings while the database is
 // unavailable, and a busy disk alone can stall a database for seconds.
-import { accessSync, constants } from "node:fs";
+import { accessSync, constants, existsSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { makeFolders } from "../lib/make-folders.ts";
 import { OFF } from "../lib/setting-value.ts";
 import { type Config, ConfigError, type Environment } from "./config.ts";
@@ -16,11 +16,11 @@ const SYSTEM_FOLDER = "/var/lib/overdue";
 export function chooseSpoolFolder(
   configured: string | null,
   environment: Environment,
-  { systemFolder = SYSTEM_FOLDER } = {},
+  { systemFolder = SYSTEM_FOLDER, isFit = isWritable } = {},
 ): string | null {
   if (configured !== null) return givenSpoolFolder({ spoolFolder: configured });
   const tried = candidates(environment, systemFolder);
-  const found = tried.find(isWritable);
+  const found = tried.find(isFit);
   if (found !== undefined) return found;
   throw new ConfigError([
     `OVERDUE_SPOOL_FOLDER is not set, and this user cannot write to ${tried.join(" or ")}. Set it to a folder on a local disk, or to "off" to reject pings while the database is unavailable.`,
@@ -38,6 +38,18 @@ function candidates(environment: Environment, systemFolder: string): string[] {
   const [stateDirectory = ""] = (STATE_DIRECTORY ?? "").split(":");
   const stateHome = XDG_STATE_HOME || join(HOME || homedir(), ".local", "state");
   return [stateDirectory, systemFolder, join(stateHome, "overdue")].filter((folder) => folder !== "");
+}
+
+/** Whether a folder is writable, or could be created; creates nothing. */
+export function couldBeWritable(folder: string): boolean {
+  let existing = folder;
+  while (!existsSync(existing) && dirname(existing) !== existing) existing = dirname(existing);
+  try {
+    accessSync(existing, constants.W_OK | constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function isWritable(folder: string): boolean {

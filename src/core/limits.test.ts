@@ -114,6 +114,7 @@ const PROMISED: [number | string, number | string][] = [
   [limits.ACCESS_TOKEN_DAYS_MIN, 1],
   [limits.ACCESS_TOKEN_DAYS_MAX, 365],
   [limits.EXPIRED_ACCESS_TOKEN_DAYS, 30],
+  [limits.FREE_DISK_BYTES_MIN, 64 * 1024 * 1024],
 ];
 
 test("every limit has its documented value", () => {

@@ -206,3 +206,5 @@ export const ACCESS_TOKEN_DAYS_MIN = 1;
 export const ACCESS_TOKEN_DAYS_MAX = 365;
 /** An expired token stays in the list this long, so that its owner sees why requests fail. */
 export const EXPIRED_ACCESS_TOKEN_DAYS = 30;
+/** The spool leaves some space on its disk for other programs on the machine. */
+export const FREE_DISK_BYTES_MIN = 64 * 1024 * 1024;

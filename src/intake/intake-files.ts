@@ -2,14 +2,12 @@
 // intakes that are gone. Without a folder, known checks are kept in memory only.
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { FREE_DISK_BYTES_MIN } from "../core/limits.ts";
 import type { Instant } from "../core/instant.ts";
 import { type KnownChecks, openKnownChecks } from "./known-checks.ts";
 import type { BatchSpool, KnownTargets } from "./recorder.ts";
 import { openSpool, type Spool, type SpoolState } from "./spool.ts";
 import { claimFolder, filesSetAside, makeFolder } from "./spool-file.ts";
-
-/** Leaves some space for other programs on the machine. */
-const FREE_DISK_BYTES_MIN = 64 * 1024 * 1024;
 
 /** Intakes of this machine that are gone. */
 export type Orphans = {

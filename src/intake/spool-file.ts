@@ -19,6 +19,7 @@ import { pathToFileURL } from "node:url";
 import { crc32 } from "node:zlib";
 import type { Instant } from "../core/instant.ts";
 import { makeFolders } from "../lib/make-folders.ts";
+import { hmacSha256Hex } from "../lib/secrets.ts";
 
 /** A batch as a row. The payload is opaque here. */
 export type SpoolRow = {
@@ -380,6 +381,20 @@ export function makeFolder(folder: string): void {
 
 /** Identifies the server that owns the folder; differs between servers. */
 const OWNER_NAME = "server";
+
+/** The digest that identifies the owner of a folder is not secret. */
+const OWNER_MESSAGE = "spool folder";
+
+/** The owner that the server with this stored secret writes to its folder. */
+export function folderOwner(secret: string): string {
+  return hmacSha256Hex({ key: secret, message: OWNER_MESSAGE });
+}
+
+/** Whether the folder contains files of another server, which must not be recorded in this database. */
+export async function isOwnedByOther(folder: string, owner: string): Promise<boolean> {
+  const found = await readFile(join(folder, OWNER_NAME), "utf8").catch(() => "");
+  return found !== "" && found !== owner && spoolNames(folder).length > 0;
+}
 
 /**
  * Assigns the folder to one server, with one database. False: it contains files of another server, whose signals must

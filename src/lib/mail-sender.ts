@@ -347,6 +347,9 @@ function reasonOf(
 ): string {
   const said = response === null ? "" : `: ${response}`;
   if (error.code === "EAUTH" || error.code === "ENOAUTH") return `The mail server rejected the login${said}`;
+  // Also with a response: a server without STARTTLS rejects that command.
+  if (error.code === "ETLS")
+    return `Could not establish a trusted encrypted connection to the mail server${said}`;
   if (code !== null) {
     if (error.command === "RCPT TO") return `The mail server rejected the recipient address${said}`;
     return `The mail server rejected the email${said}`;
@@ -354,8 +357,6 @@ function reasonOf(
   switch (error.code) {
     case "EDNS":
       return "Could not resolve the host name of the mail server";
-    case "ETLS":
-      return "Could not establish a trusted encrypted connection to the mail server";
     case "ETIMEDOUT":
       return "The mail server did not respond in time";
     case "ECONNECTION":

@@ -3,6 +3,7 @@
 import type { ServerResponse } from "node:http";
 import { hostname } from "node:os";
 import type { Config } from "../config/config.ts";
+import type { AddressTest } from "../contract/api/admin.ts";
 import { ASK_MS_MAX, ASK_TIMEOUT_MS, type ServiceState } from "../core/database-identity.ts";
 import { isUuid } from "../core/identity.ts";
 import { SECOND_MS } from "../core/instant.ts";
@@ -25,6 +26,8 @@ import { findChallengeAnswer } from "../store/instance.ts";
 import type { ServerRole } from "./public-server.ts";
 
 const LOOK_EVERY_MS = 2 * SECOND_MS;
+/** Outside of a check, one request in this time is answered. */
+const ANSWER_EVERY_MS = 200;
 const PATH = "/.well-known/overdue-instance/";
 const HTTP = { ok: 200, notFound: 404, notAllowed: 405, unavailable: 503 };
 const STATES: readonly ServiceState[] = ["normal", "checking", "safe"];
@@ -127,7 +130,6 @@ export function identityWatch(
     part: {
       name: "identity",
       needsDatabase: true,
-      // Outsiders cannot cause database queries: the path returns 404 except during a check.
       open: async () => [challengeHandler({ ...resources, isChecking: () => state === "checking" })],
       close: async () => {},
       problem: () => null,
@@ -149,6 +151,24 @@ async function isAnsweredByUs(
   }
 }
 
+/** Requests the public URL from the command line: whether this server answers there, and what a proxy changes. */
+export async function testPublicUrl(
+  { siteUrl, outgoingProxy }: Pick<Config, "siteUrl" | "outgoingProxy">,
+  challenge: { id: string; answer: string } | null,
+): Promise<{ isThisServer: boolean | null; test: AddressTest }> {
+  const { testAddress } = await import("../services/api/setup.ts");
+  const http = guardedHttp({ allowPrivate: true, userAgent: "Overdue", proxyUrl: outgoingProxy });
+  try {
+    const [isThisServer, test] = await Promise.all([
+      challenge === null ? null : isAnsweredByUs(http, { siteUrl, challenge }),
+      testAddress(new URL(siteUrl)),
+    ]);
+    return { isThisServer, test };
+  } finally {
+    await http.close();
+  }
+}
+
 function challengeHandler({
   config,
   database,
@@ -156,13 +176,22 @@ function challengeHandler({
   isChecking,
 }: IdentityResources & { isChecking: () => boolean }): HttpHandler {
   const pathOf = sitePath(new URL(config.siteUrl));
+  // Anyone can send such requests, so outside of a check, when only `overdue doctor` does, few of them reach the
+  // database.
+  let answeredMs = Number.NEGATIVE_INFINITY;
+  const mayAnswer = () => {
+    const nowMs = performance.now();
+    if (!isChecking() && nowMs - answeredMs < ANSWER_EVERY_MS) return false;
+    answeredMs = nowMs;
+    return true;
+  };
   return {
     handles: ({ url = "" }) => pathOf(url).startsWith(PATH),
     handle: (request, response) => {
       request.resume();
       const id = pathOf(request.url ?? "").slice(PATH.length);
       if (request.method !== "GET") return sendPlainResponse(response, HTTP.notAllowed);
-      if (!isUuid(id) || !isChecking()) return sendPlainResponse(response, HTTP.notFound);
+      if (!isUuid(id) || !mayAnswer()) return sendPlainResponse(response, HTTP.notFound);
       answerChallenge(database, { id, response }).catch((error: unknown) => {
         log.warn({ err: error }, "could not answer a request about the identity of this server");
         sendPlainResponse(response, HTTP.unavailable);

@@ -14,11 +14,11 @@ import { DatabaseIntake, type IntakeDeps } from "../intake/intake.ts";
 import { type IntakeFiles, openIntakeFiles } from "../intake/intake-files.ts";
 import type { RecordHow } from "../intake/recorder.ts";
 import { SpoolError } from "../intake/spool.ts";
+import { folderOwner } from "../intake/spool-file.ts";
 import type { UnmatchedRequests } from "../lib/http/unmatched-requests.ts";
 import type { Log } from "../lib/log.ts";
 import { addFigures, type Figure, type Metrics } from "../lib/metrics.ts";
 import { isUnreachable } from "../lib/postgres-error.ts";
-import { hmacSha256Hex } from "../lib/secrets.ts";
 import { provisionCheck } from "../operations/checks.ts";
 import { enterIntake, leaveIntake, recordHeartbeat, skipLostBatches } from "../operations/intakes.ts";
 import { type RecordResult, recordSignals } from "../operations/record-signals.ts";
@@ -390,9 +390,6 @@ function entrance(
   };
 }
 
-/** The digest that identifies the owner of a folder is not secret. */
-const OWNER_MESSAGE = "spool folder";
-
 /**
  * A process records the pings it finds in the folder in its own database. Pings of another server would be dropped
  * there, because their checks do not exist. So nothing is replayed before the folder is known to belong to this
@@ -403,8 +400,7 @@ async function claimSpool(
   { spooling, folder }: { spooling: IntakeFiles; folder: string | null },
 ): Promise<void> {
   const secret = await findStoredSecret(database);
-  if (secret === null || (await spooling.claim(hmacSha256Hex({ key: secret, message: OWNER_MESSAGE }))))
-    return;
+  if (secret === null || (await spooling.claim(folderOwner(secret)))) return;
   throw new ConfigError([
     `Cannot use OVERDUE_SPOOL_FOLDER: ${folder} contains pings of another Overdue server. Use a separate folder for each server on this machine. If the other server no longer exists, delete its files there.`,
   ]);

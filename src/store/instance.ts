@@ -1,9 +1,10 @@
 // The instance: its secret, database clock, backlog, storage, database identity and open incidents.
 import type { DatabaseIdentity, ServiceState } from "../core/database-identity.ts";
+import type { ServerFacts } from "../core/doctor.ts";
 import type { Instant } from "../core/instant.ts";
 import type { HealthProblem, HealthProblemKind, Incident } from "../core/server-health.ts";
 import { within } from "../lib/service.ts";
-import { type Database, type Db, statement } from "./db.ts";
+import { connectBare, type Database, type DatabaseOptions, type Db, statement } from "./db.ts";
 import type { Tx } from "./transaction.ts";
 import { toTimestamp } from "./values.ts";
 
@@ -53,6 +54,73 @@ export async function isReadOnly(db: Db): Promise<boolean> {
 export async function askDatabase(database: Database, { limitMs }: { limitMs: number }): Promise<void> {
   const question = { ...READ_DATABASE_CLOCK, query_timeout: limitMs };
   await within(database.pool.query(question), limitMs);
+}
+
+const INSPECT_SERVER = `with me as (
+    select r.rolconnlimit, r.rolsuper, d.datconnlimit from pg_roles r, pg_database d
+    where r.rolname = current_user and d.datname = current_database()
+  ), clients as (
+    select count(*) filter (where application_name not like 'overdue%' or application_name is null) as foreign_count
+    from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()
+  )
+  select current_setting('server_version_num')::int as version,
+    current_setting('server_encoding') as encoding,
+    current_setting('fsync') as fsync,
+    current_setting('synchronous_commit') as synchronous_commit,
+    current_setting('full_page_writes') as full_page_writes,
+    current_setting('transaction_read_only') = 'on' as is_read_only,
+    pg_is_in_recovery() as is_standby,
+    least(
+      current_setting('max_connections')::int - case when me.rolsuper then 0 else
+        current_setting('superuser_reserved_connections')::int
+          + coalesce(current_setting('reserved_connections', true), '0')::int end,
+      case when me.rolconnlimit < 0 or me.rolsuper then null else me.rolconnlimit end,
+      case when me.datconnlimit < 0 or me.rolsuper then null else me.datconnlimit end
+    ) as connections_max,
+    clients.foreign_count::int as foreign_count
+  from me, clients`;
+
+type ServerRow = {
+  version: number;
+  encoding: string;
+  fsync: string;
+  synchronous_commit: string;
+  full_page_writes: string;
+  is_read_only: boolean;
+  is_standby: boolean;
+  connections_max: number;
+  foreign_count: number;
+};
+
+/** Reads the settings of a server, also of one that Overdue would refuse. Throws the error of the connection. */
+export async function inspectServer(
+  options: DatabaseOptions & { timeoutMs: number },
+): Promise<ServerFacts & { clock: { aheadMs: number; toleranceMs: number } }> {
+  const limits = { connectionTimeoutMillis: options.timeoutMs, query_timeout: options.timeoutMs };
+  const client = await connectBare(options, limits);
+  try {
+    const [row] = (await client.query<ServerRow>(INSPECT_SERVER)).rows;
+    if (row === undefined) throw new Error("the current user is not in pg_roles");
+    const askedAt = Date.now();
+    const clock = await client.query<{ at: number }>(
+      "select extract(epoch from clock_timestamp())::float8 * 1000 as at",
+    );
+    const toleranceMs = (Date.now() - askedAt) / 2;
+    return {
+      version: row.version,
+      encoding: row.encoding,
+      fsync: row.fsync,
+      synchronousCommit: row.synchronous_commit,
+      fullPageWrites: row.full_page_writes,
+      isReadOnly: row.is_read_only,
+      isStandby: row.is_standby,
+      connectionsMax: row.connections_max,
+      foreignConnections: row.foreign_count,
+      clock: { aheadMs: (clock.rows[0]?.at ?? askedAt) - (askedAt + toleranceMs), toleranceMs },
+    };
+  } finally {
+    await client.end();
+  }
 }
 
 export type Backlog = {

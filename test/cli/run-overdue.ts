@@ -7,6 +7,7 @@ import pg from "pg";
 import { afterAll, beforeAll } from "vitest";
 import { runCommandLine } from "../../src/cli/program.ts";
 import { objectStoreOf } from "../../src/config/connections.ts";
+import { testPublicUrl } from "../../src/roles/database-identity.ts";
 import { COMPILE_CACHE } from "../support/compile-cache.ts";
 import { embeddedPostgres } from "../support/postgres-binaries.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres.ts";
@@ -78,6 +79,7 @@ export async function callOverdue(args: readonly string[], environment: Environm
       said.err += text;
     },
     openObjects: async (config, options) => objectStoreOf(config, options),
+    testPublicUrl,
     serve: () => Promise.reject(new Error("serving needs a process of its own")),
   });
   return { code, ...said };

@@ -206,7 +206,12 @@ const MailTest = Type.Object({
 export type MailTest = Static<typeof MailTest>;
 
 /** GET /web/set-up/echo: the headers of a request as the server received them. */
-export type Echo = { overdue: string; headers: Record<string, string> };
+export type Echo = {
+  overdue: string;
+  headers: Record<string, string>;
+  /** Whether the request names its client, and the proxy that says so is not trusted. */
+  isProxyUntrusted: boolean;
+};
 
 const admin = { access: "admin", keys: null, tag: "Admin" } as const;
 

@@ -42,13 +42,19 @@ const SENT: readonly { name: string; value: (siteUrl: URL) => string; breaks: st
 ];
 
 /** The headers of a request as they arrived, limited to those above. */
-export function echo(headers: Headers, version: string): Echo {
+export function echo(
+  headers: Headers,
+  { version, peer, remoteAddr }: { version: string; peer: string | undefined; remoteAddr: string },
+): Echo {
   const names = [...SHOWN, ...SENT.map(({ name }) => name), "x-overdue-probe"];
   const arrived = names.flatMap((name) => {
     const value = textOf(headers[name]);
     return value === null ? [] : [[name, value] as const];
   });
-  return { overdue: version, headers: Object.fromEntries(arrived) };
+  const forwarded = textOf(headers["x-forwarded-for"])?.split(",").at(-1)?.trim();
+  const peerAddress = peer?.replace(/^::ffff:/, "");
+  const isProxyUntrusted = forwarded !== undefined && forwarded !== peerAddress && remoteAddr === peerAddress;
+  return { overdue: version, headers: Object.fromEntries(arrived), isProxyUntrusted };
 }
 
 /** Compares the URL that a browser used with the configured one. */
@@ -95,12 +101,17 @@ function schemeProblems(headers: Headers, used: URL | null): SetupProblem[] {
   if (used?.protocol !== "https:" || textOf(headers["x-forwarded-proto"]) === "https") return [];
   return [
     {
-      text: "The browser uses HTTPS, but the X-Forwarded-Proto header is missing.",
+      text: "The public URL uses HTTPS, but the X-Forwarded-Proto header is missing.",
       advice:
         "nginx: proxy_set_header X-Forwarded-Proto $scheme; HAProxy: http-request set-header X-Forwarded-Proto https. Also add the proxy to OVERDUE_TRUSTED_PROXIES.",
     },
   ];
 }
+
+const UNTRUSTED_PROXY: SetupProblem = {
+  text: "The proxy is not trusted, so the addresses of clients are not known and all of them share one rate limit.",
+  advice: "Add the address of the proxy to OVERDUE_TRUSTED_PROXIES, and restart the server.",
+};
 
 /** Sends a request to the public URL and compares what was sent with what arrived. Never throws. */
 export async function testAddress(siteUrl: URL): Promise<AddressTest> {
@@ -122,10 +133,14 @@ export async function testAddress(siteUrl: URL): Promise<AddressTest> {
   const lost = SENT.filter(({ name, value }) => echoed.headers[name] !== value(siteUrl));
   const ours = new Set([...Object.keys(sent), "host", "x-overdue-probe"]);
   const added = Object.entries(echoed.headers).filter(([name]) => !ours.has(name));
-  const problems = lost.map(({ name, breaks }) => ({
-    text: `The ${name} header was removed on the way to the server. ${breaks}`,
-    advice: "Configure the proxy to forward all request headers.",
-  }));
+  const problems = [
+    ...lost.map(({ name, breaks }) => ({
+      text: `The ${name} header was removed on the way to the server. ${breaks}`,
+      advice: "Configure the proxy to forward all request headers.",
+    })),
+    ...schemeProblems(echoed.headers, siteUrl),
+    ...(echoed.isProxyUntrusted ? [UNTRUSTED_PROXY] : []),
+  ];
   return {
     url,
     tookMs,

@@ -8,8 +8,8 @@ export const setUpRoutes: readonly WebRoute[] = [
     method: "GET",
     path: ECHO_PATH,
     access: "anyone",
-    answer: async ({ context, headers }) => ({
-      json: echo(headers, context.version),
+    answer: async ({ context, headers, peer, remoteAddr }) => ({
+      json: echo(headers, { version: context.version, peer, remoteAddr: remoteAddr ?? "" }),
       headers: { "Cache-Control": "no-store" },
     }),
   }),
