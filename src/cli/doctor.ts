@@ -103,7 +103,6 @@ async function examine(context: CommandContext, options: Options): Promise<Findi
   const clean = secretRemover(knownSecrets(config));
   const reading = diagnose(config);
   const groups = await Promise.all([
-    [fine("settings", "All settings are valid."), node],
     guarded(
       "database",
       reading.then(({ findings }) => findings),
@@ -114,7 +113,7 @@ async function examine(context: CommandContext, options: Options): Promise<Findi
     guarded("server", serverFindings(config)),
     publicUrlFindings(config, { context, reading }),
   ]);
-  return groups.flat().map((one) => {
+  return [fine("settings", "All settings are valid."), node, ...groups.flat()].map((one) => {
     return { ...one, text: clean(one.text), fix: one.fix === null ? null : clean(one.fix) };
   });
 }

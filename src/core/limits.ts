@@ -144,9 +144,9 @@ export const EXCUSE_MS_MAX = 3_600_000;
 export const EXCUSE_CHAIN_MS_MAX = 6 * 3_600_000;
 /** Three months are never longer; downtime is computed over the same days as runs. */
 export const HISTORY_DAYS_MIN = 93;
-export const FLIP_DAYS = HISTORY_DAYS_MIN;
+export const FLIP_DAYS = 93;
 export const DELETED_CHECK_DAYS = 7;
-export const EVENT_DAYS = HISTORY_DAYS_MIN;
+export const EVENT_DAYS = 93;
 export const DELIVERY_DAYS = 93;
 export const RUN_DAYS = 93;
 export const BLIND_INTERVAL_DAYS = 93;
