@@ -23,6 +23,7 @@ const SLOW = [
   "trial",
   "receiving",
   "alerts-short",
+  "upgrade",
 ].map((name) => `/${name}.test.ts`);
 
 class SlowFirst extends BaseSequencer {

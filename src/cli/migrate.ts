@@ -1,7 +1,8 @@
 // `overdue migrate`: migrates the database schema, or prints what it would do.
 import type { Command } from "commander";
 import { loadConfig } from "../config/config.ts";
-import { type LockWait, migrate, planMigrations } from "../store/migrate.ts";
+import { lockedSeconds, type MigrationEffect } from "../core/migration.ts";
+import { describeMigrations, type LockWait, migrate, type SizedWork } from "../store/migrate.ts";
 import { type CommandContext, databaseOptionsOf, printJson } from "./command-context.ts";
 
 const AFTER_HELP = `
@@ -11,7 +12,7 @@ session, such as a backup, locks a table, the migration retries for up to 10 min
 200 ms for the lock, so that pings are still recorded.
 
 Examples:
-  $ overdue migrate --plan    # show pending migrations
+  $ overdue migrate --plan    # show pending migrations, what they lock, and for how long, estimated by table size
   $ overdue migrate           # apply them`;
 
 const WAITING = "Another process is migrating the database. Waiting for it to finish (Ctrl-C to cancel).\n";
@@ -20,22 +21,25 @@ const WAITING = "Another process is migrating the database. Waiting for it to fi
 export function defineMigrate(command: Command, context: CommandContext): void {
   command
     .option("--plan", "Print pending migrations without applying them")
-    .option("--json", "Output JSON (applied, pending)")
+    .option("--json", "Output JSON (applied, pending, and with --plan steps)")
     .addHelpText("after", AFTER_HELP)
     .action(async (options: { plan?: true; json?: true }) => {
       const database = databaseOptionsOf(loadConfig(context.environment).config);
-      const done = options.plan
-        ? { applied: [], pending: (await planMigrations(database)).pending }
-        : {
-            applied: await migrate({
-              ...database,
-              onTurn: () => context.err(WAITING),
-              onLocked: (wait) => context.err(lockedLine(wait)),
-            }),
-            pending: [],
-          };
-      if (options.json) return printJson(context, done);
-      context.out(`${sentenceFor(done)}\n`);
+      if (options.plan) {
+        const steps = await describeMigrations(database);
+        if (options.json) {
+          return printJson(context, { applied: [], pending: steps.map(({ name }) => name), steps });
+        }
+        return context.out(planText(steps));
+      }
+      const applied = await migrate({
+        ...database,
+        onTurn: () => context.err(WAITING),
+        onLocked: (wait) => context.err(lockedLine(wait)),
+      });
+      if (options.json) return printJson(context, { applied, pending: [] });
+      const done = applied.length > 0 ? `Applied ${applied.join(", ")}. ` : "";
+      context.out(`${done}${UP_TO_DATE}\n`);
     });
 }
 
@@ -44,8 +48,34 @@ function lockedLine({ step, holders }: LockWait): string {
   return `Migration ${step} is waiting for a lock on a table. Oldest transactions: ${whom}. Retrying.\n`;
 }
 
-function sentenceFor({ applied, pending }: { applied: string[]; pending: string[] }): string {
-  if (applied.length > 0) return `Applied ${applied.join(", ")}. The database is up to date.`;
-  if (pending.length > 0) return `Pending: ${pending.join(", ")}. Run \`overdue migrate\` to apply.`;
-  return "The database is up to date.";
+const UP_TO_DATE = "The database is up to date.";
+
+const EFFECTS: Readonly<Record<MigrationEffect, string>> = {
+  brief: "locks the table for a moment",
+  scan: "blocks writes while it reads the table",
+  rewrite: "blocks reads and writes while it rewrites the table",
+  rows: "locks the rows that it changes until it ends",
+};
+/** Below this, the estimate is left out. */
+const SHOWN_SECONDS_MIN = 1;
+
+function planText(steps: readonly { name: string; work: readonly SizedWork[] }[]): string {
+  if (steps.length === 0) return `${UP_TO_DATE}\n`;
+  const lines = steps.flatMap(({ name, work }) => [
+    `  ${name}${work.length === 0 ? ": changes no existing table" : ""}`,
+    ...work.map((one) => `    ${one.table} (${sizeText(one)}): ${EFFECTS[one.effect]}${timeText(one)}`),
+  ]);
+  return `Pending:\n${lines.join("\n")}\nRun \`overdue migrate\` to apply. Nothing was changed.\n`;
+}
+
+function sizeText({ bytes, rowCount }: SizedWork): string {
+  const mebibytes = bytes / 1024 ** 2;
+  const size = mebibytes < 1 ? "under 1 MiB" : `${Math.round(mebibytes).toLocaleString("en-US")} MiB`;
+  return `${size}, about ${rowCount.toLocaleString("en-US")} rows`;
+}
+
+function timeText({ effect, bytes }: SizedWork): string {
+  const seconds = lockedSeconds(effect, bytes);
+  if (seconds < SHOWN_SECONDS_MIN) return "";
+  return `, roughly ${seconds < 120 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} min`}`;
 }

@@ -8,6 +8,7 @@ import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type pg from "pg";
+import { type TableWork, workOf } from "../core/migration.ts";
 import { connectAlone, connectBare, type DatabaseOptions } from "./db.ts";
 import { postgresErrorName, UnusableDatabaseError } from "./errors.ts";
 
@@ -184,6 +185,37 @@ async function refuseUnprivileged(client: pg.Client): Promise<void> {
     `The database user "${found.user}" has no permission to create tables ${where}. ` +
       `Make it the owner of the database: ALTER DATABASE "${found.database}" OWNER TO "${found.user}".`,
   );
+}
+
+/** What a pending migration does to a table that exists, and the size of that table. */
+export type SizedWork = TableWork & { bytes: number; rowCount: number };
+
+/** What the pending migrations would do to existing tables. Throws UnusableDatabaseError as `migrate` does. */
+export async function describeMigrations(
+  options: MigrateOptions,
+): Promise<{ name: string; work: SizedWork[] }[]> {
+  const steps = readSteps(options.directory ?? MIGRATIONS_DIRECTORY);
+  const client = await connectAlone(options);
+  try {
+    const { pending } = await comparePlan(client, steps);
+    const { rows } = await client.query<{ name: string; bytes: number; row_count: number }>(
+      `select c.relname as name, pg_table_size(c.oid) as bytes,
+          greatest(c.reltuples::bigint, pg_stat_get_live_tuples(c.oid), 0) as row_count
+        from pg_class c where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r'`,
+    );
+    const sizes = new Map(rows.map((row) => [row.name, row]));
+    return steps
+      .filter(({ name }) => pending.includes(name))
+      .map(({ name, text }) => ({
+        name,
+        work: workOf(text).flatMap((work) => {
+          const size = sizes.get(work.table);
+          return size === undefined ? [] : [{ ...work, bytes: size.bytes, rowCount: size.row_count }];
+        }),
+      }));
+  } finally {
+    await client.end();
+  }
 }
 
 /** The pending migrations, without applying them. Throws UnusableDatabaseError as `migrate` does. */

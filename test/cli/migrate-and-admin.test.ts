@@ -24,7 +24,7 @@ describe("overdue migrate", () => {
     const environment = { OVERDUE_DATABASE_URL: await postgres.newDatabase() };
     for (const _ of [1, 2]) {
       const plan = await callOverdue(["migrate", "--plan"], environment);
-      expect(plan).toMatchObject({ code: 0, out: expect.stringMatching(/^Pending: 0001_initial/) });
+      expect(plan).toMatchObject({ code: 0, out: expect.stringMatching(/^Pending:\n {2}0001_initial/) });
     }
     const first = await runOverdue(["migrate", "--json"], environment);
     expect(JSON.parse(first.out).applied).toContain("0001_initial");

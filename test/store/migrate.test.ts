@@ -7,7 +7,14 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { connectAlone } from "../../src/store/db.ts";
 import { UnusableDatabaseError } from "../../src/store/errors.ts";
-import { BASELINE, type LockWait, migrate, planMigrations, verifySchema } from "../../src/store/migrate.ts";
+import {
+  BASELINE,
+  describeMigrations,
+  type LockWait,
+  migrate,
+  planMigrations,
+  verifySchema,
+} from "../../src/store/migrate.ts";
 import { useDatabase } from "../support/database.ts";
 import { sampleCheck, sampleProject } from "../support/sample.ts";
 
@@ -113,6 +120,30 @@ describe("migrating", () => {
     expect(await planMigrations(options())).toEqual({ applied: OUR_STEPS, pending: [NEXT] });
     addNext("create table notes (id bigint primary key)");
     expect(await migrate(options())).toEqual([NEXT]);
+  });
+
+  test("the plan names the tables that a pending step touches, with their sizes, and changes nothing", async () => {
+    await migrate(options());
+    await database.db.pool.query(
+      `insert into flips (check_id, at, from_status, to_status, reason)
+        select 1, now(), 'up', 'down', 'fail' from generate_series(1, 5000)`,
+    );
+    await database.db.pool.query("analyze flips");
+    addNext(`alter table checks add column note text not null default '';
+      create table notes (id bigint primary key);
+      create index notes_id on notes (id);
+      create index flips_at on flips (at)`);
+    const [step, ...others] = await describeMigrations(options());
+    expect(others).toEqual([]);
+    expect(step).toMatchObject({
+      name: NEXT,
+      work: [
+        { table: "checks", effect: "brief" },
+        { table: "flips", effect: "scan", rowCount: 5_000 },
+      ],
+    });
+    expect(step?.work[1]?.bytes).toBeGreaterThan(100_000);
+    expect(await tableExists("notes")).toBe(false);
   });
 
   test("each database gets its own secret", async () => {
