@@ -146,21 +146,43 @@ export function enterSafeMode(
     const now = await readDatabaseClock(tx);
     const stored = await lockStoredIdentity(tx);
     if (stored?.state !== "checking") return false;
-    const noticeId = await notifyAdmin(tx, notice, {
-      kind: "operator",
-      at: now,
-      isOver: false,
-      trouble: "safeMode",
-      since: now,
-      title: "Safe mode: notifications are off",
-      text:
-        `The database of the Overdue server on ${notice.host} was restored or copied. ${reason} Pings are recorded, ` +
-        "but no notifications are sent. If this is the production server, confirm it on the Server admin page or run " +
-        "`overdue admin confirm-restore`. If it is a copy, no action is needed.",
-    });
-    await writeIdentity(tx, { ...stored, state: "safe", stateSinceAt: now, reason, noticeId });
+    await stopSending(tx, { stored, reason, now, ...notice });
     return true;
   });
+}
+
+async function stopSending(
+  tx: Tx,
+  { stored, reason, now, ...notice }: AdminNotice & { stored: StoredIdentity; reason: string; now: Instant },
+): Promise<void> {
+  const noticeId = await notifyAdmin(tx, notice, {
+    kind: "operator",
+    at: now,
+    isOver: false,
+    trouble: "safeMode",
+    since: now,
+    title: "Safe mode: notifications are off",
+    text:
+      `The database of the Overdue server on ${notice.host} was restored or copied. ${reason} Pings are recorded, ` +
+      "but no notifications are sent. If this is the production server, confirm it on the Server admin page or run " +
+      "`overdue admin confirm-restore`. If it is a copy, no action is needed.",
+  });
+  await writeIdentity(tx, { ...stored, state: "safe", stateSinceAt: now, reason, noticeId });
+}
+
+/** Puts data that was just loaded from a backup into safe mode, in the transaction that has loaded it. */
+export async function markRestored(
+  tx: Tx,
+  { reason, ...notice }: AdminNotice & { reason: string },
+): Promise<void> {
+  const now = await readDatabaseClock(tx);
+  const actual = await readActualIdentity(tx);
+  // A server that has never been started has no identity yet.
+  await insertIdentity(tx, { identity: actual, siteUrl: null, now });
+  const before = await lockStoredIdentity(tx);
+  if (before === null) throw new Error("the identity of the database was just stored");
+  const stored = await moved(tx, { before, actual, now });
+  await stopSending(tx, { stored, reason, now, ...notice });
 }
 
 /**

@@ -8,9 +8,11 @@ import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type pg from "pg";
+import type { Migration } from "../core/backup.ts";
 import { type TableWork, workOf } from "../core/migration.ts";
-import { connectAlone, connectBare, type DatabaseOptions } from "./db.ts";
+import { connectAlone, connectBare, type DatabaseOptions, statement } from "./db.ts";
 import { postgresErrorName, UnusableDatabaseError } from "./errors.ts";
+import type { BulkTx } from "./transaction.ts";
 
 const MIGRATIONS_DIRECTORY = fileURLToPath(new URL("../../migrations/", import.meta.url));
 const MIGRATION_FILE = /^(\d{4})_[a-z0-9_]+\.sql$/;
@@ -256,6 +258,18 @@ export async function verifyUsable(options: MigrateOptions): Promise<void> {
   }
 }
 
+/** Throws UnusableDatabaseError with advice, unless tables can be created. */
+export async function verifyWritable(options: DatabaseOptions): Promise<void> {
+  await refuseTransactionPooling(options);
+  const client = await connectAlone(options);
+  try {
+    await refuseReadOnly(client);
+    await refuseUnprivileged(client);
+  } finally {
+    await client.end();
+  }
+}
+
 /** Throws UnusableDatabaseError with advice, unless the schema exactly matches this code. */
 export async function verifySchema(options: MigrateOptions): Promise<void> {
   const { applied, pending } = await planMigrations(options);
@@ -265,6 +279,57 @@ export async function verifySchema(options: MigrateOptions): Promise<void> {
       ? "The database is empty. Run `overdue migrate` first."
       : `The database is missing migrations of this version of Overdue: ${pending.join(", ")}. Run \`overdue migrate\`.`,
   );
+}
+
+/** The migrations of this program, in order. */
+export function listOwnMigrations(directory = MIGRATIONS_DIRECTORY): Migration[] {
+  return readSteps(directory).map(({ name, checksum }) => ({ name, checksum }));
+}
+
+const TAKE_TURN = statement<{ taken: boolean }>({
+  name: "migrations.take_turn",
+  text: "select pg_try_advisory_xact_lock($1) as taken",
+});
+
+// Extensions may have created tables of their own.
+const FIND_RELATION = statement<{ name: string }>({
+  name: "migrations.find_relation",
+  text: `select n.nspname || '.' || c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where c.relkind in ('r', 'p', 'v', 'm', 'f') and n.nspname <> 'information_schema' and n.nspname !~ '^pg_'
+      and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')
+    order by 1 limit 1`,
+});
+
+/**
+ * Creates the schema as it was after the first `count` migrations, for a restore. Throws UnusableDatabaseError if the
+ * database is not empty.
+ */
+export async function createSchema(
+  tx: BulkTx,
+  { count, directory = MIGRATIONS_DIRECTORY }: { count: number; directory?: string },
+): Promise<void> {
+  const { rows: turns } = await tx.query(TAKE_TURN, [ADVISORY_LOCK_KEY]);
+  if (turns[0]?.taken !== true) {
+    throw new UnusableDatabaseError(
+      "Another process is migrating the database. Stop it, and use an empty database.",
+    );
+  }
+  const [relation] = (await tx.query(FIND_RELATION, [])).rows;
+  if (relation !== undefined) {
+    throw new UnusableDatabaseError(
+      `The database is not empty: it has the table ${relation.name}. Create a new database, set OVERDUE_DATABASE_URL ` +
+        "to it, and restore before you start the server.",
+    );
+  }
+  // As node-pg-migrate creates it, so that it finds its table.
+  await tx.run(
+    `create table ${MIGRATIONS_TABLE} (id serial primary key, name varchar(255) not null, run_on timestamp not null)`,
+  );
+  for (const { name, text, checksum } of readSteps(directory).slice(0, count)) {
+    await tx.run(text);
+    await tx.run(`insert into migration_checksums (name, checksum) values ('${name}', '${checksum}')`);
+    await tx.run(`insert into ${MIGRATIONS_TABLE} (name, run_on) values ('${name}', now())`);
+  }
 }
 
 function readSteps(directory: string): Step[] {

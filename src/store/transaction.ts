@@ -2,7 +2,8 @@
 // has answered COMMIT.
 import type { Writable } from "node:stream";
 import type pg from "pg";
-import { type Database, type Db, runStatement, statement } from "./db.ts";
+import { type CopyIn, copyIn, copyOut, type CopySink } from "./copy.ts";
+import { connectAlone, type Database, type DatabaseOptions, type Db, runStatement, statement } from "./db.ts";
 import { CommitInDoubtError, OutOfTimeError, sqlStateOf } from "./errors.ts";
 
 /**
@@ -101,8 +102,8 @@ async function transact<T>(
 }
 
 /** Statements that are sent in the same turn go to the server in one write, and wake it once. */
-function sendTogether(client: pg.PoolClient): void {
-  const { stream } = (client as pg.PoolClient & { connection: { stream: Writable } }).connection;
+function sendTogether(client: pg.ClientBase): void {
+  const { stream } = (client as pg.ClientBase & { connection: { stream: Writable } }).connection;
   stream.cork();
   process.nextTick(() => stream.uncork());
 }
@@ -172,7 +173,7 @@ async function rolledBack(client: pg.PoolClient): Promise<boolean> {
   }
 }
 
-async function commit(client: pg.PoolClient, timeoutMs: number): Promise<void> {
+async function commit(client: pg.ClientBase, timeoutMs: number): Promise<void> {
   const warnings: string[] = [];
   const listen = (notice: { severity?: string | undefined; message?: string | undefined }) => {
     // A cancelled wait for a synchronous standby commits with only a warning.
@@ -222,5 +223,55 @@ export async function inSavepoint<T>(tx: Tx, work: (part: Tx) => Promise<T>): Pr
     part.end();
     await tx.query(ROLL_BACK_TO, []);
     throw error;
+  }
+}
+
+/** A flush of gigabytes can delay the commit by minutes. */
+const BULK_COMMIT_TIMEOUT_MS = 10 * 60_000;
+/** The server ends a bulk transaction whose process hangs, because it holds locks on all tables. */
+const BULK_IDLE_TIMEOUT_MS = 10 * 60_000;
+
+/** A transaction that moves whole tables. */
+export type BulkTx = Tx & {
+  /** Runs SQL text without parameters, possibly several statements. */
+  run(text: string): Promise<void>;
+  copyOut(text: string, sink: CopySink): Promise<void>;
+  copyIn(text: string): Promise<CopyIn>;
+};
+
+/** `snapshot`: reads all tables as they were at one moment, and changes nothing. `load`: writes. */
+export type BulkKind = "snapshot" | "load";
+
+const BEGIN: Readonly<Record<BulkKind, string>> = {
+  snapshot: "begin isolation level repeatable read read only",
+  load: "begin isolation level read committed",
+};
+
+/** The same on a connection of its own, without limits on the duration of statements. */
+export async function inBulkTransaction<T>(
+  options: DatabaseOptions,
+  { kind }: { kind: BulkKind },
+  work: (tx: BulkTx) => Promise<T>,
+): Promise<T> {
+  const client = await connectAlone({ ...options, statementTimeoutMs: 0 });
+  try {
+    await client.query(`set idle_in_transaction_session_timeout = ${BULK_IDLE_TIMEOUT_MS}`);
+    await client.query(BEGIN[kind]);
+    const { tx } = partOf({
+      query: (what, values) => runStatement(client, what, values),
+      // One statement at a time.
+      commitWith: () => {},
+    });
+    const bulk: BulkTx = Object.assign(tx, {
+      run: async (text: string) => void (await client.query(text)),
+      copyOut: (text: string, sink: CopySink) => copyOut(client, { text, sink }),
+      copyIn: (text: string) => copyIn(client, { text }),
+    });
+    const result = await work(bulk);
+    await commit(client, BULK_COMMIT_TIMEOUT_MS);
+    return result;
+  } finally {
+    // Without a commit, ending the session rolls back.
+    await client.end();
   }
 }

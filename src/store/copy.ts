@@ -1,0 +1,95 @@
+// Bulk data over a connection with COPY, in PostgreSQL's text format: one line for each row. The driver knows the
+// messages of COPY, but has no query that uses them.
+import type { Duplex } from "node:stream";
+import pg from "pg";
+
+/** What a query sees of the connection. */
+type Wire = { stream: Duplex; sendCopyFromChunk(chunk: Buffer): void; endCopyFrom(): void };
+
+/** One message holds at most this much; the driver copies it. */
+const MESSAGE_BYTES_MAX = 256 * 1024;
+
+/** Receives data. It copies what it needs before it returns, and returns a promise if the sender has to wait. */
+export type CopySink = (chunk: Buffer) => Promise<void> | null;
+
+/** Runs `copy … to stdout`. An error of the sink ends the connection, because the server cannot be told to stop. */
+export function copyOut(
+  client: pg.ClientBase,
+  { text, sink }: { text: string; sink: CopySink },
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let waiting: Promise<unknown> = Promise.resolve();
+    let failure: unknown = null;
+    let waitingCount = 0;
+    class CopyOut extends pg.Query {
+      handleCopyData({ chunk }: { chunk: Buffer }, { stream }: Wire): void {
+        const wait = failure === null ? sink(chunk) : null;
+        if (wait === null) return;
+        waitingCount += 1;
+        stream.pause();
+        waiting = wait.then(
+          () => {
+            waitingCount -= 1;
+            if (waitingCount === 0) stream.resume();
+          },
+          (error: unknown) => {
+            failure ??= error;
+            stream.destroy(new Error("the copy was given up"));
+          },
+        );
+      }
+    }
+    const query = new CopyOut({ text }, (error: Error | null) => {
+      // The last parts may still be on their way.
+      waiting.then(() => {
+        if (failure !== null) reject(failure);
+        else if (error) reject(error);
+        else resolve();
+      }, reject);
+    });
+    client.query(query);
+  });
+}
+
+export type CopyIn = {
+  /** Resolves when the next chunk may be written. Rejects with the error of the server. */
+  write(chunk: Buffer): Promise<void>;
+  /** Resolves when the server has taken everything. */
+  end(): Promise<void>;
+};
+
+/** Begins `copy … from stdin`. If the caller stops before the end, it ends the connection. */
+export async function copyIn(client: pg.ClientBase, { text }: { text: string }): Promise<CopyIn> {
+  const ready = Promise.withResolvers<Wire>();
+  const done = Promise.withResolvers<void>();
+  class FromStdin extends pg.Query {
+    handleCopyInResponse(wire: Wire): void {
+      ready.resolve(wire);
+    }
+  }
+  const query = new FromStdin({ text }, (error: Error | null) => {
+    if (error) done.reject(error);
+    else done.resolve();
+  });
+  // Reported to whoever writes next.
+  done.promise.catch(() => {});
+  client.query(query);
+  const wire = await Promise.race([ready.promise, done.promise.then(() => ready.promise)]);
+  const drained = (stream: Duplex) =>
+    new Promise<void>((resolve) => {
+      if (stream.writableNeedDrain) stream.once("drain", resolve);
+      else resolve();
+    });
+  return {
+    write: async (chunk) => {
+      for (let at = 0; at < chunk.length; at += MESSAGE_BYTES_MAX) {
+        wire.sendCopyFromChunk(chunk.subarray(at, at + MESSAGE_BYTES_MAX));
+        await Promise.race([drained(wire.stream), done.promise]);
+      }
+    },
+    end: async () => {
+      wire.endCopyFrom();
+      await done.promise;
+    },
+  };
+}
