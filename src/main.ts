@@ -60,6 +60,7 @@ async function runCommand(args: readonly string[]): Promise<number> {
     chooseRoles: choose,
     out: (text) => void process.stdout.write(text),
     err: (text) => void process.stderr.write(clean(text)),
+    isTerminal: process.stderr.isTTY,
     openObjects: async (config, options) => {
       const { objectStoreOf } = await import("./config/connections.ts");
       return objectStoreOf(config, options);

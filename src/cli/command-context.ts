@@ -31,8 +31,13 @@ export type CommandContext = {
   out: (text: string) => void;
   /** Standard error: errors and notes. */
   err: (text: string) => void;
-  /** The configured object store; null if there is none. When the signal is aborted, its calls end. */
-  openObjects(config: Config, options: { signal: AbortSignal }): Promise<Pick<ObjectStore, "delete"> | null>;
+  /** Whether standard error is a terminal. */
+  isTerminal: boolean;
+  /**
+   * The configured object store, or another bucket of it; null if there is none. When the signal is aborted, its calls
+   * end.
+   */
+  openObjects(config: Config, options: { signal: AbortSignal; bucket?: string }): Promise<ObjectStore | null>;
   /**
    * Requests the public URL: whether a server on the database with the challenge answers (null: unknown), and what the
    * setup page would report.
@@ -59,6 +64,38 @@ export class CommandError extends Error {
 /** Prints a result for scripts: one JSON object on one line. */
 export function printJson(context: CommandContext, result: unknown): void {
   context.out(`${JSON.stringify(result)}\n`);
+}
+
+/** How often a redrawn line changes, and how often a log gets a new line. */
+const REDRAW_EVERY_MS = 200;
+const LINE_EVERY_MS = 10_000;
+const ERASE_LINE = "\r\u001b[K";
+
+export type ProgressLine = {
+  /** Shows how far the command is, if it is time. */
+  show(text: () => string): void;
+  /** Removes the line from a terminal. Call it before anything else is printed. */
+  clear(): void;
+};
+
+/** One line on standard error: redrawn on a terminal, otherwise a new one every ten seconds. */
+export function progressLine(context: CommandContext, { quiet = false }: { quiet?: boolean }): ProgressLine {
+  const { isTerminal, err } = context;
+  let shownMs = isTerminal ? Number.NEGATIVE_INFINITY : performance.now();
+  let isDrawn = false;
+  return {
+    show: (text) => {
+      const everyMs = isTerminal ? REDRAW_EVERY_MS : LINE_EVERY_MS;
+      if (quiet || performance.now() - shownMs < everyMs) return;
+      shownMs = performance.now();
+      err(isTerminal ? `${ERASE_LINE}${text()}` : `overdue: ${text()}\n`);
+      isDrawn = isTerminal;
+    },
+    clear: () => {
+      if (isDrawn) err(ERASE_LINE);
+      isDrawn = false;
+    },
+  };
 }
 
 /** Commands run one statement at a time. */

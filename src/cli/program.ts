@@ -1,6 +1,7 @@
 // The command line: the list of commands, and how errors are reported.
 import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config/config.ts";
+import { BackupError } from "../core/backup.ts";
 import { AppError } from "../core/errors.ts";
 import { explainConnection } from "../lib/postgres-error.ts";
 import { UnusableDatabaseError } from "../store/errors.ts";
@@ -59,6 +60,16 @@ const COMMANDS: readonly { name: string; summary: string; load: () => Promise<De
     load: async () => (await import("./prune.ts")).definePrune,
   },
   {
+    name: "backup",
+    summary: "Write a backup to a file or an object store",
+    load: async () => (await import("./backup.ts")).defineBackup,
+  },
+  {
+    name: "restore",
+    summary: "Restore a backup into an empty database",
+    load: async () => (await import("./restore.ts")).defineRestore,
+  },
+  {
     name: "admin",
     summary: "Manage accounts, projects, API keys, channels, and limits",
     load: async () => (await import("./admin.ts")).defineAdmin,
@@ -115,7 +126,7 @@ function reportError(error: unknown, context: CommandContext): number {
     context.err(`overdue: ${error.message}\n`);
     return error.exitCode;
   }
-  if (error instanceof UnusableDatabaseError || error instanceof AppError) {
+  if (error instanceof UnusableDatabaseError || error instanceof AppError || error instanceof BackupError) {
     context.err(`overdue: ${error.message}\n`);
     return EXIT.failed;
   }

@@ -110,6 +110,18 @@ async function startDatabase(folder: string, programs: string): Promise<PrivateP
   }
 }
 
+/** Runs `work` on the database of the trial in a folder, which is started if it is not running. */
+export async function withTrialDatabase<T>(folder: string, work: (url: string) => Promise<T>): Promise<T> {
+  const running = findRunning(folder);
+  if (running !== null) return work(running.databaseUrl);
+  const server = await startDatabase(folder, findPrograms(folder));
+  try {
+    return await work(server.socketUrl(DATABASE));
+  } finally {
+    await server.stop();
+  }
+}
+
 /** Configured settings are kept; the others are chosen for one user on one machine. */
 function trialConfig(
   { environment }: CommandContext,

@@ -6,9 +6,11 @@ import { type ObjectStore, openObjectStore } from "../lib/object-store.ts";
 import { type GuardedHttp, guardedHttp } from "../lib/outgoing-http.ts";
 import type { Config } from "./config.ts";
 
-/** Null if none is configured. When the signal is aborted, all its calls end. */
-export function objectStoreOf(config: Config, { signal }: { signal: AbortSignal }): ObjectStore | null {
-  const bucket = config.s3Bucket;
+/** Null if none is configured. When the signal is aborted, all its calls end. `bucket`: another one of the store. */
+export function objectStoreOf(
+  config: Config,
+  { signal, bucket = config.s3Bucket }: { signal: AbortSignal; bucket?: string | null },
+): ObjectStore | null {
   const endpoint = config.s3Endpoint;
   const accessKey = config.s3AccessKey;
   const secretKey = config.s3SecretKey;

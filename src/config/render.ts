@@ -1,5 +1,5 @@
 // The settings as text: .env.example, and the output of `overdue config`. Secrets are masked.
-import type { EffectiveSetting } from "./config.ts";
+import type { EffectiveSetting, LoadedConfig } from "./config.ts";
 import { type Setting, SETTINGS } from "./settings.ts";
 
 type AnySetting = Setting<unknown, unknown>;
@@ -70,4 +70,31 @@ export function effectiveAsJson(
       { value: isSet ? shown : null, source: source.kind, from: source.from },
     ]),
   );
+}
+
+/** Values that need no quotes in a .env file. */
+const PLAIN_VALUE = /^[\w./:@,+?&=%-]*$/;
+
+/**
+ * The settings that are not defaults, as a .env file. Secrets are left out unless asked for; the settings that are
+ * secret are named.
+ */
+export function renderSettingsFile(
+  { config, effective }: LoadedConfig,
+  { withSecrets }: { withSecrets: boolean },
+): string {
+  const lines = effective
+    .filter(({ source, isSet }) => source.from !== null && isSet)
+    .map(({ name, key }) => {
+      const { kind, secret } = SETTINGS[name] as AnySetting;
+      if (secret && !withSecrets) return `# ${key} is a secret and is not included.`;
+      return `${key}=${quoteValue(kind.print(config[name]))}`;
+    });
+  return `# The settings in effect when the backup was made, without defaults.\n${lines.join("\n")}\n`;
+}
+
+function quoteValue(text: string): string {
+  if (PLAIN_VALUE.test(text)) return text;
+  const quote = ["'", '"', "`"].find((one) => !text.includes(one)) ?? "'";
+  return `${quote}${text}${quote}`;
 }

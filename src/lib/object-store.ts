@@ -1,4 +1,4 @@
-// A client for S3-compatible stores: put, get, delete, list. Each call is limited in time and size, and
+// A client for S3-compatible stores: put, get, delete, list, and streams of any size. Each call is limited in time and size, and
 // retries only temporary failures. Keys are left out of messages.
 import { AwsClient } from "aws4fetch";
 import { createHash } from "node:crypto";
@@ -40,6 +40,20 @@ export type ObjectStore = {
   delete(key: string): Promise<void>;
   /** The first keys with this prefix, in order, at most `limit` and never more than a thousand. */
   list(prefix: string, options: { limit: number }): Promise<string[]>;
+  /** Whether the object exists. */
+  has(key: string): Promise<boolean>;
+  /** Begins an object of unknown size, which exists after `finish`. */
+  upload(key: string): Promise<Upload>;
+  /** The bytes of an object of any size, without a time limit. Throws "missing" if it does not exist. */
+  download(key: string): AsyncIterable<Uint8Array>;
+};
+
+export type Upload = {
+  /** Resolves when the next bytes may be written. */
+  write(bytes: Buffer): Promise<void>;
+  finish(): Promise<void>;
+  /** Deletes what was written. */
+  abort(): Promise<void>;
 };
 
 const ATTEMPTS_MAX = 3;
@@ -49,7 +63,13 @@ const RETRY_PAUSE_FACTOR = 4;
 const TEXT_BYTES_MAX = 4 * 1024 * 1024;
 const LIST_KEYS_MAX = 1_000;
 
-type Method = "PUT" | "HEAD" | "GET" | "DELETE";
+/** S3 requires at least 5 MiB, and allows 10,000 parts: an object can have 160 GB. */
+const UPLOAD_PART_BYTES = 16 * 1024 * 1024;
+const UPLOAD_PARTS_MAX = 10_000;
+/** A part on a connection of 1 Mbit/s. */
+const UPLOAD_PART_TIMEOUT_MS = 5 * 60_000;
+
+type Method = "PUT" | "HEAD" | "GET" | "DELETE" | "POST";
 type Call = { method: Method; url: string; body?: Uint8Array };
 /** `bytes` is empty if not needed. */
 type Answer = { headers: Headers; bytes: Buffer };
@@ -90,7 +110,92 @@ export function openObjectStore(options: ObjectStoreOptions): ObjectStore {
       const { bytes } = await call({ method: "GET", url: `${bucketUrl}?${query.toString()}` });
       return keysIn(bytes.toString("utf8"));
     },
+    has: async (key) => {
+      try {
+        await call({ method: "HEAD", url: urlOf(key) });
+        return true;
+      } catch (error) {
+        // A response to HEAD has no text, so a missing bucket looks the same; it fails with the first write.
+        if (error instanceof ObjectStoreError && error.message === `HEAD: HTTP ${NOT_FOUND}`) return false;
+        throw error;
+      }
+    },
+    upload: (key) => {
+      const slow = { ...options, timeoutMs: Math.max(options.timeoutMs, UPLOAD_PART_TIMEOUT_MS) };
+      return beginUpload(urlOf(key), (asked) =>
+        withRetries(endOf(slow), (signal) => callOnce({ signer, asked, signal, bytesMax: TEXT_BYTES_MAX })),
+      );
+    },
+    download: (key) => downloadFrom({ signer, url: urlOf(key), signal: options.signal }),
   };
+}
+
+async function beginUpload(url: string, call: (asked: Call) => Promise<Answer>): Promise<Upload> {
+  const begun = await call({ method: "POST", url: `${url}?uploads=` });
+  const id = /<UploadId>([^<]{1,2000})<\/UploadId>/.exec(begun.bytes.toString("utf8"))?.[1];
+  if (id === undefined) throw new ObjectStoreError("refused", "POST: the response has no upload ID");
+  const uploadId = encodeURIComponent(withoutEntities(id));
+  const tags: string[] = [];
+  let waiting: Buffer[] = [];
+  let length = 0;
+  const send = async () => {
+    if (tags.length === UPLOAD_PARTS_MAX) {
+      throw new ObjectStoreError("refused", `an object can have at most ${UPLOAD_PARTS_MAX} parts`);
+    }
+    const body = Buffer.concat(waiting, length);
+    waiting = [];
+    length = 0;
+    const number = tags.length + 1;
+    const { headers } = await call({
+      method: "PUT",
+      url: `${url}?partNumber=${number}&uploadId=${uploadId}`,
+      body,
+    });
+    tags.push(headers.get("etag") ?? "");
+  };
+  return {
+    write: async (bytes) => {
+      waiting.push(bytes);
+      length += bytes.length;
+      if (length >= UPLOAD_PART_BYTES) await send();
+    },
+    finish: async () => {
+      if (length > 0) await send();
+      const parts = tags.map(
+        (tag, index) =>
+          `<Part><PartNumber>${index + 1}</PartNumber><ETag>${tag.replaceAll('"', "&quot;")}</ETag></Part>`,
+      );
+      const body = Buffer.from(`<CompleteMultipartUpload>${parts.join("")}</CompleteMultipartUpload>`);
+      const { bytes } = await call({ method: "POST", url: `${url}?uploadId=${uploadId}`, body });
+      // Servers may answer 200 before they know the result.
+      const text = bytes.toString("utf8");
+      if (!text.includes("CompleteMultipartUploadResult")) throw errorOf("POST", 500, text);
+    },
+    abort: async () => void (await call({ method: "DELETE", url: `${url}?uploadId=${uploadId}` })),
+  };
+}
+
+async function* downloadFrom({
+  signer,
+  url,
+  signal,
+}: {
+  signer: AwsClient;
+  url: string;
+  signal: AbortSignal | undefined;
+}): AsyncGenerator<Uint8Array> {
+  const headers = { "x-amz-content-sha256": createHash("sha256").digest("hex") };
+  try {
+    const request = await signer.sign(url, { method: "GET", headers });
+    const response = await fetch(request, { redirect: "manual", ...(signal !== undefined && { signal }) });
+    if (!response.ok) {
+      throw errorOf("GET", response.status, (await readAtMost(response, TEXT_BYTES_MAX)).toString("utf8"));
+    }
+    yield* response.body ?? [];
+  } catch (error) {
+    if (error instanceof ObjectStoreError) throw error;
+    throw new ObjectStoreError("unavailable", `GET: ${reasonOf(error)}`, { cause: error });
+  }
 }
 
 function endOf({ timeoutMs, signal }: ObjectStoreOptions): AbortSignal {
@@ -169,14 +274,16 @@ async function readAtMost(response: Response, bytesMax: number): Promise<Buffer>
 const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 
 function keysIn(xml: string): string[] {
-  return [...xml.matchAll(/<Key>([^<]*)<\/Key>/g)].map(([, key = ""]) =>
-    key.replace(
-      /&(?:#(\d+)|#x([0-9A-Fa-f]+)|(\w+));/g,
-      (whole, decimal?: string, hex?: string, name = "") => {
-        if (decimal !== undefined) return String.fromCodePoint(Number(decimal));
-        if (hex !== undefined) return String.fromCodePoint(Number.parseInt(hex, 16));
-        return ENTITIES[name] ?? whole;
-      },
-    ),
+  return [...xml.matchAll(/<Key>([^<]*)<\/Key>/g)].map(([, key = ""]) => withoutEntities(key));
+}
+
+function withoutEntities(text: string): string {
+  return text.replace(
+    /&(?:#(\d+)|#x([0-9A-Fa-f]+)|(\w+));/g,
+    (whole, decimal?: string, hex?: string, name = "") => {
+      if (decimal !== undefined) return String.fromCodePoint(Number(decimal));
+      if (hex !== undefined) return String.fromCodePoint(Number.parseInt(hex, 16));
+      return ENTITIES[name] ?? whole;
+    },
   );
 }

@@ -78,6 +78,7 @@ export async function callOverdue(args: readonly string[], environment: Environm
     err: (text) => {
       said.err += text;
     },
+    isTerminal: false,
     openObjects: async (config, options) => objectStoreOf(config, options),
     testPublicUrl,
     serve: () => Promise.reject(new Error("serving needs a process of its own")),
