@@ -49,7 +49,7 @@ async function createFile(path: string): Promise<NewBackup> {
   const partial = `${path}.partial-${process.pid}`;
   const file = await open(partial, "wx", FILE_MODE);
   return {
-    write: async (bytes) => void (await file.writeFile(bytes)),
+    write: (bytes) => file.writeFile(bytes),
     finish: async () => {
       await file.sync();
       await file.close();

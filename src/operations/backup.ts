@@ -92,7 +92,7 @@ export type BackupOptions = {
   objects: Pick<ObjectStore, "get"> | null;
   version: string;
   settings: { text: string; hasSecrets: boolean };
-  onProgress(progress: BackupProgress): void;
+  onProgress: (progress: BackupProgress) => void;
 };
 
 export type BackupSummary = {
@@ -327,7 +327,7 @@ type Visitor = {
 /** Reads the whole archive and checks it. Throws BackupError if anything differs from what was written. */
 export function verifyBackup(
   source: BackupSource,
-  { onProgress }: { onProgress(progress: RestoreProgress): void },
+  { onProgress }: { onProgress: (progress: RestoreProgress) => void },
 ): Promise<Verified> {
   const visitor = { header: async () => {}, data: async () => {} };
   return readBackup(source, { step: "verify", visitor, onProgress });
@@ -339,7 +339,7 @@ async function readBackup(
     step,
     visitor,
     onProgress,
-  }: { step: RestoreProgress["step"]; visitor: Visitor; onProgress(progress: RestoreProgress): void },
+  }: { step: RestoreProgress["step"]; visitor: Visitor; onProgress: (progress: RestoreProgress) => void },
 ): Promise<Verified> {
   const digest = createHash("sha256");
   const tallies = new Map<string, OpenTally>();
@@ -419,7 +419,7 @@ export type RestoreOptions = {
   /** Whether bodies can be moved to an object store later. */
   hasObjectStore: boolean;
   notice: AdminNotice;
-  onProgress(progress: RestoreProgress): void;
+  onProgress: (progress: RestoreProgress) => void;
   /** Other migrations, for tests. */
   directory?: string;
 };

@@ -13,42 +13,49 @@ const MESSAGE_BYTES_MAX = 256 * 1024;
 export type CopySink = (chunk: Buffer) => Promise<void> | null;
 
 /** Runs `copy … to stdout`. An error of the sink ends the connection, because the server cannot be told to stop. */
-export function copyOut(
+export async function copyOut(
   client: pg.ClientBase,
   { text, sink }: { text: string; sink: CopySink },
 ): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let waiting: Promise<unknown> = Promise.resolve();
-    let failure: unknown = null;
-    let waitingCount = 0;
-    class CopyOut extends pg.Query {
-      handleCopyData({ chunk }: { chunk: Buffer }, { stream }: Wire): void {
-        const wait = failure === null ? sink(chunk) : null;
-        if (wait === null) return;
-        waitingCount += 1;
-        stream.pause();
-        waiting = wait.then(
-          () => {
-            waitingCount -= 1;
-            if (waitingCount === 0) stream.resume();
-          },
-          (error: unknown) => {
-            failure ??= error;
-            stream.destroy(new Error("the copy was given up"));
-          },
-        );
-      }
+  const done = Promise.withResolvers<void>();
+  let waiting = Promise.resolve();
+  let waitingCount = 0;
+  let failure: { error: unknown } | null = null;
+  const waitFor = async (wait: Promise<void>, stream: Duplex) => {
+    waitingCount += 1;
+    stream.pause();
+    try {
+      await wait;
+    } catch (error) {
+      failure ??= { error };
+      stream.destroy(new Error("the copy was given up"));
     }
-    const query = new CopyOut({ text }, (error: Error | null) => {
-      // The last parts may still be on their way.
-      waiting.then(() => {
-        if (failure !== null) reject(failure);
-        else if (error) reject(error);
-        else resolve();
-      }, reject);
-    });
-    client.query(query);
+    waitingCount -= 1;
+    if (waitingCount === 0) stream.resume();
+  };
+  class ToStdout extends pg.Query {
+    handleCopyData({ chunk }: { chunk: Buffer }, { stream }: Wire): void {
+      const wait = failure === null ? sink(chunk) : null;
+      if (wait !== null) waiting = waitFor(wait, stream);
+    }
+  }
+  const query = new ToStdout({ text }, (error) => {
+    if (error) done.reject(error);
+    else done.resolve();
   });
+  client.query(query);
+  try {
+    await done.promise;
+  } finally {
+    // The last parts may still be on their way.
+    await waiting;
+    throwFailure(failure);
+  }
+}
+
+/** The error of the sink explains more than that of the connection which it has ended. */
+function throwFailure(failure: { error: unknown } | null): void {
+  if (failure !== null) throw failure.error;
 }
 
 export type CopyIn = {
@@ -67,7 +74,7 @@ export async function copyIn(client: pg.ClientBase, { text }: { text: string }):
       ready.resolve(wire);
     }
   }
-  const query = new FromStdin({ text }, (error: Error | null) => {
+  const query = new FromStdin({ text }, (error) => {
     if (error) done.reject(error);
     else done.resolve();
   });

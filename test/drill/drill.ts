@@ -48,7 +48,7 @@ export type DrillOptions = {
   owed: number;
   /** Time under load before the backup. */
   loadMs: number;
-  say(text: string): void;
+  say: (text: string) => void;
 };
 
 export type DrillResult = {
@@ -389,10 +389,7 @@ async function simulateHour(url: string, { healthy }: { healthy: readonly Check[
       const turn = (at - from) / TURN_MS;
       const due = healthy.filter((_, index) => index % 2 === turn % 2);
       const signals = due.map(({ uuid }, check) =>
-        signalOf(
-          { what: "success", rid: null, check, at, trueAt: at } as Parameters<typeof signalOf>[0],
-          uuid,
-        ),
+        signalOf({ what: "success", rid: null, check, at, trueAt: at }, uuid),
       );
       await processes.record(0, signals, processes.visibility({ receiptAt: at, beforeAt }));
       await processes.heartbeat(moment);

@@ -1,9 +1,12 @@
 // Backups of a real database with random rows in every table, restored into another one and compared; and archives
 // that were damaged or made by an attacker, which must leave the database empty.
 import { createHash, randomBytes, randomInt, randomUUID } from "node:crypto";
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
 import { type BackupTable, orderTables, parseHeader, renderManifest } from "../../src/core/backup.ts";
 import { ObjectStoreError } from "../../src/lib/object-store.ts";
 import { type ReadFile, readTar, tarEnd, tarFile } from "../../src/lib/tar.ts";
@@ -177,7 +180,11 @@ const sourceOf = (archive: Buffer, chunkBytes = 65_536) =>
     for (let at = 0; at < archive.length; at += chunkBytes) yield archive.subarray(at, at + chunkBytes);
   };
 
-const restore = (archive: Buffer, url: string, changes: { hasObjectStore?: boolean } = {}) =>
+const restore = (
+  archive: Buffer,
+  url: string,
+  changes: { hasObjectStore?: boolean; directory?: string } = {},
+) =>
   restoreBackup({
     databaseOptions: optionsFor(url),
     source: sourceOf(archive),
@@ -290,6 +297,23 @@ describe("A backup", () => {
     } finally {
       await database.close();
     }
+  });
+
+  test("of an older version is migrated after it was loaded", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "overdue-migrations-"));
+    onTestFinished(() => rmSync(directory, { recursive: true }));
+    cpSync(join(import.meta.dirname, "../../migrations"), directory, { recursive: true });
+    const later = "alter table projects add column shout text; update projects set shout = upper(name);";
+    writeFileSync(join(directory, "0002_later.sql"), later);
+    const url = await emptyDatabase();
+    const { migrated } = await restore(archive, url, { directory });
+    expect(migrated).toEqual(["0002_later"]);
+    const names = (await rowsOf(source.url, "select upper(name) as name from projects order by id")).map(
+      ({ name }) => name,
+    );
+    expect((await rowsOf(url, "select shout from projects order by id")).map(({ shout }) => shout)).toEqual(
+      names,
+    );
   });
 
   test("does not wait for pings, and pings do not wait for it", async () => {
