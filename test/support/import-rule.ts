@@ -228,6 +228,7 @@ export const ROOMS: readonly Room[] = [
 /** Exports that only these parts may import, wherever in the store they are declared. */
 export const RESTRICTED_NAMES: Readonly<Record<string, readonly string[]>> = {
   inTransaction: ["store", "operations"],
+  inBulkTransaction: ["store", "operations"],
 };
 
 /** Packages that unit tests may import in addition. */
