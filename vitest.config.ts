@@ -24,6 +24,7 @@ const SLOW = [
   "receiving",
   "alerts-short",
   "upgrade",
+  "drill",
 ].map((name) => `/${name}.test.ts`);
 
 class SlowFirst extends BaseSequencer {
