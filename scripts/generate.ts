@@ -31,6 +31,9 @@ const GENERATED: readonly Generated[] = [
   { path: "docs/rights.md", render: renderRights },
   { path: "docs/openapi-overdue.json", render: renderOverdueOpenApi },
   { path: "src/contract/api/operations.ts", render: renderOperations },
+  // A chart contains only files below its own folder.
+  copy("deploy/observability/alerts.yaml", "deploy/helm/overdue/files/alerts.yaml"),
+  copy("deploy/observability/grafana-dashboard.json", "deploy/helm/overdue/files/grafana-dashboard.json"),
   section("docs/import-rules.md", "import-table", renderImportTable),
   section("docs/state-machine.md", "state-table", renderStateTable),
   section("docs/channels.md", "kinds", renderChannelKinds),
@@ -55,6 +58,10 @@ function renderOpenApi(): string {
 function renderOverdueOpenApi(): string {
   const serverUrl = `https://overdue.example.org${API_PATH}`;
   return `${JSON.stringify(overdueDocument({ kinds: KINDS, serverUrl }), null, 2)}\n`;
+}
+
+function copy(from: string, path: string): Generated {
+  return { path, render: () => readFileSync(join(ROOT, from), "utf8") };
 }
 
 /** A part of a document, between \`<!-- generated: name -->\` and the next \`<!-- end -->\`. */

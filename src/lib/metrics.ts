@@ -8,7 +8,21 @@ export type LoopMetrics = {
   lastRun: Gauge<"loop">;
 };
 
-export type Metrics = { registry: Registry; loops: LoopMetrics; version: string };
+/** The counts of a connection pool. */
+export type PoolCounts = {
+  readonly totalCount: number;
+  readonly idleCount: number;
+  readonly waitingCount: number;
+  readonly options: { readonly max: number };
+};
+
+export type Metrics = {
+  registry: Registry;
+  loops: LoopMetrics;
+  /** The connection pools of the process by name. */
+  pools: Map<string, PoolCounts>;
+  version: string;
+};
 
 /** A registry with the metrics of the process, the build, and the loops. */
 export function createMetrics({ version }: { version: string }): Metrics {
@@ -21,7 +35,29 @@ export function createMetrics({ version }: { version: string }): Metrics {
     registers: [registry],
   });
   build.set({ version, node: process.versions.node }, 1);
-  return { registry, loops: loopMetrics(registry), version };
+  const metrics = { registry, loops: loopMetrics(registry), pools: new Map<string, PoolCounts>(), version };
+  addPoolFigures(metrics);
+  return metrics;
+}
+
+function addPoolFigures(metrics: Metrics): void {
+  const gauge = (name: string, help: string, read: (pool: PoolCounts) => number): Figure => ({
+    name: `overdue_database_${name}`,
+    help,
+    kind: "gauge",
+    label: "pool",
+    readEach: () => Object.fromEntries([...metrics.pools].map(([pool, counts]) => [pool, read(counts)])),
+  });
+  addFigures(metrics, [
+    gauge("connections", "Open database connections by pool.", ({ totalCount }) => totalCount),
+    gauge("connections_idle", "Idle database connections by pool.", ({ idleCount }) => idleCount),
+    gauge("connections_max", "Maximum database connections by pool.", ({ options }) => options.max),
+    gauge(
+      "queued",
+      "Statements and transactions waiting for a connection, by pool.",
+      ({ waitingCount }) => waitingCount,
+    ),
+  ]);
 }
 
 function loopMetrics(registry: Registry): LoopMetrics {
@@ -89,12 +125,23 @@ export function addFigures({ registry }: Metrics, figures: readonly Figure[]): v
   }
 }
 
+/** Bounds of the histograms of response times, from a ping on an idle server to the time limit of the API. */
+export const ANSWER_SECONDS: readonly number[] = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20,
+];
+
+/** The label of a status: each value of a label costs one series per bucket. */
+export function statusClass(status: number): string {
+  return `${Math.floor(status / 100)}xx`;
+}
+
 /** Adds a histogram of durations in seconds and returns the function that records one. */
-export function addHistogram(
+export function addHistogram<Label extends string = never>(
   { registry }: Metrics,
-  given: { name: string; help: string; bucketsSeconds: readonly number[] },
-): (seconds: number) => void {
-  const { name, help, bucketsSeconds } = given;
-  const histogram = new Histogram({ name, help, buckets: [...bucketsSeconds], registers: [registry] });
-  return (seconds) => histogram.observe(seconds);
+  given: { name: string; help: string; bucketsSeconds: readonly number[]; labelNames?: readonly Label[] },
+): (seconds: number, labels?: Readonly<Record<Label, string>>) => void {
+  const { name, help, bucketsSeconds, labelNames = [] } = given;
+  const buckets = [...bucketsSeconds];
+  const histogram = new Histogram({ name, help, buckets, labelNames, registers: [registry] });
+  return (seconds, labels) => histogram.observe(labels ?? {}, seconds);
 }

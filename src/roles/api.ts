@@ -12,7 +12,14 @@ import type { HttpHandler } from "../lib/http/listener.ts";
 import type { UnmatchedRequests } from "../lib/http/unmatched-requests.ts";
 import type { Log } from "../lib/log.ts";
 import { loopService } from "../lib/loop.ts";
-import { addFigures, type Figure, type Metrics } from "../lib/metrics.ts";
+import {
+  addFigures,
+  addHistogram,
+  ANSWER_SECONDS,
+  type Figure,
+  type Metrics,
+  statusClass,
+} from "../lib/metrics.ts";
 import { addressIn } from "../lib/setting-value.ts";
 import { secretKeyOf } from "../operations/api-keys.ts";
 import { signingWith } from "../operations/emails.ts";
@@ -24,6 +31,7 @@ import { type BadgeHandler, badgeHandler } from "../services/management/badges.t
 import { type PrometheusHandler, prometheusHandler } from "../services/management/prometheus.ts";
 import { referenceHandler } from "../services/management/reference.ts";
 import { type ApiHandler, apiHandler } from "../services/management/server.ts";
+import type { ApiAnswered } from "../services/api/server.ts";
 import { recentMonitoringGap } from "../services/api/checks.ts";
 import { LiveHub } from "../services/api/live-hub.ts";
 import type { ApiContext as OverdueContext } from "../services/api/route.ts";
@@ -42,6 +50,7 @@ export type ApiResources = {
 };
 
 type Parts = {
+  onAnswered: (answered: ApiAnswered) => void;
   watermark: WatermarkLoop;
   uses: KeyUses;
   tokenUses: KeyUses;
@@ -103,11 +112,20 @@ export function apiRole(resources: ApiResources): ServerRole {
     answers("scrape", "Project metrics responses by status.", () => handlers?.scrape),
     answers("web", "Responses of pages linked from emails, by status.", () => handlers?.web),
   ]);
+  const observe = addHistogram(metrics, {
+    name: "overdue_api_answer_seconds",
+    help: "Time to answer API requests; of live updates, until the stream begins.",
+    bucketsSeconds: ANSWER_SECONDS,
+    labelNames: ["api", "route", "status"],
+  });
+  const onAnswered = ({ api, isRead, status, ms }: ApiAnswered) =>
+    observe(ms / SECOND_MS, { api, route: isRead ? "read" : "write", status: statusClass(status) });
   return {
     name: "api",
     needsDatabase: true,
     open: async () => {
-      handlers = await makeHandlers(resources, { watermark, uses, tokenUses, live, signal: ending.signal });
+      const parts = { watermark, uses, tokenUses, live, onAnswered, signal: ending.signal };
+      handlers = await makeHandlers(resources, parts);
       for (const loop of loops) await loop.start();
       const { api, badge, scrape, documents, web } = handlers;
       // The API handles every path below its own, so handlers with a path there come before it.
@@ -126,7 +144,7 @@ export function apiRole(resources: ApiResources): ServerRole {
 
 async function makeHandlers(
   { config, database, log, metrics, misses, serviceState = () => "normal" }: ApiResources,
-  { watermark, uses, tokenUses, live, signal }: Parts,
+  { watermark, uses, tokenUses, live, onAnswered, signal }: Parts,
 ): Promise<Handlers> {
   const secretKey = await secretKeyOf(database, config.secretKey);
   const siteUrl = new URL(config.siteUrl);
@@ -178,6 +196,7 @@ async function makeHandlers(
     trustedProxies: config.trustedProxies,
     keyUsed,
     monotonic,
+    onAnswered,
     overdue: {
       context: overdue,
       resolveSession: async (source) => (await resolve(source)).session,

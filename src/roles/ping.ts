@@ -17,12 +17,19 @@ import { SpoolError } from "../intake/spool.ts";
 import { folderOwner } from "../intake/spool-file.ts";
 import type { UnmatchedRequests } from "../lib/http/unmatched-requests.ts";
 import type { Log } from "../lib/log.ts";
-import { addFigures, type Figure, type Metrics } from "../lib/metrics.ts";
+import {
+  addFigures,
+  addHistogram,
+  ANSWER_SECONDS,
+  type Figure,
+  type Metrics,
+  statusClass,
+} from "../lib/metrics.ts";
 import { isUnreachable } from "../lib/postgres-error.ts";
 import { provisionCheck } from "../operations/checks.ts";
 import { enterIntake, leaveIntake, recordHeartbeat, skipLostBatches } from "../operations/intakes.ts";
 import { type RecordResult, recordSignals } from "../operations/record-signals.ts";
-import { type PingHandler, pingHandler } from "../services/ping/handler.ts";
+import { type PingHandler, pingHandler, type PingHandlerOptions } from "../services/ping/handler.ts";
 import { findCheckIdsBySlugs, findCheckIdsByUuids } from "../store/checks.ts";
 import { type Database, type DatabaseOptions, openDatabase } from "../store/db.ts";
 import { CommitInDoubtError, OutOfTimeError } from "../store/errors.ts";
@@ -49,12 +56,21 @@ export function pingRole(resources: SignalRoleResources): ServerRole {
       readEach: () => handler?.counts().answers ?? {},
     },
   ]);
+  const observe = addHistogram(metrics, {
+    name: "overdue_ping_answer_seconds",
+    help: "From the last byte of a ping until it was answered, by status.",
+    bucketsSeconds: ANSWER_SECONDS,
+    labelNames: ["status"],
+  });
   return {
     name: "ping",
     // With a spool, it keeps receiving while the database is unavailable.
     needsDatabase: config.spoolFolder === null,
     open: async () => {
-      handler = handlerFor(await receiving.join(), resources);
+      handler = handlerFor(await receiving.join(), {
+        ...resources,
+        onAnswered: ({ status, ms }) => observe(ms / SECOND_MS, { status: statusClass(status) }),
+      });
       return [handler];
     },
     opened: () => receiving.opened(),
@@ -65,7 +81,10 @@ export function pingRole(resources: SignalRoleResources): ServerRole {
   };
 }
 
-function handlerFor({ intake }: StartedIntake, { config, log, misses }: SignalRoleResources): PingHandler {
+function handlerFor(
+  { intake }: StartedIntake,
+  { config, log, misses, onAnswered }: SignalRoleResources & Pick<PingHandlerOptions, "onAnswered">,
+): PingHandler {
   return pingHandler({
     intake,
     siteUrl: new URL(config.siteUrl),
@@ -73,6 +92,7 @@ function handlerFor({ intake }: StartedIntake, { config, log, misses }: SignalRo
     trustedProxies: config.trustedProxies,
     bodyLimitBytes: config.pingBodyLimitBytes,
     log,
+    ...(onAnswered !== undefined && { onAnswered }),
     ...(misses !== undefined && { onMiss: (request) => misses.note(request) }),
   });
 }
@@ -227,6 +247,7 @@ export type IntakeResources = {
   config: Config;
   databaseOptions: DatabaseOptions;
   log: Log;
+  metrics?: Metrics;
   /** False until the schema of the database has been verified. */
   isPrepared?: () => boolean;
 };
@@ -247,7 +268,7 @@ export type StartedIntake = {
  * is also ready while the database is unavailable, and registers later.
  */
 export async function startIntake(resources: IntakeResources): Promise<StartedIntake> {
-  const { config, databaseOptions, log } = resources;
+  const { config, databaseOptions, log, metrics } = resources;
   const timeouts = { connectTimeoutMs: CONNECT_TIMEOUT_MS, statementTimeoutMs: STATEMENT_TIMEOUT_MS };
   const database = openDatabase({
     ...databaseOptions,
@@ -262,6 +283,7 @@ export async function startIntake(resources: IntakeResources): Promise<StartedIn
     applicationName: "overdue-intake-lookups",
     connectionsMax: LOOKUP_CONNECTIONS_MAX,
   });
+  metrics?.pools.set("intake", database.pool).set("intake-lookups", lookupDatabase.pool);
   const closeDatabases = () => Promise.all([database.close(), lookupDatabase.close()]);
   const spooling = openIntakeFiles({ folder: config.spoolFolder, bytesMax: config.spoolBytesMax });
   try {

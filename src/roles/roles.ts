@@ -115,6 +115,7 @@ export async function run(
   { signal }: { signal: AbortSignal },
 ): Promise<RunningProcess> {
   const { database, log, metrics } = given;
+  metrics.pools.set("shared", database.pool);
   const config = { ...given.config, spoolFolder: givenSpoolFolder(given.config) };
   const resources = { ...given, config };
   let isPrepared = false;

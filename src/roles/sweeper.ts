@@ -44,6 +44,7 @@ export function sweeperRole({ config, databaseOptions, log, metrics }: SweeperRe
     connectionsMax: SWEEPER_CONNECTIONS_MAX,
     plansOnce: true,
   });
+  metrics.pools.set("sweeper", database.pool);
   const deps = { config, database, log, metrics, state };
   const sweeping = sweepLoop(deps);
   const watch = healthLoop(deps);

@@ -1,7 +1,7 @@
 // The routes of the Overdue API in the Fastify app that it shares with the Management API.
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from "fastify";
 import type { IncomingMessage } from "node:http";
-import { API_PATH } from "../../contract/api/route.ts";
+import { API_PATH, isRead } from "../../contract/api/route.ts";
 import type { RateVerdict } from "../../core/rate-limit.ts";
 import { compress } from "../../lib/http/compress.ts";
 import { DATA_POLICY, SAFETY_HEADERS } from "../../lib/http/response.ts";
@@ -48,11 +48,16 @@ export function setRoutedMethod(request: IncomingMessage): void {
   if (!ROUTED_METHODS.includes(request.method ?? "")) request.method = OTHER_METHOD;
 }
 
+/** A response, for metrics. */
+export type ApiAnswered = { api: "management" | "overdue"; isRead: boolean; status: number; ms: number };
+
 export type ApiServing = {
   deps: RespondDeps;
   routes: readonly ApiRoute[];
   /** Responses by status. */
   counts: Record<string, number>;
+  /** Called when a response has been sent, or a stream has begun. */
+  onAnswered(answered: ApiAnswered): void;
   /** Waits for earlier requests of the same connection; returns the function that ends this one. */
   takeTurn(request: FastifyRequest): Promise<() => void>;
   closeAfterAnswer(reply: FastifyReply): void;
@@ -121,7 +126,10 @@ async function serve(
       { method, route: route.id, status, ms: Math.round(performance.now() - startedAt) },
       "overdue api",
     );
-    return await send(serving, { ...at, answer: { ...answer, status }, rate });
+    const sent = await send(serving, { ...at, answer: { ...answer, status }, rate });
+    const ms = performance.now() - startedAt;
+    serving.onAnswered({ api: "overdue", isRead: isRead(route.definition), status, ms });
+    return sent;
   } catch (error) {
     if (!(error instanceof SenderGoneError)) throw error;
     reply.hijack();

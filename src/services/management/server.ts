@@ -33,7 +33,14 @@ import { SenderGoneError } from "../api/request-body.ts";
 import type { RespondDeps } from "../api/respond.ts";
 import type { ApiContext as OverdueContext } from "../api/route.ts";
 import { ROUTES as OVERDUE_ROUTES } from "../api/routes.ts";
-import { addApiRoutes, isApiUrl, NO_SCHEMAS, ROUTED_METHODS, setRoutedMethod } from "../api/server.ts";
+import {
+  addApiRoutes,
+  type ApiAnswered,
+  isApiUrl,
+  NO_SCHEMAS,
+  ROUTED_METHODS,
+  setRoutedMethod,
+} from "../api/server.ts";
 import {
   AnswerCollector,
   type ApiContext,
@@ -148,6 +155,7 @@ export type ApiOptions = {
   trustedProxies: readonly string[];
   keyUsed: RespondParts["keyUsed"];
   monotonic: () => number;
+  onAnswered?: (answered: ApiAnswered) => void;
   /** The Overdue API, which shares the server, the credentials, and their limits. */
   overdue: ({ context: OverdueContext } & Pick<IdentifyDeps, "resolveSession" | "tokenUsed">) | null;
 };
@@ -211,6 +219,7 @@ export async function apiHandler(options: ApiOptions): Promise<ApiHandler> {
       deps: overdueDeps(options.overdue, { options, parts: serving.parts }),
       routes: OVERDUE_ROUTES,
       counts: overdueCounts,
+      onAnswered: options.onAnswered ?? (() => {}),
       takeTurn: async ({ raw }) => {
         const { before, end } = serving.turns.take(raw.socket);
         if (before !== null) await before;
@@ -354,8 +363,17 @@ async function answer(serving: Serving, { resource, request, reply }: Asked): Pr
       "api",
     );
     const { stream } = answered;
-    if (stream !== undefined) return await sendStream(serving, reply, { ...answered, stream });
-    return await send(serving, reply, answered);
+    const sent =
+      stream === undefined
+        ? await send(serving, reply, answered)
+        : await sendStream(serving, reply, { ...answered, stream });
+    serving.options.onAnswered?.({
+      api: "management",
+      isRead: method === "GET" || method === "HEAD",
+      status,
+      ms: serving.options.monotonic() - startedAtMs,
+    });
+    return sent;
   } catch (error) {
     if (!(error instanceof SenderGoneError)) throw error;
     reply.hijack();

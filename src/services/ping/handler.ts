@@ -93,28 +93,44 @@ const NONE_YET: Readonly<Record<AnswerKind, number>> = {
   unavailable: 0,
 };
 
+const STATUS: Readonly<Record<AnswerKind, number>> = {
+  ok: 200,
+  created: 201,
+  preflight: 204,
+  invalidUrl: 400,
+  invalidRunId: 400,
+  notFound: 404,
+  methodNotAllowed: 405,
+  ambiguous: 409,
+  unavailable: 503,
+};
+
 function answerTable(bodyLimit: string): Record<AnswerKind, RepeatedResponse> {
   const recorded = { ...ANY_ORIGIN, "Ping-Body-Limit": bodyLimit };
   return {
-    ok: makeAnswer(200, "OK", recorded),
-    created: makeAnswer(201, "Created", recorded),
-    preflight: makeAnswer(204, "", {
+    ok: makeAnswer("ok", "OK", recorded),
+    created: makeAnswer("created", "Created", recorded),
+    preflight: makeAnswer("preflight", "", {
       ...ANY_ORIGIN,
       "Access-Control-Allow-Methods": METHODS,
       "Access-Control-Allow-Headers": "*",
       "Access-Control-Max-Age": PREFLIGHT_SECONDS,
     }),
-    invalidUrl: makeAnswer(400, ERROR_TEXT.invalidUrl),
-    invalidRunId: makeAnswer(400, ERROR_TEXT.invalidRunId),
-    notFound: makeAnswer(404, ERROR_TEXT.notFound),
-    methodNotAllowed: makeAnswer(405, ERROR_TEXT.methodNotAllowed, { Allow: METHODS }),
-    ambiguous: makeAnswer(409, ERROR_TEXT.ambiguousSlug),
-    unavailable: makeAnswer(503, ERROR_TEXT.unavailable),
+    invalidUrl: makeAnswer("invalidUrl", ERROR_TEXT.invalidUrl),
+    invalidRunId: makeAnswer("invalidRunId", ERROR_TEXT.invalidRunId),
+    notFound: makeAnswer("notFound", ERROR_TEXT.notFound),
+    methodNotAllowed: makeAnswer("methodNotAllowed", ERROR_TEXT.methodNotAllowed, { Allow: METHODS }),
+    ambiguous: makeAnswer("ambiguous", ERROR_TEXT.ambiguousSlug),
+    unavailable: makeAnswer("unavailable", ERROR_TEXT.unavailable),
   };
 }
 
-function makeAnswer(status: number, text: string, more: Record<string, string> = {}): RepeatedResponse {
-  return new RepeatedResponse({ status, text, headers: { "Cache-Control": NO_CACHE, ...more } });
+function makeAnswer(kind: AnswerKind, text: string, more: Record<string, string> = {}): RepeatedResponse {
+  return new RepeatedResponse({
+    status: STATUS[kind],
+    text,
+    headers: { "Cache-Control": NO_CACHE, ...more },
+  });
 }
 
 /** The date in HTTP format, updated once per second. */
@@ -135,7 +151,7 @@ function httpDate(): () => string {
 // Every response is sent within a fixed time. One timer serves all of them, because a timer per request would cost
 // more than decoding the request.
 
-export type PendingAnswer = { readonly response: ServerResponse; readonly dueAtMs: number };
+export type PendingAnswer = { readonly response: ServerResponse; readonly startedAtMs: number };
 
 export type PendingAnswers = {
   /** Starts the time limit of a response. */
@@ -149,16 +165,16 @@ export type PendingAnswers = {
 const CHECK_EVERY_MS = 50;
 
 /** `late` is called for each response that was not settled in time, and must send one. */
-function pendingAnswers(options: { withinMs: number; late(response: ServerResponse): void }): PendingAnswers {
+function pendingAnswers(options: { withinMs: number; late(pending: PendingAnswer): void }): PendingAnswers {
   // All have the same time limit, so they expire in the order of insertion.
   const pending = new Set<PendingAnswer>();
   let timer: NodeJS.Timeout | null = null;
   const check = () => {
     const now = performance.now();
     for (const pendingAnswer of pending) {
-      if (pendingAnswer.dueAtMs > now) break;
+      if (pendingAnswer.startedAtMs + options.withinMs > now) break;
       pending.delete(pendingAnswer);
-      options.late(pendingAnswer.response);
+      options.late(pendingAnswer);
     }
     if (pending.size > 0 || timer === null) return;
     clearInterval(timer);
@@ -166,7 +182,7 @@ function pendingAnswers(options: { withinMs: number; late(response: ServerRespon
   };
   return {
     add: (response) => {
-      const pendingAnswer = { response, dueAtMs: performance.now() + options.withinMs };
+      const pendingAnswer = { response, startedAtMs: performance.now() };
       pending.add(pendingAnswer);
       timer ??= setInterval(check, CHECK_EVERY_MS);
       return pendingAnswer;
@@ -225,6 +241,8 @@ export type PingHandlerOptions = PublishedAddresses & {
   log: Log;
   /** Called for requests whose target does not exist. */
   onMiss?: (request: IncomingMessage) => void;
+  /** Called for responses that had to wait for the intake, with the time since the last byte of the request. */
+  onAnswered?: (answered: { status: number; ms: number }) => void;
   /** Time limit of a response after the last byte of its request. */
   answerWithinMs?: number;
   /** How much of a body is read. */
@@ -271,6 +289,7 @@ type Deps = {
   flawedCount: number;
   bodyLimits: BodyLimits;
   order: SendingOrder;
+  onAnswered: NonNullable<PingHandlerOptions["onAnswered"]>;
   logFailure(error: unknown): void;
 };
 
@@ -286,7 +305,7 @@ export function pingHandler(options: PingHandlerOptions): PingHandler {
     answers,
     pending: pendingAnswers({
       withinMs: options.answerWithinMs ?? ANSWER_WITHIN_MS,
-      late: (response) => answers.send(response, "unavailable"),
+      late: (pendingAnswer) => sendAnswer(deps, { pendingAnswer, kind: "unavailable" }),
     }),
     pendingMax: options.pendingMax ?? PENDING_MAX,
     flawedMax: options.flawedMax ?? FLAWED_MAX,
@@ -297,6 +316,7 @@ export function pingHandler(options: PingHandlerOptions): PingHandler {
       budget: byteBudget(options.bodyBytesHeldMax ?? BODY_BYTES_HELD_MAX),
     },
     order: new SendingOrder(),
+    onAnswered: options.onAnswered ?? (() => {}),
     logFailure: failureLog(options.log),
   };
   return {
@@ -355,7 +375,7 @@ type Received = {
 
 /** The request is complete: the time limit of the response starts here. */
 async function record(deps: Deps, { ping, request, response, body }: Received): Promise<void> {
-  const { intake, answers, pending } = deps;
+  const { intake, pending } = deps;
   if (pending.count() >= deps.pendingMax) return rejectBusy(deps, { ping, request, response });
   const { headers, method = "GET" } = request;
   const { remoteAddr, scheme } = deps.clientOf({
@@ -381,7 +401,7 @@ async function record(deps: Deps, { ping, request, response, body }: Received): 
     const accepted = await intake.accept(signal, { create, network });
     if (!pending.remove(pendingAnswer)) return;
     const retryAfterSeconds = accepted.kind === "busy" ? accepted.retryAfterSeconds : undefined;
-    answers.send(response, ANSWER_TO[accepted.kind], retryAfterSeconds);
+    sendAnswer(deps, { pendingAnswer, kind: ANSWER_TO[accepted.kind], retryAfterSeconds });
   } catch (error) {
     intake.refused({ at: signal.at, target, network });
     fail(deps, { pendingAnswer, error });
@@ -408,7 +428,9 @@ async function refuse(
   deps.flawedCount += 1;
   try {
     const resolution = await intake.resolve(ping.target, { create: ping.create });
-    if (pending.remove(pendingAnswer)) answers.send(response, answerToFlaw(resolution, flaw));
+    if (pending.remove(pendingAnswer)) {
+      sendAnswer(deps, { pendingAnswer, kind: answerToFlaw(resolution, flaw) });
+    }
   } catch (error) {
     fail(deps, { pendingAnswer, error });
   } finally {
@@ -439,7 +461,15 @@ function senderOf({ networkOf }: Deps, { socket, headers }: IncomingMessage): st
 /** The intake failed: the signal was not accepted, so the sender should retry. */
 function fail(deps: Deps, { pendingAnswer, error }: { pendingAnswer: PendingAnswer; error: unknown }): void {
   deps.logFailure(error);
-  if (deps.pending.remove(pendingAnswer)) deps.answers.send(pendingAnswer.response, "unavailable");
+  if (deps.pending.remove(pendingAnswer)) sendAnswer(deps, { pendingAnswer, kind: "unavailable" });
+}
+
+type Answer = { pendingAnswer: PendingAnswer; kind: AnswerKind; retryAfterSeconds?: number | undefined };
+
+function sendAnswer({ answers, onAnswered }: Deps, { pendingAnswer, kind, retryAfterSeconds }: Answer): void {
+  const { response, startedAtMs } = pendingAnswer;
+  answers.send(response, kind, retryAfterSeconds);
+  onAnswered({ status: STATUS[kind], ms: performance.now() - startedAtMs });
 }
 
 /**

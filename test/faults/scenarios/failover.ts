@@ -1,5 +1,6 @@
-// The database is replaced under load by one that lacks the newest commits: a standby that was a second behind, or an
-// older backup. Recently acknowledged signals are sent again; older ones are recorded as a monitoring gap.
+// The database is replaced under load: by a synchronous standby, which has every commit, or by one that lacks the newest
+// commits, which is a standby that was a second behind or an older backup. Recently acknowledged signals are sent again;
+// older ones are recorded as a monitoring gap.
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
@@ -27,7 +28,13 @@ const REMEMBERED_MS = 60_000;
 export const failover: Scenario = {
   name: "failover",
   about: "a standby one second behind is promoted under load; missing batches are sent again",
-  run: (run) => onStage(run, { checks: CHECKS }, promoteStandby),
+  run: (run) => onStage(run, { checks: CHECKS }, (stage) => promoteStandby(stage, { isSynchronous: false })),
+};
+
+export const failoverSync: Scenario = {
+  name: "failover-sync",
+  about: "a synchronous standby is promoted under load; it has every acknowledged ping",
+  run: (run) => onStage(run, { checks: CHECKS }, (stage) => promoteStandby(stage, { isSynchronous: true })),
 };
 
 export const restore: Scenario = {
@@ -61,9 +68,9 @@ async function setUp(stage: Stage): Promise<Cast> {
   return { proxy, processes, load };
 }
 
-async function promoteStandby(stage: Stage): Promise<Result> {
+async function promoteStandby(stage: Stage, { isSynchronous }: { isSynchronous: boolean }): Promise<Result> {
   const { proxy, load } = await setUp(stage);
-  const link = await SlowLink.open({ targetPort: stage.postgres.port, delayMs: LAG_MS });
+  const link = await SlowLink.open({ targetPort: stage.postgres.port, delayMs: isSynchronous ? 0 : LAG_MS });
   const folder = join(stage.folder, "standby");
   await copyCluster(stage.postgres, folder);
   makeStandby(folder);
@@ -74,19 +81,31 @@ async function promoteStandby(stage: Stage): Promise<Result> {
     settings: { primary_conninfo: `host=127.0.0.1 port=${link.port} user=overdue application_name=standby` },
   });
   await demand(() => isStreaming(stage), { withinMs: 30_000, what: "the standby follows" });
+  // Not in the copied configuration: the standby must not wait for one of its own after it is promoted.
+  if (isSynchronous) {
+    await query(stage.url, "alter system set synchronous_standby_names = 'standby'");
+    await query(stage.url, "select pg_reload_conf()");
+    await demand(() => isInSync(stage), { withinMs: 30_000, what: "the standby is synchronous" });
+  }
   await sleep(SETTLE_MS);
   stage.run.say("the standby is promoted");
   const newestBefore = await newestPing(stage.url);
+  const crashedAtMs = performance.now();
   link.cut();
   await stage.postgres.crash();
-  const behindMs = newestBefore - (await newestPing(standby.url("overdue")));
   await query(standby.url(), "select pg_promote(true, 30)");
+  const behindMs = Math.max(0, newestBefore - (await newestPing(standby.url("overdue"))));
   stage.moveTo(standby);
   proxy.redirect(standby.port);
+  const promotedMs = Math.round(performance.now() - crashedAtMs);
   await sleep(SETTLE_MS);
   await load.stop();
-  const complaints = behindMs > 0 ? [] : ["the standby was not behind, so the run proves nothing"];
-  return conclude(stage, { figures: { behind_ms: behindMs }, complaints });
+  const isAsExpected = isSynchronous === (behindMs === 0);
+  const complaint = isSynchronous
+    ? "the synchronous standby lacked acknowledged pings"
+    : "the standby was not behind, so the run proves nothing";
+  const figures = { behind_ms: behindMs, promoted_ms: promotedMs };
+  return conclude(stage, { figures, complaints: isAsExpected ? [] : [complaint] });
 }
 
 async function restoreBackup(stage: Stage, ageMs: number): Promise<Result> {
@@ -139,6 +158,14 @@ async function isStreaming(stage: Stage): Promise<boolean> {
     "select state = 'streaming' as streaming from pg_stat_replication",
   );
   return row?.streaming === true;
+}
+
+async function isInSync(stage: Stage): Promise<boolean> {
+  const [row] = await query<{ is_sync: boolean }>(
+    stage.url,
+    "select sync_state = 'sync' as is_sync from pg_stat_replication",
+  );
+  return row?.is_sync === true;
 }
 
 async function newestPing(url: string): Promise<number> {

@@ -5,7 +5,7 @@ import { backlog } from "./backlog.ts";
 import { between } from "./between.ts";
 import { clocks } from "./clocks.ts";
 import { diskLost } from "./disk-lost.ts";
-import { failover, restore, restoreOld } from "./failover.ts";
+import { failover, failoverSync, restore, restoreOld } from "./failover.ts";
 import { linkCut } from "./link-cut.ts";
 import { livenessScenarios } from "./liveness.ts";
 import { mail } from "./mail.ts";
@@ -27,6 +27,7 @@ export const SCENARIOS: readonly Scenario[] = [
   stopped,
   clocks,
   failover,
+  failoverSync,
   restore,
   restoreOld,
   spoolDisk,
