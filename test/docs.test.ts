@@ -79,7 +79,9 @@ test("the glossary is in alphabetical order, and defines each term once", () => 
 function mentionedPaths(text: string, document: string): string[] {
   const prose = text.replace(/^(```|~~~)[\s\S]*?^\1/gm, "");
   const code = [
-    ...prose.matchAll(/`((?:src|test|docs|deploy|migrations|scripts|bench|web|\.ci|\.github)\/[^\s"`]*)[^`\n]*`/g),
+    ...prose.matchAll(
+      /`((?:src|test|docs|deploy|migrations|scripts|bench|web|\.ci|\.github)\/[^\s"`]*)[^`\n]*`/g,
+    ),
   ];
   const links = [...prose.replace(/`[^`\n]+`/g, "").matchAll(/\]\((?![a-z]+:|#)([^)\s#]+)[^)]*\)/g)];
   return [

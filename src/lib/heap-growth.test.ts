@@ -35,7 +35,7 @@ describe("the heap", () => {
 test("this Node has all flags, and they work after the start", () => {
   const code = `
     import v8 from "node:v8";
-    import { FLAGS } from ${JSON.stringify(new URL("heap-growth.ts", import.meta.url).href)};
+    import { FLAGS } from ${JSON.stringify(new URL("./heap-growth.ts", import.meta.url).href)};
     for (const flags of [FLAGS.grow, FLAGS.save, FLAGS.keep]) for (const flag of flags) v8.setFlagsFromString(flag);
     let kept = [];
     for (let i = 0; i < 3_000_000; i++) if (kept.push([i]) > 100_000) kept = [];
