@@ -110,9 +110,13 @@ describe("the alert rules", () => {
   });
 
   test.skipIf(!existsSync(PROMTOOL))("fire on their problem and stay silent without it", () => {
-    const said = execFileSync(PROMTOOL, ["test", "rules", join(PACK, "alerts.test.yaml")], {
-      encoding: "utf8",
-    });
+    const said = execFileSync(
+      PROMTOOL,
+      ["test", "rules", join(import.meta.dirname, "observability-alerts.yaml")],
+      {
+        encoding: "utf8",
+      },
+    );
     expect(said).toContain("SUCCESS");
   });
 });
