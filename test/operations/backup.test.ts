@@ -204,11 +204,19 @@ beforeAll(async () => {
   await client.connect();
   for (const table of tables) await fill(client, table);
   // Some bodies are in the object store, one of them was deleted there.
+  await client.query(
+    `update ping_bodies set body = null, object_key = check_id || '-' || n, moving_until = now()
+      where ctid in (select ctid from ping_bodies order by check_id, n limit 3)`,
+  );
   const { rows } = await client.query<{ object_key: string }>(
     "select object_key from ping_bodies where body is null",
   );
   for (const { object_key: key } of rows.slice(1)) stored.set(key, randomBytes(randomInt(1, 9_000)));
   await client.query("select setval('flips_id_seq', 5000)");
+  // It was in service, so the monitoring gap of a restore begins with its last heartbeat.
+  await client.query(
+    "update database_identity set state = 'normal', gap_from_at = null, reason = null, notice_id = null",
+  );
   await client.end();
   archive = await backUp();
 });
