@@ -2,14 +2,13 @@
 // server and a constant response. All of them run alternately, so that a busy moment affects all.
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { endWithUs } from "../../test/support/end-with-us.ts";
 import { startPingProcess } from "../../test/support/ping-process.ts";
 import { freePort } from "../../test/support/ports.ts";
-import { startEngine } from "../store/engine.ts";
+import { onEngine } from "../store/engine.ts";
 import { mean, median, printTable, rounded, shown } from "../store/figures.ts";
 import type { BareOrder } from "./bare-sql.ts";
 import { measureLoad } from "./load.ts";
@@ -36,14 +35,7 @@ export async function benchApi(
   whenInterrupted: (cleanUp: () => Promise<void>) => void,
 ): Promise<Figures> {
   console.log(`api: ${size.about}`);
-  const folder = await mkdtemp(join(tmpdir(), "overdue-bench-"));
-  const engine = await startEngine();
-  const cleanUp = async () => {
-    await engine.stop();
-    await rm(folder, { recursive: true, force: true });
-  };
-  whenInterrupted(cleanUp);
-  try {
+  return onEngine(whenInterrupted, async (engine, folder) => {
     const stage = await createApiStage(engine, { ...size, folder });
     const works = worksOf(size);
     const recorded = await recordWorks(stage, works);
@@ -63,9 +55,7 @@ export async function benchApi(
     const figures = { ...figuresOf(contests), ...timeFigures(times, size) };
     for (const [name, value] of Object.entries(timeFigures(times, size))) console.log(`  ${name}: ${value}`);
     return figures;
-  } finally {
-    await cleanUp();
-  }
+  });
 }
 
 async function withServers(stage: ApiStage, work: (ports: Ports) => Promise<void>): Promise<void> {

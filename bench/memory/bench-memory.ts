@@ -2,9 +2,6 @@
 // idle, receives pings, and shows a dashboard; and how long its shortest command takes, beside Node alone.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { build } from "../../scripts/build.ts";
 import { seedAccount, seedProject } from "../../scripts/seed.ts";
@@ -14,7 +11,7 @@ import { BUILT_PROGRAM } from "../../test/support/ping-process.ts";
 import { createSiteDatabase, type Site, startSite } from "../../test/support/site.ts";
 import { measureLatency } from "../ping/open-loop.ts";
 import { createPingScale } from "../ping/ping-scale.ts";
-import { type Engine, startEngine } from "../store/engine.ts";
+import { type Engine, onEngine } from "../store/engine.ts";
 import { median, printTable, rounded, shown } from "../store/figures.ts";
 import { longestTask } from "../web/opening.ts";
 import type { MemorySize } from "./sizes.ts";
@@ -39,14 +36,7 @@ export async function benchMemory(
 ): Promise<Figures> {
   console.log(`memory: ${size.about}`);
   await build();
-  const folder = await mkdtemp(join(tmpdir(), "overdue-bench-"));
-  const engine = await startEngine();
-  const cleanUp = async () => {
-    await engine.stop();
-    await rm(folder, { recursive: true, force: true });
-  };
-  whenInterrupted(cleanUp);
-  try {
+  return onEngine(whenInterrupted, async (engine, folder) => {
     const figures = {
       ...(await measurePings(engine, { size, folder })),
       ...(await measureDashboard(engine, size)),
@@ -58,9 +48,7 @@ export async function benchMemory(
       ...Object.entries(result).map(([name, value]) => [name, shown(value), ALLOWED[name] ?? ""]),
     ]);
     return result;
-  } finally {
-    await cleanUp();
-  }
+  });
 }
 
 /** The same process, first idle and then with pings. */

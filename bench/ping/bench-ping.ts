@@ -1,9 +1,6 @@
 // The ping benchmark: pings over HTTP into a durable database, compared with PostgreSQL alone, recording alone and HTTP
 // alone. All of them run alternately on the same machine, so that a busy moment affects all.
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { startEngine } from "../store/engine.ts";
+import { onEngine } from "../store/engine.ts";
 import { mean, printTable, rounded, shown } from "../store/figures.ts";
 import { type Contest, measureContest, type Measured } from "./contest.ts";
 import { createPingScale, type PingScale } from "./ping-scale.ts";
@@ -17,14 +14,7 @@ export async function benchPing(
   whenInterrupted: (cleanUp: () => Promise<void>) => void,
 ): Promise<Figures> {
   console.log(`ping: ${size.about}`);
-  const folder = await mkdtemp(join(tmpdir(), "overdue-bench-"));
-  const engine = await startEngine();
-  const cleanUp = async () => {
-    await engine.stop();
-    await rm(folder, { recursive: true, force: true });
-  };
-  whenInterrupted(cleanUp);
-  try {
+  return onEngine(whenInterrupted, async (engine, folder) => {
     const { pingsPerCheck } = size;
     const small = await createPingScale(engine, { checkCount: size.small, pingsPerCheck, folder });
     const large = await createPingScale(engine, { checkCount: size.large, pingsPerCheck, folder });
@@ -37,9 +27,7 @@ export async function benchPing(
     }
     await Promise.all([small.close(), large.close()]);
     return figures;
-  } finally {
-    await cleanUp();
-  }
+  });
 }
 
 /** 1 would mean that HTTP and recording together cost the sum of both. */

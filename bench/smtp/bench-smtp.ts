@@ -2,15 +2,13 @@
 // alternately, so that a busy moment affects both.
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { endWithUs } from "../../test/support/end-with-us.ts";
 import { startPingProcess } from "../../test/support/ping-process.ts";
 import { freePort } from "../../test/support/ports.ts";
 import { type ApiStage, createApiStage } from "../api/stage.ts";
-import { startEngine } from "../store/engine.ts";
+import { onEngine } from "../store/engine.ts";
 import { mean, printTable, rounded, shown } from "../store/figures.ts";
 import type { SmtpSize } from "./sizes.ts";
 
@@ -32,14 +30,7 @@ export async function benchSmtp(
   whenInterrupted: (cleanUp: () => Promise<void>) => void,
 ): Promise<Figures> {
   console.log(`smtp: ${size.about}`);
-  const folder = await mkdtemp(join(tmpdir(), "overdue-bench-"));
-  const engine = await startEngine();
-  const cleanUp = async () => {
-    await engine.stop();
-    await rm(folder, { recursive: true, force: true });
-  };
-  whenInterrupted(cleanUp);
-  try {
+  return onEngine(whenInterrupted, async (engine, folder) => {
     const stage = await createApiStage(engine, { small: size.checks, large: 1, folder });
     const rates = await measured(stage, size);
     const perSecond = mean(rates.ours);
@@ -54,9 +45,7 @@ export async function benchSmtp(
       "smtp.bare_per_second": rounded(mean(rates.bare)),
       "smtp.over_bare": rounded(over),
     };
-  } finally {
-    await cleanUp();
-  }
+  });
 }
 
 async function measured(stage: ApiStage, size: SmtpSize): Promise<Rates> {

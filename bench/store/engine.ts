@@ -1,6 +1,8 @@
 // The PostgreSQL that the store benchmark measures: private, durable, on a disk. Other setups are refused, because
 // results without durable writes are not comparable.
-import { statfs } from "node:fs/promises";
+import { mkdtemp, rm, statfs } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import pg from "pg";
 import { startPostgres } from "../../test/support/postgres.ts";
 import { embeddedPostgres } from "../../test/support/postgres-binaries.ts";
@@ -53,6 +55,25 @@ export async function startEngine(): Promise<Engine> {
   } catch (error) {
     await server.stop();
     throw error;
+  }
+}
+
+/** Runs a benchmark with a server and a folder, which are removed at its end, or when it is interrupted. */
+export async function onEngine<T>(
+  whenInterrupted: (cleanUp: () => Promise<void>) => void,
+  work: (engine: Engine, folder: string) => Promise<T>,
+): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), "overdue-bench-"));
+  const engine = await startEngine();
+  const cleanUp = async () => {
+    await engine.stop();
+    await rm(folder, { recursive: true, force: true });
+  };
+  whenInterrupted(cleanUp);
+  try {
+    return await work(engine, folder);
+  } finally {
+    await cleanUp();
   }
 }
 
