@@ -70,7 +70,8 @@ async function createFile(path: string): Promise<NewBackup> {
 async function createObject(place: string, options: PlaceOptions): Promise<NewBackup> {
   const { store, key } = await objectAt(place, options);
   return explained(place, async () => {
-    if (await store.has(key)) throw alreadyThere(place);
+    const [first] = await store.list(key, { limit: 1 });
+    if (first === key) throw alreadyThere(place);
     const upload = await store.upload(key);
     return {
       write: (bytes) => explained(place, () => upload.write(bytes)),

@@ -1,5 +1,5 @@
-// A client for S3-compatible stores: put, get, delete, list, and streams of any size. Each call is limited in time and size, and
-// retries only temporary failures. Keys are left out of messages.
+// A client for S3-compatible stores: put, get, delete, list, and streams of any size. Each call is limited in time and
+// size, and retries only temporary failures. Keys are left out of messages.
 import { AwsClient } from "aws4fetch";
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -40,11 +40,9 @@ export type ObjectStore = {
   delete(key: string): Promise<void>;
   /** The first keys with this prefix, in order, at most `limit` and never more than a thousand. */
   list(prefix: string, options: { limit: number }): Promise<string[]>;
-  /** Whether the object exists. */
-  has(key: string): Promise<boolean>;
   /** Begins an object of unknown size, which exists after `finish`. */
   upload(key: string): Promise<Upload>;
-  /** The bytes of an object of any size, without a time limit. Throws "missing" if it does not exist. */
+  /** The bytes of an object of any size. Only waiting for the next bytes is limited in time. Throws "missing". */
   download(key: string): AsyncIterable<Uint8Array>;
 };
 
@@ -110,23 +108,13 @@ export function openObjectStore(options: ObjectStoreOptions): ObjectStore {
       const { bytes } = await call({ method: "GET", url: `${bucketUrl}?${query.toString()}` });
       return keysIn(bytes.toString("utf8"));
     },
-    has: async (key) => {
-      try {
-        await call({ method: "HEAD", url: urlOf(key) });
-        return true;
-      } catch (error) {
-        // A response to HEAD has no text, so a missing bucket looks the same; it fails with the first write.
-        if (error instanceof ObjectStoreError && error.message === `HEAD: HTTP ${NOT_FOUND}`) return false;
-        throw error;
-      }
-    },
     upload: (key) => {
       const slow = { ...options, timeoutMs: Math.max(options.timeoutMs, UPLOAD_PART_TIMEOUT_MS) };
       return beginUpload(urlOf(key), (asked) =>
         withRetries(endOf(slow), (signal) => callOnce({ signer, asked, signal, bytesMax: TEXT_BYTES_MAX })),
       );
     },
-    download: (key) => downloadFrom({ signer, url: urlOf(key), signal: options.signal }),
+    download: (key) => downloadFrom(urlOf(key), { signer, options }),
   };
 }
 
@@ -175,26 +163,33 @@ async function beginUpload(url: string, call: (asked: Call) => Promise<Answer>):
   };
 }
 
-async function* downloadFrom({
-  signer,
-  url,
-  signal,
-}: {
-  signer: AwsClient;
-  url: string;
-  signal: AbortSignal | undefined;
-}): AsyncGenerator<Uint8Array> {
+async function* downloadFrom(
+  url: string,
+  { signer, options }: { signer: AwsClient; options: ObjectStoreOptions },
+): AsyncGenerator<Uint8Array> {
   const headers = { "x-amz-content-sha256": createHash("sha256").digest("hex") };
+  const stalled = new AbortController();
+  const startTimer = () =>
+    setTimeout(() => stalled.abort(new Error("the store sends nothing")), options.timeoutMs);
+  let timer = startTimer();
   try {
     const request = await signer.sign(url, { method: "GET", headers });
-    const response = await fetch(request, { redirect: "manual", ...(signal !== undefined && { signal }) });
+    const signals = options.signal === undefined ? [stalled.signal] : [stalled.signal, options.signal];
+    const response = await fetch(request, { redirect: "manual", signal: AbortSignal.any(signals) });
     if (!response.ok) {
       throw errorOf("GET", response.status, (await readAtMost(response, TEXT_BYTES_MAX)).toString("utf8"));
     }
-    yield* response.body ?? [];
+    for await (const chunk of response.body ?? []) {
+      // The time that the reader takes does not count.
+      clearTimeout(timer);
+      yield chunk;
+      timer = startTimer();
+    }
   } catch (error) {
     if (error instanceof ObjectStoreError) throw error;
     throw new ObjectStoreError("unavailable", `GET: ${reasonOf(error)}`, { cause: error });
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -124,6 +124,19 @@ describe("a store that misbehaves", () => {
     });
   });
 
+  test("and stops sending in the middle of a download is not waited for", async () => {
+    const listener: RequestListener = (_, response) => void response.writeHead(200).write("begin");
+    await against(listener, async (endpoint) => {
+      const store = openObjectStore({ ...options, endpoint, timeoutMs: 200 });
+      const read: string[] = [];
+      const reading = (async () => {
+        for await (const chunk of store.download("k")) read.push(Buffer.from(chunk).toString());
+      })();
+      expect(await errorOf(reading)).toBe("unavailable");
+      expect(read).toEqual(["begin"]);
+    });
+  });
+
   test("and rejects permanently is not retried, and redirects are not followed", async () => {
     for (const status of [301, 307, 400, 403]) {
       let calls = 0;
