@@ -13,6 +13,7 @@ import { type ReadFile, readTar, tarEnd, tarFile } from "../../src/lib/tar.ts";
 import { restoreBackup, verifyBackup, writeBackup } from "../../src/operations/backup.ts";
 import { confirmRestore, readService } from "../../src/operations/database-identity.ts";
 import { readCatalog } from "../../src/store/backup.ts";
+import { UnusableDatabaseError } from "../../src/store/errors.ts";
 import type { DatabaseOptions } from "../../src/store/db.ts";
 import { findStoredIdentity } from "../../src/store/instance.ts";
 import { openTestDatabase, useDatabase } from "../support/database.ts";
@@ -305,6 +306,14 @@ describe("A backup", () => {
     } finally {
       await database.close();
     }
+  });
+
+  test("is restored once if two restores begin at the same time, and the other one says why not", async () => {
+    const url = await emptyDatabase();
+    const ended = await Promise.allSettled([restore(archive, url), restore(archive, url)]);
+    expect(ended.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    const [failed] = ended.filter((one) => one.status === "rejected");
+    expect(failed?.reason).toBeInstanceOf(UnusableDatabaseError);
   });
 
   test("of an older version is migrated after it was loaded", async () => {
