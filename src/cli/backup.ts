@@ -130,11 +130,11 @@ export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>
 }
 
 function progressText({ section, at, of, rows, bytes }: BackupProgress): string {
-  return `backing up ${section} (${at} of ${of}): ${rows} rows, ${megabytes(bytes)} written`;
+  return `backing up ${section} (${at} of ${of}): ${rows} rows, ${sizeText(bytes)} written`;
 }
 
-export function megabytes(bytes: number): string {
-  return `${(bytes / 1_000_000).toFixed(1)} MB`;
+export function sizeText(bytes: number): string {
+  return bytes < 1_000_000 ? `${Math.ceil(bytes / 1_000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
 function sentenceFor(
@@ -147,7 +147,7 @@ function sentenceFor(
       ? ""
       : ` ${bodiesMissing} bodies were deleted from the object store during the backup.`;
   return (
-    `Wrote ${place}: ${rows} rows of ${tables} tables${moved}, ${megabytes(bytes)}. ` +
+    `Wrote ${place}: ${rows} rows of ${tables} tables${moved}, ${sizeText(bytes)}. ` +
     `It has everything confirmed before ${createdAt}.${gone}`
   );
 }

@@ -10,7 +10,7 @@ import {
   type Verified,
   verifyBackup,
 } from "../operations/backup.ts";
-import { interruptible, megabytes, onData } from "./backup.ts";
+import { interruptible, sizeText, onData } from "./backup.ts";
 import { openBackup } from "./backup-place.ts";
 import {
   type CommandContext,
@@ -109,7 +109,7 @@ async function reading<T>(
 }
 
 function progressText({ step, section, rows, bytes }: RestoreProgress): string {
-  return `${step === "verify" ? "checking" : "loading"} ${section}: ${rows} rows, ${megabytes(bytes)} read`;
+  return `${step === "verify" ? "checking" : "loading"} ${section}: ${rows} rows, ${sizeText(bytes)} read`;
 }
 
 function jsonOf({ header, rows, bodies, bytes }: Verified): Record<string, unknown> {
@@ -119,7 +119,7 @@ function jsonOf({ header, rows, bodies, bytes }: Verified): Record<string, unkno
 
 function countsOf({ header, rows, bodies, bytes }: Verified): string {
   const moved = bodies === 0 ? "" : `, ${bodies} bodies from the object store`;
-  return `${rows} rows of ${header.tables.length} tables${moved}, ${megabytes(bytes)}, made at ${header.createdAt} by version ${header.version}`;
+  return `${rows} rows of ${header.tables.length} tables${moved}, ${sizeText(bytes)}, made at ${header.createdAt} by version ${header.version}`;
 }
 
 function sentenceFor(restored: Restored): string {
