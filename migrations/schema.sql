@@ -50,6 +50,37 @@ create table accounts (
   constraint accounts_theme_check CHECK (theme = ANY (ARRAY['system'::text, 'light'::text, 'dark'::text]))
 );
 
+-- Confirmed problems of checks, written with the state. An unplanned alert is a debt. Bounded by age after they were closed.
+create table alerts (
+  id             bigint not null generated always as identity,
+  check_id       bigint not null,
+  incident_id    bigint,
+  cause          text not null,
+  opened_at      timestamptz not null,
+  opened_flip_id bigint not null,
+  closed_at      timestamptz,
+  close_cause    text,
+  closed_flip_id bigint,
+  planned_at     timestamptz,
+  plan_at        timestamptz not null,
+  held_by        text,
+  silence_id     bigint,
+  dropped_at     timestamptz,
+  constraint alerts_pkey PRIMARY KEY (id),
+  constraint alerts_cause_check CHECK (cause = ANY (ARRAY['failed'::text, 'missed'::text, 'overrun'::text, 'tooFast'::text, 'tooOften'::text])),
+  constraint alerts_close_cause_check CHECK (close_cause = ANY (ARRAY['recovered'::text, 'paused'::text, 'takenBack'::text, 'resolved'::text, 'deleted'::text, 'moved'::text])),
+  constraint alerts_held_by_check CHECK (held_by = ANY (ARRAY['silence'::text, 'dependency'::text, 'flapping'::text])),
+  constraint closed_whole CHECK ((closed_at IS NULL) = (close_cause IS NULL))
+);
+-- Readers: alerts.find_last_of_checks, and the check page.
+create index alerts_check on alerts (check_id, id DESC);
+-- Reader: incidents.list_alerts.
+create index alerts_incident on alerts (incident_id, id) WHERE (incident_id IS NOT NULL);
+-- Guards one open alert for each check. Readers: alerts.close, alerts.list_open.
+create unique index alerts_open on alerts (check_id) WHERE (closed_at IS NULL);
+-- Reader: alerts.claim.
+create index alerts_unplanned on alerts (plan_at, id) WHERE (planned_at IS NULL);
+
 -- Keys of the Management API, hashed. Bounded by what people create; revoked ones are pruned.
 create table api_keys (
   id           bigint not null generated always as identity,
@@ -177,6 +208,17 @@ create table check_days (
   constraint check_days_pkey PRIMARY KEY (check_id, day)
 );
 
+-- A check depends on its parents. Bounded: PARENTS_MAX for each check.
+create table check_parents (
+  check_id  bigint not null,
+  parent_id bigint not null,
+  constraint check_parents_pkey PRIMARY KEY (check_id, parent_id),
+  constraint check_parents_check_id_fkey FOREIGN KEY (check_id) REFERENCES checks(id) ON DELETE CASCADE,
+  constraint check_parents_parent_id_fkey FOREIGN KEY (parent_id) REFERENCES checks(id) ON DELETE CASCADE
+);
+-- Readers: incidents.list_children, and the foreign key.
+create index check_parents_parent on check_parents (parent_id);
+
 -- Running state, one row for each check, rewritten by every signal: narrow, with room for HOT updates.
 create table check_states (
   check_id            bigint not null,
@@ -205,6 +247,7 @@ create table check_states (
   silence_from        text,
   held_until_at       timestamptz,
   ended_rids          text,
+  judged              jsonb,
   constraint check_states_pkey PRIMARY KEY (check_id),
   constraint check_states_check_id_fkey FOREIGN KEY (check_id) REFERENCES checks(id) ON DELETE CASCADE,
   constraint check_states_silence_from_check CHECK (silence_from = ANY (ARRAY['new'::text, 'up'::text, 'down'::text, 'paused'::text])),
@@ -244,6 +287,8 @@ create table checks (
   updated_at          timestamptz not null,
   deleted_at          timestamptz,
   unique_key          text not null,
+  policy              jsonb,
+  rules               jsonb,
   constraint checks_pkey PRIMARY KEY (id),
   constraint checks_badge_uuid_key UNIQUE (badge_uuid),
   constraint checks_uuid_key UNIQUE (uuid),
@@ -305,25 +350,44 @@ create table deliveries (
   message_id       bigint,
   claimed_by       uuid,
   claimed_until_at timestamptz,
+  alert_id         bigint,
+  incident_id      bigint,
   constraint deliveries_pkey PRIMARY KEY (id),
-  constraint about_one_thing CHECK ((kind = ANY (ARRAY['flip'::text, 'correction'::text])) = (flip_id IS NOT NULL) AND (kind = ANY (ARRAY['flip'::text, 'correction'::text])) = (check_id IS NOT NULL) AND (kind = 'notice'::text) = (blind_from_at IS NOT NULL) AND (kind = 'notice'::text) = (blind_to_at IS NOT NULL) AND (kind = ANY (ARRAY['disabled'::text, 'operator'::text])) = (about IS NOT NULL)),
+  constraint about_one_thing CHECK ((kind = ANY (ARRAY['flip'::text, 'correction'::text, 'repeat'::text])) = (flip_id IS NOT NULL) AND (kind = ANY (ARRAY['flip'::text, 'correction'::text, 'repeat'::text])) = (check_id IS NOT NULL) AND (kind = 'group'::text) = (check_id IS NULL AND incident_id IS NOT NULL) AND (kind = 'notice'::text) = (blind_from_at IS NOT NULL) AND (kind = 'notice'::text) = (blind_to_at IS NOT NULL) AND (kind = ANY (ARRAY['disabled'::text, 'operator'::text])) = (about IS NOT NULL)) NOT VALID,
   constraint claimed_pending CHECK (claimed_by IS NULL OR state = 'pending'::text),
   constraint claimed_whole CHECK ((claimed_by IS NULL) = (claimed_until_at IS NULL)),
-  constraint deliveries_kind_check CHECK (kind = ANY (ARRAY['flip'::text, 'correction'::text, 'notice'::text, 'disabled'::text, 'operator'::text, 'test'::text])),
+  constraint deliveries_kind_check CHECK (kind = ANY (ARRAY['flip'::text, 'correction'::text, 'repeat'::text, 'group'::text, 'notice'::text, 'disabled'::text, 'operator'::text, 'test'::text])) NOT VALID,
   constraint deliveries_state_check CHECK (state = ANY (ARRAY['pending'::text, 'sent'::text, 'merged'::text, 'withdrawn'::text, 'skipped'::text, 'dead'::text])),
   constraint pending_has_next_try CHECK ((state = 'pending'::text) = (next_try_at IS NOT NULL)),
   constraint settled_once CHECK ((state = 'pending'::text) = (settled_at IS NULL))
 );
+-- Guards one message about the opening, the closing and a correction of an alert, for each channel.
+create unique index deliveries_alert_once on deliveries (alert_id, flip_id, channel_id, kind) WHERE ((alert_id IS NOT NULL) AND (kind = ANY (ARRAY['flip'::text, 'correction'::text])));
 -- Reader: deliveries.list_of_channel, the delivery log.
 create index deliveries_channel on deliveries (channel_id, id DESC);
 -- Readers: claims.find_channels, claims.claim, deliveries.count_unsent.
 create index deliveries_due on deliveries (channel_id, next_try_at, id) WHERE (state = 'pending'::text);
--- Guards one message, and one correction, for each flip and channel. Readers: deliveries.list_of_flip, planning.withdraw.
-create unique index deliveries_flip on deliveries (flip_id, channel_id, kind) WHERE (flip_id IS NOT NULL);
+-- Readers: deliveries.list_of_flip, planning.withdraw.
+create index deliveries_flip on deliveries (flip_id) WHERE (flip_id IS NOT NULL);
+-- Guards one message, and one correction, for each flip and channel planned by the previous release.
+create unique index deliveries_flip_once on deliveries (flip_id, channel_id, kind) WHERE ((flip_id IS NOT NULL) AND (alert_id IS NULL));
 -- Reader: deliveries.lock_in_turn: one sender for each check and channel.
 create index deliveries_in_turn on deliveries (check_id, channel_id, id) WHERE (state = 'pending'::text);
+-- Readers: incidents.list_deliveries, planning.find_pending_group.
+create index deliveries_incident on deliveries (incident_id, channel_id, id) WHERE (incident_id IS NOT NULL);
 -- Guards one notice for each blind interval and channel. Reader: planning.add_checks.
 create unique index deliveries_notice on deliveries (channel_id, blind_from_at, blind_to_at) WHERE (kind = 'notice'::text);
+
+-- Which alerts a group message is about. Goes with its delivery.
+create table delivery_alerts (
+  delivery_id bigint not null,
+  alert_id    bigint not null,
+  change      text not null,
+  constraint delivery_alerts_pkey PRIMARY KEY (delivery_id, alert_id, change),
+  constraint delivery_alerts_change_check CHECK (change = ANY (ARRAY['opened'::text, 'closed'::text]))
+);
+-- Readers: planning.close_recipients, alerts.prune.
+create index delivery_alerts_alert on delivery_alerts (alert_id);
 
 -- What happened to a check besides signals and flips: pause, resume, edits, time not observed. Bounded by age.
 create table events (
@@ -349,7 +413,7 @@ create table flips (
   taken_back_at timestamptz,
   constraint flips_pkey PRIMARY KEY (id),
   constraint flips_from_status_check CHECK (from_status = ANY (ARRAY['new'::text, 'up'::text, 'down'::text, 'paused'::text])),
-  constraint flips_reason_check CHECK (reason = ANY (ARRAY['success'::text, 'fail'::text, 'timeout'::text])),
+  constraint flips_reason_check CHECK (reason = ANY (ARRAY['success'::text, 'fail'::text, 'timeout'::text, 'tooFast'::text, 'tooOften'::text])) NOT VALID,
   constraint flips_to_status_check CHECK (to_status = ANY (ARRAY['up'::text, 'down'::text]))
 );
 -- Readers: flips.list, flips.take_back, and downtime on the check page.
@@ -378,6 +442,50 @@ create table identity_challenges (
   constraint identity_challenges_pkey PRIMARY KEY (id)
 );
 -- Index identity_challenges_pkey: Reader: identity_challenges.find, for whoever answers at the public URL.
+
+-- The timeline of an incident: acknowledgements, notes and the like. Goes with its incident.
+create table incident_events (
+  id          bigint not null generated always as identity,
+  incident_id bigint not null,
+  at          timestamptz not null,
+  kind        text not null,
+  account_id  bigint,
+  channel_id  bigint,
+  detail      jsonb not null,
+  constraint incident_events_pkey PRIMARY KEY (id),
+  constraint incident_events_incident_id_fkey FOREIGN KEY (incident_id) REFERENCES incidents(id) ON DELETE CASCADE
+);
+-- Reader: incidents.list_events.
+create index incident_events_incident on incident_events (incident_id, id);
+
+-- Alerts that are handled together. Bounded by age after they were resolved.
+create table incidents (
+  id                      bigint not null generated always as identity,
+  project_id              bigint not null,
+  number                  bigint not null,
+  key                     text,
+  state                   text not null,
+  severity                text not null,
+  opened_at               timestamptz not null,
+  acknowledged_at         timestamptz,
+  acknowledged_by         bigint,
+  acknowledged_by_channel bigint,
+  resolved_at             timestamptz,
+  next_step_at            timestamptz,
+  reopen_count            integer not null,
+  flapping_at             timestamptz,
+  constraint incidents_pkey PRIMARY KEY (id),
+  constraint incidents_project_id_number_key UNIQUE (project_id, number),
+  constraint acknowledged_has_time CHECK (state <> 'acknowledged'::text OR acknowledged_at IS NOT NULL),
+  constraint incidents_severity_check CHECK (severity = ANY (ARRAY['low'::text, 'normal'::text, 'high'::text])),
+  constraint incidents_state_check CHECK (state = ANY (ARRAY['open'::text, 'acknowledged'::text, 'resolved'::text])),
+  constraint resolved_has_time CHECK ((state = 'resolved'::text) = (resolved_at IS NOT NULL))
+);
+-- Readers: incidents.list_open, incidents.find_by_key, and the counts on the pages.
+create index incidents_open on incidents (project_id, id) WHERE (state <> 'resolved'::text);
+-- Index incidents_project_id_number_key: Readers: incidents.find, incidents.list.
+-- Reader: incidents.list_due_steps.
+create index incidents_step on incidents (next_step_at) WHERE (next_step_at IS NOT NULL);
 
 -- What the installation itself must remember. Bounded: a handful of names. Read at start.
 create table instance_settings (
@@ -634,13 +742,16 @@ create index preferences_report on preferences (next_report_at NULLS FIRST) WHER
 
 -- A project owns checks, channels and keys. Bounded by what people create.
 create table projects (
-  id         bigint not null generated always as identity,
-  uuid       uuid not null,
-  name       text not null,
-  ping_key   text,
-  badge_key  text not null,
-  created_at timestamptz not null,
-  tz         text not null default 'UTC'::text,
+  id             bigint not null generated always as identity,
+  uuid           uuid not null,
+  name           text not null,
+  ping_key       text,
+  badge_key      text not null,
+  created_at     timestamptz not null,
+  tz             text not null default 'UTC'::text,
+  policy         jsonb,
+  has_ack_links  boolean not null default true,
+  incident_count bigint not null default 0,
   constraint projects_pkey PRIMARY KEY (id),
   constraint projects_badge_key_key UNIQUE (badge_key),
   constraint projects_ping_key_key UNIQUE (ping_key),
@@ -797,6 +908,45 @@ create table sign_ins (
 );
 -- Readers: sign_ins.list, sign_ins.trim, deleting an account.
 create index sign_ins_account on sign_ins (account_id, id);
+
+-- Times in which no notifications are sent. Bounded: SILENCES_MAX that have not ended for each project; ended ones by age.
+create table silences (
+  id                 bigint not null generated always as identity,
+  uuid               uuid not null,
+  project_id         bigint not null,
+  check_ids          bigint[],
+  tag                text,
+  reason             text not null,
+  account_id         bigint,
+  created_at         timestamptz not null,
+  from_at            timestamptz not null,
+  until_at           timestamptz,
+  until_success      boolean not null,
+  schedule           text,
+  tz                 text,
+  duration_seconds   integer,
+  hold_after_seconds integer not null,
+  ended_at           timestamptz,
+  version            integer not null,
+  constraint silences_pkey PRIMARY KEY (id),
+  constraint silences_uuid_key UNIQUE (uuid),
+  constraint silences_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE,
+  constraint once_or_recurring CHECK ((schedule IS NULL) = (until_at IS NOT NULL) AND (schedule IS NULL) = (duration_seconds IS NULL) AND (schedule IS NULL) = (tz IS NULL)),
+  constraint one_scope CHECK (check_ids IS NULL OR tag IS NULL)
+);
+-- Readers: silences.list, silences.list_current.
+create index silences_project on silences (project_id, id);
+
+-- Policies and channels by tag, in order. Bounded: TAG_RULES_MAX for each project.
+create table tag_rules (
+  project_id  bigint not null,
+  position    integer not null,
+  tag         text not null,
+  policy      jsonb not null,
+  channel_ids bigint[] not null,
+  constraint tag_rules_pkey PRIMARY KEY (project_id, "position"),
+  constraint tag_rules_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
 
 -- Projects that wait to be taken over. Bounded by the projects.
 create table transfers (

@@ -16,7 +16,7 @@ import { UnusableDatabaseError } from "../store/errors.ts";
 import { findStoredIdentity, findStoredSecret, inspectServer, listIncidents } from "../store/instance.ts";
 import { planMigrations, refuseTransactionPooling } from "../store/migrate.ts";
 import { createChallenge, readService } from "./database-identity.ts";
-import { observeServer } from "./incidents.ts";
+import { observeServer } from "./server-health.ts";
 import { readIntakes } from "./intakes.ts";
 
 export type DiagnoseOptions = {

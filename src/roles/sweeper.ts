@@ -8,7 +8,7 @@ import { type Loop, loopService } from "../lib/loop.ts";
 import { addFigures, type Figure, type Metrics } from "../lib/metrics.ts";
 import { type GuardedHttp, guardedHttp } from "../lib/outgoing-http.ts";
 import { whileInService } from "../operations/database-identity.ts";
-import { notifyAdmin, observeServer } from "../operations/incidents.ts";
+import { notifyAdmin, observeServer } from "../operations/server-health.ts";
 import { type IntakesView, readIntakes } from "../operations/intakes.ts";
 import { sweepDeadlines, type Swept } from "../operations/sweep.ts";
 import { type Database, type DatabaseOptions, openDatabase } from "../store/db.ts";

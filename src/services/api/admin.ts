@@ -15,7 +15,7 @@ import { settlingOf } from "../../core/watermark.ts";
 import { decodeQuarantined } from "../../intake/accepted-codec.ts";
 import { changeAccount } from "../../operations/admin.ts";
 import { confirmRestore } from "../../operations/database-identity.ts";
-import { observeServer } from "../../operations/incidents.ts";
+import { observeServer } from "../../operations/server-health.ts";
 import { type IntakesView, readIntakes } from "../../operations/intakes.ts";
 import { invite } from "../../operations/members.ts";
 import { retryQuarantined } from "../../operations/quarantine.ts";

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Instant } from "../../../src/core/instant.ts";
 import { type HealthProblem, healthProblemsOf } from "../../../src/core/server-health.ts";
-import { notifyAdmin, observeServer } from "../../../src/operations/incidents.ts";
+import { notifyAdmin, observeServer } from "../../../src/operations/server-health.ts";
 import { type IntakesView, readIntakes, skipLostBatches } from "../../../src/operations/intakes.ts";
 import { listQuarantinedChecks, quarantineCheck } from "../../../src/store/checks.ts";
 import { closeIntake, registerIntake, writeHeartbeat } from "../../../src/store/intakes.ts";
