@@ -25,8 +25,15 @@ import type { Instant } from "../core/instant.ts";
 import { NAME_LENGTH_MAX, PING_COMMIT_MS_MAX, SLUG_LENGTH_MAX, TAGS_LENGTH_MAX } from "../core/limits.ts";
 import { DAYS_KEPT, keptFrom } from "../core/retention.ts";
 import type { AcceptedSignal } from "../core/signal.ts";
-import { downAtOf, type Flip, NEW_STATE, sweepAt, type Timing } from "../core/state.ts";
+import { downAtOf, NEW_STATE, sweepAt, type Timing } from "../core/state.ts";
 import { pause, resume } from "../core/transition.ts";
+import {
+  closeAlertOfTrashed,
+  deleteAlertsOfCheck,
+  findMovedAlert,
+  reopenAlertOfRestored,
+  setIncidentOfAlert,
+} from "../store/alerts.ts";
 import { assignChannels, listAssignmentsOfChecks, listChannels } from "../store/channels.ts";
 import {
   type Check,
@@ -58,16 +65,17 @@ import {
 import type { Database, Db } from "../store/db.ts";
 import { deleteDeliveriesOfCheck } from "../store/deliveries.ts";
 import { type CheckEvent, deleteEventsOfCheck, insertEvents, listEdits } from "../store/events.ts";
-import { deleteFlipsOfCheck, insertFlips } from "../store/flips.ts";
+import { deleteFlipsOfCheck } from "../store/flips.ts";
 import { deleteRefusedOfCheck } from "../store/intakes.ts";
 import { deleteBodiesOfCheck, deletePingsOfCheck } from "../store/pings.ts";
+import { insertIncidents, resolveIncidents } from "../store/planning.ts";
 import { findProjectByPingKey, findProjectOwner, holdProject } from "../store/projects.ts";
 import { deleteRejectedOfCheck } from "../store/quarantine.ts";
 import { deleteDaysOfCheck, deleteRunChunksOfCheck } from "../store/runs.ts";
 import { inTransaction, type Tx } from "../store/transaction.ts";
 import { auditAll } from "./audit.ts";
 import { claimOnce, type Once } from "./idempotency.ts";
-import { planDeliveries, planNotices } from "./plan-deliveries.ts";
+import { planNotices, writeStatusChanges } from "./plan-deliveries.ts";
 import {
   applyBatch,
   lockTargetsOf,
@@ -559,7 +567,7 @@ async function writeAll(
   const flips = changes.flatMap(({ stored: { checkId }, flips: of }) =>
     of.map((flip) => ({ checkId, flip })),
   );
-  if (flips.length > 0) await writeFlips(tx, { flips, at });
+  if (flips.length > 0) await writeStatusChanges(tx, { flips });
   const excused = changes.flatMap(({ stored: { checkId }, notices }) =>
     notices.map(({ blind }) => ({ checkId, blind })),
   );
@@ -569,18 +577,6 @@ async function writeAll(
     return event === null ? unobserved : [...unobserved, { checkId, at, ...event }];
   });
   if (events.length > 0) await insertEvents(tx, events);
-}
-
-async function writeFlips(
-  tx: Tx,
-  { flips: written, at }: { flips: readonly { checkId: number; flip: Flip }[]; at: Instant },
-): Promise<void> {
-  const flipIds = await insertFlips(tx, written);
-  await planDeliveries(
-    tx,
-    written.map((one, index) => ({ ...one, flipId: flipIds[index] ?? 0 })),
-    at,
-  );
 }
 
 /** Both sorted by UUID. */
@@ -853,6 +849,7 @@ export function transferCheck(
     const channels = await chooseChannels(tx, { projectId: to.id, param: "*" });
     if (channels.kind === "refused") throw new Error(`all channels were rejected: ${channels.text}`);
     await moveCheck(tx, { checkId: check.id, projectId: to.id, at });
+    await moveAlert(tx, { checkId: check.id, projectId: to.id });
     await assignChannels(tx, { checkId: check.id, channelIds: channels.channelIds });
     const { uuid } = check;
     const moved = { before: { uuid, project: from.name }, after: { uuid, project: to.name } };
@@ -911,6 +908,20 @@ export function recordPingNow(database: Database, request: PingNow): Promise<{ k
   });
 }
 
+/** An open problem becomes an incident of the new project, without a message. */
+async function moveAlert(
+  tx: Tx,
+  { checkId, projectId }: { checkId: number; projectId: number },
+): Promise<void> {
+  const alert = await findMovedAlert(tx, checkId);
+  if (alert === null) return;
+  const { openedAt } = alert;
+  const incident = { projectId, openedAt, severity: "normal", key: null, nextStepAt: null } as const;
+  const [incidentId = 0] = await insertIncidents(tx, [incident]);
+  await setIncidentOfAlert(tx, { checkId, incidentId });
+  await resolveIncidents(tx, [alert.incidentId]);
+}
+
 /** Deletes the history of a check and resets its state to "new". Ping numbers continue. */
 export function clearHistory(database: Database, request: Command): Promise<{ kind: "cleared" } | Absent> {
   const { at } = request;
@@ -942,6 +953,8 @@ export function trashCheck(database: Database, request: Command): Promise<{ kind
     if ("kind" in locked) return locked;
     const { check } = locked;
     await markCheckDeleted(tx, { checkId: check.id, at: request.at });
+    const incidentId = await closeAlertOfTrashed(tx, { checkId: check.id, at: request.at });
+    if (incidentId !== null) await resolveIncidents(tx, [incidentId]);
     const before = { uuid: check.uuid };
     await auditCheck(tx, { what: "check.deleted", check, by: request, before, at: request.at });
     return { kind: "deleted" };
@@ -972,6 +985,7 @@ export function restoreCheck(
       return { kind: "not found" };
     }
     await unmarkCheck(tx, found.id);
+    await reopenAlertOfRestored(tx, found.id);
     const check = await findCheckByUuid(tx, uuid);
     if (check === null) return { kind: "not found" };
     const state = { ...stored.state, lastStartAt: null, lastStartRid: null, expectFromAt: at };
@@ -988,6 +1002,7 @@ export function restoreCheck(
  */
 const HISTORY: readonly ((tx: Tx, checkId: number) => Promise<void>)[] = [
   deleteDeliveriesOfCheck,
+  removeAlerts,
   deleteFlipsOfCheck,
   deleteEventsOfCheck,
   deleteBodiesOfCheck,
@@ -998,6 +1013,10 @@ const HISTORY: readonly ((tx: Tx, checkId: number) => Promise<void>)[] = [
   deleteRefusedOfCheck,
   deleteRejectedOfCheck,
 ];
+
+async function removeAlerts(tx: Tx, checkId: number): Promise<void> {
+  await resolveIncidents(tx, await deleteAlertsOfCheck(tx, checkId));
+}
 
 /** Deletes the history of a check whose state is locked. */
 async function deleteHistory(tx: Tx, checkId: number): Promise<void> {

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { removeCheck } from "../../src/operations/checks.ts";
 import { assignChannels, insertChannel } from "../../src/store/channels.ts";
 import { quarantineCheck } from "../../src/store/checks.ts";
-import { insertFlipDeliveries, insertNoticeDeliveries } from "../../src/store/deliveries.ts";
+import { insertAlertDeliveries, insertNoticeDeliveries } from "../../src/store/planning.ts";
 import { insertEvents } from "../../src/store/events.ts";
 import { insertFlips } from "../../src/store/flips.ts";
 import { insertRefusedIntervals } from "../../src/store/intakes.ts";
@@ -37,7 +37,8 @@ async function fill(tx: Tx, { checkId, channelId }: { checkId: number; channelId
   await assignChannels(tx, { checkId, channelIds: [channelId] });
   const flip = { at: NOW, from: "up", to: "down", reason: "fail" } as const;
   const [flipId] = await insertFlips(tx, [{ checkId, flip }]);
-  await insertFlipDeliveries(tx, { flips: [{ checkId, flipId: flipId ?? 0 }], at: NOW });
+  const owed = { alertId: checkId, incidentId: 1, checkId, flipId: flipId ?? 0, isClosing: false };
+  await insertAlertDeliveries(tx, { news: [owed], added: [], at: NOW });
   const notices = [{ checkId, blind: { from: NOW, to: NOW } }];
   await insertNoticeDeliveries(tx, { notices, at: NOW, notifyAt: NOW });
   await insertEvents(tx, [{ checkId, at: NOW, kind: "paused", accountId: null, detail: {} }]);
