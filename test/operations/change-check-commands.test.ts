@@ -11,6 +11,7 @@ import {
   markCheckDeleted,
   quarantineCheck,
 } from "../../src/store/checks.ts";
+import { fillAlerts } from "../support/owed.ts";
 import { insertAlertDeliveries, insertNoticeDeliveries } from "../../src/store/planning.ts";
 import { listEvents } from "../../src/store/events.ts";
 import { listFlips } from "../../src/store/flips.ts";
@@ -216,6 +217,7 @@ describe("deleting", () => {
     const counts = { successCount: 1, failCount: 0, timedCount: 0, durationSumMs: 0, durationMaxMs: 0 };
     await inTransaction(database.db, async (tx) => {
       await insertAlertDeliveries(tx, { news: [owed], added: [], at: NOW });
+      await fillAlerts(tx, owed);
       await insertNoticeDeliveries(tx, { notices, at: NOW, notifyAt: NOW });
       await quarantineCheck(tx, { checkId: check.id, sinceAt: NOW, untilAt: NOW, reason: "why" });
       const runs = [{ endAt: NOW, outcome: "success", durationMs: null } as const];

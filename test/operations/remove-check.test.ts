@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { removeCheck } from "../../src/operations/checks.ts";
 import { assignChannels, insertChannel } from "../../src/store/channels.ts";
 import { quarantineCheck } from "../../src/store/checks.ts";
+import { fillAlerts } from "../support/owed.ts";
 import { insertAlertDeliveries, insertNoticeDeliveries } from "../../src/store/planning.ts";
 import { insertEvents } from "../../src/store/events.ts";
 import { insertFlips } from "../../src/store/flips.ts";
@@ -39,6 +40,7 @@ async function fill(tx: Tx, { checkId, channelId }: { checkId: number; channelId
   const [flipId] = await insertFlips(tx, [{ checkId, flip }]);
   const owed = { alertId: checkId, incidentId: 1, checkId, flipId: flipId ?? 0, isClosing: false };
   await insertAlertDeliveries(tx, { news: [owed], added: [], at: NOW });
+  await fillAlerts(tx, { checkId, flipId: flipId ?? 0 });
   const notices = [{ checkId, blind: { from: NOW, to: NOW } }];
   await insertNoticeDeliveries(tx, { notices, at: NOW, notifyAt: NOW });
   await insertEvents(tx, [{ checkId, at: NOW, kind: "paused", accountId: null, detail: {} }]);

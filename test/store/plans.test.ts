@@ -339,7 +339,13 @@ const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
   ],
   [
     "owe alerts",
-    ["channels_pkey", "channels_project", "check_channels_pkey"],
+    [
+      "channels_pkey",
+      "channels_project",
+      "check_channels_pkey",
+      "deliveries_alert_once",
+      "deliveries_flip_once",
+    ],
     (tx) =>
       insertAlertDeliveries(tx, {
         news: IDS.slice(0, 20).map((checkId) => ({

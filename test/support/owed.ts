@@ -11,7 +11,7 @@ import { assignChannels, type Channel, insertChannel } from "../../src/store/cha
 import type { CheckWithState } from "../../src/store/checks.ts";
 import { type Database, statement } from "../../src/store/db.ts";
 import { insertFlips, retractFlip } from "../../src/store/flips.ts";
-import { inTransaction } from "../../src/store/transaction.ts";
+import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { toTimestamp } from "../../src/store/values.ts";
 import { MONDAY_NOON, sampleCheck, sampleProject } from "./sample.ts";
 
@@ -94,6 +94,21 @@ const OPEN_NOTIFIED = statement({
   text: `insert into alerts (check_id, cause, opened_at, opened_flip_id, notified_at, planned_at, plan_at)
     values ($1, 'missed', $2, 0, $2, $2, to_timestamp(0)) on conflict do nothing`,
 });
+
+const DEPEND_ON_ITSELF = statement({
+  name: "test.depend_on_itself",
+  text: "insert into check_parents (check_id, parent_id) values ($1, $1)",
+});
+
+/** An open alert and a dependency, so that a test of deleting finds a row in every table of a check. */
+export async function fillAlerts(
+  tx: Tx,
+  { checkId, flipId }: { checkId: number; flipId: number },
+): Promise<void> {
+  const change = { kind: "opened", at: MONDAY_NOON, cause: "failed", flip: null } as const;
+  await writeAlerts(tx, [{ checkId, change, flipId }]);
+  await tx.query(DEPEND_ON_ITSELF, [checkId]);
+}
 
 /** Retracts the flip of a missed deadline, like a success that was received before it. */
 export async function retract(
