@@ -1,7 +1,13 @@
 // One message of each sort for the tests of channels, with names and outputs that try to pass for markup.
 import { DEFAULT_SETTINGS } from "../../src/core/check.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../src/core/instant.ts";
-import type { AlertMessage, CheckFacts, FlipMessage, LastPing } from "../../src/core/message.ts";
+import {
+  type AlertMessage,
+  type CheckFacts,
+  type FlipMessage,
+  type LastPing,
+  NO_POLICY,
+} from "../../src/core/message.ts";
 import { NEW_STATE } from "../../src/core/state.ts";
 
 /** A Sunday, four in the morning, UTC. */
@@ -53,7 +59,9 @@ const LAST_PING: LastPing = {
 };
 
 const FLIP = {
+  ...NO_POLICY,
   at: NOW,
+  isRepeat: false,
   corrections: [],
   check: CHECK,
   downtimeMs: null,
