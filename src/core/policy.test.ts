@@ -5,14 +5,15 @@ import {
   DEFAULT_POLICY,
   type EffectivePolicy,
   effectivePolicy,
+  isSameRules,
   type Policy,
   type PolicyField,
   policyProblem,
   policySentence,
   routedChannels,
-  rulesFrom,
   rulesOf,
   startLimitProblem,
+  wholePolicy,
 } from "./policy.ts";
 import { DEFAULT_RULES } from "./rules.ts";
 
@@ -116,11 +117,14 @@ describe("inheritance", () => {
   });
 });
 
+const GRACE = { graceSeconds: 3600 };
+const rulesFrom = (own: Policy) => rulesOf(effectivePolicy({ ...NOTHING, own }).policy, GRACE);
+
 describe("rules", () => {
   test("defaults are null, also if they are set", () => {
-    expect(rulesFrom(NOTHING)).toBeNull();
+    expect(rulesFrom({})).toBeNull();
     const own = { failures: { count: 1, of: 5 }, missed: 1, startWithin: 0, repeat: 300 };
-    expect(rulesFrom({ ...NOTHING, own })).toBeNull();
+    expect(rulesFrom(own)).toBeNull();
   });
 
   test("thresholds and limits are taken over", () => {
@@ -134,7 +138,7 @@ describe("rules", () => {
       minGap: 60,
       early: 30,
     };
-    expect(rulesFrom({ ...NOTHING, own })).toEqual({
+    expect(rulesFrom(own)).toEqual({
       failures: { count: 2, of: 3 },
       missed: 2,
       recovery: 3,
@@ -147,8 +151,40 @@ describe("rules", () => {
   });
 
   test("a field that differs from the default makes rules", () => {
-    expect(rulesOf({ ...DEFAULT_POLICY, missed: 2 })).toEqual({ ...DEFAULT_RULES, missed: 2 });
+    expect(rulesOf({ ...DEFAULT_POLICY, missed: 2 }, GRACE)).toEqual({ ...DEFAULT_RULES, missed: 2 });
   });
+});
+
+test.each<[Policy, number | null | undefined]>([
+  [{ startWithin: 7200 }, 3600],
+  [{ startWithin: 600 }, 600],
+  [{ startWithin: 7200, maxRun: 0 }, 7200],
+])("with a grace period of an hour, %j allows %s seconds to start", (own, seconds) => {
+  expect(rulesFrom(own)?.startWithinSeconds).toBe(seconds);
+});
+
+test("rules are the same in any order of their fields", () => {
+  const rules = { ...DEFAULT_RULES, failures: { count: 2, of: 3 } };
+  const { failures: _, ...rest } = rules;
+  expect(isSameRules(rules, { ...rest, failures: { of: 3, count: 2 } })).toBe(true);
+  expect(isSameRules(rules, { ...rest, failures: { of: 3, count: 3 } })).toBe(false);
+  expect(isSameRules(rules, null)).toBe(false);
+  expect(isSameRules(null, null)).toBe(true);
+});
+
+test("a field that changes is a difference of rules", () => {
+  fc.assert(
+    fc.property(policies, policies, (one, other) => {
+      const rules = [one, other].map((own) => rulesFrom(own)) as [null, null];
+      const isEqual = JSON.stringify(rules[0]) === JSON.stringify(rules[1]);
+      expect(isSameRules(...rules)).toBe(isEqual);
+    }),
+  );
+});
+
+test("a whole policy names all fields", () => {
+  expect(Object.keys(wholePolicy({ missed: 2 }))).toEqual(FIELDS);
+  expect(wholePolicy({ missed: 2 })).toMatchObject({ missed: 2, repeat: null });
 });
 
 test("channels are those assigned and those of all matching rules, once each", () => {
@@ -176,8 +212,8 @@ describe("changes", () => {
   });
 
   test("the order of fields does not depend on the order of changes", () => {
-    const one = changedPolicy({ early: 1 }, { missed: 2 });
-    const other = changedPolicy({ missed: 2 }, { early: 1 });
+    const one = changedPolicy({ early: 1, failures: { of: 2, count: 2 } }, { missed: 2 });
+    const other = changedPolicy({ missed: 2 }, { early: 1, failures: { count: 2, of: 2 } });
     expect(JSON.stringify(one)).toBe(JSON.stringify(other));
   });
 

@@ -113,27 +113,40 @@ export function effectivePolicy({ own, tagRules, tags, project }: PolicySources)
   };
 }
 
-/** What the state machine needs of a policy; null if all of it is the default. */
-export function rulesOf(policy: EffectivePolicy): Rules | null {
+/**
+ * What the state machine needs of a policy; null if all of it is the default. Without a limit for runs, the grace period
+ * ends the wait for a run, so that it also limits an inherited time to start.
+ */
+export function rulesOf(policy: EffectivePolicy, { graceSeconds }: { graceSeconds: number }): Rules | null {
+  const { failures, startWithin, maxRun } = policy;
+  const isCapped = startWithin !== null && maxRun === null && startWithin >= graceSeconds;
   const rules: Rules = {
-    failures: policy.failures,
+    // One of the last five is as many as one of one.
+    failures: failures.count === 1 ? DEFAULT_RULES.failures : failures,
     missed: policy.missed,
     recovery: policy.recovery,
-    startWithinSeconds: policy.startWithin,
-    maxRunSeconds: policy.maxRun,
+    startWithinSeconds: isCapped ? graceSeconds : startWithin,
+    maxRunSeconds: maxRun,
     minRunSeconds: policy.minRun,
     minGapSeconds: policy.minGap,
     earlySeconds: policy.early,
   };
-  // One of the last five is as many as one of one.
-  const { count } = rules.failures;
-  const same = { ...rules, failures: count === 1 ? DEFAULT_RULES.failures : rules.failures };
-  return JSON.stringify(same) === JSON.stringify(DEFAULT_RULES) ? null : same;
+  return isSameRules(rules, DEFAULT_RULES) ? null : rules;
 }
 
-/** The rules of a check by its sources. */
-export function rulesFrom(sources: PolicySources): Rules | null {
-  return rulesOf(effectivePolicy(sources).policy);
+/** Whether two checks are judged in the same way. The order of stored fields does not matter. */
+export function isSameRules(one: Rules | null, other: Rules | null): boolean {
+  return rulesText(one) === rulesText(other);
+}
+
+function rulesText(rules: Rules | null): string {
+  if (rules === null) return "";
+  const { failures, startWithinSeconds, maxRunSeconds, minRunSeconds, minGapSeconds, earlySeconds } = rules;
+  const thresholds = [failures.count, failures.of, rules.missed, rules.recovery];
+  return JSON.stringify([
+    ...thresholds,
+    ...[startWithinSeconds, maxRunSeconds, minRunSeconds, minGapSeconds, earlySeconds],
+  ]);
 }
 
 /** The channels to notify: those assigned to the check and those of all matching rules, each with its first origin. */
@@ -153,49 +166,61 @@ export function routedChannels<ChannelId>({
   return [...origins].map(([channel, origin]) => ({ channel, origin }));
 }
 
-/** A policy with some fields changed, in the order of all fields. */
+/** A policy with some fields changed. Its fields have a fixed order. */
 export function changedPolicy(policy: Policy, change: PolicyChange): Policy {
   const merged = { ...policy, ...change };
-  const given = FIELDS.map((field) => [field, merged[field]] as const);
+  const given = FIELDS.map((field) => [field, ordered(merged[field])] as const);
   return Object.fromEntries(given.filter(([, value]) => value !== undefined && value !== null));
 }
 
-/** Limits that apply unless a duration is 0. */
-const LEAST_SECONDS = {
-  startWithin: PERIOD_SECONDS_MIN,
-  maxRun: MAX_RUN_SECONDS_MIN,
-  repeat: REPEAT_SECONDS_MIN,
-} as const;
+/** An object with its fields in alphabetical order; the database stores them in its own. */
+function ordered(value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+/** All fields of a policy, null where it inherits; for the audit log. */
+export function wholePolicy(policy: Policy): Record<PolicyField, unknown> {
+  return Object.fromEntries(FIELDS.map((field) => [field, policy[field] ?? null])) as Record<
+    PolicyField,
+    unknown
+  >;
+}
 
 export type PolicyProblem = { field: PolicyField; text: string };
+
+/** Durations that are 0 or at least this long. */
+const LEAST = [
+  { field: "startWithin", name: "start limit", seconds: PERIOD_SECONDS_MIN },
+  { field: "maxRun", name: "longest run", seconds: MAX_RUN_SECONDS_MIN },
+  { field: "repeat", name: "repeat interval", seconds: REPEAT_SECONDS_MIN },
+] as const;
 
 /** What is wrong with a policy whose fields are within their limits; null: nothing. */
 export function policyProblem(policy: Policy): PolicyProblem | null {
   const { failures, groupBy } = policy;
   if (failures !== undefined && failures.count > failures.of) {
-    return { field: "failures", text: "count must not be greater than of." };
+    return { field: "failures", text: "The number of failures is greater than the number of runs." };
   }
-  for (const field of Object.keys(LEAST_SECONDS) as (keyof typeof LEAST_SECONDS)[]) {
+  for (const { field, name, seconds } of LEAST) {
     const value = policy[field] ?? 0;
-    const least = LEAST_SECONDS[field];
-    if (value > 0 && value < least) return { field, text: `${field} must be 0, or at least ${least}.` };
+    if (value > 0 && value < seconds) {
+      return { field, text: `The ${name} must be at least ${sentenceText(seconds)}.` };
+    }
   }
   if (groupBy !== undefined && new Set(groupBy).size < groupBy.length) {
-    return { field: "groupBy", text: "groupBy contains a value twice." };
+    return { field: "groupBy", text: "The grouping contains a value twice." };
   }
   return null;
 }
 
-/**
- * Why a start limit does not fit the grace period; null: it does. Without a limit for runs, the grace period ends the
- * wait for a run, so that a later start would be too late already.
- */
+/** Why the start limit of a check does not fit its grace period; null: it does. */
 export function startLimitProblem(
   { startWithin, maxRun }: Pick<EffectivePolicy, "startWithin" | "maxRun">,
   { graceSeconds }: { graceSeconds: number },
 ): PolicyProblem | null {
   if (startWithin === null || maxRun !== null || startWithin <= graceSeconds) return null;
-  const text = "startWithin must not be longer than the grace period unless maxRun is set.";
+  const text = "The start limit is longer than the grace period. Set the longest run, too.";
   return { field: "startWithin", text };
 }
 

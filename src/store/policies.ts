@@ -1,7 +1,7 @@
 // Policies of checks, projects and tags, the rules derived from them, and which checks depend on which. What applies is
 // decided in core.
 import { splitTags } from "../core/identity.ts";
-import type { Policy, TagRule } from "../core/policy.ts";
+import { changedPolicy, type Policy, type TagRule } from "../core/policy.ts";
 import type { Rules } from "../core/rules.ts";
 import { type Db, statement } from "./db.ts";
 import type { Tx } from "./transaction.ts";
@@ -61,7 +61,7 @@ const FIND_PROJECT_POLICY = statement<{ policy: Policy | null; has_ack_links: bo
 /** The policy of a project. Null: the project does not exist. */
 export async function findProjectPolicy(db: Db, projectId: number): Promise<ProjectPolicy | null> {
   const [row] = (await db.query(FIND_PROJECT_POLICY, [projectId])).rows;
-  return row === undefined ? null : { policy: row.policy ?? {}, ackLinks: row.has_ack_links };
+  return row === undefined ? null : { policy: toPolicy(row.policy), ackLinks: row.has_ack_links };
 }
 
 const WRITE_PROJECT_POLICY = statement({
@@ -75,6 +75,11 @@ export async function writeProjectPolicy(
   { projectId, policy, ackLinks }: ProjectPolicy & { projectId: number },
 ): Promise<void> {
   await tx.query(WRITE_PROJECT_POLICY, [projectId, toJson(policy), ackLinks]);
+}
+
+/** The database has its own order of fields. */
+function toPolicy(policy: Policy | null): Policy {
+  return changedPolicy(policy ?? {}, {});
 }
 
 /** An empty policy is stored as null, as it was before anything was set. */
@@ -102,7 +107,7 @@ export async function listTagRules(
   const rules = new Map<number, StoredTagRule[]>();
   for (const { project_id: projectId, tag, policy, channel_ids: channels } of rows) {
     const known = rules.get(projectId) ?? [];
-    rules.set(projectId, [...known, { tag, policy, channels }]);
+    rules.set(projectId, [...known, { tag, policy: toPolicy(policy), channels }]);
   }
   return rules;
 }
@@ -184,8 +189,8 @@ export async function listCheckPolicies(db: Db, checkIds: readonly number[]): Pr
     checkId: row.id,
     projectId: row.project_id,
     tags: splitTags(row.tags),
-    own: row.policy ?? {},
-    project: { policy: row.project_policy ?? {}, ackLinks: row.has_ack_links },
+    own: toPolicy(row.policy),
+    project: { policy: toPolicy(row.project_policy), ackLinks: row.has_ack_links },
     parents: row.parent_ids.map((id, index) => ({ id, uuid: row.parent_uuids[index] ?? "" })),
   }));
 }
@@ -201,23 +206,39 @@ export async function listPolicies(
   return checks.map((check) => ({ ...check, tagRules: rules.get(check.projectId) ?? none }));
 }
 
-const LIST_RULES = statement<{ id: number; tags: string; policy: Policy | null; rules: Rules | null }>({
+const LIST_RULES = statement<{
+  id: number;
+  tags: string;
+  grace_seconds: number;
+  policy: Policy | null;
+  rules: Rules | null;
+}>({
   name: "policies.list_rules",
-  text: `select id, tags, policy, rules from checks
+  text: `select id, tags, grace_seconds, policy, rules from checks
     where project_id = $1 and id > $2 and deleted_at is null order by id limit $3`,
 });
 
-/** Checks of a project after an id, with what their rules are derived from. */
+/** A check with its rules and what they are derived from, without the policy and the tag rules of its project. */
+export type JudgedCheck = {
+  checkId: number;
+  tags: readonly string[];
+  graceSeconds: number;
+  own: Policy;
+  rules: Rules | null;
+};
+
+/** Checks of a project after an id. */
 export async function listRules(
   db: Db,
   { projectId, afterId, limit }: { projectId: number; afterId: number; limit: number },
-): Promise<{ checkId: number; tags: readonly string[]; own: Policy; rules: Rules | null }[]> {
+): Promise<JudgedCheck[]> {
   const { rows } = await db.query(LIST_RULES, [projectId, afterId, limit]);
-  return rows.map(({ id, tags, policy, rules }) => ({
-    checkId: id,
-    tags: splitTags(tags),
-    own: policy ?? {},
-    rules,
+  return rows.map((row) => ({
+    checkId: row.id,
+    tags: splitTags(row.tags),
+    graceSeconds: row.grace_seconds,
+    own: toPolicy(row.policy),
+    rules: row.rules,
   }));
 }
 

@@ -146,8 +146,8 @@ describe("policies of checks", () => {
     await write((tx) => writeRules(tx, changes));
     const first = await listRules(database.db, { projectId, afterId: 0, limit: 2 });
     expect(first).toEqual([
-      { checkId: ids[0], tags: ["prod"], own: {}, rules },
-      { checkId: ids[1], tags: ["prod"], own: {}, rules: null },
+      { checkId: ids[0], tags: ["prod"], graceSeconds: 3600, own: {}, rules },
+      { checkId: ids[1], tags: ["prod"], graceSeconds: 3600, own: {}, rules: null },
     ]);
     const rest = await listRules(database.db, { projectId, afterId: idAt(ids, 1), limit: 2 });
     expect(rest.map(({ checkId }) => checkId)).toEqual([ids[2]]);
