@@ -233,6 +233,8 @@ export const ACTION_ROLES = {
   testChannel: EVERYONE,
   editChecks: EDITORS,
   editChannels: EDITORS,
+  /** Of a project and its tags; those of a check belong to its settings. */
+  editPolicies: ["owner", "manager"],
   renameProject: EDITORS,
   manageKeys: EDITORS,
   manageMembers: ["owner", "manager"],

@@ -93,6 +93,31 @@ export const IDEMPOTENCY_KEY_LENGTH_MAX = 255;
 /** Per project; beyond it, the oldest are deleted early. */
 export const IDEMPOTENCY_KEYS_MAX = 1_000;
 
+// Policies. Durations that are not in this list use the limits of periods.
+/** Outcomes that a threshold can look at. */
+export const OUTCOMES_MAX = 20;
+export const MAX_RUN_SECONDS_MIN = 60;
+export const MAX_RUN_SECONDS_MAX = 30 * 86_400;
+export const MIN_RUN_SECONDS_MAX = 86_400;
+export const EARLY_SECONDS_MAX = 86_400;
+/** Checks that one check can depend on. */
+export const PARENTS_MAX = 10;
+export const DEFAULT_DEPENDENCY_WAIT_SECONDS = 120;
+export const DEPENDENCY_WAIT_SECONDS_MAX = 300;
+/** Ways in which the checks of an incident are combined. */
+export const GROUP_BY_MAX = 5;
+export const DEFAULT_GROUP_WAIT_SECONDS = 30;
+export const GROUP_WAIT_SECONDS_MAX = 300;
+export const DEFAULT_GROUP_INTERVAL_SECONDS = 300;
+export const GROUP_INTERVAL_SECONDS_MIN = 60;
+export const GROUP_INTERVAL_SECONDS_MAX = 3_600;
+export const REOPEN_WITHIN_SECONDS_MAX = 86_400;
+export const ACK_TIMEOUT_SECONDS_MAX = 7 * 86_400;
+export const REPEAT_SECONDS_MIN = 300;
+export const REPEAT_SECONDS_MAX = 7 * 86_400;
+/** Tag rules of a project. */
+export const TAG_RULES_MAX = 100;
+
 // Tags of a project. A check has up to 250, so a project can have millions.
 /** Tags in the API's list of badges and on the metrics page, the first in the alphabet or the first found. */
 export const TAGS_LISTED_MAX = 10_000;

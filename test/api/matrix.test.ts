@@ -44,6 +44,7 @@ const ALLOWED: Readonly<Record<Exclude<ApiAccess, "anyone" | "account" | "admin"
   testChannel: "owner manager member readOnly",
   editChecks: "owner manager member",
   editChannels: "owner manager member",
+  editPolicies: "owner manager",
   renameProject: "owner manager member",
   manageKeys: "owner manager member",
   manageMembers: "owner manager",

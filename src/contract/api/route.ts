@@ -18,6 +18,7 @@ export type KeyAccess = "readOnly" | "readWrite" | null;
 export const API_TAGS = {
   Projects: "Projects, their members, invitations, and API keys.",
   Checks: "The monitored jobs and their settings.",
+  Policies: "When problems are notified, and how.",
   History: "Runs, pings, and events of checks.",
   Channels: "Where notifications are sent.",
   Deliveries: "Notifications and their results.",

@@ -7,6 +7,7 @@ import { historyRoutes } from "./history.ts";
 import { checkRoutes } from "./checks.ts";
 import { liveRoutes } from "./live.ts";
 import { overviewRoutes } from "./overview.ts";
+import { policyRoutes } from "./policies.ts";
 import { projectRoutes } from "./projects.ts";
 import { tokenRoutes } from "./tokens.ts";
 
@@ -17,6 +18,7 @@ export const API_ROUTES = {
   ...channelRoutes,
   ...overviewRoutes,
   ...checkRoutes,
+  ...policyRoutes,
   ...liveRoutes,
   ...accountRoutes,
   ...tokenRoutes,

@@ -9,6 +9,7 @@ import { checkHandlers } from "./check-changes.ts";
 import { overviewHandlers } from "./checks.ts";
 import { crontabHandlers } from "./crontab.ts";
 import { liveHandlers } from "./live.ts";
+import { policyHandlers } from "./policies.ts";
 import { projectHandlers } from "./projects.ts";
 import type { ApiRoute } from "./respond.ts";
 import type { ApiHandler, ApiHandlers } from "./route.ts";
@@ -23,6 +24,7 @@ const HANDLERS: ApiHandlers<ApiRoutes> = {
   ...checkHandlers,
   ...crontabHandlers,
   ...badgeHandlers,
+  ...policyHandlers,
   ...liveHandlers,
   ...accountHandlers,
   ...tokenHandlers,
