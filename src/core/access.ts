@@ -233,6 +233,7 @@ export const ACTION_ROLES = {
   testChannel: EVERYONE,
   editChecks: EDITORS,
   editChannels: EDITORS,
+  silence: EDITORS,
   renameProject: EDITORS,
   manageKeys: EDITORS,
   manageMembers: ["owner", "manager"],

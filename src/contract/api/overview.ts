@@ -69,6 +69,7 @@ const ProjectHead = Type.Object({
       "testChannel",
       "editChecks",
       "editChannels",
+      "silence",
       "renameProject",
       "manageKeys",
       "manageMembers",

@@ -8,6 +8,7 @@ import { checkRoutes } from "./checks.ts";
 import { liveRoutes } from "./live.ts";
 import { overviewRoutes } from "./overview.ts";
 import { projectRoutes } from "./projects.ts";
+import { silenceRoutes } from "./silences.ts";
 import { tokenRoutes } from "./tokens.ts";
 
 export const API_ROUTES = {
@@ -15,6 +16,7 @@ export const API_ROUTES = {
   ...checkPageRoutes,
   ...historyRoutes,
   ...channelRoutes,
+  ...silenceRoutes,
   ...overviewRoutes,
   ...checkRoutes,
   ...liveRoutes,
