@@ -235,6 +235,7 @@ export const ACTION_ROLES = {
   editChannels: EDITORS,
   /** Of a project and its tags; those of a check belong to its settings. */
   editPolicies: ["owner", "manager"],
+  silence: EDITORS,
   renameProject: EDITORS,
   manageKeys: EDITORS,
   manageMembers: ["owner", "manager"],

@@ -9,6 +9,7 @@ import { liveRoutes } from "./live.ts";
 import { overviewRoutes } from "./overview.ts";
 import { policyRoutes } from "./policies.ts";
 import { projectRoutes } from "./projects.ts";
+import { silenceRoutes } from "./silences.ts";
 import { tokenRoutes } from "./tokens.ts";
 
 export const API_ROUTES = {
@@ -16,6 +17,7 @@ export const API_ROUTES = {
   ...checkPageRoutes,
   ...historyRoutes,
   ...channelRoutes,
+  ...silenceRoutes,
   ...overviewRoutes,
   ...checkRoutes,
   ...policyRoutes,

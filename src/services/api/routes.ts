@@ -13,6 +13,7 @@ import { policyHandlers } from "./policies.ts";
 import { projectHandlers } from "./projects.ts";
 import type { ApiRoute } from "./respond.ts";
 import type { ApiHandler, ApiHandlers } from "./route.ts";
+import { silenceHandlers } from "./silences.ts";
 import { tokenHandlers } from "./tokens.ts";
 
 const HANDLERS: ApiHandlers<ApiRoutes> = {
@@ -20,6 +21,7 @@ const HANDLERS: ApiHandlers<ApiRoutes> = {
   ...checkPageHandlers,
   ...historyHandlers,
   ...channelHandlers,
+  ...silenceHandlers,
   ...overviewHandlers,
   ...checkHandlers,
   ...crontabHandlers,
