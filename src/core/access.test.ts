@@ -168,6 +168,7 @@ describe("roles", () => {
     ["testChannel", "yyyy"],
     ["editChecks", "yyy-"],
     ["editChannels", "yyy-"],
+    ["acknowledge", "yyy-"],
     ["renameProject", "yyy-"],
     ["manageKeys", "yyy-"],
     ["manageMembers", "yy--"],
@@ -179,7 +180,7 @@ describe("roles", () => {
   });
 
   test("the table above names every action", () => {
-    expect(Object.keys(ACTION_ROLES)).toHaveLength(10);
+    expect(Object.keys(ACTION_ROLES)).toHaveLength(11);
   });
 
   test("owners and managers remove members, but neither the owner nor themselves", () => {

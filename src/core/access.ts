@@ -233,6 +233,8 @@ export const ACTION_ROLES = {
   testChannel: EVERYONE,
   editChecks: EDITORS,
   editChannels: EDITORS,
+  /** Also notes, and resolving. */
+  acknowledge: EDITORS,
   renameProject: EDITORS,
   manageKeys: EDITORS,
   manageMembers: ["owner", "manager"],

@@ -69,6 +69,7 @@ const ProjectHead = Type.Object({
       "testChannel",
       "editChecks",
       "editChannels",
+      "acknowledge",
       "renameProject",
       "manageKeys",
       "manageMembers",

@@ -19,6 +19,7 @@ export const API_TAGS = {
   Projects: "Projects, their members, invitations, and API keys.",
   Checks: "The monitored jobs and their settings.",
   History: "Runs, pings, and events of checks.",
+  Incidents: "Problems of checks, and who takes care of them.",
   Channels: "Where notifications are sent.",
   Deliveries: "Notifications and their results.",
   Live: "Changes of a project as they happen.",

@@ -8,6 +8,7 @@ import { badgeHandlers } from "./badges.ts";
 import { checkHandlers } from "./check-changes.ts";
 import { overviewHandlers } from "./checks.ts";
 import { crontabHandlers } from "./crontab.ts";
+import { incidentHandlers } from "./incidents.ts";
 import { liveHandlers } from "./live.ts";
 import { projectHandlers } from "./projects.ts";
 import type { ApiRoute } from "./respond.ts";
@@ -18,6 +19,7 @@ const HANDLERS: ApiHandlers<ApiRoutes> = {
   ...projectHandlers,
   ...checkPageHandlers,
   ...historyHandlers,
+  ...incidentHandlers,
   ...channelHandlers,
   ...overviewHandlers,
   ...checkHandlers,
