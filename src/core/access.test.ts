@@ -170,6 +170,7 @@ describe("roles", () => {
     ["editChannels", "yyy-"],
     ["editPolicies", "yy--"],
     ["silence", "yyy-"],
+    ["acknowledge", "yyy-"],
     ["renameProject", "yyy-"],
     ["manageKeys", "yyy-"],
     ["manageMembers", "yy--"],

@@ -236,6 +236,8 @@ export const ACTION_ROLES = {
   /** Of a project and its tags; those of a check belong to its settings. */
   editPolicies: ["owner", "manager"],
   silence: EDITORS,
+  /** Also notes, and resolving. */
+  acknowledge: EDITORS,
   renameProject: EDITORS,
   manageKeys: EDITORS,
   manageMembers: ["owner", "manager"],

@@ -71,6 +71,7 @@ const ProjectHead = Type.Object({
       "editChannels",
       "editPolicies",
       "silence",
+      "acknowledge",
       "renameProject",
       "manageKeys",
       "manageMembers",
