@@ -290,3 +290,378 @@ export async function insertTestDeliveries(
 ): Promise<number[]> {
   return (await tx.query(INSERT_TEST_DELIVERIES, [channelId, toTimestamp(at)])).rows.map(({ id }) => id);
 }
+
+/** A channel to notify about an alert. */
+export type Recipient = { alertId: number; channelId: number; groupId: number | null };
+
+const LIST_RECIPIENTS = statement<{ alert_id: number; channel_id: number; group_id: number | null }>({
+  name: "planning.recipients",
+  text: `with n as (select * from unnest($1::bigint[], $2::bigint[]) as n (alert_id, check_id)), routed as (
+      select n.alert_id, cc.channel_id from n join check_channels cc on cc.check_id = n.check_id
+      union
+      select * from unnest($3::bigint[], $4::bigint[]) as added (alert_id, channel_id)
+    )
+    select distinct on (routed.alert_id, target.id) routed.alert_id, target.id as channel_id, target.group_id
+    from routed join channels ch on ch.id = routed.channel_id and ch.disabled_at is null ${TARGETS}
+    where target.id is not null
+    order by routed.alert_id, target.id, target.group_id`,
+});
+
+/** The channels to notify about alerts that are part of a group. */
+export async function listRecipients(
+  tx: Tx,
+  {
+    alerts,
+    added,
+  }: {
+    alerts: readonly { alertId: number; checkId: number }[];
+    added: readonly { alertId: number; channelId: number }[];
+  },
+): Promise<Recipient[]> {
+  const { rows } = await tx.query(LIST_RECIPIENTS, [
+    toNumberArray(alerts.map(({ alertId }) => alertId)),
+    toNumberArray(alerts.map(({ checkId }) => checkId)),
+    toNumberArray(added.map(({ alertId }) => alertId)),
+    toNumberArray(added.map(({ channelId }) => channelId)),
+  ]);
+  return rows.map((row) => ({ alertId: row.alert_id, channelId: row.channel_id, groupId: row.group_id }));
+}
+
+/** The group messages of an incident to a channel so far. */
+export type GroupQueue = {
+  incidentId: number;
+  channelId: number;
+  /** A message that is not being sent and takes more alerts; null: there is none. */
+  openId: number | null;
+  lastSentAt: Instant | null;
+};
+
+// Locked in id order, as settling does, so that none is claimed meanwhile.
+const LOCK_GROUP_DELIVERIES = statement<{
+  id: number;
+  incident_id: number;
+  channel_id: number;
+}>({
+  name: "planning.lock_groups",
+  text: `select id, incident_id, channel_id from deliveries
+    where incident_id = any ($1::bigint[]) and kind = 'group' and state = 'pending' and message_id is null
+    order by id for update`,
+});
+
+const LAST_GROUP_SENT = statement<{ incident_id: number; channel_id: number; sent_at: Instant }>({
+  name: "planning.last_group_sent",
+  text: `select incident_id, channel_id, max(settled_at) as sent_at from deliveries
+    where incident_id = any ($1::bigint[]) and kind = 'group' and state = 'sent'
+    group by incident_id, channel_id`,
+});
+
+/** The group messages of these incidents, with those that take more alerts locked. */
+export async function lockGroupQueues(tx: Tx, incidentIds: readonly number[]): Promise<GroupQueue[]> {
+  const ids = toNumberArray(incidentIds);
+  const [open, sent] = await Promise.all([
+    tx.query(LOCK_GROUP_DELIVERIES, [ids]),
+    tx.query(LAST_GROUP_SENT, [ids]),
+  ]);
+  const queues = new Map<string, GroupQueue>();
+  for (const row of sent.rows) {
+    const { incident_id: incidentId, channel_id: channelId, sent_at: lastSentAt } = row;
+    queues.set(`${incidentId} ${channelId}`, { incidentId, channelId, openId: null, lastSentAt });
+  }
+  for (const { id, incident_id: incidentId, channel_id: channelId } of open.rows) {
+    const known = queues.get(`${incidentId} ${channelId}`);
+    const lastSentAt = known?.lastSentAt ?? null;
+    queues.set(`${incidentId} ${channelId}`, { incidentId, channelId, openId: id, lastSentAt });
+  }
+  return [...queues.values()];
+}
+
+const INSERT_GROUP_DELIVERIES = statement<{ id: number }>({
+  name: "planning.groups",
+  text: `insert into deliveries (kind, dedupe_key, channel_id, group_id, incident_id, state, created_at, attempt_count,
+      next_try_at)
+    select 'group', gen_random_uuid(), n.channel_id, n.group_id, n.incident_id, 'pending', $5::timestamptz, 0,
+      ${sqlInstant("n.due_at")}
+    from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
+      with ordinality as n (incident_id, channel_id, group_id, due_at, position)
+    order by n.position
+    returning id`,
+});
+
+export type NewGroupDelivery = {
+  incidentId: number;
+  channelId: number;
+  groupId: number | null;
+  dueAt: Instant;
+};
+
+/** Inserts group messages; returns their ids in the same order. */
+export async function insertGroupDeliveries(
+  tx: Tx,
+  { deliveries, at }: { deliveries: readonly NewGroupDelivery[]; at: Instant },
+): Promise<number[]> {
+  const { rows } = await tx.query(INSERT_GROUP_DELIVERIES, [
+    toNumberArray(deliveries.map(({ incidentId }) => incidentId)),
+    toNumberArray(deliveries.map(({ channelId }) => channelId)),
+    toNumberArray(deliveries.map(({ groupId }) => groupId)),
+    toNumberArray(deliveries.map(({ dueAt }) => dueAt)),
+    toTimestamp(at),
+  ]);
+  return rows.map(({ id }) => id);
+}
+
+export type ListedAlert = { deliveryId: number; alertId: number; change: "opened" | "closed" };
+
+const LIST_IN_DELIVERIES = statement({
+  name: "planning.list_alerts",
+  text: `insert into delivery_alerts (delivery_id, alert_id, change)
+    select * from unnest($1::bigint[], $2::bigint[], $3::text[]) on conflict do nothing`,
+});
+
+/** Adds alerts to group messages. */
+export async function addToDeliveries(tx: Tx, alerts: readonly ListedAlert[]): Promise<void> {
+  await tx.query(LIST_IN_DELIVERIES, [
+    toNumberArray(alerts.map(({ deliveryId }) => deliveryId)),
+    toNumberArray(alerts.map(({ alertId }) => alertId)),
+    toTextArray(alerts.map(({ change }) => change)),
+  ]);
+}
+
+/** Where the opening of an alert is listed. */
+export type ListedOpening = {
+  alertId: number;
+  deliveryId: number;
+  channelId: number;
+  groupId: number | null;
+  /** It was, or may have been, sent. */
+  isSaid: boolean;
+};
+
+const LIST_OPENINGS = statement<{
+  alert_id: number;
+  delivery_id: number;
+  channel_id: number;
+  group_id: number | null;
+  is_said: boolean;
+}>({
+  name: "planning.openings",
+  text: `select da.alert_id, d.id as delivery_id, d.channel_id, d.group_id,
+      d.state = 'sent' or d.message_id is not null as is_said
+    from delivery_alerts da join deliveries d on d.id = da.delivery_id
+      join channels ch on ch.id = d.channel_id and (ch.disabled_at is null or d.group_id is not null)
+    where da.alert_id = any ($1::bigint[]) and da.change = 'opened' and d.state in ('pending', 'sent')
+    order by d.id`,
+});
+
+/** The group messages that say, or will say, that these alerts opened. */
+export async function listOpenings(tx: Tx, alertIds: readonly number[]): Promise<ListedOpening[]> {
+  return (await tx.query(LIST_OPENINGS, [toNumberArray(alertIds)])).rows.map((row) => ({
+    alertId: row.alert_id,
+    deliveryId: row.delivery_id,
+    channelId: row.channel_id,
+    groupId: row.group_id,
+    isSaid: row.is_said,
+  }));
+}
+
+const REMOVE_OPENINGS = statement({
+  name: "planning.remove_openings",
+  text: `delete from delivery_alerts da using unnest($1::bigint[], $2::bigint[]) as n (delivery_id, alert_id)
+    where da.delivery_id = n.delivery_id and da.alert_id = n.alert_id and da.change = 'opened'`,
+});
+
+const WITHDRAW_EMPTY = statement({
+  name: "planning.withdraw_empty",
+  text: `update deliveries d set state = 'withdrawn', settled_at = $2, next_try_at = null,
+      reason = 'The checks have recovered before it was sent'
+    where d.id = any ($1::bigint[]) and d.state = 'pending' and d.message_id is null
+      and not exists (select from delivery_alerts where delivery_id = d.id)`,
+});
+
+/** Removes openings from unsent messages, which are withdrawn if they are empty then. */
+export async function removeOpenings(
+  tx: Tx,
+  { openings, at }: { openings: readonly { deliveryId: number; alertId: number }[]; at: Instant },
+): Promise<void> {
+  const deliveryIds = toNumberArray(openings.map(({ deliveryId }) => deliveryId));
+  await tx.query(REMOVE_OPENINGS, [deliveryIds, toNumberArray(openings.map(({ alertId }) => alertId))]);
+  await tx.query(WITHDRAW_EMPTY, [deliveryIds, toTimestamp(at)]);
+}
+
+const RESCHEDULE_GROUPS = statement({
+  name: "planning.reschedule_groups",
+  text: `update deliveries d set next_try_at = ${sqlInstant("n.due_at")}
+    from unnest($1::bigint[], $2::bigint[]) as n (incident_id, due_at)
+    where d.incident_id = n.incident_id and d.kind = 'group' and d.state = 'pending' and d.message_id is null`,
+});
+
+/** Sets when unsent group messages of incidents are due. */
+export async function rescheduleGroups(
+  tx: Tx,
+  due: readonly { incidentId: number; dueAt: Instant }[],
+): Promise<void> {
+  await tx.query(RESCHEDULE_GROUPS, [
+    toNumberArray(due.map(({ incidentId }) => incidentId)),
+    toNumberArray(due.map(({ dueAt }) => dueAt)),
+  ]);
+}
+
+const FIND_BY_KEY = statement<{ id: number; project_id: number; key: string; opened_at: Instant }>({
+  name: "planning.find_by_key",
+  text: `select i.id, i.project_id, i.key, i.opened_at
+    from unnest($1::bigint[], $2::text[]) as n (project_id, key)
+      join incidents i on i.project_id = n.project_id and i.key = n.key and i.state <> 'resolved'
+    order by i.id`,
+});
+
+/** Open incidents of projects by what their checks have in common. */
+export async function findIncidentsByKey(
+  tx: Tx,
+  keys: readonly { projectId: number; key: string }[],
+): Promise<{ id: number; projectId: number; key: string; openedAt: Instant }[]> {
+  const { rows } = await tx.query(FIND_BY_KEY, [
+    toNumberArray(keys.map(({ projectId }) => projectId)),
+    toTextArray(keys.map(({ key }) => key)),
+  ]);
+  return rows.map((row) => ({
+    id: row.id,
+    projectId: row.project_id,
+    key: row.key,
+    openedAt: row.opened_at,
+  }));
+}
+
+/** The last incident of a check, and when it was reopened in the last hour. */
+export type LastIncident = {
+  checkId: number;
+  incidentId: number;
+  resolvedAt: Instant | null;
+  flappingAt: Instant | null;
+  reopenedAts: readonly Instant[];
+};
+
+const FIND_LAST_INCIDENTS = statement<{
+  check_id: number;
+  id: number;
+  resolved_at: Instant | null;
+  flapping_at: Instant | null;
+  reopened: number[] | null;
+}>({
+  name: "planning.last_incidents",
+  text: `select n.check_id, i.id, i.resolved_at, i.flapping_at, (
+        select array_agg((extract(epoch from e.at) * 1000)::bigint) from incident_events e
+        where e.incident_id = i.id and e.kind = 'reopened' and e.at > $2
+      ) as reopened
+    from unnest($1::bigint[]) as n (check_id) cross join lateral (
+      select incident_id from alerts where check_id = n.check_id and incident_id is not null order by id desc limit 1
+    ) as last join incidents i on i.id = last.incident_id`,
+});
+
+/** The last incident of each of these checks that has had one. */
+export async function findLastIncidents(
+  tx: Tx,
+  { checkIds, reopenedSince }: { checkIds: readonly number[]; reopenedSince: Instant },
+): Promise<LastIncident[]> {
+  const values = [toNumberArray(checkIds), toTimestamp(reopenedSince)];
+  return (await tx.query(FIND_LAST_INCIDENTS, values)).rows.map((row) => ({
+    checkId: row.check_id,
+    incidentId: row.id,
+    resolvedAt: row.resolved_at,
+    flappingAt: row.flapping_at,
+    reopenedAts: row.reopened ?? [],
+  }));
+}
+
+const REOPEN_INCIDENTS = statement({
+  name: "planning.reopen",
+  text: `update incidents i set state = 'open', resolved_at = null, acknowledged_at = null, acknowledged_by = null,
+      acknowledged_by_channel = null, reopen_count = i.reopen_count + 1,
+      flapping_at = coalesce(i.flapping_at, ${sqlInstant("n.flapping_at")}),
+      next_step_at = ${sqlInstant("n.next_step_at")}
+    from unnest($1::bigint[], $2::bigint[], $3::bigint[]) as n (id, flapping_at, next_step_at)
+    where i.id = n.id`,
+});
+
+/** Opens incidents again. */
+export async function reopenIncidents(
+  tx: Tx,
+  incidents: readonly { incidentId: number; flappingAt: Instant | null; nextStepAt: Instant | null }[],
+): Promise<void> {
+  await tx.query(REOPEN_INCIDENTS, [
+    toNumberArray(incidents.map(({ incidentId }) => incidentId)),
+    toNumberArray(incidents.map(({ flappingAt }) => flappingAt)),
+    toNumberArray(incidents.map(({ nextStepAt }) => nextStepAt)),
+  ]);
+}
+
+const RAISE_INCIDENTS = statement({
+  name: "planning.raise",
+  text: `update incidents i set severity = n.severity, state = 'open', acknowledged_at = null, acknowledged_by = null,
+      acknowledged_by_channel = null
+    from unnest($1::bigint[], $2::text[]) as n (id, severity)
+    where i.id = n.id and i.state <> 'resolved'
+      and array_position(array['low', 'normal', 'high'], n.severity)
+        > array_position(array['low', 'normal', 'high'], i.severity)`,
+});
+
+/** Raises the severity of incidents, which ends an acknowledgement. A lower severity changes nothing. */
+export async function raiseIncidents(
+  tx: Tx,
+  incidents: readonly { incidentId: number; severity: Severity }[],
+): Promise<void> {
+  await tx.query(RAISE_INCIDENTS, [
+    toNumberArray(incidents.map(({ incidentId }) => incidentId)),
+    toTextArray(incidents.map(({ severity }) => severity)),
+  ]);
+}
+
+/** A check that others depend on. */
+export type ParentRow = {
+  checkId: number;
+  status: string;
+  downAt: Instant | null;
+  problem: string | null;
+  /** Its open alert. */
+  alert: { incidentId: number | null; heldBy: string | null; planAt: Instant; hasDelivery: boolean } | null;
+};
+
+const LIST_PARENTS = statement<{
+  check_id: number;
+  status: string;
+  down_at: Instant | null;
+  problem: string | null;
+  alert_id: number | null;
+  incident_id: number | null;
+  held_by: string | null;
+  plan_at: Instant;
+  has_delivery: boolean;
+}>({
+  name: "planning.parents",
+  text: `select s.check_id, s.status, s.down_at, s.judged ->> 'problem' as problem, a.id as alert_id, a.incident_id,
+      a.held_by, a.plan_at, exists (
+        select from deliveries d where d.alert_id = a.id and d.state in ('pending', 'sent', 'merged')
+        union all
+        select from delivery_alerts da join deliveries d on d.id = da.delivery_id
+        where da.alert_id = a.id and d.state in ('pending', 'sent')
+      ) as has_delivery
+    from check_states s left join alerts a on a.check_id = s.check_id and a.closed_at is null
+    where s.check_id = any ($1::bigint[])`,
+});
+
+/** These checks as parents of others. */
+export async function listParents(tx: Tx, checkIds: readonly number[]): Promise<ParentRow[]> {
+  return (await tx.query(LIST_PARENTS, [toNumberArray(checkIds)])).rows.map((row) => ({
+    checkId: row.check_id,
+    status: row.status,
+    downAt: row.down_at,
+    problem: row.problem,
+    alert:
+      row.alert_id === null
+        ? null
+        : {
+            incidentId: row.incident_id,
+            heldBy: row.held_by,
+            planAt: row.plan_at,
+            hasDelivery: row.has_delivery,
+          },
+  }));
+}
