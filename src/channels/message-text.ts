@@ -405,7 +405,7 @@ function flipSentences(message: FlipMessage, clock: Clock): string[] {
     case "fail":
       return failureSentences(message, clock);
     case "timeout":
-      return silenceSentences(message, clock);
+      return missedSentences(message, clock);
     case "tooFast":
       return [`Down since ${time(since)}: ${tooFastText(message)}.`];
     case "tooOften":
@@ -440,7 +440,7 @@ function tooOftenText({ rules }: FlipMessage): string {
     : `the run started less than ${sentenceText(min)} after the previous one`;
 }
 
-function silenceSentences(message: FlipMessage, clock: Clock): string[] {
+function missedSentences(message: FlipMessage, clock: Clock): string[] {
   if (message.rules !== null && message.cause === "overrun") return overrunSentences(message, clock);
   const { since, check, lastPing, rules } = message;
   const { time, reading } = clock;
@@ -448,7 +448,7 @@ function silenceSentences(message: FlipMessage, clock: Clock): string[] {
   const graceMs = settings.graceSeconds * SECOND_MS;
   const grace = periodText(settings.graceSeconds);
   // The current settings explain the missed deadline only if they have not changed since.
-  const isCurrent = state.silence?.deadlineAt === since;
+  const isCurrent = state.missed?.deadlineAt === since;
   if (isCurrent && state.lastStartAt !== null && state.lastStartAt + graceMs === since) {
     return [
       `Down since ${time(since)}: the run that started at ${reading(state.lastStartAt)} has not finished.`,
@@ -473,7 +473,7 @@ function silenceSentences(message: FlipMessage, clock: Clock): string[] {
 
 function overrunSentences({ since, check, rules }: FlipMessage, { time, reading }: Clock): string[] {
   const { settings, state } = check;
-  const isCurrent = state.silence?.deadlineAt === since;
+  const isCurrent = state.missed?.deadlineAt === since;
   const run =
     isCurrent && state.lastStartAt !== null
       ? `the run that started at ${reading(state.lastStartAt)} has not finished`

@@ -11,35 +11,15 @@ import type { Tx } from "../store/transaction.ts";
 
 export type StatusChanges = {
   flips: readonly { checkId: number; flip: Flip }[];
-  alerts?: readonly { checkId: number; change: AlertChange }[];
+  alerts: readonly { checkId: number; change: AlertChange }[];
   /** Deadlines whose flip a signal has retracted. */
   retracted?: readonly { checkId: number; deadlineAt: Instant; at: Instant }[];
 };
 
-// Until the state machine returns alerts.
-function defaultAlerts({
-  flips,
-  retracted,
-}: Omit<StatusChanges, "alerts">): { checkId: number; change: AlertChange }[] {
-  const changes = flips.flatMap(({ checkId, flip }): { checkId: number; change: AlertChange }[] => {
-    const { at, from, to, reason } = flip;
-    if (to === "down")
-      return [
-        { checkId, change: { kind: "opened", at, cause: reason === "fail" ? "failed" : "missed", flip } },
-      ];
-    return from === "down" ? [{ checkId, change: { kind: "closed", at, cause: "recovered", flip } }] : [];
-  });
-  const back = (retracted ?? []).map(({ checkId, at }) => ({
-    checkId,
-    change: { kind: "closed", at, cause: "takenBack", flip: null } as const,
-  }));
-  return [...changes, ...back];
-}
-
 /** Writes flips and alerts of checks that this transaction has locked. */
 export async function writeStatusChanges(
   tx: Tx,
-  { flips, retracted = [], alerts = defaultAlerts({ flips, retracted }) }: StatusChanges,
+  { flips, alerts, retracted = [] }: StatusChanges,
 ): Promise<void> {
   // Sent together. A batch may retract a flip that it has inserted itself.
   const [flipIds, retractedIds] = await Promise.all([
