@@ -45,7 +45,7 @@ import { type Actor, audit } from "./audit.ts";
 import { auditCheck, lockCheck, lockChecks, writeStateChange, writeStateChanges } from "./checks.ts";
 import { checkVisibilities, checkVisibility, needsCheckVisibility } from "./record-signals.ts";
 import { inRetriedTransaction } from "./retry.ts";
-import { deriveRules } from "./rules.ts";
+import { rewriteRules } from "./rules.ts";
 
 /** Who changes a policy and when. `expected`: the versions that the change applies to; null: any. */
 export type PolicyEdit = {
@@ -287,16 +287,12 @@ async function refreshPortion(
   }: Pick<PolicyEdit, "at" | "visibility"> & { projectId: number; checkIds: readonly number[] },
 ): Promise<void> {
   const found = await lockChecks(tx, { projectId, checkIds });
-  const derived = await deriveRules(tx, { projectId, checks: found.map(({ check }) => check) });
+  const derived = await rewriteRules(tx, { projectId, checks: found.map(({ check }) => check) });
   const changed = found.flatMap(({ check, stored }) => {
     const rules = derived.get(check.id) ?? null;
     return isSameRules(rules, check.settings.rules) ? [] : [{ check, stored, rules }];
   });
   if (changed.length === 0) return;
-  await writeRules(
-    tx,
-    changed.map(({ check, rules }) => ({ checkId: check.id, rules })),
-  );
   const passed = changed.map(({ stored }) => stored).filter((stored) => needsCheckVisibility(stored, at));
   const visibilityOf = await checkVisibilities(tx, passed, visibility);
   const changes = changed.map(({ check, stored, rules }) => {

@@ -1,9 +1,15 @@
 // The rules of checks, derived from policies inside of a transaction that writes the checks.
 import type { CheckSettings } from "../core/check.ts";
 import { splitTags } from "../core/identity.ts";
-import { effectivePolicy, type Policy, rulesOf } from "../core/policy.ts";
+import { effectivePolicy, isSameRules, type Policy, rulesOf } from "../core/policy.ts";
 import type { Rules } from "../core/rules.ts";
-import { findProjectPolicy, holdPolicies, listPolicies, listTagRules } from "../store/policies.ts";
+import {
+  findProjectPolicy,
+  holdPolicies,
+  listPolicies,
+  listTagRules,
+  writeRules,
+} from "../store/policies.ts";
 import type { Tx } from "../store/transaction.ts";
 
 type Judged = Pick<CheckSettings, "tags" | "graceSeconds">;
@@ -26,12 +32,18 @@ export async function rulesOfNewCheck(
 }
 
 /**
- * The rules of checks of one project, whose states are locked, by their ids. The settings can be those that are about to
- * be written.
+ * Derives the rules of checks of one project, whose states are locked, and writes those that changed. The settings can
+ * be those that are about to be written. Returns the rules by the ids of the checks.
  */
-export async function deriveRules(
+export async function rewriteRules(
   tx: Tx,
-  { projectId, checks }: { projectId: number; checks: readonly { id: number; settings: Judged }[] },
+  {
+    projectId,
+    checks,
+  }: {
+    projectId: number;
+    checks: readonly { id: number; settings: Judged & Pick<CheckSettings, "rules"> }[];
+  },
 ): Promise<ReadonlyMap<number, Rules | null>> {
   await holdPolicies(tx, projectId);
   const found = await listPolicies(
@@ -39,12 +51,13 @@ export async function deriveRules(
     checks.map(({ id }) => id),
   );
   const sources = new Map(found.map((one) => [one.checkId, { ...one, project: one.project.policy }]));
-  return new Map(
-    checks.flatMap(({ id, settings }) => {
-      const of = sources.get(id);
-      if (of === undefined) return [];
-      const { policy } = effectivePolicy({ ...of, tags: splitTags(settings.tags) });
-      return [[id, rulesOf(policy, settings)] as const];
-    }),
-  );
+  const derived = checks.flatMap(({ id, settings }) => {
+    const of = sources.get(id);
+    if (of === undefined) return [];
+    const { policy } = effectivePolicy({ ...of, tags: splitTags(settings.tags) });
+    return [{ checkId: id, rules: rulesOf(policy, settings), before: settings.rules }];
+  });
+  const changed = derived.filter(({ rules, before }) => !isSameRules(rules, before));
+  if (changed.length > 0) await writeRules(tx, changed);
+  return new Map(derived.map(({ checkId, rules }) => [checkId, rules]));
 }
