@@ -200,6 +200,19 @@ function resettable<Fields extends Record<string, TSchema>>(fields: Fields) {
 
 const CHANGES = resettable(FIELDS);
 
+const { failures, missed, recovery, startWithin, maxRun, minRun, minGap, early } = CHANGES;
+/** The fields that decide whether a run raises an alert. */
+export const RULE_CHANGES = {
+  failures,
+  missed,
+  recovery,
+  startWithin,
+  maxRun,
+  minRun,
+  minGap,
+  early,
+};
+
 const CheckPolicyChange = Type.Partial(Type.Object({ ...CHANGES, dependsOn: nullable(DependsOn) }), {
   additionalProperties: false,
 });
