@@ -24,6 +24,7 @@ import {
   type RouteDefinition,
 } from "./api/route.ts";
 import { API_ROUTES } from "./api/routes.ts";
+import * as silences from "./api/silences.ts";
 import * as tokens from "./api/tokens.ts";
 import { UuidText } from "./api/types.ts";
 import { BadgeUrlsSchema } from "./badges.ts";
@@ -629,6 +630,7 @@ const SCHEMA_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   history,
   incidents,
   channels,
+  silences,
   live,
   account,
   tokens,
@@ -756,6 +758,7 @@ const UUID_PARAMETERS: readonly string[] = [
   "account",
   "invitation",
   "passkey",
+  "silence",
   "token",
 ];
 const NUMBER_SCHEMA = { type: "integer", minimum: 1, maximum: 999_999_999_999_999 };

@@ -169,6 +169,7 @@ describe("roles", () => {
     ["editChecks", "yyy-"],
     ["editChannels", "yyy-"],
     ["acknowledge", "yyy-"],
+    ["silence", "yyy-"],
     ["renameProject", "yyy-"],
     ["manageKeys", "yyy-"],
     ["manageMembers", "yy--"],
@@ -180,7 +181,7 @@ describe("roles", () => {
   });
 
   test("the table above names every action", () => {
-    expect(Object.keys(ACTION_ROLES)).toHaveLength(11);
+    expect(Object.keys(ACTION_ROLES)).toHaveLength(12);
   });
 
   test("owners and managers remove members, but neither the owner nor themselves", () => {

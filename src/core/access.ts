@@ -235,6 +235,7 @@ export const ACTION_ROLES = {
   editChannels: EDITORS,
   /** Also notes, and resolving. */
   acknowledge: EDITORS,
+  silence: EDITORS,
   renameProject: EDITORS,
   manageKeys: EDITORS,
   manageMembers: ["owner", "manager"],

@@ -45,6 +45,7 @@ const ALLOWED: Readonly<Record<Exclude<ApiAccess, "anyone" | "account" | "admin"
   editChecks: "owner manager member",
   editChannels: "owner manager member",
   acknowledge: "owner manager member",
+  silence: "owner manager member",
   renameProject: "owner manager member",
   manageKeys: "owner manager member",
   manageMembers: "owner manager",
@@ -56,7 +57,7 @@ const MEMBERS = "owner manager member readOnly";
 
 /** What API keys may do at most, whatever a route says. */
 const FOR_KEYS = {
-  readWrite: "view testChannel editChecks editChannels acknowledge account",
+  readWrite: "view testChannel editChecks editChannels acknowledge silence account",
   readOnly: "view account",
 };
 

@@ -70,6 +70,7 @@ const ProjectHead = Type.Object({
       "editChecks",
       "editChannels",
       "acknowledge",
+      "silence",
       "renameProject",
       "manageKeys",
       "manageMembers",

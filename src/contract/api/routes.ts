@@ -9,6 +9,7 @@ import { incidentRoutes } from "./incidents.ts";
 import { liveRoutes } from "./live.ts";
 import { overviewRoutes } from "./overview.ts";
 import { projectRoutes } from "./projects.ts";
+import { silenceRoutes } from "./silences.ts";
 import { tokenRoutes } from "./tokens.ts";
 
 export const API_ROUTES = {
@@ -17,6 +18,7 @@ export const API_ROUTES = {
   ...historyRoutes,
   ...incidentRoutes,
   ...channelRoutes,
+  ...silenceRoutes,
   ...overviewRoutes,
   ...checkRoutes,
   ...liveRoutes,

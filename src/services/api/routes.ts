@@ -13,6 +13,7 @@ import { liveHandlers } from "./live.ts";
 import { projectHandlers } from "./projects.ts";
 import type { ApiRoute } from "./respond.ts";
 import type { ApiHandler, ApiHandlers } from "./route.ts";
+import { silenceHandlers } from "./silences.ts";
 import { tokenHandlers } from "./tokens.ts";
 
 const HANDLERS: ApiHandlers<ApiRoutes> = {
@@ -21,6 +22,7 @@ const HANDLERS: ApiHandlers<ApiRoutes> = {
   ...historyHandlers,
   ...incidentHandlers,
   ...channelHandlers,
+  ...silenceHandlers,
   ...overviewHandlers,
   ...checkHandlers,
   ...crontabHandlers,
