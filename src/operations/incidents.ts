@@ -1,5 +1,6 @@
 // Incidents for people: reading them, acknowledging, resolving and notes. The planner opens them.
 import { type AckLink, isAckLinkValid, readAckToken } from "../core/ack-link.ts";
+import type { Visibility } from "../core/deadline.ts";
 import type { Signing } from "../core/email.ts";
 import { AppError } from "../core/errors.ts";
 import {
@@ -45,6 +46,7 @@ import {
 } from "../store/incidents.ts";
 import type { Tx } from "../store/transaction.ts";
 import { type Actor, audit } from "./audit.ts";
+import { resolveAlerts } from "./checks.ts";
 import { inRetriedTransaction } from "./retry.ts";
 
 export type IncidentName = { projectId: number; number: number };
@@ -215,18 +217,23 @@ const RESOLVED_CHECKS_MAX = 200;
  * Closes the open alerts of an incident without notifications and resolves it. Its checks keep their status. If the
  * process ends before it is complete, the alerts that were closed stay closed. Throws AppError `not_found`.
  */
-export async function resolveIncident(database: Database, change: IncidentChange): Promise<void> {
+export async function resolveIncident(
+  database: Database,
+  change: IncidentChange & { visibility: Visibility },
+): Promise<void> {
   let isResolved = false;
   while (!isResolved) isResolved = await inRetriedTransaction(database, (tx) => resolvePortion(tx, change));
 }
 
 /** False: alerts are still open. */
-async function resolvePortion(tx: Tx, change: IncidentChange): Promise<boolean> {
-  const { projectId, number, by, at } = change;
+async function resolvePortion(tx: Tx, change: IncidentChange & { visibility: Visibility }): Promise<boolean> {
+  const { projectId, number, by, at, visibility } = change;
   const incident = await findIncident(tx, { projectId, number });
   if (incident === null) throw notFound();
   const checkIds = await listOpenAlertChecks(tx, { incidentId: incident.id, limit: RESOLVED_CHECKS_MAX });
   if (checkIds.length > 0) {
+    await resolveAlerts(tx, { checkIds, at, visibility });
+    // Those of deleted checks, too.
     await closeResolvedAlerts(tx, { incidentId: incident.id, checkIds, at });
     return false;
   }

@@ -10,6 +10,7 @@ import type {
   incidentRoutes,
 } from "../../contract/api/incidents.ts";
 import { channelName } from "../../contract/api/words.ts";
+import type { Visibility } from "../../core/deadline.ts";
 import { AppError } from "../../core/errors.ts";
 import { splitTags } from "../../core/identity.ts";
 import { type IncidentActor as StoredActor, parseIncidentKey } from "../../core/incident.ts";
@@ -199,11 +200,14 @@ function named({ project, params }: Request): Named {
 /** Makes a change and returns the incident after it. */
 async function changed(
   request: Request,
-  change: (database: Database, of: Named & { by: Actor; at: Instant }) => Promise<void>,
+  change: (
+    database: Database,
+    of: Named & { by: Actor; at: Instant; visibility: Visibility },
+  ) => Promise<void>,
 ): Promise<{ json: Incident }> {
   const { context, project, actor, now } = request;
   const name = named(request);
-  await change(context.database, { ...name, by: actor, at: now });
+  await change(context.database, { ...name, by: actor, at: now, visibility: context.visibility() });
   return { json: await readIncident(context, { project, number: name.number, now }) };
 }
 
