@@ -35,6 +35,8 @@ import {
   reopenAlertOfRestored,
   setIncidentOfAlert,
 } from "../store/alerts.ts";
+import { downAtOf, type Flip, NEW_STATE, sweepAt, type Timing } from "../core/state.ts";
+import { pause, resolveAlert, resume, reviseTiming } from "../core/transition.ts";
 import { assignChannels, listAssignmentsOfChecks, listChannels } from "../store/channels.ts";
 import {
   type Check,
@@ -596,6 +598,38 @@ async function writeAll(
     return event === null ? passed : [...passed, { checkId, at, ...event }];
   });
   if (events.length > 0) await insertEvents(tx, events);
+}
+
+async function writeFlips(
+  tx: Tx,
+  { flips: written, at }: { flips: readonly { checkId: number; flip: Flip }[]; at: Instant },
+): Promise<void> {
+  const flipIds = await insertFlips(tx, written);
+  await planDeliveries(
+    tx,
+    written.map((one, index) => ({ ...one, flipId: flipIds[index] ?? 0 })),
+    at,
+  );
+}
+
+/** Closes the alerts of checks although they have not recovered. Their status stays. */
+export async function resolveAlerts(
+  tx: Tx,
+  request: { checkIds: readonly number[]; at: Instant; visibility: Visibility },
+): Promise<void> {
+  const { checkIds, at } = request;
+  const locked = await lockStates(tx, checkIds);
+  const checks = new Map((await findChecksByIds(tx, checkIds)).map((check) => [check.id, check]));
+  const passed = locked.filter((stored) => needsCheckVisibility(stored, at));
+  const visibilityOf = await checkVisibilities(tx, passed, request.visibility);
+  const changes = locked.flatMap((stored) => {
+    const timing = checks.get(stored.checkId)?.settings;
+    if (timing === undefined) return [];
+    const moment = { at, visibility: visibilityOf(stored.checkId) };
+    const outcome = resolveAlert({ timing, state: stored.state }, moment);
+    return outcome === null ? [] : [{ ...outcome, stored, timing, event: null }];
+  });
+  await writeStateChanges(tx, { changes, at });
 }
 
 /** Both sorted by UUID. */

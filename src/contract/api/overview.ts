@@ -72,6 +72,8 @@ const ProjectHead = Type.Object({
       "editPolicies",
       "silence",
       "acknowledge",
+      "acknowledge",
+      "silence",
       "renameProject",
       "manageKeys",
       "manageMembers",
