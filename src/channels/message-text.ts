@@ -430,7 +430,7 @@ function tooFastText({ lastPing, rules }: FlipMessage): string {
   const ran = lastPing?.durationMs ?? null;
   const run = ran === null ? "the run was too short" : `the run took only ${runText(ran)}`;
   const min = rules?.minRunSeconds ?? null;
-  return min === null ? run : `${run}, but the minimum is ${runText(min * SECOND_MS)}`;
+  return min === null ? run : `${run}, but the minimum is ${sentenceText(min)}`;
 }
 
 function tooOftenText({ rules }: FlipMessage): string {

@@ -300,12 +300,12 @@ function groupOf(message: GroupMessage): Record<string, unknown> {
       severity,
       since: isoText(since),
       reason: cause === null ? null : GROUP_REASONS[cause],
-      key: { type: key.kind, value: oneLine(key.value) },
-      down: message.opened.map(namedCheck),
-      down_count: message.openedCount,
-      up: message.closed.map(namedCheck),
-      up_count: message.closedCount,
-      still_down_count: message.downCount,
+      grouped_by: { type: key.kind, value: oneLine(key.value) },
+      went_down: message.opened.map(namedCheck),
+      went_down_count: message.openedCount,
+      recovered: message.closed.map(namedCheck),
+      recovered_count: message.closedCount,
+      down_count: message.downCount,
     },
   };
 }
