@@ -308,10 +308,14 @@ export function statusAt(check: ObservedCheck, now: Instant): ShownStatus {
  * ends with the deadline. The store has the same condition in SQL.
  */
 export function mayBeLate(
-  { timing, downAt }: { timing: Timing; downAt: Instant | null },
+  { timing, state, downAt }: WatchedCheck & { downAt: Instant | null },
   now: Instant,
 ): boolean {
-  return downAt !== null && now >= downAt - Math.max(graceMs(timing), startLimitMs(timing));
+  return (
+    downAt !== null &&
+    state.status !== "down" &&
+    now >= downAt - Math.max(graceMs(timing), startLimitMs(timing))
+  );
 }
 
 /**
