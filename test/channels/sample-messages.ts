@@ -176,7 +176,7 @@ export const RELEASED: FlipMessage = {
 
 export const TOO_FAST: FlipMessage = {
   ...DOWN,
-  check: { ...CHECK, state: { ...CHECK.state, silence: null } },
+  check: { ...CHECK, state: { ...CHECK.state, missed: null } },
   flips: [{ at: DEADLINE, from: "up", to: "down", reason: "timeout" }],
   reason: "tooFast",
   cause: "tooFast",
