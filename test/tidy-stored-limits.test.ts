@@ -131,6 +131,10 @@ const LIMITS: Readonly<Record<string, Limit>> = {
   "sign_ins.method": CLOSED,
   "sign_ins.ua": limits.USER_AGENT_LENGTH_MAX,
   "sign_ins.remote_addr": ADDRESS,
+  "silences.tag": limits.TAGS_LENGTH_MAX,
+  "silences.reason": limits.SILENCE_REASON_LENGTH_MAX,
+  "silences.schedule": limits.SCHEDULE_LENGTH_MAX,
+  "silences.tz": limits.TZ_LENGTH_MAX,
 };
 
 /** The columns of the schema that hold text, bytes or JSON, each with the text of its table. */

@@ -16,15 +16,13 @@ import {
   claimDeliveries,
   type Ended,
   type Ports,
-  prepareClaims,
-  type Prepared,
-  ProjectHealthCache,
   type Senders,
   sendPrepared,
   settleClaims,
   type Settled,
 } from "./deliveries.ts";
 import { planAlerts } from "./plan-alerts.ts";
+import { prepareClaims, type Prepared, ProjectHealthCache } from "./prepare-messages.ts";
 
 /** A poll costs a fraction of a millisecond, so it is frequent. */
 const IDLE_MS = 250;
@@ -239,7 +237,12 @@ class Notifier {
    */
   async #prepare(claims: readonly Claim[], now: Instant): Promise<Map<Claim, Prepared>> {
     const { database, log, ports } = this.#deps;
-    const options = { now, isSubscribed: ports.isSubscribed, projectHealth: this.#projectHealth };
+    const options = {
+      now,
+      isSubscribed: ports.isSubscribed,
+      projectHealth: this.#projectHealth,
+      ackUrl: (await ports.ackUrl?.()) ?? null,
+    };
     const prepare = async (some: readonly Claim[]) => {
       try {
         return await prepareClaims(database, some, options);
