@@ -35,8 +35,10 @@ import {
   listCheckPolicies,
   listPolicies,
   listTagRules,
+  lockPolicies,
 } from "../../src/store/policies.ts";
 import type { Project } from "../../src/store/projects.ts";
+import { inTransaction } from "../../src/store/transaction.ts";
 import {
   creation,
   edit,
@@ -200,6 +202,15 @@ describe("a check that is down", () => {
 });
 
 describe("dependencies", () => {
+  /** Transactions that wait for an advisory lock in this database. */
+  async function waitingLocks(): Promise<number> {
+    const { rowCount } = await database.db.pool.query(
+      `select from pg_locks where locktype = 'advisory' and not granted
+        and database = (select oid from pg_database where datname = current_database())`,
+    );
+    return rowCount ?? 0;
+  }
+
   async function three() {
     const project = await sampleProject(database.db);
     const make = () => sampleCheck(database.db, { projectId: project.id });
@@ -222,9 +233,14 @@ describe("dependencies", () => {
   });
 
   test("that would form a cycle at the same time are refused for one of both", async () => {
-    const { a, b } = await three();
-    const done = await Promise.allSettled([dependOn(a, [b]), dependOn(b, [a])]);
-    expect(done.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+    const { a, b, project } = await three();
+    const done = await inTransaction(database.db, async (tx) => {
+      await lockPolicies(tx, project.id);
+      const both = Promise.allSettled([dependOn(a, [b]), dependOn(b, [a])]);
+      await expect.poll(waitingLocks, { timeout: 10_000 }).toBe(2);
+      return { both };
+    });
+    expect((await done.both).map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
   });
 
   test("end when one of the checks moves to another project", async () => {
@@ -234,7 +250,11 @@ describe("dependencies", () => {
     const to = await sampleProject(database.db);
     const command = { ...BY, at: NOW, visibility: UNSEEN, checkLimitDefault: null };
     await transferCheck(database.db, { ...command, projectId: project.id, checkId: b.id, to, from: project });
-    expect([await parentsOf(a), await parentsOf(b)]).toEqual([[], []]);
+    const links = await database.db.pool.query(
+      "select from check_parents where check_id = any ($1) or parent_id = any ($1)",
+      [[a.id, b.id, c.id]],
+    );
+    expect(links.rowCount).toBe(0);
   });
 });
 
