@@ -837,7 +837,10 @@ const FIND_NOTICED_CHECKS = statement<NoticedRow>({
       join check_channels cc on cc.channel_id = heard.id
       join check_states s on s.check_id = cc.check_id
       join checks w on w.id = s.check_id
-      where ch.id = $2 and s.down_at >= $3 and s.down_at - w.grace_seconds * interval '1 second' <= $4
+      where ch.id = $2 and s.down_at >= $3 and coalesce(
+          case when (w.rules ->> 'maxRunSeconds')::int > 0 then s.last_start_at end,
+          s.down_at - greatest(w.grace_seconds, (w.rules ->> 'startWithinSeconds')::int) * interval '1 second'
+        ) <= $4
     )
     select uuid, name, count(*) over () as count
     from (select c.id, c.uuid, c.name, c.project_id
