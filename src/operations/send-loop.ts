@@ -21,6 +21,7 @@ import {
   settleClaims,
   type Settled,
 } from "./deliveries.ts";
+import { takeSteps } from "./incident-steps.ts";
 import { planAlerts } from "./plan-alerts.ts";
 import { prepareClaims, type Prepared, ProjectHealthCache } from "./prepare-messages.ts";
 
@@ -161,7 +162,9 @@ class Notifier {
     const now = await clock.read();
     await this.#count(now);
     // Before claiming, so that a new alert does not wait for another turn.
-    const planned = isInService ? await planAlerts(database, { now }) : 0;
+    const planned = isInService
+      ? (await takeSteps(database, { now })) + (await planAlerts(database, { now }))
+      : 0;
     const { claims, after } = await claimDeliveries(database, {
       now,
       limit: Math.min(CLAIM_MAX, SENDERS_MAX - this.#underway.size),
