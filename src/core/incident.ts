@@ -108,28 +108,13 @@ export function nextStepAt(
   return lastSentAt === null ? null : lastSentAt + repeatMs;
 }
 
-/** What the checks of an incident have in common. A parent is named by the id of its check. */
+/** What the checks of an incident have in common. */
 export type IncidentKey =
   | { kind: "source"; address: string }
   | { kind: "tag"; tag: string }
-  | { kind: "project" }
-  | { kind: "parent"; checkId: number };
+  | { kind: "project" };
 
-/** The key as it is stored. */
-export function formatIncidentKey(key: IncidentKey): string {
-  switch (key.kind) {
-    case "source":
-      return `source:${key.address}`;
-    case "tag":
-      return `tag:${key.tag}`;
-    case "parent":
-      return `parent:${key.checkId}`;
-    case "project":
-      return "project";
-  }
-}
-
-/** A stored key; null if it is of no known kind. */
+/** Reads a key as `groupKeyOf` makes it; null if it is of no known kind. */
 export function parseIncidentKey(text: string): IncidentKey | null {
   if (text === "project") return { kind: "project" };
   const separator = text.indexOf(":");
@@ -139,8 +124,6 @@ export function parseIncidentKey(text: string): IncidentKey | null {
       return { kind: "source", address: value };
     case "tag":
       return { kind: "tag", tag: value };
-    case "parent":
-      return /^[1-9]\d{0,14}$/.test(value) ? { kind: "parent", checkId: Number(value) } : null;
     default:
       return null;
   }
