@@ -169,6 +169,7 @@ describe("roles", () => {
     ["editChecks", "yyy-"],
     ["editChannels", "yyy-"],
     ["editPolicies", "yy--"],
+    ["acknowledge", "yyy-"],
     ["renameProject", "yyy-"],
     ["manageKeys", "yyy-"],
     ["manageMembers", "yy--"],

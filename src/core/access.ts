@@ -235,6 +235,8 @@ export const ACTION_ROLES = {
   editChannels: EDITORS,
   /** Of a project and its tags; those of a check belong to its settings. */
   editPolicies: ["owner", "manager"],
+  /** Also notes, and resolving. */
+  acknowledge: EDITORS,
   renameProject: EDITORS,
   manageKeys: EDITORS,
   manageMembers: ["owner", "manager"],

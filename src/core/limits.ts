@@ -212,6 +212,20 @@ export const OTHER_CHECKS_LISTED_MAX = 10;
 /** Stored part of a receiver's answer. */
 export const RESPONSE_EXCERPT_LENGTH_MAX = 500;
 
+// Incidents.
+export const INCIDENT_DAYS = 93;
+export const INCIDENT_NOTE_LENGTH_MAX = 2_000;
+export const INCIDENT_NOTES_MAX = 100;
+/** Incidents that one request may name. */
+export const INCIDENTS_NAMED_MAX = 1_000;
+/** Checks that a row of the list names. */
+export const INCIDENT_CHECKS_NAMED_MAX = 5;
+export const INCIDENT_TAGS_SHOWN_MAX = 20;
+/** Alerts, deliveries, and events that the page of an incident shows, each. */
+export const INCIDENT_ROWS_SHOWN_MAX = 200;
+/** A link to acknowledge stays valid this long after the incident was resolved. */
+export const ACK_LINK_DAYS = 7;
+
 /** Members of a project. */
 export const MEMBERS_MAX = 500;
 

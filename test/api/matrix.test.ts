@@ -45,6 +45,7 @@ const ALLOWED: Readonly<Record<Exclude<ApiAccess, "anyone" | "account" | "admin"
   editChecks: "owner manager member",
   editChannels: "owner manager member",
   editPolicies: "owner manager",
+  acknowledge: "owner manager member",
   renameProject: "owner manager member",
   manageKeys: "owner manager member",
   manageMembers: "owner manager",
@@ -55,7 +56,10 @@ const ALLOWED: Readonly<Record<Exclude<ApiAccess, "anyone" | "account" | "admin"
 const MEMBERS = "owner manager member readOnly";
 
 /** What API keys may do at most, whatever a route says. */
-const FOR_KEYS = { readWrite: "view testChannel editChecks editChannels account", readOnly: "view account" };
+const FOR_KEYS = {
+  readWrite: "view testChannel editChecks editChannels acknowledge account",
+  readOnly: "view account",
+};
 
 /** The scopes that suffice. */
 const SUFFICIENT = { read: "read write admin", write: "write admin", admin: "admin" };

@@ -70,6 +70,7 @@ const ProjectHead = Type.Object({
       "editChecks",
       "editChannels",
       "editPolicies",
+      "acknowledge",
       "renameProject",
       "manageKeys",
       "manageMembers",

@@ -20,6 +20,7 @@ export const API_TAGS = {
   Checks: "The monitored jobs and their settings.",
   Policies: "When problems are notified, and how.",
   History: "Runs, pings, and events of checks.",
+  Incidents: "Problems of checks, and who takes care of them.",
   Channels: "Where notifications are sent.",
   Deliveries: "Notifications and their results.",
   Live: "Changes of a project as they happen.",

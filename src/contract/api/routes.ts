@@ -5,6 +5,7 @@ import { channelRoutes } from "./channels.ts";
 import { checkPageRoutes } from "./check-page.ts";
 import { historyRoutes } from "./history.ts";
 import { checkRoutes } from "./checks.ts";
+import { incidentRoutes } from "./incidents.ts";
 import { liveRoutes } from "./live.ts";
 import { overviewRoutes } from "./overview.ts";
 import { policyRoutes } from "./policies.ts";
@@ -15,6 +16,7 @@ export const API_ROUTES = {
   ...projectRoutes,
   ...checkPageRoutes,
   ...historyRoutes,
+  ...incidentRoutes,
   ...channelRoutes,
   ...overviewRoutes,
   ...checkRoutes,

@@ -8,6 +8,7 @@ import { badgeHandlers } from "./badges.ts";
 import { checkHandlers } from "./check-changes.ts";
 import { overviewHandlers } from "./checks.ts";
 import { crontabHandlers } from "./crontab.ts";
+import { incidentHandlers } from "./incidents.ts";
 import { liveHandlers } from "./live.ts";
 import { policyHandlers } from "./policies.ts";
 import { projectHandlers } from "./projects.ts";
@@ -19,6 +20,7 @@ const HANDLERS: ApiHandlers<ApiRoutes> = {
   ...projectHandlers,
   ...checkPageHandlers,
   ...historyHandlers,
+  ...incidentHandlers,
   ...channelHandlers,
   ...overviewHandlers,
   ...checkHandlers,
