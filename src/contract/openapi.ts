@@ -23,6 +23,7 @@ import {
   type RouteDefinition,
 } from "./api/route.ts";
 import { API_ROUTES } from "./api/routes.ts";
+import * as silences from "./api/silences.ts";
 import * as tokens from "./api/tokens.ts";
 import { UuidText } from "./api/types.ts";
 import { BadgeUrlsSchema } from "./badges.ts";
@@ -627,6 +628,7 @@ const SCHEMA_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   checkPage,
   history,
   channels,
+  silences,
   live,
   account,
   tokens,
@@ -754,6 +756,7 @@ const UUID_PARAMETERS: readonly string[] = [
   "account",
   "invitation",
   "passkey",
+  "silence",
   "token",
 ];
 const NUMBER_SCHEMA = { type: "integer", minimum: 1, maximum: 999_999_999_999_999 };

@@ -170,6 +170,7 @@ describe("roles", () => {
     ["editChannels", "yyy-"],
     ["editPolicies", "yy--"],
     ["acknowledge", "yyy-"],
+    ["silence", "yyy-"],
     ["renameProject", "yyy-"],
     ["manageKeys", "yyy-"],
     ["manageMembers", "yy--"],

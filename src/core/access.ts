@@ -237,6 +237,7 @@ export const ACTION_ROLES = {
   editPolicies: ["owner", "manager"],
   /** Also notes, and resolving. */
   acknowledge: EDITORS,
+  silence: EDITORS,
   renameProject: EDITORS,
   manageKeys: EDITORS,
   manageMembers: ["owner", "manager"],

@@ -118,6 +118,28 @@ export const REPEAT_SECONDS_MAX = 7 * 86_400;
 /** Tag rules of a project. */
 export const TAG_RULES_MAX = 100;
 
+// Silences.
+export const SILENCE_REASON_LENGTH_MAX = 200;
+/** Silences of a project that have not ended. The planner reads all of them. */
+export const SILENCES_MAX = 100;
+/** Checks that one silence may name. For more, use a tag. */
+export const SILENCE_CHECKS_MAX = 200;
+/** Length of a window. */
+export const SILENCE_SECONDS_MIN = 60;
+export const SILENCE_WINDOW_SECONDS_MAX = 7 * 86_400;
+/** A silence begins, and one that does not recur ends, at most this long after it was created or changed. */
+export const SILENCE_SECONDS_MAX = 90 * 86_400;
+export const SILENCE_HOLD_SECONDS_MAX = 86_400;
+/** Default of recurring silences; of others it is 0. */
+export const DEFAULT_RECURRING_HOLD_SECONDS = 3_600;
+/** Firings of a schedule that are combined into one window. A silence whose windows need more is refused. */
+export const SILENCE_FIRINGS_MAX = 1_000;
+/** Checks and windows in the preview of a silence. */
+export const SILENCE_CHECKS_SHOWN_MAX = 20;
+export const SILENCE_WINDOWS_SHOWN_MAX = 5;
+/** Expected runs of one check that the preview counts. */
+export const SILENCED_RUNS_COUNTED_MAX = 100;
+
 // Tags of a project. A check has up to 250, so a project can have millions.
 /** Tags in the API's list of badges and on the metrics page, the first in the alphabet or the first found. */
 export const TAGS_LISTED_MAX = 10_000;
@@ -174,6 +196,8 @@ export const DELETED_CHECK_DAYS = 7;
 export const EVENT_DAYS = 93;
 export const DELIVERY_DAYS = 93;
 export const RUN_DAYS = 93;
+/** From the end of a silence on. */
+export const SILENCE_DAYS = 93;
 export const BLIND_INTERVAL_DAYS = 93;
 export const REFUSED_INTERVAL_DAYS = 30;
 /** Newest status changes of a check read for its downtimes; with more, downtimes are not computed. */

@@ -46,6 +46,7 @@ const ALLOWED: Readonly<Record<Exclude<ApiAccess, "anyone" | "account" | "admin"
   editChannels: "owner manager member",
   editPolicies: "owner manager",
   acknowledge: "owner manager member",
+  silence: "owner manager member",
   renameProject: "owner manager member",
   manageKeys: "owner manager member",
   manageMembers: "owner manager",
@@ -58,6 +59,7 @@ const MEMBERS = "owner manager member readOnly";
 /** What API keys may do at most, whatever a route says. */
 const FOR_KEYS = {
   readWrite: "view testChannel editChecks editChannels acknowledge account",
+  readWrite: "view testChannel editChecks editChannels silence account",
   readOnly: "view account",
 };
 

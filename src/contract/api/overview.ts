@@ -71,6 +71,7 @@ const ProjectHead = Type.Object({
       "editChannels",
       "editPolicies",
       "acknowledge",
+      "silence",
       "renameProject",
       "manageKeys",
       "manageMembers",

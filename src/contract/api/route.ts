@@ -23,6 +23,7 @@ export const API_TAGS = {
   Incidents: "Problems of checks, and who takes care of them.",
   Channels: "Where notifications are sent.",
   Deliveries: "Notifications and their results.",
+  Silences: "Times in which no notifications are sent, and maintenance windows.",
   Live: "Changes of a project as they happen.",
   Account: "Your account.",
   Admin: "The server and its accounts. For server admins.",

@@ -10,6 +10,7 @@ import { liveRoutes } from "./live.ts";
 import { overviewRoutes } from "./overview.ts";
 import { policyRoutes } from "./policies.ts";
 import { projectRoutes } from "./projects.ts";
+import { silenceRoutes } from "./silences.ts";
 import { tokenRoutes } from "./tokens.ts";
 
 export const API_ROUTES = {
@@ -18,6 +19,7 @@ export const API_ROUTES = {
   ...historyRoutes,
   ...incidentRoutes,
   ...channelRoutes,
+  ...silenceRoutes,
   ...overviewRoutes,
   ...checkRoutes,
   ...policyRoutes,

@@ -14,6 +14,7 @@ import { policyHandlers } from "./policies.ts";
 import { projectHandlers } from "./projects.ts";
 import type { ApiRoute } from "./respond.ts";
 import type { ApiHandler, ApiHandlers } from "./route.ts";
+import { silenceHandlers } from "./silences.ts";
 import { tokenHandlers } from "./tokens.ts";
 
 const HANDLERS: ApiHandlers<ApiRoutes> = {
@@ -22,6 +23,7 @@ const HANDLERS: ApiHandlers<ApiRoutes> = {
   ...historyHandlers,
   ...incidentHandlers,
   ...channelHandlers,
+  ...silenceHandlers,
   ...overviewHandlers,
   ...checkHandlers,
   ...crontabHandlers,
