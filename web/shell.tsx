@@ -25,7 +25,13 @@ import { formatClock, formatDuration } from "./words/format.ts";
 import { words } from "./words/shared.ts";
 
 /** A page opened from one of these belongs to it. */
-const PARTS: Partial<Record<PageName, PageName>> = { check: "checks", run: "checks" };
+const PARTS: Partial<Record<PageName, PageName>> = {
+  check: "checks",
+  run: "checks",
+  incident: "incidents",
+};
+/** The pages of a project that a phone has in its menu: its bar has no room for them. */
+const PHONE_MENU = ["channels", "badges", "settings"] as const;
 
 type Props = { name: PageName | null; params: PageProps["params"]; children: ReactNode };
 
@@ -174,11 +180,12 @@ function AccountMenu() {
         <MenuLink href={pageHref("profile")}>{words.nav.account}</MenuLink>
         {account.isAdmin && <MenuLink href={pageHref("admin")}>{words.nav.admin}</MenuLink>}
         <MenuLink href={pageHref("projects")}>{words.nav.projects}</MenuLink>
-        {project !== null && (
-          <MenuLink href={pageHref("settings", { project: project.id })} className="is-phone">
-            {words.nav.settings}
-          </MenuLink>
-        )}
+        {project !== null &&
+          PHONE_MENU.map((page) => (
+            <MenuLink key={page} href={pageHref(page, { project: project.id })} className="is-phone">
+              {words.nav[page]}
+            </MenuLink>
+          ))}
         <MenuLine />
         <MenuHead>{words.nav.theme}</MenuHead>
         {THEMES.map((one) => (

@@ -9,9 +9,10 @@ import { checkName } from "../../src/contract/api/words.ts";
 import { call, checkKey, isNotFound, refreshCheck } from "../api.ts";
 import { boot, mayIn, otherProjects, userZone } from "../boot.ts";
 import { checksStore } from "../live/checks-store.ts";
-import { useNow } from "../live/clock.ts";
+import { useMinute, useNow } from "../live/clock.ts";
 import { pageHref, type PageProps, usePageTitle, useShowProject } from "../page-location.ts";
 import { Confirm } from "../parts/dialogs.tsx";
+import { askToSilence, SilenceWindow } from "../parts/silencing.tsx";
 import { Notice } from "../parts/section.tsx";
 import { WaitingFor } from "../parts/waiting.tsx";
 import { useShortcuts } from "../shortcuts.ts";
@@ -19,7 +20,7 @@ import { Button, Icon, IconButton } from "../ui/button.tsx";
 import { CodeBlock, CopyButton, copyText } from "../ui/copy.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { SelectField, Toggle } from "../ui/field.tsx";
-import { StateMark, Tags } from "../ui/marks.tsx";
+import { Mark, StateMark, Tags } from "../ui/marks.tsx";
 import { Menu, MenuChoice, MenuItem, MenuLine, MenuLink } from "../ui/menu.tsx";
 import { Queried, Tabs } from "../ui/page-state.tsx";
 import { toast, toastError } from "../ui/toast.tsx";
@@ -33,6 +34,8 @@ import {
   channelToggleWords,
 } from "../words/check.ts";
 import { actionWords } from "../words/checks.ts";
+import { formatWhen } from "../words/format.ts";
+import { silencedWords, silenceName } from "../words/silences.ts";
 import { words as shared } from "../words/shared.ts";
 import { codeFor, EditDrawer } from "./check-edit.tsx";
 import { Gone, MovedNote } from "./check-gone.tsx";
@@ -41,6 +44,7 @@ import { RunDrawer } from "./check-run.tsx";
 import { factsOf, type Snippet, SNIPPETS, snippetText, type Variant, VARIANTS } from "./check-snippets.ts";
 import { ExplainDrawer, LastAlert, TimeTrack } from "./check-timeline.tsx";
 import { useCheckPage, useLiveRow, useRuns } from "./use-check.ts";
+import { silencedNow, useCurrentSilences } from "./use-silences.ts";
 
 export function CheckScreen({ params }: PageProps) {
   const id = params.check ?? "";
@@ -92,6 +96,7 @@ function Shown({ page, n, isGone, onUnsaved }: ShownProps) {
         </Notice>
       )}
       <Expectation page={page} row={row} />
+      <SilencedNote project={projectId} row={row} />
       {page.settings.desc !== "" && (
         <p className="check-desc" dir="auto">
           <LinkedText text={page.settings.desc} />
@@ -122,6 +127,7 @@ function Shown({ page, n, isGone, onUnsaved }: ShownProps) {
       </div>
       <Windows {...{ page, actions, dialog, mayEdit, home, isGone, onUnsaved }} onDialog={setDialog} />
       <RunDrawer page={page} n={n} />
+      <SilenceWindow />
     </>
   );
 }
@@ -173,6 +179,12 @@ function shortcutsOf({ page, mayEdit, actions, onDialog }: Bound) {
             label: keys.pause,
             group,
             run: () => void (isPaused ? actions.resume() : actions.pause()),
+          },
+          {
+            keys: "s",
+            label: silencedWords.key,
+            group,
+            run: () => askToSilence({ project: page.projectId, checks: [page.row.id] }),
           },
           { keys: "e", label: keys.edit, group, run: () => onDialog("edit") },
         ]
@@ -253,6 +265,11 @@ export function Head({ page, row, mayEdit, actions, onDialog }: HeadProps) {
         <Tags names={row.tags} most={TAGS_SHOWN} />
         <div className="check-acts">
           {mayEdit && <PauseButton row={row} actions={actions} />}
+          {mayEdit && (
+            <Button keys="s" onClick={() => askToSilence({ project: page.projectId, checks: [row.id] })}>
+              {silencedWords.act}
+            </Button>
+          )}
           {mayEdit && (
             <Button keys="e" onClick={() => onDialog("edit")}>
               {checkWords.edit}
@@ -337,6 +354,26 @@ export function Expectation({ page, row }: ExpectationProps) {
           </b>
         ),
       )}
+    </p>
+  );
+}
+
+/** The silence that holds notifications about the check now. */
+function SilencedNote({ project, row }: { project: string; row: CheckRow }) {
+  const { data = [] } = useCurrentSilences(project);
+  const now = useMinute();
+  const silenced = silencedNow(data, row, now);
+  if (silenced === null) return null;
+  return (
+    <p className="check-silenced">
+      <Mark mark="silenced" />
+      <span>
+        {silencedWords.band}{" "}
+        <Link className="link" href={pageHref("silences", { project })}>
+          <bdi>{silenceName(silenced.silence)}</bdi>
+        </Link>
+        , {silencedWords.bandUntil(formatWhen(silenced.until, { now, zone: userZone }))}
+      </span>
     </p>
   );
 }
