@@ -1,7 +1,7 @@
 // The page of one check: schedule, status, history, explanation and channels.
 import "./check.css";
 import { useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
 import { type CheckRow, drawnAt } from "../../src/contract/api/check-row.ts";
 import type { CheckChannel, CheckPage } from "../../src/contract/api/check-page.ts";
@@ -35,6 +35,7 @@ import {
 } from "../words/check.ts";
 import { actionWords } from "../words/checks.ts";
 import { formatWhen } from "../words/format.ts";
+import { policyWords } from "../words/policy.ts";
 import { silencedWords, silenceName } from "../words/silences.ts";
 import { words as shared } from "../words/shared.ts";
 import { codeFor, EditDrawer } from "./check-edit.tsx";
@@ -43,7 +44,7 @@ import { DurationChart, Months, NinetyDays, Runs } from "./check-history.tsx";
 import { RunDrawer } from "./check-run.tsx";
 import { factsOf, type Snippet, SNIPPETS, snippetText, type Variant, VARIANTS } from "./check-snippets.ts";
 import { ExplainDrawer, LastAlert, TimeTrack } from "./check-timeline.tsx";
-import { useCheckPage, useLiveRow, useRuns } from "./use-check.ts";
+import { useCheckPage, useCheckPolicy, useLiveRow, useRuns } from "./use-check.ts";
 import { silencedNow, useCurrentSilences } from "./use-silences.ts";
 
 export function CheckScreen({ params }: PageProps) {
@@ -96,6 +97,7 @@ function Shown({ page, n, isGone, onUnsaved }: ShownProps) {
         </Notice>
       )}
       <Expectation page={page} row={row} />
+      <PolicySentence id={row.id} mayEdit={mayEdit} onEdit={() => setDialog("policy")} />
       <SilencedNote project={projectId} row={row} />
       {page.settings.desc !== "" && (
         <p className="check-desc" dir="auto">
@@ -212,6 +214,11 @@ function Windows({ page, actions, dialog, onDialog, mayEdit, home, isGone, onUns
         onClose={close}
       />
       {dialog === "edit" && mayEdit && <EditDrawer {...{ page, isGone, onUnsaved }} onClose={close} />}
+      {dialog === "policy" && mayEdit && (
+        <Suspense>
+          <PolicyDrawer page={page} onClose={close} />
+        </Suspense>
+      )}
       {dialog === "code" && <CodeDialog page={page} onClose={close} />}
       {dialog === "clear" && <ClearDialog page={page} actions={actions} onClose={close} />}
       {dialog === "transfer" && (
@@ -226,7 +233,7 @@ function Windows({ page, actions, dialog, onDialog, mayEdit, home, isGone, onUns
 const TAGS_SHOWN = 8;
 
 /** What is currently open over the page. */
-export type OpenDialog = "edit" | "explain" | "code" | "transfer" | "clear" | null;
+export type OpenDialog = "edit" | "policy" | "explain" | "code" | "transfer" | "clear" | null;
 
 type HeadProps = {
   page: CheckPage;
@@ -353,6 +360,26 @@ export function Expectation({ page, row }: ExpectationProps) {
             {text}
           </b>
         ),
+      )}
+    </p>
+  );
+}
+
+const PolicyDrawer = lazy(async () => ({ default: (await import("./check-policy.tsx")).PolicyDrawer }));
+
+type PolicySentenceProps = { id: string; mayEdit: boolean; onEdit: () => void };
+
+/** When notifications about the check are sent. */
+function PolicySentence({ id, mayEdit, onEdit }: PolicySentenceProps) {
+  const { data } = useCheckPolicy(id);
+  if (data === undefined) return null;
+  return (
+    <p className="check-policy">
+      {data.sentence}{" "}
+      {mayEdit && (
+        <button type="button" className="link" aria-label={policyWords.editOf} onClick={onEdit}>
+          {policyWords.edit}
+        </button>
       )}
     </p>
   );
@@ -563,6 +590,10 @@ export function CheckChannels({ page, mayEdit }: { page: CheckPage; mayEdit: boo
   const { channels, row, projectId } = page;
   const client = useQueryClient();
   const [busy, setBusy] = useState<string | null>(null);
+  const { data: policy } = useCheckPolicy(row.id);
+  /** The tag whose rule notifies the channel, whether it is assigned or not. */
+  const ruleOf = (channel: string) =>
+    policy?.channels.find(({ id }) => id === channel)?.origin.match(/^tag:(.+)$/)?.[1] ?? null;
   const setChannels = async (ids: readonly string[]) => {
     await call("updateCheck", { check: row.id, body: { channels: [...ids] } });
     await refreshCheck(client, row.id);
@@ -595,7 +626,7 @@ export function CheckChannels({ page, mayEdit }: { page: CheckPage; mayEdit: boo
           {channels.map((channel) => (
             <li key={channel.id}>
               <Toggle
-                label={<ChannelName channel={channel} />}
+                label={<ChannelName channel={channel} rule={ruleOf(channel.id)} />}
                 checked={channel.isOn}
                 disabled={!mayEdit || busy !== null}
                 onCheckedChange={(isOn) => void turn(channel, isOn)}
@@ -604,14 +635,15 @@ export function CheckChannels({ page, mayEdit }: { page: CheckPage; mayEdit: boo
           ))}
         </ul>
       )}
-      {channels.length > 0 && !channels.some(({ isOn }) => isOn) && (
+      {channels.length > 0 && !channels.some(({ id, isOn }) => isOn || ruleOf(id) !== null) && (
         <p className="check-note">{channelToggleWords.noChannel}</p>
       )}
     </section>
   );
 }
 
-function ChannelName({ channel: { name, kind, disabledReason } }: { channel: CheckChannel }) {
+function ChannelName({ channel, rule }: { channel: CheckChannel; rule: string | null }) {
+  const { name, kind, disabledReason } = channel;
   return (
     <>
       <bdi>{name}</bdi>
@@ -620,6 +652,7 @@ function ChannelName({ channel: { name, kind, disabledReason } }: { channel: Che
       ) : (
         <span className="muted"> · {disabledReason || channelToggleWords.off}</span>
       )}
+      {rule !== null && <span className="muted"> · {policyWords.byRule(rule)}</span>}
     </>
   );
 }

@@ -8,8 +8,9 @@ import type { NewSilence, Silence, SilenceChange, SilencePreview } from "../../s
 import { checkName } from "../../src/contract/api/words.ts";
 import { ApiError, call, errorText } from "../api.ts";
 import { boot, userZone } from "../boot.ts";
-import { nameKey, searchText, useAllRows } from "../live/checks-store.ts";
+import { useAllRows } from "../live/checks-store.ts";
 import { serverNow, useMinute } from "../live/clock.ts";
+import { CheckChoice, FindField } from "../parts/check-choice.tsx";
 import { Conflict } from "../parts/conflict.tsx";
 import { useDebounced, useWidth } from "../parts/hooks.ts";
 import { SpanField, useReading } from "../parts/schedule.tsx";
@@ -442,7 +443,14 @@ function ScopePanel({ project, form, set }: FieldsProps & { project: string }) {
         ))}
       </div>
       {form.scope === "tag" && <TagChoice rows={rows} form={form} set={set} />}
-      {form.scope === "checks" && <CheckChoice rows={rows} form={form} set={set} />}
+      {form.scope === "checks" && (
+        <CheckChoice
+          rows={rows}
+          chosen={form.checks}
+          label={words.kinds.checks}
+          onChange={(checks) => set({ checks })}
+        />
+      )}
     </>
   );
 }
@@ -461,7 +469,7 @@ function TagChoice({ rows, form, set }: FieldsProps & { rows: readonly CheckRow[
   const found = tags.filter(([tag]) => tag.toLowerCase().includes(text.toLowerCase())).slice(0, TAGS_SHOWN);
   return (
     <>
-      {tags.length > TAGS_IN_SIGHT && <Find label={words.findTag} value={text} onChange={setText} />}
+      {tags.length > TAGS_IN_SIGHT && <FindField label={words.findTag} value={text} onChange={setText} />}
       <div className="silence-tags" role="group" aria-label={words.tags}>
         {found.map(([tag, count]) => (
           <button
@@ -478,68 +486,6 @@ function TagChoice({ rows, form, set }: FieldsProps & { rows: readonly CheckRow[
       </div>
       <p className="hint">{words.tagsNote}</p>
     </>
-  );
-}
-
-const CHECKS_SHOWN = 50;
-
-function CheckChoice({ rows, form, set }: FieldsProps & { rows: readonly CheckRow[] }) {
-  const [text, setText] = useState("");
-  // The selected ones first, as they were when the panel was opened, so that rows do not move.
-  const [first] = useState(() => new Set(form.checks));
-  const sorted = useMemo(
-    () =>
-      rows.toSorted(
-        (a, b) => Number(first.has(b.id)) - Number(first.has(a.id)) || (nameKey(a) < nameKey(b) ? -1 : 1),
-      ),
-    [rows, first],
-  );
-  const found = sorted.filter((row) => searchText(row).includes(text.toLowerCase()));
-  const chosen = new Set(form.checks);
-  const toggle = (id: string, isOn: boolean) =>
-    set({ checks: isOn ? [...form.checks, id] : form.checks.filter((one) => one !== id) });
-  return (
-    <>
-      <Find label={words.findCheck} value={text} onChange={setText} />
-      <ul className="silence-checks" aria-label={words.kinds.checks}>
-        {found.slice(0, CHECKS_SHOWN).map((row) => (
-          <li key={row.id}>
-            <Tick
-              label={<bdi>{checkName(row)}</bdi>}
-              checked={chosen.has(row.id)}
-              onCheckedChange={(isOn) => toggle(row.id, isOn === true)}
-            />
-          </li>
-        ))}
-      </ul>
-      <p className="hint" role="status">
-        {words.selected(form.checks.length)}
-        {found.length > CHECKS_SHOWN && ` · ${words.moreChecks(found.length - CHECKS_SHOWN)}`}
-      </p>
-    </>
-  );
-}
-
-/** Enter in a search field would send the form. */
-function Find({
-  label,
-  value,
-  onChange,
-}: {
-  label: string;
-  value: string;
-  onChange: (text: string) => void;
-}) {
-  return (
-    <input
-      className="input"
-      type="search"
-      aria-label={label}
-      placeholder={label}
-      value={value}
-      onChange={(event) => onChange(event.target.value)}
-      onKeyDown={(event) => event.key === "Enter" && event.preventDefault()}
-    />
   );
 }
 

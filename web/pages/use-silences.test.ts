@@ -4,7 +4,7 @@ import type { Silence } from "../../src/contract/api/silences.ts";
 import { silencedNow } from "./use-silences.ts";
 
 const NOW = 1_794_735_000_000;
-const check = { id: "a", tags: ["db", "prod"], state: "down", lastPingAt: NOW - 500 } as const;
+const check = { id: "a", tags: ["db", "prod"], state: "down" as const, lastPingAt: NOW - 500 };
 const silence = (change: Partial<Silence>): Silence =>
   ({
     id: "s",

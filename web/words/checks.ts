@@ -89,6 +89,12 @@ export const keyWords = {
   clear: "Clear selection",
 } as const;
 
+export const choiceWords = {
+  find: "Find a check",
+  selected: (count: number) => `${plural(count, "check")} selected`,
+  more: (count: number) => `and ${plural(count, "more check")}. Search to find them.`,
+} as const;
+
 export const nameFieldWords = {
   name: "Name",
   tags: "Tags",
