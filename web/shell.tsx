@@ -15,6 +15,7 @@ import {
   useFavicon,
   useShowProject,
 } from "./page-location.ts";
+import { useIncidentCounts } from "./pages/use-incidents.ts";
 import { openHelp, openPalette } from "./palette.tsx";
 import { Button, Icon } from "./ui/button.tsx";
 import { Menu, MenuChoice, MenuHead, MenuItem, MenuLine, MenuLink } from "./ui/menu.tsx";
@@ -83,6 +84,8 @@ function useWatchProject(project: string | undefined): void {
 
 function RailLinks({ project, on }: { project: string; on: PageName | null }) {
   const down = useDownCount(project);
+  const incidents = useIncidentCounts(project);
+  const openCount = incidents === null ? 0 : incidents.open + incidents.acknowledged;
   return PROJECT_PAGES.map((page) => (
     <Link
       key={page}
@@ -95,6 +98,12 @@ function RailLinks({ project, on }: { project: string; on: PageName | null }) {
         <b className="count is-down">
           {down}
           <span className="sr"> {STATE_WORDS.down}</span>
+        </b>
+      )}
+      {page === "incidents" && openCount > 0 && (
+        <b className={incidents?.open === 0 ? "count" : "count is-down"}>
+          {openCount}
+          <span className="sr"> {words.nav.openIncidents}</span>
         </b>
       )}
     </Link>

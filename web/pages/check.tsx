@@ -35,7 +35,6 @@ import {
 } from "../words/check.ts";
 import { actionWords } from "../words/checks.ts";
 import { formatWhen } from "../words/format.ts";
-import { policyWords } from "../words/policy.ts";
 import { silencedWords, silenceName } from "../words/silences.ts";
 import { words as shared } from "../words/shared.ts";
 import { codeFor, EditDrawer } from "./check-edit.tsx";
@@ -377,8 +376,8 @@ function PolicySentence({ id, mayEdit, onEdit }: PolicySentenceProps) {
     <p className="check-policy">
       {data.sentence}{" "}
       {mayEdit && (
-        <button type="button" className="link" aria-label={policyWords.editOf} onClick={onEdit}>
-          {policyWords.edit}
+        <button type="button" className="link" aria-label={checkWords.policyEditOf} onClick={onEdit}>
+          {checkWords.policyEdit}
         </button>
       )}
     </p>
@@ -652,7 +651,7 @@ function ChannelName({ channel, rule }: { channel: CheckChannel; rule: string | 
       ) : (
         <span className="muted"> · {disabledReason || channelToggleWords.off}</span>
       )}
-      {rule !== null && <span className="muted"> · {policyWords.byRule(rule)}</span>}
+      {rule !== null && <span className="muted"> · {channelToggleWords.byRule(rule)}</span>}
     </>
   );
 }

@@ -30,6 +30,7 @@ import {
 import { silencedWords, silenceName } from "../words/silences.ts";
 import { copyPingUrl, deleteChecks, pauseChecks, resumeChecks } from "./checks-actions.ts";
 import type { Item } from "./checks-view.ts";
+import { acknowledge } from "./incident-actions.ts";
 import { silencedNow } from "./use-silences.ts";
 
 const ROWS_AHEAD = 6;
@@ -515,6 +516,11 @@ function RowActions({ row }: { row: CheckRow }) {
       ) : (
         <MenuItem keys="p" onPick={() => void pauseChecks(project, [row])}>
           {actionWords.pause}
+        </MenuItem>
+      )}
+      {row.state === "down" && (
+        <MenuItem keys="a" onPick={() => void acknowledge(project, { checks: [row.id] })}>
+          {actionWords.acknowledge}
         </MenuItem>
       )}
       <MenuItem keys="s" onPick={() => askToSilence({ project, checks: [row.id] })}>

@@ -57,6 +57,7 @@ import {
   tagChecks,
 } from "./checks-actions.ts";
 import { CheckList } from "./checks-list.tsx";
+import { acknowledge } from "./incident-actions.ts";
 import { FirstSignal, NewCheck, NothingYet } from "./checks-new.tsx";
 import { useChannels } from "./use-channels.ts";
 import { useCurrentSilences } from "./use-silences.ts";
@@ -556,6 +557,11 @@ export function BulkBar({ project, rows, tags, onDone }: BulkBarProps) {
           {actionWords.resume}
         </Button>
       )}
+      {rows.some(({ state }) => state === "down") && (
+        <Button kind="bare" keys="a" onClick={does(acknowledgeChecks)}>
+          {actionWords.acknowledge}
+        </Button>
+      )}
       <Button
         kind="bare"
         keys="s"
@@ -586,6 +592,11 @@ export function BulkBar({ project, rows, tags, onDone }: BulkBarProps) {
       </IconButton>
     </div>
   );
+}
+
+/** Acknowledges the open incidents of the checks. */
+function acknowledgeChecks(project: string, rows: readonly CheckRow[]): Promise<boolean> {
+  return acknowledge(project, { checks: rows.map(({ id }) => id) });
 }
 
 const ScheduleWindow = lazy(async () => ({
@@ -784,6 +795,15 @@ export function useListKeys({ project, picking, rows, mayEdit, onSearch, onNew }
             run: () => (current === undefined ? undefined : picking.pick(current.id, false)),
           },
           { keys: "p", label: keyWords.pause, group, run: pause },
+          {
+            keys: "a",
+            label: actionWords.acknowledge,
+            group,
+            run: () => {
+              const chosen = chosenRows();
+              if (chosen.length > 0) void acknowledgeChecks(project, chosen);
+            },
+          },
           { keys: "s", label: silencedWords.key, group, run: silence },
           { keys: "e", label: keyWords.edit, group, run: () => open("?edit=1") },
           { keys: "n", label: keyWords.new, group, run: onNew },

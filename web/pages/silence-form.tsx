@@ -22,7 +22,8 @@ import { SelectField, TextField, Tick } from "../ui/field.tsx";
 import { Mark, StateShape } from "../ui/marks.tsx";
 import { toast } from "../ui/toast.tsx";
 import { formatClock, formatSpan, formatWhen, instantOfLocal, localMinute } from "../words/format.ts";
-import { rangeText, silenceFormWords as words, silenceName } from "../words/silences.ts";
+import { silenceFormWords as words } from "../words/silence-form.ts";
+import { rangeText, silenceName } from "../words/silences.ts";
 import { words as shared } from "../words/shared.ts";
 import { silencesKey } from "./use-silences.ts";
 

@@ -10,6 +10,7 @@ const silence = (change: Partial<Silence>): Silence =>
     id: "s",
     checks: null,
     tag: null,
+    state: "upcoming",
     window: { from: NOW - 1_000, until: NOW + 1_000 },
     from: NOW - 1_000,
     untilSuccess: false,
@@ -23,6 +24,7 @@ test.each<[string, Partial<Silence>, boolean]>([
   ["the check", { checks: [{ id: "a", name: "" }] }, true],
   ["another check", { checks: [{ id: "b", name: "" }] }, false],
   ["a window that begins later", { window: { from: NOW + 1, until: NOW + 2 } }, false],
+  ["a window that began this minute", { state: "active", window: { from: NOW + 1, until: NOW + 2 } }, true],
   ["a window that ends now", { window: { from: NOW - 1, until: NOW } }, false],
   ["no window any more", { window: null }, false],
 ])("a silence of %s", (_, change, isSilenced) => {

@@ -33,8 +33,10 @@ type Covered = Pick<CheckRow, "id" | "tags" | "state" | "lastPingAt">;
 export function silencedNow(silences: readonly Silence[], check: Covered, now: number): Silenced | null {
   let longest: Silenced | null = null;
   for (const silence of silences) {
-    const { window } = silence;
-    if (window === null || now < window.from || now >= window.until || !covers(silence, check)) continue;
+    const { window, state } = silence;
+    // Pages know the time to the minute: one that has just begun is active as the server says.
+    const isBegun = window !== null && (state === "active" || now >= window.from);
+    if (!isBegun || now >= window.until || !covers(silence, check)) continue;
     if (longest === null || window.until > longest.until) longest = { silence, until: window.until };
   }
   return longest;

@@ -199,6 +199,9 @@ export const actionWords = {
   moved: (what: string, project: string) => `Moved ${what} to ${project}.`,
   refused: (count: number, why: string) =>
     count === 1 ? why : `${plural(count, "check")} couldn't be changed. ${why}`,
+  acknowledge: "Acknowledge",
+  acknowledged: (count: number) => `Acknowledged ${plural(count, "incident")}.`,
+  acknowledgedNone: "No open incidents to acknowledge.",
   asCode: "Copy as code",
   codeCopied: "Copied as a curl command. It needs a project API key (see Settings).",
   urlCopied: "Ping URL copied.",

@@ -85,8 +85,6 @@ export function policySummary(policy: Policy): string[] {
 export const policyWords = {
   title: (name: string) => `Notification policy of ${name}`,
   about: "Fields that you don't set are inherited from tag rules and the project.",
-  edit: "Edit",
-  editOf: "Edit the notification policy",
   saved: (name: string) => `Saved the notification policy of ${name}.`,
   stale: "The policy was changed in the meantime. Close this form and open it again to see the change.",
   sections: {
@@ -146,16 +144,6 @@ export const policyWords = {
     "While one of these checks is down and notified, no separate notifications are sent for this check.",
   dependsOnNone: "No other checks.",
   choose: "Choose checks",
-  replay: "Preview with past runs",
-  byRule: (tag: string) => `notified by the rule for tag ${tag}`,
-} as const;
-
-// The alert of a check that is not what its status says.
-
-export const alertWords = {
-  tolerated: "Pending: not notified yet",
-  recovering: "Recovering: not reported as recovered yet",
-  held: "Notifications are held",
 } as const;
 
 // The policy of a project and its tag rules, in the settings.

@@ -24,6 +24,7 @@ export const words = {
     projects: "All projects",
     checks: "Checks",
     incidents: "Incidents",
+    openIncidents: "open",
     events: "Events",
     silences: "Silences",
     channels: "Channels",
