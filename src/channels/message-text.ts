@@ -204,7 +204,11 @@ function flipSentences(message: FlipMessage, clock: Clock): string[] {
     case "fail":
       return failureSentences(message, clock);
     case "timeout":
-      return silenceSentences(message, clock);
+      return missedSentences(message, clock);
+    case "tooFast":
+      return [`Down since ${time(since)}: the run was shorter than allowed.`];
+    case "tooOften":
+      return [`Down since ${time(since)}: the run started too soon after the previous one.`];
     case "retracted":
       return [];
   }
@@ -221,12 +225,12 @@ function failureSentences({ since, lastPing }: FlipMessage, { time }: Clock): st
   ];
 }
 
-function silenceSentences({ since, check, lastPing }: FlipMessage, { time, reading }: Clock): string[] {
+function missedSentences({ since, check, lastPing }: FlipMessage, { time, reading }: Clock): string[] {
   const { settings, state } = check;
   const graceMs = settings.graceSeconds * SECOND_MS;
   const grace = periodText(settings.graceSeconds);
   // The current settings explain the missed deadline only if they have not changed since.
-  const isCurrent = state.silence?.deadlineAt === since;
+  const isCurrent = state.missed?.deadlineAt === since;
   if (isCurrent && state.lastStartAt !== null && state.lastStartAt + graceMs === since) {
     return [
       `Down since ${time(since)}: the run that started at ${reading(state.lastStartAt)} has not finished.`,
@@ -259,6 +263,8 @@ function historyOf({ flips }: FlipMessage, zone: string): string[] {
 
 function flipText({ to, reason }: Flip): string {
   if (to === "up") return "up, success ping received";
+  if (reason === "tooFast") return "down, the run was shorter than allowed";
+  if (reason === "tooOften") return "down, the run started too soon after the previous one";
   return reason === "fail" ? "down, the job reported a failure" : "down, no ping arrived in time";
 }
 

@@ -146,7 +146,7 @@ export function exampleMessage(
   const isDown = direction === "down";
   const lastPingAt = at - DAY_MS;
   const pinged = { lastPingAt, newestAt: lastPingAt, pingCount: PING_COUNT };
-  const silence = isDown ? { deadlineAt: at, from: "up" as const } : null;
+  const missed = isDown ? { deadlineAt: at, from: "up" as const } : null;
   return {
     kind: direction,
     at,
@@ -155,7 +155,7 @@ export function exampleMessage(
       badgeUuid: uuid,
       projectName,
       settings: { ...DEFAULT_SETTINGS, name: "TEST", slug: "test" },
-      state: { ...NEW_STATE, ...pinged, status: direction, silence },
+      state: { ...NEW_STATE, ...pinged, status: direction, missed },
       channelUuids: [],
       createdAt: lastPingAt,
     },

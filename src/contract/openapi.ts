@@ -10,6 +10,7 @@ import * as checkPage from "./api/check-page.ts";
 import * as checks from "./api/checks.ts";
 import { exampleOf, EXAMPLE_UUID } from "./api/examples.ts";
 import * as history from "./api/history.ts";
+import * as incidents from "./api/incidents.ts";
 import * as live from "./api/live.ts";
 import * as overview from "./api/overview.ts";
 import * as problems from "./api/problem.ts";
@@ -627,6 +628,7 @@ const SCHEMA_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   checks,
   checkPage,
   history,
+  incidents,
   channels,
   silences,
   live,

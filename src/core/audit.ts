@@ -44,6 +44,7 @@ export const AUDIT_ACTIONS = {
   "check.moved": "moved a check",
   "check.deleted": "deleted a check",
   "check.restored": "restored a check",
+  "incident.resolved": "resolved an incident",
   "channel.created": "created a channel",
   "channel.changed": "changed a channel",
   "channel.deleted": "deleted a channel",

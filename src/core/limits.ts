@@ -249,6 +249,10 @@ export const INCIDENT_TAGS_SHOWN_MAX = 20;
 export const INCIDENT_ROWS_SHOWN_MAX = 200;
 /** A link to acknowledge stays valid this long after the incident was resolved. */
 export const ACK_LINK_DAYS = 7;
+/** The form on the page of such a link works this long. */
+export const ACK_FORM_MINUTES = 60;
+/** Requests to these pages, per network. */
+export const ACK_REQUESTS_PER_MINUTE = 60;
 
 /** Members of a project. */
 export const MEMBERS_MAX = 500;

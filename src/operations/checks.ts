@@ -18,7 +18,7 @@ import {
   uniqueCriteria,
   type UniqueField,
 } from "../core/check.ts";
-import { passDeadlines, type PassedDeadlines, type Visibility } from "../core/deadline.ts";
+import { nonePassed, type PassedDeadlines, type Visibility } from "../core/deadline.ts";
 import { AppError, ERROR_TEXT, type ErrorCode, FIELD_PROBLEM, fieldText } from "../core/errors.ts";
 import { newUuidIn, withTag } from "../core/identity.ts";
 import type { Instant } from "../core/instant.ts";
@@ -26,7 +26,7 @@ import { NAME_LENGTH_MAX, PING_COMMIT_MS_MAX, SLUG_LENGTH_MAX, TAGS_LENGTH_MAX }
 import { DAYS_KEPT, keptFrom } from "../core/retention.ts";
 import type { AcceptedSignal } from "../core/signal.ts";
 import { downAtOf, type Flip, NEW_STATE, sweepAt, type Timing } from "../core/state.ts";
-import { pause, resume } from "../core/transition.ts";
+import { pause, resolveAlert, resume, reviseTiming } from "../core/transition.ts";
 import { assignChannels, listAssignmentsOfChecks, listChannels } from "../store/channels.ts";
 import {
   type Check,
@@ -72,7 +72,7 @@ import {
   applyBatch,
   lockTargetsOf,
   needsCheckVisibility,
-  notObservedEvents,
+  deadlineEvents,
   checkVisibility,
   checkVisibilities,
   type RecordOptions,
@@ -477,14 +477,12 @@ async function editCheck(
     before: shortened(isReassigned ? { ...before, channels: current } : before),
     after: shortened(isReassigned ? { ...patch, channels: chosen.uuids } : patch),
   };
-  const outcome = passDeadlines(
+  const outcome = reviseTiming(
     { timing: check.settings, state: stored.state },
-    { visibility: await checkVisibility(tx, stored, edit), beforeAt: at },
+    { timing: settings, at, visibility: await checkVisibility(tx, stored, edit) },
   );
   const next = await writeStateChange(tx, {
     ...outcome,
-    // Deadlines after the watermark are left to the sweeper, with the settings in force then.
-    unobserved: null,
     stored,
     timing: settings,
     event: hasChanges ? { kind: "edited", accountId, detail } : null,
@@ -565,8 +563,8 @@ async function writeAll(
   );
   await planNotices(tx, excused, at);
   const events = changes.flatMap(({ stored: { checkId }, event, ...outcome }) => {
-    const unobserved = notObservedEvents(checkId, outcome);
-    return event === null ? unobserved : [...unobserved, { checkId, at, ...event }];
+    const passed = deadlineEvents(checkId, outcome);
+    return event === null ? passed : [...passed, { checkId, at, ...event }];
   });
   if (events.length > 0) await insertEvents(tx, events);
 }
@@ -581,6 +579,26 @@ async function writeFlips(
     written.map((one, index) => ({ ...one, flipId: flipIds[index] ?? 0 })),
     at,
   );
+}
+
+/** Closes the alerts of checks although they have not recovered. Their status stays. */
+export async function resolveAlerts(
+  tx: Tx,
+  request: { checkIds: readonly number[]; at: Instant; visibility: Visibility },
+): Promise<void> {
+  const { checkIds, at } = request;
+  const locked = await lockStates(tx, checkIds);
+  const checks = new Map((await findChecksByIds(tx, checkIds)).map((check) => [check.id, check]));
+  const passed = locked.filter((stored) => needsCheckVisibility(stored, at));
+  const visibilityOf = await checkVisibilities(tx, passed, request.visibility);
+  const changes = locked.flatMap((stored) => {
+    const timing = checks.get(stored.checkId)?.settings;
+    if (timing === undefined) return [];
+    const moment = { at, visibility: visibilityOf(stored.checkId) };
+    const outcome = resolveAlert({ timing, state: stored.state }, moment);
+    return outcome === null ? [] : [{ ...outcome, stored, timing, event: null }];
+  });
+  await writeStateChanges(tx, { changes, at });
 }
 
 /** Both sorted by UUID. */
@@ -771,14 +789,12 @@ async function writeSchedules(
   const visibilityOf = await checkVisibilities(tx, passed, visibility);
   const done = edits.map(({ locked: { check, stored }, settings, after }) => {
     const detail = { before: differences({ before: settings, after: check.settings }), after };
-    // Deadlines that have passed count by the old schedule; deadlines after the watermark are left to the
-    // sweeper.
-    const outcome = passDeadlines(
+    const outcome = reviseTiming(
       { timing: check.settings, state: stored.state },
-      { visibility: visibilityOf(check.id), beforeAt: at },
+      { timing: settings, at, visibility: visibilityOf(check.id) },
     );
     const event = { kind: "edited", accountId, detail };
-    return { check, detail, state: { ...outcome, unobserved: null, stored, timing: settings, event } };
+    return { check, detail, state: { ...outcome, stored, timing: settings, event } };
   });
   await writeStateChanges(tx, { changes: done.map(({ state }) => state), at });
   const what = "check.changed";
@@ -975,9 +991,8 @@ export function restoreCheck(
     const check = await findCheckByUuid(tx, uuid);
     if (check === null) return { kind: "not found" };
     const state = { ...stored.state, lastStartAt: null, lastStartRid: null, expectFromAt: at };
-    const nothing = { flips: [], notices: [], unobserved: null };
     const event = null;
-    await writeStateChange(tx, { ...nothing, state, stored, timing: check.settings, event, at });
+    await writeStateChange(tx, { ...nonePassed(state), stored, timing: check.settings, event, at });
     await auditCheck(tx, { what: "check.restored", check, by: request, at });
     return { kind: "restored" };
   });

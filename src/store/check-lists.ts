@@ -70,13 +70,14 @@ export type WatchedRow = {
   schedule: string;
   tz: string;
   manual_resume: boolean;
+  rules: Timing["rules"];
   status: StoredStatus;
   last_ping_at: Instant | null;
   last_start_at: Instant | null;
   expect_from_at: Instant | null;
 };
 
-const WATCHED_COLUMNS = `c.kind, c.timeout_seconds, c.grace_seconds, c.schedule, c.tz, c.manual_resume,
+const WATCHED_COLUMNS = `c.kind, c.timeout_seconds, c.grace_seconds, c.schedule, c.tz, c.manual_resume, c.rules,
   s.status, s.last_ping_at, s.last_start_at, s.expect_from_at`;
 
 /** The input of core's status rules, from a row with these columns. */
@@ -89,6 +90,7 @@ function toWatched(row: WatchedRow): WatchedCheck {
       schedule: row.schedule,
       tz: row.tz,
       manualResume: row.manual_resume,
+      rules: row.rules,
     },
     state: {
       ...NEW_STATE,

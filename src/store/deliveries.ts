@@ -79,12 +79,12 @@ export type DeliveryRow = {
 };
 
 /** The columns of a delivery, for the statements that write and return one. */
-const DELIVERY_COLUMNS = `d.id, d.kind, d.dedupe_key, d.channel_id, d.group_id, d.check_id, d.flip_id,
+export const DELIVERY_COLUMNS = `d.id, d.kind, d.dedupe_key, d.channel_id, d.group_id, d.check_id, d.flip_id,
   d.blind_from_at, d.blind_to_at, d.about, d.state, d.created_at, d.attempt_count, d.next_try_at, d.attempted_at, d.settled_at,
   d.request_summary, d.response_code, d.response_excerpt, d.reason, d.message_id`;
 
 /** A row of these columns as a domain value. */
-function toDelivery(row: DeliveryRow): Delivery {
+export function toDelivery(row: DeliveryRow): Delivery {
   return {
     id: row.id,
     kind: row.kind,

@@ -60,6 +60,7 @@ const MEMBERS = "owner manager member readOnly";
 const FOR_KEYS = {
   readWrite: "view testChannel editChecks editChannels acknowledge account",
   readWrite: "view testChannel editChecks editChannels silence account",
+  readWrite: "view testChannel editChecks editChannels acknowledge silence account",
   readOnly: "view account",
 };
 

@@ -27,7 +27,7 @@ export const CHECK: CheckFacts = {
     status: "down",
     lastPingAt: DEADLINE - DAY_MS - HOUR_MS + 7 * SECOND_MS,
     newestAt: DEADLINE - DAY_MS - HOUR_MS + 7 * SECOND_MS,
-    silence: { deadlineAt: DEADLINE, from: "up" },
+    missed: { deadlineAt: DEADLINE, from: "up" },
     pingCount: 1_234,
   },
   channelUuids: ["0c8983c9-9d73-446f-adb5-0641fdacc9d4"],
@@ -77,7 +77,7 @@ export const DOWN: FlipMessage = {
 };
 
 const CAME_BACK = DEADLINE + 12 * MINUTE_MS + 5 * SECOND_MS;
-const UP_CHECK: CheckFacts = { ...CHECK, state: { ...CHECK.state, status: "up", silence: null } };
+const UP_CHECK: CheckFacts = { ...CHECK, state: { ...CHECK.state, status: "up", missed: null } };
 
 export const UP: FlipMessage = {
   ...FLIP,
@@ -107,7 +107,7 @@ export const MERGED: FlipMessage = {
 export const FAILED: FlipMessage = {
   ...FLIP,
   kind: "down",
-  check: { ...SIMPLE_CHECK, state: { ...CHECK.state, silence: null } },
+  check: { ...SIMPLE_CHECK, state: { ...CHECK.state, missed: null } },
   flips: [{ at: DEADLINE, from: "up", to: "down", reason: "fail" }],
   since: DEADLINE,
   reason: "fail",

@@ -74,7 +74,7 @@ describe("a check that is down", () => {
   });
 
   test("says nothing about an expectation that is no longer the one that was missed", () => {
-    const check = { ...CHECK, state: { ...CHECK.state, silence: null } };
+    const check = { ...CHECK, state: { ...CHECK.state, missed: null } };
     expect(words({ ...DOWN, check }).sentences).toEqual([
       "Down since 2026-11-15 06:00 Europe/Riga: no success ping arrived in time.",
       "The last ping (Success) was received at 2026-11-14 05:00.",

@@ -128,7 +128,7 @@ describe("pausing", () => {
       { at: NOW + 2 * HOUR_MS, from: "up", to: "down", reason: "timeout" },
       { to: "up" },
     ]);
-    expect((await stored(check)).state).toMatchObject({ status: "paused", silence: null });
+    expect((await stored(check)).state).toMatchObject({ status: "paused", missed: null });
   });
 
   test("after a deadline with an unknown outcome writes none, and one in a blind interval an event", async () => {

@@ -17,7 +17,7 @@ const PingKind = Type.Enum(["success", "fail", "start", "log", "ign"], {
 });
 export type PingKind = Static<typeof PingKind>;
 
-const FlipReason = Type.Enum(["success", "fail", "timeout"]);
+const FlipReason = Type.Enum(["success", "fail", "timeout", "tooFast", "tooOften"]);
 
 export const Flip = Type.Object(
   {

@@ -32,8 +32,7 @@ function rowOf(check: LeanCheck, now: Instant): CheckRow {
     lastDurationMs: check.lastDurationMs,
     fuse: fuseOf(check),
     downSince: shown === "down" ? (down?.since ?? null) : null,
-    downReason:
-      shown === "down" && (down?.reason === "fail" || down?.reason === "timeout") ? down.reason : null,
+    downReason: shown !== "down" || down === null ? null : down.reason === "timeout" ? "timeout" : "fail",
     exitStatus: shown === "down" ? (down?.exitStatus ?? null) : null,
     channelCount: check.channelCount,
     change: check.change,

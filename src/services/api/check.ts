@@ -454,10 +454,11 @@ export async function readCheckPage(
   const [row] = rowsOf(rows, now);
   if (row === undefined) throw notFound();
   const lastFlip = flips.find(({ retractedAt }) => retractedAt === null);
+  const { rules: _, ...settings } = check.settings;
   return {
     projectId: project.uuid,
     row,
-    settings: check.settings,
+    settings,
     version: check.updatedAt,
     readAt: now,
     createdAt: check.createdAt,
