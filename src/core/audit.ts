@@ -22,6 +22,8 @@ export const AUDIT_ACTIONS = {
   "project.created": "created the project",
   "project.renamed": "renamed the project",
   "project.zoneChanged": "changed the time zone of the project",
+  "project.policyChanged": "changed the policy of the project",
+  "project.tagRulesChanged": "changed the tag rules of the project",
   "project.removed": "deleted the project",
   "project.transferAsked": "requested an ownership transfer",
   "project.transferEnded": "canceled or declined the ownership transfer",

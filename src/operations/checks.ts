@@ -24,6 +24,7 @@ import { newUuidIn, withTag } from "../core/identity.ts";
 import type { Instant } from "../core/instant.ts";
 import { NAME_LENGTH_MAX, PING_COMMIT_MS_MAX, SLUG_LENGTH_MAX, TAGS_LENGTH_MAX } from "../core/limits.ts";
 import { DAYS_KEPT, keptFrom } from "../core/retention.ts";
+import { isSameRules, type Policy } from "../core/policy.ts";
 import type { AcceptedSignal } from "../core/signal.ts";
 import { downAtOf, type Flip, NEW_STATE, sweepAt, type Timing } from "../core/state.ts";
 import { pause, resolveAlert, resume, reviseTiming } from "../core/transition.ts";
@@ -61,6 +62,14 @@ import { type CheckEvent, deleteEventsOfCheck, insertEvents, listEdits } from ".
 import { deleteFlipsOfCheck, insertFlips } from "../store/flips.ts";
 import { deleteRefusedOfCheck } from "../store/intakes.ts";
 import { deleteBodiesOfCheck, deletePingsOfCheck } from "../store/pings.ts";
+import {
+  deleteLinksOfCheck,
+  holdPolicies,
+  insertParents,
+  listCheckPolicies,
+  lockPolicies,
+  writeCheckPolicy,
+} from "../store/policies.ts";
 import { findProjectByPingKey, findProjectOwner, holdProject } from "../store/projects.ts";
 import { deleteRejectedOfCheck } from "../store/quarantine.ts";
 import { deleteDaysOfCheck, deleteRunChunksOfCheck } from "../store/runs.ts";
@@ -78,6 +87,7 @@ import {
   type RecordOptions,
 } from "./record-signals.ts";
 import { inRetriedTransaction, ConflictError } from "./retry.ts";
+import { affectsRules, rewriteRules, rulesOfNewCheck } from "./rules.ts";
 
 /** The check to change, and the project in which the caller may change checks. */
 export type CheckName = { projectId: number } & ({ checkId: number } | { uuid: string });
@@ -97,7 +107,7 @@ export type CheckWithChannels = CheckWithState & { channelUuids: readonly string
 /**
  * Locks a check and reads its settings. Every writer locks the state of a check before anything else of it.
  */
-async function lockCheck(tx: Tx, name: CheckName): Promise<LockedCheck | Absent> {
+export async function lockCheck(tx: Tx, name: CheckName): Promise<LockedCheck | Absent> {
   const checkId = "checkId" in name ? name.checkId : (await findCheckByUuid(tx, name.uuid))?.id;
   if (checkId === undefined) return { kind: "not found" };
   const [stored] = await lockStates(tx, [checkId]);
@@ -160,19 +170,23 @@ export type CheckToMake = {
   uuid?: string;
   settings: CheckSettings;
   channels: ChosenChannels | null;
+  own?: Policy;
   at: Instant;
 };
 
 /** Inserts a check in the state "new". */
 async function makeCheck(
   tx: Tx,
-  { projectId, projectUuid, settings, channels, at, ...given }: CheckToMake,
+  { projectId, projectUuid, channels, at, own = {}, ...given }: CheckToMake,
 ): Promise<CheckWithChannels> {
+  const rules = await rulesOfNewCheck(tx, { projectId, settings: given.settings, own });
+  const settings = { ...given.settings, rules };
   const uuid = given.uuid ?? newUuidIn(projectUuid, randomUUID);
   const badgeUuid = newUuidIn(projectUuid, randomUUID);
   const made = { uuid, badgeUuid, projectId, settings, createdAt: at };
   const checkId = await insertCheck(tx, made);
   await insertState(tx, checkId);
+  if (Object.keys(own).length > 0) await writeCheckPolicy(tx, { checkId, policy: own });
   if (channels !== null) await assignChosen(tx, { checkId, chosen: channels, current: [] });
   const check = { ...made, id: checkId, updatedAt: at };
   const stored = {
@@ -465,14 +479,18 @@ async function editCheck(
   const chosen =
     edit.channels === null ? null : await chooseChannels(tx, { projectId, param: edit.channels });
   if (chosen?.kind === "refused") return chosen;
-  const settings = patchCheck(check.settings, edit.params, edit);
-  const patch = differences({ before: check.settings, after: settings });
+  const patched = patchCheck(check.settings, edit.params, edit);
+  const patch = differences({ before: check.settings, after: patched });
   const current = await channelUuidsOf(tx, checkId);
   const isReassigned = chosen !== null && (await assignChosen(tx, { checkId, chosen, current }));
   const hasChanges = isReassigned || Object.keys(patch).length > 0;
+  const rules = affectsRules(patch)
+    ? await rewriteRules(tx, { projectId, checks: [{ id: checkId, settings: patched }] })
+    : null;
+  const settings = rules === null ? patched : { ...patched, rules: rules.get(checkId) ?? null };
   const written = hasChanges ? await writeSettings(tx, { checkId, patch, at }) : check;
   if (written === null) throw new ConflictError("The check was moved to the trash.");
-  const before = differences({ before: settings, after: check.settings });
+  const before = differences({ before: patched, after: check.settings });
   const detail = {
     before: shortened(isReassigned ? { ...before, channels: current } : before),
     after: shortened(isReassigned ? { ...patch, channels: chosen.uuids } : patch),
@@ -523,14 +541,14 @@ export type StateChange = PassedDeadlines & {
 };
 
 /** Writes a changed state with its deadline, flips, deliveries and events. */
-async function writeStateChange(tx: Tx, change: StateChange): Promise<StoredState> {
+export async function writeStateChange(tx: Tx, change: StateChange): Promise<StoredState> {
   const next = nextOf(change);
   await writeAll(tx, { changes: [{ ...change, next }], at: change.at });
   return next;
 }
 
 /** The same for several checks, in as many statements as for one. */
-async function writeStateChanges(
+export async function writeStateChanges(
   tx: Tx,
   { changes, at }: { changes: readonly Omit<StateChange, "at">[]; at: Instant },
 ): Promise<void> {
@@ -646,7 +664,7 @@ export type CheckAudit = {
 };
 
 /** Adds an audit log entry for a check, identified by its name, or by its UUID if it has none. */
-async function auditCheck(tx: Tx, done: CheckAudit): Promise<void> {
+export async function auditCheck(tx: Tx, done: CheckAudit): Promise<void> {
   await auditChecks(tx, [done]);
 }
 
@@ -722,7 +740,7 @@ export function rescheduleChecks(
   request: RescheduleRequest,
 ): Promise<Rescheduled[] | ConflictingEdits> {
   return inRetriedTransaction(database, async (tx) => {
-    const found = await lockChecks(tx, request);
+    const found = await lockChecks(tx, { ...request, checkIds: [...request.wanted.keys()] });
     const conflicts = await editsAfter(tx, found, request.version);
     const [newest] = conflicts;
     if (newest !== undefined) return { kind: "overtaken", version: newest.at, edits: conflicts };
@@ -757,8 +775,12 @@ async function editsAfter(
   );
 }
 
-async function lockChecks(tx: Tx, { wanted, projectId }: RescheduleRequest): Promise<LockedCheck[]> {
-  const states = await lockStates(tx, [...wanted.keys()]);
+/** Locks checks of a project and reads their settings; others are left out. */
+export async function lockChecks(
+  tx: Tx,
+  { checkIds, projectId }: { checkIds: readonly number[]; projectId: number },
+): Promise<LockedCheck[]> {
+  const states = await lockStates(tx, checkIds);
   // Read after the lock: the previous holder may have changed the settings, or deleted the check.
   const found = await findChecksByIds(
     tx,
@@ -778,23 +800,28 @@ async function writeSchedules(
   edits: readonly ScheduleEdit[],
   request: RescheduleRequest,
 ): Promise<void> {
-  const { at, visibility, accountId } = request;
+  const { at, visibility, accountId, projectId } = request;
   const changes = edits.map(({ locked: { check }, settings }) => ({ checkId: check.id, settings }));
   if ((await updateSchedules(tx, { changes, at })) !== changes.length) {
     throw new ConflictError("One of the checks was moved to the trash.");
   }
+  const rules = await rewriteRules(tx, {
+    projectId,
+    checks: changes.map(({ checkId, settings }) => ({ id: checkId, settings })),
+  });
   const passed = edits
     .map(({ locked: { stored } }) => stored)
     .filter((stored) => needsCheckVisibility(stored, at));
   const visibilityOf = await checkVisibilities(tx, passed, visibility);
   const done = edits.map(({ locked: { check, stored }, settings, after }) => {
     const detail = { before: differences({ before: settings, after: check.settings }), after };
+    const timing = { ...settings, rules: rules.get(check.id) ?? null };
     const outcome = reviseTiming(
       { timing: check.settings, state: stored.state },
-      { timing: settings, at, visibility: visibilityOf(check.id) },
+      { timing, at, visibility: visibilityOf(check.id) },
     );
     const event = { kind: "edited", accountId, detail };
-    return { check, detail, state: { ...outcome, stored, timing: settings, event } };
+    return { check, detail, state: { ...outcome, stored, timing, event } };
   });
   await writeStateChanges(tx, { changes: done.map(({ state }) => state), at });
   const what = "check.changed";
@@ -804,7 +831,7 @@ async function writeSchedules(
   );
 }
 
-/** Copies a check with its settings and channels. Refused if its owner has reached the check limit. */
+/** Copies a check with its settings, channels and policy. Refused if its owner has reached the check limit. */
 export function copyCheck(
   database: Database,
   request: Command & LimitDefault & { projectUuid: string },
@@ -820,7 +847,10 @@ export function copyCheck(
     const channels = await chooseChannels(tx, { projectId, param });
     if (channels.kind === "refused") return channels;
     const settings = copied(locked.check.settings);
-    const check = await makeCheck(tx, { projectId, projectUuid, settings, channels, at });
+    const [policy] = await listCheckPolicies(tx, [locked.check.id]);
+    const { own = {}, parents = [] } = policy ?? {};
+    const check = await makeCheck(tx, { projectId, projectUuid, settings, channels, own, at });
+    await insertParents(tx, { checkId: check.id, parentIds: parents.map(({ id }) => id) });
     const after = { copyOf: locked.check.uuid };
     await auditCheck(tx, { what: "check.created", check, by: request, at, after });
     return { kind: "copied", check };
@@ -845,8 +875,8 @@ function copied(settings: CheckSettings): CheckSettings {
 export type Transfer = Command & LimitDefault & { to: { id: number; name: string }; from: { name: string } };
 
 /**
- * Moves a check to another project. It keeps its URL, state and history, and gets all channels of the new
- * project. Refused if the owner of that project has reached the check limit.
+ * Moves a check to another project. It keeps its URL, state, history and policy, loses its dependencies, and gets all
+ * channels of the new project. Refused if the owner of that project has reached the check limit.
  */
 export function transferCheck(
   database: Database,
@@ -868,8 +898,11 @@ export function transferCheck(
     const { check } = locked;
     const channels = await chooseChannels(tx, { projectId: to.id, param: "*" });
     if (channels.kind === "refused") throw new Error(`all channels were rejected: ${channels.text}`);
+    await lockMove(tx, { from: projectId, to: to.id });
+    await deleteLinksOfCheck(tx, check.id);
     await moveCheck(tx, { checkId: check.id, projectId: to.id, at });
     await assignChannels(tx, { checkId: check.id, channelIds: channels.channelIds });
+    await judgeAnew(tx, locked, { ...request, projectId: to.id });
     const { uuid } = check;
     const moved = { before: { uuid, project: from.name }, after: { uuid, project: to.name } };
     // Both projects get an audit log entry.
@@ -884,6 +917,25 @@ export function transferCheck(
     }
     return { kind: "moved" };
   });
+}
+
+/** Serializes the move with changes of dependencies in the old project and of policies in the new one. */
+async function lockMove(tx: Tx, { from, to }: { from: number; to: number }): Promise<void> {
+  // In the order of ids, so that opposite moves do not wait for each other.
+  if (from < to) await lockPolicies(tx, from);
+  await holdPolicies(tx, to);
+  if (from > to) await lockPolicies(tx, from);
+}
+
+/** Derives the rules of a check in the project that it is in now. Passed deadlines count by the old ones. */
+async function judgeAnew(tx: Tx, { check, stored }: LockedCheck, command: Command): Promise<void> {
+  const { at, projectId } = command;
+  const rules = (await rewriteRules(tx, { projectId, checks: [check] })).get(check.id) ?? null;
+  if (isSameRules(rules, check.settings.rules)) return;
+  const timing = { ...check.settings, rules };
+  const visibility = await checkVisibility(tx, stored, command);
+  const outcome = reviseTiming({ timing: check.settings, state: stored.state }, { timing, at, visibility });
+  await writeStateChange(tx, { ...outcome, stored, timing, event: null, at });
 }
 
 export type PingNow = Command & {
@@ -990,9 +1042,11 @@ export function restoreCheck(
     await unmarkCheck(tx, found.id);
     const check = await findCheckByUuid(tx, uuid);
     if (check === null) return { kind: "not found" };
+    // Policies may have changed while it was in the trash.
+    const rules = (await rewriteRules(tx, { projectId, checks: [check] })).get(check.id) ?? null;
+    const timing = { ...check.settings, rules };
     const state = { ...stored.state, lastStartAt: null, lastStartRid: null, expectFromAt: at };
-    const event = null;
-    await writeStateChange(tx, { ...nonePassed(state), stored, timing: check.settings, event, at });
+    await writeStateChange(tx, { ...nonePassed(state), stored, timing, event: null, at });
     await auditCheck(tx, { what: "check.restored", check, by: request, at });
     return { kind: "restored" };
   });

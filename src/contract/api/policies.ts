@@ -200,6 +200,19 @@ function resettable<Fields extends Record<string, TSchema>>(fields: Fields) {
 
 const CHANGES = resettable(FIELDS);
 
+const { failures, missed, recovery, startWithin, maxRun, minRun, minGap, early } = CHANGES;
+/** The fields that decide whether a run raises an alert. */
+export const RULE_CHANGES = {
+  failures,
+  missed,
+  recovery,
+  startWithin,
+  maxRun,
+  minRun,
+  minGap,
+  early,
+};
+
 const CheckPolicyChange = Type.Partial(Type.Object({ ...CHANGES, dependsOn: nullable(DependsOn) }), {
   additionalProperties: false,
 });
@@ -269,7 +282,8 @@ const EXAMPLE_CHECK_POLICY: CheckPolicy = {
     repeat: "tag:prod",
   },
   effective: { ...EXAMPLE_DEFAULTS, failures: { count: 3, of: 3 }, repeat: 3600 },
-  sentence: "Notifies after 3 failed runs in a row or 1 missed run. Repeats every hour until acknowledged.",
+  sentence:
+    "Notifies after 3 failed runs in a row or 1 missed run. Recovers after 1 success. Repeats every hour until acknowledged or recovered.",
   channels: [{ id: EXAMPLE_CHANNEL, origin: "check" }],
   version: 162_254_319_821_477,
 };
@@ -277,7 +291,7 @@ const EXAMPLE_CHECK_POLICY: CheckPolicy = {
 const EXAMPLE_PROJECT_POLICY: ProjectPolicy = {
   own: { missed: 2 },
   effective: { ...EXAMPLE_DEFAULTS, missed: 2 },
-  sentence: "Notifies on every failure and after 2 missed runs in a row.",
+  sentence: "Notifies on every failure and after 2 missed runs in a row. Recovers after 1 success.",
   ackLinks: true,
   version: 90_071_992_547_409,
 };
