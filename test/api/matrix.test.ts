@@ -58,8 +58,6 @@ const MEMBERS = "owner manager member readOnly";
 
 /** What API keys may do at most, whatever a route says. */
 const FOR_KEYS = {
-  readWrite: "view testChannel editChecks editChannels acknowledge account",
-  readWrite: "view testChannel editChecks editChannels silence account",
   readWrite: "view testChannel editChecks editChannels acknowledge silence account",
   readOnly: "view account",
 };

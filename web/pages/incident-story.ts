@@ -59,7 +59,7 @@ function alertEntries(alerts: readonly IncidentAlert[]): Entry[] {
   const opened = together(alerts.map((alert) => ({ at: alert.openedAt, key: alert.cause, alert }))).map(
     ({ at, key, items }) => {
       const [first] = items;
-      const title = words.opened(whatOf(items), key);
+      const title = words.opened(whatOf(items), key, items.length > 1);
       return entry({ key: `opened ${first?.alert.id}`, at, mark: "down", title, text: aboutAlerts(items) });
     },
   );
@@ -71,7 +71,7 @@ function alertEntries(alerts: readonly IncidentAlert[]): Entry[] {
   ).map(({ at, key, items }) => {
     const [first] = items;
     const mark = key === "recovered" || key === "takenBack" ? ("up" as const) : ("bead" as const);
-    const title = words.closed(whatOf(items), key);
+    const title = words.closed(whatOf(items), key, items.length > 1);
     return entry({ key: `closed ${first?.alert.id}`, at, mark, title, text: namesOf(items) });
   });
   return [...opened, ...closed];

@@ -5,7 +5,7 @@ import { type FormEvent, useState } from "react";
 import { Link } from "wouter";
 import type { Incident, IncidentAlert } from "../../src/contract/api/incidents.ts";
 import { FIELD_LENGTHS } from "../../src/contract/api/limits.ts";
-import { call, errorText } from "../api.ts";
+import { call, errorText, isNotFound } from "../api.ts";
 import { mayIn, userZone } from "../boot.ts";
 import { useMinute, useNow } from "../live/clock.ts";
 import { pageHref, type PageProps, usePageTitle } from "../page-location.ts";
@@ -13,15 +13,22 @@ import { Confirm } from "../parts/dialogs.tsx";
 import { useWidth } from "../parts/hooks.ts";
 import { askToSilence, SilenceWindow } from "../parts/silencing.tsx";
 import { useShortcuts } from "../shortcuts.ts";
-import { Button } from "../ui/button.tsx";
+import { Button, ButtonLink } from "../ui/button.tsx";
 import { UnsavedGuard } from "../ui/dialog.tsx";
 import { TextArea } from "../ui/field.tsx";
 import { Mark, StateShape, Tags } from "../ui/marks.tsx";
-import { Queried } from "../ui/page-state.tsx";
+import { Empty, Queried } from "../ui/page-state.tsx";
 import { toast, toastError } from "../ui/toast.tsx";
 import { Until, When } from "../ui/when.tsx";
 import { deliveryOutcome } from "../words/channels.ts";
-import { formatClock, formatDuration, formatExact, formatSpan, formatWhen } from "../words/format.ts";
+import {
+  formatClock,
+  formatDay,
+  formatDuration,
+  formatExact,
+  formatSpan,
+  formatWhen,
+} from "../words/format.ts";
 import {
   actorName,
   incidentSentence,
@@ -36,6 +43,16 @@ export function IncidentPage({ params }: PageProps) {
   const project = params.project ?? "";
   const query = useIncident(project, Number(params.n));
   usePageTitle(query.data === undefined ? words.tab : incidentTitle(query.data));
+  if (isNotFound(query.error)) {
+    return (
+      <Empty
+        title={words.missing.title}
+        action={<ButtonLink href={pageHref("incidents", { project })}>{words.missing.action}</ButtonLink>}
+      >
+        <p>{words.missing.text}</p>
+      </Empty>
+    );
+  }
   return (
     <Queried query={query} rows={10}>
       {(incident) => <Shown key={incident.number} project={project} incident={incident} />}
@@ -152,7 +169,7 @@ function useActions({ project, incident: { number, alerts } }: Given) {
   };
 }
 
-const TAGS_SHOWN = 5;
+const TAGS_SHOWN = 3;
 
 function Head({ incident, children }: { incident: Incident; children: React.ReactNode }) {
   const { state, openedAt, resolvedAt, tags, checkCount } = incident;
@@ -201,7 +218,7 @@ const CHART_PX = 958;
 const LABEL_PX = 150;
 const ROW_PX = 15;
 const TOP_PX = 27;
-const LETTERS = 20;
+const LETTERS = { wide: 22, narrow: 14 };
 const NARROW_PX = 480;
 
 function AlertChart({ incident }: { incident: Incident }) {
@@ -210,7 +227,8 @@ function AlertChart({ incident }: { incident: Incident }) {
   const { alerts, openedAt, resolvedAt, acknowledged, state } = incident;
   const end = resolvedAt ?? now;
   const margin = Math.max(60_000, (end - openedAt) * 0.06);
-  const label = width < NARROW_PX ? 96 : LABEL_PX;
+  const isNarrow = width < NARROW_PX;
+  const label = isNarrow ? 96 : LABEL_PX;
   const scale = (width - label - 8) / (end - openedAt + margin);
   const x = (at: number) => label + (at - openedAt + margin) * scale;
   const shown = alerts.slice(0, CHART_ROWS);
@@ -225,7 +243,7 @@ function AlertChart({ incident }: { incident: Incident }) {
             return (
               <g key={alert.id}>
                 <text x="0" y={y + 4}>
-                  {shortName(alert)}
+                  {shortName(alert, LETTERS[isNarrow ? "narrow" : "wide"])}
                 </text>
                 <path className="chart-line" d={`M${label} ${y}H${x(end)}`} />
                 <path className="chart-alert" d={`M${x(alert.openedAt)} ${y}H${x(alert.closedAt ?? end)}`} />
@@ -268,10 +286,10 @@ function Moment({ at, x, bottom, anchor, isHandled = false }: MomentProps) {
   );
 }
 
-function shortName({ check }: IncidentAlert): string {
+function shortName({ check }: IncidentAlert, most: number): string {
   const name = check === null ? words.deletedCheck : check.name === "" ? "unnamed" : check.name;
   const letters = [...name];
-  return letters.length > LETTERS ? `${letters.slice(0, LETTERS - 1).join("")}…` : name;
+  return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : name;
 }
 
 // What happened, and what happens next.
@@ -303,7 +321,7 @@ function Story({ incident }: { incident: Incident }) {
         )}
         {nextStep !== null && (
           <Ahead
-            when={<When at={nextStep.at} />}
+            when={<NextTime at={nextStep.at} />}
             title={words.next[nextStep.kind]}
             text={nextStep.kind === "repeat" ? words.next.repeatText : words.next.acknowledgementEndsText}
           />
@@ -311,6 +329,17 @@ function Story({ incident }: { incident: Incident }) {
         {!isOver && <Ahead when={words.later} title={words.next.recovery} text={null} />}
       </ol>
     </section>
+  );
+}
+
+/** The day is shown only if it is another one. */
+function NextTime({ at }: { at: number }) {
+  const reader = { now: useMinute(), zone: userZone };
+  const text = formatDay(at, reader) === "today" ? formatClock(at, userZone) : formatWhen(at, reader);
+  return (
+    <time dateTime={new Date(at).toISOString()} title={formatExact(at, userZone)}>
+      {text}
+    </time>
   );
 }
 

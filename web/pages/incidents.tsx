@@ -155,7 +155,7 @@ function Head() {
 }
 
 type LineProps = { project: string; row: IncidentRow; mayAcknowledge: boolean; isCursor: boolean };
-const TAGS_SHOWN = 3;
+const TAGS_SHOWN = 2;
 
 function Line({ project, row, mayAcknowledge, isCursor }: LineProps) {
   const { state, number, checkCount, openCount, tags, nextStep } = row;

@@ -197,7 +197,7 @@ export function SilenceDrawer(props: DrawerProps) {
           <Button kind="bare" aria-pressed={isCodeShown} onClick={() => setCodeShown(!isCodeShown)}>
             {words.asCode}
           </Button>
-          <span className="edit-space" />
+          <span className="silence-space" />
           <Button onClick={onClose}>{shared.cancel}</Button>
           <Button
             kind="primary"

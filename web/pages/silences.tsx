@@ -174,8 +174,9 @@ function Line({ silence, ...given }: Given & { silence: Silence }) {
 function useFirings({ schedule, tz }: Silence): { nextAt: readonly number[]; sentence: string | null } {
   const { data } = useReading({
     kind: "cron",
-    timeoutSeconds: 0,
-    graceSeconds: 0,
+    // Not used for an expression.
+    timeoutSeconds: 3_600,
+    graceSeconds: 3_600,
     schedule: schedule ?? "",
     tz: tz ?? "UTC",
   });
@@ -198,7 +199,11 @@ function TimesText({ silence, sentence }: { silence: Silence; sentence: string |
     ...(until === null && endedAt !== null ? [words.endedAt(formatWhen(endedAt, reader))] : []),
     ...(createdBy === null ? [] : [words.by(createdBy)]),
   ];
-  return `${parts.join(", ")}.${untilSuccess && state !== "ended" ? ` ${words.untilSuccess}` : ""}`;
+  return `${capital(parts.join(", "))}.${untilSuccess && state !== "ended" ? ` ${words.untilSuccess}` : ""}`;
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 function LeftText({ silence: { state, window } }: { silence: Silence }) {

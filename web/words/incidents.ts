@@ -68,7 +68,7 @@ const CAUSE_TITLES: Readonly<Record<IncidentAlert["cause"], string>> = {
   tooOften: "ran too often",
 };
 
-/** "nightly-backup missed a run", "12 checks tagged db missed a run". */
+/** "nightly-backup missed a run", "12 checks tagged db stopped reporting". */
 export function incidentTitle({
   key,
   cause,
@@ -79,10 +79,10 @@ export function incidentTitle({
   const [first] = checks;
   if (checkCount <= 1) return first === undefined ? `A deleted check ${what}` : `${nameOf(first)} ${what}`;
   const many = plural(checkCount, "check");
-  if (key?.kind === "source") return `${many} from ${key.value} stopped`;
-  if (key?.kind === "tag") return `${many} tagged ${key.value} stopped`;
+  if (key?.kind === "source") return `${many} from ${key.value} stopped reporting`;
+  if (key?.kind === "tag") return `${many} tagged ${key.value} stopped reporting`;
   if (key?.kind === "parent") return `${key.value} and ${plural(checkCount - 1, "dependent check")}`;
-  return `${many} stopped`;
+  return `${many} stopped reporting`;
 }
 
 function nameOf({ name }: { name: string }): string {
@@ -96,20 +96,21 @@ export function actorName({ kind, name }: IncidentActor): string {
   return name ?? "a deleted account";
 }
 
-const ALERT_OPENED: Readonly<Record<IncidentAlert["cause"], string>> = {
-  failed: "reported a failure",
-  missed: "missed its deadline",
-  overrun: "ran longer than allowed",
-  tooFast: "ended too soon",
-  tooOften: "started too soon after the previous run",
+/** Of one check, and of several. */
+const ALERT_OPENED: Readonly<Record<IncidentAlert["cause"], readonly [string, string]>> = {
+  failed: ["reported a failure", "reported failures"],
+  missed: ["missed its deadline", "missed their deadlines"],
+  overrun: ["ran longer than allowed", "ran longer than allowed"],
+  tooFast: ["ended too soon", "ended too soon"],
+  tooOften: ["started too soon after the previous run", "started too soon after their previous runs"],
 };
-const ALERT_CLOSED: Readonly<Record<NonNullable<IncidentAlert["closeCause"]>, string>> = {
-  recovered: "recovered",
-  paused: "was paused",
-  takenBack: "was on time: its ping was delayed",
-  resolved: "was resolved manually",
-  deleted: "was deleted",
-  moved: "was moved to another project",
+const ALERT_CLOSED: Readonly<Record<NonNullable<IncidentAlert["closeCause"]>, readonly [string, string]>> = {
+  recovered: ["recovered", "recovered"],
+  paused: ["was paused", "were paused"],
+  takenBack: ["was on time: its ping arrived late", "were on time: their pings arrived late"],
+  resolved: ["was resolved manually", "were resolved manually"],
+  deleted: ["was deleted", "were deleted"],
+  moved: ["was moved to another project", "were moved to another project"],
 };
 const EVENTS: Readonly<Record<IncidentEvent["kind"], string>> = {
   opened: "Incident opened",
@@ -127,6 +128,11 @@ export const incidentWords = {
   crumbs: "Breadcrumb",
   number: (n: number) => `No. ${n}`,
   tab: "Incident",
+  missing: {
+    title: "Incident not found",
+    text: "The URL may be wrong, or the incident was resolved more than 93 days ago.",
+    action: "View incidents",
+  },
   lasted: (state: IncidentRow["state"], span: string) =>
     `${incidentsWords.states[state]} ${state === "resolved" ? "after " : ""}${span}`,
   silence: "Silence",
@@ -141,8 +147,10 @@ export const incidentWords = {
   },
   acknowledged: "Incident acknowledged.",
   story: "What happened",
-  opened: (what: string, cause: IncidentAlert["cause"]) => `${what} ${ALERT_OPENED[cause]}`,
-  closed: (what: string, cause: NonNullable<IncidentAlert["closeCause"]>) => `${what} ${ALERT_CLOSED[cause]}`,
+  opened: (what: string, cause: IncidentAlert["cause"], isMany: boolean) =>
+    `${what} ${ALERT_OPENED[cause][isMany ? 1 : 0]}`,
+  closed: (what: string, cause: NonNullable<IncidentAlert["closeCause"]>, isMany: boolean) =>
+    `${what} ${ALERT_CLOSED[cause][isMany ? 1 : 0]}`,
   event: (kind: IncidentEvent["kind"]) => EVENTS[kind],
   by: (name: string) => `by ${name}`,
   deletedCheck: "A deleted check",
@@ -197,7 +205,9 @@ export function incidentSentence(
       ? `It lasted *${lasted}*.`
       : checkCount === 1
         ? "It has not recovered."
-        : `*${openCount} of ${plural(checkCount, "check")}* have not recovered.`;
+        : openCount === checkCount
+          ? `*${plural(checkCount, "check")}* have not recovered.`
+          : `*${openCount} of ${plural(checkCount, "check")}* have not recovered.`;
   const notified =
     channelCount === 0 ? "No notifications were sent." : `*${plural(channelCount, "channel")}* notified.`;
   return [

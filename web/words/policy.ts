@@ -109,7 +109,7 @@ export const policyWords = {
   } as Partial<Record<PolicyField, string>>,
   useDefault: "Use the default",
   notSet: "Not set by this rule",
-  set: "Set",
+  set: "Own value",
   off: {
     startWithin: "Use the grace period",
     maxRun: "No limit",

@@ -65,11 +65,11 @@ export const silenceFormWords = {
   inside: "No notifications about problems are sent.",
   nothing: "No check matches now. Checks that match later are silenced.",
   atEnd: (when: string) =>
-    `Problems that are still open at ${when} are notified then. Recoveries are always sent.`,
+    `Problems that are still open at the end (${when}) are notified then. Recoveries are always sent.`,
   atEndHold: (when: string, span: string) =>
-    `Problems that are still open at ${when} are notified after the next run of the check, at most ${span} later. Recoveries are always sent.`,
-  due: (at: string) => `is expected at ${at}.`,
-  dueEnd: (until: string) => `If it is still missing at ${until}, its channels are notified then.`,
+    `Problems that are still open at the end (${when}) are notified after the next run of the check, at most ${span} later. Recoveries are always sent.`,
+  due: (at: string) => `is expected ${at}.`,
+  dueEnd: (until: string) => `If it is still missing at ${until}, a notification is sent then.`,
   windows: "Next windows",
   chart: (from: string, until: string) => `Expected runs between ${from} and ${until}`,
   chartRuns: (count: number, isMore: boolean) => (isMore ? `${count}+ runs` : plural(count, "run")),
