@@ -3,7 +3,13 @@
 import { DEFAULT_SETTINGS } from "../core/check.ts";
 import type { Rate, SendResult, SubscribedEvent } from "../core/delivery.ts";
 import { DAY_MS, type Instant } from "../core/instant.ts";
-import type { AlertMessage, CheckFacts, FlipMessage, TestMessage } from "../core/message.ts";
+import {
+  type AlertMessage,
+  type CheckFacts,
+  type FlipMessage,
+  NO_POLICY,
+  type TestMessage,
+} from "../core/message.ts";
 import { NEW_STATE } from "../core/state.ts";
 import { secretRemover } from "../lib/log.ts";
 import type { GuardedHttp } from "../lib/outgoing-http.ts";
@@ -148,7 +154,9 @@ export function exampleMessage(
   const pinged = { lastPingAt, newestAt: lastPingAt, pingCount: PING_COUNT };
   const missed = isDown ? { deadlineAt: at, from: "up" as const } : null;
   return {
+    ...NO_POLICY,
     kind: direction,
+    isRepeat: false,
     at,
     check: {
       uuid,

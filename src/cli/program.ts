@@ -70,6 +70,16 @@ const COMMANDS: readonly { name: string; summary: string; load: () => Promise<De
     load: async () => (await import("./restore.ts")).defineRestore,
   },
   {
+    name: "incidents",
+    summary: "List incidents of a project",
+    load: async () => (await import("./incidents.ts")).defineIncidents,
+  },
+  {
+    name: "ack",
+    summary: "Acknowledge incidents",
+    load: async () => (await import("./incidents.ts")).defineAck,
+  },
+  {
     name: "admin",
     summary: "Manage accounts, projects, API keys, channels, and limits",
     load: async () => (await import("./admin.ts")).defineAdmin,

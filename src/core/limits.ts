@@ -117,7 +117,6 @@ export const REPEAT_SECONDS_MIN = 300;
 export const REPEAT_SECONDS_MAX = 7 * 86_400;
 /** Tag rules of a project. */
 export const TAG_RULES_MAX = 100;
-
 // Silences.
 export const SILENCE_REASON_LENGTH_MAX = 200;
 /** Silences of a project that have not ended. The planner reads all of them. */

@@ -57,7 +57,7 @@ import {
   writeChannel,
 } from "../store/channels.ts";
 import type { Database, Db } from "../store/db.ts";
-import { insertMessages } from "../store/deliveries.ts";
+import { insertMessages } from "../store/planning.ts";
 import { findNewestEmail, insertEmail } from "../store/emails.ts";
 import { removeFromTagRules } from "../store/policies.ts";
 import { findProjectOwner } from "../store/projects.ts";

@@ -26,8 +26,15 @@ import { NAME_LENGTH_MAX, PING_COMMIT_MS_MAX, SLUG_LENGTH_MAX, TAGS_LENGTH_MAX }
 import { DAYS_KEPT, keptFrom } from "../core/retention.ts";
 import { isSameRules, type Policy } from "../core/policy.ts";
 import type { AcceptedSignal } from "../core/signal.ts";
-import { downAtOf, type Flip, NEW_STATE, sweepAt, type Timing } from "../core/state.ts";
+import { downAtOf, NEW_STATE, sweepAt, type Timing } from "../core/state.ts";
 import { pause, resolveAlert, resume, reviseTiming } from "../core/transition.ts";
+import {
+  closeAlertOfTrashed,
+  deleteAlertsOfCheck,
+  findMovedAlert,
+  reopenAlertOfRestored,
+  setIncidentOfAlert,
+} from "../store/alerts.ts";
 import { assignChannels, listAssignmentsOfChecks, listChannels } from "../store/channels.ts";
 import {
   type Check,
@@ -59,9 +66,10 @@ import {
 import type { Database, Db } from "../store/db.ts";
 import { deleteDeliveriesOfCheck } from "../store/deliveries.ts";
 import { type CheckEvent, deleteEventsOfCheck, insertEvents, listEdits } from "../store/events.ts";
-import { deleteFlipsOfCheck, insertFlips } from "../store/flips.ts";
+import { deleteFlipsOfCheck } from "../store/flips.ts";
 import { deleteRefusedOfCheck } from "../store/intakes.ts";
 import { deleteBodiesOfCheck, deletePingsOfCheck } from "../store/pings.ts";
+import { insertIncidents, resolveIncidents } from "../store/planning.ts";
 import {
   deleteLinksOfCheck,
   holdPolicies,
@@ -76,7 +84,7 @@ import { deleteDaysOfCheck, deleteRunChunksOfCheck } from "../store/runs.ts";
 import { inTransaction, type Tx } from "../store/transaction.ts";
 import { auditAll } from "./audit.ts";
 import { claimOnce, type Once } from "./idempotency.ts";
-import { planDeliveries, planNotices } from "./plan-deliveries.ts";
+import { planNotices, writeStatusChanges } from "./plan-deliveries.ts";
 import {
   applyBatch,
   lockTargetsOf,
@@ -575,7 +583,10 @@ async function writeAll(
   const flips = changes.flatMap(({ stored: { checkId }, flips: of }) =>
     of.map((flip) => ({ checkId, flip })),
   );
-  if (flips.length > 0) await writeFlips(tx, { flips, at });
+  const alerts = changes.flatMap(({ stored: { checkId }, alerts: of }) =>
+    of.map((change) => ({ checkId, change })),
+  );
+  if (flips.length + alerts.length > 0) await writeStatusChanges(tx, { flips, alerts });
   const excused = changes.flatMap(({ stored: { checkId }, notices }) =>
     notices.map(({ blind }) => ({ checkId, blind })),
   );
@@ -585,18 +596,6 @@ async function writeAll(
     return event === null ? passed : [...passed, { checkId, at, ...event }];
   });
   if (events.length > 0) await insertEvents(tx, events);
-}
-
-async function writeFlips(
-  tx: Tx,
-  { flips: written, at }: { flips: readonly { checkId: number; flip: Flip }[]; at: Instant },
-): Promise<void> {
-  const flipIds = await insertFlips(tx, written);
-  await planDeliveries(
-    tx,
-    written.map((one, index) => ({ ...one, flipId: flipIds[index] ?? 0 })),
-    at,
-  );
 }
 
 /** Closes the alerts of checks although they have not recovered. Their status stays. */
@@ -901,6 +900,7 @@ export function transferCheck(
     await lockMove(tx, { from: projectId, to: to.id });
     await deleteLinksOfCheck(tx, check.id);
     await moveCheck(tx, { checkId: check.id, projectId: to.id, at });
+    await moveAlert(tx, { checkId: check.id, projectId: to.id });
     await assignChannels(tx, { checkId: check.id, channelIds: channels.channelIds });
     await judgeAnew(tx, locked, { ...request, projectId: to.id });
     const { uuid } = check;
@@ -979,6 +979,20 @@ export function recordPingNow(database: Database, request: PingNow): Promise<{ k
   });
 }
 
+/** An open problem becomes an incident of the new project, without a message. */
+async function moveAlert(
+  tx: Tx,
+  { checkId, projectId }: { checkId: number; projectId: number },
+): Promise<void> {
+  const alert = await findMovedAlert(tx, checkId);
+  if (alert === null) return;
+  const { openedAt } = alert;
+  const incident = { projectId, openedAt, severity: "normal", key: null, nextStepAt: null } as const;
+  const [incidentId = 0] = await insertIncidents(tx, [incident]);
+  await setIncidentOfAlert(tx, { checkId, incidentId });
+  await resolveIncidents(tx, [alert.incidentId]);
+}
+
 /** Deletes the history of a check and resets its state to "new". Ping numbers continue. */
 export function clearHistory(database: Database, request: Command): Promise<{ kind: "cleared" } | Absent> {
   const { at } = request;
@@ -1010,6 +1024,8 @@ export function trashCheck(database: Database, request: Command): Promise<{ kind
     if ("kind" in locked) return locked;
     const { check } = locked;
     await markCheckDeleted(tx, { checkId: check.id, at: request.at });
+    const incidentId = await closeAlertOfTrashed(tx, { checkId: check.id, at: request.at });
+    if (incidentId !== null) await resolveIncidents(tx, [incidentId]);
     const before = { uuid: check.uuid };
     await auditCheck(tx, { what: "check.deleted", check, by: request, before, at: request.at });
     return { kind: "deleted" };
@@ -1040,6 +1056,7 @@ export function restoreCheck(
       return { kind: "not found" };
     }
     await unmarkCheck(tx, found.id);
+    await reopenAlertOfRestored(tx, found.id);
     const check = await findCheckByUuid(tx, uuid);
     if (check === null) return { kind: "not found" };
     // Policies may have changed while it was in the trash.
@@ -1057,6 +1074,7 @@ export function restoreCheck(
  */
 const HISTORY: readonly ((tx: Tx, checkId: number) => Promise<void>)[] = [
   deleteDeliveriesOfCheck,
+  removeAlerts,
   deleteFlipsOfCheck,
   deleteEventsOfCheck,
   deleteBodiesOfCheck,
@@ -1067,6 +1085,10 @@ const HISTORY: readonly ((tx: Tx, checkId: number) => Promise<void>)[] = [
   deleteRefusedOfCheck,
   deleteRejectedOfCheck,
 ];
+
+async function removeAlerts(tx: Tx, checkId: number): Promise<void> {
+  await resolveIncidents(tx, await deleteAlertsOfCheck(tx, checkId));
+}
 
 /** Deletes the history of a check whose state is locked. */
 async function deleteHistory(tx: Tx, checkId: number): Promise<void> {

@@ -1,5 +1,5 @@
 // Records a batch of signals in one transaction: locks the checks, applies the rules of core, and writes
-// pings, states, flips and the deliveries for them. When it returns, the batch is on disk.
+// pings, states, flips and alerts. When it returns, the batch is on disk.
 import type { SignalSettings } from "../core/check.ts";
 import type { AlertChange } from "../core/alert.ts";
 import { type BlindTime, type PassedDeadlines, type Visibility, visibilityOf } from "../core/deadline.ts";
@@ -29,7 +29,6 @@ import {
 import type { Database, Db } from "../store/db.ts";
 import { isOwnFault, isRefusedValue, postgresErrorName } from "../store/errors.ts";
 import { type CheckEvent, insertEvents } from "../store/events.ts";
-import { insertFlips, retractFlip } from "../store/flips.ts";
 import {
   advanceSequence,
   findSequence,
@@ -48,7 +47,7 @@ import {
 import { insertRejectedSignal } from "../store/quarantine.ts";
 import { addDayTotals, type EndedRun, insertRunChunks, trimDays, trimRunChunks } from "../store/runs.ts";
 import { inSavepoint, inTransaction, type Tx } from "../store/transaction.ts";
-import { planDeliveries, planNotices, retractDeliveries } from "./plan-deliveries.ts";
+import { planNotices, writeStatusChanges } from "./plan-deliveries.ts";
 
 export type RecordOptions = FoldContext &
   LogLimits & {
@@ -408,29 +407,12 @@ async function writeBatch(
     tx.commitWith(Promise.all(writing));
     return;
   }
-  if (writes.flips.length > 0 || writes.retracted.length > 0)
-    writing.push(writeFlips(tx, writes, limits.now));
+  if (flips.length + alerts.length + retracted.length > 0) writing.push(writeStatusChanges(tx, writes));
   if (writes.events.length > 0) writing.push(insertEvents(tx, writes.events));
   if (writes.notices.length > 0) writing.push(planNotices(tx, writes.notices, limits.now));
   if (writes.days.length > 0) writing.push(settleDays(tx, writes.days, limits.now));
   if (writes.trims.length > 0) writing.push(trimLogs(tx, writes.trims, limits));
   await Promise.all(writing);
-}
-
-/** Inserts flips and their deliveries. Pipelined as far as possible: a delivery needs the id of its flip. */
-async function writeFlips(tx: Tx, { flips, retracted }: Writes, now: Instant): Promise<void> {
-  const inserting = flips.length > 0 ? insertFlips(tx, flips) : Promise.resolve([]);
-  // After the inserts: a batch may retract a flip that it has inserted itself.
-  const retracting = Promise.all(retracted.map((flip) => retractFlip(tx, flip)));
-  const [flipIds, retractedIds] = await Promise.all([inserting, retracting]);
-  const written = flips.map(({ checkId, flip }, index) => ({ checkId, flip, flipId: flipIds[index] ?? 0 }));
-  const planning = planDeliveries(tx, written, now);
-  const correcting = retractDeliveries(
-    tx,
-    retractedIds.filter((id) => id !== null),
-    now,
-  );
-  await Promise.all([planning, correcting]);
 }
 
 async function settleDays(tx: Tx, days: Writes["days"], now: Instant): Promise<void> {

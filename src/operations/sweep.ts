@@ -1,5 +1,5 @@
 // Finds checks whose deadline has passed, in batches: each is one transaction that locks due rows not held by
-// others, recomputes them and writes flips and deliveries. Several sweepers can run at once; a signal that is
+// others, recomputes them and writes flips and alerts. Several sweepers can run at once; a signal that is
 // applied first leads to the same result.
 import type { AlertChange } from "../core/alert.ts";
 import { type Visibility, sweepCheck } from "../core/deadline.ts";
@@ -23,9 +23,8 @@ import {
 import type { Database } from "../store/db.ts";
 import { isOwnFault, isRefusedValue, postgresErrorName } from "../store/errors.ts";
 import { type CheckEvent, insertEvents } from "../store/events.ts";
-import { insertFlips } from "../store/flips.ts";
 import { inSavepoint, inTransaction, type Tx } from "../store/transaction.ts";
-import { planDeliveries, planNotices } from "./plan-deliveries.ts";
+import { planNotices, writeStatusChanges } from "./plan-deliveries.ts";
 import { checkVisibilities, deadlineEvents } from "./record-signals.ts";
 
 /** Rows per batch; signals of these checks wait while it runs. */
@@ -260,16 +259,14 @@ async function evaluateAndWrite(tx: Tx, due: readonly StoredState[], moment: Swe
 }
 
 async function write(tx: Tx, writes: DueWrites, at: Instant): Promise<void> {
-  const { states, moves, flips, notices, events } = writes;
+  const { states, moves, flips, alerts, notices, events } = writes;
   // Sent together, in this order: none depends on the result of another.
-  const [flipIds] = await Promise.all([
-    flips.length > 0 ? insertFlips(tx, flips) : [],
+  await Promise.all([
     states.length > 0 ? writeStates(tx, states) : null,
     moves.length > 0 ? moveSweep(tx, moves) : null,
     events.length > 0 ? insertEvents(tx, events) : null,
   ]);
-  const written = flips.map((one, index) => ({ ...one, flipId: flipIds[index] ?? 0 }));
-  await planDeliveries(tx, written, at);
+  if (flips.length + alerts.length > 0) await writeStatusChanges(tx, writes);
   await planNotices(tx, notices, at);
 }
 

@@ -45,8 +45,8 @@ const ALLOWED: Readonly<Record<Exclude<ApiAccess, "anyone" | "account" | "admin"
   editChecks: "owner manager member",
   editChannels: "owner manager member",
   editPolicies: "owner manager",
-  acknowledge: "owner manager member",
   silence: "owner manager member",
+  acknowledge: "owner manager member",
   renameProject: "owner manager member",
   manageKeys: "owner manager member",
   manageMembers: "owner manager",
@@ -58,7 +58,7 @@ const MEMBERS = "owner manager member readOnly";
 
 /** What API keys may do at most, whatever a route says. */
 const FOR_KEYS = {
-  readWrite: "view testChannel editChecks editChannels acknowledge silence account",
+  readWrite: "view testChannel editChecks editChannels silence acknowledge account",
   readOnly: "view account",
 };
 

@@ -48,7 +48,7 @@ import {
   ZONE_NAMES,
   zoneOf,
 } from "../../core/schedule/zone.ts";
-import { expectedAt, graceMs, type Timing } from "../../core/state.ts";
+import { expectedAt, storedDeadline, type Timing } from "../../core/state.ts";
 import { ConcurrencyByKey } from "../../lib/concurrency-by-key.ts";
 import { listChannels } from "../../store/channels.ts";
 import { type CheckWithState, findChecksBySlug } from "../../store/checks.ts";
@@ -309,9 +309,9 @@ type Past = { flip: StoredFlip; before: readonly KeptPing[] };
  */
 function missedAt({ settings }: Pick<CheckWithState, "settings">, { flip, before }: Past): Instant | null {
   if (flip.reason !== "timeout") return null;
-  const dueAt = flip.at - graceMs(settings);
   const start = before.find(({ kind }) => kind === "start");
-  return start?.at === dueAt ? null : dueAt;
+  const { from, cause } = storedDeadline(settings, { downAt: flip.at, lastStartAt: start?.at ?? null });
+  return cause === "overrun" ? null : from;
 }
 
 function stepsDown(check: CheckWithState, { flip, before }: Past): ExplanationStep[] {
