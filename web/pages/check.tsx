@@ -33,7 +33,7 @@ import {
   signalWords,
   channelToggleWords,
 } from "../words/check.ts";
-import { actionWords } from "../words/checks.ts";
+import { actionWords, toleranceText } from "../words/checks.ts";
 import { formatWhen } from "../words/format.ts";
 import { silencedWords, silenceName } from "../words/silences.ts";
 import { words as shared } from "../words/shared.ts";
@@ -96,6 +96,7 @@ function Shown({ page, n, isGone, onUnsaved }: ShownProps) {
         </Notice>
       )}
       <Expectation page={page} row={row} />
+      {row.tolerance !== null && <p className="check-tolerance">{toleranceText(row.tolerance)}</p>}
       <PolicySentence id={row.id} mayEdit={mayEdit} onEdit={() => setDialog("policy")} />
       <SilencedNote project={projectId} row={row} />
       {page.settings.desc !== "" && (
@@ -394,7 +395,7 @@ function SilencedNote({ project, row }: { project: string; row: CheckRow }) {
     <p className="check-silenced">
       <Mark mark="silenced" />
       <span>
-        {silencedWords.band}{" "}
+        {row.state === "down" ? silencedWords.held : silencedWords.band}{" "}
         <Link className="link" href={pageHref("silences", { project })}>
           <bdi>{silenceName(silenced.silence)}</bdi>
         </Link>

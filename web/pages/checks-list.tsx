@@ -14,7 +14,7 @@ import { currentProject, pageHref, useCurrentProject } from "../page-location.ts
 import { Icon } from "../ui/button.tsx";
 import { ChannelMark, FuseBar, Mark, RunStrip, Spark, StateMark, Tags } from "../ui/marks.tsx";
 import { Menu, MenuItem, MenuLine, MenuLink } from "../ui/menu.tsx";
-import { actionWords, checksWords } from "../words/checks.ts";
+import { actionWords, checksWords, toleranceLabel, toleranceText } from "../words/checks.ts";
 import {
   formatAgo,
   formatBrief,
@@ -277,8 +277,9 @@ function rem(): number {
 
 /** Width of the label for rows without a channel. */
 const NO_CHANNEL_PX = 104;
-/** Width of the label for silenced rows. */
+/** Width of the labels for silenced rows, and for those whose notifications do not follow the status. */
 const SILENCED_PX = 92;
+const TOLERANCE_PX = 122;
 /** In a narrower column the channels are shown in the menu only. */
 const CHANNELS_FROM_PX = 300;
 /** The width of channel icons, each and around them. */
@@ -375,9 +376,17 @@ function NameCell(props: RowProps) {
       <NamedTags
         row={row}
         roomPx={
-          roomPx - (hasNoChannel ? NO_CHANNEL_PX : channelsPx) - (silencedUntil === null ? 0 : SILENCED_PX)
+          roomPx -
+          (hasNoChannel ? NO_CHANNEL_PX : channelsPx) -
+          (silencedUntil === null ? 0 : SILENCED_PX) -
+          (row.tolerance === null ? 0 : TOLERANCE_PX)
         }
       />
+      {row.tolerance !== null && (
+        <span className="tag row-tolerance" title={toleranceText(row.tolerance)}>
+          {toleranceLabel(row.tolerance)}
+        </span>
+      )}
       {silencedUntil !== null && <SilencedLabel until={silencedUntil} by={silencedBy} />}
       {hasNoChannel && <NoChannelLabel />}
       {isMarked && !isPassing && detail !== undefined && (

@@ -73,6 +73,7 @@ export const silencedWords = {
   until: (when: string) => `silenced until ${when}`,
   title: (name: string, when: string) => `Silence: ${name}, until ${when}. No notifications about problems.`,
   band: "No notifications about problems:",
+  held: "Notifications are held by the silence",
   bandUntil: (when: string) => `until ${when}.`,
   act: "Silence",
   key: "Silence",
