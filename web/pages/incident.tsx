@@ -28,6 +28,7 @@ import {
   formatExact,
   formatSpan,
   formatWhen,
+  shortened,
 } from "../words/format.ts";
 import {
   actorName,
@@ -243,7 +244,7 @@ function AlertChart({ incident }: { incident: Incident }) {
             return (
               <g key={alert.id}>
                 <text x="0" y={y + 4}>
-                  {shortName(alert, LETTERS[isNarrow ? "narrow" : "wide"])}
+                  {shortened(nameOf(alert), LETTERS[isNarrow ? "narrow" : "wide"])}
                 </text>
                 <path className="chart-line" d={`M${label} ${y}H${x(end)}`} />
                 <path className="chart-alert" d={`M${x(alert.openedAt)} ${y}H${x(alert.closedAt ?? end)}`} />
@@ -286,10 +287,9 @@ function Moment({ at, x, bottom, anchor, isHandled = false }: MomentProps) {
   );
 }
 
-function shortName({ check }: IncidentAlert, most: number): string {
-  const name = check === null ? words.deletedCheck : check.name === "" ? "unnamed" : check.name;
-  const letters = [...name];
-  return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : name;
+function nameOf({ check }: IncidentAlert): string {
+  if (check === null) return words.deletedCheck;
+  return check.name === "" ? "unnamed" : check.name;
 }
 
 // What happened, and what happens next.

@@ -3,7 +3,6 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useId, useState } from "react";
 import { listNames, channelName } from "../../src/contract/api/words.ts";
 import type {
-  Policy,
   ProjectPolicy,
   ProjectPolicyChange,
   TagRule,
@@ -243,7 +242,7 @@ function Rules({ project, mayEdit, rules }: RulesProps) {
 }
 
 /** The list with the item one place earlier or later. */
-export function moved<T>(items: readonly T[], index: number, by: 1 | -1): T[] {
+function moved<T>(items: readonly T[], index: number, by: 1 | -1): T[] {
   const next = [...items];
   const [item] = next.splice(index, 1);
   if (item !== undefined) next.splice(index + by, 0, item);
@@ -339,7 +338,7 @@ function RuleDrawer({ project, rules, index, onClose }: RuleDrawerProps) {
         </fieldset>
         <PolicyFields
           policy={form.policy}
-          set={(next) => set({ policy: withChange(form.policy, next) as Policy })}
+          set={(next) => set({ policy: withChange(form.policy, next) })}
           unsetText={() => policyWords.notSet}
           errorAt={() => null}
         />

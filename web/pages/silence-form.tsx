@@ -1,30 +1,38 @@
 // The form of a silence: a sentence whose parts are buttons, and what the silence would cover. Loaded on demand.
 import "./silence-form.css";
-import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, type ReactNode, useEffect, useId, useMemo, useRef, useState } from "react";
+import { useQueryClient } from "@tanstack/react-query";
+import {
+  type FormEvent,
+  type ReactNode,
+  type RefObject,
+  useEffect,
+  useId,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
 import type { CheckRow } from "../../src/contract/api/check-row.ts";
-import { COUNTED_RUNS_MAX, FIELD_LENGTHS, SILENCED_CHECKS_MAX } from "../../src/contract/api/limits.ts";
-import type { NewSilence, Silence, SilenceChange, SilencePreview } from "../../src/contract/api/silences.ts";
-import { checkName } from "../../src/contract/api/words.ts";
+import { FIELD_LENGTHS, SILENCED_CHECKS_MAX } from "../../src/contract/api/limits.ts";
+import type { NewSilence, Silence, SilenceChange } from "../../src/contract/api/silences.ts";
 import { ApiError, call, errorText } from "../api.ts";
 import { boot, userZone } from "../boot.ts";
 import { useAllRows } from "../live/checks-store.ts";
 import { serverNow, useMinute } from "../live/clock.ts";
 import { CheckChoice, FindField } from "../parts/check-choice.tsx";
 import { Conflict } from "../parts/conflict.tsx";
-import { useDebounced, useWidth } from "../parts/hooks.ts";
+import { useDebounced } from "../parts/hooks.ts";
 import { SpanField, useReading } from "../parts/schedule.tsx";
 import { ZoneField } from "../parts/zone-field.tsx";
 import { Button } from "../ui/button.tsx";
 import { CodeBlock } from "../ui/copy.tsx";
 import { Drawer } from "../ui/dialog.tsx";
 import { SelectField, TextField, Tick } from "../ui/field.tsx";
-import { Mark, StateShape } from "../ui/marks.tsx";
 import { toast } from "../ui/toast.tsx";
-import { formatClock, formatSpan, formatWhen, instantOfLocal, localMinute } from "../words/format.ts";
+import { formatSpan, formatWhen, instantOfLocal, localMinute } from "../words/format.ts";
 import { silenceFormWords as words } from "../words/silence-form.ts";
-import { rangeText, silenceName } from "../words/silences.ts";
+import { silenceName } from "../words/silences.ts";
 import { words as shared } from "../words/shared.ts";
+import { Coverage, usePreview } from "./silence-preview.tsx";
 import { silencesKey } from "./use-silences.ts";
 
 const MINUTE = 60;
@@ -177,7 +185,7 @@ export function SilenceDrawer(props: DrawerProps) {
     setForm((was) => ({ ...was, ...change }));
   };
   const missing = missingIn(form);
-  const preview = usePreview(project, missing === null ? form : null);
+  const preview = usePreview(project, missing === null ? bodyOf(form, userZone) : null);
   const isChanged = JSON.stringify(form) !== JSON.stringify(start);
   const conflict = trouble instanceof ApiError ? trouble.conflict : null;
   const submit = (event: FormEvent) => {
@@ -309,16 +317,10 @@ function Sentence({ project, form, set, opened, onOpen }: SentenceProps) {
       </span>
     </button>
   );
-  const onKeyDown = (event: React.KeyboardEvent) => {
-    const isList = event.target instanceof Element && event.target.getAttribute("role") === "combobox";
-    const isListOpen = isList && (event.target as Element).getAttribute("aria-expanded") === "true";
-    if (event.key !== "Escape" || opened === null || isListOpen) return;
-    place.current?.querySelector<HTMLElement>(`[data-token=${opened}]`)?.focus();
-    onOpen(null);
-  };
+  useEscape(place, opened, () => onOpen(null));
   const { sentence } = words;
   return (
-    <div ref={place} onKeyDown={onKeyDown}>
+    <div ref={place}>
       <p className="silence-sentence">
         {sentence.silence} {token("what", <ScopeText form={form} />)}{" "}
         {form.isRecurring ? (
@@ -361,6 +363,31 @@ function Sentence({ project, form, set, opened, onOpen }: SentenceProps) {
       )}
     </div>
   );
+}
+
+/** Closes the open panel, and returns the focus to its button. An open list within the panel comes first. */
+function useEscape(
+  place: RefObject<HTMLElement | null>,
+  opened: PanelName | null,
+  onClose: () => void,
+): void {
+  const latest = useRef(onClose);
+  useEffect(() => {
+    latest.current = onClose;
+  });
+  useEffect(() => {
+    const element = place.current;
+    if (element === null || opened === null) return undefined;
+    const close = (event: KeyboardEvent) => {
+      const { target } = event;
+      const isList = target instanceof Element && target.matches("[role=combobox][aria-expanded=true]");
+      if (event.key !== "Escape" || isList) return;
+      element.querySelector<HTMLElement>(`[data-token=${opened}]`)?.focus();
+      latest.current();
+    };
+    element.addEventListener("keydown", close);
+    return () => element.removeEventListener("keydown", close);
+  }, [place, opened]);
 }
 
 type TokenOf = (name: PanelName, text: ReactNode) => ReactNode;
@@ -634,211 +661,6 @@ function Options({ form, set }: FieldsProps) {
       </SelectField>
     </div>
   );
-}
-
-// What it would cover, as the server sees it.
-
-const PREVIEW_MS = 400;
-
-function usePreview(project: string, form: SilenceForm | null) {
-  const body = form === null ? null : previewBody(bodyOf(form, userZone));
-  const settled = useDebounced(body, PREVIEW_MS);
-  return useQuery({
-    queryKey: ["silence-preview", project, settled],
-    queryFn: ({ signal }) => call("previewSilence", { project, body: settled ?? {} }, signal),
-    enabled: settled !== null && body !== null,
-    placeholderData: keepPreviousData,
-    retry: false,
-    staleTime: 0,
-  });
-}
-
-/** A silence that has begun is previewed from now on. */
-function previewBody({ from, reason: _, ...body }: NewSilence): NewSilence {
-  return { ...body, ...(from !== undefined && from > serverNow() && { from }) };
-}
-
-function Coverage({ preview, error }: { preview: SilencePreview | undefined; error: unknown }) {
-  const now = useMinute();
-  if (error !== null) {
-    return (
-      <p className="mistake" role="alert">
-        {errorText(error)}
-      </p>
-    );
-  }
-  if (preview === undefined) return null;
-  const { checkCount, windows, holdAfter } = preview;
-  const [first, ...more] = windows;
-  const reader = { now, zone: userZone };
-  const until = first === undefined ? null : formatWhen(first.until, reader);
-  return (
-    <section className="silence-cover" aria-label={words.preview}>
-      {first !== undefined && <CoverChart preview={preview} window={first} />}
-      <div className="silence-facts" role="status">
-        <p className="silence-note">
-          <Mark mark="silenced" />
-          <span>{checkCount === 0 ? words.nothing : <CoverText preview={preview} />}</span>
-        </p>
-        {first !== undefined && <DueNote preview={preview} until={first.until} />}
-        {until !== null && (
-          <p className="silence-note">
-            <StateShape state="down" label={null} />
-            <span>
-              {holdAfter === 0 ? words.atEnd(until) : words.atEndHold(until, formatSpan(holdAfter * 1_000))}
-            </span>
-          </p>
-        )}
-      </div>
-      {more.length > 0 && (
-        <p className="hint">
-          {words.windows}: {windows.map((window) => rangeText(window, reader)).join(" · ")}
-        </p>
-      )}
-    </section>
-  );
-}
-
-/** "14 checks, 31 expected runs". Only the first checks have their runs counted. */
-function CoverText({ preview: { checkCount, checks } }: { preview: SilencePreview }) {
-  const runs = checks.reduce((sum, { runCount }) => sum + runCount, 0);
-  const isMore = checkCount > checks.length || checks.some(({ runCount }) => runCount >= COUNTED_RUNS_MAX);
-  return (
-    <>
-      <b>
-        {words.covers(checkCount)}
-        {runs > 0 && `, ${words.runs(runs, isMore)}`}
-      </b>
-      . {words.inside}
-    </>
-  );
-}
-
-/** The check that is expected latest in the window has the least time to report. */
-function DueNote({ preview, until }: { preview: SilencePreview; until: number }) {
-  const reader = { now: useMinute(), zone: userZone };
-  const last = preview.checks
-    .filter(({ runCount, firstRunAt }) => runCount === 1 && firstRunAt !== null)
-    .toSorted((a, b) => (b.firstRunAt ?? 0) - (a.firstRunAt ?? 0))[0];
-  if (last === undefined || last.firstRunAt === null) return null;
-  return (
-    <p className="silence-note is-late">
-      <StateShape state="late" label={null} />
-      <span>
-        <b>
-          <bdi>{checkName(last)}</bdi>
-        </b>{" "}
-        {words.due(formatWhen(last.firstRunAt, reader))} {words.dueEnd(formatClock(until, userZone))}
-      </span>
-    </p>
-  );
-}
-
-const CHART_ROWS = 7;
-const CHART_WIDTH = 558;
-const LABEL_PX = 132;
-const RUNS_PX = 64;
-const ROW_PX = 25;
-const TOP_PX = 24;
-
-type ChartProps = { preview: SilencePreview; window: { from: number; until: number } };
-
-/** The checks with a run in the window, and when the first of these is expected. */
-function CoverChart({ preview, window: { from, until } }: ChartProps) {
-  const [width, place] = useWidth<HTMLDivElement>(CHART_WIDTH);
-  const reader = { now: useMinute(), zone: userZone };
-  const covered = preview.checks.filter(({ runCount }) => runCount > 0);
-  const shown = covered.slice(0, CHART_ROWS);
-  if (shown.length === 0) return null;
-  const margin = (until - from) * 0.12;
-  const scale = (width - LABEL_PX - RUNS_PX) / (until - from + 2 * margin);
-  const x = (at: number) => LABEL_PX + (at - from + margin) * scale;
-  const bottom = TOP_PX + shown.length * ROW_PX + 4;
-  const rest = preview.checkCount - shown.length;
-  return (
-    <figure className="silence-chart">
-      <div ref={place}>
-        <svg
-          width={width}
-          height={bottom + 2}
-          role="img"
-          aria-label={words.chart(formatWhen(from, reader), formatWhen(until, reader))}
-        >
-          <defs>
-            <pattern
-              id="silence-hush"
-              width="7"
-              height="7"
-              patternUnits="userSpaceOnUse"
-              patternTransform="rotate(45)"
-            >
-              <path d="M0 0V7" stroke="var(--idle-mark)" strokeWidth="1.4" />
-            </pattern>
-          </defs>
-          <rect
-            className="chart-ground"
-            x={x(from)}
-            y={TOP_PX - 4}
-            width={x(until) - x(from)}
-            height={bottom - TOP_PX + 4}
-            rx="4"
-          />
-          <rect
-            className="chart-hush"
-            x={x(from)}
-            y={TOP_PX - 4}
-            width={x(until) - x(from)}
-            height={bottom - TOP_PX + 4}
-            rx="4"
-          />
-          {shown.map(({ id, name, runCount, firstRunAt }, index) => {
-            const y = TOP_PX + 12 + index * ROW_PX;
-            return (
-              <g key={id}>
-                <text x="0" y={y + 4}>
-                  {shortName(checkName({ name }))}
-                </text>
-                {firstRunAt !== null && (
-                  <rect className="chart-run" x={x(firstRunAt)} y={y - 6} width="8" height="12" rx="2.5" />
-                )}
-                <text className="chart-runs" x={width} y={y + 4} textAnchor="end">
-                  {words.chartRuns(runCount, runCount >= COUNTED_RUNS_MAX)}
-                </text>
-              </g>
-            );
-          })}
-          <path
-            className="chart-edge"
-            d={`M${x(from)} ${TOP_PX - 8}V${bottom}M${x(until)} ${TOP_PX - 8}V${bottom}`}
-          />
-          <text className="chart-clock" x={x(from)} y="11" textAnchor="middle">
-            {formatClock(from, userZone)}
-          </text>
-          <text className="chart-clock" x={x(until)} y="11" textAnchor="middle">
-            {formatClock(until, userZone)}
-          </text>
-        </svg>
-      </div>
-      <figcaption className="silence-keys">
-        <span>
-          <i className="key-hush" />
-          {words.chartKeys.window}
-        </span>
-        <span>
-          <i className="key-run" />
-          {words.chartKeys.first}
-        </span>
-        {rest > 0 && <span>{words.chartMore(rest)}</span>}
-      </figcaption>
-    </figure>
-  );
-}
-
-const NAME_LETTERS = 18;
-
-function shortName(name: string): string {
-  const letters = [...name];
-  return letters.length > NAME_LETTERS ? `${letters.slice(0, NAME_LETTERS - 1).join("")}…` : name;
 }
 
 /** The form for a new silence of these checks. */

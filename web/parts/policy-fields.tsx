@@ -89,8 +89,8 @@ function Part({ title, children }: { title: string; children: ReactNode }) {
 }
 
 /** Not set, off, or set; the fields of a set value beside it. */
-function Choice<Field extends PolicyField>(
-  props: PolicyFieldsProps & { field: Field; offText?: string | undefined; children: ReactNode },
+function Choice(
+  props: PolicyFieldsProps & { field: PolicyField; offText?: string | undefined; children: ReactNode },
 ) {
   const { field, policy, set, unsetText, errorAt, offText, children } = props;
   const value = policy[field];
@@ -352,7 +352,7 @@ export function withChange(
   change: { [Field in PolicyField]?: Policy[Field] | undefined },
 ): Policy {
   const entries = Object.entries({ ...policy, ...change }).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as Policy;
+  return Object.fromEntries(entries);
 }
 
 // Why a policy could not be saved.

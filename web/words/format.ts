@@ -234,3 +234,9 @@ export function formatBytes(bytes: number): string {
   }
   return `${size < 10 ? size.toFixed(1).replace(/\.0$/, "") : Math.round(size)} ${units[step]}`;
 }
+
+/** A name in a chart: cut to this many characters, with an ellipsis. */
+export function shortened(name: string, most: number): string {
+  const characters = Array.from(name);
+  return characters.length > most ? `${characters.slice(0, most - 1).join("")}…` : name;
+}

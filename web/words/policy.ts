@@ -35,7 +35,7 @@ function groupKeyText(key: string): string {
   return key === "project" ? "all checks" : `by tag ${key.slice("tag:".length)}…`;
 }
 
-export function valueText<Field extends PolicyField>(field: Field, value: EffectivePolicy[Field]): string {
+function valueText<Field extends PolicyField>(field: Field, value: EffectivePolicy[Field]): string {
   return VALUES[field](value);
 }
 
@@ -77,7 +77,7 @@ export function policySummary(policy: Policy): string[] {
     const value = policy[field];
     if (value === undefined) return [];
     const label = FIELD_LABELS[field];
-    const text = valueText(field, value as EffectivePolicy[typeof field] & never);
+    const text = (VALUES[field] as (of: unknown) => string)(value);
     return [`${label.charAt(0).toLowerCase()}${label.slice(1)}: ${text}`];
   });
 }
