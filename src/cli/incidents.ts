@@ -9,7 +9,7 @@ import {
   type ConnectionOptions,
   onApi,
 } from "./api-connection.ts";
-import { renderColumns } from "./admin-session.ts";
+import { renderColumns } from "./command-context.ts";
 import { type CommandContext, CommandError, EXIT, printJson } from "./command-context.ts";
 
 const LIST_HELP = `

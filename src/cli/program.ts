@@ -16,6 +16,7 @@ Examples:
   $ overdue admin create-account --email you@example.org
   $ overdue admin create-project --name Backups --json
   $ overdue serve                                          # run all roles in one process
+  $ overdue silence --tag db --for 2h --reason "DB upgrade"
 
 Settings are read from OVERDUE_* environment variables and from a .env file in the working directory.
 Run \`overdue config --example\` for a description of each setting.
@@ -53,6 +54,11 @@ const COMMANDS: readonly { name: string; summary: string; load: () => Promise<De
     name: "doctor",
     summary: "Check the server and its surroundings, and say what to fix",
     load: async () => (await import("./doctor.ts")).defineDoctor,
+  },
+  {
+    name: "silence",
+    summary: "Hold notifications during maintenance",
+    load: async () => (await import("./silence.ts")).defineSilence,
   },
   {
     name: "prune",

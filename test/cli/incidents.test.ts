@@ -39,7 +39,10 @@ describe("overdue incidents", () => {
         "2       open   normal    2026-11-16T12:00:00Z  missed  Nightly backup, unnamed\n" +
         "1       open   normal    2026-11-16T12:00:00Z\n",
     });
-    expect(await overdue("incidents", "--state", "resolved")).toMatchObject({ err: "", out: "No incidents.\n" });
+    expect(await overdue("incidents", "--state", "resolved")).toMatchObject({
+      err: "",
+      out: "No incidents.\n",
+    });
   });
 
   test("prints what the API returns as JSON, all pages", async () => {

@@ -1,0 +1,286 @@
+// The planner on a real database: what is held, combined, repeated and dropped, and what the channels get.
+import { beforeEach, describe, expect, test } from "vitest";
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../src/core/instant.ts";
+import type { AlertMessage } from "../../../src/core/message.ts";
+import type { Policy } from "../../../src/core/policy.ts";
+import { acknowledgeIncident } from "../../../src/operations/incidents.ts";
+import { planAlerts } from "../../../src/operations/plan-alerts.ts";
+import { deliverDue } from "../../../src/operations/send-loop.ts";
+import { createSilence, endSilence } from "../../../src/operations/silences.ts";
+import type { Channel } from "../../../src/store/channels.ts";
+import type { CheckWithState } from "../../../src/store/checks.ts";
+import { useDatabase } from "../../support/database.ts";
+import { addChannel, assign, flip, owe, SENT } from "../../support/owed.ts";
+import { MONDAY_NOON as NOW, sampleCheck, sampleProject } from "../../support/sample.ts";
+
+const database = useDatabase();
+const BY = { accountId: null, keyId: null };
+
+let projectId: number;
+let channel: Channel;
+let sent: { channelId: number; message: AlertMessage }[];
+let isDown = false;
+
+beforeEach(async () => {
+  ({ id: projectId } = await sampleProject(database.db));
+  channel = await addChannel(database.db, { projectId });
+  sent = [];
+  isDown = false;
+});
+
+async function newCheck(name: string, { tags = "", policy }: { tags?: string; policy?: Policy } = {}) {
+  const check = await sampleCheck(database.db, { projectId, name, tags });
+  await assign(database.db, check, [channel]);
+  if (policy !== undefined) {
+    await database.db.pool.query("update checks set policy = $2 where id = $1", [
+      check.id,
+      JSON.stringify(policy),
+    ]);
+  }
+  return check;
+}
+
+/** One turn of the notifier at an instant; returns what was sent, in short. */
+async function deliver(now: number): Promise<string[]> {
+  sent = [];
+  await deliverDue(database.db, {
+    now,
+    ports: {
+      send: async ({ id }, message) => {
+        if (isDown) {
+          const failed = { summary: "POST test", code: 500, excerpt: "no", reason: "HTTP 500" };
+          return { kind: "failed", permanent: false, retryAfterMs: null, ...failed };
+        }
+        if (id === channel.id) sent.push({ channelId: id, message });
+        return SENT;
+      },
+      isSubscribed: () => true,
+      rateOf: () => null,
+    },
+  });
+  return sent.map(({ message }) => inShort(message)).toSorted();
+}
+
+function inShort(message: AlertMessage): string {
+  if (message.kind === "group") {
+    const names = [...message.opened, ...message.closed].map(({ name }) => name).join(" ");
+    return `group ${message.state} ${message.downCount} down: ${names}`.trim();
+  }
+  if (message.kind !== "down" && message.kind !== "up") return message.kind;
+  return `${message.isRepeat ? "still " : ""}${message.kind} ${message.check.settings.name}`;
+}
+
+const down = (check: CheckWithState, at: number, reason: "fail" | "timeout" = "timeout") =>
+  owe(database.db, { check, at }, flip("down", at, { reason }));
+const up = (check: CheckWithState, at: number) => owe(database.db, { check, at }, flip("up", at));
+
+const silence = (request: Partial<Parameters<typeof createSilence>[1]["request"]>, at = NOW) =>
+  createSilence(database.db, {
+    projectId,
+    request: { scope: { checks: null, tag: null }, reason: "DB upgrade", ...request },
+    once: null,
+    by: BY,
+    at,
+  } as Parameters<typeof createSilence>[1]);
+
+describe("a silence", () => {
+  test("holds a problem until its end, and says so then", async () => {
+    const check = await newCheck("backup");
+    await silence({ from: NOW, until: NOW + HOUR_MS });
+    await down(check, NOW + MINUTE_MS);
+    expect(await deliver(NOW + MINUTE_MS)).toEqual([]);
+    expect(await deliver(NOW + HOUR_MS - 1)).toEqual([]);
+    expect(await deliver(NOW + HOUR_MS)).toEqual(["down backup"]);
+    expect(sent[0]?.message).toMatchObject({ releasedFrom: { kind: "silence", reason: "DB upgrade" } });
+    expect(await deliver(NOW + HOUR_MS + MINUTE_MS)).toEqual([]);
+  });
+
+  test("drops a problem that is over before it ends", async () => {
+    const check = await newCheck("backup");
+    await silence({ from: NOW, until: NOW + HOUR_MS });
+    await down(check, NOW + MINUTE_MS);
+    await up(check, NOW + 2 * MINUTE_MS);
+    expect(await deliver(NOW + 2 * HOUR_MS)).toEqual([]);
+  });
+
+  test("lets the recovery of a problem pass that was sent before", async () => {
+    const check = await newCheck("backup");
+    await down(check, NOW);
+    expect(await deliver(NOW)).toEqual(["down backup"]);
+    await silence({ from: NOW + 1, until: NOW + HOUR_MS }, NOW + 1);
+    await up(check, NOW + MINUTE_MS);
+    expect(await deliver(NOW + MINUTE_MS)).toEqual(["up backup"]);
+  });
+
+  test("holds a notification that was planned and not sent", async () => {
+    const check = await newCheck("backup");
+    await down(check, NOW);
+    isDown = true;
+    expect(await deliver(NOW)).toEqual([]);
+    isDown = false;
+    await silence({ from: NOW + 1, until: NOW + HOUR_MS }, NOW + 1);
+    expect(await deliver(NOW + 30 * MINUTE_MS)).toEqual([]);
+    expect(await deliver(NOW + HOUR_MS)).toEqual(["down backup"]);
+  });
+
+  test("that ends early releases what it holds at once", async () => {
+    const check = await newCheck("backup");
+    const made = await silence({ from: NOW, until: NOW + HOUR_MS });
+    await down(check, NOW + MINUTE_MS);
+    await endSilence(database.db, {
+      projectId,
+      uuid: made.uuid,
+      expected: null,
+      by: BY,
+      at: NOW + 2 * MINUTE_MS,
+    } as Parameters<typeof endSilence>[1]);
+    expect(await deliver(NOW + 2 * MINUTE_MS)).toEqual(["down backup"]);
+  });
+
+  test("is followed by one reminder about a problem that was notified before", async () => {
+    const check = await newCheck("backup");
+    await down(check, NOW);
+    expect(await deliver(NOW)).toEqual(["down backup"]);
+    await silence({ from: NOW + MINUTE_MS, until: NOW + HOUR_MS }, NOW + MINUTE_MS);
+    expect(await deliver(NOW + 2 * MINUTE_MS)).toEqual([]);
+    expect(await deliver(NOW + HOUR_MS)).toEqual(["still down backup"]);
+    expect(await deliver(NOW + 2 * HOUR_MS)).toEqual([]);
+  });
+});
+
+describe("checks that stop together", () => {
+  const policy: Policy = { groupBy: ["project"], groupWait: 30, groupInterval: 300 };
+
+  test("are one message after the wait, updates, and one recovery", async () => {
+    const checks = await Promise.all(["a", "b", "c"].map((name) => newCheck(name, { policy })));
+    const [a, b, c] = checks as [CheckWithState, CheckWithState, CheckWithState];
+    await down(a, NOW);
+    await down(b, NOW + 5 * SECOND_MS);
+    expect(await deliver(NOW + 29 * SECOND_MS)).toEqual([]);
+    expect(await deliver(NOW + 30 * SECOND_MS)).toEqual(["group down 2 down: a b"]);
+    await down(c, NOW + MINUTE_MS);
+    await up(a, NOW + 2 * MINUTE_MS);
+    expect(await deliver(NOW + 4 * MINUTE_MS)).toEqual([]);
+    expect(await deliver(NOW + 30 * SECOND_MS + 5 * MINUTE_MS)).toEqual(["group update 2 down: c a"]);
+    await up(b, NOW + 6 * MINUTE_MS);
+    await up(c, NOW + 6 * MINUTE_MS);
+    expect(await deliver(NOW + 6 * MINUTE_MS)).toEqual(["group up 0 down: b c"]);
+  });
+
+  test("and recover during the wait are not notified; failures are sent at once", async () => {
+    const a = await newCheck("a", { policy });
+    const b = await newCheck("b", { policy });
+    await down(a, NOW);
+    await down(b, NOW, "fail");
+    expect(await deliver(NOW)).toEqual(["down b"]);
+    await up(a, NOW + SECOND_MS);
+    expect(await deliver(NOW + HOUR_MS)).toEqual([]);
+  });
+});
+
+describe("a check that depends on another", () => {
+  async function family() {
+    const router = await newCheck("router");
+    const child = await newCheck("child");
+    await database.db.pool.query("insert into check_parents (check_id, parent_id) values ($1, $2)", [
+      child.id,
+      router.id,
+    ]);
+    return { router, child };
+  }
+
+  test("is not notified while that is down, and afterwards if it still is", async () => {
+    const { router, child } = await family();
+    await down(router, NOW);
+    await down(child, NOW + SECOND_MS);
+    expect(await deliver(NOW + SECOND_MS)).toEqual(["down router"]);
+    expect(await deliver(NOW + HOUR_MS)).toEqual([]);
+    await up(router, NOW + HOUR_MS);
+    expect(await deliver(NOW + HOUR_MS)).toEqual(["up router"]);
+    expect(await deliver(NOW + HOUR_MS + 10 * MINUTE_MS)).toEqual(["group down 1 down: child"]);
+    await up(child, NOW + 2 * HOUR_MS);
+    expect(await deliver(NOW + 2 * HOUR_MS)).toEqual(["group up 0 down: child"]);
+  });
+
+  test("and recovers first is not notified", async () => {
+    const { router, child } = await family();
+    await down(router, NOW);
+    await down(child, NOW + SECOND_MS);
+    expect(await deliver(NOW + SECOND_MS)).toEqual(["down router"]);
+    await up(child, NOW + MINUTE_MS);
+    await up(router, NOW + 2 * MINUTE_MS);
+    expect(await deliver(NOW + HOUR_MS)).toEqual(["up router"]);
+  });
+
+  test("is notified if the other has no channel", async () => {
+    const { router, child } = await family();
+    await assign(database.db, router, []);
+    await down(router, NOW);
+    await down(child, NOW + SECOND_MS);
+    expect(await deliver(NOW + SECOND_MS)).toEqual(["down child"]);
+  });
+});
+
+describe("an incident", () => {
+  const number = async () =>
+    (
+      await database.db.pool.query<{ number: number }>(
+        "select number from incidents where project_id = $1 order by id desc limit 1",
+        [projectId],
+      )
+    ).rows[0]?.number ?? 0;
+
+  test("is repeated until it is acknowledged", async () => {
+    const check = await newCheck("backup", { policy: { repeat: 3_600 } });
+    await down(check, NOW);
+    expect(await deliver(NOW)).toEqual(["down backup"]);
+    expect(await deliver(NOW + HOUR_MS - 1)).toEqual([]);
+    expect(await deliver(NOW + HOUR_MS)).toEqual(["still down backup"]);
+    // One after an outage, however long it was.
+    expect(await deliver(NOW + 5 * HOUR_MS)).toEqual(["still down backup"]);
+    await acknowledgeIncident(database.db, {
+      projectId,
+      number: await number(),
+      by: BY,
+      at: NOW + 5 * HOUR_MS,
+    } as Parameters<typeof acknowledgeIncident>[1]);
+    expect(await deliver(NOW + 24 * HOUR_MS)).toEqual([]);
+    await up(check, NOW + 25 * HOUR_MS);
+    expect(await deliver(NOW + 25 * HOUR_MS)).toEqual(["up backup"]);
+  });
+
+  test("opens again within the time, and from the third time on only says when it is over", async () => {
+    const check = await newCheck("backup", { policy: { reopenWithin: 600 } });
+    const messages: string[] = [];
+    for (let round = 0; round < 6; round += 1) {
+      const at = NOW + round * 2 * MINUTE_MS;
+      await down(check, at);
+      messages.push(...(await deliver(at)));
+      await up(check, at + MINUTE_MS);
+      messages.push(...(await deliver(at + MINUTE_MS)));
+    }
+    const both = ["down backup", "up backup"];
+    expect(messages).toEqual([...both, ...both, ...both, "down backup"]);
+    expect(await deliver(NOW + 11 * MINUTE_MS + 600 * SECOND_MS)).toEqual(["up backup"]);
+    const { rows } = await database.db.pool.query("select state from incidents where project_id = $1", [
+      projectId,
+    ]);
+    expect(rows).toEqual([{ state: "resolved" }]);
+  });
+});
+
+test("channels of a tag rule are notified too", async () => {
+  const other = await addChannel(database.db, { projectId });
+  const check = await newCheck("backup", { tags: "db prod" });
+  await database.db.pool.query(
+    "insert into tag_rules (project_id, position, tag, policy, channel_ids) values ($1, 1, 'db', '{}', $2)",
+    [projectId, [other.id]],
+  );
+  const [flipId] = await down(check, NOW);
+  const { rows } = await database.db.pool.query<{ channel_id: number }>(
+    "select channel_id from deliveries where flip_id = $1 order by channel_id",
+    [flipId],
+  );
+  expect(rows.map((row) => row.channel_id)).toEqual([channel.id, other.id]);
+  expect(await planAlerts(database.db, { now: NOW })).toBe(0);
+});
