@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { DEFAULT_SETTINGS } from "./check.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "./instant.ts";
 import { compareSettings, graceToPropose, type HistoricRun, replayHistory } from "./replay.ts";
+import { DEFAULT_RULES, type Rules } from "./rules.ts";
 import type { Timing } from "./state.ts";
 
 const T = Date.UTC(2026, 5, 1);
@@ -75,6 +76,55 @@ describe("history under given settings", () => {
     expect(replayHistory(hourly, { runs, blind: [], toAt: T + HOUR_MS })).toMatchObject([
       { at: T + 13 * MINUTE_MS, reason: "timeout", untilAt: T + 40 * MINUTE_MS },
     ]);
+  });
+});
+
+describe("history under thresholds and limits", () => {
+  const rules = (some: Partial<Rules>): Timing => ({ ...DAILY, rules: { ...DEFAULT_RULES, ...some } });
+  const failing = (...failed: boolean[]) =>
+    days(...failed.map(() => 0)).map((run, day) => ({
+      ...run,
+      outcome: failed[day] === true ? ("fail" as const) : ("success" as const),
+    }));
+
+  test("raises an alert only when a threshold is reached, until enough successes", () => {
+    const runs = failing(true, false, true, true, false, false, true);
+    const timing = rules({ failures: { count: 2, of: 2 }, recovery: 2 });
+    expect(replayHistory(timing, { runs, blind: [], toAt: after(7) })).toEqual([
+      { at: after(3) + 3 * HOUR_MS, reason: "fail", untilAt: after(5) + 3 * HOUR_MS },
+    ]);
+    const missing = { runs: days(0, null, 0, null, null, 0), blind: [], toAt: after(6) };
+    expect(replayHistory(rules({ missed: 2 }), missing)).toEqual([
+      {
+        at: after(4) + 3 * HOUR_MS + 10 * MINUTE_MS,
+        reason: "timeout",
+        untilAt: after(5) + 3 * HOUR_MS,
+      },
+    ]);
+  });
+
+  test("raises none for a long run within its own limit, and one for a run that is too short", () => {
+    const run = (day: number, long: number): HistoricRun => ({
+      startAt: after(day) + 3 * HOUR_MS,
+      endAt: after(day) + 3 * HOUR_MS + long * MINUTE_MS,
+      outcome: "success",
+    });
+    const history = { runs: [run(0, 90), run(1, 90), run(2, 2)], blind: [], toAt: after(3) };
+    expect(replayHistory(DAILY, history)).toHaveLength(2);
+    const limited = rules({ maxRunSeconds: 7_200, minRunSeconds: 600 });
+    expect(replayHistory(limited, history)).toEqual([
+      { at: after(2) + 3 * HOUR_MS + 2 * MINUTE_MS, reason: "tooFast", untilAt: null },
+    ]);
+    expect(compareSettings({ before: DAILY, after: limited }, history)).toMatchObject({
+      before: { length: 2 },
+      after: { length: 1 },
+      realCount: 0,
+      missedCount: 0,
+    });
+    const short = rules({ maxRunSeconds: 3_600 });
+    expect(replayHistory(short, history)).toMatchObject([{ reason: "timeout" }, { reason: "timeout" }]);
+    // No grace period prevents a run from being too long for its own limit.
+    expect(compareSettings({ before: short, after: short }, history).quietGraceSeconds).toBeNull();
   });
 });
 

@@ -1,6 +1,6 @@
 // Runs every cell of the state table through the rules, so that docs/state-machine.md stays correct.
 import { describe, expect, test } from "vitest";
-import { applyDeadline, type Visibility } from "./deadline.ts";
+import { applyDeadline, type DeadlineOutcome, type Visibility } from "./deadline.ts";
 import { type Instant, MINUTE_MS } from "./instant.ts";
 import {
   type Cell,
@@ -15,8 +15,16 @@ import {
   SITUATIONS,
   STATE_TABLE,
 } from "./state-table.ts";
-import { type CheckState, deadlineOf, NEW_STATE, type Timing, type WatchedCheck } from "./state.ts";
-import { applySignal, isNotified, type Outcome, pause, resume } from "./transition.ts";
+import { DEFAULT_RULES } from "./rules.ts";
+import {
+  type CheckState,
+  deadlineOf,
+  type Flip,
+  NEW_STATE,
+  type Timing,
+  type WatchedCheck,
+} from "./state.ts";
+import { applySignal, type Outcome, pause, resume } from "./transition.ts";
 
 const PING_AT = 1_000_000 * MINUTE_MS;
 const RUN_AT = PING_AT + 5 * MINUTE_MS;
@@ -30,6 +38,12 @@ const TIMING: Timing = {
   manualResume: false,
   rules: null,
 };
+/** Two failures, two missed runs or two successes in a row. */
+const TOLERANT: Timing = {
+  ...TIMING,
+  rules: { ...DEFAULT_RULES, failures: { count: 2, of: 2 }, missed: 2, recovery: 2 },
+};
+const JUDGED = { missed: 0, runBeganAt: null, chain: null };
 const RULES = { ratePerMinute: 60 };
 const CLEAR: Visibility = { watermarkAt: FAR_AT, blind: [] };
 
@@ -50,6 +64,14 @@ function checkIn(situation: Situation, running: boolean): WatchedCheck {
       const outcome = applyDeadline(up, CLEAR);
       if (outcome.kind !== "fired") throw new Error("the deadline must fire");
       return { timing: TIMING, state: outcome.state };
+    }
+    case "down, tolerated": {
+      const judged = { ...JUDGED, outcomes: 0b1, problem: "tolerated" as const };
+      return { timing: TOLERANT, state: { ...known, ...run, status: "down", judged } };
+    }
+    case "up, recovering": {
+      const judged = { ...JUDGED, outcomes: 0b10, problem: "recovering" as const };
+      return { timing: TOLERANT, state: { ...known, ...run, status: "up", judged } };
     }
     case "paused":
       return { timing: TIMING, state: { ...commanded, ...run, status: "paused" } };
@@ -83,17 +105,22 @@ type Told = {
   before: CheckState;
   after: CheckState;
   flips?: Outcome["flips"];
+  alerts?: Outcome["alerts"];
   retracted?: boolean;
+  repeated?: boolean;
   notObserved?: boolean;
   notice?: boolean;
 };
 
 /** What happened, in the table's notation. */
-function cellOf({ before, after, flips = [], retracted, notObserved, notice }: Told): Cell {
+function cellOf({ before, after, flips = [], alerts = [], ...told }: Told): Cell {
+  const { retracted, repeated, notObserved, notice } = told;
   if (sameButForTheLog(before, after) && flips.length === 0 && !notice && !notObserved) return "=";
-  const arrows = flips.map((flip) => (flip.to === "up" ? "↑" : "↓") + (isNotified(flip) ? "!" : "")).join("");
+  const notified = alerts.filter(({ cause }) => cause !== "takenBack" && cause !== "paused");
+  const marked = (flip: Flip | null) => (notified.some((change) => change.flip === flip) ? "!" : "");
+  const arrows = flips.map((flip) => (flip.to === "up" ? "↑" : "↓") + marked(flip)).join("") + marked(null);
   const status = after.status + (after.lastStartAt === null ? "" : "*");
-  const marks = [retracted ? "⤺" : "", notObserved ? "?" : "", notice ? "✉" : ""];
+  const marks = [retracted ? "⤺" : "", repeated ? "+" : "", notObserved ? "?" : "", notice ? "✉" : ""];
   return [status, arrows, ...marks].filter((part) => part !== "").join(" ");
 }
 
@@ -103,11 +130,15 @@ function sameButForTheLog(before: CheckState, after: CheckState): boolean {
   return JSON.stringify(rest) === JSON.stringify(before);
 }
 
+function firedBy({ flip, alerts }: Extract<DeadlineOutcome, { kind: "fired" }>) {
+  return { flips: flip === null ? [] : [flip], alerts, repeated: flip === null };
+}
+
 function happens(check: WatchedCheck, event: OtherEvent): Cell {
   const before = check.state;
   if (event === "pause") {
     const outcome = pause(check, { at: RUN_AT + 1, visibility: CLEAR });
-    return cellOf({ before, after: outcome.state, flips: outcome.flips });
+    return cellOf({ before, after: outcome.state, flips: outcome.flips, alerts: outcome.alerts });
   }
   if (event === "resume") {
     const outcome = resume(check, { at: RUN_AT + 1, visibility: CLEAR });
@@ -122,7 +153,7 @@ function happens(check: WatchedCheck, event: OtherEvent): Cell {
     case "waits":
       throw new Error("the watermark is far ahead, so nothing waits");
     case "fired":
-      return cellOf({ before, after: outcome.state, flips: outcome.flip === null ? [] : [outcome.flip] });
+      return cellOf({ before, after: outcome.state, ...firedBy(outcome) });
     case "excused":
       return cellOf({ before, after: outcome.state, notice: true });
   }
@@ -151,6 +182,8 @@ describe.each(rows)("a check that is $situation, $run", ({ situation, run, row }
         before: check.state,
         after: outcome.state,
         flips: outcome.flips,
+        alerts: outcome.alerts,
+        repeated: outcome.repeated.length > 0,
         retracted: outcome.retractedAt !== null,
         notObserved: outcome.notObserved !== null,
         notice: outcome.notices.length > 0,
@@ -172,13 +205,19 @@ describe("the table itself", () => {
   });
 
   test("would notice an empty or misspelt cell", () => {
-    expect(["", "upp", "up ↑↑↑", "down !"].filter(isCell)).toEqual([]);
+    expect(["", "upp", "up ↑↑↑", "down !!"].filter(isCell)).toEqual([]);
   });
 
   test("is printed whole", () => {
     const printed = renderStateTable();
-    for (const name of ["new", "down (failure)", "down (missed deadline)", "paused, manual resume"])
+    for (const name of [
+      "new",
+      "down (failure)",
+      "down (missed deadline)",
+      "down, tolerated",
+      "paused, manual resume",
+    ])
       expect(printed).toContain(`| ${name}, running |`);
-    expect(printed.split("\n").filter((line) => line.startsWith("| "))).toHaveLength(5 * 13);
+    expect(printed.split("\n").filter((line) => line.startsWith("| "))).toHaveLength(5 * 17);
   });
 });

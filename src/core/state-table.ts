@@ -1,12 +1,18 @@
 // The state machine as data: every stored state, with and without a run in progress, and everything that can happen
 // to it. state-table.test.ts runs each cell through the rules; docs/state-machine.md prints it.
 
-/** The state of a check before an event. "down" has two rows, because only a missed deadline can be retracted. */
+/**
+ * The state of a check before an event. "down" has two rows, because only a missed deadline can be retracted. All but
+ * "tolerated" and "recovering" have the default rules; for these, an alert takes two failures or two missed runs in a
+ * row, and two successes end it. Before the event there was one failure, or one success after it.
+ */
 export const SITUATIONS = [
   "new",
   "up",
   "down by failure",
   "down by missed deadline",
+  "down, tolerated",
+  "up, recovering",
   "paused",
   "paused, manual resume",
 ] as const;
@@ -34,7 +40,8 @@ export type OtherEvent = keyof typeof OTHER_EVENTS;
 
 /**
  * The notation of a cell: the stored status afterwards; `*` if a run is in progress afterwards; then the flips, in
- * order: `↑` up, `↓` down, with `!` if channels are notified. `⤺` retracts the flip of a missed deadline, `?` adds
+ * order: `↑` up, `↓` down, with `!` if the alert opens or closes with it, and `!` alone if it does so without a flip.
+ * `+` adds another missed run to the history. `⤺` retracts the flip of a missed deadline, `?` adds
  * "not observed" to the history, `✉` sends a notice instead of an alert, `✗` is rejected, `=` changes nothing but the
  * log, and `–` cannot happen because there is no deadline.
  */
@@ -135,6 +142,50 @@ export const STATE_TABLE: Record<Situation, { idle: Row; running: Row }> = {
       resume: "✗",
     },
   },
+  "down, tolerated": {
+    idle: {
+      "in time": ["up ↑", "down !", "down*", "=", "="],
+      "past, seen": ["up ↑ +", "down ! +", "down* +", "=", "="],
+      "past, unseen": ["up ↑ ?", "down ! ?", "down*", "=", "="],
+      late: UNCHANGED,
+      deadline: "down +",
+      "blind deadline": "down ✉",
+      pause: "paused",
+      resume: "✗",
+    },
+    running: {
+      "in time": ["up ↑", "down !", "down*", "=", "="],
+      "past, seen": ["up ↑ +", "down ! +", "down* +", "=", "="],
+      "past, unseen": ["up ↑ ?", "down ! ?", "down* ?", "=", "="],
+      late: UNCHANGED,
+      deadline: "down* +",
+      "blind deadline": "down ✉",
+      pause: "paused",
+      resume: "✗",
+    },
+  },
+  "up, recovering": {
+    idle: {
+      "in time": ["up !", "down ↓", "up*", "=", "="],
+      "past, seen": ["up ↓↑", "down ↓", "down* ↓", "=", "="],
+      "past, unseen": ["up ! ?", "down ↓ ?", "up*", "=", "="],
+      late: UNCHANGED,
+      deadline: "down ↓",
+      "blind deadline": "up ✉",
+      pause: "paused",
+      resume: "✗",
+    },
+    running: {
+      "in time": ["up !", "down ↓", "up*", "=", "="],
+      "past, seen": ["up ↓↑", "down ↓", "down* ↓", "=", "="],
+      "past, unseen": ["up ! ?", "down ↓ ?", "up* ?", "=", "="],
+      late: UNCHANGED,
+      deadline: "down* ↓",
+      "blind deadline": "up ✉",
+      pause: "paused",
+      resume: "✗",
+    },
+  },
   paused: {
     idle: {
       "in time": ["up ↑", "down ↓!", "paused*", "=", "="],
@@ -181,7 +232,7 @@ export const STATE_TABLE: Record<Situation, { idle: Row; running: Row }> = {
   },
 };
 
-const CELL = /^(=|–|✗|(new|up|down|paused)\*?( [↑↓]!?([↑↓]!?)?)?( [⤺?✉])?)$/u;
+const CELL = /^(=|–|✗|(new|up|down|paused)\*?( !| [↑↓]!?([↑↓]!?)?)?( [⤺+?✉])?)$/u;
 
 /**
  * Whether a cell is written in the notation above.

@@ -199,7 +199,7 @@ function missedAfter(expected: Instant | null, limitMs: number): Deadline | null
 }
 
 /** The longest run; with a limit of 0, which is none, the grace period. */
-function runLimitMs(timing: Timing): number {
+export function runLimitMs(timing: Timing): number {
   return (timing.rules?.maxRunSeconds || timing.graceSeconds) * SECOND_MS;
 }
 
