@@ -8,7 +8,9 @@ import { words } from "./words/shared.ts";
 /** The pages of a project, in the order of the navigation. */
 export const PROJECT_PAGES = [
   "checks",
+  "incidents",
   "events",
+  "silences",
   "channels",
   "badges",
   "settings",

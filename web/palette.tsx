@@ -20,7 +20,15 @@ import { paletteWords, words } from "./words/shared.ts";
 const SHOWN_MAX = 12;
 
 /** Letters after "g" that lead to the pages of the project. */
-const GO = { c: "checks", e: "events", h: "channels", b: "badges", s: "settings" } as const;
+const GO = {
+  c: "checks",
+  i: "incidents",
+  e: "events",
+  l: "silences",
+  h: "channels",
+  b: "badges",
+  s: "settings",
+} as const;
 
 export function Palette() {
   const isOpen = useOpened() === "palette";

@@ -15,6 +15,7 @@ import {
   useFavicon,
   useShowProject,
 } from "./page-location.ts";
+import { useIncidentCounts } from "./pages/use-incidents.ts";
 import { openHelp, openPalette } from "./palette.tsx";
 import { Button, Icon } from "./ui/button.tsx";
 import { Menu, MenuChoice, MenuHead, MenuItem, MenuLine, MenuLink } from "./ui/menu.tsx";
@@ -25,7 +26,13 @@ import { formatClock, formatDuration } from "./words/format.ts";
 import { words } from "./words/shared.ts";
 
 /** A page opened from one of these belongs to it. */
-const PARTS: Partial<Record<PageName, PageName>> = { check: "checks", run: "checks" };
+const PARTS: Partial<Record<PageName, PageName>> = {
+  check: "checks",
+  run: "checks",
+  incident: "incidents",
+};
+/** The pages of a project that a phone has in its menu: its bar has no room for them. */
+const PHONE_MENU = ["silences", "channels", "badges", "settings"] as const;
 
 type Props = { name: PageName | null; params: PageProps["params"]; children: ReactNode };
 
@@ -77,6 +84,8 @@ function useWatchProject(project: string | undefined): void {
 
 function RailLinks({ project, on }: { project: string; on: PageName | null }) {
   const down = useDownCount(project);
+  const incidents = useIncidentCounts(project);
+  const openCount = incidents === null ? 0 : incidents.open + incidents.acknowledged;
   return PROJECT_PAGES.map((page) => (
     <Link
       key={page}
@@ -89,6 +98,12 @@ function RailLinks({ project, on }: { project: string; on: PageName | null }) {
         <b className="count is-down">
           {down}
           <span className="sr"> {STATE_WORDS.down}</span>
+        </b>
+      )}
+      {page === "incidents" && openCount > 0 && (
+        <b className={incidents?.open === 0 ? "count" : "count is-down"}>
+          {openCount}
+          <span className="sr"> {words.nav.openIncidents}</span>
         </b>
       )}
     </Link>
@@ -174,11 +189,12 @@ function AccountMenu() {
         <MenuLink href={pageHref("profile")}>{words.nav.account}</MenuLink>
         {account.isAdmin && <MenuLink href={pageHref("admin")}>{words.nav.admin}</MenuLink>}
         <MenuLink href={pageHref("projects")}>{words.nav.projects}</MenuLink>
-        {project !== null && (
-          <MenuLink href={pageHref("settings", { project: project.id })} className="is-phone">
-            {words.nav.settings}
-          </MenuLink>
-        )}
+        {project !== null &&
+          PHONE_MENU.map((page) => (
+            <MenuLink key={page} href={pageHref(page, { project: project.id })} className="is-phone">
+              {words.nav[page]}
+            </MenuLink>
+          ))}
         <MenuLine />
         <MenuHead>{words.nav.theme}</MenuHead>
         {THEMES.map((one) => (

@@ -28,6 +28,7 @@ export function keepFocus(): void {
     trail = [{ place: target, path: location.pathname }, ...others].slice(0, REMEMBERED_MAX);
   });
   document.addEventListener("keydown", () => (isByPointer = false), true);
+  document.addEventListener("keydown", noteKey, true);
   const point = () => {
     isByPointer = true;
     hasLeft = true;
@@ -135,6 +136,7 @@ export function useShortcuts(shortcuts: readonly Shortcut[]): void {
       ...shortcut,
       run: (event: KeyboardEvent) => {
         if (isSwitchedOff(shortcut.keys) || isTaken(event, shortcut.always === true)) return;
+        if (shortcut.keys === event.key && known.some(({ keys }) => keys === pair)) return;
         event.preventDefault();
         latest.current[index]?.run(event);
       },
@@ -149,6 +151,17 @@ export function useShortcuts(shortcuts: readonly Shortcut[]): void {
     };
     // The list is new on every render; its keys are not, and its actions are always the latest.
   }, [shape]);
+}
+
+/** How long after the first key of a shortcut such as "g s" the second one counts; as in tinykeys. */
+const SEQUENCE_MS = 1_000;
+let lastKey = { key: "", atMs: 0 };
+/** The last two keys, if they were pressed one right after the other: "g s" is not also "s". */
+let pair = "";
+
+function noteKey({ key, timeStamp }: KeyboardEvent): void {
+  pair = timeStamp - lastKey.atMs < SEQUENCE_MS ? `${lastKey.key} ${key}` : "";
+  lastKey = { key, atMs: timeStamp };
 }
 
 /** Elements that use letter keys themselves: in a menu they select an entry. */

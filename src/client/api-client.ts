@@ -7,7 +7,7 @@ import type { ApiRoutes, OperationId } from "../contract/api/routes.ts";
 type Params<D extends RouteDefinition> = { readonly [Name in ParamsOf<D["path"]>]: string | number };
 type Body<D extends RouteDefinition> = BodyOf<D> extends undefined ? unknown : { readonly body: BodyOf<D> };
 
-type IfMatch<D extends RouteDefinition> = D extends { etag: true; method: "PATCH" | "DELETE" }
+type IfMatch<D extends RouteDefinition> = D extends { etag: true; method: "PATCH" | "PUT" | "DELETE" }
   ? {
       /** The version that the change is based on. If there is a newer one, the request is rejected with 412. */
       readonly ifMatch?: number | undefined;

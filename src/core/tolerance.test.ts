@@ -16,6 +16,7 @@ import {
   viewAt,
   type WatchedCheck,
 } from "./state.ts";
+import { toleranceOf } from "./tolerance.ts";
 import { applySignal, pause, resolveAlert, resume, reviseTiming } from "./transition.ts";
 
 const AT = Date.UTC(2026, 4, 1, 12);
@@ -452,5 +453,33 @@ describe("a ping that was received in time and applied late", () => {
       expect(life.story).toEqual(["+missed 70"]);
       expect(life.state).toMatchObject({ status: "down", missed: { deadlineAt: minutes(70), from: "up" } });
     }
+  });
+});
+
+describe("how far a check is from an alert", () => {
+  const rules = { failures: { count: 3, of: 5 }, missed: 2, recovery: 2 };
+  const shown = (...steps: Step[]) => {
+    const { state, check } = new Life(rules, steps);
+    const tolerance = toleranceOf(state, check.timing.rules);
+    return tolerance === null ? null : Object.values(tolerance).join(" ");
+  };
+
+  test("counts failures, missed runs, and successes of a recovery", () => {
+    expect(shown(["success", 0])).toBeNull();
+    expect(shown(["success", 0], ["fail", 10])).toBe("tolerated failures 1 3");
+    expect(shown(["fail", 0], ["success", 10], ["fail", 20])).toBe("tolerated failures 2 3");
+    expect(shown(["success", 0], ["sweep", 75])).toBe("tolerated missed 1 2");
+    expect(shown(["success", 0], ["sweep", 145])).toBeNull();
+    expect(shown(["success", 0], ["sweep", 145], ["success", 150])).toBe("recovering successes 1 2");
+    expect(shown(["success", 0], ["sweep", 145], ["success", 150], ["success", 160])).toBeNull();
+  });
+
+  test("is 0 after the incident was resolved while the check was down", () => {
+    const life = new Life(null, [
+      ["success", 0],
+      ["fail", 10],
+      ["resolve", 20],
+    ]);
+    expect(toleranceOf(life.state, null)).toMatchObject({ kind: "tolerated", count: 0, needed: 1 });
   });
 });

@@ -37,6 +37,28 @@ function successCount(outcomes: number): number {
   return outcomes === 0 ? 32 : 31 - Math.clz32(outcomes & -outcomes);
 }
 
+/**
+ * How far a check is from an alert, or from the end of one. `tolerated`: it is down, and `count` of `needed` problems
+ * have happened; 0 after a user has resolved the incident. `recovering`: it is up, after `count` of `needed` successes.
+ */
+export type Tolerance = {
+  kind: "tolerated" | "recovering";
+  of: "failures" | "missed" | "successes";
+  count: number;
+  needed: number;
+};
+
+/** Null if the status says it all: an alert is open exactly while the check is down. */
+export function toleranceOf({ judged }: Pick<CheckState, "judged">, rules: Rules | null): Tolerance | null {
+  if (judged === null || judged.problem === null) return null;
+  const { failures, missed, recovery } = rules ?? DEFAULT_RULES;
+  const { problem: kind, outcomes } = judged;
+  if (kind === "recovering")
+    return { kind, of: "successes", count: successCount(outcomes), needed: recovery };
+  if (judged.missed > 0) return { kind, of: "missed", count: judged.missed, needed: missed };
+  return { kind, of: "failures", count: badCount(outcomes, failures.of), needed: failures.count };
+}
+
 /** Judges the success of a run that began at an instant. */
 export function judgeSuccess(state: CheckState, rules: Rules | null, beganAt: Instant): Judged | null {
   if (rules === null) return null;

@@ -1,7 +1,7 @@
 // The page of one check: schedule, status, history, explanation and channels.
 import "./check.css";
 import { useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
 import { type CheckRow, drawnAt } from "../../src/contract/api/check-row.ts";
 import type { CheckChannel, CheckPage } from "../../src/contract/api/check-page.ts";
@@ -9,9 +9,10 @@ import { checkName } from "../../src/contract/api/words.ts";
 import { call, checkKey, isNotFound, refreshCheck } from "../api.ts";
 import { boot, mayIn, otherProjects, userZone } from "../boot.ts";
 import { checksStore } from "../live/checks-store.ts";
-import { useNow } from "../live/clock.ts";
+import { useMinute, useNow } from "../live/clock.ts";
 import { pageHref, type PageProps, usePageTitle, useShowProject } from "../page-location.ts";
 import { Confirm } from "../parts/dialogs.tsx";
+import { askToSilence, SilenceWindow } from "../parts/silencing.tsx";
 import { Notice } from "../parts/section.tsx";
 import { WaitingFor } from "../parts/waiting.tsx";
 import { useShortcuts } from "../shortcuts.ts";
@@ -19,7 +20,7 @@ import { Button, Icon, IconButton } from "../ui/button.tsx";
 import { CodeBlock, CopyButton, copyText } from "../ui/copy.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { SelectField, Toggle } from "../ui/field.tsx";
-import { StateMark, Tags } from "../ui/marks.tsx";
+import { Mark, StateMark, Tags } from "../ui/marks.tsx";
 import { Menu, MenuChoice, MenuItem, MenuLine, MenuLink } from "../ui/menu.tsx";
 import { Queried, Tabs } from "../ui/page-state.tsx";
 import { toast, toastError } from "../ui/toast.tsx";
@@ -32,7 +33,9 @@ import {
   signalWords,
   channelToggleWords,
 } from "../words/check.ts";
-import { actionWords } from "../words/checks.ts";
+import { actionWords, toleranceText } from "../words/checks.ts";
+import { formatWhen } from "../words/format.ts";
+import { silencedWords, silenceName } from "../words/silences.ts";
 import { words as shared } from "../words/shared.ts";
 import { codeFor, EditDrawer } from "./check-edit.tsx";
 import { Gone, MovedNote } from "./check-gone.tsx";
@@ -40,7 +43,8 @@ import { DurationChart, Months, NinetyDays, Runs } from "./check-history.tsx";
 import { RunDrawer } from "./check-run.tsx";
 import { factsOf, type Snippet, SNIPPETS, snippetText, type Variant, VARIANTS } from "./check-snippets.ts";
 import { ExplainDrawer, LastAlert, TimeTrack } from "./check-timeline.tsx";
-import { useCheckPage, useLiveRow, useRuns } from "./use-check.ts";
+import { useCheckPage, useCheckPolicy, useLiveRow, useRuns } from "./use-check.ts";
+import { silencedNow, useCurrentSilences } from "./use-silences.ts";
 
 export function CheckScreen({ params }: PageProps) {
   const id = params.check ?? "";
@@ -92,6 +96,9 @@ function Shown({ page, n, isGone, onUnsaved }: ShownProps) {
         </Notice>
       )}
       <Expectation page={page} row={row} />
+      {row.tolerance !== null && <p className="check-tolerance">{toleranceText(row.tolerance)}</p>}
+      <PolicySentence id={row.id} mayEdit={mayEdit} onEdit={() => setDialog("policy")} />
+      <SilencedNote project={projectId} row={row} />
       {page.settings.desc !== "" && (
         <p className="check-desc" dir="auto">
           <LinkedText text={page.settings.desc} />
@@ -122,6 +129,7 @@ function Shown({ page, n, isGone, onUnsaved }: ShownProps) {
       </div>
       <Windows {...{ page, actions, dialog, mayEdit, home, isGone, onUnsaved }} onDialog={setDialog} />
       <RunDrawer page={page} n={n} />
+      <SilenceWindow />
     </>
   );
 }
@@ -174,6 +182,12 @@ function shortcutsOf({ page, mayEdit, actions, onDialog }: Bound) {
             group,
             run: () => void (isPaused ? actions.resume() : actions.pause()),
           },
+          {
+            keys: "s",
+            label: silencedWords.key,
+            group,
+            run: () => askToSilence({ project: page.projectId, checks: [page.row.id] }),
+          },
           { keys: "e", label: keys.edit, group, run: () => onDialog("edit") },
         ]
       : []),
@@ -200,6 +214,11 @@ function Windows({ page, actions, dialog, onDialog, mayEdit, home, isGone, onUns
         onClose={close}
       />
       {dialog === "edit" && mayEdit && <EditDrawer {...{ page, isGone, onUnsaved }} onClose={close} />}
+      {dialog === "policy" && mayEdit && (
+        <Suspense>
+          <PolicyDrawer page={page} onClose={close} />
+        </Suspense>
+      )}
       {dialog === "code" && <CodeDialog page={page} onClose={close} />}
       {dialog === "clear" && <ClearDialog page={page} actions={actions} onClose={close} />}
       {dialog === "transfer" && (
@@ -214,7 +233,7 @@ function Windows({ page, actions, dialog, onDialog, mayEdit, home, isGone, onUns
 const TAGS_SHOWN = 8;
 
 /** What is currently open over the page. */
-export type OpenDialog = "edit" | "explain" | "code" | "transfer" | "clear" | null;
+export type OpenDialog = "edit" | "policy" | "explain" | "code" | "transfer" | "clear" | null;
 
 type HeadProps = {
   page: CheckPage;
@@ -253,6 +272,11 @@ export function Head({ page, row, mayEdit, actions, onDialog }: HeadProps) {
         <Tags names={row.tags} most={TAGS_SHOWN} />
         <div className="check-acts">
           {mayEdit && <PauseButton row={row} actions={actions} />}
+          {mayEdit && (
+            <Button keys="s" onClick={() => askToSilence({ project: page.projectId, checks: [row.id] })}>
+              {silencedWords.act}
+            </Button>
+          )}
           {mayEdit && (
             <Button keys="e" onClick={() => onDialog("edit")}>
               {checkWords.edit}
@@ -337,6 +361,46 @@ export function Expectation({ page, row }: ExpectationProps) {
           </b>
         ),
       )}
+    </p>
+  );
+}
+
+const PolicyDrawer = lazy(async () => ({ default: (await import("./check-policy.tsx")).PolicyDrawer }));
+
+type PolicySentenceProps = { id: string; mayEdit: boolean; onEdit: () => void };
+
+/** When notifications about the check are sent. */
+function PolicySentence({ id, mayEdit, onEdit }: PolicySentenceProps) {
+  const { data } = useCheckPolicy(id);
+  if (data === undefined) return null;
+  return (
+    <p className="check-policy">
+      {data.sentence}{" "}
+      {mayEdit && (
+        <button type="button" className="link" aria-label={checkWords.policyEditOf} onClick={onEdit}>
+          {checkWords.policyEdit}
+        </button>
+      )}
+    </p>
+  );
+}
+
+/** The silence that holds notifications about the check now. */
+function SilencedNote({ project, row }: { project: string; row: CheckRow }) {
+  const { data = [] } = useCurrentSilences(project);
+  const now = useMinute();
+  const silenced = silencedNow(data, row, now);
+  if (silenced === null) return null;
+  return (
+    <p className="check-silenced">
+      <Mark mark="silenced" />
+      <span>
+        {row.state === "down" ? silencedWords.held : silencedWords.band}{" "}
+        <Link className="link" href={pageHref("silences", { project })}>
+          <bdi>{silenceName(silenced.silence)}</bdi>
+        </Link>
+        , {silencedWords.bandUntil(formatWhen(silenced.until, { now, zone: userZone }))}
+      </span>
     </p>
   );
 }
@@ -526,6 +590,10 @@ export function CheckChannels({ page, mayEdit }: { page: CheckPage; mayEdit: boo
   const { channels, row, projectId } = page;
   const client = useQueryClient();
   const [busy, setBusy] = useState<string | null>(null);
+  const { data: policy } = useCheckPolicy(row.id);
+  /** The tag whose rule notifies the channel, whether it is assigned or not. */
+  const ruleOf = (channel: string) =>
+    policy?.channels.find(({ id }) => id === channel)?.origin.match(/^tag:(.+)$/)?.[1] ?? null;
   const setChannels = async (ids: readonly string[]) => {
     await call("updateCheck", { check: row.id, body: { channels: [...ids] } });
     await refreshCheck(client, row.id);
@@ -558,7 +626,7 @@ export function CheckChannels({ page, mayEdit }: { page: CheckPage; mayEdit: boo
           {channels.map((channel) => (
             <li key={channel.id}>
               <Toggle
-                label={<ChannelName channel={channel} />}
+                label={<ChannelName channel={channel} rule={ruleOf(channel.id)} />}
                 checked={channel.isOn}
                 disabled={!mayEdit || busy !== null}
                 onCheckedChange={(isOn) => void turn(channel, isOn)}
@@ -567,14 +635,15 @@ export function CheckChannels({ page, mayEdit }: { page: CheckPage; mayEdit: boo
           ))}
         </ul>
       )}
-      {channels.length > 0 && !channels.some(({ isOn }) => isOn) && (
+      {channels.length > 0 && !channels.some(({ id, isOn }) => isOn || ruleOf(id) !== null) && (
         <p className="check-note">{channelToggleWords.noChannel}</p>
       )}
     </section>
   );
 }
 
-function ChannelName({ channel: { name, kind, disabledReason } }: { channel: CheckChannel }) {
+function ChannelName({ channel, rule }: { channel: CheckChannel; rule: string | null }) {
+  const { name, kind, disabledReason } = channel;
   return (
     <>
       <bdi>{name}</bdi>
@@ -583,6 +652,7 @@ function ChannelName({ channel: { name, kind, disabledReason } }: { channel: Che
       ) : (
         <span className="muted"> · {disabledReason || channelToggleWords.off}</span>
       )}
+      {rule !== null && <span className="muted"> · {channelToggleWords.byRule(rule)}</span>}
     </>
   );
 }

@@ -21,6 +21,7 @@ const plain: CheckRow = {
   downSince: null,
   downReason: null,
   exitStatus: null,
+  tolerance: null,
   channelCount: 0,
   change: 1,
   readingOrder: 1,

@@ -4,15 +4,17 @@ import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { memo, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 import { type CheckRow, drawnAt, type RowDetail } from "../../src/contract/api/check-row.ts";
+import type { Silence } from "../../src/contract/api/silences.ts";
 import { checkName, formatCount } from "../../src/contract/api/words.ts";
 import { userZone, shownDensity } from "../boot.ts";
 import type { ChecksSnapshot } from "../live/checks-store.ts";
-import { useNow } from "../live/clock.ts";
+import { useMinute, useNow } from "../live/clock.ts";
+import { askToSilence } from "../parts/silencing.tsx";
 import { currentProject, pageHref, useCurrentProject } from "../page-location.ts";
 import { Icon } from "../ui/button.tsx";
-import { ChannelMark, FuseBar, RunStrip, Spark, StateMark, Tags } from "../ui/marks.tsx";
+import { ChannelMark, FuseBar, Mark, RunStrip, Spark, StateMark, Tags } from "../ui/marks.tsx";
 import { Menu, MenuItem, MenuLine, MenuLink } from "../ui/menu.tsx";
-import { actionWords, checksWords } from "../words/checks.ts";
+import { actionWords, checksWords, toleranceLabel, toleranceText } from "../words/checks.ts";
 import {
   formatAgo,
   formatBrief,
@@ -22,10 +24,14 @@ import {
   formatExact,
   formatSpan,
   formatUntil,
+  formatWhen,
   type Reader,
 } from "../words/format.ts";
+import { silencedWords, silenceName } from "../words/silences.ts";
 import { copyPingUrl, deleteChecks, pauseChecks, resumeChecks } from "./checks-actions.ts";
 import type { Item } from "./checks-view.ts";
+import { acknowledge } from "./incident-actions.ts";
+import { silencedNow } from "./use-silences.ts";
 
 const ROWS_AHEAD = 6;
 /** Heights in rem, as in page.css. */
@@ -44,6 +50,7 @@ const REST_MS = 120;
 type CheckListProps = {
   items: readonly Item[];
   snapshot: ChecksSnapshot;
+  silences: readonly Silence[];
   picked: ReadonlySet<string>;
   cursor: string | null;
   mayEdit: boolean;
@@ -55,11 +62,12 @@ type CheckListProps = {
 };
 
 export function CheckList(props: CheckListProps) {
-  const { items, snapshot, picked, cursor, mayEdit, hasAnyChannel, onPick, onSee, onHold } = props;
+  const { items, snapshot, silences, picked, cursor, mayEdit, hasAnyChannel, onPick, onSee, onHold } = props;
   const place = useRef<HTMLDivElement>(null);
   const { virtual, above } = useLines(items, place);
   const roomPx = useRoom(place);
   const shown = virtual.getVirtualItems();
+  const minute = useMinute();
   const ids = shown.flatMap(({ index }) => (items[index]?.kind === "row" ? [items[index].key] : []));
   useSeen(ids, snapshot, onSee);
   const whole = useWhole(ids, virtual.isScrolling);
@@ -89,6 +97,7 @@ export function CheckList(props: CheckListProps) {
               key={key}
               row={row}
               detail={snapshot.details.get(item.key)}
+              {...silencedProps(silences, row, minute)}
               index={index + 2}
               top={top}
               isPicked={picked.has(item.key)}
@@ -104,6 +113,14 @@ export function CheckList(props: CheckListProps) {
       </div>
     </div>
   );
+}
+
+/** Plain values: a row is rendered again only if one of them changes. */
+function silencedProps(silences: readonly Silence[], row: CheckRow, now: number) {
+  const found = silences.length === 0 ? null : silencedNow(silences, row, now);
+  return found === null
+    ? { silencedUntil: null, silencedBy: "" }
+    : { silencedUntil: found.until, silencedBy: silenceName(found.silence) };
 }
 
 /** The rows that are rendered in full: all of them at rest; while scrolling, those that already were. */
@@ -260,6 +277,9 @@ function rem(): number {
 
 /** Width of the label for rows without a channel. */
 const NO_CHANNEL_PX = 104;
+/** Width of the labels for silenced rows, and for those whose notifications do not follow the status. */
+const SILENCED_PX = 92;
+const TOLERANCE_PX = 122;
 /** In a narrower column the channels are shown in the menu only. */
 const CHANNELS_FROM_PX = 300;
 /** The width of channel icons, each and around them. */
@@ -270,6 +290,10 @@ const CHANNEL_RIM_PX = 30;
 type RowProps = {
   row: CheckRow;
   detail: RowDetail | undefined;
+  /** Null: it is not silenced. */
+  silencedUntil: number | null;
+  /** The name of the silence. */
+  silencedBy: string;
   index: number;
   top: number;
   isPicked: boolean;
@@ -335,7 +359,8 @@ const Row = memo(function Row(props: RowProps) {
 });
 
 /** The name, as many tags as fit, the channels, and the menu. */
-function NameCell({ row, detail, mayEdit, hasAnyChannel, isPassing, roomPx }: RowProps) {
+function NameCell(props: RowProps) {
+  const { row, detail, silencedUntil, silencedBy, mayEdit, hasAnyChannel, isPassing, roomPx } = props;
   const name = checkName(row);
   const hasNoChannel =
     row.channelCount === 0 && (row.state === "down" || (hasAnyChannel && row.state !== "paused"));
@@ -348,7 +373,21 @@ function NameCell({ row, detail, mayEdit, hasAnyChannel, isPassing, roomPx }: Ro
       <Link className="row-link clip" href={pageHref("check", { check: row.id })} title={name}>
         {name}
       </Link>
-      <NamedTags row={row} roomPx={roomPx - (hasNoChannel ? NO_CHANNEL_PX : channelsPx)} />
+      <NamedTags
+        row={row}
+        roomPx={
+          roomPx -
+          (hasNoChannel ? NO_CHANNEL_PX : channelsPx) -
+          (silencedUntil === null ? 0 : SILENCED_PX) -
+          (row.tolerance === null ? 0 : TOLERANCE_PX)
+        }
+      />
+      {row.tolerance !== null && (
+        <span className="tag row-tolerance" title={toleranceText(row.tolerance)}>
+          {toleranceLabel(row.tolerance)}
+        </span>
+      )}
+      {silencedUntil !== null && <SilencedLabel until={silencedUntil} by={silencedBy} />}
       {hasNoChannel && <NoChannelLabel />}
       {isMarked && !isPassing && detail !== undefined && (
         <ChannelIcons channels={detail.channels} rest={row.channelCount - detail.channels.length} />
@@ -378,6 +417,17 @@ function NoChannelLabel() {
   return (
     <span className="tag row-untold" title={checksWords.noChannelTitle}>
       {checksWords.noChannel}
+    </span>
+  );
+}
+
+function SilencedLabel({ until, by }: { until: number; by: string }) {
+  const when = formatWhen(until, { now: useMinute(), zone: userZone });
+  return (
+    <span className="tag row-silenced" title={silencedWords.title(by, when)}>
+      <Mark mark="silenced" size={12} />
+      {silencedWords.mark}
+      <span className="sr"> {silencedWords.title(by, when)}</span>
     </span>
   );
 }
@@ -477,6 +527,14 @@ function RowActions({ row }: { row: CheckRow }) {
           {actionWords.pause}
         </MenuItem>
       )}
+      {row.state === "down" && (
+        <MenuItem keys="a" onPick={() => void acknowledge(project, { checks: [row.id] })}>
+          {actionWords.acknowledge}
+        </MenuItem>
+      )}
+      <MenuItem keys="s" onPick={() => askToSilence({ project, checks: [row.id] })}>
+        {silencedWords.act}
+      </MenuItem>
       <MenuItem onPick={() => void copyPingUrl(row.id)}>{actionWords.copyUrl}</MenuItem>
       <MenuLine />
       <MenuItem isDanger onPick={() => void deleteChecks(project, [row])}>

@@ -29,6 +29,7 @@ function row(name: string, more: Partial<CheckRow> = {}): CheckRow {
     downSince: null,
     downReason: null,
     exitStatus: null,
+    tolerance: null,
     channelCount: 0,
     change: 1,
     readingOrder: 1,

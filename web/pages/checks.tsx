@@ -17,6 +17,7 @@ import { Link, useLocation } from "wouter";
 import type { ProjectHead } from "../../src/contract/api/boot.ts";
 import type { DeletedCheck } from "../../src/contract/api/overview.ts";
 import type { CheckRow } from "../../src/contract/api/check-row.ts";
+import type { Silence } from "../../src/contract/api/silences.ts";
 import {
   channelName,
   checkName,
@@ -31,6 +32,7 @@ import { otherProjects } from "../boot.ts";
 import { type ChecksSnapshot, checksStore } from "../live/checks-store.ts";
 import { pageHref, type PageProps, usePageTitle } from "../page-location.ts";
 import { useDebounced } from "../parts/hooks.ts";
+import { askToSilence, SilenceWindow } from "../parts/silencing.tsx";
 import { MonitoringGapBand, SinceLine } from "../parts/since-away.tsx";
 import { useShortcuts } from "../shortcuts.ts";
 import { Button, Icon, IconButton, Keys } from "../ui/button.tsx";
@@ -41,6 +43,7 @@ import { Empty, Failed, Loading, Queried } from "../ui/page-state.tsx";
 import { Ago, Until } from "../ui/when.tsx";
 import { actionWords, checksWords, keyWords } from "../words/checks.ts";
 import { words } from "../words/shared.ts";
+import { silencedWords } from "../words/silences.ts";
 import {
   connectAll,
   connectChecks,
@@ -54,8 +57,10 @@ import {
   tagChecks,
 } from "./checks-actions.ts";
 import { CheckList } from "./checks-list.tsx";
+import { acknowledge } from "./incident-actions.ts";
 import { FirstSignal, NewCheck, NothingYet } from "./checks-new.tsx";
 import { useChannels } from "./use-channels.ts";
+import { useCurrentSilences } from "./use-silences.ts";
 import {
   FILTER_STATES,
   isFiltered,
@@ -120,7 +125,7 @@ function Loaded({ snapshot, project, store }: LoadedProps) {
     setMadeId(row.id);
     window.scrollTo({ top: 0 });
   };
-  const list = { snapshot, store, view, shown, picking, mayEdit, onView: setView, onHold: setHeld };
+  const list = { project, snapshot, store, view, shown, picking, mayEdit, onView: setView, onHold: setHeld };
   return (
     <>
       <header className="top">
@@ -147,6 +152,7 @@ function Loaded({ snapshot, project, store }: LoadedProps) {
         onMade={made}
         onMadeMany={(many) => store.applyRows({ rows: many, removed: [] })}
       />
+      <SilenceWindow />
     </>
   );
 }
@@ -161,7 +167,10 @@ function NewButton({ onNew }: { onNew: () => void }) {
 
 type Opened = "new" | "crontab" | "deleted" | null;
 
+const NO_SILENCES: readonly Silence[] = [];
+
 type ListPartProps = {
+  project: ProjectHead;
   snapshot: ChecksSnapshot;
   store: LoadedProps["store"];
   view: View;
@@ -172,8 +181,19 @@ type ListPartProps = {
   onHold: (isHeld: boolean) => void;
 };
 
-function ListPart({ snapshot, store, view, shown, picking, mayEdit, onView, onHold }: ListPartProps) {
+function ListPart({
+  project,
+  snapshot,
+  store,
+  view,
+  shown,
+  picking,
+  mayEdit,
+  onView,
+  onHold,
+}: ListPartProps) {
   const see = useCallback((ids: string[]) => void store.fetchDetails(ids), [store]);
+  const { data: silences = NO_SILENCES } = useCurrentSilences(project.id);
   return (
     <>
       <Filters view={view} shown={shown} onView={onView} />
@@ -183,6 +203,7 @@ function ListPart({ snapshot, store, view, shown, picking, mayEdit, onView, onHo
         <CheckList
           items={shown.items}
           snapshot={snapshot}
+          silences={silences}
           picked={picking.picked}
           cursor={picking.cursor}
           mayEdit={mayEdit}
@@ -536,6 +557,18 @@ export function BulkBar({ project, rows, tags, onDone }: BulkBarProps) {
           {actionWords.resume}
         </Button>
       )}
+      {rows.some(({ state }) => state === "down") && (
+        <Button kind="bare" keys="a" onClick={does(acknowledgeChecks)}>
+          {actionWords.acknowledge}
+        </Button>
+      )}
+      <Button
+        kind="bare"
+        keys="s"
+        onClick={() => askToSilence({ project: project.id, checks: rows.map(({ id }) => id), onDone })}
+      >
+        {silencedWords.act}
+      </Button>
       <BulkTagMenu project={project.id} rows={rows} tags={tags} />
       <ScheduleButton project={project.id} rows={rows} onDone={onDone} />
       <ChannelMenu project={project.id} rows={rows} />
@@ -559,6 +592,11 @@ export function BulkBar({ project, rows, tags, onDone }: BulkBarProps) {
       </IconButton>
     </div>
   );
+}
+
+/** Acknowledges the open incidents of the checks. */
+function acknowledgeChecks(project: string, rows: readonly CheckRow[]): Promise<boolean> {
+  return acknowledge(project, { checks: rows.map(({ id }) => id) });
 }
 
 const ScheduleWindow = lazy(async () => ({
@@ -722,9 +760,17 @@ export function useListKeys({ project, picking, rows, mayEdit, onSearch, onNew }
   const open = (hash = "") => {
     if (current !== undefined) navigate(`${pageHref("check", { check: current.id })}${hash}`);
   };
-  const pause = () => {
+  /** The selected rows, or the one under the cursor. */
+  const chosenRows = () => {
     const many = [...picking.picked].flatMap((id) => rows.get(id) ?? []);
-    const chosen = many.length > 0 ? many : current === undefined ? [] : [current];
+    return many.length > 0 ? many : current === undefined ? [] : [current];
+  };
+  const silence = () => {
+    const checks = chosenRows().map(({ id }) => id);
+    if (checks.length > 0) askToSilence({ project, checks, onDone: picking.clear });
+  };
+  const pause = () => {
+    const chosen = chosenRows();
     if (chosen.length === 0) return;
     const isAllPaused = chosen.every(({ state }) => state === "paused");
     void (isAllPaused ? resumeChecks(project, chosen) : pauseChecks(project, chosen));
@@ -749,6 +795,16 @@ export function useListKeys({ project, picking, rows, mayEdit, onSearch, onNew }
             run: () => (current === undefined ? undefined : picking.pick(current.id, false)),
           },
           { keys: "p", label: keyWords.pause, group, run: pause },
+          {
+            keys: "a",
+            label: actionWords.acknowledge,
+            group,
+            run: () => {
+              const chosen = chosenRows();
+              if (chosen.length > 0) void acknowledgeChecks(project, chosen);
+            },
+          },
+          { keys: "s", label: silencedWords.key, group, run: silence },
           { keys: "e", label: keyWords.edit, group, run: () => open("?edit=1") },
           { keys: "n", label: keyWords.new, group, run: onNew },
         ]

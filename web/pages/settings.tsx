@@ -33,6 +33,7 @@ import { toast, toastError } from "../ui/toast.tsx";
 import { Ago, Day, Until } from "../ui/when.tsx";
 import { ROLE_ABOUT, ROLE_WORDS, settingsWords } from "../words/settings.ts";
 import { words as shared } from "../words/shared.ts";
+import { PolicySections } from "./settings-policy.tsx";
 
 export function SettingsPage({ params }: PageProps) {
   const project = params.project ?? "";
@@ -85,6 +86,7 @@ function Parts({ settings }: { settings: ProjectSettings }) {
       {may.rename && <NameSection key={settings.name} settings={settings} />}
       {may.rename && <ZoneSection settings={settings} />}
       <Members settings={settings} />
+      <PolicySections project={settings.id} />
       {may.manageKeys && <ApiKeys settings={settings} />}
       {may.manageKeys && <PingKey settings={settings} />}
       {may.transfer && <TransferOwnership settings={settings} />}

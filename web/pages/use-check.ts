@@ -40,6 +40,13 @@ export function useDurations(id: string) {
   });
 }
 
+export function useCheckPolicy(id: string) {
+  return useQuery({
+    queryKey: [...checkKey(id), "policy"],
+    queryFn: () => call("getCheckPolicy", { check: id }),
+  });
+}
+
 /** Why the check was reported down; the newest time if no flip is given. */
 export function useExplanation(id: string, { flip, isWanted }: { flip: number | null; isWanted: boolean }) {
   return useQuery({

@@ -302,7 +302,7 @@ type Props = {
   error?: string;
 };
 
-function SpanField({ label, seconds, onChange, presets, error }: Props) {
+export function SpanField({ label, seconds, onChange, presets, error }: Props) {
   const [span, setSpan] = useState<Span>(() => spanOf(seconds));
   // A value that was not typed came from outside: a preset, or a suggestion.
   const shown = secondsOf(span) === seconds ? span : spanOf(seconds);

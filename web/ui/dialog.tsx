@@ -48,9 +48,11 @@ export function restoreFocus(event: Event): void {
   focusBack();
 }
 
-/** Escape closes an open list in the dialog first, and the dialog only after that. */
+/** Escape closes an open list or panel in the dialog first, and the dialog only after that. */
 function closeListFirst(event: KeyboardEvent): void {
-  if (document.activeElement?.getAttribute("aria-expanded") === "true") event.preventDefault();
+  const focused = document.activeElement;
+  const isInPanel = focused !== null && focused.closest("[data-panel]") !== null;
+  if (isInPanel || focused?.getAttribute("aria-expanded") === "true") event.preventDefault();
 }
 
 type ActsProps = {

@@ -70,6 +70,64 @@ const SHAPES: Readonly<Record<DrawnState, ReactNode>> = {
   ),
 };
 
+/** Shapes of what is not a state of a check. */
+const MARKS = {
+  silenced: (
+    <>
+      <path
+        d="M3 8a5 5 0 0 1 8.4-3.6M13 8a5 5 0 0 1-8.4 3.6"
+        fill="none"
+        stroke="var(--idle)"
+        strokeWidth="1.6"
+        strokeLinecap="round"
+      />
+      <path d="m2.5 13.5 11-11" stroke="var(--idle)" strokeWidth="1.6" strokeLinecap="round" />
+    </>
+  ),
+  planned: (
+    <>
+      <rect
+        x="2.4"
+        y="3.2"
+        width="11.2"
+        height="10.4"
+        rx="2"
+        fill="none"
+        stroke="var(--run-mark)"
+        strokeWidth="1.6"
+      />
+      <path
+        d="M2.6 6.6h10.8M5.4 1.8v2.6M10.6 1.8v2.6"
+        stroke="var(--run-mark)"
+        strokeWidth="1.6"
+        strokeLinecap="round"
+      />
+    </>
+  ),
+  acknowledged: (
+    <>
+      <circle cx="8" cy="8" r="5.7" fill="none" stroke="var(--run-mark)" strokeWidth="1.8" />
+      <path
+        d="M5.4 8h5.2M8.4 5.6 10.8 8l-2.4 2.4"
+        fill="none"
+        stroke="var(--run-mark)"
+        strokeWidth="1.7"
+        strokeLinecap="round"
+        strokeLinejoin="round"
+      />
+    </>
+  ),
+} as const;
+
+/** Its word is shown beside it. */
+export function Mark({ mark, size = 16 }: { mark: keyof typeof MARKS; size?: number }) {
+  return (
+    <svg className="shape" viewBox="0 0 16 16" width={size} height={size} aria-hidden="true">
+      {MARKS[mark]}
+    </svg>
+  );
+}
+
 /** The shape alone; use `label={null}` if the word is shown beside it. */
 export function StateShape(props: { state: DrawnState; size?: number; label?: string | null }) {
   const { state, size = 16, label = STATE_WORDS[state] } = props;

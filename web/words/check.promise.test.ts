@@ -22,6 +22,7 @@ const row = (change: Partial<CheckRow>): CheckRow => ({
   downSince: null,
   downReason: null,
   exitStatus: null,
+  tolerance: null,
   channelCount: 1,
   change: 1,
   readingOrder: 1,

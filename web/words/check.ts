@@ -54,6 +54,8 @@ export const checkWords = {
   badge: "Status badge",
   copyUrl: "Copy ping URL",
   delete: "Delete",
+  policyEdit: "Edit",
+  policyEditOf: "Edit the notification policy",
   clearAsk: {
     title: "Clear the history of this check?",
     text: "All runs, output, events and statistics are permanently deleted. The settings and ping URL stay the same, and the status resets to new.",
@@ -226,6 +228,7 @@ export const channelToggleWords = {
   none: "This project has no channels yet, so no notifications are sent.",
   add: "Add channel",
   off: "disabled",
+  byRule: (tag: string) => `notified by the rule for tag ${tag}`,
   noChannel: "No channel is assigned to this check, so no notifications are sent.",
   on: (name: string) => `${name} will be notified about this check.`,
   removedChannel: (name: string) => `${name} will no longer be notified about this check.`,

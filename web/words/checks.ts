@@ -1,4 +1,5 @@
 // Texts of the checks page, and texts about checks that other pages share.
+import type { CheckRow } from "../../src/contract/api/check-row.ts";
 import { formatCount, LIST_WORDS } from "../../src/contract/api/words.ts";
 import { plural } from "./format.ts";
 
@@ -51,6 +52,9 @@ export const checksWords = {
   },
   select: (name: string) => `Select ${name}`,
   actions: (name: string) => `Actions for ${name}`,
+  tolerated: (count: number, needed: number) => `pending, ${count} of ${needed}`,
+  resolved: "resolved",
+  recovering: (count: number, needed: number) => `recovering, ${count} of ${needed}`,
   noChannel: "no channel",
   noChannelTitle: "No channel is notified about this check. Select it and choose Channels.",
   notifies: (names: readonly string[], rest: number) =>
@@ -61,6 +65,22 @@ export const checksWords = {
   isUp: (name: string) => `${name} is up.`,
   moreFlips: (count: number) => `And ${formatCount(count)} more.`,
 } as const;
+
+const COUNTED = { failures: "failures", missed: "missed runs", successes: "successes" } as const;
+
+/** "Pending: 1 of 3 failures. No notification yet." */
+export function toleranceText({ kind, of, count, needed }: NonNullable<CheckRow["tolerance"]>): string {
+  const counted = `${count} of ${needed} ${COUNTED[of]}`;
+  if (kind === "recovering") return `Recovering: ${counted}. The recovery is not reported yet.`;
+  if (count === 0) return "Resolved manually. No notification until the next failed or missed run.";
+  return `Pending: ${counted}. No notification yet.`;
+}
+
+/** The same in a row: "pending, 1 of 3". */
+export function toleranceLabel({ kind, count, needed }: NonNullable<CheckRow["tolerance"]>): string {
+  if (kind === "recovering") return checksWords.recovering(count, needed);
+  return count === 0 ? checksWords.resolved : checksWords.tolerated(count, needed);
+}
 
 export const sinceWords = {
   since: (when: string) => `Since ${when}:`,
@@ -87,6 +107,12 @@ export const keyWords = {
   edit: "Edit",
   new: "New check",
   clear: "Clear selection",
+} as const;
+
+export const choiceWords = {
+  find: "Find a check",
+  selected: (count: number) => `${plural(count, "check")} selected`,
+  more: (count: number) => `and ${plural(count, "more check")}. Search to find them.`,
 } as const;
 
 export const nameFieldWords = {
@@ -193,6 +219,9 @@ export const actionWords = {
   moved: (what: string, project: string) => `Moved ${what} to ${project}.`,
   refused: (count: number, why: string) =>
     count === 1 ? why : `${plural(count, "check")} couldn't be changed. ${why}`,
+  acknowledge: "Acknowledge",
+  acknowledged: (count: number) => `Acknowledged ${plural(count, "incident")}.`,
+  acknowledgedNone: "No open incidents to acknowledge.",
   asCode: "Copy as code",
   codeCopied: "Copied as a curl command. It needs a project API key (see Settings).",
   urlCopied: "Ping URL copied.",

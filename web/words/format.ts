@@ -108,6 +108,38 @@ export function dayNumber(at: number, zone: string): number {
   return Math.round(Date.UTC(read("year"), read("month") - 1, read("day")) / DAY_MS);
 }
 
+/** "2026-11-15T03:00" in a zone, as date and time fields have it. */
+export function localMinute(at: number, zone: string): string {
+  return new Date(at + zoneOffsetMs(at, zone)).toISOString().slice(0, "2026-11-15T03:00".length);
+}
+
+/**
+ * The instant of a local time; null if the text is none. A time that the clocks skip is moved forward, and of a time
+ * that occurs twice the first one counts.
+ */
+export function instantOfLocal(text: string, zone: string): number | null {
+  const asUtc = Date.parse(`${text}Z`);
+  if (Number.isNaN(asUtc)) return null;
+  const before = asUtc - zoneOffsetMs(asUtc - DAY_MS, zone);
+  const after = asUtc - zoneOffsetMs(asUtc + DAY_MS, zone);
+  return localMinute(before, zone) === text || localMinute(after, zone) !== text ? before : after;
+}
+
+/** How far the clocks of a zone are ahead of UTC. */
+function zoneOffsetMs(at: number, zone: string): number {
+  const minute = Math.floor(at / MINUTE_MS) * MINUTE_MS;
+  const parts = part(zone, {
+    year: "numeric",
+    month: "numeric",
+    day: "numeric",
+    hour: "numeric",
+    minute: "numeric",
+    hourCycle: "h23",
+  }).formatToParts(minute);
+  const read = (type: string) => Number(parts.find((one) => one.type === type)?.value ?? 0);
+  return Date.UTC(read("year"), read("month") - 1, read("day"), read("hour"), read("minute")) - minute;
+}
+
 /** The zone if this browser supports it, UTC otherwise. */
 export function knownZone(zone: string | null | undefined): string {
   const given = zone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -201,4 +233,10 @@ export function formatBytes(bytes: number): string {
     step += 1;
   }
   return `${size < 10 ? size.toFixed(1).replace(/\.0$/, "") : Math.round(size)} ${units[step]}`;
+}
+
+/** A name in a chart: cut to this many characters, with an ellipsis. */
+export function shortened(name: string, most: number): string {
+  const characters = Array.from(name);
+  return characters.length > most ? `${characters.slice(0, most - 1).join("")}…` : name;
 }

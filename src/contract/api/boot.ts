@@ -27,7 +27,10 @@ export type PagePath = {
 export const PAGE_PATHS = [
   { name: "projects", path: "/", for: "account" },
   { name: "checks", path: "/projects/:project/checks/", for: "member" },
+  { name: "incidents", path: "/projects/:project/incidents/", for: "member" },
+  { name: "incident", path: "/projects/:project/incidents/:n/", for: "member" },
   { name: "events", path: "/projects/:project/events/", for: "member" },
+  { name: "silences", path: "/projects/:project/silences/", for: "member" },
   { name: "channels", path: "/projects/:project/channels/", for: "member" },
   { name: "badges", path: "/projects/:project/badges/", for: "member" },
   { name: "settings", path: "/projects/:project/settings/", for: "member" },

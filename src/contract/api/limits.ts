@@ -5,8 +5,12 @@ import {
   ACCOUNT_NAME_LENGTH_MAX,
   API_KEY_NAME_LENGTH_MAX,
   CHANNEL_NAME_LENGTH_MAX,
+  INCIDENT_NOTE_LENGTH_MAX,
   PAGE_LENGTH_MAX,
   PASSKEY_NAME_LENGTH_MAX,
+  SILENCE_CHECKS_MAX,
+  SILENCE_REASON_LENGTH_MAX,
+  SILENCED_RUNS_COUNTED_MAX,
 } from "../../core/limits.ts";
 
 /** Maximum lengths of form fields, in characters. */
@@ -17,13 +21,19 @@ export const FIELD_LENGTHS = {
   channelName: CHANNEL_NAME_LENGTH_MAX,
   /** Search texts are a few words. */
   eventSearch: 100,
+  incidentNote: INCIDENT_NOTE_LENGTH_MAX,
   passkeyName: PASSKEY_NAME_LENGTH_MAX,
   /** The command line allows longer project names; cards and menus have no room for more. */
   projectName: 60,
+  silenceReason: SILENCE_REASON_LENGTH_MAX,
 } as const;
 
 /** Rows that can be changed at once. */
 export const BULK_CHECKS_MAX = 1_000;
+/** Checks that one silence can name. */
+export const SILENCED_CHECKS_MAX = SILENCE_CHECKS_MAX;
+/** Runs of one check that the preview of a silence counts. */
+export const COUNTED_RUNS_MAX = SILENCED_RUNS_COUNTED_MAX;
 /** Rows whose details can be requested at once. */
 export const DETAIL_ROWS_MAX = 100;
 /** Maximum number of compact rows per page. */

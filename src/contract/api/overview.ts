@@ -33,6 +33,18 @@ export const CheckRow = Type.Object({
   downSince: nullable(Time, "Null unless the check is down."),
   downReason: nullable(Type.Enum(["fail", "timeout"]), "Null unless the check is down."),
   exitStatus: nullable(Type.Integer(), "The exit status of the failure, if the job reported one."),
+  tolerance: nullable(
+    Type.Object({
+      kind: Type.Enum(["tolerated", "recovering"], {
+        description:
+          "`tolerated`: the check is down, but not enough runs failed to notify. `recovering`: the check is up, but not enough runs succeeded to report the recovery.",
+      }),
+      of: Type.Enum(["failures", "missed", "successes"], { description: "What is counted." }),
+      count: Type.Integer({ description: "0 after an incident was resolved while the check was down." }),
+      needed: Type.Integer(),
+    }),
+    "Null if notifications follow the status.",
+  ),
   channelCount: Type.Integer({ description: "How many channels are notified." }),
   change: Type.Integer({ description: "Different after every change of the check." }),
   readingOrder: Type.Integer({ description: "The larger of two versions of a check is the newer." }),

@@ -8,6 +8,7 @@ import type { Instant } from "../../core/instant.ts";
 import { isLateRun, usualOf } from "../../core/run.ts";
 import { shortScheduleText } from "../../core/schedule/wording.ts";
 import { expectedAt, quickStatusAt, type ShownStatus, storedDeadline } from "../../core/state.ts";
+import { toleranceOf } from "../../core/tolerance.ts";
 import { listAssignmentsOfChecks, listChannels } from "../../store/channels.ts";
 import { type LeanCheck, listRecentMarks, type RecentMark } from "../../store/check-lists.ts";
 import type { Db } from "../../store/db.ts";
@@ -34,6 +35,7 @@ function rowOf(check: LeanCheck, now: Instant): CheckRow {
     downSince: shown === "down" ? (down?.since ?? null) : null,
     downReason: shown !== "down" || down === null ? null : down.reason === "timeout" ? "timeout" : "fail",
     exitStatus: shown === "down" ? (down?.exitStatus ?? null) : null,
+    tolerance: toleranceOf(state, check.timing.rules),
     channelCount: check.channelCount,
     change: check.change,
     readingOrder: check.readingOrder,
