@@ -131,11 +131,19 @@ export function groupKeyOf(
   return null;
 }
 
-/** When a group message that is created now is due: the first after the wait, later ones at most every interval. */
+/**
+ * When a group message that is created now is due: it collects changes for a while, and later ones are sent at most every
+ * interval. The last recovery is sent at once.
+ */
 export function groupDueAt(
-  { lastSentAt, openedAt, isOver }: { lastSentAt: Instant | null; openedAt: Instant; isOver: boolean },
-  { groupWait, groupInterval, now }: Pick<EffectivePolicy, "groupWait" | "groupInterval"> & { now: Instant },
+  { lastSentAt, isOver }: { lastSentAt: Instant | null; isOver: boolean },
+  {
+    groupWait,
+    groupInterval,
+    now,
+  }: Pick<EffectivePolicy, "groupWait" | "groupInterval"> & { now: Instant },
 ): Instant {
-  if (lastSentAt === null) return Math.max(now, openedAt + groupWait * SECOND_MS);
-  return isOver ? now : Math.max(now, lastSentAt + groupInterval * SECOND_MS);
+  if (isOver) return now;
+  const intervalAt = lastSentAt === null ? now : lastSentAt + groupInterval * SECOND_MS;
+  return Math.max(now + groupWait * SECOND_MS, intervalAt);
 }

@@ -467,7 +467,8 @@ async function addLines(
 ): Promise<void> {
   const incidentIds = [...new Set(lines.map(({ incidentId }) => incidentId))];
   const queues = await lockGroupQueues(tx, incidentIds);
-  const overIds = await listOverIncidents(tx, incidentIds);
+  const planningIds = placed.map(({ alert }) => alert.id);
+  const overIds = await listOverIncidents(tx, { incidentIds, planningIds });
   for (const { incidentId, alert } of placed) {
     if (incidentId !== null && alert.closed === null) overIds.delete(incidentId);
   }
@@ -516,7 +517,7 @@ function dueAtOf(
   if (change === "opened" && decision?.kind === "join") return now + PARENT_LOOK_MS;
   const { groupWait, groupInterval } = policyOf(alert.checkId);
   const lastSentAt = queue?.lastSentAt ?? null;
-  return groupDueAt({ lastSentAt, openedAt: alert.openedAt, isOver }, { groupWait, groupInterval, now });
+  return groupDueAt({ lastSentAt, isOver }, { groupWait, groupInterval, now });
 }
 
 /** When a parent has recovered, its dependents that are still down are sent, unless they report by their next deadline. */
