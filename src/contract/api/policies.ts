@@ -224,7 +224,7 @@ const ProjectPolicyChange = Type.Partial(
 );
 export type ProjectPolicyChange = Static<typeof ProjectPolicyChange>;
 
-const TagRule = Type.Object(
+export const TagRule = Type.Object(
   {
     tag: Type.String({
       minLength: 1,
