@@ -84,12 +84,6 @@ export function higherSeverity(one: Severity, other: Severity): Severity {
   return SEVERITIES.indexOf(one) >= SEVERITIES.indexOf(other) ? one : other;
 }
 
-/** Adds an alert of this severity. If it is more urgent than the incident was, the acknowledgement ends. */
-export function raise(incident: IncidentStatus, severity: Severity): IncidentStatus {
-  const higher = higherSeverity(incident.severity, severity);
-  return higher === incident.severity ? incident : { ...unacknowledge(incident), severity: higher };
-}
-
 /** Repetition by the strictest policy of the checks of an incident. Null: off. */
 export type Repetition = { repeatMs: number | null; ackTimeoutMs: number | null };
 
@@ -98,7 +92,7 @@ export type Repetition = { repeatMs: number | null; ackTimeoutMs: number | null 
  * is null while no notification of the incident was sent, or one is still unsent.
  */
 export function nextStepAt(
-  { state, acknowledged }: IncidentStatus,
+  { state, acknowledged }: { state: IncidentState; acknowledged: { at: Instant } | null },
   { repeatMs, ackTimeoutMs, lastSentAt }: Repetition & { lastSentAt: Instant | null },
 ): Instant | null {
   if (repeatMs === null || state === "resolved") return null;

@@ -86,8 +86,8 @@ function planOpen({ openedAt, isNotified }: AlertToPlan, context: PlanContext): 
     return { kind: "hold", rule: "silence", until: silence.until, silenceId: silence.silenceId };
   }
   const held = (until: Instant): Decision => ({ kind: "hold", rule: "dependency", until, silenceId: null });
-  const down = parents.find(({ incidentId }) => incidentId !== null);
-  if (down?.incidentId != null) return { kind: "join", incidentId: down.incidentId };
+  const downId = parents.find(({ incidentId }) => incidentId !== null)?.incidentId ?? null;
+  if (downId !== null) return { kind: "join", incidentId: downId };
   if (parents.some(({ isHeld }) => isHeld)) return held(now + LOOK_AGAIN_MS);
   const waitsUntil = openedAt + dependencyWaitMs;
   if (now < waitsUntil && parents.some(({ isUndecided }) => isUndecided)) {
@@ -137,11 +137,7 @@ export function groupKeyOf(
  */
 export function groupDueAt(
   { lastSentAt, isOver }: { lastSentAt: Instant | null; isOver: boolean },
-  {
-    groupWait,
-    groupInterval,
-    now,
-  }: Pick<EffectivePolicy, "groupWait" | "groupInterval"> & { now: Instant },
+  { groupWait, groupInterval, now }: Pick<EffectivePolicy, "groupWait" | "groupInterval"> & { now: Instant },
 ): Instant {
   if (isOver) return now;
   const intervalAt = lastSentAt === null ? now : lastSentAt + groupInterval * SECOND_MS;

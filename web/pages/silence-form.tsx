@@ -97,7 +97,8 @@ export function formOf(
     ...once,
     scope: tag !== null ? "tag" : checks === null ? "all" : "checks",
     tag: tag ?? "",
-    checks: checks?.map(({ id }) => id) ?? [],
+    // Null only for read-only API keys.
+    checks: checks?.flatMap(({ id }) => id ?? []) ?? [],
     isRecurring: schedule !== null,
     untilSuccess,
     ...(schedule !== null && { schedule, tz: tz ?? zone, windowSeconds: duration ?? 2 * HOUR }),

@@ -268,7 +268,7 @@ export function againOf(silence: Silence, now: number): NewSilence {
   const { checks, tag, from, until, schedule, tz, duration, holdAfter, untilSuccess, reason } = silence;
   return {
     ...(tag !== null && { tag }),
-    ...(checks !== null && { checks: checks.map(({ id }) => id) }),
+    ...(checks !== null && { checks: checks.flatMap(({ id }) => id ?? []) }),
     ...(from > now && { from }),
     ...(until !== null && { until, untilSuccess }),
     ...(schedule !== null && { schedule, tz: tz ?? "UTC", duration: duration ?? 0 }),

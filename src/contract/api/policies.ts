@@ -244,7 +244,7 @@ export const TagRule = Type.Object(
   },
   { additionalProperties: false },
 );
-type TagRule = Static<typeof TagRule>;
+export type TagRule = Static<typeof TagRule>;
 
 const rules = Type.Array(TagRule, { maxItems: TAG_RULES_MAX, description: "The rules in their order." });
 
