@@ -17,6 +17,7 @@ import {
   listIncidentEvents,
   listOpenAlertChecks,
   listProjectIncidents,
+  listChecksWithAlert,
   lockIncidents,
   pruneAlerts,
   pruneIncidents,
@@ -178,6 +179,7 @@ test("open incidents are found by their checks, within the project", async () =>
     await write((tx) => closeResolvedAlerts(tx, { incidentId: one.id, checkIds, at: MONDAY_NOON })),
   ).toEqual([]);
   expect(await numbers(uuids)).toEqual([2]);
+  expect(await listChecksWithAlert(database.db, projectId)).toEqual(new Set([two.checks[0]?.id]));
 });
 
 test("the timeline has the newest events, and all notes", async () => {
