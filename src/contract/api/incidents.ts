@@ -1,4 +1,4 @@
-// Incidents: problems of checks that are handled together, and who takes care of them.
+// Incidents: problems of checks that are handled together.
 import { type Static, Type } from "typebox";
 import { INCIDENT_NOTE_LENGTH_MAX, INCIDENTS_NAMED_MAX, NAMED_CHECKS_MAX } from "../../core/limits.ts";
 import { RULE } from "../check.ts";
