@@ -27,10 +27,12 @@ const SCREENS: readonly Screen[] = ["desktop", "tablet", "phone"];
 /** The number of checks in the displayed project. */
 const SIZES = { empty: 0, dozen: 12, thousands: 10_000 } as const;
 type Size = keyof typeof SIZES;
+/** The history of the jobs has some. */
+const FIRST_INCIDENT = 1;
 const LOOKS_MAX = 100;
 const LOOK_PAUSE_MS = 100;
 /** Pages of one check look the same however many others there are. */
-const OF_ONE_CHECK = ["check", "run", "profile", "admin", "login", "api-reference"];
+const OF_ONE_CHECK = ["check", "run", "incident", "profile", "admin", "login", "api-reference"];
 
 const HELP = `Usage: npm run screenshots [-- --page NAME,NAME] [--size ${Object.keys(SIZES).join(",")}]
 
@@ -101,7 +103,7 @@ async function pagesOf({ site, projects }: Stage, size: Size): Promise<ListedPag
   const project = projects[size] ?? "";
   const isDozen = size === "dozen";
   const subject = isDozen ? await firstCheckOf(site, project) : { check: "", run: 0 };
-  const all = listPages({ project, ...subject });
+  const all = listPages({ project, ...subject, incident: FIRST_INCIDENT });
   return isDozen ? all : all.filter(({ name }) => !OF_ONE_CHECK.includes(name));
 }
 

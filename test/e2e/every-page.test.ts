@@ -8,7 +8,7 @@ import { firstCheckOf } from "./subjects.ts";
 import { useSite } from "./use-site.ts";
 
 const used = useSite();
-const PAGES = listPages({ project: ":project", check: ":check", run: 0 });
+const PAGES = listPages({ project: ":project", check: ":check", run: 0, incident: 1 });
 
 /** The dark theme changes colors only. */
 async function expectAccessible(page: Page): Promise<void> {

@@ -9,7 +9,7 @@ import { firstCheckOf } from "./subjects.ts";
 import { useSite } from "./use-site.ts";
 
 const used = useSite();
-const PAGES = listPages({ project: ":project", check: ":check", run: 0 });
+const PAGES = listPages({ project: ":project", check: ":check", run: 0, incident: 1 });
 /** A window of 1280 by 1024 pixels, zoomed in. */
 const SIZES = { "400 %": { width: 320, height: 256 }, "200 %": { width: 640, height: 512 } };
 

@@ -3,7 +3,7 @@
 import { PAGE_PATHS } from "../../src/contract/api/boot.ts";
 
 /** The items that a page shows. */
-export type PageSubjects = { project: string; check: string; run: number };
+export type PageSubjects = { project: string; check: string; run: number; incident: number };
 
 export type ListedPage = { name: string; path: string; isPublic: boolean };
 
@@ -14,12 +14,12 @@ const PUBLIC: readonly ListedPage[] = [
 ];
 
 /** The list, with all path parameters filled in. Throws for an unknown parameter. */
-export function listPages({ project, check, run }: PageSubjects): ListedPage[] {
-  const subjects: Readonly<Record<string, string>> = { project, check, n: String(run) };
+export function listPages({ project, check, run, incident }: PageSubjects): ListedPage[] {
   const own = PAGE_PATHS.map(({ name, path }) => ({
     name,
     path: path.replaceAll(/:([a-z]+)/g, (_, word: string) => {
-      const subject = subjects[word];
+      const n = String(name === "incident" ? incident : run);
+      const subject = ({ project, check, n } as Readonly<Record<string, string>>)[word];
       if (subject === undefined) throw new Error(`nothing is known to stand for :${word} in ${path}`);
       return subject;
     }),

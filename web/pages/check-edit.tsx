@@ -311,15 +311,20 @@ function ScheduleReplay({ id, asked, onGrace }: ReplayProps) {
       ) : data.runCount === 0 ? (
         <p className="muted">{replayWords.none}</p>
       ) : (
-        <Outcome replay={data} graceSeconds={settled.graceSeconds} onGrace={onGrace} />
+        <ReplayOutcome replay={data} graceSeconds={settled.graceSeconds} onGrace={onGrace} />
       )}
     </section>
   );
 }
 
-type OutcomeProps = { replay: Replay; graceSeconds: number; onGrace: (seconds: number) => void };
+type OutcomeProps = {
+  replay: Replay;
+  /** Without these, no other grace period is suggested. */
+  graceSeconds?: number;
+  onGrace?: (seconds: number) => void;
+};
 
-function Outcome({ replay, graceSeconds, onGrace }: OutcomeProps) {
+export function ReplayOutcome({ replay, graceSeconds, onGrace }: OutcomeProps) {
   const { before, after, runCount, missedCount, proposedGraceSeconds } = replay;
   const isSame = before.length === after.length && before.every(({ at }, index) => at === after[index]?.at);
   return (
@@ -333,7 +338,7 @@ function Outcome({ replay, graceSeconds, onGrace }: OutcomeProps) {
         </span>
         .
       </p>
-      {proposedGraceSeconds !== null && proposedGraceSeconds !== graceSeconds && (
+      {onGrace !== undefined && proposedGraceSeconds !== null && proposedGraceSeconds !== graceSeconds && (
         <p className="edit-quiet">
           <Button onClick={() => onGrace(proposedGraceSeconds)}>
             {replayWords.suggestGrace(proposedGraceSeconds)}

@@ -1,19 +1,23 @@
 // The notification policy of a check, and the form to edit it. The form is loaded on demand.
-import { useQueryClient } from "@tanstack/react-query";
+import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useEffect, useId, useState } from "react";
 import type { CheckPage } from "../../src/contract/api/check-page.ts";
-import type { CheckPolicy } from "../../src/contract/api/policies.ts";
+import type { ReplayRequest } from "../../src/contract/api/history.ts";
+import type { CheckPolicy, CheckPolicyChange } from "../../src/contract/api/policies.ts";
 import { checkName } from "../../src/contract/api/words.ts";
 import { call, errorText, refreshCheck } from "../api.ts";
 import { useAllRows } from "../live/checks-store.ts";
 import { CheckChoice } from "../parts/check-choice.tsx";
+import { useDebounced } from "../parts/hooks.ts";
 import { fieldOf, PolicyFields, policyChange, PolicyTrouble, withChange } from "../parts/policy-fields.tsx";
 import { Button } from "../ui/button.tsx";
 import { Drawer } from "../ui/dialog.tsx";
 import { Queried } from "../ui/page-state.tsx";
 import { toast } from "../ui/toast.tsx";
 import { inheritedText, policyWords as words } from "../words/policy.ts";
+import { replayWords } from "../words/schedule.ts";
 import { words as shared } from "../words/shared.ts";
+import { ReplayOutcome } from "./check-edit.tsx";
 import { useCheckPolicy } from "./use-check.ts";
 
 type Props = { page: CheckPage; onClose: () => void };
@@ -95,6 +99,7 @@ function PolicyForm({ page, policy, formId, onClose, onUnsaved, onBusy }: FormPr
   return (
     <form id={formId} className="form" onSubmit={submit} noValidate>
       <PolicyTrouble trouble={trouble} />
+      <PolicyReplay id={id} change={change} />
       <PolicyFields
         policy={form}
         set={(next) => {
@@ -116,5 +121,47 @@ function PolicyForm({ page, policy, formId, onClose, onUnsaved, onBusy }: FormPr
         }
       />
     </form>
+  );
+}
+
+// The preview: the alerts of the last 90 days with the changed thresholds and limits.
+
+const TYPING_MS = 500;
+/** The fields that decide whether a problem becomes an alert; the others decide when it is sent. */
+const REPLAYED = [
+  "failures",
+  "missed",
+  "recovery",
+  "startWithin",
+  "maxRun",
+  "minRun",
+  "minGap",
+  "early",
+] as const satisfies readonly (keyof ReplayRequest)[];
+
+function PolicyReplay({ id, change }: { id: string; change: CheckPolicyChange }) {
+  const given = REPLAYED.filter((field) => field in change).map((field) => [field, change[field]]);
+  const asked = useDebounced(Object.fromEntries(given) as ReplayRequest, TYPING_MS);
+  const isAsked = given.length > 0 && Object.keys(asked).length > 0;
+  const { data, isError } = useQuery({
+    queryKey: ["replay", id, asked],
+    queryFn: () => call("replayCheck", { check: id, body: asked }),
+    enabled: isAsked,
+    placeholderData: keepPreviousData,
+    retry: false,
+  });
+  // A value that cannot be saved is reported when it is saved.
+  if (!isAsked || isError) return null;
+  return (
+    <section className="edit-replay" aria-live="polite" aria-label={replayWords.title}>
+      <h3>{replayWords.title}</h3>
+      {data === undefined ? (
+        <p className="muted">{replayWords.reading}</p>
+      ) : data.runCount === 0 ? (
+        <p className="muted">{replayWords.none}</p>
+      ) : (
+        <ReplayOutcome replay={data} />
+      )}
+    </section>
   );
 }

@@ -2,12 +2,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useId, useState } from "react";
 import { listNames, channelName } from "../../src/contract/api/words.ts";
-import type {
-  ProjectPolicy,
-  ProjectPolicyChange,
-  TagRule,
-  TagRules,
-} from "../../src/contract/api/policies.ts";
+import type { ProjectPolicy, ProjectPolicyChange, TagRules } from "../../src/contract/api/policies.ts";
 import { call, errorText } from "../api.ts";
 import { mayIn } from "../boot.ts";
 import { fieldOf, PolicyFields, policyChange, PolicyTrouble, withChange } from "../parts/policy-fields.tsx";
@@ -20,6 +15,8 @@ import { toast, toastError } from "../ui/toast.tsx";
 import { inheritedText, policySummary, policyWords, projectPolicyWords as words } from "../words/policy.ts";
 import { words as shared } from "../words/shared.ts";
 import { useChannels } from "./use-channels.ts";
+
+type TagRule = TagRules["rules"][number];
 
 const policyKey = (project: string) => ["policy", project] as const;
 const rulesKey = (project: string) => ["tag-rules", project] as const;

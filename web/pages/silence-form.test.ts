@@ -108,3 +108,30 @@ test("code escapes quotes for the shell", () => {
   expect(curl).toContain(String.raw`"reason": "it'\''s late"`);
   expect(curl).toContain("https://overdue.example/api/overdue/v1/projects/p/silences");
 });
+
+test("code for the command line names what is silenced, and when", () => {
+  const site = { project: "p", siteUrl: "https://overdue.example" };
+  const lines = (body: Parameters<typeof codeOf>[0]) => codeOf(body, site).cli.split(/ \\\n {2}/);
+  expect(lines({ duration: 7_200, reason: "it's late" })).toEqual([
+    "overdue silence",
+    "--all",
+    "--for 7200s",
+    String.raw`--reason 'it'\''s late'`,
+  ]);
+  expect(lines({ checks: ["a", "b"], from: FROM, until: FROM + HOUR_MS, untilSuccess: true })).toEqual([
+    "overdue silence",
+    "--check a",
+    "--check b",
+    "--from 2026-10-28T00:00:00Z",
+    "--until 2026-10-28T01:00:00Z",
+    "--until-success",
+  ]);
+  expect(lines({ tag: "db", schedule: "0 2 * * *", tz: ZONE, duration: 60, holdAfter: 0 })).toEqual([
+    "overdue silence",
+    "--tag 'db'",
+    "--schedule '0 2 * * *'",
+    "--tz Europe/Riga",
+    "--for 60s",
+    "--hold-after 0s",
+  ]);
+});

@@ -27,6 +27,7 @@ import { Button } from "../ui/button.tsx";
 import { CodeBlock } from "../ui/copy.tsx";
 import { Drawer } from "../ui/dialog.tsx";
 import { SelectField, TextField, Tick } from "../ui/field.tsx";
+import { Tabs } from "../ui/page-state.tsx";
 import { toast } from "../ui/toast.tsx";
 import { formatSpan, formatWhen, instantOfLocal, localMinute } from "../words/format.ts";
 import { silenceFormWords as words } from "../words/silence-form.ts";
@@ -99,12 +100,18 @@ export function formOf(
     tag: tag ?? "",
     // Null only for read-only API keys.
     checks: checks?.flatMap(({ id }) => id ?? []) ?? [],
+    checks: idsOf(checks),
     isRecurring: schedule !== null,
     untilSuccess,
     ...(schedule !== null && { schedule, tz: tz ?? zone, windowSeconds: duration ?? 2 * HOUR }),
     holdAfter,
     reason,
   };
+}
+
+/** Only read-only API keys get checks without ids. */
+export function idsOf(checks: Silence["checks"]): string[] {
+  return checks?.flatMap(({ id }) => id ?? []) ?? [];
 }
 
 /** The request that creates the silence. */
@@ -154,12 +161,36 @@ export function missingIn({ scope, tag, checks }: SilenceForm): string | null {
   return checks.length === 0 ? words.chooseChecks : null;
 }
 
-/** The same as a curl command and with the command line. */
+/** The same as a curl command, and with the command line. */
 export function codeOf(body: NewSilence, { project, siteUrl }: { project: string; siteUrl: string }) {
-  const json = JSON.stringify(body, null, 2).replaceAll("'", "'\\''");
+  const json = quoted(JSON.stringify(body, null, 2));
+  const url = `${siteUrl}/api/overdue/v1/projects/${project}/silences`;
   return {
-    curl: `curl -fsS -m 10 -X POST -H "X-Api-Key: $API_KEY" \\\n  -H "Content-Type: application/json" \\\n  ${siteUrl}/api/overdue/v1/projects/${project}/silences \\\n  -d '${json}'`,
+    curl: `curl -fsS -m 10 -X POST -H "X-Api-Key: $API_KEY" \\\n  -H "Content-Type: application/json" \\\n  ${url} \\\n  -d ${json}`,
+    cli: ["overdue silence", ...optionsOf(body)].join(" \\\n  "),
   };
+}
+
+function optionsOf({ checks, tag, from, until, duration, ...body }: NewSilence): string[] {
+  const { untilSuccess, schedule, tz, holdAfter, reason } = body;
+  const time = (at: number) => new Date(at).toISOString().replace(".000Z", "Z");
+  return [
+    ...(checks ?? []).map((id) => `--check ${id}`),
+    ...(tag === undefined ? [] : [`--tag ${quoted(tag)}`]),
+    ...(checks === undefined && tag === undefined ? ["--all"] : []),
+    ...(from === undefined ? [] : [`--from ${time(from)}`]),
+    ...(until === undefined ? [] : [`--until ${time(until)}`]),
+    ...(schedule === undefined ? [] : [`--schedule ${quoted(schedule)}`, `--tz ${tz ?? "UTC"}`]),
+    ...(duration === undefined ? [] : [`--for ${duration}s`]),
+    ...(untilSuccess === true ? ["--until-success"] : []),
+    ...(holdAfter === undefined ? [] : [`--hold-after ${holdAfter}s`]),
+    ...(reason === undefined ? [] : [`--reason ${quoted(reason)}`]),
+  ];
+}
+
+/** A quote inside single quotes ends them; this is how a shell escapes it. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 // The drawer.
@@ -235,7 +266,16 @@ export function SilenceDrawer(props: DrawerProps) {
             {errorText(trouble)}
           </p>
         )}
-        {isCodeShown && <CodeBlock text={code.curl} label={words.code.curl} />}
+        {isCodeShown && (
+          <Tabs
+            label={words.asCode}
+            tabs={(["curl", "cli"] as const).map((name) => ({
+              name,
+              label: words.code[name],
+              body: <CodeBlock text={code[name]} label={words.code[name]} />,
+            }))}
+          />
+        )}
         {missing !== null ? (
           <p className="hint">{missing}</p>
         ) : (

@@ -23,7 +23,7 @@ import {
   localMinute,
 } from "../words/format.ts";
 import { rangeText, scopeText, silenceName, silencesWords as words } from "../words/silences.ts";
-import { formOf, newForm, SilenceDrawer, type SilenceForm } from "./silence-form.tsx";
+import { formOf, idsOf, newForm, SilenceDrawer, type SilenceForm } from "./silence-form.tsx";
 import { silencesKey, useCurrentSilences } from "./use-silences.ts";
 
 /** The form that is open over the page. */
@@ -269,6 +269,7 @@ export function againOf(silence: Silence, now: number): NewSilence {
   return {
     ...(tag !== null && { tag }),
     ...(checks !== null && { checks: checks.flatMap(({ id }) => id ?? []) }),
+    ...(checks !== null && { checks: idsOf(checks) }),
     ...(from > now && { from }),
     ...(until !== null && { until, untilSuccess }),
     ...(schedule !== null && { schedule, tz: tz ?? "UTC", duration: duration ?? 0 }),

@@ -76,7 +76,7 @@ export const silenceFormWords = {
   chartKeys: { window: "silenced", first: "first expected run" },
   chartMore: (count: number) => `and ${plural(count, "more check")}`,
   asCode: "Copy as code",
-  code: { curl: "curl", cli: "Command line" },
+  code: { curl: "curl", cli: "overdue CLI" },
   act: (checks: number | null) => (checks === null ? "Silence" : `Silence ${plural(checks, "check")}`),
   save: "Save",
   made: (name: string) => `Silenced: ${name}.`,

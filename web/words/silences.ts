@@ -33,7 +33,7 @@ export const silencesWords = {
   edit: "Edit",
   editOf: (name: string) => `Edit ${name}`,
   end: "End now",
-  endOf: (name: string) => `End ${name} now`,
+  endOf: (name: string) => `End now: ${name}`,
   cancel: "Cancel",
   cancelOf: (name: string) => `Cancel ${name}`,
   repeat: "Repeat",
