@@ -108,7 +108,8 @@ function conclude(simulated: Simulated, { json, seed, plantedFault }: Choice): n
       play_seconds: round(simulated.runSeconds),
       compare_seconds: round(simulated.compareSeconds),
     };
-    console.log(JSON.stringify({ ...tally, seed, ...size, ...took }));
+    const digests = { flips_digest: simulated.flipsDigest, messages_digest: simulated.messagesDigest };
+    console.log(JSON.stringify({ ...tally, seed, ...size, ...digests, ...took }));
   }
   return (plantedFault === null ? isClean : detected > 0) ? 0 : 1;
 }

@@ -9,12 +9,16 @@ export type Message = {
   channelUuid: string;
   /** Identical for every attempt to send the same message. */
   dedupeKey: string;
+  /** What kind of message it is, as the server calls it. */
+  kind: string;
 } & (
   | {
       about: "flips";
       checkUuid: string;
       /** Every flip that this message covers, oldest first, each with its own date. */
       flips: readonly { at: Instant; to: "up" | "down" }[];
+      /** Every flip that this message takes back. */
+      corrections: readonly { at: Instant; to: "up" | "down" }[];
     }
   /** One per blind interval and channel, regardless of the number of checks. */
   | { about: "notice"; blind: Interval }

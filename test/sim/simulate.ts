@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { Comparison, type Finding, type Received, type Tally } from "./comparison.ts";
 import { type RunOptions, runWorld } from "./driver/run-world.ts";
 import { Verdicts } from "./verdicts.ts";
@@ -10,6 +11,9 @@ export type Simulated = {
   world: World;
   repeatCount: number;
   signalCount: number;
+  /** The same for two runs with the same flips, and with the same messages accepted in the same turns. */
+  flipsDigest: string;
+  messagesDigest: string;
   runSeconds: number;
   compareSeconds: number;
 };
@@ -42,9 +46,15 @@ export async function simulate(world: World, options: RunOptions): Promise<Simul
     world: simulatedWorld,
     repeatCount: result.repeatCount,
     signalCount: result.signalCount,
+    flipsDigest: digestOf(result.flips),
+    messagesDigest: digestOf(result.described),
     runSeconds: (ranMs - startedMs) / 1_000,
     compareSeconds: (performance.now() - ranMs) / 1_000,
   };
+}
+
+function digestOf(lines: readonly string[]): string {
+  return createHash("sha256").update(lines.toSorted().join("\n")).digest("hex");
 }
 
 function byCheck(received: readonly Received[]): Map<number, Received[]> {

@@ -7,6 +7,8 @@ import type { Population } from "./population.ts";
 
 export class Receivers {
   readonly received: Received[] = [];
+  /** Every accepted message in a form without IDs, for the digest. */
+  readonly described: string[] = [];
   /** Messages that were received again with the same key. */
   repeatCount = 0;
   readonly #histories: readonly ReceiverHistory[];
@@ -40,6 +42,7 @@ export class Receivers {
     }
     this.#keys.add(key);
     this.#store(message, { channel, trueAt });
+    this.described.push(`${channel} ${trueAt} ${message.kind} ${this.#contents(message)}`);
     return "accepted";
   }
 
@@ -52,5 +55,13 @@ export class Receivers {
       const { flips } = message;
       if (flips.length > 0) this.received.push({ channel, trueAt, about: "flips", check, flips });
     }
+  }
+
+  #contents(message: Message): string {
+    if (message.about === "notice") return `${message.blind.from} ${message.blind.to}`;
+    if (message.about !== "flips") return "";
+    const named = (flips: typeof message.flips) => flips.map(({ at, to }) => `${to} ${at}`).join(",");
+    const check = this.#population.indexOf(message.checkUuid);
+    return `${check} ${named(message.flips)} ${named(message.corrections)}`;
   }
 }

@@ -31,6 +31,8 @@ export type RunResult = StoredResults & {
   /** The end of the simulated time. */
   to: number;
   received: readonly Received[];
+  /** Every accepted message in a form without IDs, for the digest. */
+  described: readonly string[];
   repeatCount: number;
   signalCount: number;
 };
@@ -101,6 +103,7 @@ class WorldRunner {
     return {
       to,
       received: this.#receivers.received,
+      described: this.#receivers.described,
       ...(await readStoredResults(this.#options.environment, this.#population)),
       repeatCount: this.#receivers.repeatCount,
       signalCount: this.#signalCount,
