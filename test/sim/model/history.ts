@@ -9,7 +9,24 @@ export type Expectation =
   | { kind: "simple"; periodSeconds: number }
   | { kind: "cron" | "oncalendar"; schedule: string; tz: string };
 
-export type Settings = Expectation & { graceSeconds: number; manualResume: boolean };
+/** How runs are judged. Durations are null if there is no such limit. */
+export type RunRules = {
+  /** A failure is a problem if `count` of the last `of` outcomes were bad. */
+  failures: { count: number; of: number };
+  /** A missed run is a problem if this many were missed in a row. */
+  missed: number;
+  /** A problem is over after this many successes in a row. */
+  recovery: number;
+  startWithinSeconds: number | null;
+  /** 0: a run may take any time. */
+  maxRunSeconds: number | null;
+  minRunSeconds: number | null;
+  minGapSeconds: number | null;
+  earlySeconds: number;
+};
+
+/** `rules`: null if all of them have their default. */
+export type Settings = Expectation & { graceSeconds: number; manualResume: boolean; rules: RunRules | null };
 
 export type SignalKind = "success" | "fail" | "start" | "log";
 

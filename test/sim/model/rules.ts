@@ -1,5 +1,7 @@
 // The constants of the rules, copied from the documentation rather than imported from the product.
 
+import type { RunRules } from "./history.ts";
+
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -24,3 +26,15 @@ export const LATE_AFTER_MS = 2 * MINUTE_MS;
 export const NOTICE_FOLD_MS = MINUTE_MS;
 /** A delivery may be given up only after the receiver has refused for this long. */
 export const TRIED_MS_MIN = 12 * HOUR_MS;
+
+/** Without other rules, every bad outcome is a problem, and only the grace period limits a run. */
+export const DEFAULT_RUN_RULES: RunRules = {
+  failures: { count: 1, of: 1 },
+  missed: 1,
+  recovery: 1,
+  startWithinSeconds: null,
+  maxRunSeconds: null,
+  minRunSeconds: null,
+  minGapSeconds: null,
+  earlySeconds: 0,
+};

@@ -58,6 +58,12 @@ export class Schedule {
     }
   }
 
+  /** The last firing before one that `nextAfter` has returned; -Infinity if it lies before the start. */
+  lastBefore(at: number): number {
+    const before = this.#firings.slice(0, this.#firstAfter(at - 1));
+    return before.findLast(({ isSecondPass }) => !isSecondPass)?.at ?? -Infinity;
+  }
+
   #firstAfter(at: number): number {
     let low = 0;
     let high = this.#firings.length;

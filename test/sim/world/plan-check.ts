@@ -93,7 +93,7 @@ function someSettings(chance: Chance, { manualResume }: { manualResume: boolean 
   const expects = someExpectation(chance);
   const mostSeconds = expects.kind === "simple" ? expects.periodSeconds : 14_400;
   const graceSeconds = chance.pick(GRACE_SECONDS.filter((one) => one <= mostSeconds));
-  return { ...expects, graceSeconds, manualResume };
+  return { ...expects, graceSeconds, manualResume, rules: null };
 }
 
 function someExpectation(chance: Chance): Expectation {

@@ -1,5 +1,6 @@
 // Reads and writes worlds as text.
-import type { Expectation, Settings } from "../model/history.ts";
+import type { Expectation, RunRules, Settings } from "../model/history.ts";
+import { DEFAULT_RUN_RULES } from "../model/rules.ts";
 import { type Action, type CheckPlan, clockStep, type Fault, type World, type WorldHead } from "./world.ts";
 
 const SECOND_MS = 1_000;
@@ -48,7 +49,48 @@ function describeSettings(settings: Settings): string {
       ? `simple ${describeSeconds(settings.periodSeconds)}`
       : `${settings.kind} "${settings.schedule}" ${settings.tz}`;
   const manual = settings.manualResume ? " manual" : "";
-  return `${expects} grace ${describeSeconds(settings.graceSeconds)}${manual}`;
+  return `${expects} grace ${describeSeconds(settings.graceSeconds)}${manual}${describeRules(settings.rules)}`;
+}
+
+const LIMITS = {
+  "start-within": "startWithinSeconds",
+  "max-run": "maxRunSeconds",
+  "min-run": "minRunSeconds",
+  "min-gap": "minGapSeconds",
+  early: "earlySeconds",
+} as const;
+
+/** Only the rules that differ from the defaults. */
+function describeRules(rules: RunRules | null): string {
+  if (rules === null) return "";
+  const { failures, missed, recovery } = rules;
+  const words: string[] = [];
+  if (failures.count > 1) words.push(`failures ${failures.count}/${failures.of}`);
+  if (missed > 1) words.push(`missed ${missed}`);
+  if (recovery > 1) words.push(`recovery ${recovery}`);
+  for (const [word, field] of Object.entries(LIMITS)) {
+    const seconds = rules[field];
+    if (seconds !== null && seconds !== DEFAULT_RUN_RULES[field])
+      words.push(`${word} ${describeSeconds(seconds)}`);
+  }
+  return words.map((word) => ` ${word}`).join("");
+}
+
+/** Consumes the rules at the start of `words`. */
+function readRules(words: string[]): RunRules | null {
+  const rules = { ...DEFAULT_RUN_RULES };
+  let isDefault = true;
+  for (let word = words[0] ?? ""; ; word = words[0] ?? "") {
+    const limit = LIMITS[word as keyof typeof LIMITS];
+    if (word === "failures") {
+      const [, count, of] = /^(\d+)\/(\d+)$/.exec(words[1] ?? "") ?? fail(`invalid failures: ${words[1]}`);
+      rules.failures = { count: Number(count), of: Number(of) };
+    } else if (word === "missed" || word === "recovery") rules[word] = Number(words[1]);
+    else if (limit !== undefined) rules[limit] = readSeconds(words[1]);
+    else return isDefault ? null : rules;
+    isDefault = false;
+    words.splice(0, 2);
+  }
 }
 
 /** Consumes the settings at the start of `words`. */
@@ -65,7 +107,7 @@ function readSettings(words: string[]): Settings {
   const graceSeconds = readSeconds(words.shift());
   const manualResume = words[0] === "manual";
   if (manualResume) words.shift();
-  return { ...expects, graceSeconds, manualResume };
+  return { ...expects, graceSeconds, manualResume, rules: readRules(words) };
 }
 
 function describeFault(fault: Fault, from: number): string {
