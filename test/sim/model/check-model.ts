@@ -50,8 +50,7 @@ export type ModelContext = {
 type Fact = {
   at: number;
   rules: RunRules | null;
-} & /** `outcome`: null if a newer outcome was recorded before. */
-(
+} /** `outcome`: null if a newer outcome was recorded before. */ & (
   | { what: "success" | "fail"; rid: string | null; outcome: "success" | "failed" | null }
   | { what: "start"; rid: string | null }
   | { what: "pause" | "resume" | "edit" }

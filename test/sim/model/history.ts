@@ -42,7 +42,12 @@ export type Step = {
   | { what: "edit"; settings: Settings }
 );
 
-export type CheckHistory = { createdTrueAt: number; settings: Settings; steps: readonly Step[] };
+export type CheckHistory = {
+  createdTrueAt: number;
+  settings: Settings;
+  steps: readonly Step[];
+  silences: readonly SilenceHistory[];
+};
 
 export type Activity = "yes" | "maybe" | "no";
 
@@ -75,3 +80,18 @@ export type ServerHistory = {
 
 /** When the receiver of a channel failed, on the true clock, and since when it has been gone permanently. */
 export type ReceiverHistory = { failing: readonly TimeSpan[]; goneTrueAt: number | null };
+
+/** When a silence applies, on the database clock: once, or for a time from each firing of a schedule. */
+export type SilenceTimes = {
+  from: number;
+  /** A check that succeeds after `from` is no longer silenced. */
+  isUntilSuccess: boolean;
+  /** Afterwards, messages may wait this long for the next run. */
+  holdAfterSeconds: number;
+} & (
+  | { kind: "once"; until: number }
+  | { kind: "recurring"; schedule: string; tz: string; durationSeconds: number }
+);
+
+/** The versions of a silence that covers a check, oldest first. `times` is null from when it was ended. */
+export type SilenceHistory = readonly { at: number; times: SilenceTimes | null }[];

@@ -22,6 +22,8 @@ export const CHAIN_MS_MAX = 6 * HOUR_MS;
 export const SLACK_MS = 3 * SECOND_MS;
 /** An unblocked message that takes longer than this is late. */
 export const LATE_AFTER_MS = 2 * MINUTE_MS;
+/** What a silence or another rule has withheld is sent at most this long after it may be. */
+export const RELEASE_MS_MAX = MINUTE_MS;
 /** How long a notice may wait for other checks with the same blind interval. */
 export const NOTICE_FOLD_MS = MINUTE_MS;
 /** A delivery may be given up only after the receiver has refused for this long. */

@@ -1,6 +1,5 @@
 // Computes when a schedule fires by stepping through local time minute by minute. Supports only the syntax that the
 // worlds use and rejects everything else.
-import type { Settings } from "./history.ts";
 import { offsetMinutes } from "./zone.ts";
 
 const MINUTE_MS = 60_000;
@@ -123,7 +122,7 @@ export class Schedules {
     this.#fromAt = fromAt;
   }
 
-  of({ kind, schedule, tz }: Settings & { kind: "cron" | "oncalendar" }): Schedule {
+  of({ kind, schedule, tz }: { kind: "cron" | "oncalendar"; schedule: string; tz: string }): Schedule {
     const key = `${kind} ${tz} ${schedule}`;
     const known = this.#computed.get(key);
     if (known !== undefined) return known;
