@@ -1,8 +1,9 @@
 // Compares the received messages with the model, one check at a time. docs/simulation.md defines the counts.
 import type { Alert, CheckVerdict } from "./model/check-model.ts";
-import { type Due, dueOf } from "./model/due.ts";
+import { type Due, dueOf, type Hold } from "./model/due.ts";
 import type { ServerHistory, ReceiverHistory, TimeSpan } from "./model/history.ts";
 import { TRIED_MS_MIN } from "./model/rules.ts";
+import { heldAt } from "./model/silence.ts";
 
 export type Tally = {
   owed: number;
@@ -11,6 +12,10 @@ export type Tally = {
   missed: number;
   late: number;
   duplicated: number;
+  /** The end of a problem whose beginning was delivered, not delivered. */
+  lost: number;
+  /** Problems that were over before a message could be sent, because a rule withheld it. No message is owed. */
+  dropped: number;
   /** Owed but given up correctly: the receiver was gone or had refused for hours. */
   dead: number;
   /** The number of owed messages that are notices. */
@@ -25,7 +30,7 @@ export type Tally = {
 };
 
 export type Finding = {
-  kind: "false" | "missed" | "late" | "duplicated";
+  kind: "false" | "missed" | "late" | "duplicated" | "lost";
   /** Indexes of the affected checks; a notice can affect several. */
   checks: readonly number[];
   channel: number;
@@ -60,6 +65,8 @@ export class Comparison {
     missed: 0,
     late: 0,
     duplicated: 0,
+    lost: 0,
+    dropped: 0,
     dead: 0,
     notices: 0,
     doubtful: 0,
@@ -114,8 +121,14 @@ export class Comparison {
     const receiver = this.#receivers[channel] ?? { failing: [], goneTrueAt: null };
     const notified = notificationTimes(of.received);
     let lateAfterTrueAt = -Infinity;
-    for (const alert of verdict.alerts) {
-      const due = dueOf(alert, { server, receiver, deletedTrueAt: verdict.deletedTrueAt });
+    /** Whether the channel was notified of the current problem; null if that is not known. */
+    let opening: "sent" | "not sent" | null = null;
+    const { deletedTrueAt } = verdict;
+    for (const [place, alert] of verdict.alerts.entries()) {
+      const hold = alert.to === "up" ? undefined : holdOf(alert, { verdict, place });
+      const ofAlert = dueOf(alert, { server, receiver, deletedTrueAt, hold });
+      // A recovery belongs to the message about the problem.
+      const due: Due = alert.to === "up" && opening === "not sent" ? { kind: "dropped" } : ofAlert;
       if (alert.to === "notice") {
         this.#noteNotice(alert, { due, channel, index });
         continue;
@@ -125,16 +138,49 @@ export class Comparison {
       notified.delete(key);
       // A message that waits for a retry can delay the next one.
       if (due.kind === "owed") lateAfterTrueAt = Math.max(lateAfterTrueAt, due.lateAfterTrueAt);
+      if (alert.to === "down") {
+        const isOptional: boolean = deletedTrueAt === null && (due.kind === "may" || due.kind === "dropped");
+        opening = times.length > 0 ? "sent" : isOptional ? "not sent" : null;
+        if (due.kind === "dropped") this.tally.dropped += 1;
+        this.#findHeld(times[0], { alert, hold, about: { checks: [index], channel } });
+      }
       const isDead = () =>
         givenUp.some((one) => one.at === alert.at && one.to === alert.to) &&
         hasTriedLong(alert.detectedTrueAt, receiver);
-      this.#judge({ alert, due, times, lateAfterTrueAt, isDead, about: { checks: [index], channel } });
+      const isLost = alert.to === "up" && opening === "sent";
+      this.#judge({
+        alert,
+        due,
+        times,
+        lateAfterTrueAt,
+        isDead,
+        isLost,
+        about: { checks: [index], channel },
+      });
     }
     for (const [key, times] of notified) {
       for (const trueAt of times) {
         this.#find("false", { checks: [index], channel, text: `${key} received at ${clock(trueAt)}` });
       }
     }
+  }
+
+  /** A message that was sent although a rule withheld it. Together with the recovery, it may be sent. */
+  #findHeld(
+    trueAt: number | undefined,
+    {
+      alert,
+      hold,
+      about,
+    }: { alert: Alert; hold: Hold | undefined; about: Pick<Finding, "checks" | "channel"> },
+  ): void {
+    if (trueAt === undefined || hold === undefined || (hold.endsTrueAt ?? Infinity) <= trueAt) return;
+    const turn = this.#server.turns.find((one) => one.trueAt === trueAt);
+    if (turn === undefined || hold.heldAt(turn.at) !== "yes") return;
+    this.#find("false", {
+      ...about,
+      text: `${alert.to} ${clock(alert.at)} received at ${clock(trueAt)}, while silenced`,
+    });
   }
 
   /** Compares one expected message with the times at which it was received. */
@@ -144,6 +190,7 @@ export class Comparison {
     times: readonly number[];
     lateAfterTrueAt: number;
     isDead: () => boolean;
+    isLost?: boolean;
     about: Pick<Finding, "checks" | "channel">;
   }): void {
     const { alert, due, times, lateAfterTrueAt, about } = one;
@@ -155,6 +202,9 @@ export class Comparison {
       const earliest = clock(alert.earliestTrueAt);
       this.#find("false", { ...about, text: `${what} received at ${clock(first)}, before ${earliest}` });
     }
+    if (due.kind === "dropped" && first !== undefined) {
+      this.#find("false", { ...about, text: `${what} received at ${clock(first)}, but was not to be sent` });
+    }
     if (due.kind === "dead") this.tally.dead += 1;
     if (due.kind !== "owed") return;
     this.tally.owed += 1;
@@ -165,7 +215,11 @@ export class Comparison {
         this.#find("late", { ...about, text });
       }
     } else if (one.isDead()) this.tally.dead += 1;
-    else this.#find("missed", { ...about, text: `${what}, detected at ${clock(alert.detectedTrueAt)}` });
+    else
+      this.#find(one.isLost === true ? "lost" : "missed", {
+        ...about,
+        text: `${what}, detected at ${clock(alert.detectedTrueAt)}`,
+      });
   }
 
   #noteNotice(alert: Alert, { due, channel, index }: { due: Due; channel: number; index: number }): void {
@@ -222,6 +276,22 @@ export class Comparison {
     this.tally[kind] += 1;
     if (this.findings.length < FINDINGS_MAX) this.findings.push({ kind, ...finding });
   }
+}
+
+/** What withholds a message about the beginning of a problem, or a notice. */
+function holdOf(
+  alert: Alert,
+  { verdict, place }: { verdict: CheckVerdict; place: number },
+): Hold | undefined {
+  if (verdict.silenced.length === 0) return undefined;
+  const next = verdict.alerts.slice(place + 1).find(({ to }) => to !== "notice");
+  const endedTrueAt = verdict.endedTrueAt.find((trueAt) => trueAt >= alert.detectedTrueAt) ?? Infinity;
+  const endsTrueAt = Math.min(next?.detectedTrueAt ?? Infinity, endedTrueAt);
+  const problem = { openedAt: alert.changedAt, lastSuccessAt: alert.lastSuccessAt };
+  const ofProblem = (at: number) => heldAt(verdict.silenced, at, problem);
+  const ends = new Set([alert.changedAt, ...(next === undefined ? [] : [next.changedAt])].map(ofProblem));
+  const isInside = ends.size > 1 ? "maybe" : ([...ends][0] ?? "no");
+  return { heldAt: ofProblem, endsTrueAt: endsTrueAt === Infinity ? null : endsTrueAt, isInside };
 }
 
 /** When each flip was notified, in the order of the messages. */

@@ -4,6 +4,7 @@ import type { CheckHistory, RunRules, ServerHistory, Settings, Step, TimeSpan } 
 import { afterOutcome, type Judgement, NOTHING_JUDGED, underRules } from "./judgement.ts";
 import { CHAIN_MS_MAX, DEFAULT_RUN_RULES, RETRY_MS_MAX } from "./rules.ts";
 import type { Schedules } from "./schedule.ts";
+import { type SilencedSpan, silencedSpans } from "./silence.ts";
 import { type VisibilityBounds, visibilityAtStep } from "./visibility.ts";
 
 /** The beginning or end of a problem, or a notice: what requires a notification. */
@@ -29,6 +30,8 @@ export type CheckVerdict = {
   alerts: readonly Alert[];
   /** When problems ended without a notification, because the check was paused: on the true clock. */
   endedTrueAt: readonly number[];
+  /** When messages about problems are withheld. */
+  silenced: readonly SilencedSpan[];
   deletedTrueAt: number | null;
   /** Deadlines for which both results are correct; the model adopts the server's result. */
   doubtCount: number;
@@ -136,7 +139,9 @@ class Replay {
     }
     if (deletedTrueAt === null) this.#passDeadlines(null);
     const counts = { doubtCount: this.#doubtCount, unseenCount: this.#unseenCount };
-    return { alerts: this.#alerts, endedTrueAt: this.#endedTrueAt, deletedTrueAt, ...counts };
+    const { schedules, server } = this.#context;
+    const silenced = silencedSpans(this.#check.silences, { schedules, to: server.turns.at(-1)?.at ?? 0 });
+    return { alerts: this.#alerts, endedTrueAt: this.#endedTrueAt, silenced, deletedTrueAt, ...counts };
   }
 
   #apply(step: Step): void {
