@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import type { CheckParams } from "../../../src/core/check.ts";
 import type { Visibility } from "../../../src/core/deadline.ts";
+import type { PolicyChange } from "../../../src/core/policy.ts";
 import {
   createCheck,
   deleteCheck,
@@ -10,17 +11,21 @@ import {
   resumeCheck,
   updateCheck,
 } from "../../../src/operations/checks.ts";
+import { updateCheckPolicy } from "../../../src/operations/policies.ts";
+import { createSilence, endSilence, updateSilence } from "../../../src/operations/silences.ts";
 import { insertChannel } from "../../../src/store/channels.ts";
 import type { Database } from "../../../src/store/db.ts";
 import { inTransaction } from "../../../src/store/transaction.ts";
 import { sampleProject } from "../../support/sample.ts";
-import type { Settings } from "../model/history.ts";
-import { CHANNELS_PER_PROJECT, type CheckPlan, projectOf } from "../world/world.ts";
+import type { RunRules, Settings, SilenceTimes } from "../model/history.ts";
+import { DEFAULT_RUN_RULES } from "../model/rules.ts";
+import { CHANNELS_PER_PROJECT, type CheckPlan, projectOf, type SilencePlan } from "../world/world.ts";
 
 type Made = { projectId: number; checkId: number; uuid: string };
 type Channel = { id: number; uuid: string; projectId: number };
 type Moment = { at: number; visibility: Visibility };
 
+const NO_ACTOR = { accountId: null, keyId: null };
 const UNSEEN: Visibility = { watermarkAt: null, blind: [] };
 
 export class Population {
@@ -30,6 +35,10 @@ export class Population {
   /** World indexes by ID and by UUID, including deleted checks. */
   readonly #indexes = new Map<number | string, number>();
   readonly #channelIndexes = new Map<number | string, number>();
+  /** UUIDs of checks by name, including deleted checks. */
+  readonly #uuids = new Map<string, string>();
+  readonly #rules = new Map<number, RunRules | null>();
+  readonly #silences = new Map<SilencePlan, string>();
 
   constructor(database: Database, channels: readonly Channel[]) {
     this.#database = database;
@@ -75,7 +84,8 @@ export class Population {
   async create(index: number, plan: CheckPlan, at: number): Promise<void> {
     const channels = plan.channels.map((channel) => this.#channels[channel]?.uuid ?? "").join(",");
     const projectId = this.#channels[projectOf(plan) * CHANNELS_PER_PROJECT]?.projectId ?? 0;
-    const request = { params: paramsOf(plan.settings), channels, deriveSlug: false, accountId: null, at };
+    const params = { ...paramsOf(plan.settings), tags: plan.tags.join(" ") };
+    const request = { params, channels, deriveSlug: false, accountId: null, at };
     const made = await createCheck(this.#database, {
       ...request,
       projectId,
@@ -88,9 +98,48 @@ export class Population {
     const { id: checkId, uuid } = made.check;
     this.#made.set(index, { projectId, checkId, uuid });
     this.#indexes.set(checkId, index).set(uuid, index);
+    this.#uuids.set(plan.name, uuid);
+    this.#rules.set(index, null);
+    await this.#changeRules(index, plan.settings.rules, { at, visibility: UNSEEN });
+  }
+
+  /** Changes the policy of a check so that its runs are judged by these rules. */
+  async #changeRules(index: number, rules: RunRules | null, { at, visibility }: Moment): Promise<void> {
+    if (JSON.stringify(rules) === JSON.stringify(this.#rules.get(index))) return;
+    this.#rules.set(index, rules);
+    const edit = { ...this.#name(index), change: policyOf(rules), by: NO_ACTOR, expected: null };
+    await updateCheckPolicy(this.#database, { ...edit, at, visibility });
+  }
+
+  /** Creates, changes or ends a silence. */
+  async silence(plan: SilencePlan, times: SilenceTimes | null, at: number): Promise<void> {
+    const projectId = this.#channels[plan.project * CHANNELS_PER_PROJECT]?.projectId ?? 0;
+    const uuid = this.#silences.get(plan);
+    const by = { by: NO_ACTOR, at };
+    if (uuid === undefined) {
+      if (times === null) throw new Error("a silence was ended before it was created");
+      const once = null;
+      const request = { ...requestOf(times), scope: this.#scopeOf(plan.scope) };
+      const made = await createSilence(this.#database, { projectId, request, once, ...by });
+      this.#silences.set(plan, made.uuid);
+    } else if (times === null) {
+      await endSilence(this.#database, { projectId, uuid, expected: null, ...by });
+    } else {
+      const { from: _, ...change } = requestOf(times);
+      await updateSilence(this.#database, { projectId, uuid, change, expected: null, ...by });
+    }
+  }
+
+  #scopeOf(scope: SilencePlan["scope"]): { checks: string[] | null; tag: string | null } {
+    if (scope.kind === "all") return { checks: null, tag: null };
+    if (scope.kind === "tag") return { checks: null, tag: scope.tag };
+    return { checks: scope.names.map((name) => this.#uuids.get(name) ?? name), tag: null };
   }
 
   async edit(index: number, settings: Settings, { at, visibility }: Moment): Promise<void> {
+    if (JSON.stringify(settings.rules) !== JSON.stringify(this.#rules.get(index))) {
+      return this.#changeRules(index, settings.rules, { at, visibility });
+    }
     const edit = {
       params: paramsOf(settings),
       channels: null,
@@ -127,4 +176,26 @@ function paramsOf(settings: Settings): CheckParams {
     return { timeoutSeconds: settings.periodSeconds, graceSeconds, manualResume };
   }
   return { schedule: settings.schedule, tz: settings.tz, graceSeconds, manualResume };
+}
+
+/** Each rule that has its default is not set. */
+function policyOf(rules: RunRules | null): PolicyChange {
+  const given = rules ?? DEFAULT_RUN_RULES;
+  return {
+    failures: given.failures.count === 1 ? null : given.failures,
+    missed: given.missed === 1 ? null : given.missed,
+    recovery: given.recovery === 1 ? null : given.recovery,
+    startWithin: given.startWithinSeconds,
+    maxRun: given.maxRunSeconds,
+    minRun: given.minRunSeconds,
+    minGap: given.minGapSeconds,
+    early: given.earlySeconds === 0 ? null : given.earlySeconds,
+  };
+}
+
+function requestOf(times: SilenceTimes) {
+  const { from, isUntilSuccess: untilSuccess, holdAfterSeconds } = times;
+  if (times.kind === "once") return { from, until: times.until, untilSuccess, holdAfterSeconds };
+  const { schedule, tz, durationSeconds } = times;
+  return { from, schedule, tz, durationSeconds, holdAfterSeconds };
 }

@@ -4,12 +4,13 @@ import type { Visibility } from "../../../src/core/deadline.ts";
 import type { AcceptedSignal } from "../../../src/core/signal.ts";
 import type { Received } from "../comparison.ts";
 import type { ServerUnderTest, Message, Send } from "../server-under-test.ts";
-import type { Turn } from "../model/history.ts";
+import type { SilenceTimes, Turn } from "../model/history.ts";
 import type { PlantedFault } from "../planted-faults.ts";
 import { type Clocks, clocksOf } from "../world/clocks.ts";
 import { serverHistory, receiverHistory } from "../world/server-history.ts";
 import { routeHashOf, type Reception, receptionOf } from "../world/receipt.ts";
-import { isIntakeFault, type World } from "../world/world.ts";
+import { silenceHistory } from "../world/silence-history.ts";
+import { isIntakeFault, type SilencePlan, type World } from "../world/world.ts";
 import { ActionLog, type LoggedAction } from "./action-log.ts";
 import { type StoredResults, readStoredResults } from "./stored-results.ts";
 import { SimProcesses } from "./sim-processes.ts";
@@ -37,6 +38,21 @@ export type RunResult = StoredResults & {
   signalCount: number;
 };
 
+type SilenceChange = { trueAt: number; at: number; plan: SilencePlan; times: SilenceTimes | null };
+
+function silenceChanges({ silences }: World["head"], clocks: Clocks): SilenceChange[] {
+  return silences
+    .flatMap((plan) => {
+      const trueAts = [plan.trueAt, ...plan.changes.map(({ trueAt }) => trueAt)];
+      return silenceHistory(plan, clocks).map((version, index) => ({
+        ...version,
+        trueAt: trueAts[index] ?? plan.trueAt,
+        plan,
+      }));
+    })
+    .toSorted((one, other) => one.trueAt - other.trueAt);
+}
+
 const PROGRESS_MS = 15_000;
 const DAY_MS = 86_400_000;
 
@@ -61,6 +77,8 @@ class WorldRunner {
   readonly #receivers: Receivers;
   readonly #actions: Iterator<LoggedAction>;
   #next: LoggedAction | undefined;
+  /** What users still do with silences, in order of time. */
+  readonly #silenceChanges: SilenceChange[];
   /** Pings that are not recorded yet, by intake; and which intake has pings of a check. */
   readonly #buffers: AcceptedSignal[][] = [];
   readonly #intakeOf = new Map<number, number>();
@@ -83,6 +101,7 @@ class WorldRunner {
       receiverHistory(head, channel),
     );
     this.#receivers = new Receivers({ histories, population: given.population });
+    this.#silenceChanges = silenceChanges(head, given.clocks);
     const log = new ActionLog(world);
     given.log(`${log.count} actions of ${world.checkCount} checks`);
     this.#actions = log.inOrder();
@@ -146,10 +165,20 @@ class WorldRunner {
   /** Applies the actions of jobs and users since the previous turn. */
   async #applyActionsUntil(trueAt: number): Promise<void> {
     for (let action = this.#next; action !== undefined && action.trueAt <= trueAt; action = this.#next) {
+      await this.#changeSilencesUntil(action.trueAt);
       await this.#applyAction(action, this.#clocks.receiptAt(trueAt));
       this.#next = this.#actions.next().value as LoggedAction | undefined;
     }
+    await this.#changeSilencesUntil(trueAt);
     await this.#flush(this.#clocks.receiptAt(trueAt));
+  }
+
+  async #changeSilencesUntil(trueAt: number): Promise<void> {
+    for (let next = this.#silenceChanges[0]; next !== undefined && next.trueAt <= trueAt; ) {
+      await this.#population.silence(next.plan, next.times, next.at);
+      this.#silenceChanges.shift();
+      next = this.#silenceChanges[0];
+    }
   }
 
   async #applyAction(action: LoggedAction, turnAt: number): Promise<void> {
@@ -264,7 +293,7 @@ class WorldRunner {
       await this.#options.environment.setClock(this.#clocks.databaseAt(trueAt));
       await this.#send(trueAt, this.#clocks.databaseAt(trueAt));
       const [left] = await this.#options.environment.rows(
-        "select 1 from deliveries where state = 'pending' limit 1",
+        "select 1 from deliveries where state = 'pending' union all select 1 from alerts where planned_at is null limit 1",
       );
       if (left === undefined) return;
     }

@@ -61,11 +61,12 @@ export function planSilences(
     // A silence belongs to the project of some check.
     const plan = check(chance.between(0, checkCount - 1));
     const project = projectOf(plan);
-    const scope = someScope(chance, plan);
-    const trueAt = whenReachable(
-      context,
-      Math.floor(between(chance, [base.from + HOUR_MS, base.to - HOUR_MS])),
-    );
+    const deletedTrueAt = plan.actions.find(({ what }) => what === "delete")?.trueAt ?? base.to;
+    // A check that does not exist yet, or no longer, cannot be named.
+    const from = plan.createdTrueAt + HOUR_MS;
+    const to = Math.max(from, deletedTrueAt - HOUR_MS);
+    const trueAt = whenReachable(context, Math.floor(between(chance, [from, to])));
+    const scope = trueAt < deletedTrueAt ? someScope(chance, plan) : { kind: "all" as const };
     const times = someTimes(chance, trueAt);
     return { project, scope, trueAt, times, changes: someChanges(context, chance, { trueAt, times }) };
   });
