@@ -145,6 +145,8 @@ create table alerts (
   closed_at      timestamptz,
   close_cause    text check (close_cause in ('recovered', 'paused', 'takenBack', 'resolved', 'deleted', 'moved')),
   closed_flip_id bigint,
+  -- When notifications about the opening were planned.
+  notified_at    timestamptz,
   -- Null: the planner still has to create the notifications about the opening or the closing. It looks at plan_at, which
   -- lies in 1970 unless a rule holds the alert.
   planned_at     timestamptz,
@@ -169,8 +171,10 @@ comment on index alerts_incident is 'Reader: incidents.list_alerts.';
 -- 5. Deliveries of alerts
 
 alter table deliveries
-  add column alert_id    bigint,
-  add column incident_id bigint,
+  add column alert_id      bigint,
+  add column incident_id   bigint,
+  -- A silence that began before the message was sent held it until then.
+  add column held_until_at timestamptz,
   drop constraint deliveries_kind_check,
   drop constraint about_one_thing;
 -- repeat: the problem is still open. group: alerts of several checks, listed in delivery_alerts.
@@ -209,7 +213,7 @@ create table delivery_alerts (
 );
 comment on table delivery_alerts is 'Which alerts a group message is about. Goes with its delivery.';
 create index delivery_alerts_alert on delivery_alerts (alert_id);
-comment on index delivery_alerts_alert is 'Readers: planning.close_recipients, alerts.prune.';
+comment on index delivery_alerts_alert is 'Readers: planning.openings, alerts.prune.';
 
 -- Checks that are down now have been notified by the previous release.
 with down as (
@@ -233,7 +237,7 @@ with down as (
   from (select project_id, max(number) as number from opened group by project_id) as last
   where p.id = last.project_id
 )
-insert into alerts (check_id, incident_id, cause, opened_at, opened_flip_id, planned_at, plan_at)
-select d.check_id, o.id, case when d.reason = 'fail' then 'failed' else 'missed' end, d.at, d.flip_id, d.at,
+insert into alerts (check_id, incident_id, cause, opened_at, opened_flip_id, notified_at, planned_at, plan_at)
+select d.check_id, o.id, case when d.reason = 'fail' then 'failed' else 'missed' end, d.at, d.flip_id, d.at, d.at,
   to_timestamp(0)
 from down d join opened o on o.project_id = d.project_id and o.number = d.number;

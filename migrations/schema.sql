@@ -61,6 +61,7 @@ create table alerts (
   closed_at      timestamptz,
   close_cause    text,
   closed_flip_id bigint,
+  notified_at    timestamptz,
   planned_at     timestamptz,
   plan_at        timestamptz not null,
   held_by        text,
@@ -352,6 +353,7 @@ create table deliveries (
   claimed_until_at timestamptz,
   alert_id         bigint,
   incident_id      bigint,
+  held_until_at    timestamptz,
   constraint deliveries_pkey PRIMARY KEY (id),
   constraint about_one_thing CHECK ((kind = ANY (ARRAY['flip'::text, 'correction'::text, 'repeat'::text])) = (flip_id IS NOT NULL) AND (kind = ANY (ARRAY['flip'::text, 'correction'::text, 'repeat'::text])) = (check_id IS NOT NULL) AND (kind = 'group'::text) = (check_id IS NULL AND incident_id IS NOT NULL) AND (kind = 'notice'::text) = (blind_from_at IS NOT NULL) AND (kind = 'notice'::text) = (blind_to_at IS NOT NULL) AND (kind = ANY (ARRAY['disabled'::text, 'operator'::text])) = (about IS NOT NULL)) NOT VALID,
   constraint claimed_pending CHECK (claimed_by IS NULL OR state = 'pending'::text),
@@ -386,7 +388,7 @@ create table delivery_alerts (
   constraint delivery_alerts_pkey PRIMARY KEY (delivery_id, alert_id, change),
   constraint delivery_alerts_change_check CHECK (change = ANY (ARRAY['opened'::text, 'closed'::text]))
 );
--- Readers: planning.close_recipients, alerts.prune.
+-- Readers: planning.openings, alerts.prune.
 create index delivery_alerts_alert on delivery_alerts (alert_id);
 
 -- What happened to a check besides signals and flips: pause, resume, edits, time not observed. Bounded by age.

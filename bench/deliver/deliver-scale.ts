@@ -2,9 +2,8 @@
 // that the sweeper calls. Filled on the server.
 import type pg from "pg";
 import type { Flip } from "../../src/core/state.ts";
-import { planDeliveries } from "../../src/operations/plan-deliveries.ts";
+import { writeStatusChanges } from "../../src/operations/plan-deliveries.ts";
 import { type Database, openDatabase } from "../../src/store/db.ts";
-import { insertFlips } from "../../src/store/flips.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import type { Engine } from "../store/engine.ts";
@@ -69,16 +68,17 @@ async function flipChecks(
     to === "down"
       ? { at: now, from: "up", to: "down", reason: "timeout" }
       : { at: now, from: "down", to: "up", reason: "success" };
-  const written = checks.map(({ id }) => ({ checkId: id, flip }));
-  await inTransaction(
-    database,
-    async (tx) => {
-      const flipIds = await insertFlips(tx, written);
-      const planned = written.map((one, index) => ({ ...one, flipId: flipIds[index] ?? 0 }));
-      await planDeliveries(tx, planned, now);
-    },
-    { commitTimeoutMs: COMMIT_TIMEOUT_MS },
-  );
+  const flips = checks.map(({ id }) => ({ checkId: id, flip: { ...flip } }));
+  const alerts = flips.map((one) => ({
+    checkId: one.checkId,
+    change:
+      to === "down"
+        ? ({ kind: "opened", at: now, cause: "missed", flip: one.flip } as const)
+        : ({ kind: "closed", at: now, cause: "recovered", flip: one.flip } as const),
+  }));
+  await inTransaction(database, (tx) => writeStatusChanges(tx, { flips, alerts }), {
+    commitTimeoutMs: COMMIT_TIMEOUT_MS,
+  });
 }
 
 async function fill(

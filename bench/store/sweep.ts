@@ -76,6 +76,6 @@ async function sweepBatch(scale: Scale, { now, profile }: { now: Instant; profil
 }
 
 function fired(of: StoredState): StoredState {
-  const silence = of.downAt === null ? null : { deadlineAt: of.downAt, from: of.state.status };
-  return { ...of, state: { ...of.state, status: "down", silence }, downAt: null, sweepAt: null };
+  const missed = of.downAt === null ? null : { deadlineAt: of.downAt, from: of.state.status };
+  return { ...of, state: { ...of.state, status: "down", missed }, downAt: null, sweepAt: null };
 }

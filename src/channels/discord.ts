@@ -9,7 +9,15 @@ import {
   type Outgoing,
 } from "./channel-kind.ts";
 import { sendRequest } from "./http-request.ts";
-import { clipEnd, clipStart, type Fact, type MessageText, messageText, type Tone } from "./message-text.ts";
+import {
+  clipEnd,
+  clipStart,
+  type Fact,
+  listLines,
+  type MessageText,
+  messageText,
+  type Tone,
+} from "./message-text.ts";
 
 const schema = configSchema({
   url: addressField({
@@ -27,6 +35,7 @@ const COLOURS: Readonly<Record<Tone, number>> = { bad: 0xd9534f, good: 0x5cb85c,
 const USERNAME_LENGTH_MAX = 80;
 const TITLE_LENGTH_MAX = 256;
 const DESCRIPTION_LENGTH_MAX = 2_000;
+const NAMES_LENGTH_MAX = 1_400;
 const FIELD_LENGTH_MAX = 300;
 const OUTPUT_LENGTH_MAX = 900;
 /** Names that Discord reserves. */
@@ -70,19 +79,32 @@ function embed(words: MessageText) {
   return {
     title: clipStart(escaped(words.headline), TITLE_LENGTH_MAX),
     url: words.link.url,
-    description: clipStart(descriptionOf(words), DESCRIPTION_LENGTH_MAX),
+    description: withAck(words, descriptionOf(words)),
     color: COLOURS[words.tone],
     fields,
   };
 }
 
-function descriptionOf({ sentences, history, others }: MessageText): string {
+/** The link to acknowledge is never cut off. */
+function withAck({ ack }: MessageText, description: string): string {
+  const end = ack === null ? "" : `\n[${escaped(ack.text)}](${ack.url})`;
+  return clipStart(description, DESCRIPTION_LENGTH_MAX - end.length) + end;
+}
+
+function descriptionOf({ sentences, history, lists, others }: MessageText): string {
   const down = others?.down ?? [];
   return [
     ...sentences.map(escaped),
     ...(history.length === 0
       ? []
       : ["Since the last message:", ...history.map((line) => `- ${escaped(line)}`)]),
+    ...lists.flatMap((list) =>
+      listLines(list, {
+        bullet: "- ",
+        name: ({ text }) => escaped(text),
+        lengthMax: NAMES_LENGTH_MAX / lists.length,
+      }),
+    ),
     ...(others === null ? [] : [escaped(others.text)]),
     ...down.map(({ text, url }) => `- [${escaped(text)}](${url})`),
   ].join("\n");

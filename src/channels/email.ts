@@ -32,7 +32,17 @@ import {
   subheading,
   undisguised,
 } from "./email-layout.ts";
-import { clipEnd, type Fact, type MessageText, messageText, oneLine, readingText } from "./message-text.ts";
+import {
+  type CheckList,
+  clipEnd,
+  type Fact,
+  type Link,
+  listLines,
+  type MessageText,
+  messageText,
+  oneLine,
+  readingText,
+} from "./message-text.ts";
 
 const ADDRESS_LENGTH_MAX = 100;
 /**
@@ -82,11 +92,16 @@ function threadOf(
 ): Pick<BounceableMail, "messageId" | "references"> {
   const idOf = (what: string) =>
     `<${hmacSha256Hex({ key: channel.uuid, message: what }).slice(0, 32)}@${idDomain}>`;
+  if (message.kind === "group") {
+    // Which of its emails was the first is not known, so all of them refer to an ID that none has.
+    return { messageId: idOf(dedupeKey), references: [idOf(`incident ${message.incident.number}`)] };
+  }
   if ((message.kind !== "down" && message.kind !== "up") || message.isTest === true) {
     return { messageId: idOf(dedupeKey) };
   }
-  const { check, kind, since, downtimeMs, corrections } = message;
+  const { check, kind, since, downtimeMs, corrections, isRepeat } = message;
   const incident = (at: number) => idOf(`${check.uuid} down ${at}`);
+  if (isRepeat) return { messageId: idOf(dedupeKey), references: [incident(since)] };
   if (kind === "down") return { messageId: incident(since) };
   const messageId = idOf(`${check.uuid} up ${since} ${dedupeKey}`);
   const began = downtimeMs === null ? (corrections.at(-1)?.at ?? null) : since - downtimeMs;
@@ -133,6 +148,7 @@ export const email: ChannelKind<Config> = {
 /** The end of the last output is what matters; an email does not need more. */
 const OUTPUT_LENGTH_MAX = 10_000;
 const SUBJECT_LENGTH_MAX = 200;
+const NAMES_LENGTH_MAX = 100_000;
 
 export type AlertMailOptions = { site: Site; zone: string; address: string; unsubscribeUrl: string };
 
@@ -177,14 +193,19 @@ function cleanWords(words: MessageText): MessageText {
       ...(fact.parts !== undefined && { parts: fact.parts.map(undisguised) }),
     })),
     output: words.output === null ? null : undisguised(words.output),
+    lists: words.lists.map((one) => ({ ...one, checks: one.checks.map(cleanLink) })),
     others:
       words.others === null
         ? null
         : {
             text: words.others.text,
-            down: words.others.down.map(({ text, url }) => ({ text: undisguised(text), url })),
+            down: words.others.down.map(cleanLink),
           },
   };
+}
+
+function cleanLink({ text, url }: Link): Link {
+  return { text: undisguised(text), url };
 }
 
 /** Details that only emails have room for. */
@@ -223,7 +244,7 @@ function footerOf({ site, address, unsubscribeUrl }: AlertMailOptions): FooterLi
 type Details = { facts: readonly Fact[]; output: Output | null };
 
 function textBlocks(
-  { sentences, history, others, link }: MessageText,
+  { sentences, history, lists, others, link, ack }: MessageText,
   { facts, output }: Details,
 ): string[][] {
   const width = Math.max(...facts.map(({ label }) => label.length)) + 2;
@@ -231,7 +252,14 @@ function textBlocks(
   return [
     [...sentences],
     history.length === 0 ? [] : ["Since the last message:", ...history.map((line) => `- ${line}`)],
-    [`${link.text}: ${link.url}`],
+    ...lists.map((one) =>
+      listLines(one, {
+        bullet: "- ",
+        name: ({ text, url }) => `${text}: ${url}`,
+        lengthMax: NAMES_LENGTH_MAX,
+      }),
+    ),
+    [link, ...(ack === null ? [] : [ack])].map(({ text, url }) => `${text}: ${url}`),
     output?.isBrief === true ? outputLines : [],
     facts.map(({ label, value }) => {
       const lines = value.split("\n");
@@ -242,13 +270,18 @@ function textBlocks(
   ];
 }
 
-function htmlRows({ sentences, history, others, link }: MessageText, { facts, output }: Details): Html[] {
+function htmlRows(
+  { sentences, history, lists, others, link, ack }: MessageText,
+  { facts, output }: Details,
+): Html[] {
   const outputRow =
     output === null ? [] : [row([subheading(output.title), literal(output.text)], { top: 20 })];
   return [
     row(sentences.map((text) => paragraph(text))),
     ...(history.length === 0 ? [] : [row([subheading("Since the last message"), list(history)])]),
+    ...lists.map((one) => row([subheading(one.title), checkItems(one)])),
     row(button(link), { top: 14 }),
+    ...(ack === null ? [] : [row(inlineLink(ack), { top: 14 })]),
     ...(output?.isBrief === true ? outputRow : []),
     row(factTable(facts), { top: 22 }),
     ...(others === null ? [] : [row(othersOf(others), { top: 18 })]),
@@ -260,6 +293,17 @@ function list(lines: readonly string[]): Html {
   const { name, style } = inked("ink2");
   const items = lines.map((line) => html`<li style="margin:0 0 2px;">${line}</li>`);
   return html`<ul class="${name}" style="margin:0;padding:0 0 0 20px;font:400 14px/21px ${FONT};${style}">${items}</ul>`;
+}
+
+function checkItems({ checks, count }: CheckList): Html {
+  const left = count - checks.length;
+  return linkItems([...checks.map(inlineLink), ...(left > 0 ? [`and ${left} more`] : [])]);
+}
+
+function linkItems(items: readonly (Html | string)[]): Html {
+  const { name, style } = inked("ink2");
+  const lines = items.map((item) => html`<li style="margin:0 0 2px;">${item}</li>`);
+  return html`<ul class="${name}" style="margin:0;padding:0 0 0 20px;font:400 14px/21px ${FONT};${style}word-break:break-word;">${lines}</ul>`;
 }
 
 function factTable(facts: readonly Fact[]): Html {
@@ -288,9 +332,5 @@ function factValue({ value, parts, isLiteral }: Fact): Html | string {
 
 function othersOf({ text, down }: NonNullable<MessageText["others"]>): Html {
   const { name, style } = inked("ink2");
-  const links = down.map((link) => html`<li style="margin:0 0 2px;">${inlineLink(link)}</li>`);
-  return html`<p class="${name}" style="margin:0 0 4px;font:400 14px/21px ${FONT};${style}">${text}</p>${
-    links.length > 0 &&
-    html`<ul class="${name}" style="margin:0;padding:0 0 0 20px;font:400 14px/21px ${FONT};${style}word-break:break-word;">${links}</ul>`
-  }`;
+  return html`<p class="${name}" style="margin:0 0 4px;font:400 14px/21px ${FONT};${style}">${text}</p>${down.length > 0 && linkItems(down.map(inlineLink))}`;
 }

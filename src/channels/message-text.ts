@@ -1,9 +1,17 @@
 // The text of a message, shared by all kinds: plain texts and lists without markup. Kinds format and shorten it.
+import type { AlertCause } from "../core/alert.ts";
 import type { CheckSettings } from "../core/check.ts";
 import { periodText, runText, sentenceText } from "../core/duration-text.ts";
 import { splitTags, uniqueKey } from "../core/identity.ts";
 import { type Instant, SECOND_MS } from "../core/instant.ts";
-import type { FlipMessage, NoticeMessage } from "../core/message.ts";
+import type {
+  FlipMessage,
+  GroupKey,
+  GroupMessage,
+  MessageReason,
+  NoticeMessage,
+  Severity,
+} from "../core/message.ts";
 import { stretchAt, zoneOf } from "../core/schedule/zone.ts";
 import { signalName } from "../core/signal.ts";
 import type { Flip } from "../core/state.ts";
@@ -27,11 +35,18 @@ export type MessageText = {
   facts: readonly Fact[];
   /** The end of the last output of the job, longer than any kind shows. */
   output: string | null;
+  /** The checks that a message about several of them is about. */
+  lists: readonly CheckList[];
   /** The state of the other checks of the project. */
   others: { text: string; down: readonly Link[] } | null;
   /** The link. */
   link: Link;
+  /** The link to acknowledge the incident. */
+  ack: Link | null;
 };
+
+/** The first of the checks, and how many there are. */
+export type CheckList = { title: string; checks: readonly Link[]; count: number };
 
 export type Link = { text: string; url: string };
 
@@ -44,6 +59,8 @@ export function messageText(message: ChannelMessage, options: MessageTextOptions
     case "down":
     case "up":
       return flipWords(message, options);
+    case "group":
+      return groupWords(message, options);
     case "notice":
       return noticeWords(message, options);
     case "disabled": {
@@ -76,13 +93,18 @@ export function messageText(message: ChannelMessage, options: MessageTextOptions
 /** The common fields of a message that concerns no single check. */
 function plainWords({
   site,
-}: MessageTextOptions): Pick<MessageText, "isTest" | "history" | "output" | "others" | "link"> {
+}: MessageTextOptions): Pick<
+  MessageText,
+  "isTest" | "history" | "output" | "lists" | "others" | "link" | "ack"
+> {
   return {
     isTest: false,
     history: [],
     output: null,
+    lists: [],
     others: null,
     link: siteLink(site),
+    ack: null,
   };
 }
 
@@ -94,15 +116,15 @@ function flipWords(
   message: FlipMessage & { isTest?: true },
   { site, zone }: MessageTextOptions,
 ): MessageText {
-  const { check, kind } = message;
+  const { check, kind, isRepeat } = message;
   const isTest = message.isTest === true;
   const name = shownName(check.settings);
   const status = kind === "down" ? "DOWN" : "UP";
   return {
     tone: kind === "down" ? "bad" : "good",
     isTest,
-    subject: `${status} | ${name}`,
-    headline: `${name} is ${status}`,
+    subject: `${isRepeat ? "STILL " : ""}${status} | ${name}`,
+    headline: `${name} is ${isRepeat ? "still " : ""}${status}`,
     sentences: [
       ...(isTest ? ["This is a test notification. No check changed status."] : []),
       ...sentencesOf(message, zone),
@@ -110,9 +132,15 @@ function flipWords(
     history: historyOf(message, zone),
     facts: factsOf(message),
     output: outputOf(message),
+    lists: [],
     others: othersOf(message, site),
     link: isTest ? siteLink(site) : { text: "Show details", url: checkLink(site, check.uuid) },
+    ack: kind === "down" ? ackLink(message.incident?.ackUrl ?? null) : null,
   };
+}
+
+function ackLink(url: string | null): Link | null {
+  return url === null ? null : { text: "Acknowledge", url };
 }
 
 /** A page that redirects members to the check without revealing the UUID of its ping URL. */
@@ -168,6 +196,145 @@ function noticeWords(message: NoticeMessage, options: MessageTextOptions): Messa
   };
 }
 
+function groupWords(message: GroupMessage, options: MessageTextOptions): MessageText {
+  const { incident, state, severity } = message;
+  const isOver = state === "up";
+  const { subject, headline } = groupTitle(message);
+  return {
+    ...plainWords(options),
+    tone: isOver ? "good" : "bad",
+    subject,
+    headline,
+    sentences: [
+      ...groupSentences(message, options.zone),
+      ...(isOver ? ["All checks in this incident are up."] : []),
+    ],
+    facts: [
+      projectFact(message.projectName),
+      { label: "Incident", value: `#${incident.number}`, isShort: true },
+      ...severityFacts(severity),
+    ],
+    lists: [
+      ...checkList("Down", { checks: message.opened, count: message.openedCount, site: options.site }),
+      ...checkList("Up", { checks: message.closed, count: message.closedCount, site: options.site }),
+    ],
+    ack: isOver ? null : ackLink(incident.ackUrl),
+  };
+}
+
+/** `12 checks with the tag "db" are DOWN`, or the name if there is only one. */
+function groupTitle({
+  state,
+  key,
+  opened,
+  openedCount,
+  closed,
+  closedCount,
+  downCount,
+}: GroupMessage): Pick<MessageText, "subject" | "headline"> {
+  const common = commonText(key);
+  if (state === "update" && openedCount + closedCount === 0) {
+    const what = `${checksText(downCount)} ${common}`;
+    return { subject: `STILL DOWN | ${what}`, headline: `${what} ${areText(downCount)} still DOWN` };
+  }
+  if (state === "update") {
+    const changes = [
+      ...(openedCount > 0 ? [`${openedCount} more DOWN`] : []),
+      ...(closedCount > 0 ? [`${closedCount} UP`] : []),
+    ].join(", ");
+    return { subject: `UPDATE | checks ${common}: ${changes}`, headline: `Checks ${common}: ${changes}` };
+  }
+  const [status, checks, count] =
+    state === "down" ? (["DOWN", opened, openedCount] as const) : (["UP", closed, closedCount] as const);
+  const [only] = checks;
+  const what = count === 1 && only !== undefined ? shownName(only) : `${checksText(count)} ${common}`;
+  return { subject: `${status} | ${what}`, headline: `${what} ${areText(count)} ${status}` };
+}
+
+/** What the checks have in common, after "checks". */
+function commonText({ kind, value }: GroupKey): string {
+  switch (kind) {
+    case "source":
+      return `last pinged from ${oneLine(value)}`;
+    case "tag":
+      return `with the tag "${oneLine(value)}"`;
+    case "project":
+      return `in ${shownProject(value)}`;
+    case "parent":
+      return `that depend on "${shownName({ name: value })}"`;
+  }
+}
+
+const GROUP_CAUSES: Readonly<Record<AlertCause, { one: string; many: string }>> = {
+  failed: { one: "the job reported a failure", many: "The jobs reported failures." },
+  missed: { one: "no ping arrived in time", many: "No pings arrived in time." },
+  overrun: { one: "the run did not finish in time", many: "The runs did not finish in time." },
+  tooFast: { one: "the run was too short", many: "The runs were too short." },
+  tooOften: {
+    one: "the run started too soon after the previous one",
+    many: "The runs started too soon after the previous ones.",
+  },
+};
+
+/** Since when the checks have been down, and why. */
+function groupSentences(message: GroupMessage, zone: string): string[] {
+  const { state, key, since, cause, openedCount, downCount } = message;
+  if (state === "up") return [];
+  const time = instantText(since, zone);
+  const reason = cause === null ? null : GROUP_CAUSES[cause];
+  if (state === "update") {
+    return [
+      `${checksText(downCount)} in this incident ${areText(downCount)} down.`,
+      `The first check went down at ${time}.`,
+    ];
+  }
+  const held = key.kind === "parent" ? [dependencyText(key.value, openedCount)] : [];
+  return openedCount === 1
+    ? [`Down since ${time}${reason === null ? "" : `: ${reason.one}`}.`, ...held]
+    : [`The first check went down at ${time}.`, ...(reason === null ? [] : [reason.many]), ...held];
+}
+
+function dependencyText(parent: string, checkCount: number): string {
+  const name = shownName({ name: parent });
+  return checkCount === 1
+    ? `This notification was held because the check depends on "${name}".`
+    : `This notification was held because the checks depend on "${name}".`;
+}
+
+function checkList(
+  title: string,
+  { checks, count, site }: { checks: GroupMessage["opened"]; count: number; site: Site },
+): CheckList[] {
+  if (count === 0) return [];
+  const links = checks.map(({ uuid, name }) => ({ text: shownName({ name }), url: checkLink(site, uuid) }));
+  return [{ title, checks: links, count }];
+}
+
+export type ListFormat = { bullet: string; name: (check: Link) => string; lengthMax: number };
+
+/** The title and the checks of a list, as many as fit; the last line counts the others. */
+export function listLines({ title, checks, count }: CheckList, format: ListFormat): string[] {
+  const { bullet, name, lengthMax } = format;
+  const lines: string[] = [];
+  let length = 0;
+  for (const check of checks) {
+    const line = `${bullet}${name(check)}`;
+    length += line.length + 1;
+    if (length > lengthMax) break;
+    lines.push(line);
+  }
+  const left = count - lines.length;
+  return [`${title}:`, ...lines, ...(left > 0 ? [`${bullet}and ${left} more`] : [])];
+}
+
+function checksText(count: number): string {
+  return count === 1 ? "1 check" : `${count} checks`;
+}
+
+function areText(count: number): string {
+  return count === 1 ? "is" : "are";
+}
+
 /** Changes that are listed individually; of older ones only failures are mentioned. */
 const HISTORY_LINES_MAX = 12;
 
@@ -184,7 +351,41 @@ function sentencesOf(message: FlipMessage, zone: string): string[] {
       time: (at) => instantText(at, zone),
       reading: (at) => readingText(at, zone),
     }),
+    ...policySentences(message),
   ];
+}
+
+/** What the alert policy adds to a problem. */
+function policySentences(message: FlipMessage): string[] {
+  const { kind, at, since, isRepeat, tolerance, releasedFrom, dependentCount } = message;
+  if (kind !== "down") return [];
+  const downSeconds = Math.max(0, Math.floor((at - since) / SECOND_MS));
+  return [
+    ...(isRepeat
+      ? [`It has been down for ${sentenceText(downSeconds)}.`]
+      : [...toleranceSentences(tolerance), ...releaseSentences(releasedFrom)]),
+    ...(dependentCount === 0
+      ? []
+      : [`${dependentCount} dependent ${dependentCount === 1 ? "check is" : "checks are"} down too.`]),
+  ];
+}
+
+function toleranceSentences(tolerance: FlipMessage["tolerance"]): string[] {
+  if (tolerance === null) return [];
+  const { kind, count } = tolerance;
+  if (kind === "missed") return [`Notified after ${count} missed runs in a row.`];
+  return [
+    tolerance.of === count
+      ? `Notified after ${count} failed runs in a row.`
+      : `Notified after ${count} of the last ${tolerance.of} runs failed.`,
+  ];
+}
+
+function releaseSentences(releasedFrom: FlipMessage["releasedFrom"]): string[] {
+  if (releasedFrom === null) return [];
+  if (releasedFrom.kind === "dependency") return [dependencyText(releasedFrom.name, 1)];
+  const reason = oneLine(releasedFrom.reason);
+  return [`This notification was held by ${reason === "" ? "a silence" : `the silence "${reason}"`}.`];
 }
 
 /** `time` names the zone, `reading` follows it. */
@@ -204,7 +405,11 @@ function flipSentences(message: FlipMessage, clock: Clock): string[] {
     case "fail":
       return failureSentences(message, clock);
     case "timeout":
-      return silenceSentences(message, clock);
+      return missedSentences(message, clock);
+    case "tooFast":
+      return [`Down since ${time(since)}: ${tooFastText(message)}.`];
+    case "tooOften":
+      return [`Down since ${time(since)}: ${tooOftenText(message)}.`];
     case "retracted":
       return [];
   }
@@ -221,26 +426,64 @@ function failureSentences({ since, lastPing }: FlipMessage, { time }: Clock): st
   ];
 }
 
-function silenceSentences({ since, check, lastPing }: FlipMessage, { time, reading }: Clock): string[] {
+function tooFastText({ lastPing, rules }: FlipMessage): string {
+  const ran = lastPing?.durationMs ?? null;
+  const run = ran === null ? "the run was too short" : `the run took only ${runText(ran)}`;
+  const min = rules?.minRunSeconds ?? null;
+  return min === null ? run : `${run}, but the minimum is ${sentenceText(min)}`;
+}
+
+function tooOftenText({ rules }: FlipMessage): string {
+  const min = rules?.minGapSeconds ?? null;
+  return min === null
+    ? "the run started too soon after the previous one"
+    : `the run started less than ${sentenceText(min)} after the previous one`;
+}
+
+function missedSentences(message: FlipMessage, clock: Clock): string[] {
+  if (message.rules !== null && message.cause === "overrun") return overrunSentences(message, clock);
+  const { since, check, lastPing, rules } = message;
+  const { time, reading } = clock;
   const { settings, state } = check;
   const graceMs = settings.graceSeconds * SECOND_MS;
   const grace = periodText(settings.graceSeconds);
   // The current settings explain the missed deadline only if they have not changed since.
-  const isCurrent = state.silence?.deadlineAt === since;
+  const isCurrent = state.missed?.deadlineAt === since;
   if (isCurrent && state.lastStartAt !== null && state.lastStartAt + graceMs === since) {
     return [
       `Down since ${time(since)}: the run that started at ${reading(state.lastStartAt)} has not finished.`,
       `The job did not report success or failure within the grace period of ${grace}.`,
     ];
   }
+  const startWithin = rules?.startWithinSeconds ?? null;
+  // With these limits, the start of a run meets the deadline.
+  const isStartEnough = startWithin !== null || (rules?.maxRunSeconds ?? null) !== null;
+  const expectation =
+    startWithin === null
+      ? `A ping was expected by ${reading(since - graceMs)}, plus a grace period of ${grace}.`
+      : `A run was expected at ${reading(since - startWithin * SECOND_MS)} and had to start within ${periodText(startWithin)}.`;
   return [
-    `Down since ${time(since)}: no success ping arrived in time.`,
-    ...(isCurrent
-      ? [`A ping was expected by ${reading(since - graceMs)}, plus a grace period of ${grace}.`]
-      : []),
+    `Down since ${time(since)}: no ${isStartEnough ? "" : "success "}ping arrived in time.`,
+    ...(isCurrent ? [expectation] : []),
     lastPing === null
       ? "No pings have been received yet."
       : `The last ping (${signalName(lastPing.kind, lastPing.exitStatus)}) was received at ${reading(lastPing.at)}.`,
+  ];
+}
+
+function overrunSentences({ since, check, rules }: FlipMessage, { time, reading }: Clock): string[] {
+  const { settings, state } = check;
+  const isCurrent = state.missed?.deadlineAt === since;
+  const run =
+    isCurrent && state.lastStartAt !== null
+      ? `the run that started at ${reading(state.lastStartAt)} has not finished`
+      : "the run did not finish in time";
+  const max = rules?.maxRunSeconds ?? 0;
+  return [
+    `Down since ${time(since)}: ${run}.`,
+    max > 0
+      ? `A run may take at most ${periodText(max)}.`
+      : `The job did not report success or failure within the grace period of ${periodText(settings.graceSeconds)}.`,
   ];
 }
 
@@ -257,9 +500,16 @@ function historyOf({ flips }: FlipMessage, zone: string): string[] {
   return [`Before that: ${older.length} status changes${named}`, ...lines];
 }
 
-function flipText({ to, reason }: Flip): string {
-  if (to === "up") return "up, success ping received";
-  return reason === "fail" ? "down, the job reported a failure" : "down, no ping arrived in time";
+const FLIP_TEXTS: Readonly<Record<Exclude<MessageReason, "retracted">, string>> = {
+  success: "up, success ping received",
+  fail: "down, the job reported a failure",
+  timeout: "down, no ping arrived in time",
+  tooFast: "down, the run was too short",
+  tooOften: "down, the run started too soon after the previous one",
+};
+
+function flipText({ reason }: Flip): string {
+  return FLIP_TEXTS[reason];
 }
 
 export type Fact = {
@@ -282,7 +532,17 @@ export function shownName({ name, slug = "" }: { name: string; slug?: string }):
 
 /** The name of the project. */
 function projectFact(projectName: string): Fact {
-  return { label: "Project", value: oneLine(projectName) || "unnamed project", isShort: true };
+  return { label: "Project", value: shownProject(projectName), isShort: true };
+}
+
+function shownProject(name: string): string {
+  return oneLine(name) || "unnamed project";
+}
+
+/** Only a severity that somebody has set. */
+function severityFacts(severity: Severity): Fact[] {
+  if (severity === "normal") return [];
+  return [{ label: "Severity", value: severity === "high" ? "High" : "Low", isShort: true }];
 }
 
 /** In the order of display; empty facts are omitted. */
@@ -292,7 +552,7 @@ function factsOf(message: FlipMessage): Fact[] {
   const facts: Fact[] = [];
   const desc = printable(settings.desc).trim();
   if (desc !== "") facts.push({ label: "Description", value: desc, isShort: false });
-  facts.push(projectFact(check.projectName));
+  facts.push(projectFact(check.projectName), ...severityFacts(message.severity));
   const tags = splitTags(settings.tags);
   if (tags.length > 0) {
     facts.push({ label: "Tags", value: tags.join(" "), parts: tags, isShort: true, isLiteral: true });

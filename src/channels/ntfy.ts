@@ -1,5 +1,6 @@
 // ntfy, on ntfy.sh or a self-hosted server: push messages to phones.
 import type { Static } from "typebox";
+import { groupDirection, type Severity } from "../core/message.ts";
 import type { OutgoingRequest } from "../lib/outgoing-http.ts";
 import {
   addressField,
@@ -11,12 +12,14 @@ import {
   textField,
 } from "./channel-kind.ts";
 import { sendRequest } from "./http-request.ts";
-import { clipEnd, clipStart, type MessageText, messageText, type Tone } from "./message-text.ts";
+import { clipEnd, clipStart, listLines, type MessageText, messageText, type Tone } from "./message-text.ts";
 
 const PUBLIC_SERVER = "https://ntfy.sh";
 const PRIORITY_MAX = 5;
 const DEFAULT_PRIORITY = 3;
 const NOTICE_PRIORITY = 2;
+const LOW_PRIORITY = 2;
+const HIGH_PRIORITY = 4;
 
 const schema = configSchema({
   topic: textField({
@@ -59,6 +62,7 @@ const MESSAGE_BYTES_MAX = 4_000;
 const OUTPUT_LENGTH_MAX = 1_000;
 const TITLE_LENGTH_MAX = 250;
 const VALUE_LENGTH_MAX = 200;
+const NAMES_LENGTH_MAX = 2_000;
 const TAGS: Readonly<Record<Tone, string>> = {
   bad: "red_circle",
   good: "green_circle",
@@ -77,7 +81,11 @@ function renderNtfy(message: ChannelMessage, config: Config, out: Pick<Outgoing,
     priority: priorityOf(message, config) || NOTICE_PRIORITY,
     tags: [TAGS[words.tone]],
     click: words.link.url,
-    actions: [{ action: "view", label: words.link.text, url: words.link.url }],
+    actions: [words.link, ...(words.ack === null ? [] : [words.ack])].map(({ text, url }) => ({
+      action: "view",
+      label: text,
+      url,
+    })),
   };
   return {
     method: "POST",
@@ -90,18 +98,44 @@ function renderNtfy(message: ChannelMessage, config: Config, out: Pick<Outgoing,
   } satisfies OutgoingRequest;
 }
 
-function priorityOf({ kind }: ChannelMessage, config: Config): number {
-  if (kind === "down") return config.priority;
-  return kind === "up" ? config.priority_up : config.priority_notice;
+function priorityOf(message: ChannelMessage, config: Config): number {
+  switch (message.kind) {
+    case "down":
+      return severePriority(config.priority, message.severity);
+    case "up":
+      return config.priority_up;
+    case "group":
+      return groupDirection(message) === "down"
+        ? severePriority(config.priority, message.severity)
+        : config.priority_up;
+    case "notice":
+    case "disabled":
+    case "operator":
+      return config.priority_notice;
+  }
 }
 
-function messageOf({ sentences, history, facts, others, output }: MessageText): string {
+/** ntfy has a priority for low and one for high; a setting beyond that is respected. */
+function severePriority(priority: number, severity: Severity): number {
+  if (severity === "normal") return priority;
+  return severity === "low" ? Math.min(priority, LOW_PRIORITY) : Math.max(priority, HIGH_PRIORITY);
+}
+
+function messageOf({ sentences, history, lists, facts, others, output }: MessageText): string {
   const lines = [
     // Two trailing spaces prevent a line from being joined with the next.
     ...sentences.map((sentence) => `${escaped(sentence)}  `),
     ...(history.length === 0
       ? []
       : ["", "Since the last message:", ...history.map((line) => `- ${escaped(line)}`)]),
+    ...lists.flatMap((list) => [
+      "",
+      ...listLines(list, {
+        bullet: "- ",
+        name: ({ text }) => escaped(text),
+        lengthMax: NAMES_LENGTH_MAX / lists.length,
+      }),
+    ]),
     "",
     ...facts.map(({ label, value }) => `**${label}:** ${escaped(clipStart(value, VALUE_LENGTH_MAX))}  `),
     ...(others === null

@@ -2,7 +2,7 @@
 import type { Static } from "typebox";
 import { uniqueKey } from "../core/identity.ts";
 import type { OutgoingRequest } from "../lib/outgoing-http.ts";
-import { sha1Hex } from "../lib/secrets.ts";
+import { hmacSha256Hex, sha1Hex } from "../lib/secrets.ts";
 import {
   type ChannelKind,
   type ChannelMessage,
@@ -12,7 +12,7 @@ import {
   textField,
 } from "./channel-kind.ts";
 import { jsonOf, sendRequest } from "./http-request.ts";
-import { clipEnd, clipStart, isoText, type MessageText, messageText } from "./message-text.ts";
+import { clipEnd, clipStart, isoText, listLines, type MessageText, messageText } from "./message-text.ts";
 
 const schema = configSchema({
   routing_key: textField({
@@ -38,13 +38,12 @@ const ADDRESS: Readonly<Record<Config["region"], string>> = {
 
 const SUMMARY_LENGTH_MAX = 1_024;
 const OUTPUT_LENGTH_MAX = 10_000;
+const NAMES_LENGTH_MAX = 10_000;
+
+type Context = Pick<Outgoing, "site" | "zone" | "channel" | "dedupeKey">;
 
 /** The request for a message. */
-function renderPd(
-  message: ChannelMessage,
-  config: Config,
-  out: Pick<Outgoing, "site" | "zone" | "dedupeKey">,
-) {
+function renderPd(message: ChannelMessage, config: Config, out: Context) {
   return {
     method: "POST",
     url: ADDRESS[config.region],
@@ -53,11 +52,7 @@ function renderPd(
   } satisfies OutgoingRequest;
 }
 
-function eventOf(
-  message: ChannelMessage,
-  config: Config,
-  out: Pick<Outgoing, "site" | "zone" | "dedupeKey">,
-) {
+function eventOf(message: ChannelMessage, config: Config, out: Context) {
   const { site, zone } = out;
   const words = messageText(message, { site, zone });
   const event = { routing_key: config.routing_key, dedup_key: incidentKey(message, out) };
@@ -67,7 +62,10 @@ function eventOf(
     event_action: "trigger",
     client: site.name,
     client_url: site.url,
-    links: [{ href: words.link.url, text: words.link.text }],
+    links: [words.link, ...(words.ack === null ? [] : [words.ack])].map(({ text, url }) => ({
+      href: url,
+      text,
+    })),
     payload: {
       summary: clipStart(words.headline, SUMMARY_LENGTH_MAX),
       source: sourceOf(message, site.name),
@@ -78,12 +76,21 @@ function eventOf(
   };
 }
 
-/** The events that open and resolve an incident must have the same key: the check, or the health problem. */
-function incidentKey(message: ChannelMessage, { dedupeKey }: Pick<Outgoing, "dedupeKey">): string {
+/**
+ * The events that open and resolve an incident must have the same key: that of the check, the group, or the health
+ * problem.
+ */
+function incidentKey(message: ChannelMessage, { channel, dedupeKey }: Context): string {
   switch (message.kind) {
     case "down":
     case "up":
       return uniqueKey(message.check.uuid, sha1Hex);
+    case "group":
+      // Incidents are numbered within a project, and several projects may use the same PagerDuty service.
+      return hmacSha256Hex({ key: channel.uuid, message: `incident ${message.incident.number}` }).slice(
+        0,
+        40,
+      );
     case "operator":
       return `overdue-${message.trouble}`;
     case "notice":
@@ -98,16 +105,34 @@ function sourceOf(message: ChannelMessage, siteName: string): string {
   return ("check" in message ? message.check.projectName : message.projectName) || siteName;
 }
 
-function severityOf({ isTest }: ChannelMessage, { tone }: MessageText): "critical" | "warning" | "info" {
-  if (isTest === true) return "info";
-  return tone === "notice" ? "warning" : "critical";
+function severityOf(message: ChannelMessage, { tone }: MessageText): "critical" | "warning" | "info" {
+  if (message.isTest === true) return "info";
+  const isLow = "severity" in message && message.severity === "low";
+  return tone === "notice" || isLow ? "warning" : "critical";
 }
 
-function detailsOf({ sentences, history, facts, others, output }: MessageText): Record<string, string> {
+function detailsOf({
+  sentences,
+  history,
+  lists,
+  facts,
+  others,
+  output,
+}: MessageText): Record<string, string> {
   const down = others?.down.map(({ text }) => text) ?? [];
   return {
     "What happened": [...sentences, ...history].join("\n"),
     ...Object.fromEntries(facts.map(({ label, value }) => [label, value])),
+    ...Object.fromEntries(
+      lists.map((list) => {
+        const [, ...names] = listLines(list, {
+          bullet: "",
+          name: ({ text }) => text,
+          lengthMax: NAMES_LENGTH_MAX,
+        });
+        return [list.title, names.join("\n")];
+      }),
+    ),
     ...(others === null ? {} : { "Other checks": [others.text, ...down].join("\n") }),
     ...(output === null ? {} : { "Last output": clipEnd(output, OUTPUT_LENGTH_MAX) }),
   };
@@ -117,7 +142,7 @@ export const pd: ChannelKind<Config> = {
   name: "pd",
   title: "PagerDuty",
   about:
-    "Opens an incident when a check goes down and resolves it when the check comes back up. Notices have severity warning.",
+    "Opens an incident when a check goes down and resolves it when the check comes back up. Notices and low-severity problems have severity warning.",
   schema,
   isSubscribed: () => true,
   // PagerDuty accepts 120 events per minute for each integration.

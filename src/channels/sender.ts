@@ -3,7 +3,13 @@
 import { DEFAULT_SETTINGS } from "../core/check.ts";
 import type { Rate, SendResult, SubscribedEvent } from "../core/delivery.ts";
 import { DAY_MS, type Instant } from "../core/instant.ts";
-import type { AlertMessage, CheckFacts, FlipMessage, TestMessage } from "../core/message.ts";
+import {
+  type AlertMessage,
+  type CheckFacts,
+  type FlipMessage,
+  NO_POLICY,
+  type TestMessage,
+} from "../core/message.ts";
 import { NEW_STATE } from "../core/state.ts";
 import { secretRemover } from "../lib/log.ts";
 import type { GuardedHttp } from "../lib/outgoing-http.ts";
@@ -146,16 +152,18 @@ export function exampleMessage(
   const isDown = direction === "down";
   const lastPingAt = at - DAY_MS;
   const pinged = { lastPingAt, newestAt: lastPingAt, pingCount: PING_COUNT };
-  const silence = isDown ? { deadlineAt: at, from: "up" as const } : null;
+  const missed = isDown ? { deadlineAt: at, from: "up" as const } : null;
   return {
+    ...NO_POLICY,
     kind: direction,
+    isRepeat: false,
     at,
     check: {
       uuid,
       badgeUuid: uuid,
       projectName,
       settings: { ...DEFAULT_SETTINGS, name: "TEST", slug: "test" },
-      state: { ...NEW_STATE, ...pinged, status: direction, silence },
+      state: { ...NEW_STATE, ...pinged, status: direction, missed },
       channelUuids: [],
       createdAt: lastPingAt,
     },

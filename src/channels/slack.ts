@@ -10,7 +10,16 @@ import {
   type Site,
 } from "./channel-kind.ts";
 import { sendRequest } from "./http-request.ts";
-import { clipEnd, clipStart, type Fact, messageText, type MessageText, type Tone } from "./message-text.ts";
+import {
+  clipEnd,
+  clipStart,
+  type Fact,
+  type Link,
+  listLines,
+  messageText,
+  type MessageText,
+  type Tone,
+} from "./message-text.ts";
 
 const schema = configSchema({
   url: addressField({
@@ -57,6 +66,8 @@ export const slack: ChannelKind<Config> = {
 const COLOURS: Readonly<Record<Tone, string>> = { bad: "danger", good: "good", notice: "warning" };
 const OUTPUT_LENGTH_MAX = 1_000;
 const VALUE_LENGTH_MAX = 1_000;
+/** The checks of an incident, with their links. */
+const NAMES_LENGTH_MAX = 4_000;
 
 export type SlackPayload = {
   username: string;
@@ -97,16 +108,24 @@ function slackPayload(words: MessageText, site: Site): SlackPayload {
   };
 }
 
-function textLines({ sentences, history, others }: MessageText): string[] {
+function textLines({ sentences, history, lists, others, ack }: MessageText): string[] {
   const down = others?.down ?? [];
   return [
     ...sentences.map(plain),
     ...(history.length === 0
       ? []
       : ["Since the last message:", ...history.map((line) => `• ${plain(line)}`)]),
+    ...lists.flatMap((list) =>
+      listLines(list, { bullet: "• ", name: linked, lengthMax: NAMES_LENGTH_MAX / lists.length }),
+    ),
     ...(others === null ? [] : [plain(others.text)]),
-    ...down.map(({ text, url }) => `• <${url}|${plain(text).replaceAll("|", "¦")}>`),
+    ...down.map((link) => `• ${linked(link)}`),
+    ...(ack === null ? [] : [linked(ack)]),
   ];
+}
+
+function linked({ text, url }: Link): string {
+  return `<${url}|${plain(text).replaceAll("|", "¦")}>`;
 }
 
 function factValue({ value, parts, isLiteral }: Fact): string {

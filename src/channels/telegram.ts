@@ -13,7 +13,16 @@ import {
   textField,
 } from "./channel-kind.ts";
 import { failedToSend, interpret, jsonOf, notTried } from "./http-request.ts";
-import { clipEnd, clipStart, type MessageText, messageText, type Tone, oneLine } from "./message-text.ts";
+import {
+  clipEnd,
+  clipStart,
+  type Link,
+  listLines,
+  type MessageText,
+  messageText,
+  type Tone,
+  oneLine,
+} from "./message-text.ts";
 
 const API = "https://api.telegram.org";
 
@@ -117,6 +126,7 @@ const TIMEOUT_MS = 14_000;
 const TEXT_LENGTH_MAX = 4_096;
 const OUTPUT_LENGTH_MAX = 1_000;
 const VALUE_LENGTH_MAX = 300;
+const NAMES_LENGTH_MAX = 2_000;
 /** What markup and the ends of truncated texts may add. */
 const RESERVE = 100;
 const SIGNS: Readonly<Record<Tone, string>> = { bad: "🔴", good: "🟢", notice: "🟡" };
@@ -148,14 +158,27 @@ function textOf(words: MessageText): string {
     ...(words.output === null
       ? []
       : ["<b>Last output</b>", `<pre>${escaped(clipEnd(words.output, OUTPUT_LENGTH_MAX))}</pre>`]),
-    `<a href="${escaped(words.link.url)}">${escaped(words.link.text)}</a>`,
+    anchor(words.link),
+    ...(words.ack === null ? [] : [anchor(words.ack)]),
   ].join("\n");
 }
 
-function bodyLines({ sentences, history, facts, others }: MessageText): string[] {
+function anchor({ text, url }: Link): string {
+  return `<a href="${escaped(url)}">${escaped(text)}</a>`;
+}
+
+function bodyLines({ sentences, history, lists, facts, others }: MessageText): string[] {
   return [
     ...sentences,
     ...(history.length === 0 ? [] : ["Since the last message:", ...history.map((line) => `• ${line}`)]),
+    ...lists.flatMap((list) => [
+      "",
+      ...listLines(list, {
+        bullet: "• ",
+        name: ({ text }) => text,
+        lengthMax: NAMES_LENGTH_MAX / lists.length,
+      }),
+    ]),
     "",
     ...facts.map(({ label, value }) => `${label}: ${clipStart(value, VALUE_LENGTH_MAX)}`),
     ...(others === null ? [] : ["", others.text, ...others.down.map(({ text }) => `• ${text}`)]),

@@ -51,6 +51,7 @@ describe("a template", () => {
     ["$TAG1+$TAG2+$TAG3", "foo+bar/baz+$TAG3"],
     ["$JSON", '{"name":"\\u0101"}'],
     ["$EXITSTATUS", "3"],
+    ["<$ACK_URL>", "<>"],
     ["$BODY", "héllo\n"],
     ["$BODY_JSON", '"h\\u00e9llo\\n"'],
     ["$NAMESAKE", 'The "ā" TimeSAKE'],

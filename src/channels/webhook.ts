@@ -1,9 +1,16 @@
 // Webhooks: requests defined by the user, with placeholders, signed.
 import { createHmac } from "node:crypto";
 import type { Static } from "typebox";
+import type { AlertCause } from "../core/alert.ts";
 import { splitTags, uniqueKey } from "../core/identity.ts";
 import { type Instant, SECOND_MS } from "../core/instant.ts";
-import type { CheckFacts, FlipMessage } from "../core/message.ts";
+import {
+  type CheckFacts,
+  type FlipMessage,
+  groupDirection,
+  type GroupMessage,
+  type MessageReason,
+} from "../core/message.ts";
 import type { OutgoingRequest } from "../lib/outgoing-http.ts";
 import { sha1Hex } from "../lib/secrets.ts";
 import {
@@ -21,8 +28,11 @@ import {
   clipEnd,
   clipStart,
   isoText,
+  type Link,
+  listLines,
   messageText,
   type MessageText,
+  oneLine,
   printable,
   shownName,
 } from "./message-text.ts";
@@ -106,8 +116,8 @@ function renderWebhook(message: ChannelMessage, config: Config, out: Outgoing): 
   };
 }
 
-function templateFor({ kind }: ChannelMessage, config: Config) {
-  switch (kind) {
+function templateFor(message: ChannelMessage, config: Config) {
+  switch (message.kind === "group" ? groupDirection(message) : message.kind) {
     case "down":
       return {
         url: config.url_down,
@@ -134,16 +144,17 @@ function templateFor({ kind }: ChannelMessage, config: Config) {
   }
 }
 
-/** A notice has no check; its title replaces the name, and its text the last output. */
+/** Other messages have no single check: the title replaces the name, and the text the last output. */
 function valuesOf(message: ChannelMessage, { out, isBody }: { out: Outgoing; isBody: boolean }): Values {
   if (message.kind === "down" || message.kind === "up") {
     return placeholderValues(message, { checkJson: (check) => out.checkJson(check), isBody });
   }
   const words = messageText(message, out);
-  const text = words.sentences.join(" ");
+  const isGroup = message.kind === "group";
+  const text = isGroup ? groupText(words) : words.sentences.join(" ");
   return [
     ["$CODE", () => ""],
-    ["$STATUS", () => "notice"],
+    ["$STATUS", () => (isGroup ? statusOf(message) : "notice")],
     ["$NOW", () => isoText(message.at)],
     ["$NAME_JSON", () => asciiJson(words.headline)],
     ["$NAME", () => words.headline],
@@ -151,8 +162,14 @@ function valuesOf(message: ChannelMessage, { out, isBody }: { out: Outgoing; isB
     ["$TAGS", () => ""],
     [
       "$JSON",
-      () => asciiJson({ kind: message.kind, title: words.headline, text, facts: factsByLabel(words.facts) }),
+      () =>
+        asciiJson(
+          isGroup
+            ? groupOf(message)
+            : { kind: message.kind, title: words.headline, text, facts: factsByLabel(words.facts) },
+        ),
     ],
+    ["$ACK_URL", () => words.ack?.url ?? ""],
     ...(isBody ? bodyValues(text) : []),
     ["$EXITSTATUS", () => "-1"],
   ];
@@ -206,23 +223,29 @@ function defaultBody(
     id: dedupeKey,
     at: isoText(message.at),
     title: words.headline,
-    text: [...words.sentences, ...words.history].join("\n"),
+    text: message.kind === "group" ? groupText(words) : [...words.sentences, ...words.history].join("\n"),
     url: words.link.url,
+    ...(words.ack === null ? {} : { ack_url: words.ack.url }),
   };
   switch (message.kind) {
     case "down":
     case "up":
-      return { ...start, project: message.check.projectName, check: checkOf(message, words) };
+      return {
+        ...start,
+        project: message.check.projectName,
+        check: checkOf(message, words),
+        ...(message.isRepeat ? { repeat: true } : {}),
+        ...(message.severity === "normal" ? {} : { severity: message.severity }),
+      };
+    case "group":
+      return { ...start, project: message.projectName, ...groupOf(message) };
     case "notice":
       return {
         ...start,
         project: message.projectName,
         from: isoText(message.blind.from),
         to: message.blind.to === null ? null : isoText(message.blind.to),
-        checks: message.checks.map(({ uuid, name }) => ({
-          name: shownName({ name }),
-          unique_key: uniqueKey(uuid, sha1Hex),
-        })),
+        checks: message.checks.map(namedCheck),
         check_count: message.checkCount,
       };
     case "disabled": {
@@ -241,6 +264,8 @@ function eventOf(message: ChannelMessage): string {
     case "down":
     case "up":
       return message.kind;
+    case "group":
+      return GROUP_EVENTS[message.state];
     case "notice":
       return "monitoring_gap";
     case "disabled":
@@ -249,6 +274,64 @@ function eventOf(message: ChannelMessage): string {
       return message.isOver ? "server_recovered" : "server_problem";
   }
 }
+
+const GROUP_EVENTS: Readonly<Record<GroupMessage["state"], string>> = {
+  down: "incident_opened",
+  update: "incident_updated",
+  up: "incident_resolved",
+};
+
+/** The sentences and the names. */
+function groupText({ sentences, lists }: MessageText): string {
+  const format = { bullet: "- ", name: ({ text }: Link) => text, lengthMax: OUTPUT_LENGTH_MAX };
+  return [...sentences, ...lists.flatMap((list) => listLines(list, format))].join("\n");
+}
+
+function statusOf({ state }: GroupMessage): "down" | "up" {
+  return state === "up" ? "up" : "down";
+}
+
+function groupOf(message: GroupMessage): Record<string, unknown> {
+  const { incident, severity, key, since, cause } = message;
+  return {
+    incident: {
+      number: incident.number,
+      status: statusOf(message),
+      severity,
+      since: isoText(since),
+      reason: cause === null ? null : GROUP_REASONS[cause],
+      grouped_by: { type: key.kind, value: oneLine(key.value) },
+      went_down: message.opened.map(namedCheck),
+      went_down_count: message.openedCount,
+      recovered: message.closed.map(namedCheck),
+      recovered_count: message.closedCount,
+      down_count: message.downCount,
+    },
+  };
+}
+
+function namedCheck({ uuid, name }: { uuid: string; name: string }): Record<string, string> {
+  return { name: shownName({ name }), unique_key: uniqueKey(uuid, sha1Hex) };
+}
+
+/** The names in the documentation; a run that took too long counts as a timeout. */
+const REASONS: Readonly<Record<MessageReason, string>> = {
+  success: "success",
+  fail: "fail",
+  timeout: "timeout",
+  tooFast: "too_fast",
+  tooOften: "too_often",
+  // A signal that was received in time shows that the alert was wrong.
+  retracted: "correction",
+};
+
+const GROUP_REASONS: Readonly<Record<AlertCause, string>> = {
+  failed: REASONS.fail,
+  missed: REASONS.timeout,
+  overrun: REASONS.timeout,
+  tooFast: REASONS.tooFast,
+  tooOften: REASONS.tooOften,
+};
 
 function checkOf(
   { check, kind, since, reason, downtimeMs, lastPing }: FlipMessage,
@@ -264,8 +347,7 @@ function checkOf(
     unique_key: uniqueKey(uuid, sha1Hex),
     status: kind,
     since: isoText(since),
-    // A signal that was received in time shows that the alert was wrong.
-    reason: reason === "retracted" ? "correction" : reason,
+    reason: REASONS[reason],
     downtime_seconds: downtimeMs === null ? null : Math.round(downtimeMs / SECOND_MS),
     last_ping: lastPing && {
       at: isoText(lastPing.at),
@@ -283,7 +365,7 @@ export type Values = readonly (readonly [placeholder: string, value: () => strin
 
 /** The values of a message about a check. `$BODY` is replaced in bodies only. */
 export function placeholderValues(
-  { check, kind, since, lastPing }: FlipMessage,
+  { check, kind, since, lastPing, incident }: FlipMessage,
   { checkJson, isBody }: { checkJson: (check: CheckFacts) => unknown; isBody: boolean },
 ): Values {
   const { name, slug, tags } = check.settings;
@@ -298,6 +380,7 @@ export function placeholderValues(
     ["$SLUG", () => slug],
     ["$TAGS", () => tags],
     ["$JSON", () => asciiJson(checkJson(check))],
+    ["$ACK_URL", () => (kind === "down" ? (incident?.ackUrl ?? "") : "")],
     ...(isBody ? bodyValues(body) : []),
     ["$EXITSTATUS", () => String(lastPing?.exitStatus ?? -1)],
     // With at least one tag, $TAG10 is the first tag and a zero.

@@ -65,6 +65,7 @@ export type Setting<T, Fallback extends T | null> = {
     | "Accounts"
     | "Monitoring Overdue"
     | "Keys and limits"
+    | "Command line"
     | "Retention";
   kind: ValueKind<T>;
   fallback: Fallback;
@@ -977,6 +978,16 @@ export const SETTINGS = {
     meaning:
       "With `healthchecks`, responses match those of Healthchecks where existing clients depend on it.",
     example: "healthchecks",
+  }),
+  apiKey: optionalSetting({
+    key: "OVERDUE_API_KEY",
+    group: "Command line",
+    kind: textKind({ lengthMin: 1 }),
+    fallbackMeans: "none; required by these commands",
+    secret: true,
+    meaning:
+      "The API key of a project, for commands that use the API of a running server, such as `overdue silence`. They connect to OVERDUE_SITE_URL. The server does not use this setting.",
+    example: "api-key-of-your-project",
   }),
   ...RETENTION_SETTINGS,
 } as const;

@@ -227,6 +227,7 @@ describe("the text", () => {
     schedule: fc.constantFrom("*/5 * * * *", "12:30", '"'),
     tz: fc.constantFrom("UTC", "Europe/Riga"),
     manualResume: fc.boolean(),
+    rules: fc.constant(null),
     methods: fc.constantFrom("", "POST"),
     startKw: text,
     successKw: text,

@@ -10,6 +10,7 @@ import * as checkPage from "./api/check-page.ts";
 import * as checks from "./api/checks.ts";
 import { exampleOf, EXAMPLE_UUID } from "./api/examples.ts";
 import * as history from "./api/history.ts";
+import * as incidents from "./api/incidents.ts";
 import * as live from "./api/live.ts";
 import * as overview from "./api/overview.ts";
 import * as problems from "./api/problem.ts";
@@ -23,6 +24,7 @@ import {
   type RouteDefinition,
 } from "./api/route.ts";
 import { API_ROUTES } from "./api/routes.ts";
+import * as silences from "./api/silences.ts";
 import * as tokens from "./api/tokens.ts";
 import { UuidText } from "./api/types.ts";
 import { BadgeUrlsSchema } from "./badges.ts";
@@ -626,7 +628,9 @@ const SCHEMA_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   checks,
   checkPage,
   history,
+  incidents,
   channels,
+  silences,
   live,
   account,
   tokens,
@@ -754,6 +758,7 @@ const UUID_PARAMETERS: readonly string[] = [
   "account",
   "invitation",
   "passkey",
+  "silence",
   "token",
 ];
 const NUMBER_SCHEMA = { type: "integer", minimum: 1, maximum: 999_999_999_999_999 };

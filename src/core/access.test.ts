@@ -168,6 +168,11 @@ describe("roles", () => {
     ["testChannel", "yyyy"],
     ["editChecks", "yyy-"],
     ["editChannels", "yyy-"],
+    ["editPolicies", "yy--"],
+    ["silence", "yyy-"],
+    ["acknowledge", "yyy-"],
+    ["acknowledge", "yyy-"],
+    ["silence", "yyy-"],
     ["renameProject", "yyy-"],
     ["manageKeys", "yyy-"],
     ["manageMembers", "yy--"],
@@ -179,7 +184,7 @@ describe("roles", () => {
   });
 
   test("the table above names every action", () => {
-    expect(Object.keys(ACTION_ROLES)).toHaveLength(10);
+    expect(Object.keys(ACTION_ROLES)).toHaveLength(12);
   });
 
   test("owners and managers remove members, but neither the owner nor themselves", () => {

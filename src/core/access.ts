@@ -233,6 +233,14 @@ export const ACTION_ROLES = {
   testChannel: EVERYONE,
   editChecks: EDITORS,
   editChannels: EDITORS,
+  /** Of a project and its tags; those of a check belong to its settings. */
+  editPolicies: ["owner", "manager"],
+  silence: EDITORS,
+  /** Also notes, and resolving. */
+  acknowledge: EDITORS,
+  /** Also notes, and resolving. */
+  acknowledge: EDITORS,
+  silence: EDITORS,
   renameProject: EDITORS,
   manageKeys: EDITORS,
   manageMembers: ["owner", "manager"],

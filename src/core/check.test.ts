@@ -29,6 +29,7 @@ const settingsArbitrary: fc.Arbitrary<CheckSettings> = fc.record({
   schedule: fc.constantFrom("* * * * *", "0 0 * * *", "daily", "12:34"),
   tz: fc.constantFrom("UTC", "Europe/Riga"),
   manualResume: fc.boolean(),
+  rules: fc.constant(null),
   methods: fc.constantFrom("", "POST"),
   startKw: fc.string(),
   successKw: fc.string(),
@@ -67,6 +68,7 @@ describe("a new check", () => {
       filterBody: false,
       filterHttpBody: false,
       filterDefaultFail: false,
+      rules: null,
     });
     expect(newCheck({}, V1)).toEqual(newCheck({}, V3));
   });

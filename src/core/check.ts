@@ -12,6 +12,7 @@ import {
   FLIP_FILTER_UNIX_SECONDS_MAX,
   PROVISIONING_FACTOR,
 } from "./limits.ts";
+import type { Rules } from "./rules.ts";
 import { detectKind, isValidSchedule } from "./schedule/schedule.ts";
 import { isZone } from "./schedule/zone.ts";
 
@@ -39,6 +40,8 @@ export type CheckSettings = {
   filterBody: boolean;
   filterHttpBody: boolean;
   filterDefaultFail: boolean;
+  /** How runs are judged; null: the defaults. Derived from policies, so no edit of the check sets it. */
+  rules: Rules | null;
 };
 
 /** The settings needed to apply a signal, without the texts, which may be long. */
@@ -64,13 +67,16 @@ export const DEFAULT_SETTINGS: Readonly<CheckSettings> = {
   filterBody: false,
   filterHttpBody: false,
   filterDefaultFail: false,
+  rules: null,
 };
 
 /**
  * The validated fields of a request; absent fields are not changed. `subject` and `subjectFail` are
  * deprecated ways to set the keywords; the kind follows from the given fields.
  */
-export type CheckParams = Partial<Omit<CheckSettings, "kind"> & { subject: string; subjectFail: string }>;
+export type CheckParams = Partial<
+  Omit<CheckSettings, "kind" | "rules"> & { subject: string; subjectFail: string }
+>;
 
 /** Whether a given name sets the slug, as in versions 1 and 2. An explicit slug wins. */
 export type SlugRule = { deriveSlug: boolean };

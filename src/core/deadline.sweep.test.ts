@@ -28,6 +28,8 @@ describe("a check", () => {
       expect(sweep(UP, { watermarkAt })).toEqual({
         state: UP,
         flips: [],
+        alerts: [],
+        repeated: [],
         notices: [],
         downAt: DOWN_AT,
         lookAt: DOWN_AT,

@@ -13,6 +13,7 @@ const TIMING: Timing = {
   schedule: "",
   tz: "UTC",
   manualResume: false,
+  rules: null,
 };
 
 function minutes(count: number): number {
@@ -48,7 +49,7 @@ describe("a deadline", () => {
   test("dates the flip at the deadline, however late the sweeper is", () => {
     expect(sweep(up(), minutes(5000))).toMatchObject({
       flip: { at: minutes(70), from: "up", to: "down", reason: "timeout" },
-      state: { status: "down", silence: { deadlineAt: minutes(70), from: "up" }, lastPingAt: AT },
+      state: { status: "down", missed: { deadlineAt: minutes(70), from: "up" }, lastPingAt: AT },
     });
   });
 
@@ -119,7 +120,7 @@ describe("time in which we could not receive", () => {
     const outcome = sweep(up(), minutes(5000), [blind(61, 65)]);
     expect(outcome).toMatchObject({
       kind: "excused",
-      notice: { blind: blind(61, 65), deadline: { from: minutes(60), at: minutes(70), cause: "silence" } },
+      notice: { blind: blind(61, 65), deadline: { from: minutes(60), at: minutes(70), cause: "missed" } },
       state: { status: "up", lastPingAt: AT, expectFromAt: minutes(65) },
     });
     if (outcome.kind !== "excused") throw new Error("unreachable");

@@ -1,5 +1,6 @@
 // When a missed deadline takes a check down, and when a monitoring gap excuses it. The caller passes what has
 // been received so far; no clock is read here.
+import type { AlertChange } from "./alert.ts";
 import { type Instant, type Interval, SECOND_MS } from "./instant.ts";
 import { EXCUSE_CHAIN_MS_MAX, EXCUSE_MS_MAX } from "./limits.ts";
 import {
@@ -10,6 +11,7 @@ import {
   graceMs,
   type WatchedCheck,
 } from "./state.ts";
+import { alertChanges, judgeMissed, NO_ALERTS } from "./tolerance.ts";
 
 /**
  * Up to when all received signals have been applied, and when none could be received. Both parts are read in
@@ -49,7 +51,8 @@ export type DeadlineOutcome =
   | { kind: "none" }
   /** Null: until pings can be received again. */
   | { kind: "waits"; untilAt: Instant | null }
-  | { kind: "fired"; state: CheckState; flip: Flip }
+  /** No flip if the check was down before. */
+  | { kind: "fired"; state: CheckState; flip: Flip | null; alerts: readonly AlertChange[] }
   | { kind: "excused"; state: CheckState; notice: Notice };
 
 /** A deadline adjusted for blind intervals. */
@@ -94,13 +97,26 @@ export function extendedDeadline(check: WatchedCheck, blind: readonly BlindTime[
 }
 
 /** The deadline passed without excuse: the check is down. */
-function fireDeadline({ state }: WatchedCheck, deadline: Deadline): DeadlineOutcome {
+export function fireDeadline(
+  { timing, state }: WatchedCheck,
+  deadline: Deadline,
+): Extract<DeadlineOutcome, { kind: "fired" }> {
+  const { at, cause } = deadline;
   const from = state.status;
-  return {
-    kind: "fired",
-    state: { ...state, status: "down", silence: { deadlineAt: deadline.at, from }, expectFromAt: null },
-    flip: { at: deadline.at, from, to: "down", reason: "timeout" },
+  // The slots during a run that took too long were not watched.
+  const expectFromAt = cause === "overrun" ? at : deadline.from;
+  const judged = judgeMissed(state, timing.rules, { deadline, expectFromAt });
+  const isRepeated = from === "down" && (state.judged?.missed ?? 0) > 0;
+  const after: CheckState = {
+    ...state,
+    status: "down",
+    missed: isRepeated && state.missed !== null ? state.missed : { deadlineAt: at, from },
+    judged,
+    expectFromAt: judged?.problem === "tolerated" ? expectFromAt : null,
   };
+  const flip: Flip | null = from === "down" ? null : { at, from, to: "down", reason: "timeout" };
+  const alerts = alertChanges({ before: state, after }, { at, flip, opens: cause, closes: "recovered" });
+  return { kind: "fired", state: after, flip, alerts };
 }
 
 /** The missing ping may be caused by our outage: expectation starts again at the end of the blind interval. */
@@ -136,10 +152,18 @@ function settleDeadline(
 export type PassedDeadlines = {
   state: CheckState;
   flips: readonly Flip[];
+  alerts: readonly AlertChange[];
   notices: readonly Notice[];
+  /** Deadlines that passed while the check was down: no flip, but an event in the history. */
+  repeated: readonly Deadline[];
   /** A deadline before the instant whose outcome is not known yet. */
   unobserved: Deadline | null;
 };
+
+/** No deadline passed. */
+export function nonePassed(state: CheckState): PassedDeadlines {
+  return { state, flips: [], alerts: NO_ALERTS, notices: [], repeated: [], unobserved: null };
+}
 
 /**
  * Applies every deadline before an instant, exactly as the sweeper would have: the result must not depend on
@@ -149,27 +173,33 @@ export function passDeadlines(
   { timing, state: before }: WatchedCheck,
   { visibility, beforeAt }: { visibility: Visibility; beforeAt: Instant },
 ): PassedDeadlines {
+  const flips: Flip[] = [];
+  const alerts: AlertChange[] = [];
   const notices: Notice[] = [];
+  const repeated: Deadline[] = [];
   let state = before;
-  // Each excuse ends with a blind interval, so there are at most as many rounds as intervals, plus one run.
-  for (let round = 0; round <= visibility.blind.length + 1; round += 1) {
+  // Each excuse ends with a blind interval, and each miss brings the alert closer, so there are at most as many rounds
+  // as intervals and tolerated misses, plus one run.
+  const roundsMax = visibility.blind.length + 1 + (timing.rules?.missed ?? 1);
+  for (let round = 0; round <= roundsMax; round += 1) {
     const extended = extendedDeadline({ timing, state }, visibility.blind);
     if (extended === null || beforeAt <= extended.firesAt) break;
     const outcome = settleDeadline({ timing, state }, extended, visibility.watermarkAt);
     if (outcome.kind === "fired") {
-      return { state: outcome.state, flips: [outcome.flip], notices, unobserved: null };
-    }
-    if (outcome.kind !== "excused") return { state, flips: [], notices, unobserved: extended.deadline };
+      if (outcome.flip === null) repeated.push(extended.deadline);
+      else flips.push(outcome.flip);
+      alerts.push(...outcome.alerts);
+    } else if (outcome.kind === "excused") notices.push(outcome.notice);
+    else return { state, flips, alerts, notices, repeated, unobserved: extended.deadline };
     state = outcome.state;
-    notices.push(outcome.notice);
   }
-  return { state, flips: [], notices, unobserved: null };
+  return { state, flips, alerts, notices, repeated, unobserved: null };
 }
 
 /** While no pings can be received, the sweeper looks again after this time. */
 const BLIND_LOOK_MS = 10 * SECOND_MS;
 
-export type Sweep = Pick<PassedDeadlines, "state" | "flips" | "notices"> & {
+export type Sweep = Omit<PassedDeadlines, "unobserved"> & {
   /** The deadline to store; null if there is none. */
   downAt: Instant | null;
   /** When the sweeper has to look again; null: not until a deadline is written. */
@@ -181,10 +211,10 @@ export function sweepCheck(
   check: WatchedCheck,
   { visibility, now }: { visibility: Visibility; now: Instant },
 ): Sweep {
-  const { state, flips, notices } = passDeadlines(check, { visibility, beforeAt: Infinity });
-  const left = extendedDeadline({ timing: check.timing, state }, visibility.blind);
-  if (left === null) return { state, flips, notices, downAt: null, lookAt: null };
+  const { unobserved: _, ...passed } = passDeadlines(check, { visibility, beforeAt: Infinity });
+  const left = extendedDeadline({ timing: check.timing, state: passed.state }, visibility.blind);
+  if (left === null) return { ...passed, downAt: null, lookAt: null };
   const { deadline, firesAt, isBlindNow } = left;
   const lookAt = isBlindNow ? Math.max(firesAt, now + BLIND_LOOK_MS) : firesAt;
-  return { state, flips, notices, downAt: deadline.at, lookAt };
+  return { ...passed, downAt: deadline.at, lookAt };
 }

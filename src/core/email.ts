@@ -70,7 +70,7 @@ export type Signing = { sign(message: string): string; isSame(one: string, other
  */
 export type ChannelAddress = { channelUuid: string; address: string };
 
-type Purpose = "verify" | "unsubscribe" | "reports" | "bounce";
+type Purpose = "verify" | "unsubscribe" | "reports" | "bounce" | "acknowledge" | "ackForm";
 
 /** Token of the link that confirms an address. Valid as long as the channel has the address. */
 export function verificationToken(signing: Signing, { channelUuid, address }: ChannelAddress): string {
@@ -165,6 +165,6 @@ export function bounceVerdict(status: string): BounceVerdict {
 }
 
 /** Purpose and parts are separated, so that a signature for one purpose is not valid for another. */
-function signed(signing: Signing, purpose: Purpose, ...parts: string[]): string {
+export function signed(signing: Signing, purpose: Purpose, ...parts: string[]): string {
   return signing.sign([purpose, ...parts].join("\n"));
 }

@@ -93,6 +93,52 @@ export const IDEMPOTENCY_KEY_LENGTH_MAX = 255;
 /** Per project; beyond it, the oldest are deleted early. */
 export const IDEMPOTENCY_KEYS_MAX = 1_000;
 
+// Policies. Durations that are not in this list use the limits of periods.
+/** Outcomes that a threshold can look at. */
+export const OUTCOMES_MAX = 20;
+export const MAX_RUN_SECONDS_MIN = 60;
+export const MAX_RUN_SECONDS_MAX = 30 * 86_400;
+export const MIN_RUN_SECONDS_MAX = 86_400;
+export const EARLY_SECONDS_MAX = 86_400;
+/** Checks that one check can depend on. */
+export const PARENTS_MAX = 10;
+export const DEFAULT_DEPENDENCY_WAIT_SECONDS = 120;
+export const DEPENDENCY_WAIT_SECONDS_MAX = 300;
+/** Ways in which the checks of an incident are combined. */
+export const GROUP_BY_MAX = 5;
+export const DEFAULT_GROUP_WAIT_SECONDS = 30;
+export const GROUP_WAIT_SECONDS_MAX = 300;
+export const DEFAULT_GROUP_INTERVAL_SECONDS = 300;
+export const GROUP_INTERVAL_SECONDS_MIN = 60;
+export const GROUP_INTERVAL_SECONDS_MAX = 3_600;
+export const REOPEN_WITHIN_SECONDS_MAX = 86_400;
+export const ACK_TIMEOUT_SECONDS_MAX = 7 * 86_400;
+export const REPEAT_SECONDS_MIN = 300;
+export const REPEAT_SECONDS_MAX = 7 * 86_400;
+/** Tag rules of a project. */
+export const TAG_RULES_MAX = 100;
+// Silences.
+export const SILENCE_REASON_LENGTH_MAX = 200;
+/** Silences of a project that have not ended. The planner reads all of them. */
+export const SILENCES_MAX = 100;
+/** Checks that one silence may name. For more, use a tag. */
+export const SILENCE_CHECKS_MAX = 200;
+/** Length of a window. */
+export const SILENCE_SECONDS_MIN = 60;
+export const SILENCE_WINDOW_SECONDS_MAX = 7 * 86_400;
+/** A silence begins, and one that does not recur ends, at most this long after it was created or changed. */
+export const SILENCE_SECONDS_MAX = 90 * 86_400;
+export const SILENCE_HOLD_SECONDS_MAX = 86_400;
+/** Default of recurring silences; of others it is 0. */
+export const DEFAULT_RECURRING_HOLD_SECONDS = 3_600;
+/** Firings of a schedule that are combined into one window. A silence whose windows need more is refused. */
+export const SILENCE_FIRINGS_MAX = 1_000;
+/** Checks and windows in the preview of a silence. */
+export const SILENCE_CHECKS_SHOWN_MAX = 20;
+export const SILENCE_WINDOWS_SHOWN_MAX = 5;
+/** Expected runs of one check that the preview counts. */
+export const SILENCED_RUNS_COUNTED_MAX = 100;
+
 // Tags of a project. A check has up to 250, so a project can have millions.
 /** Tags in the API's list of badges and on the metrics page, the first in the alphabet or the first found. */
 export const TAGS_LISTED_MAX = 10_000;
@@ -149,6 +195,8 @@ export const DELETED_CHECK_DAYS = 7;
 export const EVENT_DAYS = 93;
 export const DELIVERY_DAYS = 93;
 export const RUN_DAYS = 93;
+/** From the end of a silence on. */
+export const SILENCE_DAYS = 93;
 export const BLIND_INTERVAL_DAYS = 93;
 export const REFUSED_INTERVAL_DAYS = 30;
 /** Newest status changes of a check read for its downtimes; with more, downtimes are not computed. */
@@ -186,6 +234,24 @@ export const NOTICE_CHECKS_LISTED_MAX = 20;
 export const OTHER_CHECKS_LISTED_MAX = 10;
 /** Stored part of a receiver's answer. */
 export const RESPONSE_EXCERPT_LENGTH_MAX = 500;
+
+// Incidents.
+export const INCIDENT_DAYS = 93;
+export const INCIDENT_NOTE_LENGTH_MAX = 2_000;
+export const INCIDENT_NOTES_MAX = 100;
+/** Incidents that one request may name. */
+export const INCIDENTS_NAMED_MAX = 1_000;
+/** Checks that a row of the list names. */
+export const INCIDENT_CHECKS_NAMED_MAX = 5;
+export const INCIDENT_TAGS_SHOWN_MAX = 20;
+/** Alerts, deliveries, and events that the page of an incident shows, each. */
+export const INCIDENT_ROWS_SHOWN_MAX = 200;
+/** A link to acknowledge stays valid this long after the incident was resolved. */
+export const ACK_LINK_DAYS = 7;
+/** The form on the page of such a link works this long. */
+export const ACK_FORM_MINUTES = 60;
+/** Requests to these pages, per network. */
+export const ACK_REQUESTS_PER_MINUTE = 60;
 
 /** Members of a project. */
 export const MEMBERS_MAX = 500;

@@ -2,15 +2,23 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { MINUTE_MS } from "./instant.ts";
-import { composeChanges, type PendingChange } from "./message.ts";
+import { composeChanges, groupDirection, type PendingChange } from "./message.ts";
 import type { Flip } from "./state.ts";
 
 const NOON = Date.UTC(2026, 10, 16, 12);
 const BOTH = () => true;
+const SENT_FAILURE: PendingChange["flip"] = {
+  id: 50,
+  at: NOON - 3 * MINUTE_MS,
+  from: "up",
+  to: "down",
+  reason: "fail",
+  retractedAt: null,
+};
 
 /**
  * Each letter is a change, a minute apart: d missed deadline, f failure, u up, x retracted missed deadline, c its
- * correction.
+ * correction, r a reminder of a failure that was sent before.
  */
 function newsOf(letters: string): PendingChange[] {
   let status: "up" | "down" = letters.startsWith("u") ? "down" : "up";
@@ -23,6 +31,9 @@ function newsOf(letters: string): PendingChange[] {
       const old = { id: 100 + id, at: NOON - MINUTE_MS, from: "up", to: "down", reason: "timeout" } as const;
       const flip = retracted ?? { ...old, retractedAt: NOON - 2 * MINUTE_MS };
       return { deliveryId: id, kind: "correction", flip };
+    }
+    if (letter === "r") {
+      return { deliveryId: id, kind: "repeat", flip: SENT_FAILURE };
     }
     const to = letter === "u" ? "up" : "down";
     const reason = letter === "u" ? "success" : letter === "f" ? "fail" : "timeout";
@@ -85,6 +96,63 @@ describe("one message", () => {
   });
 });
 
+describe("a reminder", () => {
+  test("is sent alone, as a message about the problem", () => {
+    const { message, ...parts } = included("r");
+    expect(message).toMatchObject({
+      kind: "down",
+      isRepeat: true,
+      reason: "fail",
+      since: NOON - 3 * MINUTE_MS,
+      flips: [],
+      downtimeMs: null,
+    });
+    expect(parts).toEqual({ included: [1], withdrawn: [], skipped: [] });
+  });
+
+  test.each(["ru", "rd", "dr", "rud"])("is replaced by a change: %s", (letters) => {
+    const { message, withdrawn } = included(letters);
+    expect(message?.isRepeat).toBe(false);
+    expect(withdrawn).toEqual([letters.indexOf("r") + 1]);
+  });
+
+  test("is not replaced by a change that was retracted", () => {
+    expect(included("rx")).toMatchObject({ message: { isRepeat: true }, included: [1], withdrawn: [2] });
+  });
+
+  test("of an alert that was retracted is not sent", () => {
+    const flip = { ...SENT_FAILURE, retractedAt: NOON };
+    const changes: PendingChange[] = [
+      { deliveryId: 1, kind: "repeat", flip },
+      { deliveryId: 2, kind: "correction", flip },
+    ];
+    const composed = composeChanges(changes, { isSubscribed: BOTH, before: null });
+    expect(composed).toMatchObject({ message: { kind: "up", isRepeat: false }, withdrawn: [1] });
+  });
+
+  test("that has to wait is sent once", () => {
+    expect(included("rrr")).toMatchObject({ message: { isRepeat: true }, included: [1, 2, 3] });
+  });
+
+  test("is not sent to a channel that only notifies when a check comes back up", () => {
+    expect(included("r", (direction) => direction === "up")).toMatchObject({ message: null, skipped: [1] });
+  });
+});
+
+test.each([
+  ["down", 3, 0, "down"],
+  ["update", 1, 2, "down"],
+  ["update", 0, 2, "up"],
+  ["update", 0, 0, "down"],
+  ["up", 0, 2, "up"],
+  ["up", 3, 3, "up"],
+] as const)(
+  "a group message (%s, %i down, %i up) notifies for %s",
+  (state, openedCount, closedCount, direction) => {
+    expect(groupDirection({ state, openedCount, closedCount })).toBe(direction);
+  },
+);
+
 describe("a channel that is subscribed to one direction", () => {
   test("is notified that the check was down although it is up again", () => {
     const composed = included("du", (direction) => direction === "down");
@@ -101,7 +169,7 @@ describe("a channel that is subscribed to one direction", () => {
 });
 
 describe("whatever has gathered", () => {
-  const histories = fc.array(fc.constantFrom("d", "f", "u", "x", "c"), { minLength: 1, maxLength: 30 });
+  const histories = fc.array(fc.constantFrom("d", "f", "u", "x", "c", "r"), { minLength: 1, maxLength: 30 });
   const ears = fc.record({ down: fc.boolean(), up: fc.boolean() });
 
   test("every delivery is settled in exactly one way", () => {
@@ -134,8 +202,8 @@ describe("whatever has gathered", () => {
         const { message } = included(letters.join(""));
         const failures = message?.flips.filter(({ reason }) => reason === "fail") ?? [];
         expect(failures).toHaveLength(letters.filter((letter) => letter === "f").length);
-        const last = letters.findLast((letter) => letter !== "x" && letter !== "c");
-        if (message !== null && message.reason !== "retracted") {
+        const last = letters.findLast((letter) => letter !== "x" && letter !== "c" && letter !== "r");
+        if (message !== null && message.reason !== "retracted" && !message.isRepeat) {
           expect(message.kind).toBe(last === "u" ? "up" : "down");
         }
       }),

@@ -1,7 +1,9 @@
 // Messages to channels as plain data, and how pending changes are combined into one. They are complete, so
 // that rendering needs no lookups.
+import type { AlertCause } from "./alert.ts";
 import type { CheckSettings } from "./check.ts";
 import type { Instant, Interval } from "./instant.ts";
+import type { Rules } from "./rules.ts";
 import type { SignalKind } from "./signal.ts";
 import type { CheckState, Flip, FlipReason } from "./state.ts";
 
@@ -42,25 +44,100 @@ export type OtherChecks = {
   down: readonly { uuid: string; name: string }[];
 };
 
-export type FlipMessage = {
+/** The incident that a message belongs to. `ackUrl` is the link to acknowledge it, null if there is none. */
+export type MessageIncident = { number: number; ackUrl: string | null };
+
+export type Severity = "low" | "normal" | "high";
+
+/** Why a check flipped, or that an alert was retracted. */
+export type MessageReason = FlipReason | "tooFast" | "tooOften" | "retracted";
+
+/** What the alert policy adds to a message about a check. */
+export type PolicyFacts = {
+  incident: MessageIncident | null;
+  severity: Severity;
+  /** The problems that were tolerated before the alert; null if the first one opened it. */
+  tolerance: { kind: "failures"; count: number; of: number } | { kind: "missed"; count: number } | null;
+  /** What held the notification until now. */
+  releasedFrom: { kind: "silence"; reason: string } | { kind: "dependency"; name: string } | null;
+  /** Checks that are down, depend on this one, and are held because of that. */
+  dependentCount: number;
+  /** Why the alert opened; used only with `rules`. */
+  cause: AlertCause | null;
+  /** Null: the default rules. */
+  rules: Rules | null;
+};
+
+/** Without a policy, a message says nothing about it. */
+export const NO_POLICY: PolicyFacts = {
+  incident: null,
+  severity: "normal",
+  tolerance: null,
+  releasedFrom: null,
+  dependentCount: 0,
+  cause: null,
+  rules: null,
+};
+
+export type FlipMessage = PolicyFacts & {
   /** Of several changes, the last one that the channel is subscribed to. */
   kind: "down" | "up";
   /** When the message was composed. */
   at: Instant;
   check: CheckFacts;
-  /** All changes since the last message to the channel, oldest first. Empty in a correction. */
+  /** The check is still down: a reminder. */
+  isRepeat: boolean;
+  /** All changes since the last message to the channel, oldest first. Empty in a correction and in a reminder. */
   flips: readonly Flip[];
   /** The retracted alert that this message corrects. */
   corrections: readonly RetractedFlip[];
   /** Since when, and why. */
   since: Instant;
-  reason: FlipReason | "retracted";
+  reason: MessageReason;
   /** How long the check was down; only if it is up again and the start is known. */
   downtimeMs: number | null;
   lastPing: LastPing | null;
   /** Null if the project has no other check. */
   otherChecks: OtherChecks | null;
 };
+
+/** What the checks of an incident have in common. The value is an address, a tag, or the name of the project or parent. */
+export type GroupKey = { kind: "source" | "tag" | "project" | "parent"; value: string };
+
+type NamedCheck = { uuid: string; name: string };
+
+/** Several checks of one incident. */
+export type GroupMessage = {
+  kind: "group";
+  at: Instant;
+  projectName: string;
+  incident: MessageIncident;
+  severity: Severity;
+  key: GroupKey;
+  /** "down": the first message. "update": a later one, a reminder if nothing changed. "up": all alerts are closed. */
+  state: "down" | "update" | "up";
+  /** Checks that went down since the last message: the first ones by name, and how many there are. */
+  opened: readonly NamedCheck[];
+  openedCount: number;
+  /** The same for checks that have recovered. */
+  closed: readonly NamedCheck[];
+  closedCount: number;
+  /** Checks of the incident that are down now and notify this channel. */
+  downCount: number;
+  /** When the first of them went down. */
+  since: Instant;
+  /** Null: not the same for all of them. */
+  cause: AlertCause | null;
+};
+
+/** What a channel must be subscribed to in order to get a group message. */
+export function groupDirection({
+  state,
+  openedCount,
+  closedCount,
+}: Pick<GroupMessage, "state" | "openedCount" | "closedCount">): "down" | "up" {
+  return state === "up" || (openedCount === 0 && closedCount > 0) ? "up" : "down";
+}
 
 /** A monitoring gap notice: pings could not be received, and none has arrived since. Not an alert. */
 export type NoticeMessage = {
@@ -99,13 +176,19 @@ export type AdminMessage = {
   text: string;
 };
 
-export type AlertMessage = FlipMessage | NoticeMessage | DisabledMessage | AdminMessage | TestMessage;
+export type AlertMessage =
+  | FlipMessage
+  | GroupMessage
+  | NoticeMessage
+  | DisabledMessage
+  | AdminMessage
+  | TestMessage;
 
 /** A pending delivery and its flip. */
 export type PendingChange = {
   deliveryId: number;
-  /** "correction": the flip was, or may have been, sent before. */
-  kind: "flip" | "correction";
+  /** "correction" and "repeat": the flip was, or may have been, sent before. */
+  kind: "flip" | "correction" | "repeat";
   flip: Flip & { id: number; retractedAt: Instant | null };
 };
 
@@ -116,15 +199,16 @@ export type Composition = {
   /** Null: nothing is sent. */
   message: {
     kind: "down" | "up";
+    isRepeat: boolean;
     flips: readonly Flip[];
     corrections: readonly RetractedFlip[];
     since: Instant;
-    reason: Flip["reason"] | "retracted";
+    reason: MessageReason;
     downtimeMs: number | null;
   } | null;
   /** Included in the message, oldest first: the last one is sent, the others are merged into it. */
   included: readonly number[];
-  /** Retracted before it was sent. */
+  /** Retracted before it was sent, or a reminder that a later change replaces. */
   withdrawn: readonly number[];
   /** The channel is not subscribed to it. */
   skipped: readonly number[];
@@ -153,6 +237,7 @@ export function composeChanges(
   const isCorrection = decisive.kind === "correction";
   const message = {
     kind: decisive.direction,
+    isRepeat: decisive.kind === "repeat",
     flips,
     corrections,
     since: isCorrection ? (decisive.flip.retractedAt ?? decisive.flip.at) : decisive.flip.at,
@@ -162,12 +247,17 @@ export function composeChanges(
   return { message, included: idsOf(subscribed), withdrawn, skipped };
 }
 
-/** Without retracted flips; a correction is dropped together with its flip if that is still pending. */
+/**
+ * Without retracted flips; a correction is dropped together with its flip if that is still pending, and a reminder if
+ * any change is pending.
+ */
 function effectiveChanges(changes: readonly PendingChange[]): Effective[] {
   const pendingFlipIds = new Set(changes.filter(({ kind }) => kind === "flip").map(({ flip }) => flip.id));
+  const isChanged = changes.some(({ kind, flip }) => kind === "flip" && flip.retractedAt === null);
   return changes.flatMap((one) => {
     if (one.kind === "correction")
       return pendingFlipIds.has(one.flip.id) ? [] : [{ ...one, direction: "up" as const }];
+    if (one.kind === "repeat" && isChanged) return [];
     return one.flip.retractedAt === null ? [{ ...one, direction: one.flip.to }] : [];
   });
 }

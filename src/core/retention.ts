@@ -9,6 +9,7 @@ import {
   EXPIRED_ACCESS_TOKEN_DAYS,
   FLIP_DAYS,
   IDEMPOTENCY_KEY_DAYS,
+  INCIDENT_DAYS,
   PING_TRIM_EVERY,
   PINGS_LISTED_MAX,
   REFUSED_INTERVAL_DAYS,
@@ -61,6 +62,8 @@ export const DEFAULT_RETENTION: RetentionDays = {
 export const DAYS_KEPT = {
   /** A check in the trash. */
   deletedCheck: DELETED_CHECK_DAYS,
+  /** An incident with its alerts and its timeline, after it was resolved. */
+  incident: INCIDENT_DAYS,
   /** The compact history of runs. */
   run: RUN_DAYS,
   blindInterval: BLIND_INTERVAL_DAYS,

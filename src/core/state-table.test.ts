@@ -28,6 +28,7 @@ const TIMING: Timing = {
   schedule: "",
   tz: "UTC",
   manualResume: false,
+  rules: null,
 };
 const RULES = { ratePerMinute: 60 };
 const CLEAR: Visibility = { watermarkAt: FAR_AT, blind: [] };
@@ -45,7 +46,7 @@ function checkIn(situation: Situation, running: boolean): WatchedCheck {
       return up;
     case "down by failure":
       return { timing: TIMING, state: { ...known, ...run, status: "down" } };
-    case "down by silence": {
+    case "down by missed deadline": {
       const outcome = applyDeadline(up, CLEAR);
       if (outcome.kind !== "fired") throw new Error("the deadline must fire");
       return { timing: TIMING, state: outcome.state };
@@ -63,10 +64,10 @@ function checkIn(situation: Situation, running: boolean): WatchedCheck {
 /** Receive time and visibility for a signal with the given timing; null if there is no deadline to pass. */
 function momentOf(check: WatchedCheck, timing: SignalTiming): { at: Instant; visibility: Visibility } | null {
   const deadlineAt = deadlineOf(check)?.at ?? null;
-  const silenceAt = check.state.silence?.deadlineAt ?? null;
+  const missedAt = check.state.missed?.deadlineAt ?? null;
   switch (timing) {
     case "in time":
-      return { at: deadlineAt ?? (silenceAt ?? RUN_AT) + MINUTE_MS, visibility: CLEAR };
+      return { at: deadlineAt ?? (missedAt ?? RUN_AT) + MINUTE_MS, visibility: CLEAR };
     case "past, seen":
       return deadlineAt === null ? null : { at: deadlineAt + 1, visibility: CLEAR };
     case "past, unseen":
@@ -74,7 +75,7 @@ function momentOf(check: WatchedCheck, timing: SignalTiming): { at: Instant; vis
         ? null
         : { at: deadlineAt + 1, visibility: { watermarkAt: deadlineAt, blind: [] } };
     case "late":
-      return { at: silenceAt ?? PING_AT - 1, visibility: CLEAR };
+      return { at: missedAt ?? PING_AT - 1, visibility: CLEAR };
   }
 }
 
@@ -121,7 +122,7 @@ function happens(check: WatchedCheck, event: OtherEvent): Cell {
     case "waits":
       throw new Error("the watermark is far ahead, so nothing waits");
     case "fired":
-      return cellOf({ before, after: outcome.state, flips: [outcome.flip] });
+      return cellOf({ before, after: outcome.state, flips: outcome.flip === null ? [] : [outcome.flip] });
     case "excused":
       return cellOf({ before, after: outcome.state, notice: true });
   }

@@ -6,7 +6,7 @@ export const SITUATIONS = [
   "new",
   "up",
   "down by failure",
-  "down by silence",
+  "down by missed deadline",
   "paused",
   "paused, manual resume",
 ] as const;
@@ -113,7 +113,7 @@ export const STATE_TABLE: Record<Situation, { idle: Row; running: Row }> = {
       resume: "✗",
     },
   },
-  "down by silence": {
+  "down by missed deadline": {
     idle: {
       "in time": ["up ↑!", "down", "down*", "=", "="],
       "past, seen": NO_DEADLINE,
@@ -205,7 +205,7 @@ export function renderStateTable(): string {
 
 const ROW_NAMES: Partial<Record<Situation, string>> = {
   "down by failure": "down (failure)",
-  "down by silence": "down (missed deadline)",
+  "down by missed deadline": "down (missed deadline)",
 };
 
 function everyRow(cellsOf: (row: Row) => readonly Cell[]): string[] {

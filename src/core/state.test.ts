@@ -26,6 +26,7 @@ const SIMPLE: Timing = {
   schedule: "",
   tz: "UTC",
   manualResume: false,
+  rules: null,
 };
 
 function minutesAfter(count: number): number {
@@ -131,6 +132,7 @@ describe("the shown status", () => {
       schedule: fc.constantFrom("*/7 * * * *", "0 13 * * *", "12:45", "2019-01-01"),
       tz: fc.constantFrom("UTC", "Europe/Riga"),
       manualResume: fc.boolean(),
+      rules: fc.constant(null),
     }),
     status: fc.constantFrom("new", "up", "down", "paused"),
     lastPingAt: maybe,
@@ -161,11 +163,11 @@ describe("the shown status", () => {
 
 describe("the deadline", () => {
   test("is a grace after the expected time or after the start, whichever is sooner", () => {
-    expect(deadlineOf(check(UP))).toEqual({ from: minutesAfter(60), at: minutesAfter(70), cause: "silence" });
+    expect(deadlineOf(check(UP))).toEqual({ from: minutesAfter(60), at: minutesAfter(70), cause: "missed" });
     const running = check({ ...UP, lastStartAt: minutesAfter(59) });
     expect(deadlineOf(running)).toEqual({ from: minutesAfter(59), at: minutesAfter(69), cause: "overrun" });
     const late = check({ ...UP, lastStartAt: minutesAfter(61) });
-    expect(deadlineOf(late)).toEqual({ from: minutesAfter(60), at: minutesAfter(70), cause: "silence" });
+    expect(deadlineOf(late)).toEqual({ from: minutesAfter(60), at: minutesAfter(70), cause: "missed" });
   });
 
   test("exists for a new or paused check only through a run", () => {
@@ -202,6 +204,7 @@ const timing: fc.Arbitrary<Timing> = fc.record({
   schedule: fc.constantFrom("*/20 * * * *", "0 3 * * *", "12:30", "2019-01-01"),
   tz: fc.constantFrom("UTC", "Europe/Riga"),
   manualResume: fc.boolean(),
+  rules: fc.constant(null),
 });
 const state: fc.Arbitrary<CheckState> = fc
   .record({
@@ -236,6 +239,7 @@ test("the moment at which grace begins counts as late", () => {
     schedule: "",
     tz: "UTC",
     manualResume: false,
+    rules: null,
   } as const;
   const watched = { timing: hourly, state: up, downAt: NOON + 70 * MINUTE_MS };
   expect(quickStatusAt(watched, NOON + 60 * MINUTE_MS - 1)).toBe("up");

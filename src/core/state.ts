@@ -8,8 +8,40 @@ import { nextAfter, parseSchedule } from "./schedule/schedule.ts";
 /** `grace` and `started` are never stored; they are computed. */
 export type StoredStatus = "new" | "up" | "down" | "paused";
 
-/** The missed deadline that took a check down and the status before it: enough to retract the flip. */
-export type Silence = { deadlineAt: Instant; from: StoredStatus };
+/**
+ * The missed deadline since which a check is down and the status before it: enough to retract the flip. If the check
+ * was down before, it is the first deadline missed since the last ping.
+ */
+export type Missed = { deadlineAt: Instant; from: StoredStatus };
+
+/**
+ * What thresholds need to know about the outcomes of earlier runs. Null in a state: nothing, and an alert is open
+ * exactly while the check is down.
+ */
+export type Judged = {
+  /** The last 32 outcomes, the newest in bit 0. 1: failed or missed. Absent ones count as successes. */
+  outcomes: number;
+  /** How many of the newest were missed in a row. */
+  missed: number;
+  /**
+   * `tolerated`: down without an alert, because no threshold is reached. `recovering`: the alert stays open until there
+   * are enough successes. A check that missed a deadline while recovering is down and keeps this value.
+   */
+  problem: "tolerated" | "recovering" | null;
+  /** Start of the last run that ended, or its end if the start is unknown. Only if the rules limit the gap. */
+  runBeganAt: Instant | null;
+  /** Set while `missed` is not 0. */
+  chain: MissedChain | null;
+};
+
+/** Missed deadlines in a row: enough to take back any of them. */
+export type MissedChain = {
+  /** `expectFromAt` before the first one and after it. */
+  before: Instant | null;
+  after: Instant | null;
+  /** The last of the deadlines. */
+  lastAt: Instant;
+};
 
 export type CheckState = {
   status: StoredStatus;
@@ -27,10 +59,11 @@ export type CheckState = {
   newestAt: Instant | null;
   /** Newest pause or resume: a signal older than it changes nothing. */
   commandAt: Instant | null;
-  /** After a blind interval, expectation starts here instead of at lastPingAt. */
+  /** After a blind interval or a tolerated miss, expectation starts here instead of at lastPingAt. */
   expectFromAt: Instant | null;
   /** Set exactly while the check is down because a deadline passed. */
-  silence: Silence | null;
+  missed: Missed | null;
+  judged: Judged | null;
   /** Pings received, and the number of the newest one; the API's n_pings. */
   pingCount: number;
   /** Of these, pings without a log row, because the check exceeded the rate limit. */
@@ -40,8 +73,8 @@ export type CheckState = {
   rateCount: number;
 };
 
-/** Why a check flipped. */
-export type FlipReason = "success" | "fail" | "timeout";
+/** Why a check flipped. `tooFast` and `tooOften`: the success of a run that breaks a rule. */
+export type FlipReason = "success" | "fail" | "timeout" | "tooFast" | "tooOften";
 
 /** A stored status change to up or down. */
 export type Flip = { at: Instant; from: StoredStatus; to: "up" | "down"; reason: FlipReason };
@@ -57,7 +90,8 @@ export const NEW_STATE: CheckState = {
   newestAt: null,
   commandAt: null,
   expectFromAt: null,
-  silence: null,
+  missed: null,
+  judged: null,
   pingCount: 0,
   coalescedCount: 0,
   rateMinuteAt: null,
@@ -67,7 +101,7 @@ export const NEW_STATE: CheckState = {
 /** The settings that define when a signal is due. */
 export type Timing = Pick<
   CheckSettings,
-  "kind" | "timeoutSeconds" | "graceSeconds" | "schedule" | "tz" | "manualResume"
+  "kind" | "timeoutSeconds" | "graceSeconds" | "schedule" | "tz" | "manualResume" | "rules"
 >;
 
 /** The settings and the state that the rules work on. */
@@ -77,10 +111,21 @@ export type WatchedCheck = { timing: Timing; state: CheckState };
 export type ShownStatus = "new" | "up" | "grace" | "down" | "paused";
 
 /** A signal is due from `from` on; without one the check is down after `at`. */
-export type Deadline = { from: Instant; at: Instant; cause: "silence" | "overrun" };
+export type Deadline = { from: Instant; at: Instant; cause: "missed" | "overrun" };
 
 export function graceMs(timing: Timing): number {
   return timing.graceSeconds * SECOND_MS;
+}
+
+/** How long after the expected time a run may start; with neither limit set, end. */
+function startLimitMs({ rules, graceSeconds }: Timing): number {
+  return (rules?.startWithinSeconds ?? graceSeconds) * SECOND_MS;
+}
+
+/** Whether a confirmed problem is open. Until then, a check that is down is tolerated. */
+export function isAlertOpen({ status, judged }: Pick<CheckState, "status" | "judged">): boolean {
+  if (status === "down") return judged?.problem !== "tolerated";
+  return status === "up" && judged?.problem === "recovering";
 }
 
 /** The part of a state that the shown status and the next ping depend on. */
@@ -89,12 +134,24 @@ type ObservedCheck = { timing: Timing; state: ObservedState };
 
 /** When the next success is due; null if nothing is expected or the schedule never fires again. */
 export function expectedAt({ timing, state }: ObservedCheck): Instant | null {
-  if (state.status !== "up") return null;
-  const base = Math.max(state.lastPingAt ?? -Infinity, state.expectFromAt ?? -Infinity);
+  return state.status === "up" ? slotAfter(timing, state) : null;
+}
+
+/** The expected time after a signal, and not before the end of a blind interval; null if there is none. */
+function slotAfter(
+  timing: Timing,
+  { lastPingAt, expectFromAt }: Pick<CheckState, "lastPingAt" | "expectFromAt">,
+): Instant | null {
+  const base = Math.max(lastPingAt ?? -Infinity, expectFromAt ?? -Infinity);
   if (base === -Infinity) return null;
   if (timing.kind === "simple") return base + timing.timeoutSeconds * SECOND_MS;
   const schedule = parseSchedule({ text: timing.schedule, tz: timing.tz });
-  return schedule === null ? null : nextAfter(schedule, base);
+  if (schedule === null) return null;
+  const next = nextAfter(schedule, base);
+  const earlyMs = (timing.rules?.earlySeconds ?? 0) * SECOND_MS;
+  if (next === null || earlyMs === 0 || lastPingAt === null || next - lastPingAt > earlyMs) return next;
+  // In the second half of the gap before it, so that a signal in time never satisfies the next slot, too.
+  return nextAfter(schedule, 2 * lastPingAt - next) === next ? nextAfter(schedule, next) : next;
 }
 
 /** Start of the run in progress; null if there is none. */
@@ -103,22 +160,61 @@ export function startedAt({ state }: ObservedCheck): Instant | null {
 }
 
 /**
- * The instant after which a check without pings is down. Null if there is none: the check is down already,
- * nothing is expected, or it is paused until a manual resume.
+ * The instant after which a check without pings is down. Null if there is none: the check is down already and its
+ * problem is not tolerated, nothing is expected, or it is paused until a manual resume.
  */
-export function deadlineOf(check: ObservedCheck): Deadline | null {
-  return deadlineAfter(check, expectedAt(check));
+export function deadlineOf(check: WatchedCheck): Deadline | null {
+  const { timing, state } = check;
+  if (state.status !== "down") return deadlineAfter(check, expectedAt(check));
+  if (isAlertOpen(state)) return null;
+  const { missed, lastStartAt, expectFromAt } = state;
+  // A run is counted once: after that, the next one is expected.
+  const countedAt = Math.max(state.judged?.chain?.lastAt ?? -Infinity, expectFromAt ?? -Infinity);
+  const isCounted = missed !== null && lastStartAt !== null && lastStartAt <= countedAt;
+  const run = isCounted && timing.rules?.maxRunSeconds !== 0 ? { ...state, lastStartAt: null } : state;
+  return deadlineAfter({ timing, state: run }, slotAfter(timing, state));
 }
 
 function deadlineAfter(check: ObservedCheck, expected: Instant | null): Deadline | null {
   const { timing, state } = check;
-  if (state.status === "down" || ignoresSignals(check)) return null;
-  const grace = graceMs(timing);
+  if (ignoresSignals(check)) return null;
   const started = startedAt(check);
-  if (started !== null && (expected === null || started < expected)) {
-    return { from: started, at: started + grace, cause: "overrun" };
+  if (started === null) return missedAfter(expected, startLimitMs(timing));
+  const maxRun = timing.rules?.maxRunSeconds ?? null;
+  if (maxRun === 0) {
+    const { lastPingAt, expectFromAt } = state;
+    const lastSignalAt = Math.max(lastPingAt ?? started, started);
+    return missedAfter(slotAfter(timing, { lastPingAt: lastSignalAt, expectFromAt }), startLimitMs(timing));
   }
-  return expected === null ? null : { from: expected, at: expected + grace, cause: "silence" };
+  if (maxRun !== null || expected === null || started < expected) {
+    return { from: started, at: started + runLimitMs(timing), cause: "overrun" };
+  }
+  return missedAfter(expected, graceMs(timing));
+}
+
+function missedAfter(expected: Instant | null, limitMs: number): Deadline | null {
+  return expected === null ? null : { from: expected, at: expected + limitMs, cause: "missed" };
+}
+
+/** The longest run; with a limit of 0, which is none, the grace period. */
+function runLimitMs(timing: Timing): number {
+  return (timing.rules?.maxRunSeconds || timing.graceSeconds) * SECOND_MS;
+}
+
+/**
+ * A stored deadline with its beginning and cause, which follow from the run in progress without evaluating the
+ * schedule. The store has the same rule in SQL.
+ */
+export function storedDeadline(
+  timing: Timing,
+  { downAt, lastStartAt }: { downAt: Instant; lastStartAt: Instant | null },
+): Deadline {
+  const maxRun = timing.rules?.maxRunSeconds ?? null;
+  if (lastStartAt !== null && maxRun !== 0 && downAt === lastStartAt + runLimitMs(timing)) {
+    return { from: lastStartAt, at: downAt, cause: "overrun" };
+  }
+  const limitMs = lastStartAt !== null && maxRun === null ? graceMs(timing) : startLimitMs(timing);
+  return { from: downAt - limitMs, at: downAt, cause: "missed" };
 }
 
 /** The deadline as stored for the sweeper. */
@@ -144,8 +240,7 @@ export function ignoresSignals({ timing, state }: ObservedCheck): boolean {
 export type View<Status = ShownStatus> = {
   status: Status;
   /**
-   * When the next signal is due. During a run that is its start, because the run must end within the grace time
-   * after it.
+   * When the next signal is due. During a run that is its start, because the run must end within a limit after it.
    */
   nextPingAt: Instant | null;
   /** The status stays the same before this instant, unless settings or state change. Infinity: for good. */
@@ -155,29 +250,51 @@ export type View<Status = ShownStatus> = {
 /** What to show at `now`. Evaluates the schedule once, which is most of the work. */
 export function viewAt(check: ObservedCheck, now: Instant): View {
   const { status } = check.state;
+  if (status === "down") return { status, nextPingAt: null, until: Infinity };
   const expected = expectedAt(check);
   const deadline = deadlineAfter(check, expected);
   const nextPingAt = nextPingAfter(check, expected);
   if (deadline === null) return { status, nextPingAt, until: Infinity };
-  if (now > deadline.at || (expected !== null && now >= expected)) {
+  const lateAt = lateAfter(check, { expected, deadline });
+  if (now > deadline.at || (lateAt !== null && now >= lateAt)) {
     return { status: "grace", nextPingAt, until: Infinity };
   }
-  return { status, nextPingAt, until: Math.min(deadline.at + 1, expected ?? Infinity) };
+  return { status, nextPingAt, until: Math.min(deadline.at + 1, lateAt ?? Infinity) };
+}
+
+/** When the check becomes late; null: not before its deadline. With a limit for runs, a start is enough. */
+function lateAfter(
+  check: ObservedCheck,
+  { expected, deadline }: { expected: Instant | null; deadline: Deadline },
+): Instant | null {
+  if (!isRunLimited(check)) return expected;
+  return deadline.cause === "missed" && check.state.status === "up" ? deadline.from : null;
+}
+
+/** Whether a run is in progress that has its own limit, or explicitly none, instead of the grace period. */
+function isRunLimited(check: ObservedCheck): boolean {
+  return startedAt(check) !== null && (check.timing.rules?.maxRunSeconds ?? null) !== null;
 }
 
 /** API version 1 shows a run in progress as a separate status, whatever the stored one is. */
 export function viewWithStartedAt(check: ObservedCheck, now: Instant): View<ShownStatus | "started"> {
   const view = viewAt(check, now);
-  const started = startedAt(check);
-  const until = started === null ? -Infinity : started + graceMs(check.timing);
+  const until = startedUntil(check);
   return now < until ? { ...view, status: "started", until } : view;
 }
 
-function nextPingAfter(check: ObservedCheck, expected: Instant | null): Instant | null {
-  const { status } = check.state;
-  if (status === "down" || status === "paused") return null;
+function startedUntil(check: ObservedCheck): Instant {
   const started = startedAt(check);
-  if (expected === null || started === null) return expected ?? started;
+  if (started === null) return -Infinity;
+  if (check.timing.rules?.maxRunSeconds !== 0) return started + runLimitMs(check.timing);
+  if (check.state.status === "down") return -Infinity;
+  return deadlineAfter(check, expectedAt(check))?.at ?? Infinity;
+}
+
+function nextPingAfter(check: ObservedCheck, expected: Instant | null): Instant | null {
+  if (check.state.status === "paused") return null;
+  const started = startedAt(check);
+  if (expected === null || started === null || isRunLimited(check)) return started ?? expected;
   return Math.min(expected, started);
 }
 
@@ -191,10 +308,14 @@ export function statusAt(check: ObservedCheck, now: Instant): ShownStatus {
  * ends with the deadline. The store has the same condition in SQL.
  */
 export function mayBeLate(
-  { timing, downAt }: { timing: Timing; downAt: Instant | null },
+  { timing, state, downAt }: WatchedCheck & { downAt: Instant | null },
   now: Instant,
 ): boolean {
-  return downAt !== null && now >= downAt - graceMs(timing);
+  return (
+    downAt !== null &&
+    state.status !== "down" &&
+    now >= downAt - Math.max(graceMs(timing), startLimitMs(timing))
+  );
 }
 
 /**

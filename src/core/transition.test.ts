@@ -15,6 +15,7 @@ const TIMING: Timing = {
   schedule: "",
   tz: "UTC",
   manualResume: false,
+  rules: null,
 };
 const SEEN: Visibility = { watermarkAt: AT + 1e10, blind: [] };
 const UNSEEN: Visibility = { watermarkAt: null, blind: [] };
@@ -168,12 +169,12 @@ describe("a replayed signal", () => {
     const up = check({ status: "up", ...running });
     expect(send(up, signal)).toMatchObject({ late: true, flips: [], state: { status: "up", ...ended } });
     expect(send(up, { ...signal, rid: "c" }).state).toMatchObject({ lastStartRid: "a" });
-    const silence = { deadlineAt: minutes(40), from: "up" } as const;
-    const down = check({ status: "down", silence, ...running });
+    const missed = { deadlineAt: minutes(40), from: "up" } as const;
+    const down = check({ status: "down", missed, ...running });
     expect(send(down, signal)).toMatchObject({
       late: true,
       retractedAt: minutes(40),
-      state: { status: "up", silence: null, ...ended },
+      state: { status: "up", missed: null, ...ended },
     });
   });
 
@@ -214,7 +215,7 @@ describe("a replayed signal", () => {
 });
 
 describe("a success that was received before the deadline that fired", () => {
-  function silenced(state: Partial<CheckState>): WatchedCheck {
+  function missedCheck(state: Partial<CheckState>): WatchedCheck {
     const before = check(state);
     const outcome = applyDeadline(before, SEEN);
     if (outcome.kind !== "fired") throw new Error("the deadline must fire");
@@ -222,41 +223,42 @@ describe("a success that was received before the deadline that fired", () => {
   }
 
   test("takes the flip back, at the very instant of the deadline too", () => {
-    const down = silenced({ status: "up", lastPingAt: AT });
+    const down = missedCheck({ status: "up", lastPingAt: AT });
     const outcome = send(down, { kind: "success", at: minutes(70), replayed: true });
     expect(outcome).toMatchObject({
       retractedAt: minutes(70),
       flips: [],
-      state: { status: "up", silence: null },
+      alerts: [{ kind: "closed", cause: "takenBack", flip: null }],
+      state: { status: "up", missed: null },
     });
   });
 
   test("is an ordinary recovery one millisecond later", () => {
-    const down = silenced({ status: "up", lastPingAt: AT });
+    const down = missedCheck({ status: "up", lastPingAt: AT });
     const outcome = send(down, { kind: "success", at: minutes(70) + 1, replayed: true });
     expect(outcome.retractedAt).toBeNull();
     expect(outcome.flips).toEqual([{ at: minutes(70) + 1, from: "down", to: "up", reason: "success" }]);
   });
 
   test("does not, if the run that overran began after it", () => {
-    const down = silenced({ status: "up", lastPingAt: AT, lastStartAt: minutes(5) });
+    const down = missedCheck({ status: "up", lastPingAt: AT, lastStartAt: minutes(5) });
     const outcome = send(down, { kind: "success", at: minutes(4), replayed: true });
     expect(outcome).toMatchObject({ retractedAt: null, flips: [] });
     expect(outcome.state).toMatchObject({ status: "down", lastPingAt: minutes(4), lastStartAt: minutes(5) });
-    expect(outcome.state.silence).toEqual({ deadlineAt: minutes(15), from: "up" });
+    expect(outcome.state.missed).toEqual({ deadlineAt: minutes(15), from: "up" });
   });
 
   test("brings a check up that a missed deadline had taken down before its first success", () => {
-    const down = silenced({ status: "new", lastStartAt: AT });
+    const down = missedCheck({ status: "new", lastStartAt: AT });
     const outcome = send(down, { kind: "success", at: minutes(5), replayed: true });
     expect(outcome.retractedAt).toBe(minutes(10));
     expect(outcome.flips).toEqual([{ at: minutes(5), from: "new", to: "up", reason: "success" }]);
   });
 
   test("so does a failure, which replaces the missed deadline", () => {
-    const down = silenced({ status: "up", lastPingAt: AT });
+    const down = missedCheck({ status: "up", lastPingAt: AT });
     const outcome = send(down, { kind: "fail", at: minutes(50), replayed: true });
-    expect(outcome).toMatchObject({ retractedAt: minutes(70), state: { status: "down", silence: null } });
+    expect(outcome).toMatchObject({ retractedAt: minutes(70), state: { status: "down", missed: null } });
     expect(outcome.flips).toEqual([{ at: minutes(50), from: "up", to: "down", reason: "fail" }]);
     const recovered = send(
       { timing: TIMING, state: outcome.state },
@@ -349,7 +351,7 @@ describe("commands", () => {
     expect(outcome.state).toMatchObject({
       status: "paused",
       lastPingAt: AT,
-      silence: null,
+      missed: null,
       commandAt: minutes(80),
     });
   });
@@ -359,6 +361,8 @@ describe("commands", () => {
     const outcome = pause(overdue, { at: minutes(80), visibility: UNSEEN });
     expect(outcome).toMatchObject({
       flips: [],
+      alerts: [],
+      repeated: [],
       unobserved: { at: minutes(70) },
       state: { status: "paused" },
     });
@@ -388,6 +392,8 @@ describe("commands", () => {
     expect(twice).toEqual({
       state: { ...paused.state, ...commanded },
       flips: [],
+      alerts: [],
+      repeated: [],
       notices: [],
       unobserved: null,
     });
@@ -397,6 +403,8 @@ describe("commands", () => {
       expect(send({ ...paused, state: twice.state }, signal)).toMatchObject({
         late: true,
         flips: [],
+        alerts: [],
+        repeated: [],
         state: { status: "paused" },
       });
     }

@@ -1,22 +1,38 @@
 // What signals, pause and resume do to the state of a check. Pure functions: the caller stores the result.
 // state-table.ts lists all transitions.
+import type { AlertCause, AlertChange, CloseCause } from "./alert.ts";
 import {
   extendedDeadline,
+  fireDeadline,
+  nonePassed,
   type Notice,
   passDeadlines,
   type PassedDeadlines,
   type Visibility,
 } from "./deadline.ts";
-import { type Instant, MINUTE_MS } from "./instant.ts";
+import { type Instant, MINUTE_MS, SECOND_MS } from "./instant.ts";
 import type { Signal, SignalKind } from "./signal.ts";
 import {
   type CheckState,
   type Deadline,
   type Flip,
+  type FlipReason,
+  graceMs,
   ignoresSignals,
-  type Silence,
+  isAlertOpen,
+  type Missed,
+  type Timing,
   type WatchedCheck,
 } from "./state.ts";
+import {
+  alertChanges,
+  judgedBefore,
+  judgedResolved,
+  judgedUnder,
+  judgeFailure,
+  judgeSuccess,
+  NO_ALERTS,
+} from "./tolerance.ts";
 
 /** A run that a signal ended. Without a start signal, only its end is known. */
 export type Run = {
@@ -36,9 +52,13 @@ export type Outcome = {
   /** Replayed after something newer was applied: logged, without effect on the check. */
   late: boolean;
   flips: readonly Flip[];
+  /** Changes of the alert, in order. */
+  alerts: readonly AlertChange[];
   /** Deadline of the flip that this signal retracts, if any. */
   retractedAt: Instant | null;
   notices: readonly Notice[];
+  /** Deadlines that passed while the check was down. */
+  repeated: readonly Deadline[];
   /**
    * A deadline passed while its outcome was unknown, and the job has pinged since: no alert, but an event in
    * the history.
@@ -71,17 +91,20 @@ export function applySignal(
   const at = signal.replayed ? signal.at : Math.max(signal.at, newestAt);
   // Whether it was in time depends on when it was received, whatever has been applied since.
   const passed = passBefore(check, { kind: acts, at: signal.at, visibility });
-  const judged = { kind: acts, at, rid: signal.rid };
-  const effect = takeEffect({ timing: check.timing, state: passed.state }, judged, visibility);
+  const applied = { kind: acts, at, rid: signal.rid };
+  const effect = takeEffect({ timing: check.timing, state: passed.state }, applied, visibility);
   const flips = [...passed.flips, ...effect.flips];
+  const alerts = passed.alerts.length === 0 ? effect.alerts : [...passed.alerts, ...effect.alerts];
   const changes =
-    flips.length > 0 || effect.retractedAt !== null || (effect.run?.durationMs ?? null) !== null;
+    flips.length + alerts.length > 0 ||
+    effect.retractedAt !== null ||
+    (effect.run?.durationMs ?? null) !== null;
   const counted = countSignal(effect.state, { at, perMinute: rules.ratePerMinute });
   const coalesced = counted.isOver && !changes && kind !== "start" && kind !== "fail";
   const state = {
     ...counted.state,
     newestAt: Math.max(newestAt, at),
-    endedRids: endedAfter(counted.state.endedRids, judged),
+    endedRids: endedAfter(counted.state.endedRids, applied),
     pingCount: counted.state.pingCount + 1,
     coalescedCount: counted.state.coalescedCount + (coalesced ? 1 : 0),
   };
@@ -92,8 +115,10 @@ export function applySignal(
     n: coalesced ? null : state.pingCount,
     late: effect.late,
     flips,
+    alerts,
     retractedAt: effect.retractedAt,
     notices: passed.notices,
+    repeated: passed.repeated,
     notObserved: passed.unobserved,
     run: effect.run,
   };
@@ -108,7 +133,7 @@ function hasEnded({ endedRids }: CheckState, rid: string | null): boolean {
   return rid !== null && endedRids.includes(rid);
 }
 
-function endedAfter(endedRids: readonly string[], { kind, rid }: Judged): readonly string[] {
+function endedAfter(endedRids: readonly string[], { kind, rid }: AppliedSignal): readonly string[] {
   if (rid === null || (kind !== "success" && kind !== "fail") || endedRids.includes(rid)) return endedRids;
   return [...endedRids, rid].slice(-ENDED_RIDS_MAX);
 }
@@ -137,37 +162,51 @@ function passBefore(
   check: WatchedCheck,
   { kind, at, visibility }: { kind: SignalKind; at: Instant; visibility: Visibility },
 ): PassedDeadlines {
-  const { state } = check;
-  if (kind === "log" || kind === "ign") return { state, flips: [], notices: [], unobserved: null };
+  if (kind === "log" || kind === "ign") return nonePassed(check.state);
   const passed = passDeadlines(check, { visibility, beforeAt: at });
-  // A start does not replace a missing success, which is left to the sweeper. It does replace an older run.
-  const answers = kind !== "start" || passed.unobserved?.cause === "overrun";
-  return answers ? passed : { ...passed, unobserved: null };
+  const { unobserved } = passed;
+  if (kind !== "start" || unobserved === null || startReplaces(unobserved, check.timing)) return passed;
+  return { ...passed, unobserved: null };
+}
+
+/**
+ * Whether a start replaces a deadline. It always replaces an older run. Under the default rules it does not replace a
+ * missing success, which is left to the sweeper.
+ */
+function startReplaces({ cause, from, at }: Deadline, timing: Timing): boolean {
+  if (cause === "overrun" || (timing.rules?.maxRunSeconds ?? null) !== null) return true;
+  return at !== from + graceMs(timing);
 }
 
 type Effect = {
   state: CheckState;
   flips: readonly Flip[];
+  alerts: readonly AlertChange[];
   late: boolean;
   retractedAt: Instant | null;
   run: Run | null;
 };
 /** A signal with the kind and time that apply to the check. */
-type Judged = { kind: SignalKind; at: Instant; rid: string | null };
+type AppliedSignal = { kind: SignalKind; at: Instant; rid: string | null };
 
-function takeEffect(check: WatchedCheck, judged: Judged, visibility: Visibility): Effect {
+function takeEffect(check: WatchedCheck, signal: AppliedSignal, visibility: Visibility): Effect {
   const { state } = check;
-  const unchanged = { state, flips: [], late: false, retractedAt: null, run: null };
-  if (judged.kind === "log" || judged.kind === "ign") return unchanged;
+  const unchanged = { state, flips: [], alerts: NO_ALERTS, late: false, retractedAt: null, run: null };
+  if (signal.kind === "log" || signal.kind === "ign") return unchanged;
   // Compared with what determined the status, not with the newest log entry: a success that was received in
   // time must prevent its alert even if a start was applied before it.
   const decidedAt = Math.max(state.lastPingAt ?? -Infinity, state.commandAt ?? -Infinity);
-  if (judged.at < decidedAt) return overtaken(check, { unchanged, judged, visibility });
-  if (judged.kind === "start") return begin(unchanged, judged);
-  if (state.silence !== null && judged.at <= state.silence.deadlineAt) {
-    return retractFlip(check, { judged, silence: state.silence, visibility });
+  if (signal.at < decidedAt) return overtaken(check, { unchanged, signal, visibility });
+  // Under the default rules, a start satisfies no deadline.
+  const answers = signal.kind !== "start" || check.timing.rules !== null;
+  if (answers && state.missed !== null && signal.at <= lastMissedAt(state, state.missed)) {
+    return takeBack(check, { signal, missed: state.missed, visibility });
   }
-  return complete(state, judged);
+  return applyNow(check, signal);
+}
+
+function applyNow(check: WatchedCheck, signal: AppliedSignal): Effect {
+  return signal.kind === "start" ? begin(check.state, signal) : complete(check, signal);
 }
 
 /**
@@ -176,9 +215,9 @@ function takeEffect(check: WatchedCheck, judged: Judged, visibility: Visibility)
  */
 function overtaken(
   { timing, state }: WatchedCheck,
-  { unchanged, judged, visibility }: { unchanged: Effect; judged: Judged; visibility: Visibility },
+  { unchanged, signal, visibility }: { unchanged: Effect; signal: AppliedSignal; visibility: Visibility },
 ): Effect {
-  const { kind, at } = judged;
+  const { kind, at } = signal;
   if (kind === "start") return { ...unchanged, late: true };
   const outcome = kind === "fail" ? "fail" : "success";
   const late = {
@@ -186,82 +225,198 @@ function overtaken(
     late: true,
     run: { startAt: null, endAt: at, outcome, durationMs: null } as const,
   };
-  if (!endsRun(state, judged)) return late;
+  if (!endsRun(state, signal)) return late;
   const ended = { ...state, lastStartAt: null, lastStartRid: null };
-  const { silence } = state;
-  if (silence === null || at > silence.deadlineAt) return { ...late, state: ended };
-  const before = { ...ended, status: silence.from, silence: null };
+  const { missed } = state;
+  if (missed === null || at > missed.deadlineAt) return { ...late, state: ended };
+  const before = beforeMissed(ended, missed);
   const next = extendedDeadline({ timing, state: before }, visibility.blind);
-  const standsAnyway = next !== null && next.firesAt <= silence.deadlineAt;
-  return standsAnyway
-    ? { ...late, state: ended }
-    : { ...late, state: before, retractedAt: silence.deadlineAt };
+  const standsAnyway = next !== null && next.firesAt <= missed.deadlineAt;
+  if (standsAnyway) return { ...late, state: ended };
+  return { ...late, state: before, retractedAt: flipAt(missed), alerts: takenBack({ state, before, at }) };
 }
 
 /** A run begins. Only the newest start counts. */
-function begin(unchanged: Effect, { at, rid }: Judged): Effect {
-  const { state } = unchanged;
-  if (state.lastStartAt !== null && at < state.lastStartAt) return { ...unchanged, late: true };
-  return { ...unchanged, state: { ...state, lastStartAt: at, lastStartRid: rid } };
+function begin(state: CheckState, { at, rid }: AppliedSignal): Effect {
+  const effect = { flips: [], alerts: NO_ALERTS, retractedAt: null, run: null };
+  if (state.lastStartAt !== null && at < state.lastStartAt) return { ...effect, state, late: true };
+  return { ...effect, state: { ...state, lastStartAt: at, lastStartRid: rid }, late: false };
 }
 
 /** A success or failure: sets the status, and ends the run that it belongs to. */
-function complete(state: CheckState, judged: Judged): Effect {
-  const to = judged.kind === "fail" ? "down" : "up";
-  const { at } = judged;
-  const ended = endsRun(state, judged);
+function complete({ timing, state }: WatchedCheck, signal: AppliedSignal): Effect {
+  const { at } = signal;
+  const ended = endsRun(state, signal);
   const { lastStartAt } = state;
-  const measured = ended && lastStartAt !== null && lastStartAt <= at && judged.rid === state.lastStartRid;
+  const measured = ended && lastStartAt !== null && lastStartAt <= at && signal.rid === state.lastStartRid;
   const startAt = measured ? state.lastStartAt : null;
   const durationMs = startAt === null ? null : at - startAt;
-  const flip: Flip = { at, from: state.status, to, reason: to === "down" ? "fail" : "success" };
+  const reason = signal.kind === "fail" ? "fail" : judgeRun({ timing, state }, { startAt, endAt: at });
+  const to = reason === "success" ? "up" : "down";
+  const judge = to === "up" ? judgeSuccess : judgeFailure;
+  const after: CheckState = {
+    ...state,
+    status: to,
+    lastPingAt: at,
+    lastDurationMs: durationMs,
+    expectFromAt: null,
+    missed: null,
+    judged: judge(state, timing.rules, startAt ?? at),
+    ...(ended ? { lastStartAt: null, lastStartRid: null } : {}),
+  };
+  const flip: Flip | null = state.status === to ? null : { at, from: state.status, to, reason };
+  const opens = reason === "tooFast" || reason === "tooOften" ? reason : "failed";
   return {
-    state: {
-      ...state,
-      status: to,
-      lastPingAt: at,
-      lastDurationMs: durationMs,
-      expectFromAt: null,
-      silence: null,
-      ...(ended ? { lastStartAt: null, lastStartRid: null } : {}),
-    },
-    flips: state.status === to ? [] : [flip],
+    state: after,
+    flips: flip === null ? [] : [flip],
+    alerts: alertChanges({ before: state, after }, { at, flip, opens, closes: "recovered" }),
     late: false,
     retractedAt: null,
-    run: { startAt, endAt: at, outcome: to === "down" ? "fail" : "success", durationMs },
+    run: { startAt, endAt: at, outcome: signal.kind === "fail" ? "fail" : "success", durationMs },
   };
+}
+
+/** Whether the success of a run counts: it is a failure if the run breaks a rule. */
+function judgeRun(
+  { timing, state }: WatchedCheck,
+  { startAt, endAt }: { startAt: Instant | null; endAt: Instant },
+): Exclude<FlipReason, "fail" | "timeout"> {
+  const { minRunSeconds = null, minGapSeconds = null } = timing.rules ?? {};
+  if (minRunSeconds !== null && startAt !== null && endAt - startAt < minRunSeconds * SECOND_MS) {
+    return "tooFast";
+  }
+  const previousAt = state.judged?.runBeganAt ?? null;
+  const isTooOften =
+    minGapSeconds !== null &&
+    previousAt !== null &&
+    (startAt ?? endAt) - previousAt < minGapSeconds * SECOND_MS;
+  return isTooOften ? "tooOften" : "success";
 }
 
 /**
  * A failure, or a success without a run id, ends any run; a success with a run id ends only that run. A start
  * newer than the signal has not ended, unless it has the same run id.
  */
-function endsRun({ lastStartAt, lastStartRid }: CheckState, { kind, at, rid }: Judged): boolean {
+function endsRun({ lastStartAt, lastStartRid }: CheckState, { kind, at, rid }: AppliedSignal): boolean {
   if (lastStartAt === null) return false;
   if (lastStartAt > at) return rid !== null && rid === lastStartRid;
   return kind === "fail" || rid === null || rid === lastStartRid;
 }
 
+/** The last of the missed deadlines in a row. */
+function lastMissedAt({ judged }: CheckState, { deadlineAt }: Missed): Instant {
+  return judged?.chain?.lastAt ?? deadlineAt;
+}
+
+/** When the flip of a missed deadline happened; null if the check was down before. */
+function flipAt({ deadlineAt, from }: Missed): Instant | null {
+  return from === "down" ? null : deadlineAt;
+}
+
+/** The state before the first of the missed deadlines in a row. */
+function beforeMissed(state: CheckState, { from }: Missed): CheckState {
+  const { judged } = state;
+  const problem = from === "down" ? "tolerated" : judged?.problem === "recovering" ? "recovering" : null;
+  return {
+    ...state,
+    status: from,
+    missed: null,
+    judged: judgedBefore(judged, { count: judged?.missed ?? 0, problem }),
+    expectFromAt: judged?.chain ? judged.chain.before : state.expectFromAt,
+  };
+}
+
+/** The state after the first of several missed deadlines in a row, which was tolerated. */
+function afterFirstMissed(state: CheckState, { deadlineAt }: Missed): CheckState {
+  const { judged } = state;
+  const first = judgedBefore(judged, { count: (judged?.missed ?? 1) - 1, problem: "tolerated" });
+  const chain = judged?.chain ?? null;
+  return {
+    ...state,
+    judged: first === null || chain === null ? first : { ...first, chain: { ...chain, lastAt: deadlineAt } },
+    expectFromAt: chain?.after ?? null,
+  };
+}
+
+/** An alert that was opened by missed deadlines which are taken back is closed. */
+function takenBack({
+  state,
+  before,
+  at,
+}: {
+  state: CheckState;
+  before: CheckState;
+  at: Instant;
+}): readonly AlertChange[] {
+  const isOver = isAlertOpen(state) && !isAlertOpen(before);
+  return isOver ? [{ kind: "closed", at, cause: "takenBack", flip: null }] : NO_ALERTS;
+}
+
 /**
- * A success or failure that was received before the deadline but applied after it had fired: restores the
- * state before the deadline, and checks whether it would have fired with this signal known.
+ * A signal that was received before a deadline but applied after it had fired: restores the state before the
+ * deadline, and checks whether it would have fired with this signal known.
  */
-function retractFlip(
+function takeBack(
   { timing, state }: WatchedCheck,
-  { judged, silence, visibility }: { judged: Judged; silence: Silence; visibility: Visibility },
+  { signal, missed, visibility }: { signal: AppliedSignal; missed: Missed; visibility: Visibility },
 ): Effect {
-  const effect = complete({ ...state, status: silence.from, silence: null }, judged);
-  const next = extendedDeadline({ timing, state: effect.state }, visibility.blind);
-  if (next !== null && next.firesAt <= silence.deadlineAt) {
-    // It would have fired anyway: the flip stands, only the state before it is corrected.
-    const down = {
-      ...effect.state,
-      status: "down" as const,
-      silence: { ...silence, from: effect.state.status },
-    };
-    return { ...effect, state: down, flips: [] };
+  // Everything before the last deadline had been applied when it fired.
+  const seen = { watermarkAt: Infinity, blind: visibility.blind };
+  const isFirst = signal.at <= missed.deadlineAt;
+  const before = isFirst
+    ? beforeMissed(state, missed)
+    : missAgain(
+        { timing, state: afterFirstMissed(state, missed) },
+        { visibility: seen, beforeAt: signal.at },
+      );
+  const effect = applyNow({ timing, state: before }, signal);
+  if (effect.late) return { ...effect, state };
+  const standing = isFirst ? standingDeadline({ timing, state: effect.state }, { missed, visibility }) : null;
+  const known =
+    standing === null
+      ? effect.state
+      : {
+          ...fireDeadline({ timing, state: effect.state }, standing).state,
+          missed: { ...missed, from: effect.state.status },
+        };
+  const again = passDeadlines(
+    { timing, state: known },
+    { visibility: seen, beforeAt: lastMissedAt(state, missed) + 1 },
+  );
+  if (standing !== null) {
+    const change = { at: signal.at, flip: null, opens: "missed", closes: "takenBack" } as const;
+    const alerts = alertChanges({ before: state, after: again.state }, change);
+    return { ...effect, state: again.state, flips: [], alerts };
   }
-  return { ...effect, retractedAt: silence.deadlineAt };
+  return {
+    ...effect,
+    state: again.state,
+    flips: [...effect.flips, ...again.flips],
+    alerts: [...takenBack({ state, before, at: signal.at }), ...effect.alerts, ...again.alerts],
+    retractedAt: isFirst ? flipAt(missed) : null,
+  };
+}
+
+/** The deadline that would have fired anyway, so that the flip stands and only the state before it is corrected. */
+function standingDeadline(
+  check: WatchedCheck,
+  { missed, visibility }: { missed: Missed; visibility: Visibility },
+): Deadline | null {
+  const next = check.state.status === "down" ? null : extendedDeadline(check, visibility.blind);
+  return next !== null && next.firesAt <= missed.deadlineAt ? next.deadline : null;
+}
+
+/** The missed deadlines before an instant, without a run that began after it. */
+function missAgain(
+  { timing, state }: WatchedCheck,
+  moment: { visibility: Visibility; beforeAt: Instant },
+): CheckState {
+  const { lastStartAt, lastStartRid } = state;
+  if (lastStartAt === null || lastStartAt < moment.beforeAt) {
+    return passDeadlines({ timing, state }, moment).state;
+  }
+  const idle = { ...state, lastStartAt: null, lastStartRid: null };
+  return { ...passDeadlines({ timing, state: idle }, moment).state, lastStartAt, lastStartRid };
 }
 
 type CommandMoment = { at: Instant; visibility: Visibility };
@@ -276,11 +431,9 @@ export function pause(check: WatchedCheck, moment: CommandMoment): PassedDeadlin
   // The run continues; a deadline with unknown outcome is left to the sweeper.
   if (passed.state.status === "paused")
     return { ...passed, state: { ...passed.state, ...commanded }, unobserved: null };
-  const rest = { lastStartAt: null, lastStartRid: null, expectFromAt: null, silence: null };
-  return {
-    ...passed,
-    state: { ...passed.state, ...rest, status: "paused", ...commanded },
-  };
+  const rest = { lastStartAt: null, lastStartRid: null, expectFromAt: null, missed: null, judged: null };
+  const state: CheckState = { ...passed.state, ...rest, status: "paused", ...commanded };
+  return { ...passed, state, alerts: alertsAfter(passed, state, { at: moment.at, closes: "paused" }) };
 }
 
 /**
@@ -290,11 +443,61 @@ export function pause(check: WatchedCheck, moment: CommandMoment): PassedDeadlin
 export function resume(check: WatchedCheck, moment: CommandMoment): PassedDeadlines | null {
   const passed = passDeadlines(check, { visibility: moment.visibility, beforeAt: moment.at });
   if (passed.state.status !== "paused") return null;
-  const cleared = { lastPingAt: null, lastStartAt: null, lastStartRid: null, expectFromAt: null };
+  const cleared = {
+    lastPingAt: null,
+    lastStartAt: null,
+    lastStartRid: null,
+    expectFromAt: null,
+    judged: null,
+  };
   return {
     ...passed,
     state: { ...passed.state, ...cleared, status: "new", ...commandedAt(passed.state, moment) },
   };
+}
+
+/**
+ * Edits the timing of a check. Deadlines that have passed count by the old timing; then a tolerated problem that
+ * reaches a threshold of the new one becomes an alert, and a recovering check with enough successes has recovered.
+ */
+export function reviseTiming(
+  check: WatchedCheck,
+  { timing, at, visibility }: CommandMoment & { timing: Timing },
+): PassedDeadlines {
+  const passed = passDeadlines(check, { visibility, beforeAt: at });
+  const judged = judgedUnder(passed.state, timing.rules);
+  // Deadlines after the watermark are left to the sweeper, with the timing in force then.
+  if (judged === passed.state.judged) return { ...passed, unobserved: null };
+  const state = { ...passed.state, judged };
+  const opens = passed.state.missed === null ? "failed" : "missed";
+  return { ...passed, state, alerts: alertsAfter(passed, state, { at, opens }), unobserved: null };
+}
+
+/**
+ * Closes the alert of a check although it has not recovered. If it is down, it stays so, and its next failed or missed
+ * run counts as the first one. Null if no alert is open.
+ */
+export function resolveAlert(check: WatchedCheck, { at, visibility }: CommandMoment): PassedDeadlines | null {
+  const passed = passDeadlines(check, { visibility, beforeAt: at });
+  if (!isAlertOpen(passed.state)) return null;
+  const isDown = passed.state.status === "down";
+  const state = {
+    ...passed.state,
+    judged: isDown ? judgedResolved(passed.state) : null,
+    expectFromAt: isDown ? at : passed.state.expectFromAt,
+  };
+  const alerts = alertsAfter(passed, state, { at, closes: "resolved" });
+  return { ...passed, state, alerts, unobserved: null };
+}
+
+/** The changes of the alert by passed deadlines and a command after them. */
+function alertsAfter(
+  { state: before, alerts }: PassedDeadlines,
+  after: CheckState,
+  { at, opens = "missed", closes = "recovered" }: { at: Instant; opens?: AlertCause; closes?: CloseCause },
+): readonly AlertChange[] {
+  const changes = alertChanges({ before, after }, { at, flip: null, opens, closes });
+  return changes.length === 0 ? alerts : [...alerts, ...changes];
 }
 
 function commandedAt({ newestAt }: CheckState, { at }: CommandMoment) {

@@ -57,8 +57,9 @@ import {
   writeChannel,
 } from "../store/channels.ts";
 import type { Database, Db } from "../store/db.ts";
-import { insertMessages } from "../store/deliveries.ts";
+import { insertMessages } from "../store/planning.ts";
 import { findNewestEmail, insertEmail } from "../store/emails.ts";
+import { removeFromTagRules } from "../store/policies.ts";
 import { findProjectOwner } from "../store/projects.ts";
 import { inTransaction, type Tx } from "../store/transaction.ts";
 import { claimOnce, type Once } from "./idempotency.ts";
@@ -344,6 +345,7 @@ export function deleteChannel(
     for (const { group, config } of left.value) {
       await writeChannel(tx, { channelId: group.id, config, disabled: disabledOf(group) });
     }
+    await removeFromTagRules(tx, { projectId: request.projectId, channelId: channel.id });
     await removeChannel(tx, channel.id);
     await auditChannel(tx, { before: channel, after: null, by: request.by, at: request.at });
     return channel;

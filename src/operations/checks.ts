@@ -18,15 +18,25 @@ import {
   uniqueCriteria,
   type UniqueField,
 } from "../core/check.ts";
-import { passDeadlines, type PassedDeadlines, type Visibility } from "../core/deadline.ts";
+import { nonePassed, type PassedDeadlines, type Visibility } from "../core/deadline.ts";
 import { AppError, ERROR_TEXT, type ErrorCode, FIELD_PROBLEM, fieldText } from "../core/errors.ts";
 import { newUuidIn, withTag } from "../core/identity.ts";
 import type { Instant } from "../core/instant.ts";
 import { NAME_LENGTH_MAX, PING_COMMIT_MS_MAX, SLUG_LENGTH_MAX, TAGS_LENGTH_MAX } from "../core/limits.ts";
 import { DAYS_KEPT, keptFrom } from "../core/retention.ts";
+import { isSameRules, type Policy } from "../core/policy.ts";
 import type { AcceptedSignal } from "../core/signal.ts";
+import { downAtOf, NEW_STATE, sweepAt, type Timing } from "../core/state.ts";
+import { pause, resume, reviseTiming } from "../core/transition.ts";
+import {
+  closeAlertOfTrashed,
+  deleteAlertsOfCheck,
+  findMovedAlert,
+  reopenAlertOfRestored,
+  setIncidentOfAlert,
+} from "../store/alerts.ts";
 import { downAtOf, type Flip, NEW_STATE, sweepAt, type Timing } from "../core/state.ts";
-import { pause, resume } from "../core/transition.ts";
+import { pause, resolveAlert, resume, reviseTiming } from "../core/transition.ts";
 import { assignChannels, listAssignmentsOfChecks, listChannels } from "../store/channels.ts";
 import {
   type Check,
@@ -58,26 +68,36 @@ import {
 import type { Database, Db } from "../store/db.ts";
 import { deleteDeliveriesOfCheck } from "../store/deliveries.ts";
 import { type CheckEvent, deleteEventsOfCheck, insertEvents, listEdits } from "../store/events.ts";
-import { deleteFlipsOfCheck, insertFlips } from "../store/flips.ts";
+import { deleteFlipsOfCheck } from "../store/flips.ts";
 import { deleteRefusedOfCheck } from "../store/intakes.ts";
 import { deleteBodiesOfCheck, deletePingsOfCheck } from "../store/pings.ts";
+import { insertIncidents, resolveIncidents } from "../store/planning.ts";
+import {
+  deleteLinksOfCheck,
+  holdPolicies,
+  insertParents,
+  listCheckPolicies,
+  lockPolicies,
+  writeCheckPolicy,
+} from "../store/policies.ts";
 import { findProjectByPingKey, findProjectOwner, holdProject } from "../store/projects.ts";
 import { deleteRejectedOfCheck } from "../store/quarantine.ts";
 import { deleteDaysOfCheck, deleteRunChunksOfCheck } from "../store/runs.ts";
 import { inTransaction, type Tx } from "../store/transaction.ts";
 import { auditAll } from "./audit.ts";
 import { claimOnce, type Once } from "./idempotency.ts";
-import { planDeliveries, planNotices } from "./plan-deliveries.ts";
+import { planNotices, writeStatusChanges } from "./plan-deliveries.ts";
 import {
   applyBatch,
   lockTargetsOf,
   needsCheckVisibility,
-  notObservedEvents,
+  deadlineEvents,
   checkVisibility,
   checkVisibilities,
   type RecordOptions,
 } from "./record-signals.ts";
 import { inRetriedTransaction, ConflictError } from "./retry.ts";
+import { affectsRules, rewriteRules, rulesOfNewCheck } from "./rules.ts";
 
 /** The check to change, and the project in which the caller may change checks. */
 export type CheckName = { projectId: number } & ({ checkId: number } | { uuid: string });
@@ -97,7 +117,7 @@ export type CheckWithChannels = CheckWithState & { channelUuids: readonly string
 /**
  * Locks a check and reads its settings. Every writer locks the state of a check before anything else of it.
  */
-async function lockCheck(tx: Tx, name: CheckName): Promise<LockedCheck | Absent> {
+export async function lockCheck(tx: Tx, name: CheckName): Promise<LockedCheck | Absent> {
   const checkId = "checkId" in name ? name.checkId : (await findCheckByUuid(tx, name.uuid))?.id;
   if (checkId === undefined) return { kind: "not found" };
   const [stored] = await lockStates(tx, [checkId]);
@@ -160,19 +180,23 @@ export type CheckToMake = {
   uuid?: string;
   settings: CheckSettings;
   channels: ChosenChannels | null;
+  own?: Policy;
   at: Instant;
 };
 
 /** Inserts a check in the state "new". */
 async function makeCheck(
   tx: Tx,
-  { projectId, projectUuid, settings, channels, at, ...given }: CheckToMake,
+  { projectId, projectUuid, channels, at, own = {}, ...given }: CheckToMake,
 ): Promise<CheckWithChannels> {
+  const rules = await rulesOfNewCheck(tx, { projectId, settings: given.settings, own });
+  const settings = { ...given.settings, rules };
   const uuid = given.uuid ?? newUuidIn(projectUuid, randomUUID);
   const badgeUuid = newUuidIn(projectUuid, randomUUID);
   const made = { uuid, badgeUuid, projectId, settings, createdAt: at };
   const checkId = await insertCheck(tx, made);
   await insertState(tx, checkId);
+  if (Object.keys(own).length > 0) await writeCheckPolicy(tx, { checkId, policy: own });
   if (channels !== null) await assignChosen(tx, { checkId, chosen: channels, current: [] });
   const check = { ...made, id: checkId, updatedAt: at };
   const stored = {
@@ -465,26 +489,28 @@ async function editCheck(
   const chosen =
     edit.channels === null ? null : await chooseChannels(tx, { projectId, param: edit.channels });
   if (chosen?.kind === "refused") return chosen;
-  const settings = patchCheck(check.settings, edit.params, edit);
-  const patch = differences({ before: check.settings, after: settings });
+  const patched = patchCheck(check.settings, edit.params, edit);
+  const patch = differences({ before: check.settings, after: patched });
   const current = await channelUuidsOf(tx, checkId);
   const isReassigned = chosen !== null && (await assignChosen(tx, { checkId, chosen, current }));
   const hasChanges = isReassigned || Object.keys(patch).length > 0;
+  const rules = affectsRules(patch)
+    ? await rewriteRules(tx, { projectId, checks: [{ id: checkId, settings: patched }] })
+    : null;
+  const settings = rules === null ? patched : { ...patched, rules: rules.get(checkId) ?? null };
   const written = hasChanges ? await writeSettings(tx, { checkId, patch, at }) : check;
   if (written === null) throw new ConflictError("The check was moved to the trash.");
-  const before = differences({ before: settings, after: check.settings });
+  const before = differences({ before: patched, after: check.settings });
   const detail = {
     before: shortened(isReassigned ? { ...before, channels: current } : before),
     after: shortened(isReassigned ? { ...patch, channels: chosen.uuids } : patch),
   };
-  const outcome = passDeadlines(
+  const outcome = reviseTiming(
     { timing: check.settings, state: stored.state },
-    { visibility: await checkVisibility(tx, stored, edit), beforeAt: at },
+    { timing: settings, at, visibility: await checkVisibility(tx, stored, edit) },
   );
   const next = await writeStateChange(tx, {
     ...outcome,
-    // Deadlines after the watermark are left to the sweeper, with the settings in force then.
-    unobserved: null,
     stored,
     timing: settings,
     event: hasChanges ? { kind: "edited", accountId, detail } : null,
@@ -525,14 +551,14 @@ export type StateChange = PassedDeadlines & {
 };
 
 /** Writes a changed state with its deadline, flips, deliveries and events. */
-async function writeStateChange(tx: Tx, change: StateChange): Promise<StoredState> {
+export async function writeStateChange(tx: Tx, change: StateChange): Promise<StoredState> {
   const next = nextOf(change);
   await writeAll(tx, { changes: [{ ...change, next }], at: change.at });
   return next;
 }
 
 /** The same for several checks, in as many statements as for one. */
-async function writeStateChanges(
+export async function writeStateChanges(
   tx: Tx,
   { changes, at }: { changes: readonly Omit<StateChange, "at">[]; at: Instant },
 ): Promise<void> {
@@ -559,14 +585,17 @@ async function writeAll(
   const flips = changes.flatMap(({ stored: { checkId }, flips: of }) =>
     of.map((flip) => ({ checkId, flip })),
   );
-  if (flips.length > 0) await writeFlips(tx, { flips, at });
+  const alerts = changes.flatMap(({ stored: { checkId }, alerts: of }) =>
+    of.map((change) => ({ checkId, change })),
+  );
+  if (flips.length + alerts.length > 0) await writeStatusChanges(tx, { flips, alerts });
   const excused = changes.flatMap(({ stored: { checkId }, notices }) =>
     notices.map(({ blind }) => ({ checkId, blind })),
   );
   await planNotices(tx, excused, at);
   const events = changes.flatMap(({ stored: { checkId }, event, ...outcome }) => {
-    const unobserved = notObservedEvents(checkId, outcome);
-    return event === null ? unobserved : [...unobserved, { checkId, at, ...event }];
+    const passed = deadlineEvents(checkId, outcome);
+    return event === null ? passed : [...passed, { checkId, at, ...event }];
   });
   if (events.length > 0) await insertEvents(tx, events);
 }
@@ -581,6 +610,26 @@ async function writeFlips(
     written.map((one, index) => ({ ...one, flipId: flipIds[index] ?? 0 })),
     at,
   );
+}
+
+/** Closes the alerts of checks although they have not recovered. Their status stays. */
+export async function resolveAlerts(
+  tx: Tx,
+  request: { checkIds: readonly number[]; at: Instant; visibility: Visibility },
+): Promise<void> {
+  const { checkIds, at } = request;
+  const locked = await lockStates(tx, checkIds);
+  const checks = new Map((await findChecksByIds(tx, checkIds)).map((check) => [check.id, check]));
+  const passed = locked.filter((stored) => needsCheckVisibility(stored, at));
+  const visibilityOf = await checkVisibilities(tx, passed, request.visibility);
+  const changes = locked.flatMap((stored) => {
+    const timing = checks.get(stored.checkId)?.settings;
+    if (timing === undefined) return [];
+    const moment = { at, visibility: visibilityOf(stored.checkId) };
+    const outcome = resolveAlert({ timing, state: stored.state }, moment);
+    return outcome === null ? [] : [{ ...outcome, stored, timing, event: null }];
+  });
+  await writeStateChanges(tx, { changes, at });
 }
 
 /** Both sorted by UUID. */
@@ -628,7 +677,7 @@ export type CheckAudit = {
 };
 
 /** Adds an audit log entry for a check, identified by its name, or by its UUID if it has none. */
-async function auditCheck(tx: Tx, done: CheckAudit): Promise<void> {
+export async function auditCheck(tx: Tx, done: CheckAudit): Promise<void> {
   await auditChecks(tx, [done]);
 }
 
@@ -704,7 +753,7 @@ export function rescheduleChecks(
   request: RescheduleRequest,
 ): Promise<Rescheduled[] | ConflictingEdits> {
   return inRetriedTransaction(database, async (tx) => {
-    const found = await lockChecks(tx, request);
+    const found = await lockChecks(tx, { ...request, checkIds: [...request.wanted.keys()] });
     const conflicts = await editsAfter(tx, found, request.version);
     const [newest] = conflicts;
     if (newest !== undefined) return { kind: "overtaken", version: newest.at, edits: conflicts };
@@ -739,8 +788,12 @@ async function editsAfter(
   );
 }
 
-async function lockChecks(tx: Tx, { wanted, projectId }: RescheduleRequest): Promise<LockedCheck[]> {
-  const states = await lockStates(tx, [...wanted.keys()]);
+/** Locks checks of a project and reads their settings; others are left out. */
+export async function lockChecks(
+  tx: Tx,
+  { checkIds, projectId }: { checkIds: readonly number[]; projectId: number },
+): Promise<LockedCheck[]> {
+  const states = await lockStates(tx, checkIds);
   // Read after the lock: the previous holder may have changed the settings, or deleted the check.
   const found = await findChecksByIds(
     tx,
@@ -760,25 +813,28 @@ async function writeSchedules(
   edits: readonly ScheduleEdit[],
   request: RescheduleRequest,
 ): Promise<void> {
-  const { at, visibility, accountId } = request;
+  const { at, visibility, accountId, projectId } = request;
   const changes = edits.map(({ locked: { check }, settings }) => ({ checkId: check.id, settings }));
   if ((await updateSchedules(tx, { changes, at })) !== changes.length) {
     throw new ConflictError("One of the checks was moved to the trash.");
   }
+  const rules = await rewriteRules(tx, {
+    projectId,
+    checks: changes.map(({ checkId, settings }) => ({ id: checkId, settings })),
+  });
   const passed = edits
     .map(({ locked: { stored } }) => stored)
     .filter((stored) => needsCheckVisibility(stored, at));
   const visibilityOf = await checkVisibilities(tx, passed, visibility);
   const done = edits.map(({ locked: { check, stored }, settings, after }) => {
     const detail = { before: differences({ before: settings, after: check.settings }), after };
-    // Deadlines that have passed count by the old schedule; deadlines after the watermark are left to the
-    // sweeper.
-    const outcome = passDeadlines(
+    const timing = { ...settings, rules: rules.get(check.id) ?? null };
+    const outcome = reviseTiming(
       { timing: check.settings, state: stored.state },
-      { visibility: visibilityOf(check.id), beforeAt: at },
+      { timing, at, visibility: visibilityOf(check.id) },
     );
     const event = { kind: "edited", accountId, detail };
-    return { check, detail, state: { ...outcome, unobserved: null, stored, timing: settings, event } };
+    return { check, detail, state: { ...outcome, stored, timing, event } };
   });
   await writeStateChanges(tx, { changes: done.map(({ state }) => state), at });
   const what = "check.changed";
@@ -788,7 +844,7 @@ async function writeSchedules(
   );
 }
 
-/** Copies a check with its settings and channels. Refused if its owner has reached the check limit. */
+/** Copies a check with its settings, channels and policy. Refused if its owner has reached the check limit. */
 export function copyCheck(
   database: Database,
   request: Command & LimitDefault & { projectUuid: string },
@@ -804,7 +860,10 @@ export function copyCheck(
     const channels = await chooseChannels(tx, { projectId, param });
     if (channels.kind === "refused") return channels;
     const settings = copied(locked.check.settings);
-    const check = await makeCheck(tx, { projectId, projectUuid, settings, channels, at });
+    const [policy] = await listCheckPolicies(tx, [locked.check.id]);
+    const { own = {}, parents = [] } = policy ?? {};
+    const check = await makeCheck(tx, { projectId, projectUuid, settings, channels, own, at });
+    await insertParents(tx, { checkId: check.id, parentIds: parents.map(({ id }) => id) });
     const after = { copyOf: locked.check.uuid };
     await auditCheck(tx, { what: "check.created", check, by: request, at, after });
     return { kind: "copied", check };
@@ -829,8 +888,8 @@ function copied(settings: CheckSettings): CheckSettings {
 export type Transfer = Command & LimitDefault & { to: { id: number; name: string }; from: { name: string } };
 
 /**
- * Moves a check to another project. It keeps its URL, state and history, and gets all channels of the new
- * project. Refused if the owner of that project has reached the check limit.
+ * Moves a check to another project. It keeps its URL, state, history and policy, loses its dependencies, and gets all
+ * channels of the new project. Refused if the owner of that project has reached the check limit.
  */
 export function transferCheck(
   database: Database,
@@ -852,8 +911,12 @@ export function transferCheck(
     const { check } = locked;
     const channels = await chooseChannels(tx, { projectId: to.id, param: "*" });
     if (channels.kind === "refused") throw new Error(`all channels were rejected: ${channels.text}`);
+    await lockMove(tx, { from: projectId, to: to.id });
+    await deleteLinksOfCheck(tx, check.id);
     await moveCheck(tx, { checkId: check.id, projectId: to.id, at });
+    await moveAlert(tx, { checkId: check.id, projectId: to.id });
     await assignChannels(tx, { checkId: check.id, channelIds: channels.channelIds });
+    await judgeAnew(tx, locked, { ...request, projectId: to.id });
     const { uuid } = check;
     const moved = { before: { uuid, project: from.name }, after: { uuid, project: to.name } };
     // Both projects get an audit log entry.
@@ -868,6 +931,25 @@ export function transferCheck(
     }
     return { kind: "moved" };
   });
+}
+
+/** Serializes the move with changes of dependencies in the old project and of policies in the new one. */
+async function lockMove(tx: Tx, { from, to }: { from: number; to: number }): Promise<void> {
+  // In the order of ids, so that opposite moves do not wait for each other.
+  if (from < to) await lockPolicies(tx, from);
+  await holdPolicies(tx, to);
+  if (from > to) await lockPolicies(tx, from);
+}
+
+/** Derives the rules of a check in the project that it is in now. Passed deadlines count by the old ones. */
+async function judgeAnew(tx: Tx, { check, stored }: LockedCheck, command: Command): Promise<void> {
+  const { at, projectId } = command;
+  const rules = (await rewriteRules(tx, { projectId, checks: [check] })).get(check.id) ?? null;
+  if (isSameRules(rules, check.settings.rules)) return;
+  const timing = { ...check.settings, rules };
+  const visibility = await checkVisibility(tx, stored, command);
+  const outcome = reviseTiming({ timing: check.settings, state: stored.state }, { timing, at, visibility });
+  await writeStateChange(tx, { ...outcome, stored, timing, event: null, at });
 }
 
 export type PingNow = Command & {
@@ -911,6 +993,20 @@ export function recordPingNow(database: Database, request: PingNow): Promise<{ k
   });
 }
 
+/** An open problem becomes an incident of the new project, without a message. */
+async function moveAlert(
+  tx: Tx,
+  { checkId, projectId }: { checkId: number; projectId: number },
+): Promise<void> {
+  const alert = await findMovedAlert(tx, checkId);
+  if (alert === null) return;
+  const { openedAt } = alert;
+  const incident = { projectId, openedAt, severity: "normal", key: null, nextStepAt: null } as const;
+  const [incidentId = 0] = await insertIncidents(tx, [incident]);
+  await setIncidentOfAlert(tx, { checkId, incidentId });
+  await resolveIncidents(tx, [alert.incidentId]);
+}
+
 /** Deletes the history of a check and resets its state to "new". Ping numbers continue. */
 export function clearHistory(database: Database, request: Command): Promise<{ kind: "cleared" } | Absent> {
   const { at } = request;
@@ -942,6 +1038,8 @@ export function trashCheck(database: Database, request: Command): Promise<{ kind
     if ("kind" in locked) return locked;
     const { check } = locked;
     await markCheckDeleted(tx, { checkId: check.id, at: request.at });
+    const incidentId = await closeAlertOfTrashed(tx, { checkId: check.id, at: request.at });
+    if (incidentId !== null) await resolveIncidents(tx, [incidentId]);
     const before = { uuid: check.uuid };
     await auditCheck(tx, { what: "check.deleted", check, by: request, before, at: request.at });
     return { kind: "deleted" };
@@ -972,12 +1070,14 @@ export function restoreCheck(
       return { kind: "not found" };
     }
     await unmarkCheck(tx, found.id);
+    await reopenAlertOfRestored(tx, found.id);
     const check = await findCheckByUuid(tx, uuid);
     if (check === null) return { kind: "not found" };
+    // Policies may have changed while it was in the trash.
+    const rules = (await rewriteRules(tx, { projectId, checks: [check] })).get(check.id) ?? null;
+    const timing = { ...check.settings, rules };
     const state = { ...stored.state, lastStartAt: null, lastStartRid: null, expectFromAt: at };
-    const nothing = { flips: [], notices: [], unobserved: null };
-    const event = null;
-    await writeStateChange(tx, { ...nothing, state, stored, timing: check.settings, event, at });
+    await writeStateChange(tx, { ...nonePassed(state), stored, timing, event: null, at });
     await auditCheck(tx, { what: "check.restored", check, by: request, at });
     return { kind: "restored" };
   });
@@ -988,6 +1088,7 @@ export function restoreCheck(
  */
 const HISTORY: readonly ((tx: Tx, checkId: number) => Promise<void>)[] = [
   deleteDeliveriesOfCheck,
+  removeAlerts,
   deleteFlipsOfCheck,
   deleteEventsOfCheck,
   deleteBodiesOfCheck,
@@ -998,6 +1099,10 @@ const HISTORY: readonly ((tx: Tx, checkId: number) => Promise<void>)[] = [
   deleteRefusedOfCheck,
   deleteRejectedOfCheck,
 ];
+
+async function removeAlerts(tx: Tx, checkId: number): Promise<void> {
+  await resolveIncidents(tx, await deleteAlertsOfCheck(tx, checkId));
+}
 
 /** Deletes the history of a check whose state is locked. */
 async function deleteHistory(tx: Tx, checkId: number): Promise<void> {

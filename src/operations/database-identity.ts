@@ -15,7 +15,7 @@ import type { AdminMessage } from "../core/message.ts";
 import type { TickResult } from "../lib/loop.ts";
 import { findChannelByUuid } from "../store/channels.ts";
 import type { Database, Db } from "../store/db.ts";
-import { insertMessages } from "../store/deliveries.ts";
+import { insertMessages } from "../store/planning.ts";
 import {
   findStoredIdentity,
   insertChallenge,

@@ -36,6 +36,7 @@ import {
   type Composition,
   type FlipMessage,
   type LastPing,
+  NO_POLICY,
   type OtherChecks,
   type PendingChange,
 } from "../core/message.ts";
@@ -518,6 +519,7 @@ async function withFacts(
   return composed.map(({ claim, channel, check, message, parts, includedFlips }) => {
     const channelUuids = (channelsOf.get(check.id) ?? []).map(({ channelUuid }) => channelUuid).toSorted();
     const full: FlipMessage = {
+      ...NO_POLICY,
       ...message,
       at: now,
       check: factsOf(check, { projectName: channel.projectName, channelUuids }),

@@ -1,27 +1,40 @@
-// Inserts deliveries in the transaction that writes the flip or notice, so that no flip is without its
-// deliveries. deliveries.ts sends them.
+// Writes what has to be notified, in the transaction of the change: alerts with their flips, from which the planner
+// creates deliveries (plan-alerts.ts), and deliveries of notices and tests.
+import type { AlertChange } from "../core/alert.ts";
 import type { Instant, Interval } from "../core/instant.ts";
 import { NOTICE_FOLD_MS } from "../core/limits.ts";
 import type { Flip } from "../core/state.ts";
-import { isNotified } from "../core/transition.ts";
-import {
-  insertFlipDeliveries,
-  insertNoticeDeliveries,
-  insertTestDeliveries,
-  retractFlipDeliveries,
-} from "../store/deliveries.ts";
+import { writeAlerts } from "../store/alerts.ts";
+import { insertFlips, retractFlip } from "../store/flips.ts";
+import { insertNoticeDeliveries, insertTestDeliveries } from "../store/planning.ts";
 import type { Tx } from "../store/transaction.ts";
 
-/**
- * Plans deliveries for flips inserted in this transaction, in order. Flips that notify no one are skipped.
- */
-export async function planDeliveries(
+export type StatusChanges = {
+  flips: readonly { checkId: number; flip: Flip }[];
+  alerts: readonly { checkId: number; change: AlertChange }[];
+  /** Deadlines whose flip a signal has retracted. */
+  retracted?: readonly { checkId: number; deadlineAt: Instant; at: Instant }[];
+};
+
+/** Writes flips and alerts of checks that this transaction has locked. */
+export async function writeStatusChanges(
   tx: Tx,
-  flips: readonly { checkId: number; flipId: number; flip: Flip }[],
-  at: Instant,
+  { flips, alerts, retracted = [] }: StatusChanges,
 ): Promise<void> {
-  const notified = flips.filter(({ flip }) => isNotified(flip));
-  if (notified.length > 0) await insertFlipDeliveries(tx, { flips: notified, at });
+  // Sent together. A batch may retract a flip that it has inserted itself.
+  const [flipIds, retractedIds] = await Promise.all([
+    flips.length > 0 ? insertFlips(tx, flips) : [],
+    Promise.all(retracted.map((flip) => retractFlip(tx, flip))),
+  ]);
+  if (alerts.length === 0) return;
+  const idOf = new Map(flips.map(({ flip }, index) => [flip, flipIds[index] ?? null]));
+  const retractedOf = new Map(retracted.map(({ checkId }, index) => [checkId, retractedIds[index] ?? null]));
+  const written = alerts.map(({ checkId, change }) => {
+    const isTakenBack = change.kind === "closed" && change.cause === "takenBack";
+    const flipId = change.flip === null ? null : (idOf.get(change.flip) ?? null);
+    return { checkId, change, flipId: isTakenBack ? (retractedOf.get(checkId) ?? null) : flipId };
+  });
+  await writeAlerts(tx, written);
 }
 
 /** Plans notices about deadlines excused by a monitoring gap: one per channel and gap. */
@@ -31,11 +44,6 @@ export async function planNotices(
   at: Instant,
 ): Promise<void> {
   if (notices.length > 0) await insertNoticeDeliveries(tx, { notices, at, notifyAt: at + NOTICE_FOLD_MS });
-}
-
-/** Withdraws unsent deliveries of retracted flips, and plans corrections for those that were sent. */
-export async function retractDeliveries(tx: Tx, flipIds: readonly number[], at: Instant): Promise<void> {
-  if (flipIds.length > 0) await retractFlipDeliveries(tx, { flipIds, at });
 }
 
 /** Plans a test message to a channel, or to each member of a group; returns the delivery ids. */

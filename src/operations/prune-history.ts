@@ -11,6 +11,7 @@ import { pruneDeliveries } from "../store/deliveries.ts";
 import { pruneEmails } from "../store/emails.ts";
 import { pruneEvents } from "../store/events.ts";
 import { pruneFlips } from "../store/flips.ts";
+import { pruneAlerts, pruneIncidents } from "../store/incidents.ts";
 import { pruneBlindIntervals, pruneIntakes, pruneRefusedIntervals } from "../store/intakes.ts";
 import { pruneInvitations } from "../store/invitations.ts";
 import { pruneBodies, prunePings } from "../store/pings.ts";
@@ -37,6 +38,9 @@ const PRUNED: Readonly<Record<string, { prune: Prune; days: (retention: Retentio
   // Deliveries before flips: a delivery refers to its flip, so the flip is deleted last.
   deliveries: { prune: pruneDeliveries, days: ({ delivery }) => delivery },
   letters: { prune: pruneEmails, days: ({ delivery }) => delivery },
+  incidents: { prune: pruneIncidents, days: () => DAYS_KEPT.incident },
+  // Those that were dropped before they had an incident.
+  alerts: { prune: pruneAlerts, days: () => DAYS_KEPT.incident },
   flips: { prune: pruneFlips, days: ({ flip }) => flip },
   events: { prune: pruneEvents, days: ({ event }) => event },
   blindIntervals: { prune: pruneBlindIntervals, days: () => DAYS_KEPT.blindInterval },

@@ -1,6 +1,7 @@
 // Records a batch of signals in one transaction: locks the checks, applies the rules of core, and writes
-// pings, states, flips and the deliveries for them. When it returns, the batch is on disk.
+// pings, states, flips and alerts. When it returns, the batch is on disk.
 import type { SignalSettings } from "../core/check.ts";
+import type { AlertChange } from "../core/alert.ts";
 import { type BlindTime, type PassedDeadlines, type Visibility, visibilityOf } from "../core/deadline.ts";
 import type { Instant, Interval } from "../core/instant.ts";
 import { ERROR_MESSAGE_LENGTH_MAX, PING_COMMIT_MS_MAX } from "../core/limits.ts";
@@ -14,7 +15,7 @@ import {
   type SignalKind,
   type SignalResult,
 } from "../core/signal.ts";
-import { downAtOf, type Flip, sweepAt } from "../core/state.ts";
+import { type Deadline, downAtOf, type Flip, sweepAt } from "../core/state.ts";
 import { applySignals, type Outcome, type SignalRules } from "../core/transition.ts";
 import { networkOf, wideNetworkOf } from "../lib/http/client-address.ts";
 import {
@@ -28,7 +29,6 @@ import {
 import type { Database, Db } from "../store/db.ts";
 import { isOwnFault, isRefusedValue, postgresErrorName } from "../store/errors.ts";
 import { type CheckEvent, insertEvents } from "../store/events.ts";
-import { insertFlips, retractFlip } from "../store/flips.ts";
 import {
   advanceSequence,
   findSequence,
@@ -47,7 +47,7 @@ import {
 import { insertRejectedSignal } from "../store/quarantine.ts";
 import { addDayTotals, type EndedRun, insertRunChunks, trimDays, trimRunChunks } from "../store/runs.ts";
 import { inSavepoint, inTransaction, type Tx } from "../store/transaction.ts";
-import { planDeliveries, planNotices, retractDeliveries } from "./plan-deliveries.ts";
+import { planNotices, writeStatusChanges } from "./plan-deliveries.ts";
 
 export type RecordOptions = FoldContext &
   LogLimits & {
@@ -285,6 +285,7 @@ export type Writes = {
   pings: Ping[];
   bodies: PingBody[];
   flips: { checkId: number; flip: Flip }[];
+  alerts: { checkId: number; change: AlertChange }[];
   retracted: { checkId: number; deadlineAt: Instant; at: Instant }[];
   events: Omit<CheckEvent, "id">[];
   /** Deadlines excused because of a monitoring gap. */
@@ -295,7 +296,7 @@ export type Writes = {
 };
 
 function noWrites(): Writes {
-  const changes = { flips: [], retracted: [], events: [], notices: [] };
+  const changes = { flips: [], alerts: [], retracted: [], events: [], notices: [] };
   return { states: [], pings: [], bodies: [], ...changes, days: [], trims: [] };
 }
 
@@ -377,12 +378,13 @@ function writeLog(writes: Writes, { checkId, signal, outcome }: Logged): void {
 function writeChanges(writes: Writes, { checkId, outcome }: Omit<Logged, "signal">): void {
   const { at } = outcome;
   for (const flip of outcome.flips) writes.flips.push({ checkId, flip });
+  for (const change of outcome.alerts) writes.alerts.push({ checkId, change });
   if (outcome.retractedAt !== null) {
     writes.retracted.push({ checkId, deadlineAt: outcome.retractedAt, at });
   }
-  const { notices, notObserved: unobserved } = outcome;
+  const { notices, repeated, notObserved: unobserved } = outcome;
   for (const { blind } of notices) writes.notices.push({ checkId, blind });
-  writes.events.push(...notObservedEvents(checkId, { notices, unobserved }));
+  writes.events.push(...deadlineEvents(checkId, { notices, repeated, unobserved }));
 }
 
 export type LogLimits = { pingLogRows: number };
@@ -397,35 +399,20 @@ async function writeBatch(
   const writing: Promise<unknown>[] = [writeStates(tx, writes.states)];
   if (writes.pings.length > 0) writing.push(insertPings(tx, writes.pings));
   if (writes.bodies.length > 0) writing.push(insertBodies(tx, writes.bodies));
-  const { flips, retracted, events, notices, days, trims } = writes;
-  const isPlain = [flips, retracted, events, notices, days, trims].every(({ length }) => length === 0);
+  const { flips, alerts, retracted, events, notices, days, trims } = writes;
+  const isPlain = [flips, alerts, retracted, events, notices, days, trims].every(
+    ({ length }) => length === 0,
+  );
   if (isPlain && limits.isWhole) {
     tx.commitWith(Promise.all(writing));
     return;
   }
-  if (writes.flips.length > 0 || writes.retracted.length > 0)
-    writing.push(writeFlips(tx, writes, limits.now));
+  if (flips.length + alerts.length + retracted.length > 0) writing.push(writeStatusChanges(tx, writes));
   if (writes.events.length > 0) writing.push(insertEvents(tx, writes.events));
   if (writes.notices.length > 0) writing.push(planNotices(tx, writes.notices, limits.now));
   if (writes.days.length > 0) writing.push(settleDays(tx, writes.days, limits.now));
   if (writes.trims.length > 0) writing.push(trimLogs(tx, writes.trims, limits));
   await Promise.all(writing);
-}
-
-/** Inserts flips and their deliveries. Pipelined as far as possible: a delivery needs the id of its flip. */
-async function writeFlips(tx: Tx, { flips, retracted }: Writes, now: Instant): Promise<void> {
-  const inserting = flips.length > 0 ? insertFlips(tx, flips) : Promise.resolve([]);
-  // After the inserts: a batch may retract a flip that it has inserted itself.
-  const retracting = Promise.all(retracted.map((flip) => retractFlip(tx, flip)));
-  const [flipIds, retractedIds] = await Promise.all([inserting, retracting]);
-  const written = flips.map(({ checkId, flip }, index) => ({ checkId, flip, flipId: flipIds[index] ?? 0 }));
-  const planning = planDeliveries(tx, written, now);
-  const correcting = retractDeliveries(
-    tx,
-    retractedIds.filter((id) => id !== null),
-    now,
-  );
-  await Promise.all([planning, correcting]);
 }
 
 async function settleDays(tx: Tx, days: Writes["days"], now: Instant): Promise<void> {
@@ -505,7 +492,7 @@ export async function checkVisibility(
  * pings matter.
  */
 export function needsCheckVisibility({ downAt, state }: StoredState, beforeAt: Instant): boolean {
-  return (downAt !== null && downAt < beforeAt) || state.silence !== null;
+  return (downAt !== null && downAt < beforeAt) || state.missed !== null;
 }
 
 /** Refusals before this instant cannot excuse the check. */
@@ -527,17 +514,26 @@ function blindTime({ from, to }: RefusedInterval, { isOwn }: { isOwn: boolean })
 }
 
 /**
- * One event for each deadline excused by a monitoring gap, and one for a deadline that passed unobserved.
- * They carry the time of the deadline, as a flip does, so that the result does not depend on timing.
+ * One event for each deadline missed while the check was down, or excused by a monitoring gap, and one for a
+ * deadline that passed unobserved. They carry the time of the deadline, as a flip does, so that the result does
+ * not depend on timing.
  */
-export function notObservedEvents(
+export function deadlineEvents(
   checkId: number,
-  { notices, unobserved }: Pick<PassedDeadlines, "notices" | "unobserved">,
+  { notices, repeated, unobserved }: Pick<PassedDeadlines, "notices" | "repeated" | "unobserved">,
 ): Omit<CheckEvent, "id">[] {
+  const event = { checkId, accountId: null };
   const details = [
-    ...notices.map(({ deadline, blind }) => ({ ...deadline, blind })),
-    ...(unobserved === null ? [] : [{ ...unobserved, blind: null }]),
+    ...notices.map(({ deadline, blind }) => ({ ...detailOf(deadline), blind })),
+    ...(unobserved === null ? [] : [{ ...detailOf(unobserved), blind: null }]),
   ];
-  const event = { checkId, kind: "not_observed", accountId: null };
-  return details.map((detail) => ({ ...event, at: detail.at, detail }));
+  return [
+    ...repeated.map((deadline) => ({ ...event, kind: "missed", at: deadline.at, detail: { ...deadline } })),
+    ...details.map((detail) => ({ ...event, kind: "not_observed", at: detail.at, detail })),
+  ];
+}
+
+/** In stored events, a missed deadline has the cause "silence". */
+function detailOf({ from, at, cause }: Deadline) {
+  return { from, at, cause: cause === "missed" ? "silence" : cause };
 }

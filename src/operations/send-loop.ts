@@ -24,6 +24,7 @@ import {
   settleClaims,
   type Settled,
 } from "./deliveries.ts";
+import { planAlerts } from "./plan-alerts.ts";
 
 /** A poll costs a fraction of a millisecond, so it is frequent. */
 const IDLE_MS = 250;
@@ -161,6 +162,8 @@ class Notifier {
     if (!isInService && noticeId === null) return "idle";
     const now = await clock.read();
     await this.#count(now);
+    // Before claiming, so that a new alert does not wait for another turn.
+    const planned = isInService ? await planAlerts(database, { now }) : 0;
     const { claims, after } = await claimDeliveries(database, {
       now,
       limit: Math.min(CLAIM_MAX, SENDERS_MAX - this.#underway.size),
@@ -175,7 +178,7 @@ class Notifier {
     });
     this.#after = after;
     if (claims.length > 0) this.#begin(claims, now);
-    return claims.length > 0 || after !== 0 ? "again" : "idle";
+    return planned > 0 || claims.length > 0 || after !== 0 ? "again" : "idle";
   }
 
   /** Takes turns until nothing is left that it can claim. */

@@ -20,7 +20,7 @@ import {
   releaseQuarantinedChecks,
 } from "../store/checks.ts";
 import type { Database, Db } from "../store/db.ts";
-import { insertMessages } from "../store/deliveries.ts";
+import { insertMessages } from "../store/planning.ts";
 import {
   beginIncident,
   endIncident,

@@ -1,6 +1,7 @@
 // Finds checks whose deadline has passed, in batches: each is one transaction that locks due rows not held by
-// others, recomputes them and writes flips and deliveries. Several sweepers can run at once; a signal that is
+// others, recomputes them and writes flips and alerts. Several sweepers can run at once; a signal that is
 // applied first leads to the same result.
+import type { AlertChange } from "../core/alert.ts";
 import { type Visibility, sweepCheck } from "../core/deadline.ts";
 import { HOUR_MS, type Instant, type Interval, MINUTE_MS } from "../core/instant.ts";
 import { ERROR_MESSAGE_LENGTH_MAX } from "../core/limits.ts";
@@ -22,10 +23,9 @@ import {
 import type { Database } from "../store/db.ts";
 import { isOwnFault, isRefusedValue, postgresErrorName } from "../store/errors.ts";
 import { type CheckEvent, insertEvents } from "../store/events.ts";
-import { insertFlips } from "../store/flips.ts";
 import { inSavepoint, inTransaction, type Tx } from "../store/transaction.ts";
-import { planDeliveries, planNotices } from "./plan-deliveries.ts";
-import { notObservedEvents, checkVisibilities } from "./record-signals.ts";
+import { planNotices, writeStatusChanges } from "./plan-deliveries.ts";
+import { checkVisibilities, deadlineEvents } from "./record-signals.ts";
 
 /** Rows per batch; signals of these checks wait while it runs. */
 export const BATCH_ROWS = 500;
@@ -259,16 +259,14 @@ async function evaluateAndWrite(tx: Tx, due: readonly StoredState[], moment: Swe
 }
 
 async function write(tx: Tx, writes: DueWrites, at: Instant): Promise<void> {
-  const { states, moves, flips, notices, events } = writes;
+  const { states, moves, flips, alerts, notices, events } = writes;
   // Sent together, in this order: none depends on the result of another.
-  const [flipIds] = await Promise.all([
-    flips.length > 0 ? insertFlips(tx, flips) : [],
+  await Promise.all([
     states.length > 0 ? writeStates(tx, states) : null,
     moves.length > 0 ? moveSweep(tx, moves) : null,
     events.length > 0 ? insertEvents(tx, events) : null,
   ]);
-  const written = flips.map((one, index) => ({ ...one, flipId: flipIds[index] ?? 0 }));
-  await planDeliveries(tx, written, at);
+  if (flips.length + alerts.length > 0) await writeStatusChanges(tx, writes);
   await planNotices(tx, notices, at);
 }
 
@@ -282,6 +280,7 @@ export type DueWrites = {
   states: StoredState[];
   moves: SweepMove[];
   flips: { checkId: number; flip: Flip }[];
+  alerts: { checkId: number; change: AlertChange }[];
   notices: { checkId: number; blind: Interval }[];
   events: Omit<CheckEvent, "id">[];
 };
@@ -305,7 +304,7 @@ function evaluateDue(
     visibilityOf: (checkId: number) => Visibility;
   },
 ): DueWrites {
-  const writes: DueWrites = { states: [], moves: [], flips: [], notices: [], events: [] };
+  const writes: DueWrites = { states: [], moves: [], flips: [], alerts: [], notices: [], events: [] };
   for (const stored of due) {
     const { checkId } = stored;
     const timing = timings.get(checkId);
@@ -323,7 +322,8 @@ function evaluateOne(
   { stored, timing, moment }: { stored: StoredState; timing: Timing; moment: SweepMoment },
 ): void {
   const { checkId } = stored;
-  const { state, flips, notices, downAt, lookAt } = sweepCheck({ timing, state: stored.state }, moment);
+  const swept = sweepCheck({ timing, state: stored.state }, moment);
+  const { state, downAt, lookAt } = swept;
   if (state === stored.state) {
     // Otherwise the check would never alert again.
     if (downAt === null) throw new Error("the deadline of the check can no longer be calculated");
@@ -335,7 +335,8 @@ function evaluateOne(
   }
   // If it has to wait beyond the next deadline, the next sweep moves it.
   writes.states.push({ ...stored, state, downAt, sweepAt: downAt });
-  for (const flip of flips) writes.flips.push({ checkId, flip });
-  for (const { blind } of notices) writes.notices.push({ checkId, blind });
-  writes.events.push(...notObservedEvents(checkId, { notices, unobserved: null }));
+  for (const flip of swept.flips) writes.flips.push({ checkId, flip });
+  for (const change of swept.alerts) writes.alerts.push({ checkId, change });
+  for (const { blind } of swept.notices) writes.notices.push({ checkId, blind });
+  writes.events.push(...deadlineEvents(checkId, { ...swept, unobserved: null }));
 }

@@ -35,6 +35,7 @@ import type { ApiAnswered } from "../services/api/server.ts";
 import { recentMonitoringGap } from "../services/api/checks.ts";
 import { LiveHub } from "../services/api/live-hub.ts";
 import type { ApiContext as OverdueContext } from "../services/api/route.ts";
+import { type AckHandler, ackHandler } from "../services/web/ack.ts";
 import { type MailPagesHandler, mailPagesHandler } from "../services/web/mail-pages.ts";
 import type { Database } from "../store/db.ts";
 import type { ServerRole } from "./public-server.ts";
@@ -68,6 +69,7 @@ type Handlers = {
   scrape: PrometheusHandler;
   documents: HttpHandler;
   web: MailPagesHandler;
+  ack: AckHandler;
 };
 
 /** The role as a part of the public port. */
@@ -111,6 +113,7 @@ export function apiRole(resources: ApiResources): ServerRole {
     answers("badge", "Badge responses by status.", () => handlers?.badge),
     answers("scrape", "Project metrics responses by status.", () => handlers?.scrape),
     answers("web", "Responses of pages linked from emails, by status.", () => handlers?.web),
+    answers("ack", "Responses of pages that acknowledge incidents, by status.", () => handlers?.ack),
   ]);
   const observe = addHistogram(metrics, {
     name: "overdue_api_answer_seconds",
@@ -127,9 +130,9 @@ export function apiRole(resources: ApiResources): ServerRole {
       const parts = { watermark, uses, tokenUses, live, onAnswered, signal: ending.signal };
       handlers = await makeHandlers(resources, parts);
       for (const loop of loops) await loop.start();
-      const { api, badge, scrape, documents, web } = handlers;
+      const { api, badge, scrape, documents, web, ack } = handlers;
       // The API handles every path below its own, so handlers with a path there come before it.
-      return [badge, scrape, documents, web, api];
+      return [badge, scrape, documents, web, ack, api];
     },
     // Streams never end on their own; clients reconnect to another process.
     closing: () => live.close(),
@@ -222,6 +225,15 @@ async function makeHandlers(
       site: { name: config.siteName, url: config.siteUrl },
       signing: signingWith(secretKey),
       now,
+      log,
+    }),
+    ack: ackHandler({
+      database,
+      site: { name: config.siteName, url: config.siteUrl },
+      signing: signingWith(secretKey),
+      trustedProxies: config.trustedProxies,
+      now,
+      monotonic,
       log,
     }),
   };

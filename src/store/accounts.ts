@@ -183,6 +183,17 @@ export async function findEmails(db: Db, accountIds: readonly number[]): Promise
   return new Map(rows.map(({ id, email }) => [id, email]));
 }
 
+const FIND_ACCOUNT_NAMES = statement<{ id: number; name: string; email: string }>({
+  name: "accounts.find_names",
+  text: "select id, name, email from accounts where id = any ($1::bigint[])",
+});
+
+/** The names of accounts by ID, or their addresses if they have none; closed accounts are left out. */
+export async function findAccountNames(db: Db, accountIds: readonly number[]): Promise<Map<number, string>> {
+  const { rows } = await db.query(FIND_ACCOUNT_NAMES, [toNumberArray(accountIds)]);
+  return new Map(rows.map(({ id, name, email }) => [id, name === "" ? email : name]));
+}
+
 const HAS_ADMIN = statement<{ has_one: boolean }>({
   name: "accounts.has_operator",
   text: "select exists (select from accounts where is_operator) as has_one",

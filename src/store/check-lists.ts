@@ -3,6 +3,7 @@
 import type { Instant } from "../core/instant.ts";
 import {
   type FlipReason,
+  type Judged,
   NEW_STATE,
   type StoredStatus,
   type Timing,
@@ -70,13 +71,14 @@ export type WatchedRow = {
   schedule: string;
   tz: string;
   manual_resume: boolean;
+  rules: Timing["rules"];
   status: StoredStatus;
   last_ping_at: Instant | null;
   last_start_at: Instant | null;
   expect_from_at: Instant | null;
 };
 
-const WATCHED_COLUMNS = `c.kind, c.timeout_seconds, c.grace_seconds, c.schedule, c.tz, c.manual_resume,
+const WATCHED_COLUMNS = `c.kind, c.timeout_seconds, c.grace_seconds, c.schedule, c.tz, c.manual_resume, c.rules,
   s.status, s.last_ping_at, s.last_start_at, s.expect_from_at`;
 
 /** The input of core's status rules, from a row with these columns. */
@@ -89,6 +91,7 @@ function toWatched(row: WatchedRow): WatchedCheck {
       schedule: row.schedule,
       tz: row.tz,
       manualResume: row.manual_resume,
+      rules: row.rules,
     },
     state: {
       ...NEW_STATE,
@@ -117,8 +120,8 @@ function tallyStatement(name: string, condition: string) {
   return statement<StatusTallyRow>({
     name,
     text: `select count(c.id) as total, count(*) filter (where s.status = 'down') as down,
-        array_agg(c.id) filter (where s.down_at <= $2::timestamptz + c.grace_seconds * interval '1 second')
-          as uncertain
+        array_agg(c.id) filter (where s.status <> 'down' and s.down_at <= $2::timestamptz
+          + greatest(c.grace_seconds, (c.rules ->> 'startWithinSeconds')::int) * interval '1 second') as uncertain
       from projects p
       left join checks c on c.project_id = p.id and c.deleted_at is null ${condition}
       left join check_states s on s.check_id = c.id
@@ -197,20 +200,26 @@ export async function listScrapedChecks(
   });
 }
 
-const GRACE = "c.grace_seconds * interval '1 second'";
-const IS_OVERRUN = `(s.last_start_at is not null and s.down_at = s.last_start_at + ${GRACE})`;
+/** The longest run in seconds: null for the grace period, 0 for no limit. */
+const MAX_RUN = "(c.rules ->> 'maxRunSeconds')::int";
+// Core's `storedDeadline` in SQL.
+const IS_OVERRUN = `(s.last_start_at is not null and ${MAX_RUN} is distinct from 0
+    and s.down_at = s.last_start_at + coalesce(${MAX_RUN}, c.grace_seconds) * interval '1 second')`;
+const EXPECTED_AT = `(s.down_at - case when s.last_start_at is not null and ${MAX_RUN} is null then c.grace_seconds
+    else coalesce((c.rules ->> 'startWithinSeconds')::int, c.grace_seconds) end * interval '1 second')`;
 
 /**
  * SQL for status `grace`, where `$now` is the parameter of the instant. For a run in progress on a schedule, SQL
- * cannot decide before its deadline: those are IS_UNCERTAIN and decided by core.
+ * cannot decide before its deadline: those are IS_UNCERTAIN and decided by core. A run with its own limit is late only
+ * after its deadline.
  */
 const isLate = (now: string) => `(s.down_at is not null and (${now} > s.down_at or (s.status = 'up' and case
-    when not ${IS_OVERRUN} then ${now} >= s.down_at - ${GRACE}
-    when c.kind = 'simple' then ${now} >= greatest(s.last_ping_at, s.expect_from_at)
+    when not ${IS_OVERRUN} then ${now} >= ${EXPECTED_AT}
+    when c.kind = 'simple' and ${MAX_RUN} is null then ${now} >= greatest(s.last_ping_at, s.expect_from_at)
       + c.timeout_seconds * interval '1 second'
     else false end)))`;
 const isUncertain = (now: string) =>
-  `(${IS_OVERRUN} and s.status = 'up' and c.kind <> 'simple' and ${now} <= s.down_at)`;
+  `(${IS_OVERRUN} and s.status = 'up' and c.kind <> 'simple' and ${MAX_RUN} is null and ${now} <= s.down_at)`;
 
 /** Checks that need attention have a low rank. */
 const rank = (now: string) =>
@@ -319,6 +328,7 @@ type LeanRow = WatchedRow & {
   slug: string;
   tags: string;
   last_duration_ms: number | null;
+  judged: Judged | null;
   down_at: Instant | null;
   channel_count: number;
   down_since: Instant | null;
@@ -329,7 +339,7 @@ type LeanRow = WatchedRow & {
 };
 
 const LEAN_COLUMNS = `c.id, c.uuid, c.project_id, c.name, c.slug, c.tags, ${WATCHED_COLUMNS}, s.last_duration_ms,
-  s.down_at, (select count(*)::int from check_channels cc where cc.check_id = c.id) as channel_count,
+  s.judged, s.down_at, (select count(*)::int from check_channels cc where cc.check_id = c.id) as channel_count,
   d.at as down_since, d.reason as down_reason, e.exit_status,
   c.xmin::text::bigint as check_xmin, s.xmin::text::bigint as state_xmin`;
 
@@ -439,6 +449,7 @@ function toLean(row: LeanRow, snapshot: Snapshot): LeanCheck {
   const { down_since: since, down_reason: reason } = row;
   const checkXid = wholeXid(row.check_xmin, snapshot.xmax);
   const stateXid = wholeXid(row.state_xmin, snapshot.xmax);
+  const { timing, state } = toWatched(row);
   return {
     id: row.id,
     uuid: row.uuid,
@@ -446,7 +457,8 @@ function toLean(row: LeanRow, snapshot: Snapshot): LeanCheck {
     name: row.name,
     slug: row.slug,
     tags: row.tags,
-    ...toWatched(row),
+    timing,
+    state: { ...state, judged: row.judged },
     lastDurationMs: row.last_duration_ms,
     downAt: row.down_at,
     down: since === null || reason === null ? null : { since, reason, exitStatus: row.exit_status },
@@ -558,8 +570,8 @@ const LIST_RECENT_MARKS = statement<{
         where f.check_id = c.id and f.to_status = 'down' and f.reason = 'timeout' and f.taken_back_at is null
         order by f.at desc, f.id desc limit $2)
       union all
-      (select e.at, case e.kind when 'paused' then 'paused' else 'unseen' end, null from events e
-        where e.check_id = c.id and e.kind in ('not_observed', 'paused')
+      (select e.at, case e.kind when 'not_observed' then 'unseen' else e.kind end, null from events e
+        where e.check_id = c.id and e.kind in ('missed', 'not_observed', 'paused')
         order by e.at desc, e.id desc limit $2)
     ) as m
     order by c.id, m.at`,

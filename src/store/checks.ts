@@ -3,8 +3,9 @@
 import type { CheckSettings, SignalSettings, UniqueCriteria } from "../core/check.ts";
 import { uniqueKey } from "../core/identity.ts";
 import type { Instant } from "../core/instant.ts";
+import type { Rules } from "../core/rules.ts";
 import type { DayTotals } from "../core/run.ts";
-import type { CheckState, StoredStatus, Timing } from "../core/state.ts";
+import type { CheckState, Judged, StoredStatus, Timing } from "../core/state.ts";
 import { sha1Hex } from "../lib/secrets.ts";
 import { type Db, statement } from "./db.ts";
 import type { Tx } from "./transaction.ts";
@@ -37,6 +38,7 @@ export type StateRow = {
   expect_from_at: Instant | null;
   silence_deadline_at: Instant | null;
   silence_from: StoredStatus | null;
+  judged: Judged | null;
   ping_count: number;
   coalesced_count: number;
   rate_minute_at: Instant | null;
@@ -55,13 +57,13 @@ export type StateRow = {
 /** The columns of a state, for the statements that read it together with its check. */
 const STATE_COLUMNS = `s.check_id, s.status, s.last_ping_at, s.last_start_at, s.last_start_rid,
   s.last_duration_ms, s.ended_rids, s.newest_at, s.command_at, s.expect_from_at, s.silence_deadline_at, s.silence_from,
-  s.ping_count, s.coalesced_count, s.rate_minute_at, s.rate_count, s.down_at, s.sweep_at,
+  s.judged, s.ping_count, s.coalesced_count, s.rate_minute_at, s.rate_count, s.down_at, s.sweep_at,
   s.last_success_n, s.day, s.day_success_count, s.day_fail_count, s.day_timed_count, s.day_duration_sum_ms,
   s.day_duration_max_ms`;
 
 /** A row of these columns as a domain value. */
 function toStoredState(row: StateRow): StoredState {
-  const silence =
+  const missed =
     row.silence_deadline_at === null || row.silence_from === null
       ? null
       : { deadlineAt: row.silence_deadline_at, from: row.silence_from };
@@ -77,7 +79,8 @@ function toStoredState(row: StateRow): StoredState {
       newestAt: row.newest_at,
       commandAt: row.command_at,
       expectFromAt: row.expect_from_at,
-      silence,
+      missed,
+      judged: row.judged,
       pingCount: row.ping_count,
       coalescedCount: row.coalesced_count,
       rateMinuteAt: row.rate_minute_at,
@@ -142,16 +145,16 @@ const WRITE_STATES = statement({
       last_success_n = n.last_success_n, day = n.day,
       day_success_count = n.day_success_count, day_fail_count = n.day_fail_count,
       day_timed_count = n.day_timed_count, day_duration_sum_ms = n.day_duration_sum_ms,
-      day_duration_max_ms = n.day_duration_max_ms, ended_rids = n.ended_rids
+      day_duration_max_ms = n.day_duration_max_ms, ended_rids = n.ended_rids, judged = n.judged
     from unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::uuid[], $6::bigint[], $7::bigint[],
       $8::bigint[], $9::bigint[], $10::bigint[], $11::text[], $12::bigint[], $13::bigint[], $14::bigint[],
       $15::int[], $16::bigint[], $17::bigint[], $18::bigint[], $19::date[], $20::int[], $21::int[], $22::int[],
-      $23::bigint[], $24::bigint[], $25::text[])
+      $23::bigint[], $24::bigint[], $25::text[], $26::jsonb[])
       as n (check_id, status, last_ping_at, last_start_at, last_start_rid, last_duration_ms, newest_at,
         command_at, expect_from_at, silence_deadline_at, silence_from, ping_count, coalesced_count,
         rate_minute_at, rate_count, down_at, sweep_at, last_success_n, day, day_success_count,
         day_fail_count, day_timed_count, day_duration_sum_ms, day_duration_max_ms,
-        ended_rids)
+        ended_rids, judged)
     where s.check_id = n.check_id`,
 });
 
@@ -169,8 +172,8 @@ export async function writeStates(tx: Tx, states: readonly StoredState[]): Promi
     numbers(({ state }) => state.newestAt),
     numbers(({ state }) => state.commandAt),
     numbers(({ state }) => state.expectFromAt),
-    numbers(({ state }) => state.silence?.deadlineAt ?? null),
-    texts(({ state }) => state.silence?.from ?? null),
+    numbers(({ state }) => state.missed?.deadlineAt ?? null),
+    texts(({ state }) => state.missed?.from ?? null),
     numbers(({ state }) => state.pingCount),
     numbers(({ state }) => state.coalescedCount),
     numbers(({ state }) => state.rateMinuteAt),
@@ -185,6 +188,7 @@ export async function writeStates(tx: Tx, states: readonly StoredState[]): Promi
     numbers(({ today }) => today?.durationSumMs ?? null),
     numbers(({ today }) => today?.durationMaxMs ?? null),
     texts(({ state }) => (state.endedRids.length === 0 ? null : state.endedRids.join(" "))),
+    texts(({ state }) => (state.judged === null ? null : JSON.stringify(state.judged))),
   ]);
   // A locked row cannot disappear, so a difference means that the caller did not lock it.
   if (count !== states.length) throw new Error(`wrote ${count} of ${states.length} states`);
@@ -226,6 +230,7 @@ export type CheckRow = {
   filter_body: boolean;
   filter_http_body: boolean;
   filter_default_fail: boolean;
+  rules: Rules | null;
   created_at: Instant;
   updated_at: Instant;
 };
@@ -233,7 +238,7 @@ export type CheckRow = {
 /** The columns of a check, for the statements that search for one. */
 const CHECK_COLUMNS = `c.id, c.uuid, c.badge_uuid, c.project_id, c.name, c.slug, c.tags, c.description, c.kind,
   c.timeout_seconds, c.grace_seconds, c.schedule, c.tz, c.manual_resume, c.methods, c.start_kw, c.success_kw,
-  c.failure_kw, c.filter_subject, c.filter_body, c.filter_http_body, c.filter_default_fail, c.created_at,
+  c.failure_kw, c.filter_subject, c.filter_body, c.filter_http_body, c.filter_default_fail, c.rules, c.created_at,
   c.updated_at`;
 
 /** The beginning of a statement that reads checks with their states. */
@@ -265,7 +270,7 @@ export function toCheckWithState(row: CheckRow & StateRow): CheckWithState {
 }
 
 /** In the order of the parameters of `insert` and `update`; an absent field is null there. */
-function settingValues(settings: Partial<CheckSettings>): unknown[] {
+function settingValues(settings: Partial<Omit<CheckSettings, "rules">>): unknown[] {
   const { name, slug, tags, desc, kind, timeoutSeconds, graceSeconds, schedule, tz, manualResume } = settings;
   const { methods, startKw, successKw, failureKw } = settings;
   const { filterSubject, filterBody, filterHttpBody, filterDefaultFail } = settings;
@@ -286,9 +291,9 @@ const INSERT_CHECK = statement<{ id: number }>({
   name: "checks.insert",
   text: `insert into checks (uuid, badge_uuid, project_id, created_at, updated_at, unique_key, name, slug, tags,
       description, kind, timeout_seconds, grace_seconds, schedule, tz, manual_resume, methods, start_kw,
-      success_kw, failure_kw, filter_subject, filter_body, filter_http_body, filter_default_fail)
+      success_kw, failure_kw, filter_subject, filter_body, filter_http_body, filter_default_fail, rules)
     values ($1, $2, $3, $4, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
-      $21, $22, $23)
+      $21, $22, $23, $24)
     returning id`,
 });
 
@@ -303,6 +308,7 @@ export async function insertCheck(tx: Tx, check: NewCheck): Promise<number> {
     toTimestamp(check.createdAt),
     uniqueKey(check.uuid, sha1Hex),
     ...settingValues(check.settings),
+    check.settings.rules === null ? null : JSON.stringify(check.settings.rules),
   ]);
   const [row] = rows;
   if (row === undefined) throw new Error("the insert returned no ID");
@@ -328,7 +334,7 @@ const UPDATE_CHECK = statement<CheckRow>({
 /** Writes only the given fields, so that concurrent edits of other fields are kept. */
 export async function updateCheck(
   tx: Tx,
-  change: { checkId: number; patch: Partial<CheckSettings>; at: Instant },
+  change: { checkId: number; patch: Partial<Omit<CheckSettings, "rules">>; at: Instant },
 ): Promise<Check | null> {
   const { rows } = await tx.query(UPDATE_CHECK, [
     change.checkId,
@@ -527,6 +533,7 @@ export type ShownRow = Pick<
   | "grace_seconds"
   | "schedule"
   | "tz"
+  | "rules"
 > & {
   [Column in (typeof OFTEN_EMPTY)[number]]: CheckRow[Column] | null;
 } & { flags: number } & Pick<
@@ -558,7 +565,7 @@ const SHOWN_STATE_COLUMNS =
 
 /** As few columns as possible: each costs the driver more than the database. */
 export const SHOWN_COLUMNS = `c.id, c.uuid, c.badge_uuid, c.project_id, c.kind, c.timeout_seconds, c.grace_seconds,
-  c.schedule, c.tz, ${OFTEN_EMPTY.map((column) => `nullif(c.${column}, '') as ${column}`).join(", ")},
+  c.schedule, c.tz, c.rules, ${OFTEN_EMPTY.map((column) => `nullif(c.${column}, '') as ${column}`).join(", ")},
   ${FLAGS.map((column, bit) => `(c.${column}::int << ${bit})`).join(" | ")} as flags,
   ${SHOWN_STATE_COLUMNS}`;
 
@@ -592,6 +599,7 @@ export function toShownCheck(row: ShownRow): ShownCheck {
       filterBody: isSet("filter_body"),
       filterHttpBody: isSet("filter_http_body"),
       filterDefaultFail: isSet("filter_default_fail"),
+      rules: row.rules,
     },
     state: {
       status: row.status,
@@ -955,7 +963,7 @@ const FIND_TARGET_SETTINGS = statement<TargetRow>({
   name: "ping_targets.settings",
   text: `select c.id, c.uuid, c.kind, c.timeout_seconds, c.grace_seconds, c.schedule, c.tz, c.manual_resume,
       c.methods, c.start_kw, c.success_kw, c.failure_kw, c.filter_subject, c.filter_body, c.filter_http_body,
-      c.filter_default_fail
+      c.filter_default_fail, c.rules
     from checks c
     where c.deleted_at is null and c.id = any ($2::bigint[] || array(
       select named.id from checks named where named.uuid = any ($1::uuid[])))`,
@@ -990,6 +998,7 @@ function toSignalSettings(row: TargetRow): SignalSettings {
     filterBody: row.filter_body,
     filterHttpBody: row.filter_http_body,
     filterDefaultFail: row.filter_default_fail,
+    rules: row.rules,
   };
 }
 
@@ -1068,12 +1077,12 @@ function toDueCheck(row: { check_id: number; sweep_at: Instant }): DueCheck {
 
 type TimingRow = Pick<
   CheckRow,
-  "id" | "kind" | "timeout_seconds" | "grace_seconds" | "schedule" | "tz" | "manual_resume"
+  "id" | "kind" | "timeout_seconds" | "grace_seconds" | "schedule" | "tz" | "manual_resume" | "rules"
 >;
 
 const FIND_TIMINGS = statement<TimingRow>({
   name: "sweeping.timings",
-  text: `select c.id, c.kind, c.timeout_seconds, c.grace_seconds, c.schedule, c.tz, c.manual_resume
+  text: `select c.id, c.kind, c.timeout_seconds, c.grace_seconds, c.schedule, c.tz, c.manual_resume, c.rules
     from checks c where c.id = any ($1::bigint[]) and c.deleted_at is null`,
 });
 
@@ -1090,6 +1099,7 @@ export async function findTimings(db: Db, checkIds: readonly number[]): Promise<
         schedule: row.schedule,
         tz: row.tz,
         manualResume: row.manual_resume,
+        rules: row.rules,
       },
     ]),
   );

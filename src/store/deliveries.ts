@@ -1,7 +1,7 @@
 // Deliveries: one row per message part and channel. Planning inserts them in the transaction of the flip, the
 // notifier claims and settles them, and the delivery log reads them.
 import type { ChannelHealth } from "../core/delivery.ts";
-import type { Instant, Interval } from "../core/instant.ts";
+import type { Instant } from "../core/instant.ts";
 import type { OtherChecks } from "../core/message.ts";
 import {
   type CheckRow,
@@ -79,12 +79,12 @@ export type DeliveryRow = {
 };
 
 /** The columns of a delivery, for the statements that write and return one. */
-const DELIVERY_COLUMNS = `d.id, d.kind, d.dedupe_key, d.channel_id, d.group_id, d.check_id, d.flip_id,
+export const DELIVERY_COLUMNS = `d.id, d.kind, d.dedupe_key, d.channel_id, d.group_id, d.check_id, d.flip_id,
   d.blind_from_at, d.blind_to_at, d.about, d.state, d.created_at, d.attempt_count, d.next_try_at, d.attempted_at, d.settled_at,
   d.request_summary, d.response_code, d.response_excerpt, d.reason, d.message_id`;
 
 /** A row of these columns as a domain value. */
-function toDelivery(row: DeliveryRow): Delivery {
+export function toDelivery(row: DeliveryRow): Delivery {
   return {
     id: row.id,
     kind: row.kind,
@@ -202,187 +202,6 @@ const DELETE_DELIVERIES_OF_CHECK = statement({
 /** Deletes the deliveries of a check. They are found by its flips, so this comes before deleting those. */
 export async function deleteDeliveriesOfCheck(tx: Tx, checkId: number): Promise<void> {
   await tx.query(DELETE_DELIVERIES_OF_CHECK, [checkId]);
-}
-
-/** Due at once, independent of the clock. */
-const AT_ONCE = "to_timestamp(0)";
-
-/**
- * The channels behind a channel `ch`, as `target.id`: itself, or the members of a group, including disabled
- * ones. A malformed group configuration must not make a signal fail.
- */
-const TARGETS = `
-  left join lateral (
-    select m.id
-    from jsonb_array_elements_text(
-        case when jsonb_typeof(ch.config -> 'members') = 'array' then ch.config -> 'members' else '[]' end
-      ) as named (uuid)
-      join channels m on m.uuid = case when named.uuid ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
-        then named.uuid::uuid end
-    where ch.kind = 'group' and m.project_id = ch.project_id and m.kind <> 'group'
-  ) as member on true
-  cross join lateral (
-    select case when ch.kind = 'group' then member.id else ch.id end as id,
-      case when ch.kind = 'group' then ch.id end as group_id
-  ) as target`;
-
-const OF_CHECK = `
-  join check_channels cc on cc.check_id = n.check_id
-  join channels ch on ch.id = cc.channel_id and ch.disabled_at is null
-  ${TARGETS}`;
-
-const INSERT_FLIP_DELIVERIES = statement({
-  name: "planning.flips",
-  text: `insert into deliveries (kind, dedupe_key, channel_id, group_id, check_id, flip_id, state, created_at,
-      attempt_count, next_try_at)
-    select 'flip', gen_random_uuid(), target.id, target.group_id, n.check_id, n.flip_id, 'pending', $3::timestamptz,
-      0, ${AT_ONCE}
-    from unnest($1::bigint[], $2::bigint[]) with ordinality as n (check_id, flip_id, position) ${OF_CHECK}
-    where target.id is not null
-    order by n.position, target.id, target.group_id
-    on conflict do nothing`,
-});
-
-/** Inserts deliveries of these flips to the enabled channels of their checks, in this order. */
-export async function insertFlipDeliveries(
-  tx: Tx,
-  { flips, at }: { flips: readonly { checkId: number; flipId: number }[]; at: Instant },
-): Promise<void> {
-  await tx.query(INSERT_FLIP_DELIVERIES, [
-    toNumberArray(flips.map(({ checkId }) => checkId)),
-    toNumberArray(flips.map(({ flipId }) => flipId)),
-    toTimestamp(at),
-  ]);
-}
-
-// Locked in id order, as settling does.
-const WITHDRAW = statement({
-  name: "planning.withdraw",
-  text: `with held as (
-      select id from deliveries
-      where flip_id = any ($1::bigint[]) and kind = 'flip' and state = 'pending' and message_id is null
-      order by id for update
-    )
-    update deliveries d set state = 'withdrawn', settled_at = $2, next_try_at = null,
-      reason = 'taken back before it was told'
-    from held where d.id = held.id`,
-});
-
-const PLAN_CORRECTIONS = statement({
-  name: "planning.corrections",
-  text: `insert into deliveries (kind, dedupe_key, channel_id, group_id, check_id, flip_id, state, created_at,
-      attempt_count, next_try_at)
-    select 'correction', gen_random_uuid(), d.channel_id, d.group_id, d.check_id, d.flip_id, 'pending',
-      $2::timestamptz, 0, ${AT_ONCE}
-    from deliveries d join channels ch on ch.id = d.channel_id and (ch.disabled_at is null or d.group_id is not null)
-    where d.flip_id = any ($1::bigint[]) and d.kind = 'flip' and d.state not in ('withdrawn', 'skipped')
-      and (d.state in ('sent', 'merged') or d.message_id is not null)
-    order by d.id
-    on conflict do nothing`,
-});
-
-/**
- * Withdraws pending deliveries of retracted flips; for those that were, or may have been, sent, inserts
- * corrections.
- */
-export async function retractFlipDeliveries(
-  tx: Tx,
-  { flipIds, at }: { flipIds: readonly number[]; at: Instant },
-): Promise<void> {
-  const values = [toNumberArray(flipIds), toTimestamp(at)];
-  await tx.query(WITHDRAW, values);
-  await tx.query(PLAN_CORRECTIONS, values);
-}
-
-const NOTICES = `unnest($1::bigint[], $2::bigint[], $3::bigint[]) as given (check_id, from_ms, to_ms)
-  cross join lateral (
-    select given.check_id, ${sqlInstant("given.from_ms")} as from_at, ${sqlInstant("given.to_ms")} as to_at
-  ) as n`;
-
-// In a fixed order, so that concurrent transactions do not deadlock.
-const PLAN_NOTICES = statement({
-  name: "planning.notices",
-  text: `insert into deliveries (kind, dedupe_key, channel_id, group_id, blind_from_at, blind_to_at, state,
-      created_at, attempt_count, next_try_at)
-    select 'notice', gen_random_uuid(), owed.channel_id, owed.group_id, owed.from_at, owed.to_at, 'pending',
-      $4::timestamptz, 0, $5::timestamptz
-    from (
-      select distinct target.id as channel_id, target.group_id, n.from_at, n.to_at from ${NOTICES} ${OF_CHECK}
-      where target.id is not null
-    ) as owed
-    order by owed.channel_id, owed.from_at, owed.to_at, owed.group_id
-    on conflict do nothing`,
-});
-
-const ADD_CHECKS = statement({
-  name: "planning.add_checks",
-  text: `insert into notice_checks (delivery_id, check_id)
-    select distinct d.id, n.check_id from ${NOTICES} ${OF_CHECK}
-      join deliveries d on d.kind = 'notice' and d.channel_id = target.id and d.blind_from_at = n.from_at
-        and d.blind_to_at = n.to_at
-    where d.state = 'pending' and d.message_id is null
-    on conflict do nothing`,
-});
-
-/**
- * Inserts one notice per blind interval and channel, due at `notifyAt`; a check is added to a pending one.
- */
-export async function insertNoticeDeliveries(
-  tx: Tx,
-  given: { notices: readonly { checkId: number; blind: Interval }[]; at: Instant; notifyAt: Instant },
-): Promise<void> {
-  const { notices, at, notifyAt } = given;
-  const about = [
-    toNumberArray(notices.map(({ checkId }) => checkId)),
-    toNumberArray(notices.map(({ blind }) => blind.from)),
-    toNumberArray(notices.map(({ blind }) => blind.to)),
-  ];
-  await tx.query(PLAN_NOTICES, [...about, toTimestamp(at), toTimestamp(notifyAt)]);
-  await tx.query(ADD_CHECKS, about);
-}
-
-const INSERT_MESSAGES = statement<{ id: number }>({
-  name: "planning.sayings",
-  text: `insert into deliveries (kind, dedupe_key, channel_id, about, state, created_at, attempt_count, next_try_at)
-    select n.kind, gen_random_uuid(), n.channel_id, n.about, 'pending', $4::timestamptz, 0, ${AT_ONCE}
-    from unnest($1::text[], $2::bigint[], $3::jsonb[]) with ordinality as n (kind, channel_id, about, position)
-    order by n.position
-    returning id`,
-});
-
-/** A message whose contents are in no other row. */
-export type NewMessage = { channelId: number; kind: "disabled" | "operator"; about: object };
-
-/** Inserts messages with the given contents; returns their ids. */
-export async function insertMessages(
-  tx: Tx,
-  { messages, at }: { messages: readonly NewMessage[]; at: Instant },
-): Promise<number[]> {
-  const { rows } = await tx.query(INSERT_MESSAGES, [
-    messages.map(({ kind }) => kind),
-    messages.map(({ channelId }) => channelId),
-    messages.map(({ about }) => JSON.stringify(about)),
-    toTimestamp(at),
-  ]);
-  return rows.map(({ id }) => id);
-}
-
-const INSERT_TEST_DELIVERIES = statement<{ id: number }>({
-  name: "planning.tests",
-  text: `insert into deliveries (kind, dedupe_key, channel_id, state, created_at, attempt_count, next_try_at)
-    select 'test', gen_random_uuid(), target.id, 'pending', $2::timestamptz, 0, ${AT_ONCE}
-    from channels ch ${TARGETS}
-    where ch.id = $1 and target.id is not null
-    order by target.id
-    returning id`,
-});
-
-/** Inserts a test for a channel, or for each member of a group, even if disabled; returns the ids. */
-export async function insertTestDeliveries(
-  tx: Tx,
-  { channelId, at }: { channelId: number; at: Instant },
-): Promise<number[]> {
-  return (await tx.query(INSERT_TEST_DELIVERIES, [channelId, toTimestamp(at)])).rows.map(({ id }) => id);
 }
 
 /** A channel with unsent messages. */
@@ -837,7 +656,10 @@ const FIND_NOTICED_CHECKS = statement<NoticedRow>({
       join check_channels cc on cc.channel_id = heard.id
       join check_states s on s.check_id = cc.check_id
       join checks w on w.id = s.check_id
-      where ch.id = $2 and s.down_at >= $3 and s.down_at - w.grace_seconds * interval '1 second' <= $4
+      where ch.id = $2 and s.down_at >= $3 and coalesce(
+          case when (w.rules ->> 'maxRunSeconds')::int > 0 then s.last_start_at end,
+          s.down_at - greatest(w.grace_seconds, (w.rules ->> 'startWithinSeconds')::int) * interval '1 second'
+        ) <= $4
     )
     select uuid, name, count(*) over () as count
     from (select c.id, c.uuid, c.name, c.project_id

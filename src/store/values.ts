@@ -59,6 +59,9 @@ export function sqlInstant(milliseconds: string): string {
   return `to_timestamp(${milliseconds} / 1000::float8)`;
 }
 
+/** Due at once, independent of the clock. */
+export const AT_ONCE = "to_timestamp(0)";
+
 const ZERO = "0".charCodeAt(0);
 
 function digits(text: string, { from, to }: { from: number; to: number }): number {

@@ -44,6 +44,11 @@ const ALLOWED: Readonly<Record<Exclude<ApiAccess, "anyone" | "account" | "admin"
   testChannel: "owner manager member readOnly",
   editChecks: "owner manager member",
   editChannels: "owner manager member",
+  editPolicies: "owner manager",
+  silence: "owner manager member",
+  acknowledge: "owner manager member",
+  acknowledge: "owner manager member",
+  silence: "owner manager member",
   renameProject: "owner manager member",
   manageKeys: "owner manager member",
   manageMembers: "owner manager",
@@ -54,7 +59,11 @@ const ALLOWED: Readonly<Record<Exclude<ApiAccess, "anyone" | "account" | "admin"
 const MEMBERS = "owner manager member readOnly";
 
 /** What API keys may do at most, whatever a route says. */
-const FOR_KEYS = { readWrite: "view testChannel editChecks editChannels account", readOnly: "view account" };
+const FOR_KEYS = {
+  readWrite: "view testChannel editChecks editChannels silence acknowledge account",
+  readWrite: "view testChannel editChecks editChannels acknowledge silence account",
+  readOnly: "view account",
+};
 
 /** The scopes that suffice. */
 const SUFFICIENT = { read: "read write admin", write: "write admin", admin: "admin" };

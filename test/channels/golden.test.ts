@@ -8,7 +8,20 @@ import { kindNamed, KINDS } from "../../src/channels/registry.ts";
 import type { AlertMessage } from "../../src/core/message.ts";
 import type { OutgoingRequest } from "../../src/lib/outgoing-http.ts";
 import { CONFIGS, DEDUPE_KEY, sampleChannel, sampleSender, WEBHOOK_SECRET } from "./sample-kinds.ts";
-import { ALL, CHECK, DOWN, GOLDEN, NOW } from "./sample-messages.ts";
+import {
+  ACK_URL,
+  ALL,
+  CHECK,
+  DOWN,
+  EXTREME,
+  GOLDEN,
+  GROUP_DOWN,
+  GROUP_EXTREME,
+  GROUP_UP,
+  NOW,
+  REPEAT,
+  UP,
+} from "./sample-messages.ts";
 
 const FOLDER = join(import.meta.dirname, "golden");
 
@@ -65,7 +78,7 @@ describe.each(KINDS.map(({ name }) => name).filter((name) => !ELSEWHERE.includes
 describe("a webhook that consists of URLs", () => {
   const url = "https://hooks.example.org/overdue";
   const config = { url_down: url, url_up: url, url_notice: url, secret: WEBHOOK_SECRET };
-  const { extreme, ...messages } = ALL;
+  const { extreme, groupExtreme, ...messages } = ALL;
 
   test.each(Object.entries(messages))(
     "sends JSON that was read and found good: %s",
@@ -81,7 +94,9 @@ describe("a webhook that consists of URLs", () => {
     for (const message of Object.values(ALL)) {
       expect(await rendered("webhook", message, config)).not.toContain(CHECK.uuid);
     }
-    expect((await rendered("webhook", extreme ?? DOWN, config)).length).toBeLessThan(50_000);
+    for (const message of [extreme, groupExtreme]) {
+      expect((await rendered("webhook", message ?? DOWN, config)).length).toBeLessThan(50_000);
+    }
   });
 
   test("keeps a content type of its owner's, and sends no body by GET", async () => {
@@ -93,6 +108,60 @@ describe("a webhook that consists of URLs", () => {
     expect(get).not.toContain("{");
     expect(get).not.toContain("Content-Type");
   });
+});
+
+describe("a message that is much too long", () => {
+  const [, ...others] = Object.keys(CONFIGS);
+
+  test.each(others)("keeps its link to acknowledge: %s", async (kind) => {
+    const { incident } = GROUP_DOWN;
+    for (const message of [{ ...EXTREME, incident }, GROUP_EXTREME]) {
+      expect(await rendered(kind, message)).toContain(ACK_URL);
+    }
+  });
+
+  test.each(others)("counts the checks that it does not list: %s", async (kind) => {
+    const text = await rendered(kind, GROUP_EXTREME);
+    expect(text.match(/and 99[89]\d more/g)).toHaveLength(2);
+  });
+});
+
+test("PagerDuty gets one key for each incident and channel", async () => {
+  const keyOf = async (message: AlertMessage) =>
+    /"dedup_key": "([^"]+)"/.exec(await rendered("pd", message))?.[1];
+  expect(await keyOf(GROUP_UP)).toBe(await keyOf(GROUP_DOWN));
+  expect(await keyOf({ ...GROUP_DOWN, incident: { number: 43, ackUrl: null } })).not.toBe(
+    await keyOf(GROUP_DOWN),
+  );
+  expect(await keyOf(REPEAT)).toBe(await keyOf(DOWN));
+});
+
+test.each([
+  [1, 1, 4],
+  [3, 2, 4],
+  [5, 2, 5],
+])("ntfy priority %i is %i for a low and %i for a high severity", async (priority, low, high) => {
+  const config = { topic: "t", priority };
+  const of = async (message: AlertMessage) =>
+    Number(/"priority": (\d)/.exec(await rendered("ntfy", message, config))?.[1]);
+  expect(await of(DOWN)).toBe(priority);
+  expect(await of({ ...DOWN, severity: "low" })).toBe(low);
+  expect(await of({ ...GROUP_DOWN, severity: "low" })).toBe(low);
+  expect(await of({ ...DOWN, severity: "high" })).toBe(high);
+  expect(await of({ ...UP, severity: "high" })).toBe(3);
+});
+
+test("a webhook template can use the link to acknowledge", async () => {
+  const url = "https://hooks.example.org/overdue?ack=$ACK_URL";
+  const config = { url_down: url, url_up: url };
+  for (const message of [REPEAT, GROUP_DOWN]) {
+    expect(await rendered("webhook", message, config)).toContain(
+      "?ack=https%3A//overdue.example.org/ack/7.3.5e",
+    );
+  }
+  for (const message of [DOWN, UP, GROUP_UP]) {
+    expect(await rendered("webhook", message, config)).toContain("?ack=\n");
+  }
 });
 
 test("there is no golden file of something that is not sent", () => {

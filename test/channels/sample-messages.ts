@@ -1,7 +1,15 @@
 // One message of each sort for the tests of channels, with names and outputs that try to pass for markup.
 import { DEFAULT_SETTINGS } from "../../src/core/check.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../src/core/instant.ts";
-import type { AlertMessage, CheckFacts, FlipMessage, LastPing } from "../../src/core/message.ts";
+import {
+  type AlertMessage,
+  type CheckFacts,
+  type FlipMessage,
+  type GroupMessage,
+  type LastPing,
+  NO_POLICY,
+} from "../../src/core/message.ts";
+import { DEFAULT_RULES } from "../../src/core/rules.ts";
 import { NEW_STATE } from "../../src/core/state.ts";
 
 /** A Sunday, four in the morning, UTC. */
@@ -27,7 +35,7 @@ export const CHECK: CheckFacts = {
     status: "down",
     lastPingAt: DEADLINE - DAY_MS - HOUR_MS + 7 * SECOND_MS,
     newestAt: DEADLINE - DAY_MS - HOUR_MS + 7 * SECOND_MS,
-    silence: { deadlineAt: DEADLINE, from: "up" },
+    missed: { deadlineAt: DEADLINE, from: "up" },
     pingCount: 1_234,
   },
   channelUuids: ["0c8983c9-9d73-446f-adb5-0641fdacc9d4"],
@@ -53,7 +61,9 @@ const LAST_PING: LastPing = {
 };
 
 const FLIP = {
+  ...NO_POLICY,
   at: NOW,
+  isRepeat: false,
   corrections: [],
   check: CHECK,
   downtimeMs: null,
@@ -77,7 +87,7 @@ export const DOWN: FlipMessage = {
 };
 
 const CAME_BACK = DEADLINE + 12 * MINUTE_MS + 5 * SECOND_MS;
-const UP_CHECK: CheckFacts = { ...CHECK, state: { ...CHECK.state, status: "up", silence: null } };
+const UP_CHECK: CheckFacts = { ...CHECK, state: { ...CHECK.state, status: "up", missed: null } };
 
 export const UP: FlipMessage = {
   ...FLIP,
@@ -107,7 +117,7 @@ export const MERGED: FlipMessage = {
 export const FAILED: FlipMessage = {
   ...FLIP,
   kind: "down",
-  check: { ...SIMPLE_CHECK, state: { ...CHECK.state, silence: null } },
+  check: { ...SIMPLE_CHECK, state: { ...CHECK.state, missed: null } },
   flips: [{ at: DEADLINE, from: "up", to: "down", reason: "fail" }],
   since: DEADLINE,
   reason: "fail",
@@ -131,6 +141,103 @@ export const TAKEN_BACK: FlipMessage = {
   since: DEADLINE - HOUR_MS,
   reason: "retracted",
   downtimeMs: null,
+};
+
+export const ACK_URL = `https://overdue.example.org/ack/7.3.${"5e".repeat(32)}`;
+const INCIDENT = { number: 42, ackUrl: ACK_URL };
+
+/** A reminder, three hours later. */
+export const REPEAT: FlipMessage = {
+  ...DOWN,
+  at: DEADLINE + 3 * HOUR_MS,
+  isRepeat: true,
+  flips: [],
+  incident: INCIDENT,
+  dependentCount: 39,
+};
+
+/** The third failure in a row. */
+export const TOLERATED: FlipMessage = {
+  ...FAILED,
+  incident: INCIDENT,
+  severity: "low",
+  tolerance: { kind: "failures", count: 3, of: 3 },
+};
+
+/** A silence has ended. */
+export const RELEASED: FlipMessage = {
+  ...DOWN,
+  incident: INCIDENT,
+  severity: "high",
+  tolerance: { kind: "missed", count: 2 },
+  releasedFrom: { kind: "silence", reason: "DB <upgrade> *v2*" },
+  dependentCount: 1,
+};
+
+export const TOO_FAST: FlipMessage = {
+  ...DOWN,
+  check: { ...CHECK, state: { ...CHECK.state, silence: null } },
+  flips: [{ at: DEADLINE, from: "up", to: "down", reason: "timeout" }],
+  reason: "tooFast",
+  cause: "tooFast",
+  rules: { ...DEFAULT_RULES, minRunSeconds: 300 },
+};
+
+const NAMES = [
+  "Nightly <backup> of *db_1*",
+  "Invoices [weekly](x)",
+  "",
+  ...Array.from({ length: 17 }, (_none, number) => `host-${number + 1}`),
+];
+
+function checksNamed(names: readonly string[]): GroupMessage["opened"] {
+  return names.map((name, number) => ({
+    uuid: `${String(number).padStart(8, "0")}-8da9-4729-8ff3-aaa71d56b712`,
+    name,
+  }));
+}
+
+/** A host is gone, and 25 checks with it. */
+export const GROUP_DOWN: GroupMessage = {
+  kind: "group",
+  at: NOW,
+  projectName: "Shop & Sons",
+  incident: INCIDENT,
+  severity: "normal",
+  key: { kind: "source", value: "192.0.2.7" },
+  state: "down",
+  opened: checksNamed(NAMES),
+  openedCount: 25,
+  closed: [],
+  closedCount: 0,
+  downCount: 25,
+  since: DEADLINE,
+  cause: "missed",
+};
+
+export const GROUP_UPDATE: GroupMessage = {
+  ...GROUP_DOWN,
+  at: NOW + 5 * MINUTE_MS,
+  key: { kind: "tag", value: "db_<1>" },
+  state: "update",
+  severity: "low",
+  opened: checksNamed(NAMES.slice(0, 2)),
+  openedCount: 2,
+  closed: checksNamed(NAMES.slice(3, 4)),
+  closedCount: 1,
+  downCount: 26,
+};
+
+export const GROUP_UP: GroupMessage = {
+  ...GROUP_DOWN,
+  at: NOW + HOUR_MS,
+  key: { kind: "parent", value: "Database *main*" },
+  state: "up",
+  opened: [],
+  openedCount: 0,
+  closed: checksNamed(NAMES.slice(0, 4)),
+  closedCount: 4,
+  downCount: 0,
 };
 
 export const NOTICE: AlertMessage = {
@@ -177,6 +284,12 @@ export const GOLDEN: Readonly<Record<string, AlertMessage>> = {
   test: TEST,
   notice: NOTICE,
   merged: MERGED,
+  repeat: REPEAT,
+  tolerated: TOLERATED,
+  released: RELEASED,
+  groupDown: GROUP_DOWN,
+  groupUpdate: GROUP_UPDATE,
+  groupUp: GROUP_UP,
 };
 
 /** Texts as long and as strange as anybody may send them. */
@@ -211,13 +324,28 @@ export const EXTREME: FlipMessage = {
   },
 };
 
+/** As many and as long names as there can be. */
+export const GROUP_EXTREME: GroupMessage = {
+  ...GROUP_UPDATE,
+  projectName: EXTREME.check.projectName,
+  key: { kind: "parent", value: EXTREME.check.settings.name },
+  opened: checksNamed(
+    Array.from({ length: 20 }, () => "\u202e<&>*_`~|[x](y)@everyone\n漢\0\ud800".repeat(4)),
+  ),
+  openedCount: 10_000,
+  closed: checksNamed(Array.from({ length: 20 }, () => "*".repeat(100))),
+  closedCount: 10_000,
+};
+
 export const ALL: Readonly<Record<string, AlertMessage>> = {
   ...GOLDEN,
   failed: FAILED,
   overrun: OVERRUN,
+  tooFast: TOO_FAST,
   retracted: TAKEN_BACK,
   disabled: DISABLED,
   operator: OPERATOR,
   operatorOver: { ...OPERATOR, isOver: true },
   extreme: EXTREME,
+  groupExtreme: GROUP_EXTREME,
 };

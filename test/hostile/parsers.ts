@@ -76,7 +76,7 @@ import { diffLines, SHOWN_MAIL_BOUNDS } from "../../src/services/api/runs.ts";
 import { readCookies } from "../../src/lib/http/cookies.ts";
 import { explainMiss, explainUnmatched } from "../../src/services/api/check-setup.ts";
 import { sampleChannel, sampleSender } from "../channels/sample-kinds.ts";
-import { DOWN, NOW } from "../channels/sample-messages.ts";
+import { DOWN, GROUP_DOWN, NOW } from "../channels/sample-messages.ts";
 
 export type HostileParser = {
   name: string;
@@ -365,6 +365,16 @@ export const PARSERS: readonly HostileParser[] = [
       return sender.send(sampleChannel(name), message, { dedupeKey: UUID, attempt: 1, now: NOW });
     },
     lengthMax: 100_000,
+  })),
+  ...KINDS.filter(({ name }) => name !== "group" && name !== "email").map(({ name }) => ({
+    name: `a message about several checks by ${name}`,
+    read: (text: string) => {
+      const sender = sampleSender({ http: { send: async () => answer("") } });
+      const opened = GROUP_DOWN.opened.map(({ uuid }) => ({ uuid, name: text.slice(0, NAME_LENGTH_MAX) }));
+      const message = { ...GROUP_DOWN, opened, key: { kind: "tag", value: text } } as const;
+      return sender.send(sampleChannel(name), message, { dedupeKey: UUID, attempt: 1, now: NOW });
+    },
+    lengthMax: 500,
   })),
   {
     name: "exampleMessage",

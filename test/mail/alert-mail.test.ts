@@ -5,7 +5,18 @@ import { readConfig } from "../../src/channels/channel-config.ts";
 import { DARK, LIGHT, type Palette } from "../../src/channels/email-layout.ts";
 import { email } from "../../src/channels/email.ts";
 import { kindNamed } from "../../src/channels/registry.ts";
-import { DOWN, EXTREME, MERGED, NOTICE, TAKEN_BACK, TEST, UP } from "../channels/sample-messages.ts";
+import {
+  DOWN,
+  EXTREME,
+  GROUP_DOWN,
+  GROUP_UP,
+  MERGED,
+  NOTICE,
+  REPEAT,
+  TAKEN_BACK,
+  TEST,
+  UP,
+} from "../channels/sample-messages.ts";
 import { sampleAlert, sampleMails } from "./sample-mails.ts";
 
 const MAILS = Object.entries(sampleMails());
@@ -78,6 +89,23 @@ describe("The thread of an incident", () => {
     expect(up.references).toEqual([down.messageId]);
     expect(correction.references).toEqual([down.messageId]);
     expect(new Set([down, up, correction].map(({ messageId }) => messageId)).size).toBe(3);
+  });
+
+  test("is joined by reminders", () => {
+    const down = sampleAlert(DOWN);
+    const first = sampleAlert(REPEAT);
+    const second = sampleAlert(REPEAT, { dedupeKey: "11111111-61b1-4bd0-8c4a-0f4f2f2f9d11" });
+    expect(first.references).toEqual([down.messageId]);
+    expect(new Set([down, first, second].map(({ messageId }) => messageId)).size).toBe(3);
+  });
+
+  test("is the same for all emails about several checks, and another one for the next incident", () => {
+    const down = sampleAlert(GROUP_DOWN);
+    const up = sampleAlert(GROUP_UP, { dedupeKey: "11111111-61b1-4bd0-8c4a-0f4f2f2f9d11" });
+    const next = sampleAlert({ ...GROUP_DOWN, incident: { number: 43, ackUrl: null } });
+    expect(up.references).toEqual(down.references);
+    expect(up.messageId).not.toBe(down.messageId);
+    expect(next.references).not.toEqual(down.references);
   });
 
   test("has the same ids in every try, and in no other incident", () => {

@@ -104,6 +104,7 @@ function randomValue(column: Column, parents: readonly unknown[] | undefined): u
   if (type === "uuid") return randomUUID();
   if (type === "bytea") return randomBytes(bytes ?? randomInt(5_000));
   if (type === "jsonb") return JSON.stringify({ text: pick(NASTY), number: randomInt(1_000) });
+  if (type === "bigint[]") return [randomInt(1_000), randomInt(1_000)];
   if (type === "text[]") return [pick(NASTY), pick(NASTY)];
   if (type === "date") return new Date(Date.UTC(2026, 0, randomInt(1, 300)));
   if (type === "timestamp with time zone") return new Date(Date.UTC(2026, 0, 1) + randomInt(10 ** 10));
@@ -321,10 +322,10 @@ describe("A backup", () => {
     onTestFinished(() => rmSync(directory, { recursive: true }));
     cpSync(join(import.meta.dirname, "../../migrations"), directory, { recursive: true });
     const later = "alter table projects add column shout text; update projects set shout = upper(name);";
-    writeFileSync(join(directory, "0002_later.sql"), later);
+    writeFileSync(join(directory, "0003_later.sql"), later);
     const url = await emptyDatabase();
     const { migrated } = await restore(archive, url, { directory });
-    expect(migrated).toEqual(["0002_later"]);
+    expect(migrated).toEqual(["0003_later"]);
     const names = (await rowsOf(source.url, "select upper(name) as name from projects order by id")).map(
       ({ name }) => name,
     );

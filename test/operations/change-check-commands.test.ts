@@ -11,7 +11,8 @@ import {
   markCheckDeleted,
   quarantineCheck,
 } from "../../src/store/checks.ts";
-import { insertFlipDeliveries, insertNoticeDeliveries } from "../../src/store/deliveries.ts";
+import { fillAlerts } from "../support/owed.ts";
+import { insertAlertDeliveries, insertNoticeDeliveries } from "../../src/store/planning.ts";
 import { listEvents } from "../../src/store/events.ts";
 import { listFlips } from "../../src/store/flips.ts";
 import { insertRefusedIntervals } from "../../src/store/intakes.ts";
@@ -128,7 +129,7 @@ describe("pausing", () => {
       { at: NOW + 2 * HOUR_MS, from: "up", to: "down", reason: "timeout" },
       { to: "up" },
     ]);
-    expect((await stored(check)).state).toMatchObject({ status: "paused", silence: null });
+    expect((await stored(check)).state).toMatchObject({ status: "paused", missed: null });
   });
 
   test("after a deadline with an unknown outcome writes none, and one in a blind interval an event", async () => {
@@ -211,11 +212,12 @@ describe("deleting", () => {
     const channel = await sampleChannel(database.db, { projectId: check.projectId, name: "Ops" });
     await updateCheck(database.db, { ...nameOf(check), ...edit({ channels: "*" }) });
     const [flip] = await flipsOf(check);
-    const owed = { checkId: check.id, flipId: flip?.id ?? 0 };
+    const owed = { alertId: 1, incidentId: 1, checkId: check.id, flipId: flip?.id ?? 0, isClosing: false };
     const notices = [{ checkId: check.id, blind: { from: NOW, to: NOW } }];
     const counts = { successCount: 1, failCount: 0, timedCount: 0, durationSumMs: 0, durationMaxMs: 0 };
     await inTransaction(database.db, async (tx) => {
-      await insertFlipDeliveries(tx, { flips: [owed], at: NOW });
+      await insertAlertDeliveries(tx, { news: [owed], added: [], at: NOW });
+      await fillAlerts(tx, owed);
       await insertNoticeDeliveries(tx, { notices, at: NOW, notifyAt: NOW });
       await quarantineCheck(tx, { checkId: check.id, sinceAt: NOW, untilAt: NOW, reason: "why" });
       const runs = [{ endAt: NOW, outcome: "success", durationMs: null } as const];

@@ -203,7 +203,7 @@ describe("the deadline of an edited check", () => {
       const deadlineAt = NOW + 2 * HOUR_MS;
       expect(after).toMatchObject({
         downAt: null,
-        state: { status: "down", silence: { deadlineAt, from: "up" } },
+        state: { status: "down", missed: { deadlineAt, from: "up" } },
       });
       const [flip] = await flipsOf(check);
       expect(flip).toMatchObject({ at: deadlineAt, from: "up", to: "down", reason: "timeout" });
@@ -234,7 +234,7 @@ describe("the deadline of an edited check", () => {
       params: { timeoutSeconds: 86_400 },
       visibility,
     });
-    expect(fired.state).toMatchObject({ status: "down", silence: { deadlineAt: NOW + 4 * HOUR_MS } });
+    expect(fired.state).toMatchObject({ status: "down", missed: { deadlineAt: NOW + 4 * HOUR_MS } });
     expect((await eventsOf(twice)).map(({ kind }) => kind)).toEqual(["edited", "not_observed"]);
   });
 });

@@ -17,7 +17,7 @@ import { chooseRoles } from "../../src/roles/names.ts";
 import { run } from "../../src/roles/roles.ts";
 import { type Channel, insertChannel } from "../../src/store/channels.ts";
 import { type Database, openDatabase } from "../../src/store/db.ts";
-import { insertTestDeliveries } from "../../src/store/deliveries.ts";
+import { insertTestDeliveries } from "../../src/store/planning.ts";
 import { findStoredIdentity, readActualIdentity, readDatabaseClock } from "../../src/store/instance.ts";
 import { findHeartbeats } from "../../src/store/intakes.ts";
 import { migrate } from "../../src/store/migrate.ts";

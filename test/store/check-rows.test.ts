@@ -1,7 +1,8 @@
 // What the dashboard reads of many checks: compact rows, their order, counts, and changes since a cursor.
 import { describe, expect, test, vi } from "vitest";
 import { HOUR_MS, MINUTE_MS } from "../../src/core/instant.ts";
-import { statusAt } from "../../src/core/state.ts";
+import { DEFAULT_RULES } from "../../src/core/rules.ts";
+import { isAlertOpen, mayBeLate, quickStatusAt, statusAt } from "../../src/core/state.ts";
 import { assignChannels, insertChannel } from "../../src/store/channels.ts";
 import {
   countChecks,
@@ -16,6 +17,7 @@ import {
   listUrgentChecks,
   readSnapshot,
   tallyChecks,
+  tallyStatuses,
   tallyTags,
 } from "../../src/store/check-lists.ts";
 import {
@@ -287,6 +289,54 @@ describe("counts", () => {
       expect(tally?.byRank[1], `late after ${minutes} minutes`).toBe(late - hidden);
       expect(tally?.byRank).toEqual([1, late - hidden, 2 - (late - hidden), 1, 0]);
       expect(tally?.runningByRank.reduce((sum, count) => sum + count, 0)).toBe(1);
+    }
+  });
+
+  test("say what core says for checks with limits of their own, idle and running", async () => {
+    const { db } = database;
+    const project = await sampleProject(db);
+    const record = await sampleIntake(db);
+    const limits = [
+      { startWithinSeconds: 300 },
+      { maxRunSeconds: 1_800 },
+      { maxRunSeconds: 0 },
+      { maxRunSeconds: 0, startWithinSeconds: 1_200 },
+      { maxRunSeconds: 7_200, startWithinSeconds: 1_200, earlySeconds: 600 },
+    ];
+    for (const limit of limits) {
+      const rules = { ...DEFAULT_RULES, failures: { count: 2, of: 2 }, ...limit };
+      for (const when of [{}, { kind: "cron" as const, schedule: "30 * * * *" }]) {
+        for (const start of [null, 5, 35, 65]) {
+          const check = await sampleCheck(db, { projectId: project.id, ...HOURLY, ...when, rules });
+          await record([{ uuid: check.uuid }]);
+          const at = MONDAY_NOON + (start ?? 0) * MINUTE_MS;
+          if (start !== null) await record([{ uuid: check.uuid, action: "start", at }]);
+        }
+        const tolerated = await sampleCheck(db, { projectId: project.id, ...HOURLY, ...when, rules });
+        await record([{ uuid: tolerated.uuid, action: "fail" }]);
+      }
+    }
+    const checks = await listLeanChecks(db, { projectId: project.id, afterId: 0, limit: 100 });
+    const down = checks.filter(({ state }) => state.status === "down");
+    expect([checks.length, down.length]).toEqual([50, 10]);
+    for (const check of down) expect(isAlertOpen(check.state) || check.downAt === null).toBe(false);
+    for (let minutes = 0; minutes < 240; minutes += 5) {
+      const now = MONDAY_NOON + minutes * MINUTE_MS;
+      const [tally] = await tallyChecks(db, { projectIds: [project.id], now });
+      const isLate = (check: LeanCheck) => statusAt(check, now) === "grace";
+      const late = checks.filter(isLate).length;
+      const hidden = checks.filter((check) => tally?.uncertain.includes(check.id) && isLate(check)).length;
+      expect(tally?.byRank, `after ${minutes} minutes`).toEqual([
+        10,
+        late - hidden,
+        40 - late + hidden,
+        0,
+        0,
+      ]);
+      for (const check of checks) expect(quickStatusAt(check, now)).toBe(statusAt(check, now));
+      const badge = { badgeKey: project.badgeKey, tag: null, now };
+      const uncertain = checks.filter((check) => mayBeLate(check, now)).map(({ id }) => id);
+      expect((await tallyStatuses(db, badge))?.uncertain.toSorted((a, b) => a - b)).toEqual(uncertain);
     }
   });
 

@@ -87,10 +87,10 @@ test("a check is read as core needs it, whichever way", async () => {
   const record = await sampleIntake(database.db);
   await record([{ uuid: check.uuid }, { uuid: check.uuid, action: "start", at: MONDAY_NOON + MINUTE_MS }]);
   const { settings, state, downAt } = (await findCheckByUuid(database.db, check.uuid)) ?? check;
-  const { kind, schedule, tz, timeoutSeconds, graceSeconds, manualResume } = settings;
+  const { kind, schedule, tz, timeoutSeconds, graceSeconds, manualResume, rules } = settings;
   const { status, lastPingAt, lastStartAt, expectFromAt } = state;
   const watched = {
-    timing: { kind, schedule, tz, timeoutSeconds, graceSeconds, manualResume },
+    timing: { kind, schedule, tz, timeoutSeconds, graceSeconds, manualResume, rules },
     state: { ...NEW_STATE, status, lastPingAt, lastStartAt, expectFromAt },
   };
   expect(watched.state).toMatchObject({ status: "up", lastStartAt: MONDAY_NOON + MINUTE_MS });

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { DEFAULT_SETTINGS } from "../../src/core/check.ts";
+import { DEFAULT_RULES } from "../../src/core/rules.ts";
 import { NEW_STATE } from "../../src/core/state.ts";
 import {
   countChecksOwnedBy,
@@ -53,6 +54,7 @@ const UNUSUAL = {
   filterBody: true,
   filterHttpBody: true,
   filterDefaultFail: true,
+  rules: { ...DEFAULT_RULES, failures: { count: 2, of: 3 }, maxRunSeconds: 0 },
 } as const;
 
 describe("finding", () => {
@@ -187,7 +189,7 @@ describe("changing", () => {
     });
     expect((await update({ name: "", manualResume: false }))?.settings).toEqual(DEFAULT_SETTINGS);
     const whole = await update(UNUSUAL);
-    expect(whole?.settings).toEqual(UNUSUAL);
+    expect(whole?.settings).toEqual({ ...UNUSUAL, rules: null });
     expect(whole?.updatedAt).toBe(MONDAY_NOON + 1_000);
     expect(whole?.createdAt).toBe(MONDAY_NOON);
   });

@@ -7,12 +7,12 @@ import {
   type ClaimRequest,
   findDeliveries,
   findWaitingChannels,
-  insertTestDeliveries,
   listDeliveriesOfChannel,
   postponeDeliveries,
   settleClaimed,
   type Settlement,
 } from "../../src/store/deliveries.ts";
+import { insertTestDeliveries } from "../../src/store/planning.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { openTestDatabase, useDatabase } from "../support/database.ts";
 import { assign, flip, owe, watchedCheck } from "../support/owed.ts";

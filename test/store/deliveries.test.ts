@@ -4,11 +4,11 @@ import {
   countUnsent,
   deleteDeliveriesOfCheck,
   findDeliveries,
-  insertNoticeDeliveries,
   listDeliveriesOfChannel,
   listDeliveriesOfFlip,
   pruneDeliveries,
 } from "../../src/store/deliveries.ts";
+import { insertNoticeDeliveries } from "../../src/store/planning.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { flip, owe, watchedCheck } from "../support/owed.ts";

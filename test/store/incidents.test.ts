@@ -1,7 +1,7 @@
 // Stored health problems: begun once, observed, ended once; and what is read to find them.
 import { beforeEach, describe, expect, test } from "vitest";
 import type { HealthProblem } from "../../src/core/server-health.ts";
-import { insertTestDeliveries } from "../../src/store/deliveries.ts";
+import { insertTestDeliveries } from "../../src/store/planning.ts";
 import {
   beginIncident,
   endIncident,

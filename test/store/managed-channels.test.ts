@@ -21,10 +21,10 @@ import { type CheckWithState, markCheckDeleted } from "../../src/store/checks.ts
 import {
   countRecentTests,
   findLoggedDeliveries,
-  insertTestDeliveries,
   listLoggedDeliveries,
   reopenDelivery,
 } from "../../src/store/deliveries.ts";
+import { insertTestDeliveries } from "../../src/store/planning.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { addChannel, assign, flip, owe } from "../support/owed.ts";

@@ -5,9 +5,9 @@ import {
   findChecksForMessages,
   findNoticedChecks,
   findProjectHealth,
-  insertNoticeDeliveries,
   listDeliveriesOfChannel,
 } from "../../src/store/deliveries.ts";
+import { insertNoticeDeliveries } from "../../src/store/planning.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { addChannel, assign, watchedCheck } from "../support/owed.ts";

@@ -3,16 +3,14 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
 import { disableChannel } from "../../src/store/channels.ts";
+import { findDeliveries, listDeliveriesOfChannel, listDeliveriesOfFlip } from "../../src/store/deliveries.ts";
 import {
-  findDeliveries,
-  insertFlipDeliveries,
+  insertAlertDeliveries,
+  retractAlertDeliveries,
   insertMessages,
   insertNoticeDeliveries,
   insertTestDeliveries,
-  listDeliveriesOfChannel,
-  listDeliveriesOfFlip,
-  retractFlipDeliveries,
-} from "../../src/store/deliveries.ts";
+} from "../../src/store/planning.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { addChannel, assign, flip, owe, watchedCheck } from "../support/owed.ts";
@@ -20,6 +18,17 @@ import { MONDAY_NOON, sampleCheck } from "../support/sample.ts";
 
 const database = useDatabase();
 const write = <T>(work: (tx: Tx) => Promise<T>) => inTransaction(database.db, work);
+const alerts = async () =>
+  (
+    await database.db.pool.query<{ id: number; incident_id: number; opened_flip_id: number }>(
+      "select id, incident_id, opened_flip_id from alerts order by id desc",
+    )
+  ).rows;
+const retract = async (flipId = 0) => {
+  const found = (await alerts()).find((one) => one.opened_flip_id === flipId);
+  const alert = { alertId: found?.id ?? 0, flipId, incidentId: found?.incident_id ?? 0 };
+  await write((tx) => retractAlertDeliveries(tx, { alerts: [alert], at: MONDAY_NOON + 9 }));
+};
 const log = (channel: { id: number }) =>
   listDeliveriesOfChannel(database.db, { channelId: channel.id, limit: 100 });
 
@@ -33,8 +42,12 @@ describe("a flip is owed", () => {
   test("once to each channel, in the order of the flips, however often it is planned", async () => {
     const { check, channel } = await watchedCheck(database.db);
     const ids = await owe(database.db, { check }, flip("down"), flip("up", MONDAY_NOON + 1));
-    const flips = ids.map((flipId) => ({ checkId: check.id, flipId }));
-    await write((tx) => insertFlipDeliveries(tx, { flips, at: MONDAY_NOON }));
+    const [{ id: alertId, incident_id: incidentId } = { id: 0, incident_id: 0 }] = await alerts();
+    const news = ids.map((flipId, index) => ({
+      ...{ alertId, incidentId, checkId: check.id },
+      ...{ flipId, isClosing: index === 1 },
+    }));
+    await write((tx) => insertAlertDeliveries(tx, { news, added: [], at: MONDAY_NOON }));
     expect((await log(channel)).map(({ flipId }) => flipId)).toEqual(ids.toReversed());
   });
 
@@ -44,8 +57,27 @@ describe("a flip is owed", () => {
     await write((tx) => disableChannel(tx, { channelId: off?.id ?? 0, at: MONDAY_NOON, reason: "gone" }));
     const [flipId] = await owe(database.db, { check }, flip("down"));
     expect(await told(flipId)).toEqual([on?.id]);
-    await assign(database.db, check, []);
-    expect(await told((await owe(database.db, { check }, flip("up")))[0])).toEqual([]);
+    const other = await watchedCheck(database.db);
+    await assign(database.db, other.check, []);
+    expect(await told((await owe(database.db, other, flip("down")))[0])).toEqual([]);
+  });
+
+  test("a recovery also to a channel that got the problem and was removed since, and to one added since", async () => {
+    const { check, channel } = await watchedCheck(database.db);
+    await owe(database.db, { check }, flip("down"));
+    const added = await addChannel(database.db, { projectId: check.projectId });
+    await assign(database.db, check, [added]);
+    const [flipId] = await owe(database.db, { check }, flip("up"));
+    expect(await told(flipId)).toEqual([channel.id, added.id]);
+  });
+
+  test("not again for a flip that a process of the previous release has planned", async () => {
+    const { check, channel } = await watchedCheck(database.db);
+    const [flipId] = await owe(database.db, { check }, flip("down"));
+    await database.db.pool.query("update deliveries set alert_id = null, incident_id = null");
+    await database.db.pool.query("delete from alerts where check_id = $1", [check.id]);
+    const [up] = await owe(database.db, { check }, flip("up", MONDAY_NOON + 1));
+    expect((await log(channel)).map((one) => one.flipId)).toEqual([up, flipId]);
   });
 
   test("to the members of a group instead of the group, and to no channel twice", async () => {
@@ -71,7 +103,7 @@ describe("a flip is owed", () => {
     const notices = [{ checkId: check.id, blind }];
     await write((tx) => insertNoticeDeliveries(tx, { notices, at: MONDAY_NOON, notifyAt: MONDAY_NOON }));
     await database.db.pool.query("update deliveries set message_id = id");
-    await write((tx) => retractFlipDeliveries(tx, { flipIds: [flipId ?? 0], at: MONDAY_NOON }));
+    await retract(flipId);
     const planned = (await log(channel)).map(({ kind, groupId }) => ({ kind, groupId }));
     const kinds = ["correction", "notice", "flip"];
     expect(planned).toEqual(kinds.map((kind) => ({ kind, groupId: group.id })));
@@ -89,8 +121,6 @@ describe("a flip is owed", () => {
 });
 
 describe("a flip that is retracted", () => {
-  const retract = (flipId = 0) =>
-    write((tx) => retractFlipDeliveries(tx, { flipIds: [flipId], at: MONDAY_NOON + 9 }));
   const mark = (channel: { id: number } | undefined, set: string) =>
     database.db.pool.query(`update deliveries set ${set} where channel_id = $1`, [channel?.id]);
 

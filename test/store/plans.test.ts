@@ -25,11 +25,10 @@ import { statement } from "../../src/store/db.ts";
 import {
   claimMessages,
   findWaitingChannels,
-  insertFlipDeliveries,
   listDeliveriesOfFlip,
   settleClaimed,
-  retractFlipDeliveries,
 } from "../../src/store/deliveries.ts";
+import { insertAlertDeliveries, retractAlertDeliveries } from "../../src/store/planning.ts";
 import { listFlips, listNewestFlips, pruneFlips } from "../../src/store/flips.ts";
 import { findBody, findPing, listPings, trimBodies, trimPings } from "../../src/store/pings.ts";
 import { listPackedRuns, pruneRunChunks, trimRunChunks } from "../../src/store/runs.ts";
@@ -339,18 +338,32 @@ const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
     (tx) => listAssignmentsOfChecks(tx, IDS.slice(0, 20)),
   ],
   [
-    "owe flips",
-    ["channels_pkey", "channels_project", "check_channels_pkey"],
+    "owe alerts",
+    [
+      "channels_pkey",
+      "channels_project",
+      "check_channels_pkey",
+      "deliveries_alert_once",
+      "deliveries_flip_once",
+    ],
     (tx) =>
-      insertFlipDeliveries(tx, {
-        flips: IDS.slice(0, 20).map((checkId) => ({ checkId, flipId: 100_000 + checkId })),
+      insertAlertDeliveries(tx, {
+        news: IDS.slice(0, 20).map((checkId) => ({
+          ...{ alertId: checkId, incidentId: checkId, checkId },
+          ...{ flipId: 100_000 + checkId, isClosing: false },
+        })),
+        added: [],
         at: MONDAY_NOON,
       }),
   ],
   [
     "take flips back",
     ["channels_pkey", "deliveries_flip", "deliveries_pkey"],
-    (tx) => retractFlipDeliveries(tx, { flipIds: [4], at: MONDAY_NOON }),
+    (tx) =>
+      retractAlertDeliveries(tx, {
+        alerts: [{ alertId: 4, flipId: 4, incidentId: 4 }],
+        at: MONDAY_NOON,
+      }),
   ],
   [
     "find channels with something to send",

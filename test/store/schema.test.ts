@@ -40,9 +40,11 @@ test("tables that signals are recorded in have no foreign keys but that of the s
     "authenticators",
     "channels",
     "check_channels",
+    "check_parents",
     "check_states",
     "checks",
     "idempotency_keys",
+    "incident_events",
     "intake_lanes",
     "invitations",
     "letters",
@@ -57,6 +59,8 @@ test("tables that signals are recorded in have no foreign keys but that of the s
     "sign_in_steps",
     "sign_in_tokens",
     "sign_ins",
+    "silences",
+    "tag_rules",
     "transfers",
   ]);
 });

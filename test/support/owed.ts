@@ -1,15 +1,18 @@
 // Pending messages, for tests of planning, claiming and sending: a check with channels, and its flips.
 import { randomUUID } from "node:crypto";
+import type { AlertChange } from "../../src/core/alert.ts";
 import type { CheckSettings } from "../../src/core/check.ts";
 import type { SendResult } from "../../src/core/delivery.ts";
 import type { Instant } from "../../src/core/instant.ts";
 import type { Flip } from "../../src/core/state.ts";
-import { planDeliveries, retractDeliveries } from "../../src/operations/plan-deliveries.ts";
+import { planAlerts } from "../../src/operations/plan-alerts.ts";
+import { writeAlerts } from "../../src/store/alerts.ts";
 import { assignChannels, type Channel, insertChannel } from "../../src/store/channels.ts";
 import type { CheckWithState } from "../../src/store/checks.ts";
-import type { Database } from "../../src/store/db.ts";
+import { type Database, statement } from "../../src/store/db.ts";
 import { insertFlips, retractFlip } from "../../src/store/flips.ts";
-import { inTransaction } from "../../src/store/transaction.ts";
+import { inTransaction, type Tx } from "../../src/store/transaction.ts";
+import { toTimestamp } from "../../src/store/values.ts";
 import { MONDAY_NOON, sampleCheck, sampleProject } from "./sample.ts";
 
 export type Watched = { check: CheckWithState; channels: Channel[] };
@@ -54,23 +57,57 @@ export function flip(to: "up" | "down", at: Instant = MONDAY_NOON, given: Partia
   return { at, from, to, reason: to === "up" ? "success" : "timeout", ...given };
 }
 
-/** Inserts flips of a check with their deliveries, in one transaction; returns their IDs. */
-export function owe(
+/** The change of the alert that a flip causes without a policy. */
+export function alertOf(one: Flip): AlertChange | null {
+  const { at, from, to, reason } = one;
+  if (to === "down") return { kind: "opened", at, cause: reason === "fail" ? "failed" : "missed", flip: one };
+  return from === "down" ? { kind: "closed", at, cause: "recovered", flip: one } : null;
+}
+
+/** Inserts flips of a check with their alerts in one transaction, and plans the deliveries; returns the IDs of the flips. */
+export async function owe(
   db: Database,
   { check, at = MONDAY_NOON }: { check: { id: number }; at?: Instant },
   ...flips: readonly Flip[]
 ): Promise<number[]> {
   const checkId = check.id;
-  return inTransaction(db, async (tx) => {
-    const written = flips.map((one) => ({ checkId, flip: one }));
-    const ids = await insertFlips(tx, written);
-    await planDeliveries(
+  const ids = await inTransaction(db, async (tx) => {
+    const flipIds = await insertFlips(
       tx,
-      written.map((one, index) => ({ ...one, flipId: ids[index] ?? 0 })),
-      at,
+      flips.map((one) => ({ checkId, flip: one })),
     );
-    return ids;
+    // A recovery needs a problem that was notified.
+    if (flips[0]?.to === "up") await tx.query(OPEN_NOTIFIED, [checkId, toTimestamp(at)]);
+    const changes = flips.flatMap((one, index) => {
+      const change = alertOf(one);
+      return change === null ? [] : [{ checkId, change, flipId: flipIds[index] ?? 0 }];
+    });
+    await writeAlerts(tx, changes);
+    return flipIds;
   });
+  await planAlerts(db, { now: at });
+  return ids;
+}
+
+const OPEN_NOTIFIED = statement({
+  name: "test.open_notified",
+  text: `insert into alerts (check_id, cause, opened_at, opened_flip_id, notified_at, planned_at, plan_at)
+    values ($1, 'missed', $2, 0, $2, $2, to_timestamp(0)) on conflict do nothing`,
+});
+
+const DEPEND_ON_ITSELF = statement({
+  name: "test.depend_on_itself",
+  text: "insert into check_parents (check_id, parent_id) values ($1, $1)",
+});
+
+/** An open alert and a dependency, so that a test of deleting finds a row in every table of a check. */
+export async function fillAlerts(
+  tx: Tx,
+  { checkId, flipId }: { checkId: number; flipId: number },
+): Promise<void> {
+  const change = { kind: "opened", at: MONDAY_NOON, cause: "failed", flip: null } as const;
+  await writeAlerts(tx, [{ checkId, change, flipId }]);
+  await tx.query(DEPEND_ON_ITSELF, [checkId]);
 }
 
 /** Retracts the flip of a missed deadline, like a success that was received before it. */
@@ -80,8 +117,11 @@ export async function retract(
 ): Promise<void> {
   await inTransaction(db, async (tx) => {
     const flipId = await retractFlip(tx, { checkId: check.id, deadlineAt, at: deadlineAt - 1 });
-    await retractDeliveries(tx, flipId === null ? [] : [flipId], at);
+    if (flipId === null) return;
+    const change = { kind: "closed", at: deadlineAt - 1, cause: "takenBack", flip: null } as const;
+    await writeAlerts(tx, [{ checkId: check.id, change, flipId }]);
   });
+  await planAlerts(db, { now: at });
 }
 
 export const SENT: SendResult = { kind: "sent", summary: "POST test", code: 200, excerpt: "ok" };

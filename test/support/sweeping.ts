@@ -3,6 +3,7 @@
 import type { CheckSettings } from "../../src/core/check.ts";
 import type { Visibility } from "../../src/core/deadline.ts";
 import type { Instant, Interval } from "../../src/core/instant.ts";
+import { planAlerts } from "../../src/operations/plan-alerts.ts";
 import { type CheckState, downAtOf, NEW_STATE } from "../../src/core/state.ts";
 import { assignChannels, type Channel } from "../../src/store/channels.ts";
 import { type CheckWithState, writeStates } from "../../src/store/checks.ts";
@@ -83,6 +84,7 @@ export async function owedFlips(
   { db }: TestDatabase,
   { projectId }: World,
 ): Promise<{ checkId: number; at: Instant; to: string; reason: string; owed: number }[]> {
+  await planAlerts(db, { now: Date.now() });
   const { rows } = await db.pool.query(
     `select f.check_id as "checkId", f.at, f.to_status as to, f.reason, count(d.id)::int as owed
      from flips f join checks c on c.id = f.check_id left join deliveries d on d.flip_id = f.id

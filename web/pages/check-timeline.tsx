@@ -339,7 +339,7 @@ export function labelWidth(text: string): number {
 
 /**
  * Puts each label into the first lane that has room for it, as near to its mark as the edges allow. There are no more
- * labels than lanes, so in the worst case each has one to itself: if a check that is down by silence has started again,
+ * labels than lanes, so in the worst case each has one to itself: if a check that is down by missed deadline has started again,
  * the expected run has its mark and no label.
  */
 export function placeLabels(labels: readonly Labelled[], width: number): Placed[] {

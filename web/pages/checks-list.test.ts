@@ -39,7 +39,7 @@ test.each<[string, Partial<CheckRow>, string, string]>([
   ],
   ["late past its deadline", { fuse: { fromAt: 0, lateAt: 1, alertAt: 2 } }, "12 min ago", "alert is due"],
   ["running", { runningSince: NOW - 22 * MIN }, "running 22 min", "due by 10:05"],
-  ["down by silence", { ...down, downReason: "timeout" }, "12 min ago", "down for 2 h 11 min"],
+  ["down by missed deadline", { ...down, downReason: "timeout" }, "12 min ago", "down for 2 h 11 min"],
   ["down by failure", { ...down, downReason: "fail", exitStatus: 3 }, "12 min ago", "failed, exit 3"],
   ["down by failure without a status", { ...down, downReason: "fail" }, "12 min ago", "failed"],
   ["paused", { state: "paused", fuse: null }, "12 min ago", "paused"],

@@ -9,6 +9,7 @@ import {
 } from "../../core/limits.ts";
 import { RULE } from "../check.ts";
 import { FIELD_LENGTHS, LOCAL_MINUTE } from "./limits.ts";
+import { RULE_CHANGES } from "./policies.ts";
 import { route } from "./route.ts";
 import { Cursor, CursorQuery, nullable, Time, UuidText } from "./types.ts";
 
@@ -17,7 +18,7 @@ const PingKind = Type.Enum(["success", "fail", "start", "log", "ign"], {
 });
 export type PingKind = Static<typeof PingKind>;
 
-const FlipReason = Type.Enum(["success", "fail", "timeout"]);
+const FlipReason = Type.Enum(["success", "fail", "timeout", "tooFast", "tooOften"]);
 
 export const Flip = Type.Object(
   {
@@ -276,6 +277,11 @@ const SchedulePreview = Type.Union([
 ]);
 export type SchedulePreview = Static<typeof SchedulePreview>;
 
+const ReplayRequest = Type.Partial(Type.Object({ ...ScheduleRequest.properties, ...RULE_CHANGES }), {
+  additionalProperties: false,
+});
+export type ReplayRequest = Static<typeof ReplayRequest>;
+
 const ReplayedAlert = Type.Object({ at: Time, reason: FlipReason, untilAt: nullable(Time) });
 export type ReplayedAlert = Static<typeof ReplayedAlert>;
 
@@ -529,12 +535,12 @@ export const historyRoutes = {
     ...read,
     method: "POST",
     path: `${CHECK}/replay`,
-    summary: "Try out a schedule",
+    summary: "Try out settings",
     description:
-      "Returns the alerts that a check would have raised in the last 90 days with another schedule. Nothing is changed.",
+      "Returns the alerts that a check would have raised in the last 90 days with another schedule or policy. Fields that are not given stay the same; a field of the policy that is null is inherited. Nothing is changed.",
     readsOnly: true,
-    body: ScheduleRequest,
-    bodyExample: SCHEDULE_EXAMPLE,
+    body: ReplayRequest,
+    bodyExample: { ...SCHEDULE_EXAMPLE, failures: { count: 2, of: 3 } },
     success: { status: 200, description: "The alerts.", schema: Replay },
   }),
   getCheckSetup: route({

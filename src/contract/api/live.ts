@@ -21,7 +21,7 @@ const FlipEvent = Type.Object({
   from: Type.Enum(["new", "up", "down", "paused"]),
   to: Type.Enum(["up", "down"]),
   at: Time,
-  reason: Type.Enum(["success", "fail", "timeout"]),
+  reason: Type.Enum(["success", "fail", "timeout", "tooFast", "tooOften"]),
 });
 export type FlipEvent = Static<typeof FlipEvent>;
 

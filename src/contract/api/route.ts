@@ -18,9 +18,12 @@ export type KeyAccess = "readOnly" | "readWrite" | null;
 export const API_TAGS = {
   Projects: "Projects, their members, invitations, and API keys.",
   Checks: "The monitored jobs and their settings.",
+  Policies: "When problems are notified, and how.",
   History: "Runs, pings, and events of checks.",
+  Incidents: "Problems of checks, and who takes care of them.",
   Channels: "Where notifications are sent.",
   Deliveries: "Notifications and their results.",
+  Silences: "Times in which no notifications are sent, and maintenance windows.",
   Live: "Changes of a project as they happen.",
   Account: "Your account.",
   Admin: "The server and its accounts. For server admins.",

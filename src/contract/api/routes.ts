@@ -5,18 +5,24 @@ import { channelRoutes } from "./channels.ts";
 import { checkPageRoutes } from "./check-page.ts";
 import { historyRoutes } from "./history.ts";
 import { checkRoutes } from "./checks.ts";
+import { incidentRoutes } from "./incidents.ts";
 import { liveRoutes } from "./live.ts";
 import { overviewRoutes } from "./overview.ts";
+import { policyRoutes } from "./policies.ts";
 import { projectRoutes } from "./projects.ts";
+import { silenceRoutes } from "./silences.ts";
 import { tokenRoutes } from "./tokens.ts";
 
 export const API_ROUTES = {
   ...projectRoutes,
   ...checkPageRoutes,
   ...historyRoutes,
+  ...incidentRoutes,
   ...channelRoutes,
+  ...silenceRoutes,
   ...overviewRoutes,
   ...checkRoutes,
+  ...policyRoutes,
   ...liveRoutes,
   ...accountRoutes,
   ...tokenRoutes,

@@ -93,6 +93,8 @@ export function silentAction({ channels }: SilentChecks, { may }: Pick<ProjectHe
 const DOWN_REASONS = {
   timeout: "went down: no ping before the deadline",
   fail: "went down: the job reported a failure",
+  tooFast: "went down: the run was shorter than allowed",
+  tooOften: "went down: the run started too soon after the previous one",
   success: "went down",
 } as const;
 
@@ -100,6 +102,7 @@ const EVENT_SENTENCES: Readonly<Record<string, string>> = {
   paused: "was paused",
   resumed: "was resumed",
   edited: "was edited",
+  missed: "missed another run while it was down",
   not_observed: "monitoring gap: pings couldn't be received, so no alerts were sent",
 };
 

@@ -210,10 +210,11 @@ async function answer(
   ]);
   if (check === null) throw notFound();
   const version = check.updatedAt;
+  const { rules: _, ...settings } = check.settings;
   const json = {
     ...row,
     projectId: project.uuid,
-    settings: check.settings,
+    settings,
     channelIds: [...check.channelUuids],
     version,
     createdAt: check.createdAt,

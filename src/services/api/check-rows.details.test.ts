@@ -17,6 +17,7 @@ const CHECK = {
     schedule: "",
     tz: "UTC",
     manualResume: false,
+    rules: null,
   },
   state: NEW_STATE,
 } as LeanCheck;

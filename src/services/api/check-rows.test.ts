@@ -15,6 +15,7 @@ const HOURLY = {
   schedule: "",
   tz: "UTC",
   manualResume: false,
+  rules: null,
 } as const;
 
 function rowOf(change: Partial<CheckState>, now = NOON) {

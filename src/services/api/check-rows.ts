@@ -7,7 +7,7 @@ import { splitTags } from "../../core/identity.ts";
 import type { Instant } from "../../core/instant.ts";
 import { isLateRun, usualOf } from "../../core/run.ts";
 import { shortScheduleText } from "../../core/schedule/wording.ts";
-import { expectedAt, graceMs, quickStatusAt, type ShownStatus } from "../../core/state.ts";
+import { expectedAt, quickStatusAt, type ShownStatus, storedDeadline } from "../../core/state.ts";
 import { listAssignmentsOfChecks, listChannels } from "../../store/channels.ts";
 import { type LeanCheck, listRecentMarks, type RecentMark } from "../../store/check-lists.ts";
 import type { Db } from "../../store/db.ts";
@@ -32,8 +32,7 @@ function rowOf(check: LeanCheck, now: Instant): CheckRow {
     lastDurationMs: check.lastDurationMs,
     fuse: fuseOf(check),
     downSince: shown === "down" ? (down?.since ?? null) : null,
-    downReason:
-      shown === "down" && (down?.reason === "fail" || down?.reason === "timeout") ? down.reason : null,
+    downReason: shown !== "down" || down === null ? null : down.reason === "timeout" ? "timeout" : "fail",
     exitStatus: shown === "down" ? (down?.exitStatus ?? null) : null,
     channelCount: check.channelCount,
     change: check.change,
@@ -49,16 +48,16 @@ function shownState(status: ShownStatus): ShownState {
 /** Uses the stored deadline, so that the schedule is evaluated only for running checks. */
 function fuseOf(check: LeanCheck): Fuse | null {
   const { timing, state, downAt: alertAt } = check;
-  if (alertAt === null) return null;
-  const graceFromAt = alertAt - graceMs(timing);
-  if (state.lastStartAt !== null && graceFromAt === state.lastStartAt) {
+  // A tolerated problem has a deadline, too.
+  if (alertAt === null || state.status === "down") return null;
+  const { from, cause } = storedDeadline(timing, { downAt: alertAt, lastStartAt: state.lastStartAt });
+  if (cause === "overrun") {
     // The run must end by the deadline; it is late from the next expected time on, if that is earlier.
-    const expected = expectedAt(check);
-    const lateAt = expected === null ? alertAt : Math.min(expected, alertAt);
-    return { fromAt: state.lastStartAt, lateAt, alertAt };
+    const expected = timing.rules?.maxRunSeconds ? null : expectedAt(check);
+    return { fromAt: from, lateAt: Math.min(expected ?? alertAt, alertAt), alertAt };
   }
   const fromAt = Math.max(state.lastPingAt ?? 0, state.expectFromAt ?? 0);
-  return { fromAt: Math.min(fromAt, graceFromAt), lateAt: graceFromAt, alertAt };
+  return { fromAt: Math.min(fromAt, from), lateAt: from, alertAt };
 }
 
 /** Ten thousand checks have few different schedules, and describing one takes longer than the rest of a row. */

@@ -14,6 +14,7 @@ import type {
   Replay,
   SchedulePreview,
   ScheduleRemark,
+  ReplayRequest,
   ScheduleRequest,
   Zones,
 } from "../../contract/api/history.ts";
@@ -47,7 +48,8 @@ import {
   ZONE_NAMES,
   zoneOf,
 } from "../../core/schedule/zone.ts";
-import { expectedAt, graceMs } from "../../core/state.ts";
+import { expectedAt, graceMs, type Timing } from "../../core/state.ts";
+import { expectedAt, storedDeadline } from "../../core/state.ts";
 import { ConcurrencyByKey } from "../../lib/concurrency-by-key.ts";
 import { listChannels } from "../../store/channels.ts";
 import { type CheckWithState, findChecksBySlug } from "../../store/checks.ts";
@@ -64,6 +66,7 @@ import { rowsOf } from "./check-rows.ts";
 import { readSetup } from "./check-setup.ts";
 import { rangeOf, readEvents, readProjectEvents, sendEventsFile } from "./events.ts";
 import { cursorNumber, entityTag, notFound, numberParam } from "./params.ts";
+import { rulesToTry } from "./policies.ts";
 import type { ApiContext, ApiHandlers, CheckRecord } from "./route.ts";
 import {
   FLIPS_READ_MAX,
@@ -307,9 +310,9 @@ type Past = { flip: StoredFlip; before: readonly KeptPing[] };
  */
 function missedAt({ settings }: Pick<CheckWithState, "settings">, { flip, before }: Past): Instant | null {
   if (flip.reason !== "timeout") return null;
-  const dueAt = flip.at - graceMs(settings);
   const start = before.find(({ kind }) => kind === "start");
-  return start?.at === dueAt ? null : dueAt;
+  const { from, cause } = storedDeadline(settings, { downAt: flip.at, lastStartAt: start?.at ?? null });
+  return cause === "overrun" ? null : from;
 }
 
 function stepsDown(check: CheckWithState, { flip, before }: Past): ExplanationStep[] {
@@ -377,7 +380,7 @@ function clockChangeBefore(zone: Zone, at: Instant): { at: Instant; beforeMinute
 
 // What other settings would have reported in the past.
 
-type Wanted = { check: CheckWithState; wanted: ScheduleRequest; now: Instant };
+type Wanted = { check: CheckWithState; wanted: ReplayRequest; now: Instant };
 
 /**
  * A trial over 5,000 runs uses the CPU for a tenth of a second: a process runs one at a time, so that pings are
@@ -401,8 +404,21 @@ export async function readReplay(context: HistoryContext, wanted: Wanted): Promi
   }
 }
 
+/** The settings of a check with some of them changed. */
+async function settingsToTry(
+  { database }: HistoryContext,
+  { check, wanted }: Omit<Wanted, "now">,
+): Promise<Timing> {
+  const { kind, timeoutSeconds, graceSeconds, schedule, tz, ...change } = wanted;
+  const timing = { kind, timeoutSeconds, graceSeconds, schedule, tz };
+  const given = Object.fromEntries(Object.entries(timing).filter(([, value]) => value !== undefined));
+  const settings: Timing = { ...check.settings, ...given };
+  if (settings.kind !== "simple") settings.schedule = readExpression(settings.schedule);
+  return { ...settings, rules: await rulesToTry(database, { check, change, ...settings }) };
+}
+
 async function computeReplay(context: HistoryContext, { check, wanted, now }: Wanted): Promise<Replay> {
-  const schedule = wanted.kind === "simple" ? wanted.schedule : readExpression(wanted.schedule);
+  const after = await settingsToTry(context, { check, wanted });
   const from = shownFrom(now);
   const [ended, blind] = await Promise.all([
     readPastRuns(context, { check, from }),
@@ -413,10 +429,8 @@ async function computeReplay(context: HistoryContext, { check, wanted, now }: Wa
     endAt,
     outcome,
   }));
-  const { settings } = check;
-  const after = { ...settings, ...wanted, schedule };
   const { quietGraceSeconds, ...compared } = compareSettings(
-    { before: settings, after },
+    { before: check.settings, after },
     { runs, blind, toAt: now },
   );
   const runCount = runs.length;
@@ -454,10 +468,11 @@ export async function readCheckPage(
   const [row] = rowsOf(rows, now);
   if (row === undefined) throw notFound();
   const lastFlip = flips.find(({ retractedAt }) => retractedAt === null);
+  const { rules: _, ...settings } = check.settings;
   return {
     projectId: project.uuid,
     row,
-    settings: check.settings,
+    settings,
     version: check.updatedAt,
     readAt: now,
     createdAt: check.createdAt,

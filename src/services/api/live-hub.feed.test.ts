@@ -22,6 +22,7 @@ function check(uuid: string, change: number, status: "up" | "down" = "up"): Lean
       schedule: "",
       tz: "UTC",
       manualResume: false,
+      rules: null,
     },
     state: { ...NEW_STATE, status },
     lastDurationMs: null,

@@ -8,21 +8,27 @@ import { badgeHandlers } from "./badges.ts";
 import { checkHandlers } from "./check-changes.ts";
 import { overviewHandlers } from "./checks.ts";
 import { crontabHandlers } from "./crontab.ts";
+import { incidentHandlers } from "./incidents.ts";
 import { liveHandlers } from "./live.ts";
+import { policyHandlers } from "./policies.ts";
 import { projectHandlers } from "./projects.ts";
 import type { ApiRoute } from "./respond.ts";
 import type { ApiHandler, ApiHandlers } from "./route.ts";
+import { silenceHandlers } from "./silences.ts";
 import { tokenHandlers } from "./tokens.ts";
 
 const HANDLERS: ApiHandlers<ApiRoutes> = {
   ...projectHandlers,
   ...checkPageHandlers,
   ...historyHandlers,
+  ...incidentHandlers,
   ...channelHandlers,
+  ...silenceHandlers,
   ...overviewHandlers,
   ...checkHandlers,
   ...crontabHandlers,
   ...badgeHandlers,
+  ...policyHandlers,
   ...liveHandlers,
   ...accountHandlers,
   ...tokenHandlers,

@@ -109,7 +109,14 @@ export async function readDeliveries(
   database: Database,
   { flipId, projectId }: { flipId: number; projectId: number },
 ): Promise<FlipDelivery[]> {
-  const deliveries = await listDeliveriesOfFlip(database, flipId);
+  return presentDeliveries(database, { deliveries: await listDeliveriesOfFlip(database, flipId), projectId });
+}
+
+/** Deliveries about checks of a project, in the same order. */
+export async function presentDeliveries(
+  database: Database,
+  { deliveries, projectId }: { deliveries: readonly Delivery[]; projectId: number },
+): Promise<FlipDelivery[]> {
   if (deliveries.length === 0) return [];
   const ids = [...new Set(deliveries.map(({ channelId }) => channelId))];
   const channels = new Map((await findChannelsByIds(database, ids)).map((channel) => [channel.id, channel]));

@@ -21,6 +21,7 @@ function check(
     schedule: "",
     tz: "UTC",
     manualResume: false,
+    rules: null,
   } as const;
   const watched = { timing, state: { ...NEW_STATE, ...state } };
   return { id: 1, uuid: UUID, name: "", tags: "", ...given, ...watched, downAt: downAtOf(watched) };

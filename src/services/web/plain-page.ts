@@ -1,13 +1,15 @@
 // A plain page for links in emails and for errors: a few sentences and at most one button, no scripts.
 import { createHash } from "node:crypto";
 import { DARK, FONT, LIGHT, type Palette } from "../../channels/email-layout.ts";
-import { html, ICON_HREF, LOGO_SVG, trusted } from "../../lib/http/html.ts";
+import { type Html, html, ICON_HREF, LOGO_SVG, trusted } from "../../lib/http/html.ts";
 
 export type Page = {
   title: string;
   sentences: readonly string[];
   /** The label of the button, which sends a POST to the same URL. */
   button?: string;
+  /** Hidden fields that the button sends. */
+  fields?: Readonly<Record<string, string>>;
   /** The label of the link to the dashboard, for users who have access. */
   home?: string;
 };
@@ -57,7 +59,7 @@ export const PAGE_HEADERS: Readonly<Record<string, string>> = {
 
 /** The whole page. */
 export function renderPage(page: Page, site: { name: string; url: string }): string {
-  const { title, sentences, button, home } = page;
+  const { title, sentences, button, fields = {}, home } = page;
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -74,9 +76,16 @@ export function renderPage(page: Page, site: { name: string; url: string }): str
 <main>
 <h1>${title}</h1>
 ${sentences.map((text) => html`<p>${text}</p>\n`)}${
-  button !== undefined && html`<form method="post"><button type="submit">${button}</button></form>\n`
+  button !== undefined &&
+  html`<form method="post">${hiddenFields(fields)}<button type="submit">${button}</button></form>\n`
 }${home !== undefined && html`<p class="home"><a href="${site.url}/">${home}</a></p>\n`}</main>
 </body>
 </html>
 `.source;
+}
+
+function hiddenFields(fields: Readonly<Record<string, string>>): Html[] {
+  return Object.entries(fields).map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
+  );
 }

@@ -8,7 +8,8 @@ import { planNotices, planTest } from "../../../src/operations/plan-deliveries.t
 import { deliverDue } from "../../../src/operations/send-loop.ts";
 import { deleteChannel, disableChannel, findChannelById } from "../../../src/store/channels.ts";
 import { markCheckDeleted, moveCheck } from "../../../src/store/checks.ts";
-import { insertMessages, listDeliveriesOfChannel } from "../../../src/store/deliveries.ts";
+import { listDeliveriesOfChannel } from "../../../src/store/deliveries.ts";
+import { insertMessages } from "../../../src/store/planning.ts";
 import { inTransaction, type Tx } from "../../../src/store/transaction.ts";
 import { sampleIntake } from "../../support/checks-under-change.ts";
 import { useDatabase } from "../../support/database.ts";

@@ -44,7 +44,7 @@ describe("a deadline that has passed", () => {
       sweep_at: null,
     });
     const found = await findCheckByUuid(database.db, check.uuid);
-    expect(found?.state.silence).toEqual({ deadlineAt: HOURLY_DOWN_AT, from: "up" });
+    expect(found?.state.missed).toEqual({ deadlineAt: HOURLY_DOWN_AT, from: "up" });
     expect(await sweep(HOURLY_DOWN_AT + 60_000)).toMatchObject({ looked: 0, fired: 0 });
     expect(await owedFlips(database, world)).toHaveLength(1);
   });
