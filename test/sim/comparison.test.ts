@@ -198,7 +198,10 @@ describe("a silence", () => {
   test("drops a problem that is over before it ends, together with the recovery", () => {
     const lines = `${BEFORE}\n${JOB}\n${RECOVERED}\n  0.02:20 pause`;
     expect(countsOf(lines)).toEqual({ dropped: 1 });
-    expect(countsOf(lines, { received: [notified(after(61), [DOWN, up])] })).toMatchObject({ dropped: 1, false: 1 });
+    expect(countsOf(lines, { received: [notified(after(61), [DOWN, up])] })).toMatchObject({
+      dropped: 1,
+      false: 1,
+    });
     expect(countsOf(lines, { received: [notified(after(31), [up])] })).toEqual({ dropped: 1, false: 1 });
   });
 

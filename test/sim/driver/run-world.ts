@@ -201,6 +201,7 @@ class WorldRunner {
     );
     if (action.what === "edit") await this.#population.edit(check, action.settings, { at, visibility });
     else if (action.what === "delete") await this.#population.delete(check);
+    else if (action.what === "ack") await this.#population.acknowledge(check, at);
     else await this.#population.command(check, action.what, { at, visibility });
   }
 

@@ -129,6 +129,7 @@ class Replay {
     for (const step of this.#check.steps) {
       // Log lines and unacknowledged pings have no effect.
       if (step.what === "signal" && (step.kind === "log" || !step.isAcknowledged)) continue;
+      if (step.what === "ack") continue;
       this.#passDeadlines(step);
       if (step.what === "delete") {
         deletedTrueAt = step.trueAt;
@@ -145,7 +146,7 @@ class Replay {
   }
 
   #apply(step: Step): void {
-    if (step.what === "delete") return;
+    if (step.what === "delete" || step.what === "ack") return;
     const { at, trueAt } = step;
     const times = { changedAt: at, detectedTrueAt: trueAt, earliestTrueAt: trueAt };
     if (step.what === "signal") return this.#applySignal(step, times);

@@ -25,6 +25,18 @@ export type RunRules = {
   earlySeconds: number;
 };
 
+/** How the alerts of a check are combined, delayed and repeated. 0 or null: not at all. */
+export type NotifyRules = {
+  dependencyWaitSeconds: number;
+  /** Whether missed runs are combined with those of other checks of the project. */
+  isGrouped: boolean;
+  groupWaitSeconds: number;
+  groupIntervalSeconds: number;
+  reopenWithinSeconds: number;
+  ackTimeoutSeconds: number;
+  repeatSeconds: number | null;
+};
+
 /** `rules`: null if all of them have their default. */
 export type Settings = Expectation & { graceSeconds: number; manualResume: boolean; rules: RunRules | null };
 
@@ -38,7 +50,8 @@ export type Step = {
   trueAt: number;
 } & (
   | { what: "signal"; kind: SignalKind; rid: string | null; isAcknowledged: boolean }
-  | { what: "pause" | "resume" | "delete" }
+  /** `ack`: somebody acknowledges the problem. */
+  | { what: "pause" | "resume" | "delete" | "ack" }
   | { what: "edit"; settings: Settings }
 );
 

@@ -1,6 +1,6 @@
 // The constants of the rules, copied from the documentation rather than imported from the product.
 
-import type { RunRules } from "./history.ts";
+import type { NotifyRules, RunRules } from "./history.ts";
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
@@ -40,3 +40,18 @@ export const DEFAULT_RUN_RULES: RunRules = {
   minGapSeconds: null,
   earlySeconds: 0,
 };
+
+export const DEFAULT_NOTIFY_RULES: NotifyRules = {
+  dependencyWaitSeconds: 120,
+  isGrouped: false,
+  groupWaitSeconds: 30,
+  groupIntervalSeconds: 300,
+  reopenWithinSeconds: 0,
+  ackTimeoutSeconds: 0,
+  repeatSeconds: null,
+};
+/** When a check has recovered on which others depend, those may wait this long for their next run. */
+export const DEPENDENCY_MS_MAX = 10 * MINUTE_MS;
+/** Reopenings within this time are flapping, from the third one. */
+export const FLAPPING_MS = HOUR_MS;
+export const FLAPPING_COUNT = 3;

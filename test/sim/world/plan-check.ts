@@ -3,8 +3,8 @@
 import { type Chance, chanceFrom } from "../../faults/chance.ts";
 import type { Expectation, Settings } from "../model/history.ts";
 import type { GeneratorContext } from "./generator-context.ts";
-import { DEFAULT_RUN_RULES } from "../model/rules.ts";
-import { policyChance, someRules, someTags } from "./plan-policy.ts";
+import { DEFAULT_NOTIFY_RULES, DEFAULT_RUN_RULES } from "../model/rules.ts";
+import { policyChance, someNotifyRules, someRules, someTags } from "./plan-policy.ts";
 import { planRuns } from "./plan-runs.ts";
 import { type Action, CHANNELS_PER_PROJECT, type CheckPlan } from "./world.ts";
 
@@ -64,14 +64,10 @@ const ONCALENDAR: readonly (readonly [string, number])[] = [
 const GRACE_SECONDS = [60, 300, 900, 1_800, 3_600, 7_200, 14_400];
 
 export function planCheck(context: GeneratorContext, index: number): CheckPlan {
-  const chance = chanceFrom(mixed(context.seed, index));
   const { base } = context;
-  const manualResume = chance.fraction() < 0.2;
-  const policy = context.hasPolicies ? policyChance(context.seed, index) : null;
-  const settings = withRules(policy, someSettings(chance, { manualResume }));
-  const isLater = chance.fraction() < 0.1;
-  const createdTrueAt = isLater ? whenReachable(context, someTime(chance, base)) : base.from;
-  const channels = someChannels(chance, base.channelCount);
+  const { chance, policy, settings, createdTrueAt, ...drawn } = beginCheck(context, index);
+  const related = policy === null ? UNRELATED : relations(context, index, { createdTrueAt, ...drawn });
+  const { channels, parents } = { ...drawn, ...related };
   const edits = planEdits(context, { chance, policy }, { createdTrueAt, settings });
   const actions: Action[] = [];
   const parts = [{ trueAt: createdTrueAt, settings }, ...edits];
@@ -83,9 +79,55 @@ export function planCheck(context: GeneratorContext, index: number): CheckPlan {
     ...edits.map(({ trueAt, settings: next }): Action => ({ trueAt, what: "edit", settings: next })),
   );
   actions.push(...planCommands(context, chance, createdTrueAt));
-  actions.sort((one, other) => one.trueAt - other.trueAt);
   const tags = policy === null ? [] : someTags(policy);
-  return { name: `c${index}`, settings, channels, tags, createdTrueAt, actions: untilDeleted(actions) };
+  const notify =
+    policy === null ? DEFAULT_NOTIFY_RULES : someNotifyRules(policy, { hasParents: parents.length > 0 });
+  if (policy !== null) actions.push(...planAcks(context, policy, createdTrueAt));
+  actions.sort((one, other) => one.trueAt - other.trueAt);
+  const name = `c${index}`;
+  return { name, settings, channels, tags, parents, notify, createdTrueAt, actions: untilDeleted(actions) };
+}
+
+/** What is drawn first. */
+function beginCheck(context: GeneratorContext, index: number) {
+  const chance = chanceFrom(mixed(context.seed, index));
+  const { base } = context;
+  const manualResume = chance.fraction() < 0.2;
+  const policy = context.hasPolicies ? policyChance(context.seed, index) : null;
+  const settings = withRules(policy, someSettings(chance, { manualResume }));
+  const isLater = chance.fraction() < 0.1;
+  const createdTrueAt = isLater ? whenReachable(context, someTime(chance, base)) : base.from;
+  const channels = someChannels(chance, base.channelCount);
+  return { chance, policy, settings, createdTrueAt, channels };
+}
+
+const UNRELATED = { parents: [] };
+/** Of this many checks, the last ones depend on the first. */
+const FAMILY = 8;
+const CHILDREN = 3;
+
+/** In a world with policies, some checks depend on another check of their project. */
+function relations(
+  context: GeneratorContext,
+  index: number,
+  child: { createdTrueAt: number; channels: readonly number[] },
+): { parents: string[]; channels?: number[] } {
+  const parentIndex = index - (index % FAMILY);
+  if (index % FAMILY < FAMILY - CHILDREN) return UNRELATED;
+  const parent = beginCheck(context, parentIndex);
+  if (parent.createdTrueAt > child.createdTrueAt) return UNRELATED;
+  const project = Math.floor((parent.channels[0] ?? 0) / CHANNELS_PER_PROJECT) * CHANNELS_PER_PROJECT;
+  const count = Math.min(CHANNELS_PER_PROJECT, context.base.channelCount - project);
+  const channels = new Set(child.channels.map((channel) => project + (channel % count)));
+  return { parents: [`c${parentIndex}`], channels: [...channels].toSorted((one, other) => one - other) };
+}
+
+/** Users acknowledge problems, or try to. */
+function planAcks(context: GeneratorContext, chance: Chance, createdTrueAt: number): Action[] {
+  const count = chance.fraction() < 0.5 ? 0 : 6;
+  return Array.from({ length: count }, () => whenReachable(context, someTime(chance, context.base)))
+    .filter((trueAt) => trueAt > createdTrueAt)
+    .map((trueAt) => ({ trueAt, what: "ack" }));
 }
 
 /** Settings with their own rules, in a world with policies. */

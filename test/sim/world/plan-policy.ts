@@ -1,7 +1,7 @@
 // Generates how runs are judged, tags and silences. They have their own random generators, so that a world without
 // them stays the same.
 import { type Chance, chanceFrom } from "../../faults/chance.ts";
-import type { RunRules, Settings, SilenceTimes } from "../model/history.ts";
+import type { NotifyRules, RunRules, Settings, SilenceTimes } from "../model/history.ts";
 import { DEFAULT_RUN_RULES } from "../model/rules.ts";
 import type { GeneratorContext } from "./generator-context.ts";
 import { between } from "./plan-faults.ts";
@@ -46,6 +46,22 @@ export function someRules(chance: Chance, settings: Settings): RunRules | null {
   if (isChosen(0.15)) rules.minGapSeconds = chance.between(1, Math.floor(periodSeconds / 2));
   if (settings.kind === "cron" && isChosen(0.3)) rules.earlySeconds = chance.pick([60, 600, 3_600, 86_400]);
   return JSON.stringify(rules) === JSON.stringify(DEFAULT_RUN_RULES) ? null : rules;
+}
+
+/** How alerts are combined, delayed and repeated. Only alerts that are not combined are repeated. */
+export function someNotifyRules(chance: Chance, { hasParents }: { hasParents: boolean }): NotifyRules {
+  const isChosen = (probability: number) => chance.fraction() < probability;
+  const isGrouped = isChosen(0.3);
+  const isRepeated = isChosen(0.3) && !isGrouped && !hasParents;
+  return {
+    dependencyWaitSeconds: chance.pick([0, 120, 300]),
+    isGrouped,
+    groupWaitSeconds: chance.pick([0, 30, 300]),
+    groupIntervalSeconds: chance.pick([60, 300, 3_600]),
+    reopenWithinSeconds: isChosen(0.2) && !isGrouped && !hasParents ? chance.pick([600, 3_600]) : 0,
+    ackTimeoutSeconds: isChosen(0.3) ? chance.pick([3_600, 86_400]) : 0,
+    repeatSeconds: isRepeated ? chance.pick([300, 3_600, 21_600]) : null,
+  };
 }
 
 /** Silences of all projects: of single checks, by tag, and of everything. */

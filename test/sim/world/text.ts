@@ -1,6 +1,6 @@
 // Reads and writes worlds as text.
 import type { Expectation, RunRules, Settings, SilenceTimes } from "../model/history.ts";
-import { DEFAULT_RUN_RULES } from "../model/rules.ts";
+import { DEFAULT_NOTIFY_RULES, DEFAULT_RUN_RULES } from "../model/rules.ts";
 import {
   type Action,
   type CheckPlan,
@@ -183,7 +183,7 @@ function readAction(words: string[], from: number): Action {
   const trueAt = readTime(words.shift(), from);
   const what = words.shift();
   if (what === "edit") return { trueAt, what, settings: readSettings(words) };
-  if (what === "pause" || what === "resume" || what === "delete") return { trueAt, what };
+  if (what === "pause" || what === "resume" || what === "delete" || what === "ack") return { trueAt, what };
   if (what !== "success" && what !== "fail" && what !== "start" && what !== "log") {
     return fail(`unknown action: ${what}`);
   }
@@ -253,6 +253,15 @@ function readSilenceChange(words: string[], from: number): SilencePlan["changes"
   return what === "change" ? { trueAt, times: readTimes(words, from) } : fail(`unknown change: ${what}`);
 }
 
+const NOTIFY = {
+  "dependency-wait": "dependencyWaitSeconds",
+  "group-wait": "groupWaitSeconds",
+  "group-interval": "groupIntervalSeconds",
+  "reopen-within": "reopenWithinSeconds",
+  "ack-timeout": "ackTimeoutSeconds",
+  repeat: "repeatSeconds",
+} as const;
+
 function describeCheck(plan: CheckPlan, from: number): string[] {
   const words = [
     "check",
@@ -261,6 +270,14 @@ function describeCheck(plan: CheckPlan, from: number): string[] {
     `channels ${plan.channels.join(",") || "none"}`,
   ];
   if (plan.tags.length > 0) words.push(`tags ${plan.tags.join(",")}`);
+  if (plan.parents.length > 0) words.push(`depends ${plan.parents.join(",")}`);
+  if (plan.notify.isGrouped) words.push("grouped");
+  for (const [word, field] of Object.entries(NOTIFY)) {
+    const seconds = plan.notify[field];
+    if (seconds !== null && seconds !== DEFAULT_NOTIFY_RULES[field]) {
+      words.push(`${word} ${describeSeconds(seconds)}`);
+    }
+  }
   if (plan.createdTrueAt !== from) words.push(`from ${describeTime(plan.createdTrueAt, from)}`);
   return [words.join(" "), ...plan.actions.map((action) => `  ${describeAction(action, from)}`)];
 }
@@ -270,6 +287,8 @@ function readCheck(words: string[], from: number): CheckPlan {
   const settings = readSettings(words);
   let channels = [0];
   let tags: string[] = [];
+  let parents: string[] = [];
+  const notify = { ...DEFAULT_NOTIFY_RULES };
   let createdTrueAt = from;
   while (words.length > 0) {
     const word = words.shift();
@@ -277,10 +296,14 @@ function readCheck(words: string[], from: number): CheckPlan {
       const list = words.shift() ?? "none";
       channels = list === "none" ? [] : list.split(",").map(Number);
     } else if (word === "tags") tags = (words.shift() ?? "").split(",").filter(Boolean);
-    else if (word === "from") createdTrueAt = readTime(words.shift(), from);
+    else if (word === "depends") parents = (words.shift() ?? "").split(",");
+    else if (word === "grouped") notify.isGrouped = true;
+    else if (word !== undefined && word in NOTIFY) {
+      notify[NOTIFY[word as keyof typeof NOTIFY]] = readSeconds(words.shift());
+    } else if (word === "from") createdTrueAt = readTime(words.shift(), from);
     else fail(`unexpected word in a check: ${word}`);
   }
-  return { name, settings, channels, tags, createdTrueAt, actions: [] };
+  return { name, settings, channels, tags, parents, notify, createdTrueAt, actions: [] };
 }
 
 /** Formats a world, or some of its checks. */

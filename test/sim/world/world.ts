@@ -1,11 +1,12 @@
 // The plan of a world: checks with the actions of their jobs and users, and the faults of the server and the
 // receivers. All times are on the true clock. Histories are derived from it.
-import type { Settings, SignalKind, SilenceTimes } from "../model/history.ts";
+import type { NotifyRules, Settings, SignalKind, SilenceTimes } from "../model/history.ts";
 
 /** An action of a job or a user, whether or not the server is available. */
 export type Action = { trueAt: number } & (
   | { what: SignalKind; rid: string | null }
-  | { what: "pause" | "resume" | "delete" }
+  /** `ack`: somebody acknowledges the problem, if there is one. */
+  | { what: "pause" | "resume" | "delete" | "ack" }
   | { what: "edit"; settings: Settings }
 );
 
@@ -16,6 +17,9 @@ export type CheckPlan = {
   /** Indexes of the channels of the check. */
   channels: readonly number[];
   tags: readonly string[];
+  /** Names of the checks that it depends on. */
+  parents: readonly string[];
+  notify: NotifyRules;
   /** In order of time. */
   actions: readonly Action[];
 };
