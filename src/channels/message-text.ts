@@ -218,6 +218,10 @@ function groupWords(message: GroupMessage, options: MessageTextOptions): Message
       ...checkList("Down", { checks: message.opened, count: message.openedCount, site: options.site }),
       ...checkList("Up", { checks: message.closed, count: message.closedCount, site: options.site }),
     ],
+    link: {
+      text: "Show incident",
+      url: `${options.site.url}/projects/${message.projectUuid}/incidents/${incident.number}/`,
+    },
     ack: isOver ? null : ackLink(incident.ackUrl),
   };
 }

@@ -171,8 +171,6 @@ describe("roles", () => {
     ["editPolicies", "yy--"],
     ["silence", "yyy-"],
     ["acknowledge", "yyy-"],
-    ["acknowledge", "yyy-"],
-    ["silence", "yyy-"],
     ["renameProject", "yyy-"],
     ["manageKeys", "yyy-"],
     ["manageMembers", "yy--"],

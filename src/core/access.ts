@@ -238,9 +238,6 @@ export const ACTION_ROLES = {
   silence: EDITORS,
   /** Also notes, and resolving. */
   acknowledge: EDITORS,
-  /** Also notes, and resolving. */
-  acknowledge: EDITORS,
-  silence: EDITORS,
   renameProject: EDITORS,
   manageKeys: EDITORS,
   manageMembers: ["owner", "manager"],

@@ -53,6 +53,9 @@ export const AUDIT_ACTIONS = {
   "channel.tested": "tested a channel",
   "channel.enabled": "enabled a channel",
   "channel.disabled": "disabled a channel",
+  "silence.created": "created a silence",
+  "silence.changed": "changed a silence",
+  "silence.ended": "ended a silence",
 } as const;
 
 export type AuditAction = keyof typeof AUDIT_ACTIONS;

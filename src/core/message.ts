@@ -110,6 +110,7 @@ type NamedCheck = { uuid: string; name: string };
 export type GroupMessage = {
   kind: "group";
   at: Instant;
+  projectUuid: string;
   projectName: string;
   incident: MessageIncident;
   severity: Severity;

@@ -34,6 +34,8 @@ export type PlanContext = {
   dependencyWaitMs: number;
   /** The alert belongs to an incident that is flapping. */
   isFlapping: boolean;
+  /** The check has had another problem since. */
+  hasNewerAlert: boolean;
   /** How long the check must stay up until a flapping incident is over. */
   reopenWithinMs: number;
 };
@@ -62,11 +64,12 @@ export function planAlert(alert: AlertToPlan, context: PlanContext): Decision {
 
 function planClosed(
   { closed, isNotified, heldBy }: AlertToPlan & { closed: NonNullable<AlertToPlan["closed"]> },
-  { now, silence, isFlapping, reopenWithinMs }: PlanContext,
+  { now, silence, isFlapping, hasNewerAlert, reopenWithinMs }: PlanContext,
 ): Decision {
   if (closed.cause === "takenBack") return isNotified ? { kind: "correct" } : { kind: "drop" };
   const isRecovery = closed.cause === "recovered";
   const calmAt = closed.at + reopenWithinMs;
+  if (isFlapping && hasNewerAlert) return { kind: "notify", opening: false, closing: false };
   if (isFlapping && isRecovery && now < calmAt) {
     return { kind: "hold", rule: "flapping", until: calmAt, silenceId: null };
   }
@@ -90,7 +93,8 @@ function planOpen({ openedAt, isNotified }: AlertToPlan, context: PlanContext): 
   if (now < waitsUntil && parents.some(({ isUndecided }) => isUndecided)) {
     return held(Math.min(waitsUntil, now + LATE_PARENT_LOOK_MS));
   }
-  return isFlapping ? { kind: "drop" } : { kind: "notify", opening: true, closing: false };
+  // The channels know that the incident is flapping; they get one recovery at its end.
+  return { kind: "notify", opening: !isFlapping, closing: false };
 }
 
 /** Whether alerts of this cause are combined: a failure has its own output, which is sent at once. */
@@ -129,16 +133,8 @@ export function groupKeyOf(
 
 /** When a group message that is created now is due: the first after the wait, later ones at most every interval. */
 export function groupDueAt(
-  {
-    lastSentAt,
-    openedAt,
-    isOver,
-  }: { lastSentAt: Instant | null; openedAt: Instant; isOver: boolean },
-  {
-    groupWait,
-    groupInterval,
-    now,
-  }: Pick<EffectivePolicy, "groupWait" | "groupInterval"> & { now: Instant },
+  { lastSentAt, openedAt, isOver }: { lastSentAt: Instant | null; openedAt: Instant; isOver: boolean },
+  { groupWait, groupInterval, now }: Pick<EffectivePolicy, "groupWait" | "groupInterval"> & { now: Instant },
 ): Instant {
   if (lastSentAt === null) return Math.max(now, openedAt + groupWait * SECOND_MS);
   return isOver ? now : Math.max(now, lastSentAt + groupInterval * SECOND_MS);

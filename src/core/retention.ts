@@ -15,6 +15,7 @@ import {
   REFUSED_INTERVAL_DAYS,
   REJECTED_SIGNAL_DAYS,
   RUN_DAYS,
+  SILENCE_DAYS,
 } from "./limits.ts";
 import { SESSION_IDLE_DAYS, SIGN_IN_DAYS } from "./sign-in.ts";
 
@@ -66,6 +67,8 @@ export const DAYS_KEPT = {
   incident: INCIDENT_DAYS,
   /** The compact history of runs. */
   run: RUN_DAYS,
+  /** From its end on. */
+  silence: SILENCE_DAYS,
   blindInterval: BLIND_INTERVAL_DAYS,
   /** Rejected pings of one check or network. Anyone can cause these, so they are deleted sooner. */
   refusedInterval: REFUSED_INTERVAL_DAYS,

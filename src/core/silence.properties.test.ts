@@ -231,6 +231,7 @@ const timing = {
   schedule: "0 */4 * * *",
   tz: "UTC",
   manualResume: false,
+  rules: null,
 };
 
 describe("for any silences", () => {

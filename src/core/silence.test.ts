@@ -52,6 +52,7 @@ const HOURLY: Timing = {
   schedule: "0 * * * *",
   tz: "UTC",
   manualResume: false,
+  rules: null,
 };
 const WEEKLY: Timing = { ...HOURLY, schedule: "0 12 * * 1" };
 

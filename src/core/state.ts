@@ -34,13 +34,12 @@ export type Judged = {
   chain: MissedChain | null;
 };
 
-/** Missed deadlines in a row: enough to take back any of them. */
+/** Missed deadlines in a row, as many as the threshold: enough to take back any of them. */
 export type MissedChain = {
-  /** `expectFromAt` before the first one and after it. */
-  before: Instant | null;
-  after: Instant | null;
-  /** The last of the deadlines. */
-  lastAt: Instant;
+  /** `expectFromAt` of the state before the first one. */
+  expectFromAt: Instant | null;
+  /** The deadlines, and `expectFromAt` after each. */
+  deadlines: readonly { at: Instant; expectFromAt: Instant }[];
 };
 
 export type CheckState = {
@@ -169,7 +168,10 @@ export function deadlineOf(check: WatchedCheck): Deadline | null {
   if (isAlertOpen(state)) return null;
   const { missed, lastStartAt, expectFromAt } = state;
   // A run is counted once: after that, the next one is expected.
-  const countedAt = Math.max(state.judged?.chain?.lastAt ?? -Infinity, expectFromAt ?? -Infinity);
+  const countedAt = Math.max(
+    state.judged?.chain?.deadlines.at(-1)?.at ?? -Infinity,
+    expectFromAt ?? -Infinity,
+  );
   const isCounted = missed !== null && lastStartAt !== null && lastStartAt <= countedAt;
   const run = isCounted && timing.rules?.maxRunSeconds !== 0 ? { ...state, lastStartAt: null } : state;
   return deadlineAfter({ timing, state: run }, slotAfter(timing, state));

@@ -68,15 +68,13 @@ export function judgeMissed(
   const before = rememberedOf(state);
   const missed = before.missed + 1;
   const isTolerated = !isAlertOpen(state) && missed < rules.missed;
+  const chain = before.chain ?? { expectFromAt: state.expectFromAt, deadlines: [] };
   return {
     outcomes: pushed(before.outcomes, 1),
     missed,
     problem: isTolerated ? "tolerated" : before.problem === "recovering" ? "recovering" : null,
     runBeganAt: before.runBeganAt,
-    chain: {
-      ...(before.chain ?? { before: state.expectFromAt, after: expectFromAt }),
-      lastAt: deadline.at,
-    },
+    chain: { ...chain, deadlines: [...chain.deadlines, { at: deadline.at, expectFromAt }] },
   };
 }
 
@@ -92,7 +90,7 @@ export function judgedBefore(
     missed: left,
     problem,
     runBeganAt,
-    chain: left === 0 ? null : chain,
+    chain: left === 0 || chain === null ? null : { ...chain, deadlines: chain.deadlines.slice(0, left) },
   });
 }
 

@@ -199,7 +199,7 @@ function takeEffect(check: WatchedCheck, signal: AppliedSignal, visibility: Visi
   if (signal.at < decidedAt) return overtaken(check, { unchanged, signal, visibility });
   // Under the default rules, a start satisfies no deadline.
   const answers = signal.kind !== "start" || check.timing.rules !== null;
-  if (answers && state.missed !== null && signal.at <= lastMissedAt(state, state.missed)) {
+  if (answers && state.missed !== null && signal.at <= Math.max(...missedInARow(state, state.missed))) {
     return takeBack(check, { signal, missed: state.missed, visibility });
   }
   return applyNow(check, signal);
@@ -228,7 +228,7 @@ function overtaken(
   if (!endsRun(state, signal)) return late;
   const ended = { ...state, lastStartAt: null, lastStartRid: null };
   const { missed } = state;
-  if (missed === null || at > missed.deadlineAt) return { ...late, state: ended };
+  if (missed === null || at > Math.min(...missedInARow(state, missed))) return { ...late, state: ended };
   const before = beforeMissed(ended, missed);
   const next = extendedDeadline({ timing, state: before }, visibility.blind);
   const standsAnyway = next !== null && next.firesAt <= missed.deadlineAt;
@@ -303,9 +303,9 @@ function endsRun({ lastStartAt, lastStartRid }: CheckState, { kind, at, rid }: A
   return kind === "fail" || rid === null || rid === lastStartRid;
 }
 
-/** The last of the missed deadlines in a row. */
-function lastMissedAt({ judged }: CheckState, { deadlineAt }: Missed): Instant {
-  return judged?.chain?.lastAt ?? deadlineAt;
+/** The missed deadlines in a row. Under the default rules there is one. */
+function missedInARow({ judged }: CheckState, { deadlineAt }: Missed): readonly Instant[] {
+  return judged?.chain?.deadlines.map(({ at }) => at) ?? [deadlineAt];
 }
 
 /** When the flip of a missed deadline happened; null if the check was down before. */
@@ -322,19 +322,17 @@ function beforeMissed(state: CheckState, { from }: Missed): CheckState {
     status: from,
     missed: null,
     judged: judgedBefore(judged, { count: judged?.missed ?? 0, problem }),
-    expectFromAt: judged?.chain ? judged.chain.before : state.expectFromAt,
+    expectFromAt: judged?.chain ? judged.chain.expectFromAt : state.expectFromAt,
   };
 }
 
-/** The state after the first of several missed deadlines in a row, which was tolerated. */
-function afterFirstMissed(state: CheckState, { deadlineAt }: Missed): CheckState {
+/** The state after so many of the missed deadlines in a row, which were tolerated. */
+function afterMissed(state: CheckState, count: number): CheckState {
   const { judged } = state;
-  const first = judgedBefore(judged, { count: (judged?.missed ?? 1) - 1, problem: "tolerated" });
-  const chain = judged?.chain ?? null;
   return {
     ...state,
-    judged: first === null || chain === null ? first : { ...first, chain: { ...chain, lastAt: deadlineAt } },
-    expectFromAt: chain?.after ?? null,
+    judged: judgedBefore(judged, { count: (judged?.missed ?? 0) - count, problem: "tolerated" }),
+    expectFromAt: judged?.chain?.deadlines[count - 1]?.expectFromAt ?? null,
   };
 }
 
@@ -362,13 +360,10 @@ function takeBack(
 ): Effect {
   // Everything before the last deadline had been applied when it fired.
   const seen = { watermarkAt: Infinity, blind: visibility.blind };
-  const isFirst = signal.at <= missed.deadlineAt;
-  const before = isFirst
-    ? beforeMissed(state, missed)
-    : missAgain(
-        { timing, state: afterFirstMissed(state, missed) },
-        { visibility: seen, beforeAt: signal.at },
-      );
+  const deadlines = missedInARow(state, missed);
+  const keptCount = deadlines.filter((at) => at < signal.at).length;
+  const isFirst = keptCount === 0;
+  const before = isFirst ? beforeMissed(state, missed) : afterMissed(state, keptCount);
   const effect = applyNow({ timing, state: before }, signal);
   if (effect.late) return { ...effect, state };
   const standing = isFirst ? standingDeadline({ timing, state: effect.state }, { missed, visibility }) : null;
@@ -381,7 +376,7 @@ function takeBack(
         };
   const again = passDeadlines(
     { timing, state: known },
-    { visibility: seen, beforeAt: lastMissedAt(state, missed) + 1 },
+    { visibility: seen, beforeAt: Math.max(...deadlines) + 1 },
   );
   if (standing !== null) {
     const change = { at: signal.at, flip: null, opens: "missed", closes: "takenBack" } as const;
@@ -404,19 +399,6 @@ function standingDeadline(
 ): Deadline | null {
   const next = check.state.status === "down" ? null : extendedDeadline(check, visibility.blind);
   return next !== null && next.firesAt <= missed.deadlineAt ? next.deadline : null;
-}
-
-/** The missed deadlines before an instant, without a run that began after it. */
-function missAgain(
-  { timing, state }: WatchedCheck,
-  moment: { visibility: Visibility; beforeAt: Instant },
-): CheckState {
-  const { lastStartAt, lastStartRid } = state;
-  if (lastStartAt === null || lastStartAt < moment.beforeAt) {
-    return passDeadlines({ timing, state }, moment).state;
-  }
-  const idle = { ...state, lastStartAt: null, lastStartRid: null };
-  return { ...passDeadlines({ timing, state: idle }, moment).state, lastStartAt, lastStartRid };
 }
 
 type CommandMoment = { at: Instant; visibility: Visibility };

@@ -27,7 +27,7 @@ import { DAYS_KEPT, keptFrom } from "../core/retention.ts";
 import { isSameRules, type Policy } from "../core/policy.ts";
 import type { AcceptedSignal } from "../core/signal.ts";
 import { downAtOf, NEW_STATE, sweepAt, type Timing } from "../core/state.ts";
-import { pause, resume, reviseTiming } from "../core/transition.ts";
+import { pause, resolveAlert, resume, reviseTiming } from "../core/transition.ts";
 import {
   closeAlertOfTrashed,
   deleteAlertsOfCheck,
@@ -35,8 +35,6 @@ import {
   reopenAlertOfRestored,
   setIncidentOfAlert,
 } from "../store/alerts.ts";
-import { downAtOf, type Flip, NEW_STATE, sweepAt, type Timing } from "../core/state.ts";
-import { pause, resolveAlert, resume, reviseTiming } from "../core/transition.ts";
 import { assignChannels, listAssignmentsOfChecks, listChannels } from "../store/channels.ts";
 import {
   type Check,
@@ -598,18 +596,6 @@ async function writeAll(
     return event === null ? passed : [...passed, { checkId, at, ...event }];
   });
   if (events.length > 0) await insertEvents(tx, events);
-}
-
-async function writeFlips(
-  tx: Tx,
-  { flips: written, at }: { flips: readonly { checkId: number; flip: Flip }[]; at: Instant },
-): Promise<void> {
-  const flipIds = await insertFlips(tx, written);
-  await planDeliveries(
-    tx,
-    written.map((one, index) => ({ ...one, flipId: flipIds[index] ?? 0 })),
-    at,
-  );
 }
 
 /** Closes the alerts of checks although they have not recovered. Their status stays. */

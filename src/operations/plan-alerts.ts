@@ -1,7 +1,21 @@
 // The planner: turns alerts into incidents and deliveries, or holds them. It runs in the loop of the notifier. One
 // planner works at a time; if it dies, the alerts are still unplanned.
-import type { Instant } from "../core/instant.ts";
-import { type Decision, planAlert } from "../core/plan.ts";
+import { splitTags } from "../core/identity.ts";
+import { reopen } from "../core/incident.ts";
+import { HOUR_MS, type Instant, SECOND_MS } from "../core/instant.ts";
+import {
+  type Decision,
+  groupDueAt,
+  groupKeyOf,
+  isGroupable,
+  type Parent,
+  planAlert,
+  severityOf,
+} from "../core/plan.ts";
+import { DEFAULT_POLICY, type EffectivePolicy, effectivePolicy, type Severity } from "../core/policy.ts";
+import { dueAfter } from "../core/run.ts";
+import { silencedUntil } from "../core/silence.ts";
+import { graceMs } from "../core/state.ts";
 import {
   claimAlerts,
   hasUnplannedAlerts,
@@ -12,19 +26,48 @@ import {
   type PlannedAlert,
   type UnplannedAlert,
 } from "../store/alerts.ts";
+import { findTimings } from "../store/checks.ts";
 import type { Database } from "../store/db.ts";
+import { insertIncidentEvents } from "../store/incidents.ts";
+import { findLastPings } from "../store/pings.ts";
 import {
+  addToDeliveries,
   type AlertNews,
+  findIncidentsByKey,
+  findLastIncidents,
+  type GroupQueue,
   insertAlertDeliveries,
+  insertGroupDeliveries,
   insertIncidents,
+  type LastIncident,
+  type ListedAlert,
+  type ListedOpening,
+  listOpenings,
+  listOverIncidents,
+  listParents,
+  listQueuedChecks,
+  listRecipients,
+  lockGroupQueues,
+  type NewGroupDelivery,
+  type NewIncident,
+  type ParentRow,
+  raiseIncidents,
+  removeOpenings,
+  reopenIncidents,
+  rescheduleGroups,
   resolveIncidents,
   retractAlertDeliveries,
-  type TakenBackAlert,
 } from "../store/planning.ts";
+import { listPolicies } from "../store/policies.ts";
+import { findLastSuccesses, listCurrentSilences } from "../store/silences.ts";
 import { inTransaction, type Tx } from "../store/transaction.ts";
 
 /** Alerts planned in one transaction. */
 const ALERTS_MAX = 1_000;
+/** Dependent checks wait this long at most for their next run after what they depend on has recovered. */
+const AFTER_PARENT_MS_MAX = 10 * 60 * SECOND_MS;
+/** A group message that waits for a parent is looked at again after this time. */
+const PARENT_LOOK_MS = 60 * SECOND_MS;
 
 /** Plans alerts that are due at `now`; returns how many. More may be due if it is ALERTS_MAX. */
 export async function planAlerts(database: Database, { now }: { now: Instant }): Promise<number> {
@@ -37,87 +80,492 @@ export async function planAlerts(database: Database, { now }: { now: Instant }):
   });
 }
 
-type Decided = { alert: UnplannedAlert; decision: Decision };
-
 async function plan(tx: Tx, alerts: readonly UnplannedAlert[], now: Instant): Promise<void> {
-  const decided = alerts.map((alert) => ({ alert, decision: decide(alert) }));
-  const incidentOf = await openIncidents(tx, decided);
-  await writeDeliveries(tx, { decided, incidentOf, now });
-  await writePlanned(tx, { decided, incidentOf, now });
+  const facts = await readFacts(tx, alerts, now);
+  const decided = alerts.map((alert) => ({ alert, decision: decide(alert, facts) }));
+  const placed = await withOpenings(tx, await placeInIncidents(tx, decided, facts));
+  await notifyEach(tx, placed, facts);
+  await notifyGroups(tx, placed, facts);
+  await writePlanned(tx, placed, now);
 }
 
-function decide(alert: UnplannedAlert): Decision {
-  // A check in the trash notifies nobody; its alert is planned when it is restored.
-  if (alert.check === null || alert.check.isDeleted) return { kind: "drop" };
-  const { closed, notifiedAt, heldBy } = alert;
-  return planAlert({ closed, isNotified: notifiedAt !== null, heldBy }, { silence: null });
-}
+/** What the rules need to know about the alerts. */
+type Facts = {
+  now: Instant;
+  policyOf: (checkId: number) => EffectivePolicy;
+  /** Channels by the tags of a check, in addition to those assigned. */
+  addedChannelsOf: (checkId: number) => readonly number[];
+  silenceOf: (alert: UnplannedAlert) => { silenceId: number; until: Instant } | null;
+  parentsOf: (checkId: number) => readonly Parent[];
+  lastIncidentOf: (checkId: number) => LastIncident | null;
+  /** The address of the last ping before the alert. */
+  sourceOf: (checkId: number) => string | null;
+};
 
-/** The incident of each alert that has one, by alert id. */
-type IncidentOf = ReadonlyMap<number, number>;
-
-async function openIncidents(tx: Tx, decided: readonly Decided[]): Promise<IncidentOf> {
-  const opening = decided.filter(
-    ({ alert, decision }) => decision.kind === "notify" && alert.incidentId === null,
+async function readFacts(tx: Tx, alerts: readonly UnplannedAlert[], now: Instant): Promise<Facts> {
+  const checkIds = [...new Set(alerts.map(({ checkId }) => checkId))];
+  const policies = new Map((await listPolicies(tx, checkIds)).map((one) => [one.checkId, one]));
+  const effective = new Map(
+    [...policies].map(([checkId, { own, tagRules, tags, project }]) => [
+      checkId,
+      effectivePolicy({ own, tagRules, tags, project: project.policy }).policy,
+    ]),
   );
-  const ids =
-    opening.length === 0
+  const policyOf = (checkId: number) => effective.get(checkId) ?? DEFAULT_POLICY;
+  const addedChannelsOf = (checkId: number) => {
+    const { tagRules = [], tags = [] } = policies.get(checkId) ?? {};
+    return tagRules.filter(({ tag }) => tags.includes(tag)).flatMap(({ channels }) => channels);
+  };
+  const reopening = checkIds.filter((checkId) => policyOf(checkId).reopenWithin > 0);
+  const lastIncidents =
+    reopening.length === 0
       ? []
-      : await insertIncidents(
-          tx,
-          opening.map(({ alert }) => ({
-            projectId: alert.check?.projectId ?? 0,
-            openedAt: alert.openedAt,
-            severity: "normal",
-            key: null,
-            nextStepAt: null,
-          })),
-        );
-  const known = decided.flatMap(({ alert }) =>
-    alert.incidentId === null ? [] : [[alert.id, alert.incidentId] as const],
-  );
-  return new Map([...known, ...opening.map(({ alert }, index) => [alert.id, ids[index] ?? 0] as const)]);
+      : await findLastIncidents(tx, { checkIds: reopening, reopenedSince: now - HOUR_MS });
+  const lastOf = new Map(lastIncidents.map((one) => [one.checkId, one]));
+  return {
+    now,
+    policyOf,
+    addedChannelsOf,
+    silenceOf: await readSilences(tx, alerts, now),
+    parentsOf: await readParents(tx, policies, now),
+    lastIncidentOf: (checkId) => lastOf.get(checkId) ?? null,
+    sourceOf: await readSources(tx, alerts, policyOf),
+  };
 }
 
-type Planning = { decided: readonly Decided[]; incidentOf: IncidentOf; now: Instant };
+async function readSilences(
+  tx: Tx,
+  alerts: readonly UnplannedAlert[],
+  now: Instant,
+): Promise<Facts["silenceOf"]> {
+  const projectIds = [...new Set(alerts.flatMap(({ check }) => check?.projectId ?? []))];
+  const since = Math.min(now, ...alerts.map(({ closed }) => closed?.at ?? now));
+  const silences = await listCurrentSilences(tx, { projectIds, since });
+  if (silences.size === 0) return () => null;
+  const silenced = alerts.filter(({ check }) => check !== null && silences.has(check.projectId));
+  const [timings, successes] = await Promise.all([
+    findTimings(
+      tx,
+      silenced.map(({ checkId }) => checkId),
+    ),
+    findLastSuccesses(
+      tx,
+      silenced.map(({ checkId, openedAt }) => ({ checkId, beforeAt: openedAt })),
+    ),
+  ]);
+  const successOf = new Map(silenced.map(({ id }, index) => [id, successes[index] ?? null]));
+  return ({ id, checkId, check, openedAt, closed }) => {
+    const timing = timings.get(checkId);
+    if (check === null || timing === undefined) return null;
+    const held = silencedUntil(silences.get(check.projectId) ?? [], {
+      check: { id: checkId, tags: check.tags, timing },
+      alert: { openedAt, lastSuccessAt: successOf.get(id) ?? null },
+      now: closed?.at ?? now,
+    });
+    return held === null ? null : { silenceId: held.silence.id, until: held.until };
+  };
+}
 
-async function writeDeliveries(tx: Tx, { decided, incidentOf, now }: Planning): Promise<void> {
+async function readParents(
+  tx: Tx,
+  policies: ReadonlyMap<number, { parents: readonly { id: number }[] }>,
+  now: Instant,
+): Promise<Facts["parentsOf"]> {
+  const ids = new Set([...policies.values()].flatMap(({ parents }) => parents.map(({ id }) => id)));
+  if (ids.size === 0) return () => [];
+  const rows = await listParents(tx, [...ids]);
+  const timings = await findTimings(tx, [...ids]);
+  const states = new Map(
+    rows.map((row) => [
+      row.checkId,
+      toParent(row, { graceSeconds: timings.get(row.checkId)?.graceSeconds ?? 0, now }),
+    ]),
+  );
+  return (checkId) => policies.get(checkId)?.parents.flatMap(({ id }) => states.get(id) ?? []) ?? [];
+}
+
+function toParent(
+  { status, downAt, problem, alert }: ParentRow,
+  { graceSeconds, now }: { graceSeconds: number; now: Instant },
+): Parent {
+  const isDown = alert !== null && alert.incidentId !== null && alert.hasDelivery;
+  const isLate = status === "up" && downAt !== null && now >= downAt - graceSeconds * SECOND_MS;
+  const isTolerated = status === "down" && problem === "tolerated";
+  // An alert that is not planned yet is decided in this or the next turn.
+  const isUnplanned = alert !== null && alert.incidentId === null && alert.heldBy === null;
+  return {
+    incidentId: isDown ? (alert.incidentId ?? null) : null,
+    isHeld: alert !== null && alert.incidentId === null && alert.heldBy !== null,
+    isUndecided: isLate || isTolerated || isUnplanned,
+  };
+}
+
+async function readSources(
+  tx: Tx,
+  alerts: readonly UnplannedAlert[],
+  policyOf: Facts["policyOf"],
+): Promise<Facts["sourceOf"]> {
+  const asked = alerts.filter(
+    ({ checkId, cause }) => isGroupable(cause) && policyOf(checkId).groupBy.includes("source"),
+  );
+  if (asked.length === 0) return () => null;
+  const pings = await findLastPings(
+    tx,
+    asked.map(({ checkId, openedAt }) => ({ checkId, at: openedAt })),
+  );
+  const addresses = new Map(pings.map(({ checkId, remoteAddr }) => [checkId, remoteAddr]));
+  return (checkId) => addresses.get(checkId) ?? null;
+}
+
+function decide(alert: UnplannedAlert, facts: Facts): Decision {
+  const { check, checkId, openedAt, closed, notifiedAt, heldBy } = alert;
+  // Checks in the trash do not notify.
+  if (check === null || check.isDeleted) return { kind: "drop" };
+  const policy = facts.policyOf(checkId);
+  const last = facts.lastIncidentOf(checkId);
+  return planAlert(
+    { openedAt, closed, isNotified: notifiedAt !== null, heldBy },
+    {
+      now: facts.now,
+      silence: facts.silenceOf(alert),
+      parents: facts.parentsOf(checkId),
+      dependencyWaitMs: policy.dependencyWait * SECOND_MS,
+      isFlapping: last !== null && last.flappingAt !== null && last.resolvedAt === null,
+      hasNewerAlert: last !== null && last.alertId > alert.id,
+      reopenWithinMs: policy.reopenWithin * SECOND_MS,
+    },
+  );
+}
+
+type Decided = { alert: UnplannedAlert; decision: Decision };
+/** An alert with its incident; null if it is part of none. */
+type Placed = Decided & {
+  incidentId: number | null;
+  /** It is notified together with others. */
+  isGrouped: boolean;
+  /** The group messages that name it so far. */
+  openings: readonly ListedOpening[];
+};
+
+/** Assigns alerts that are notified to incidents: that of a parent, their last one, one with the same key, or a new one. */
+async function placeInIncidents(tx: Tx, decided: readonly Decided[], facts: Facts): Promise<Placed[]> {
+  const places = decided.map((one) => placeOf(one, facts));
+  const keyed = places.flatMap(({ at }) => (at.kind === "key" ? [at] : []));
+  const known = keyed.length === 0 ? [] : await findIncidentsByKey(tx, keyed);
+  const byKey = new Map(known.map(({ projectId, key, id }) => [`${projectId} ${key}`, id]));
+  const created: (NewIncident & { slot: string })[] = [];
+  for (const { at, alert } of places) {
+    if (at.kind === "new") created.push({ ...newIncident(alert, facts), slot: `alert ${alert.id}` });
+    if (at.kind !== "key") continue;
+    const slot = `${at.projectId} ${at.key}`;
+    if (byKey.has(slot)) continue;
+    byKey.set(slot, 0);
+    created.push({ ...newIncident(alert, facts), key: at.key, slot });
+  }
+  const ids = created.length === 0 ? [] : await insertIncidents(tx, created);
+  const idOf = new Map(created.map(({ slot }, index) => [slot, ids[index] ?? 0]));
+  const placed = places.map(({ at, alert, decision }): Placed => {
+    const isGrouped = at.kind === "key" || decision.kind === "join";
+    const slot = at.kind === "key" ? `${at.projectId} ${at.key}` : `alert ${alert.id}`;
+    const incidentId = at.kind === "known" ? at.incidentId : (idOf.get(slot) ?? (byKey.get(slot) || null));
+    return { alert, decision, incidentId, isGrouped, openings: [] };
+  });
+  await reopenAndRaise(tx, { places, placed, facts });
+  return placed;
+}
+
+type Place = Decided & {
+  at:
+    | { kind: "none" }
+    | { kind: "known"; incidentId: number; reopens: LastIncident | null }
+    | { kind: "key"; projectId: number; key: string }
+    | { kind: "new" };
+};
+
+function placeOf({ alert, decision }: Decided, facts: Facts): Place {
+  const { checkId, check, cause, incidentId } = alert;
+  const known = (id: number, reopens: LastIncident | null = null): Place => ({
+    alert,
+    decision,
+    at: { kind: "known", incidentId: id, reopens },
+  });
+  if (incidentId !== null) return known(incidentId);
+  if (decision.kind === "join") return known(decision.incidentId);
+  if (decision.kind !== "notify" || check === null) return { alert, decision, at: { kind: "none" } };
+  const policy = facts.policyOf(checkId);
+  const last = facts.lastIncidentOf(checkId);
+  if (last !== null && alert.openedAt - (last.resolvedAt ?? alert.openedAt) < policy.reopenWithin * SECOND_MS)
+    return known(last.incidentId, last);
+  const source = facts.sourceOf(checkId);
+  const key = groupKeyOf(cause, { groupBy: policy.groupBy, tags: splitTags(check.tags), source });
+  if (key !== null && alert.closed === null)
+    return { alert, decision, at: { kind: "key", projectId: check.projectId, key } };
+  return { alert, decision, at: { kind: "new" } };
+}
+
+function newIncident({ checkId, check, cause, openedAt }: UnplannedAlert, facts: Facts): NewIncident {
+  const policy = facts.policyOf(checkId);
+  return {
+    projectId: check?.projectId ?? 0,
+    openedAt,
+    severity: severityOf(cause, policy),
+    key: null,
+    nextStepAt: policy.repeat === null ? null : facts.now + policy.repeat * SECOND_MS,
+  };
+}
+
+async function reopenAndRaise(
+  tx: Tx,
+  { places, placed, facts }: { places: readonly Place[]; placed: readonly Placed[]; facts: Facts },
+): Promise<void> {
+  const reopened = places.flatMap(({ at, alert }) =>
+    at.kind === "known" && at.reopens !== null && at.reopens.resolvedAt !== null
+      ? [{ alert, last: at.reopens }]
+      : [],
+  );
+  if (reopened.length > 0) {
+    const { now, policyOf } = facts;
+    await reopenIncidents(
+      tx,
+      reopened.map(({ alert, last }) => {
+        const { repeat } = policyOf(alert.checkId);
+        return {
+          incidentId: last.incidentId,
+          flappingAt: flappingSince(last, now),
+          nextStepAt: repeat === null ? null : now + repeat * SECOND_MS,
+        };
+      }),
+    );
+    await insertIncidentEvents(
+      tx,
+      reopened.map(({ last }) => ({ incidentId: last.incidentId, at: now, kind: "reopened", by: null })),
+    );
+  }
+  const raised = placed.flatMap(({ alert, incidentId, isGrouped, decision }) =>
+    incidentId !== null && isGrouped && decision.kind !== "drop"
+      ? [{ incidentId, severity: severityOf(alert.cause, facts.policyOf(alert.checkId)) }]
+      : [],
+  );
+  if (raised.length > 0) await raiseIncidents(tx, highest(raised));
+}
+
+function flappingSince({ reopenedAts, resolvedAt }: LastIncident, now: Instant): Instant | null {
+  const status = {
+    ...({ state: "resolved", severity: "normal", acknowledged: null, resolvedAt } as const),
+    ...{ reopenCount: 0, flappingAt: null },
+  };
+  return reopen(status, { at: now, reopenedAts }).flappingAt;
+}
+
+const ORDER: readonly Severity[] = ["low", "normal", "high"];
+
+function highest(
+  raised: readonly { incidentId: number; severity: Severity }[],
+): { incidentId: number; severity: Severity }[] {
+  const byIncident = new Map<number, Severity>();
+  for (const { incidentId, severity } of raised) {
+    const known = byIncident.get(incidentId) ?? "low";
+    byIncident.set(incidentId, ORDER.indexOf(severity) > ORDER.indexOf(known) ? severity : known);
+  }
+  return [...byIncident].map(([incidentId, severity]) => ({ incidentId, severity }));
+}
+
+/** Deliveries about one check each. */
+async function notifyEach(tx: Tx, placed: readonly Placed[], facts: Facts): Promise<void> {
   const news: AlertNews[] = [];
-  const takenBack: TakenBackAlert[] = [];
-  for (const { alert, decision } of decided) {
+  const takenBack: { alertId: number; flipId: number; incidentId: number | null }[] = [];
+  for (const { alert, decision, incidentId, isGrouped } of placed) {
     const { id: alertId, checkId, openedFlipId, closed } = alert;
-    const incidentId = incidentOf.get(alertId) ?? null;
     if (decision.kind === "correct") takenBack.push({ alertId, flipId: openedFlipId, incidentId });
-    if (decision.kind !== "notify" || incidentId === null) continue;
+    if (decision.kind !== "notify" || incidentId === null || isGrouped) continue;
     const about = { alertId, incidentId, checkId };
     if (decision.opening) news.push({ ...about, flipId: openedFlipId, isClosing: false });
     if (decision.closing && closed?.flipId != null)
       news.push({ ...about, flipId: closed.flipId, isClosing: true });
   }
-  if (news.length > 0) await insertAlertDeliveries(tx, { news, added: [], at: now });
-  if (takenBack.length > 0) await retractAlertDeliveries(tx, { alerts: takenBack, at: now });
+  const added = news.flatMap(({ alertId, checkId }) =>
+    facts.addedChannelsOf(checkId).map((channelId) => ({ alertId, channelId })),
+  );
+  if (news.length > 0) await insertAlertDeliveries(tx, { news, added, at: facts.now });
+  if (takenBack.length > 0) await retractAlertDeliveries(tx, { alerts: takenBack, at: facts.now });
 }
 
-async function writePlanned(tx: Tx, { decided, incidentOf, now }: Planning): Promise<void> {
+/** Adds the group messages that name closed alerts. Those that are not sent yet are locked. */
+async function withOpenings(tx: Tx, placed: readonly Placed[]): Promise<Placed[]> {
+  const closed = placed.filter(({ alert }) => alert.closed !== null && alert.notifiedAt !== null);
+  if (closed.length === 0) return [...placed];
+  await lockGroupQueues(tx, [...new Set(closed.flatMap(({ incidentId }) => incidentId ?? []))]);
+  const openings = await listOpenings(
+    tx,
+    closed.map(({ alert }) => alert.id),
+  );
+  const byAlert = Map.groupBy(openings, ({ alertId }) => alertId);
+  return placed.map((one) => {
+    const mine = byAlert.get(one.alert.id);
+    return mine === undefined ? one : { ...one, isGrouped: true, openings: mine };
+  });
+}
+
+/** A line of a group message to a channel. */
+type GroupLine = {
+  incidentId: number;
+  channelId: number;
+  groupId: number | null;
+  alert: UnplannedAlert;
+  change: ListedAlert["change"];
+};
+
+/** Deliveries about several checks: one message that is not being sent, for each incident and channel. */
+async function notifyGroups(tx: Tx, placed: readonly Placed[], facts: Facts): Promise<void> {
+  const lines = [...(await openingLines(tx, placed, facts)), ...closingLines(placed)];
+  const over = placed.flatMap(({ alert, openings }) =>
+    openings
+      .filter(({ state }) => state === "unsaid")
+      .map(({ deliveryId }) => ({ deliveryId, alertId: alert.id })),
+  );
+  if (over.length > 0) await removeOpenings(tx, { openings: over, at: facts.now });
+  if (lines.length > 0) await addLines(tx, { lines, placed, facts });
+  await releaseDependents(tx, placed, facts);
+}
+
+async function openingLines(tx: Tx, placed: readonly Placed[], facts: Facts): Promise<GroupLine[]> {
+  const opening = placed.flatMap(({ alert, decision, incidentId, isGrouped }) => {
+    const isOpening = decision.kind === "join" || (decision.kind === "notify" && decision.opening);
+    return isOpening && isGrouped && incidentId !== null ? [{ alert, incidentId }] : [];
+  });
+  if (opening.length === 0) return [];
+  const recipients = await listRecipients(tx, {
+    alerts: opening.map(({ alert }) => ({ alertId: alert.id, checkId: alert.checkId })),
+    added: opening.flatMap(({ alert }) =>
+      facts.addedChannelsOf(alert.checkId).map((channelId) => ({ alertId: alert.id, channelId })),
+    ),
+  });
+  const byAlert = Map.groupBy(recipients, ({ alertId }) => alertId);
+  return opening.flatMap(({ alert, incidentId }) =>
+    (byAlert.get(alert.id) ?? []).map(
+      ({ channelId, groupId }): GroupLine => ({ incidentId, channelId, groupId, alert, change: "opened" }),
+    ),
+  );
+}
+
+/** Recoveries, to the channels that were told about the problem. */
+function closingLines(placed: readonly Placed[]): GroupLine[] {
+  return placed.flatMap(({ alert, decision, incidentId, openings }) => {
+    const isOwed = decision.kind === "correct" || (decision.kind === "notify" && decision.closing);
+    if (!isOwed || incidentId === null) return [];
+    return openings
+      .filter(({ state }) => state === "said")
+      .map(
+        ({ channelId, groupId }): GroupLine => ({ incidentId, channelId, groupId, alert, change: "closed" }),
+      );
+  });
+}
+
+async function addLines(
+  tx: Tx,
+  { lines, placed, facts }: { lines: readonly GroupLine[]; placed: readonly Placed[]; facts: Facts },
+): Promise<void> {
+  const incidentIds = [...new Set(lines.map(({ incidentId }) => incidentId))];
+  const queues = await lockGroupQueues(tx, incidentIds);
+  const overIds = await listOverIncidents(tx, incidentIds);
+  for (const { incidentId, alert } of placed) {
+    if (incidentId !== null && alert.closed === null) overIds.delete(incidentId);
+  }
+  const queueOf = new Map(queues.map((queue) => [queueName(queue), queue]));
+  const missing = new Map<string, NewGroupDelivery>();
+  for (const line of lines) {
+    const name = queueName(line);
+    const queue = queueOf.get(name);
+    if (queue?.openId != null || missing.has(name)) continue;
+    const { incidentId, channelId, groupId } = line;
+    const dueAt = dueAtOf(line, { queue, placed, facts, isOver: overIds.has(incidentId) });
+    missing.set(name, { incidentId, channelId, groupId, dueAt });
+  }
+  const created = [...missing.values()];
+  const ids =
+    created.length === 0 ? [] : await insertGroupDeliveries(tx, { deliveries: created, at: facts.now });
+  const idOf = new Map(created.map((one, index) => [queueName(one), ids[index] ?? 0]));
+  await addToDeliveries(
+    tx,
+    lines.map((line) => ({
+      deliveryId: queueOf.get(queueName(line))?.openId ?? idOf.get(queueName(line)) ?? 0,
+      alertId: line.alert.id,
+      change: line.change,
+    })),
+  );
+  // The last recovery does not wait for the interval.
+  const due = [...overIds].map((incidentId) => ({ incidentId, dueAt: facts.now }));
+  if (due.length > 0) await rescheduleGroups(tx, due);
+}
+
+function queueName({ incidentId, channelId }: Pick<GroupQueue, "incidentId" | "channelId">): string {
+  return `${incidentId} ${channelId}`;
+}
+
+function dueAtOf(
+  { alert, change }: GroupLine,
+  {
+    queue,
+    placed,
+    facts,
+    isOver,
+  }: { queue: GroupQueue | undefined; placed: readonly Placed[]; facts: Facts; isOver: boolean },
+): Instant {
+  const { now, policyOf } = facts;
+  const decision = placed.find((one) => one.alert.id === alert.id)?.decision;
+  if (change === "opened" && decision?.kind === "join") return now + PARENT_LOOK_MS;
+  const { groupWait, groupInterval } = policyOf(alert.checkId);
+  const lastSentAt = queue?.lastSentAt ?? null;
+  return groupDueAt({ lastSentAt, openedAt: alert.openedAt, isOver }, { groupWait, groupInterval, now });
+}
+
+/** When a parent has recovered, its dependents that are still down are sent, unless they report by their next deadline. */
+async function releaseDependents(tx: Tx, placed: readonly Placed[], facts: Facts): Promise<void> {
+  const recovered = new Map(
+    placed.flatMap(({ alert, incidentId, isGrouped }) =>
+      alert.closed !== null && incidentId !== null && !isGrouped ? [[incidentId, alert.closed.at]] : [],
+    ),
+  );
+  if (recovered.size === 0) return;
+  const queued = await listQueuedChecks(tx, [...recovered.keys()]);
+  if (queued.length === 0) return;
+  const timings = await findTimings(
+    tx,
+    queued.map(({ checkId }) => checkId),
+  );
+  const due = [...Map.groupBy(queued, ({ incidentId }) => incidentId)].map(([incidentId, checks]) => {
+    const recoveredAt = recovered.get(incidentId) ?? facts.now;
+    const deadlines = checks.map(({ checkId }) => {
+      const timing = timings.get(checkId);
+      const expected = timing === undefined ? null : dueAfter(timing, recoveredAt);
+      return expected === null || timing === undefined ? recoveredAt : expected + graceMs(timing);
+    });
+    const latest = Math.min(recoveredAt + AFTER_PARENT_MS_MAX, Math.max(...deadlines));
+    return { incidentId, dueAt: Math.max(facts.now, latest) };
+  });
+  await rescheduleGroups(tx, due);
+}
+
+async function writePlanned(tx: Tx, placed: readonly Placed[], now: Instant): Promise<void> {
   const held: HeldAlert[] = [];
   const planned: PlannedAlert[] = [];
-  for (const { alert, decision } of decided) {
+  for (const { alert, decision, incidentId } of placed) {
     const { id: alertId } = alert;
     if (decision.kind === "hold") {
       held.push({ ...decision, alertId });
       continue;
     }
-    const isOpened = decision.kind === "notify" && decision.opening;
+    const isNotified = decision.kind === "join" || decision.kind === "notify";
     planned.push({
       alertId,
-      incidentId: incidentOf.get(alertId) ?? null,
-      notifiedAt: isOpened ? now : alert.notifiedAt,
+      incidentId,
+      notifiedAt: alert.notifiedAt ?? (isNotified ? now : null),
       isDropped: decision.kind === "drop",
     });
   }
   if (held.length > 0) await holdAlerts(tx, held);
   if (planned.length > 0) await markPlanned(tx, planned, now);
-  const closed = decided.filter(({ alert }) => alert.closed !== null);
-  const incidentIds = new Set(closed.flatMap(({ alert }) => incidentOf.get(alert.id) ?? []));
+  const closed = placed.filter(({ alert, decision }) => alert.closed !== null && decision.kind !== "hold");
+  const incidentIds = new Set(closed.flatMap(({ incidentId }) => incidentId ?? []));
   if (incidentIds.size > 0) await resolveIncidents(tx, [...incidentIds]);
 }

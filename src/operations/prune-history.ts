@@ -19,6 +19,7 @@ import { pruneRemovedProjects } from "../store/projects.ts";
 import { pruneRejectedSignals } from "../store/quarantine.ts";
 import { insertRunChunks, pruneDays, pruneRunChunks } from "../store/runs.ts";
 import { pruneSessions } from "../store/sessions.ts";
+import { pruneSilences } from "../store/silences.ts";
 import { pruneAttempts, pruneSignIns, pruneSteps, pruneTokens } from "../store/sign-in.ts";
 import { pruneAccessTokens } from "../store/tokens.ts";
 import { inTransaction, type Tx } from "../store/transaction.ts";
@@ -43,6 +44,7 @@ const PRUNED: Readonly<Record<string, { prune: Prune; days: (retention: Retentio
   alerts: { prune: pruneAlerts, days: () => DAYS_KEPT.incident },
   flips: { prune: pruneFlips, days: ({ flip }) => flip },
   events: { prune: pruneEvents, days: ({ event }) => event },
+  silences: { prune: pruneSilences, days: () => DAYS_KEPT.silence },
   blindIntervals: { prune: pruneBlindIntervals, days: () => DAYS_KEPT.blindInterval },
   refusedIntervals: { prune: pruneRefusedIntervals, days: () => DAYS_KEPT.refusedInterval },
   // An intake explains the blind intervals that name it.

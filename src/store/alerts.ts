@@ -258,18 +258,6 @@ export async function holdAlerts(tx: Tx, held: readonly HeldAlert[]): Promise<vo
   ]);
 }
 
-const RELEASE_HELD_ALERTS = statement({
-  name: "alerts.release",
-  text: `update alerts a set plan_at = ${AT_ONCE}
-    from checks c
-    where a.planned_at is null and a.held_by is not null and c.id = a.check_id and c.project_id = $1`,
-});
-
-/** Makes held alerts of a project due: the rules that hold them may have changed. */
-export async function releaseHeldAlerts(tx: Tx, projectId: number): Promise<void> {
-  await tx.query(RELEASE_HELD_ALERTS, [projectId]);
-}
-
 const CLOSE_ALERT_OF_TRASHED = statement<{ incident_id: number | null }>({
   name: "alerts.close_of_trashed",
   text: `update alerts set closed_at = $2, close_cause = 'deleted', planned_at = $2

@@ -187,7 +187,7 @@ export async function insertIncidents(tx: Tx, incidents: readonly NewIncident[])
 
 const RESOLVE_INCIDENTS = statement({
   name: "planning.resolve",
-  text: `update incidents i set state = 'resolved', resolved_at = coalesce(last.closed_at, i.opened_at), next_step_at = null
+  text: `update incidents i set state = 'resolved', resolved_at = coalesce(last.closed_at, i.opened_at), next_step_at = null, flapping_at = null
     from unnest($1::bigint[]) as n (id) cross join lateral (
       select max(closed_at) as closed_at, coalesce(bool_and(closed_at is not null), true) as is_over
       from alerts where incident_id = n.id
@@ -432,8 +432,8 @@ export type ListedOpening = {
   deliveryId: number;
   channelId: number;
   groupId: number | null;
-  /** It was, or may have been, sent. */
-  isSaid: boolean;
+  /** `unsaid`: not sent so far. `said`: it was, or may have been, sent. `over`: given up, or withdrawn. */
+  state: "unsaid" | "said" | "over";
 };
 
 const LIST_OPENINGS = statement<{
@@ -441,14 +441,14 @@ const LIST_OPENINGS = statement<{
   delivery_id: number;
   channel_id: number;
   group_id: number | null;
-  is_said: boolean;
+  state: ListedOpening["state"];
 }>({
   name: "planning.openings",
   text: `select da.alert_id, d.id as delivery_id, d.channel_id, d.group_id,
-      d.state = 'sent' or d.message_id is not null as is_said
+      case when d.state = 'sent' or (d.state = 'pending' and d.message_id is not null) then 'said'
+        when d.state = 'pending' then 'unsaid' else 'over' end as state
     from delivery_alerts da join deliveries d on d.id = da.delivery_id
-      join channels ch on ch.id = d.channel_id and (ch.disabled_at is null or d.group_id is not null)
-    where da.alert_id = any ($1::bigint[]) and da.change = 'opened' and d.state in ('pending', 'sent')
+    where da.alert_id = any ($1::bigint[]) and da.change = 'opened'
     order by d.id`,
 });
 
@@ -459,7 +459,7 @@ export async function listOpenings(tx: Tx, alertIds: readonly number[]): Promise
     deliveryId: row.delivery_id,
     channelId: row.channel_id,
     groupId: row.group_id,
-    isSaid: row.is_said,
+    state: row.state,
   }));
 }
 
@@ -533,6 +533,8 @@ export async function findIncidentsByKey(
 /** The last incident of a check, and when it was reopened in the last hour. */
 export type LastIncident = {
   checkId: number;
+  /** The newest alert of the check in it. */
+  alertId: number;
   incidentId: number;
   resolvedAt: Instant | null;
   flappingAt: Instant | null;
@@ -541,18 +543,20 @@ export type LastIncident = {
 
 const FIND_LAST_INCIDENTS = statement<{
   check_id: number;
+  alert_id: number;
   id: number;
   resolved_at: Instant | null;
   flapping_at: Instant | null;
   reopened: number[] | null;
 }>({
   name: "planning.last_incidents",
-  text: `select n.check_id, i.id, i.resolved_at, i.flapping_at, (
+  text: `select n.check_id, last.id as alert_id, i.id, i.resolved_at, i.flapping_at, (
         select array_agg((extract(epoch from e.at) * 1000)::bigint) from incident_events e
         where e.incident_id = i.id and e.kind = 'reopened' and e.at > $2
       ) as reopened
     from unnest($1::bigint[]) as n (check_id) cross join lateral (
-      select incident_id from alerts where check_id = n.check_id and incident_id is not null order by id desc limit 1
+      select id, incident_id from alerts where check_id = n.check_id and incident_id is not null
+      order by id desc limit 1
     ) as last join incidents i on i.id = last.incident_id`,
 });
 
@@ -564,6 +568,7 @@ export async function findLastIncidents(
   const values = [toNumberArray(checkIds), toTimestamp(reopenedSince)];
   return (await tx.query(FIND_LAST_INCIDENTS, values)).rows.map((row) => ({
     checkId: row.check_id,
+    alertId: row.alert_id,
     incidentId: row.id,
     resolvedAt: row.resolved_at,
     flappingAt: row.flapping_at,
@@ -664,4 +669,33 @@ export async function listParents(tx: Tx, checkIds: readonly number[]): Promise<
             hasDelivery: row.has_delivery,
           },
   }));
+}
+
+const LIST_OVER = statement<{ incident_id: number }>({
+  name: "planning.list_over",
+  text: `select incident_id from alerts where incident_id = any ($1::bigint[])
+    group by incident_id having bool_and(closed_at is not null)`,
+});
+
+/** Those of these incidents whose alerts are all closed. */
+export async function listOverIncidents(tx: Tx, incidentIds: readonly number[]): Promise<Set<number>> {
+  const { rows } = await tx.query(LIST_OVER, [toNumberArray(incidentIds)]);
+  return new Set(rows.map((row) => row.incident_id));
+}
+
+const LIST_QUEUED_CHECKS = statement<{ incident_id: number; check_id: number }>({
+  name: "planning.queued_checks",
+  text: `select distinct d.incident_id, a.check_id
+    from deliveries d join delivery_alerts da on da.delivery_id = d.id and da.change = 'opened'
+      join alerts a on a.id = da.alert_id and a.closed_at is null
+    where d.incident_id = any ($1::bigint[]) and d.kind = 'group' and d.state = 'pending' and d.message_id is null`,
+});
+
+/** Checks that are down and named in unsent group messages of incidents. */
+export async function listQueuedChecks(
+  tx: Tx,
+  incidentIds: readonly number[],
+): Promise<{ incidentId: number; checkId: number }[]> {
+  const { rows } = await tx.query(LIST_QUEUED_CHECKS, [toNumberArray(incidentIds)]);
+  return rows.map((row) => ({ incidentId: row.incident_id, checkId: row.check_id }));
 }

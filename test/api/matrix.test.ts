@@ -47,8 +47,6 @@ const ALLOWED: Readonly<Record<Exclude<ApiAccess, "anyone" | "account" | "admin"
   editPolicies: "owner manager",
   silence: "owner manager member",
   acknowledge: "owner manager member",
-  acknowledge: "owner manager member",
-  silence: "owner manager member",
   renameProject: "owner manager member",
   manageKeys: "owner manager member",
   manageMembers: "owner manager",
@@ -61,7 +59,6 @@ const MEMBERS = "owner manager member readOnly";
 /** What API keys may do at most, whatever a route says. */
 const FOR_KEYS = {
   readWrite: "view testChannel editChecks editChannels silence acknowledge account",
-  readWrite: "view testChannel editChecks editChannels acknowledge silence account",
   readOnly: "view account",
 };
 

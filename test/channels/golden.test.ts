@@ -126,7 +126,7 @@ describe("a message that is much too long", () => {
   });
 });
 
-test("PagerDuty gets one key for each incident and channel", async () => {
+test("PagerDuty gets one key for each incident", async () => {
   const keyOf = async (message: AlertMessage) =>
     /"dedup_key": "([^"]+)"/.exec(await rendered("pd", message))?.[1];
   expect(await keyOf(GROUP_UP)).toBe(await keyOf(GROUP_DOWN));

@@ -176,7 +176,7 @@ export const RELEASED: FlipMessage = {
 
 export const TOO_FAST: FlipMessage = {
   ...DOWN,
-  check: { ...CHECK, state: { ...CHECK.state, silence: null } },
+  check: { ...CHECK, state: { ...CHECK.state, missed: null } },
   flips: [{ at: DEADLINE, from: "up", to: "down", reason: "timeout" }],
   reason: "tooFast",
   cause: "tooFast",
@@ -201,6 +201,7 @@ function checksNamed(names: readonly string[]): GroupMessage["opened"] {
 export const GROUP_DOWN: GroupMessage = {
   kind: "group",
   at: NOW,
+  projectUuid: "5b1c7d9e-3f60-4c53-9a0b-7d1f2e3c4b5a",
   projectName: "Shop & Sons",
   incident: INCIDENT,
   severity: "normal",

@@ -10,13 +10,13 @@ import {
   holdAlerts,
   lockPlanner,
   markPlanned,
-  releaseHeldAlerts,
   reopenAlertOfRestored,
   setIncidentOfAlert,
   writeAlerts,
 } from "../../src/store/alerts.ts";
 import { insertFlips } from "../../src/store/flips.ts";
 import { insertIncidents, resolveIncidents } from "../../src/store/planning.ts";
+import { releaseHeldAlerts } from "../../src/store/silences.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { flip, watchedCheck } from "../support/owed.ts";

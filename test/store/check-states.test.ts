@@ -36,7 +36,7 @@ const BUSY: CheckState = {
     missed: 2,
     problem: "tolerated",
     runBeganAt: MONDAY_NOON + 8,
-    chain: { before: null, after: MONDAY_NOON + 9, lastAt: MONDAY_NOON + 10 },
+    chain: { expectFromAt: null, deadlines: [{ at: MONDAY_NOON + 9, expectFromAt: MONDAY_NOON + 10 }] },
   },
   pingCount: 9_000_000_001,
   coalescedCount: 8_000_000_002,

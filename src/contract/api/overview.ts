@@ -72,8 +72,6 @@ const ProjectHead = Type.Object({
       "editPolicies",
       "silence",
       "acknowledge",
-      "acknowledge",
-      "silence",
       "renameProject",
       "manageKeys",
       "manageMembers",

@@ -48,8 +48,7 @@ import {
   ZONE_NAMES,
   zoneOf,
 } from "../../core/schedule/zone.ts";
-import { expectedAt, graceMs, type Timing } from "../../core/state.ts";
-import { expectedAt, storedDeadline } from "../../core/state.ts";
+import { expectedAt, storedDeadline, type Timing } from "../../core/state.ts";
 import { ConcurrencyByKey } from "../../lib/concurrency-by-key.ts";
 import { listChannels } from "../../store/channels.ts";
 import { type CheckWithState, findChecksBySlug } from "../../store/checks.ts";
