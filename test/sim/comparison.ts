@@ -40,6 +40,8 @@ export type Finding = {
 /** A message that a receiver accepted, once per dedupe key. */
 export type Received = { channel: number; trueAt: number } & (
   | { about: "flips"; check: number; flips: readonly Flip[] }
+  /** The problem of a check continues. */
+  | { about: "repeat"; check: number }
   | { about: "notice"; blind: TimeSpan }
 );
 
@@ -130,7 +132,9 @@ export class Comparison {
       // A recovery belongs to the message about the problem.
       const due: Due = alert.to === "up" && opening === "not sent" ? { kind: "dropped" } : ofAlert;
       if (alert.to === "notice") {
-        this.#noteNotice(alert, { due, channel, index });
+        // A silenced check may be left out of a notice.
+        const isLeftOut = due.kind === "dropped";
+        this.#noteNotice(alert, { due: isLeftOut ? { kind: "may" } : due, channel, index });
         continue;
       }
       const key = keyOf(alert.at, alert.to);

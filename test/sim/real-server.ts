@@ -19,7 +19,9 @@ function resultOf(answer: Answer): SendResult {
 
 function contentsOf(message: AlertMessage) {
   if (message.kind === "notice") return { about: "notice" as const, blind: message.blind };
+  if (message.kind === "group") return { about: "group" as const };
   if (message.kind !== "down" && message.kind !== "up") return { about: "other" as const };
+  if (message.isRepeat) return { about: "repeat" as const, checkUuid: message.check.uuid };
   const flips = message.flips.map(({ at, to }) => ({ at, to }));
   const corrections = message.corrections.map(({ at, to }) => ({ at, to }));
   return { about: "flips" as const, checkUuid: message.check.uuid, flips, corrections };

@@ -20,6 +20,10 @@ export type Message = {
       /** Every flip that this message takes back. */
       corrections: readonly { at: Instant; to: "up" | "down" }[];
     }
+  /** The checks are still down. */
+  | { about: "repeat"; checkUuid: string }
+  /** About several checks. Which, is read from the database at the end. */
+  | { about: "group" }
   /** One per blind interval and channel, regardless of the number of checks. */
   | { about: "notice"; blind: Interval }
   /** Any other message, such as a correction or a disabled channel. Not counted. */

@@ -60,7 +60,7 @@ function digestOf(lines: readonly string[]): string {
 function byCheck(received: readonly Received[]): Map<number, Received[]> {
   const found = new Map<number, Received[]>();
   for (const message of received) {
-    if (message.about !== "flips") continue;
+    if (message.about === "notice") continue;
     const list = found.get(message.check);
     if (list === undefined) found.set(message.check, [message]);
     else list.push(message);

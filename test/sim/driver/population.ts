@@ -11,14 +11,15 @@ import {
   resumeCheck,
   updateCheck,
 } from "../../../src/operations/checks.ts";
+import { acknowledgeIncidents } from "../../../src/operations/incidents.ts";
 import { updateCheckPolicy } from "../../../src/operations/policies.ts";
 import { createSilence, endSilence, updateSilence } from "../../../src/operations/silences.ts";
 import { insertChannel } from "../../../src/store/channels.ts";
 import type { Database } from "../../../src/store/db.ts";
 import { inTransaction } from "../../../src/store/transaction.ts";
 import { sampleProject } from "../../support/sample.ts";
-import type { RunRules, Settings, SilenceTimes } from "../model/history.ts";
-import { DEFAULT_RUN_RULES } from "../model/rules.ts";
+import type { NotifyRules, RunRules, Settings, SilenceTimes } from "../model/history.ts";
+import { DEFAULT_NOTIFY_RULES, DEFAULT_RUN_RULES } from "../model/rules.ts";
 import { CHANNELS_PER_PROJECT, type CheckPlan, projectOf, type SilencePlan } from "../world/world.ts";
 
 type Made = { projectId: number; checkId: number; uuid: string };
@@ -35,7 +36,7 @@ export class Population {
   /** World indexes by ID and by UUID, including deleted checks. */
   readonly #indexes = new Map<number | string, number>();
   readonly #channelIndexes = new Map<number | string, number>();
-  /** UUIDs of checks by name, including deleted checks. */
+  /** UUIDs of checks by name. */
   readonly #uuids = new Map<string, string>();
   readonly #rules = new Map<number, RunRules | null>();
   readonly #silences = new Map<SilencePlan, string>();
@@ -99,8 +100,19 @@ export class Population {
     this.#made.set(index, { projectId, checkId, uuid });
     this.#indexes.set(checkId, index).set(uuid, index);
     this.#uuids.set(plan.name, uuid);
-    this.#rules.set(index, null);
-    await this.#changeRules(index, plan.settings.rules, { at, visibility: UNSEEN });
+    this.#rules.set(index, plan.settings.rules);
+    await this.#setPolicy(index, plan, at);
+  }
+
+  /** Sets the policy of a new check, unless it has none. */
+  async #setPolicy(index: number, { settings, notify, parents }: CheckPlan, at: number): Promise<void> {
+    const given = { ...policyOf(settings.rules), ...notifyPolicyOf(notify) };
+    const change = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
+    if (Object.keys(change).length === 0 && parents.length === 0) return;
+    // A parent may have been deleted before.
+    const dependsOn = parents.flatMap((name) => this.#uuids.get(name) ?? []);
+    const edit = { ...this.#name(index), change, dependsOn, by: NO_ACTOR, expected: null };
+    await updateCheckPolicy(this.#database, { ...edit, at, visibility: UNSEEN });
   }
 
   /** Changes the policy of a check so that its runs are judged by these rules. */
@@ -160,7 +172,15 @@ export class Population {
 
   async delete(index: number): Promise<void> {
     await deleteCheck(this.#database, this.#name(index));
+    for (const [name, uuid] of this.#uuids) if (uuid === this.uuidOf(index)) this.#uuids.delete(name);
     this.#made.delete(index);
+  }
+
+  /** Acknowledges the problem of a check, if there is one. */
+  async acknowledge(index: number, at: number): Promise<void> {
+    const { projectId } = this.#name(index);
+    const chosen = { checkUuids: [this.uuidOf(index) ?? ""] };
+    await acknowledgeIncidents(this.#database, { projectId, chosen, by: NO_ACTOR, at });
   }
 
   #name(index: number) {
@@ -190,6 +210,20 @@ function policyOf(rules: RunRules | null): PolicyChange {
     minRun: given.minRunSeconds,
     minGap: given.minGapSeconds,
     early: given.earlySeconds === 0 ? null : given.earlySeconds,
+  };
+}
+
+function notifyPolicyOf(rules: NotifyRules): PolicyChange {
+  const given = (field: keyof NotifyRules) =>
+    rules[field] === DEFAULT_NOTIFY_RULES[field] ? null : Number(rules[field]);
+  return {
+    groupBy: rules.isGrouped ? ["project"] : null,
+    dependencyWait: given("dependencyWaitSeconds"),
+    groupWait: given("groupWaitSeconds"),
+    groupInterval: given("groupIntervalSeconds"),
+    reopenWithin: given("reopenWithinSeconds"),
+    ackTimeout: given("ackTimeoutSeconds"),
+    repeat: given("repeatSeconds"),
   };
 }
 

@@ -12,7 +12,7 @@ import { routeHashOf, type Reception, receptionOf } from "../world/receipt.ts";
 import { silenceHistory } from "../world/silence-history.ts";
 import { isIntakeFault, type SilencePlan, type World } from "../world/world.ts";
 import { ActionLog, type LoggedAction } from "./action-log.ts";
-import { type StoredResults, readStoredResults } from "./stored-results.ts";
+import { type StoredResults, readStoredResults, resolveGroups } from "./stored-results.ts";
 import { SimProcesses } from "./sim-processes.ts";
 import { Population } from "./population.ts";
 import { Receivers } from "./receivers.ts";
@@ -119,9 +119,10 @@ class WorldRunner {
       if (performance.now() > this.#options.endsAtMs && this.#isBetweenFaults(turn.trueAt)) to = turn.trueAt;
     }
     await this.#drainMessages(to);
+    const { received, groups } = this.#receivers;
     return {
       to,
-      received: this.#receivers.received,
+      received: [...received, ...(await resolveGroups(this.#options.environment, this.#population, groups))],
       described: this.#receivers.described,
       ...(await readStoredResults(this.#options.environment, this.#population)),
       repeatCount: this.#receivers.repeatCount,

@@ -1,8 +1,9 @@
 // Reads results from the database at the end of a run: the deliveries that were given up, the deadlines that fired,
 // and every flip.
-import type { GivenUp } from "../comparison.ts";
+import type { GivenUp, Received } from "../comparison.ts";
 import type { Population } from "./population.ts";
 import type { Environment } from "./environment.ts";
+import type { ReceivedGroup } from "./receivers.ts";
 
 export type StoredResults = {
   givenUp: readonly GivenUp[];
@@ -20,6 +21,38 @@ const FLIPS = `select check_id, (extract(epoch from at) * 1000)::bigint as at, f
     taken_back_at is not null as is_taken_back from flips`;
 
 type GivenUpRow = { check_id: string; channel_id: string; at: string; to_status: "up" | "down" };
+const GROUPS = `select d.dedupe_key, a.check_id, l.change, (extract(epoch from f.at) * 1000)::bigint as at, f.to_status
+  from deliveries d
+    join delivery_alerts l on l.delivery_id = d.id
+    join alerts a on a.id = l.alert_id
+    join flips f on f.id = case l.change when 'opened' then a.opened_flip_id else a.closed_flip_id end
+  where d.kind = 'group' and d.state = 'sent'`;
+
+type GroupRow = {
+  dedupe_key: string;
+  check_id: string;
+  change: string;
+  at: string;
+  to_status: "up" | "down";
+};
+
+/** One message for each check of a group. */
+export async function resolveGroups(
+  environment: Environment,
+  population: Population,
+  groups: readonly ReceivedGroup[],
+): Promise<Received[]> {
+  if (groups.length === 0) return [];
+  const rows = Map.groupBy(await environment.rows<GroupRow>(GROUPS), (row) => row.dedupe_key);
+  return groups.flatMap(({ channel, trueAt, dedupeKey }) => {
+    const byCheck = Map.groupBy(rows.get(dedupeKey) ?? [], (row) => row.check_id);
+    return [...byCheck].map(([id, changes]) => {
+      const flips = changes.map((row) => ({ at: Number(row.at), to: row.to_status }));
+      return { channel, trueAt, about: "flips" as const, check: population.indexOf(Number(id)), flips };
+    });
+  });
+}
+
 type FlipRow = {
   check_id: string;
   at: string;

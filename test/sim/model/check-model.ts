@@ -326,8 +326,7 @@ function after(situation: Situation, fact: Fact, { manualResume }: Settings): Si
       // A failure, or a success without a run ID, ends any run; a success with a run ID ends that run.
       const isEnded = fact.what === "fail" || fact.rid === null || fact.rid === run?.rid;
       const ended = fact.rid === null ? situation.ended : [...situation.ended, fact.rid].slice(-8);
-      const runAfter = isEnded || run === null ? null : { ...run, isMissed: false };
-      const next = { ...situation, ended, run: runAfter, lastAt: at, expectedFromAt: null };
+      const next = { ...situation, ended, run: isEnded ? null : run, lastAt: at, expectedFromAt: null };
       // A newer outcome follows.
       if (fact.outcome === null) return next;
       const hasGap = rules !== null && rules.minGapSeconds !== null;
@@ -351,7 +350,7 @@ function after(situation: Situation, fact: Fact, { manualResume }: Settings): Si
         ...flippedDown(situation, at),
         judgement: missed,
         expectedFromAt: missed.isOpen ? null : fact.expectedFromAt,
-        run: run === null ? null : { ...run, isMissed: run.at <= at },
+        run: run === null ? null : { ...run, isMissed: run.isMissed || run.at <= at },
       };
     }
     case "pause":

@@ -1,6 +1,7 @@
 // The plan of a world: checks with the actions of their jobs and users, and the faults of the server and the
 // receivers. All times are on the true clock. Histories are derived from it.
 import type { NotifyRules, Settings, SignalKind, SilenceTimes } from "../model/history.ts";
+import { DEFAULT_NOTIFY_RULES } from "../model/rules.ts";
 
 /** An action of a job or a user, whether or not the server is available. */
 export type Action = { trueAt: number } & (
@@ -135,6 +136,21 @@ export function intakeFaults({ faults }: WorldHead): IntakeFault[] {
     }
   }
   return found;
+}
+
+/** The same world without silences, or without dependencies, groups, repeats and acknowledgements. */
+export function without(world: World, parts: { silences?: true; notifyRules?: true }): World {
+  const head = parts.silences ? { ...world.head, silences: [] } : world.head;
+  if (!parts.notifyRules) return { ...world, head };
+  return {
+    ...world,
+    head,
+    check: (index) => {
+      const plan = world.check(index);
+      const actions = plan.actions.filter(({ what }) => what !== "ack");
+      return { ...plan, actions, parents: [], notify: DEFAULT_NOTIFY_RULES };
+    },
+  };
 }
 
 /** The same world with an earlier end. */
