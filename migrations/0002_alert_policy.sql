@@ -73,8 +73,10 @@ create table silences (
   tz                 text,
   duration_seconds   integer,
   hold_after_seconds integer not null,
-  -- When somebody ended it, or its time was over.
+  -- When somebody ended it.
   ended_at           timestamptz,
+  -- When its current or next window ends: problems that were notified before it are notified again. Null: not known yet.
+  ends_at            timestamptz,
   version            integer not null,
   constraint once_or_recurring check (
     (schedule is null) = (until_at is not null) and (schedule is null) = (duration_seconds is null)
@@ -86,6 +88,8 @@ comment on table silences is
   'Times in which no notifications are sent. Bounded: SILENCES_MAX that have not ended for each project; ended ones by age.';
 create index silences_project on silences (project_id, id);
 comment on index silences_project is 'Readers: silences.list, silences.list_current.';
+create index silences_end on silences (ends_at) where ends_at is not null;
+comment on index silences_end is 'Reader: steps.claim_silences.';
 
 -- 4. Incidents and alerts
 

@@ -929,6 +929,7 @@ create table silences (
   duration_seconds   integer,
   hold_after_seconds integer not null,
   ended_at           timestamptz,
+  ends_at            timestamptz,
   version            integer not null,
   constraint silences_pkey PRIMARY KEY (id),
   constraint silences_uuid_key UNIQUE (uuid),
@@ -936,6 +937,8 @@ create table silences (
   constraint once_or_recurring CHECK ((schedule IS NULL) = (until_at IS NOT NULL) AND (schedule IS NULL) = (duration_seconds IS NULL) AND (schedule IS NULL) = (tz IS NULL)),
   constraint one_scope CHECK (check_ids IS NULL OR tag IS NULL)
 );
+-- Reader: steps.claim_silences.
+create index silences_end on silences (ends_at) WHERE (ends_at IS NOT NULL);
 -- Readers: silences.list, silences.list_current.
 create index silences_project on silences (project_id, id);
 

@@ -11,6 +11,7 @@ type Limit = number | string;
 
 const CLOSED = "one of the values that its constraint lists";
 const OURS = "made by the program, of fixed length";
+const POLICY = "fields with limits of their own";
 const ADDRESS = "an IP address that was parsed";
 
 const LIMITS: Readonly<Record<string, Limit>> = {
@@ -55,6 +56,8 @@ const LIMITS: Readonly<Record<string, Limit>> = {
   "checks.start_kw": limits.KEYWORDS_LENGTH_MAX,
   "checks.success_kw": limits.KEYWORDS_LENGTH_MAX,
   "checks.failure_kw": limits.KEYWORDS_LENGTH_MAX,
+  "checks.policy": POLICY,
+  "checks.rules": "numbers, derived from policies",
   "database_identity.system_identifier": "a number of the database server",
   "database_identity.site_url": "a setting of the process",
   "database_identity.state": CLOSED,
@@ -112,6 +115,7 @@ const LIMITS: Readonly<Record<string, Limit>> = {
   "projects.tz": limits.TZ_LENGTH_MAX,
   "projects.ping_key": OURS,
   "projects.badge_key": OURS,
+  "projects.policy": POLICY,
   "recovery_codes.digest": OURS,
   "refused_intervals.network": ADDRESS,
   "rejected_signals.reason": limits.ERROR_MESSAGE_LENGTH_MAX,
@@ -121,6 +125,8 @@ const LIMITS: Readonly<Record<string, Limit>> = {
   "sessions.method": CLOSED,
   "sessions.ua": limits.USER_AGENT_LENGTH_MAX,
   "sessions.remote_addr": ADDRESS,
+  "tag_rules.tag": limits.NAME_LENGTH_MAX,
+  "tag_rules.policy": POLICY,
   "sign_in_steps.digest": OURS,
   "sign_in_steps.kind": CLOSED,
   "sign_in_steps.about": "random texts of the program, a path and an identity that have limits of their own",
@@ -131,6 +137,10 @@ const LIMITS: Readonly<Record<string, Limit>> = {
   "sign_ins.method": CLOSED,
   "sign_ins.ua": limits.USER_AGENT_LENGTH_MAX,
   "sign_ins.remote_addr": ADDRESS,
+  "silences.tag": limits.TAGS_LENGTH_MAX,
+  "silences.reason": limits.SILENCE_REASON_LENGTH_MAX,
+  "silences.schedule": limits.SCHEDULE_LENGTH_MAX,
+  "silences.tz": limits.TZ_LENGTH_MAX,
 };
 
 /** The columns of the schema that hold text, bytes or JSON, each with the text of its table. */

@@ -14,8 +14,8 @@ import type { Database } from "../store/db.ts";
 import type { LoggedDelivery } from "../store/deliveries.ts";
 import { findStoredIdentity, readDatabaseClock } from "../store/instance.ts";
 import { findProjectByUuid } from "../store/projects.ts";
-import { onDatabase, renderColumns } from "./admin-session.ts";
-import { type CommandContext, CommandError, EXIT, printJson } from "./command-context.ts";
+import { onDatabase } from "./admin-session.ts";
+import { type CommandContext, CommandError, EXIT, printJson, renderColumns } from "./command-context.ts";
 
 const AFTER_HELP = `
 docs/channels.md lists the fields of each kind. Other users on this machine can see command-line arguments, so pass

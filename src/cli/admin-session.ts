@@ -1,10 +1,10 @@
-// Shared by the admin commands: load the settings, open the database, find the account, print tables.
+// Shared by the admin commands: load the settings, open the database, find the account, print keys.
 import { resolve } from "node:path";
 import { type Config, type Environment, loadConfig } from "../config/config.ts";
 import { normalEmail } from "../operations/accounts.ts";
 import { type Account, findAccountByEmail, listAccounts } from "../store/accounts.ts";
 import type { Database } from "../store/db.ts";
-import { type CommandContext, CommandError, withDatabase } from "./command-context.ts";
+import { type CommandContext, CommandError, renderColumns, withDatabase } from "./command-context.ts";
 import { DEFAULT_FOLDER, findRunning } from "./trial.ts";
 
 const MIGRATING = "overdue: A database migration is running. Waiting for it to finish (Ctrl-C to cancel).\n";
@@ -81,18 +81,4 @@ export function renderKeys(keys: ShownKeys, addresses: { api: string; ping: stri
     ["Ping URL", keys.ping_key === null ? null : `${addresses.ping}/${keys.ping_key}/<slug>`],
   ].filter((row): row is [string, string] => typeof row[1] === "string");
   return `${renderColumns(rows)}\nSave these API keys now. You won't be able to see them again.\n`;
-}
-
-/** Rows as aligned columns, two spaces apart, without trailing spaces. */
-export function renderColumns(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows
-    .map(
-      (row) =>
-        `${row
-          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-          .join("  ")
-          .trimEnd()}\n`,
-    )
-    .join("");
 }

@@ -25,15 +25,8 @@ import { readDatabaseClock } from "../store/instance.ts";
 import { listProjectsOfAccount } from "../store/projects.ts";
 import { countRejectedSignals, listQuarantinedPings, type QuarantinedPing } from "../store/quarantine.ts";
 import { registerChannel } from "./admin-channel.ts";
-import {
-  addressesOf,
-  onDatabase,
-  ownerOf,
-  renderColumns,
-  renderKeys,
-  type Session,
-} from "./admin-session.ts";
-import { type CommandContext, CommandError, printJson } from "./command-context.ts";
+import { addressesOf, onDatabase, ownerOf, renderKeys, type Session } from "./admin-session.ts";
+import { type CommandContext, CommandError, printJson, renderColumns } from "./command-context.ts";
 
 const AFTER_HELP = `
 API keys are shown only once, when they are created. Only their hashes are stored.

@@ -66,6 +66,20 @@ export function printJson(context: CommandContext, result: unknown): void {
   context.out(`${JSON.stringify(result)}\n`);
 }
 
+/** Rows as aligned columns, two spaces apart, without trailing spaces. */
+export function renderColumns(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows
+    .map(
+      (row) =>
+        `${row
+          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+          .join("  ")
+          .trimEnd()}\n`,
+    )
+    .join("");
+}
+
 /** How often a redrawn line changes, and how often a log gets a new line. */
 const REDRAW_EVERY_MS = 200;
 const LINE_EVERY_MS = 10_000;

@@ -16,6 +16,7 @@ Examples:
   $ overdue admin create-account --email you@example.org
   $ overdue admin create-project --name Backups --json
   $ overdue serve                                          # run all roles in one process
+  $ overdue silence --tag db --for 2h --reason "DB upgrade"
 
 Settings are read from OVERDUE_* environment variables and from a .env file in the working directory.
 Run \`overdue config --example\` for a description of each setting.
@@ -55,6 +56,11 @@ const COMMANDS: readonly { name: string; summary: string; load: () => Promise<De
     load: async () => (await import("./doctor.ts")).defineDoctor,
   },
   {
+    name: "silence",
+    summary: "Hold notifications during maintenance",
+    load: async () => (await import("./silence.ts")).defineSilence,
+  },
+  {
     name: "prune",
     summary: "Delete data past its retention period",
     load: async () => (await import("./prune.ts")).definePrune,
@@ -68,6 +74,16 @@ const COMMANDS: readonly { name: string; summary: string; load: () => Promise<De
     name: "restore",
     summary: "Restore a backup into an empty database",
     load: async () => (await import("./restore.ts")).defineRestore,
+  },
+  {
+    name: "incidents",
+    summary: "List incidents of a project",
+    load: async () => (await import("./incidents.ts")).defineIncidents,
+  },
+  {
+    name: "ack",
+    summary: "Acknowledge incidents",
+    load: async () => (await import("./incidents.ts")).defineAck,
   },
   {
     name: "admin",

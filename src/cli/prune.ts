@@ -38,7 +38,9 @@ ${shown(retention.delivery)}  deliveries and account emails that were sent or ha
       (OVERDUE_DELIVERY_RETENTION_DAYS)
 ${shown(retention.flip)}  status changes (OVERDUE_FLIP_RETENTION_DAYS)
 ${shown(retention.event)}  check events and revoked API keys (OVERDUE_EVENT_RETENTION_DAYS)
+${kept("incident")}  resolved incidents with their alerts, timelines, and notes
 ${kept("run")}  run history of checks that no longer receive pings; for other checks, each ping deletes expired runs
+${kept("silence")}  silences, from their end on
 ${kept("blindInterval")}  monitoring gaps and the processes they belong to
 ${kept("refusedInterval")}  periods in which pings for one check or from one network were rejected
 ${kept("rejectedSignal")}  quarantined pings

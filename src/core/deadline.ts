@@ -9,6 +9,7 @@ import {
   deadlineOf,
   type Flip,
   graceMs,
+  startLimitMs,
   type WatchedCheck,
 } from "./state.ts";
 import { alertChanges, judgeMissed, NO_ALERTS } from "./tolerance.ts";
@@ -103,8 +104,8 @@ export function fireDeadline(
 ): Extract<DeadlineOutcome, { kind: "fired" }> {
   const { at, cause } = deadline;
   const from = state.status;
-  // The slots during a run that took too long were not watched.
-  const expectFromAt = cause === "overrun" ? at : deadline.from;
+  // From the missed slot on. The slots during a run that took too long were not watched.
+  const expectFromAt = cause === "overrun" ? at : at - startLimitMs(timing);
   const judged = judgeMissed(state, timing.rules, { deadline, expectFromAt });
   const isRepeated = from === "down" && (state.judged?.missed ?? 0) > 0;
   const after: CheckState = {

@@ -231,6 +231,7 @@ export const MESSAGE_FLIPS_MAX = 100;
 /** A notice waits this long for other checks of the same monitoring gap. */
 export const NOTICE_FOLD_MS = 60_000;
 export const NOTICE_CHECKS_LISTED_MAX = 20;
+export const GROUP_CHECKS_LISTED_MAX = 20;
 export const OTHER_CHECKS_LISTED_MAX = 10;
 /** Stored part of a receiver's answer. */
 export const RESPONSE_EXCERPT_LENGTH_MAX = 500;

@@ -43,7 +43,7 @@ const policies: fc.Arbitrary<Policy> = fc.record(
     severity: fc.record({ failed: severity, missed: severity }),
   },
   { requiredKeys: [] },
-) as fc.Arbitrary<Policy>;
+);
 
 const TAGS = ["a", "b", "c", "d"];
 const sources = fc.record({

@@ -141,12 +141,10 @@ export function isSameRules(one: Rules | null, other: Rules | null): boolean {
 
 function rulesText(rules: Rules | null): string {
   if (rules === null) return "";
-  const { failures, startWithinSeconds, maxRunSeconds, minRunSeconds, minGapSeconds, earlySeconds } = rules;
-  const thresholds = [failures.count, failures.of, rules.missed, rules.recovery];
-  return JSON.stringify([
-    ...thresholds,
-    ...[startWithinSeconds, maxRunSeconds, minRunSeconds, minGapSeconds, earlySeconds],
-  ]);
+  const { failures, missed, recovery } = rules;
+  const { startWithinSeconds, maxRunSeconds, minRunSeconds, minGapSeconds, earlySeconds } = rules;
+  const limits = [startWithinSeconds, maxRunSeconds, minRunSeconds, minGapSeconds, earlySeconds];
+  return JSON.stringify([failures.count, failures.of, missed, recovery, ...limits]);
 }
 
 /** The channels to notify: those assigned to the check and those of all matching rules, each with its first origin. */

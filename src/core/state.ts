@@ -117,7 +117,7 @@ export function graceMs(timing: Timing): number {
 }
 
 /** How long after the expected time a run may start; with neither limit set, end. */
-function startLimitMs({ rules, graceSeconds }: Timing): number {
+export function startLimitMs({ rules, graceSeconds }: Timing): number {
   return (rules?.startWithinSeconds ?? graceSeconds) * SECOND_MS;
 }
 

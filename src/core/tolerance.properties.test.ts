@@ -188,6 +188,34 @@ describe("an alert", () => {
   });
 });
 
+describe("the sweeper", () => {
+  test("changes nothing by when it looks, however blind we were", () => {
+    const rules = merged(thresholds, limits, runRules);
+    const gaps = fc.array(fc.tuple(instants, fc.integer({ min: 1, max: 60 })), { maxLength: 3 });
+    const looks = fc.array(fc.boolean(), { minLength: 14, maxLength: 14 });
+    const kinds = ["success", "fail", "start"] as const;
+    fc.assert(
+      fc.property(timings(rules), histories(kinds), gaps, looks, (timing, signals, found, looked) => {
+        const blind = found
+          .map(([from, count]) => ({ from, to: from + count * MINUTE_MS }))
+          .toSorted((one, other) => one.from - other.from);
+        const live = (isLooking: (index: number) => boolean) => {
+          const end: End = { state: NEW_STATE, alerts: [] };
+          for (const [index, signal] of signals.entries()) {
+            const visibility = { watermarkAt: signal.at, blind };
+            if (isLooking(index)) sweep(end, timing, visibility);
+            send(end, timing, { signal: { ...signal, replayed: false }, visibility });
+          }
+          sweep(end, timing, { ...SEEN, blind });
+          return end;
+        };
+        expect(live((index) => looked[index] === true)).toEqual(live(() => false));
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
 /** What must not depend on the order in which a history was applied. */
 function essence({ state }: End) {
   const { status, lastPingAt, lastStartAt, judged } = state;

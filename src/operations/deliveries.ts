@@ -2,6 +2,7 @@
 // tests and retries. No transaction is open while a message is sent. If a sender dies, its claim expires and
 // the message is sent again.
 import { randomUUID } from "node:crypto";
+import type { AckLink } from "../core/ack-link.ts";
 import { GROUP, membersOf } from "../core/channel.ts";
 import {
   accountShare,
@@ -24,30 +25,15 @@ import {
   DELIVERY_ERROR_LENGTH_MAX,
   DELIVERY_LEASE_MS,
   MESSAGE_FLIPS_MAX,
-  NOTICE_CHECKS_LISTED_MAX,
-  OTHER_CHECKS_LISTED_MAX,
   RESPONSE_EXCERPT_LENGTH_MAX,
-  TRIES_MAX,
 } from "../core/limits.ts";
-import {
-  type AlertMessage,
-  type CheckFacts,
-  composeChanges,
-  type Composition,
-  type FlipMessage,
-  type LastPing,
-  NO_POLICY,
-  type OtherChecks,
-  type PendingChange,
-} from "../core/message.ts";
+import type { AlertMessage } from "../core/message.ts";
 import type { ObjectStore } from "../lib/object-store.ts";
 import {
   type Channel,
   type ChannelInProject,
   type ChannelName,
   findChannelById,
-  findChannelsByIds,
-  listAssignmentsOfChecks,
   listChannels,
   lockBuckets,
   lockChannels,
@@ -57,16 +43,12 @@ import {
   type Sending,
   writeBuckets,
 } from "../store/channels.ts";
-import type { CheckWithState } from "../store/checks.ts";
 import type { Database, Db } from "../store/db.ts";
 import {
   claimMessages,
   countRecentTests,
   type Delivery,
-  findChecksForMessages,
   findLoggedDeliveries,
-  findNoticedChecks,
-  findProjectHealth,
   findWaitingChannels,
   listLoggedDeliveries,
   type LoggedDelivery,
@@ -77,8 +59,6 @@ import {
   type Settlement,
   type WaitingChannel,
 } from "../store/deliveries.ts";
-import { findFlips, findFlipsBefore, type StoredFlip } from "../store/flips.ts";
-import { findLastPings, type Ping } from "../store/pings.ts";
 import { inTransaction, type Tx } from "../store/transaction.ts";
 import { audit } from "./audit.ts";
 import {
@@ -91,6 +71,7 @@ import {
 } from "./channels.ts";
 import { readBody } from "./ping-bodies.ts";
 import { planTest } from "./plan-deliveries.ts";
+import type { Prepared } from "./prepare-messages.ts";
 import { inRetriedTransaction } from "./retry.ts";
 
 /** A message that one sender holds until its lease ends. */
@@ -309,312 +290,6 @@ function toClaim(
   };
 }
 
-/** Which deliveries of a claim the message includes, and which it leaves out. */
-export type MessageParts = Pick<Composition, "included" | "withdrawn" | "skipped">;
-
-export type Prepared = { claim: Claim } & (
-  | {
-      kind: "send";
-      channel: ChannelInProject;
-      message: AlertMessage;
-      parts: MessageParts;
-      includedFlips: readonly StoredFlip[];
-    }
-  /** There is nothing to send. */
-  | { kind: "settle"; states: ReadonlyMap<number, SettledState>; reason: string }
-);
-
-export type PrepareOptions = {
-  now: Instant;
-  isSubscribed: (channel: Channel, what: SubscribedEvent) => boolean;
-  projectHealth: ProjectHealthCache;
-};
-
-/**
- * Prepares the message of each claim, or the reason there is none; in the same order. Reads the current state
- * for many claims at once and writes nothing.
- */
-export async function prepareClaims(
-  db: Db,
-  claims: readonly Claim[],
-  options: PrepareOptions,
-): Promise<Prepared[]> {
-  const channels = await findChannelsByIds(db, [...new Set(claims.map(({ channelId }) => channelId))]);
-  const channelById = new Map(channels.map((channel) => [channel.id, channel]));
-  const prepared = new Map<Claim, Prepared>();
-  const aboutFlips: Addressed[] = [];
-  for (const claim of claims) {
-    const channel = channelById.get(claim.channelId);
-    const unsendableClaim = unsendable(claim, channel);
-    if (unsendableClaim !== null) prepared.set(claim, unsendableClaim);
-    else if (channel === undefined) continue;
-    else if (claim.deliveries[0].flipId !== null) aboutFlips.push({ claim, channel });
-    else prepared.set(claim, await prepareOther(db, { claim, channel }, options));
-  }
-  for (const one of await prepareFlipMessages(db, aboutFlips, options)) prepared.set(one.claim, one);
-  return claims.flatMap((claim) => prepared.get(claim) ?? []);
-}
-
-type Addressed = { claim: Claim; channel: ChannelInProject };
-
-/** Why nothing can be sent to a channel, if so. A test or a group can reach a disabled channel. */
-function unsendable(claim: Claim, channel: Channel | undefined): Prepared | null {
-  if (channel === undefined) return settledWithout(claim, "withdrawn", "The channel was deleted");
-  const isReached = claim.deliveries.some(({ kind, groupId }) => kind === "test" || groupId !== null);
-  if (channel.disabledAt !== null && !isReached) {
-    return settledWithout(claim, "dead", `The channel is disabled: ${channel.disabledReason ?? ""}`);
-  }
-  if (claim.attempt > TRIES_MAX) return settledWithout(claim, "dead", "All attempts were interrupted");
-  return null;
-}
-
-function settledWithout(claim: Claim, state: SettledState, reason: string): Prepared {
-  return { claim, kind: "settle", states: new Map(claim.deliveries.map(({ id }) => [id, state])), reason };
-}
-
-/** Messages that are not about a status change; each is one delivery. */
-async function prepareOther(
-  db: Db,
-  { claim, channel }: Addressed,
-  options: PrepareOptions,
-): Promise<Prepared> {
-  const [delivery] = claim.deliveries;
-  const { id, kind } = delivery;
-  if (kind !== "test" && !options.isSubscribed(channel, "notice"))
-    return settledWithout(claim, "skipped", NOT_SUBSCRIBED);
-  const parts = { included: [id], withdrawn: [], skipped: [] };
-  const message = await otherMessage(db, { claim, channel }, options.now);
-  if (message === null) return settledWithout(claim, "withdrawn", "The checks were deleted or moved");
-  return { claim, kind: "send", channel, message, parts, includedFlips: [] };
-}
-
-const NOT_SUBSCRIBED = "The channel is not set up for this type of message";
-
-async function otherMessage(
-  db: Db,
-  { claim, channel }: Addressed,
-  now: Instant,
-): Promise<AlertMessage | null> {
-  const [{ id, kind, about, blindFromAt, blindToAt }] = claim.deliveries;
-  const { projectName, uuid, name } = channel;
-  // Stored by us in this shape.
-  if (about !== null) return about as AlertMessage;
-  if (kind !== "notice" || blindFromAt === null || blindToAt === null) {
-    return { kind: "test", at: now, projectName, channel: { uuid, kind: channel.kind, name } };
-  }
-  const noticed = await findNoticedChecks(db, {
-    deliveryId: id,
-    channelId: channel.id,
-    blindFromAt,
-    blindToAt,
-    limit: NOTICE_CHECKS_LISTED_MAX,
-  });
-  if (noticed.checkCount === 0) return null;
-  return { kind: "notice", at: now, projectName, blind: { from: blindFromAt, to: blindToAt }, ...noticed };
-}
-
-type Composed = Addressed & {
-  check: CheckWithState;
-  message: NonNullable<Composition["message"]>;
-  parts: MessageParts;
-  includedFlips: StoredFlip[];
-};
-
-async function prepareFlipMessages(
-  db: Db,
-  addressed: readonly Addressed[],
-  options: PrepareOptions,
-): Promise<Prepared[]> {
-  if (addressed.length === 0) return [];
-  const [flips, before, checks] = await Promise.all([
-    findFlips(db, flipIdsOf(addressed.flatMap(({ claim }) => claim.deliveries))),
-    findFlipsBefore(db, addressed.flatMap(firstFlipOf)),
-    findChecksForMessages(db, [...new Set(addressed.map(checkIdOf))]),
-  ]);
-  const flipById = new Map(flips.map((flip) => [flip.id, flip]));
-  const checkById = new Map(checks.map((check) => [check.id, check]));
-  const done: Prepared[] = [];
-  const composed: Composed[] = [];
-  for (const one of addressed) {
-    const check = checkById.get(checkIdOf(one));
-    if (check === undefined) {
-      done.push(settledWithout(one.claim, "withdrawn", "The check was deleted"));
-      continue;
-    }
-    // The old project must not learn about the check in its new project: its name, channels and other checks.
-    if (check.projectId !== one.channel.projectId) {
-      done.push(settledWithout(one.claim, "withdrawn", "The check was moved to another project"));
-      continue;
-    }
-    const result = compose(one, { check, flipById, before, options });
-    if ("kind" in result) done.push(result);
-    else composed.push(result);
-  }
-  return [...done, ...(await withFacts(db, composed, options))];
-}
-
-function compose(
-  { claim, channel }: Addressed,
-  given: {
-    check: CheckWithState;
-    flipById: ReadonlyMap<number, StoredFlip>;
-    before: readonly StoredFlip[];
-    options: PrepareOptions;
-  },
-): Composed | Prepared {
-  const { check, flipById, before, options } = given;
-  const changes = claim.deliveries.flatMap(({ id, kind, flipId }): PendingChange[] => {
-    const flip = flipById.get(flipId ?? 0);
-    if (flip === undefined) return [];
-    return [{ deliveryId: id, kind: kind === "correction" ? "correction" : "flip", flip }];
-  });
-  const first = Math.min(...flipIdsOf(claim.deliveries));
-  const { message, ...parts } = composeChanges(changes, {
-    isSubscribed: (direction) => options.isSubscribed(channel, direction),
-    before:
-      before
-        .filter(({ checkId, id }) => checkId === check.id && id < first)
-        .toSorted(byId)
-        .at(-1) ?? null,
-  });
-  if (message === null) return unsaid(claim, parts);
-  const included = new Set(parts.included);
-  const includedIds = claim.deliveries.filter(({ id }) => included.has(id)).map(({ flipId }) => flipId ?? 0);
-  const includedFlips = includedIds.flatMap((id) => flipById.get(id) ?? []);
-  return { claim, channel, check, message, parts, includedFlips };
-}
-
-/**
- * Nothing is sent: each delivery was retracted, its flip was deleted, or the channel is not subscribed to it.
- */
-function unsaid(claim: Claim, { skipped }: MessageParts): Prepared {
-  const skippedIds = new Set(skipped);
-  const states = new Map(
-    claim.deliveries.map(({ id }): [number, SettledState] => [
-      id,
-      skippedIds.has(id) ? "skipped" : "withdrawn",
-    ]),
-  );
-  const reason = skippedIds.size > 0 ? NOT_SUBSCRIBED : "Corrected before it was sent";
-  return { claim, kind: "settle", states, reason };
-}
-
-async function withFacts(
-  db: Db,
-  composed: readonly Composed[],
-  { now, projectHealth }: PrepareOptions,
-): Promise<Prepared[]> {
-  if (composed.length === 0) return [];
-  const checkIds = [...new Set(composed.map(({ check }) => check.id))];
-  const projectIds = [...new Set(composed.map(({ check }) => check.projectId))];
-  const [pings, health, assignments] = await Promise.all([
-    findLastPings(
-      db,
-      composed.map(({ check, message }) => ({ checkId: check.id, at: message.since })),
-    ),
-    projectHealth.of(db, projectIds, now),
-    listAssignmentsOfChecks(db, checkIds),
-  ]);
-  const channelsOf = Map.groupBy(assignments, ({ checkId }) => checkId);
-  return composed.map(({ claim, channel, check, message, parts, includedFlips }) => {
-    const channelUuids = (channelsOf.get(check.id) ?? []).map(({ channelUuid }) => channelUuid).toSorted();
-    const full: FlipMessage = {
-      ...NO_POLICY,
-      ...message,
-      at: now,
-      check: factsOf(check, { projectName: channel.projectName, channelUuids }),
-      lastPing: lastPingOf(pings, { checkId: check.id, at: message.since }),
-      otherChecks: othersOf(check, health.get(check.projectId)),
-    };
-    return { claim, kind: "send", channel, message: full, parts, includedFlips };
-  });
-}
-
-function factsOf(
-  { uuid, badgeUuid, settings, state, createdAt }: CheckWithState,
-  given: { projectName: string; channelUuids: readonly string[] },
-): CheckFacts {
-  return { uuid, badgeUuid, settings, state, createdAt, ...given };
-}
-
-function byId(one: { id: number }, other: { id: number }): number {
-  return one.id - other.id;
-}
-
-/** Two channels may be notified about different changes of the same check. */
-function lastPingOf(
-  pings: readonly Ping[],
-  { checkId, at }: { checkId: number; at: Instant },
-): LastPing | null {
-  const candidates = pings.filter((ping) => ping.checkId === checkId && ping.at <= at);
-  const last = candidates.toSorted((one, other) => one.n - other.n).at(-1);
-  if (last === undefined) return null;
-  const { n, kind, exitStatus, durationMs, scheme, remoteAddr, ua, bodySize } = last;
-  return { n, kind, at: last.at, exitStatus, durationMs, scheme, remoteAddr, ua, bodySize, body: null };
-}
-
-const NAMES = new Intl.Collator("en", { numeric: true });
-
-/** The project without the check itself, which may have changed since the project was read. */
-function othersOf({ uuid, state }: CheckWithState, health: OtherChecks | undefined): OtherChecks | null {
-  if (health === undefined || health.total <= 1) return null;
-  const isCounted =
-    health.down.length === 0 ? state.status === "down" : health.down.some((one) => one.uuid === uuid);
-  const downCount = Math.max(0, health.downCount - (isCounted ? 1 : 0));
-  const down = health.down
-    .filter((one) => one.uuid !== uuid)
-    .toSorted((one, other) => NAMES.compare(one.name, other.name));
-  const isListed = downCount <= OTHER_CHECKS_LISTED_MAX && down.length === downCount;
-  return { total: health.total - 1, downCount, down: isListed ? down : [] };
-}
-
-function flipIdsOf(deliveries: Claim["deliveries"] | readonly { flipId: number | null }[]): number[] {
-  return deliveries.flatMap(({ flipId }) => flipId ?? []);
-}
-
-function firstFlipOf({ claim }: Addressed): { checkId: number; flipId: number }[] {
-  const [{ checkId }] = claim.deliveries;
-  const flipId = Math.min(...flipIdsOf(claim.deliveries));
-  return checkId === null ? [] : [{ checkId, flipId }];
-}
-
-function checkIdOf({ claim }: Addressed): number {
-  return claim.deliveries[0].checkId ?? 0;
-}
-
-const PROJECTS_MAX = 10_000;
-
-export class ProjectHealthCache {
-  readonly #maxAgeMs: number;
-  readonly #known = new Map<number, { at: Instant; health: OtherChecks | null }>();
-
-  /** Entries older than this are read again. */
-  constructor({ maxAgeMs }: { maxAgeMs: number }) {
-    this.#maxAgeMs = maxAgeMs;
-  }
-
-  /** The state of these projects at `now`, at most `maxAgeMs` old. */
-  async of(db: Db, projectIds: readonly number[], now: Instant): Promise<ReadonlyMap<number, OtherChecks>> {
-    const stale = projectIds.filter(
-      (id) => Math.abs(now - (this.#known.get(id)?.at ?? -Infinity)) >= this.#maxAgeMs,
-    );
-    if (stale.length > 0) await this.#read(db, stale, now);
-    return new Map(
-      projectIds.flatMap((id) => {
-        const health = this.#known.get(id)?.health ?? null;
-        return health === null ? [] : [[id, health]];
-      }),
-    );
-  }
-
-  async #read(db: Db, projectIds: readonly number[], now: Instant): Promise<void> {
-    // One more than is listed, because the check of the message may be among them.
-    const found = await findProjectHealth(db, { projectIds, listedMax: OTHER_CHECKS_LISTED_MAX + 1 });
-    if (this.#known.size + projectIds.length > PROJECTS_MAX) this.#known.clear();
-    for (const id of projectIds) this.#known.set(id, { at: now, health: found.get(id) ?? null });
-  }
-}
-
 /** What the caller provides for sending messages. */
 export type Ports = {
   /** Sends a message within SEND_MS_MAX. An exception counts as a failure after which the message may have arrived. */
@@ -623,6 +298,8 @@ export type Ports = {
   isSubscribed: (channel: Channel, what: SubscribedEvent) => boolean;
   /** The rate limit of a kind of channel; null: none. */
   rateOf: (kind: string) => Rate | null;
+  /** Makes the links to acknowledge incidents; absent: messages have none. */
+  ackUrl?: () => Promise<(link: AckLink) => string>;
   /** The object store that bodies may have been moved to. */
   objects?: Pick<ObjectStore, "get"> | null;
 };
@@ -663,11 +340,11 @@ async function withBody(
 /** A message that was sent or had nothing to send. */
 export type Ended =
   | { prepared: Extract<Prepared, { kind: "send" }>; result: SendResult; durationMs: number }
-  | { prepared: Extract<Prepared, { kind: "settle" }> };
+  | { prepared: Exclude<Prepared, { kind: "send" }> };
 
 export type Settled = {
   claim: Claim;
-  /** The outcome of each delivery, or "retry". Null: the claim was lost and another sender has it. */
+  /** The outcome of each delivery, or "retry", also if it is held. Null: the claim was lost and another sender has it. */
   outcomes: ReadonlyMap<number, SettledState | "retry"> | null;
   /** Time from each included flip until now. */
   waitedMs: readonly number[];
@@ -711,6 +388,17 @@ type Sent = Extract<Ended, { result: SendResult }>;
 function settlementsOf(ended: Ended, now: Instant): Settlement[] {
   const { claim } = ended.prepared;
   if (!("result" in ended)) {
+    if (ended.prepared.kind === "hold") {
+      const { until, reason } = ended.prepared;
+      return claim.deliveries.map(({ id }) => ({
+        deliveryId: id,
+        claimedBy: claim.claimedBy,
+        outcome: { heldUntil: until },
+        unbinds: true,
+        answer: null,
+        reason,
+      }));
+    }
     const { states, reason } = ended.prepared;
     return claim.deliveries.map(({ id }) => ({
       deliveryId: id,
@@ -762,12 +450,14 @@ function afterFailure(sent: Sent, { result, now }: { result: FailedResult; now: 
 }
 
 function retryAtOf(
-  { kind, attemptCount, createdAt }: Delivery,
+  { kind, attemptCount, createdAt, heldUntilAt }: Delivery,
   { result, now }: { result: FailedResult; now: Instant },
 ): Instant | null {
   // A test is not retried: the user is waiting for the result.
   if (result.permanent || kind === "test") return null;
-  return nextTryAt({ attempt: attemptCount, createdAt, now, retryAfterMs: result.retryAfterMs });
+  // The time during which a rule held it does not count.
+  const dueAt = Math.max(createdAt, heldUntilAt ?? createdAt);
+  return nextTryAt({ attempt: attemptCount, createdAt: dueAt, now, retryAfterMs: result.retryAfterMs });
 }
 
 /** States of the deliveries that are in the claim but not in the message. */
@@ -807,6 +497,7 @@ function deferredBehind(
   const { checkId, channelId } = claim.deliveries[0];
   if (checkId === null) return [];
   const [{ outcome, unbinds } = { outcome: "withdrawn", unbinds: false }] = settlements;
+  if (typeof outcome !== "string" && "heldUntil" in outcome) return [];
   if (typeof outcome !== "string") return unbinds ? [] : [{ checkId, channelId, untilAt: outcome.retryAt }];
   return claim.isRepeat ? [{ checkId, channelId, untilAt: null }] : [];
 }

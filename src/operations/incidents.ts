@@ -230,15 +230,14 @@ async function resolvePortion(tx: Tx, change: IncidentChange & { visibility: Vis
   const { projectId, number, by, at, visibility } = change;
   const incident = await findIncident(tx, { projectId, number });
   if (incident === null) throw notFound();
-  const checkIds = await listOpenAlertChecks(tx, { incidentId: incident.id, limit: RESOLVED_CHECKS_MAX });
-  if (checkIds.length > 0) {
-    await resolveAlerts(tx, { checkIds, at, visibility });
-    // Those of deleted checks, too.
-    await closeResolvedAlerts(tx, { incidentId: incident.id, checkIds, at });
-    return false;
-  }
+  const open = { incidentId: incident.id, limit: RESOLVED_CHECKS_MAX };
+  const checkIds = await listOpenAlertChecks(tx, open);
+  await resolveAlerts(tx, { checkIds, at, visibility });
+  // Those of deleted checks, too.
+  await closeResolvedAlerts(tx, { incidentId: incident.id, checkIds, at });
+  if ((await listOpenAlertChecks(tx, open)).length > 0) return false;
+  // In the transaction of the last alert: the planner would resolve it without saying who did.
   const locked = await lockIncidents(tx, { projectId, numbers: [number] });
-  // The planner can have resolved it since the last alert was closed; the timeline says who closed it.
   const changed = await writeChanged(tx, { locked, change: (one) => resolve(one, at) });
   if (changed.length === 0) return true;
   const incidentIds = changed.map(({ id }) => id);

@@ -16,15 +16,14 @@ import {
   claimDeliveries,
   type Ended,
   type Ports,
-  prepareClaims,
-  type Prepared,
-  ProjectHealthCache,
   type Senders,
   sendPrepared,
   settleClaims,
   type Settled,
 } from "./deliveries.ts";
+import { takeSteps } from "./incident-steps.ts";
 import { planAlerts } from "./plan-alerts.ts";
+import { prepareClaims, type Prepared, ProjectHealthCache } from "./prepare-messages.ts";
 
 /** A poll costs a fraction of a millisecond, so it is frequent. */
 const IDLE_MS = 250;
@@ -163,7 +162,9 @@ class Notifier {
     const now = await clock.read();
     await this.#count(now);
     // Before claiming, so that a new alert does not wait for another turn.
-    const planned = isInService ? await planAlerts(database, { now }) : 0;
+    const planned = isInService
+      ? (await takeSteps(database, { now })) + (await planAlerts(database, { now }))
+      : 0;
     const { claims, after } = await claimDeliveries(database, {
       now,
       limit: Math.min(CLAIM_MAX, SENDERS_MAX - this.#underway.size),
@@ -239,7 +240,12 @@ class Notifier {
    */
   async #prepare(claims: readonly Claim[], now: Instant): Promise<Map<Claim, Prepared>> {
     const { database, log, ports } = this.#deps;
-    const options = { now, isSubscribed: ports.isSubscribed, projectHealth: this.#projectHealth };
+    const options = {
+      now,
+      isSubscribed: ports.isSubscribed,
+      projectHealth: this.#projectHealth,
+      ackUrl: (await ports.ackUrl?.()) ?? null,
+    };
     const prepare = async (some: readonly Claim[]) => {
       try {
         return await prepareClaims(database, some, options);

@@ -1,5 +1,6 @@
 // The notifier role: sends notifications and emails. Several processes may run; each message is claimed by one of them,
 // and another takes over what a stopped process leaves behind.
+import { ackUrl } from "../core/ack-link.ts";
 import { randomInt } from "node:crypto";
 import { accountLinks, renderAccountEmail } from "../channels/account-email.ts";
 import type { BounceableMail, MailPort } from "../channels/channel-kind.ts";
@@ -52,7 +53,7 @@ export type NotifierResources = { config: Config; database: Database; log: Log; 
 /** The role as a part of a process. */
 export async function notifierRole({ config, database, log, metrics }: NotifierResources): Promise<Loop> {
   const mail = await openMail({ config, database, log, metrics });
-  const opened = openPorts(config, { mail: mail?.port ?? null });
+  const opened = openPorts(config, { mail: mail?.port ?? null, database });
   const { ports, http } = opened;
   const { telegramToken: token, siteName } = config;
   const loops = [
@@ -92,8 +93,12 @@ function sideBySide(
 export type OpenPorts = { ports: Ports; http: GuardedHttp; close(): Promise<void> };
 
 /** Opens the ports. `mail` null: this server sends no email. */
-function openPorts(config: Config, { mail }: { mail: MailPort | null }): OpenPorts {
+function openPorts(
+  config: Config,
+  { mail, database }: { mail: MailPort | null; database: Database },
+): OpenPorts {
   const urls = publicUrls(config);
+  const signing = signingOnce({ database, config });
   const http = openOutgoing(config);
   const showing = { column: VERSIONS.standard[3], endpoint: "getCheck", keyKind: "readWrite" } as const;
   const serialize = checkSerializer(showing, { urls, sha1Hex });
@@ -110,6 +115,10 @@ function openPorts(config: Config, { mail }: { mail: MailPort | null }): OpenPor
     send: (channel, message, sending) => sender.send(channel, message, sending),
     isSubscribed: (channel, what) => sender.isSubscribed(channel, what),
     rateOf: (kind) => sender.rateOf(kind),
+    ackUrl: async () => {
+      const made = { site: urls.site, signing: await signing() };
+      return (link) => ackUrl(made, link);
+    },
     objects: objects === null ? null : guardedObjects(objects, { now: () => Date.now() }),
   };
   return {
@@ -219,6 +228,16 @@ const EMAILS_PER_TURN = 5;
 
 type MailDeps = MailResources & { sender: MailSender; signing: () => Promise<Signing>; from: string };
 
+/** Reads the secret key when it is needed first; again if the database was unavailable. */
+function signingOnce({ database, config }: { database: Database; config: Config }): () => Promise<Signing> {
+  let signing: Promise<Signing> | null = null;
+  return () => {
+    signing ??= secretKeyOf(database, config.secretKey).then(signingWith);
+    signing.catch(() => (signing = null));
+    return signing;
+  };
+}
+
 /** Opens mail, or null if no mail server is configured. */
 async function openMail(resources: MailResources): Promise<OpenMail | null> {
   const { config, database } = resources;
@@ -227,18 +246,7 @@ async function openMail(resources: MailResources): Promise<OpenMail | null> {
   const { from } = server;
   const { openMailSender } = await import("../lib/mail-sender.ts");
   const sender = openMailSender(server);
-  let signing: Promise<Signing> | null = null;
-  const deps: MailDeps = {
-    ...resources,
-    sender,
-    from,
-    signing: () => {
-      signing ??= secretKeyOf(database, config.secretKey).then(signingWith);
-      // Retried if the database was unavailable.
-      signing.catch(() => (signing = null));
-      return signing;
-    },
-  };
+  const deps: MailDeps = { ...resources, sender, from, signing: signingOnce({ database, config }) };
   return {
     port: mailPort(deps),
     loops: [accountEmailLoop(deps), planLoop(deps)],

@@ -1,8 +1,10 @@
 // Deliveries: one row per message part and channel. Planning inserts them in the transaction of the flip, the
 // notifier claims and settles them, and the delivery log reads them.
+import type { AlertCause } from "../core/alert.ts";
 import type { ChannelHealth } from "../core/delivery.ts";
 import type { Instant } from "../core/instant.ts";
 import type { OtherChecks } from "../core/message.ts";
+import type { HoldRule } from "../core/plan.ts";
 import {
   type CheckRow,
   type CheckWithState,
@@ -20,7 +22,15 @@ import { sqlInstant, toNumberArray, toTextArray, toTimestamp } from "./values.ts
  */
 export type SettledState = "sent" | "merged" | "withdrawn" | "skipped" | "dead";
 
-export type DeliveryKind = "flip" | "correction" | "notice" | "disabled" | "operator" | "test";
+export type DeliveryKind =
+  | "flip"
+  | "correction"
+  | "repeat"
+  | "group"
+  | "notice"
+  | "disabled"
+  | "operator"
+  | "test";
 
 export type Delivery = {
   id: number;
@@ -33,6 +43,10 @@ export type Delivery = {
   /** For flips and corrections. */
   checkId: number | null;
   flipId: number | null;
+  alertId: number | null;
+  incidentId: number | null;
+  /** A silence held it until then. */
+  heldUntilAt: Instant | null;
   /** For notices. */
   blindFromAt: Instant | null;
   blindToAt: Instant | null;
@@ -62,6 +76,9 @@ export type DeliveryRow = {
   group_id: number | null;
   check_id: number | null;
   flip_id: number | null;
+  alert_id: number | null;
+  incident_id: number | null;
+  held_until_at: Instant | null;
   blind_from_at: Instant | null;
   blind_to_at: Instant | null;
   about: Record<string, unknown> | null;
@@ -80,7 +97,7 @@ export type DeliveryRow = {
 
 /** The columns of a delivery, for the statements that write and return one. */
 export const DELIVERY_COLUMNS = `d.id, d.kind, d.dedupe_key, d.channel_id, d.group_id, d.check_id, d.flip_id,
-  d.blind_from_at, d.blind_to_at, d.about, d.state, d.created_at, d.attempt_count, d.next_try_at, d.attempted_at, d.settled_at,
+  d.alert_id, d.incident_id, d.held_until_at, d.blind_from_at, d.blind_to_at, d.about, d.state, d.created_at, d.attempt_count, d.next_try_at, d.attempted_at, d.settled_at,
   d.request_summary, d.response_code, d.response_excerpt, d.reason, d.message_id`;
 
 /** A row of these columns as a domain value. */
@@ -93,6 +110,9 @@ export function toDelivery(row: DeliveryRow): Delivery {
     groupId: row.group_id,
     checkId: row.check_id,
     flipId: row.flip_id,
+    alertId: row.alert_id,
+    incidentId: row.incident_id,
+    heldUntilAt: row.held_until_at,
     blindFromAt: row.blind_from_at,
     blindToAt: row.blind_to_at,
     about: row.about,
@@ -379,7 +399,7 @@ export async function claimMessages(
 export type Settlement = {
   deliveryId: number;
   claimedBy: string;
-  outcome: SettledState | { retryAt: Instant };
+  outcome: SettledState | { retryAt: Instant } | { heldUntil: Instant };
   /**
    * Whether the next attempt may have other contents, because the receiver has certainly not accepted this
    * one.
@@ -400,13 +420,15 @@ const SETTLE_CLAIMED = statement<{ id: number }>({
   name: "claims.settle",
   text: `update deliveries d set state = n.state, settled_at = case when n.state <> 'pending' then $2::timestamptz end,
       next_try_at = ${sqlInstant("n.next_try_at")}, claimed_by = null, claimed_until_at = null,
+      held_until_at = case when n.is_held then ${sqlInstant("n.next_try_at")} else d.held_until_at end,
+      attempt_count = d.attempt_count - case when n.is_held then 1 else 0 end,
       message_id = case when n.unbinds then null else d.message_id end,
       request_summary = coalesce(n.summary, d.request_summary),
       response_code = case when n.summary is null then d.response_code else n.code end,
       response_excerpt = case when n.summary is null then d.response_excerpt else n.excerpt end, reason = n.reason
     from unnest($1::bigint[], $3::uuid[], $4::text[], $5::bigint[], $6::boolean[], $7::text[], $8::int[],
-      $9::text[], $10::text[])
-      as n (id, claimed_by, state, next_try_at, unbinds, summary, code, excerpt, reason)
+      $9::text[], $10::text[], $11::boolean[])
+      as n (id, claimed_by, state, next_try_at, unbinds, summary, code, excerpt, reason, is_held)
     where d.id = n.id and d.claimed_by = n.claimed_by
     returning d.id`,
 });
@@ -426,14 +448,20 @@ export async function settleClaimed(
     toTimestamp(at),
     texts(({ claimedBy }) => claimedBy),
     texts(({ outcome }) => (typeof outcome === "string" ? outcome : "pending")),
-    numbers(({ outcome }) => (typeof outcome === "string" ? null : outcome.retryAt)),
+    numbers(({ outcome }) => nextTryOf(outcome)),
     texts(({ unbinds }) => String(unbinds)),
     texts(({ answer }) => answer?.summary ?? null),
     numbers(({ answer }) => answer?.code ?? null),
     texts(({ answer }) => answer?.excerpt ?? null),
     texts(({ reason }) => reason),
+    texts(({ outcome }) => String(typeof outcome !== "string" && "heldUntil" in outcome)),
   ]);
   return new Set(rows.map(({ id }) => id));
+}
+
+function nextTryOf(outcome: Settlement["outcome"]): Instant | null {
+  if (typeof outcome === "string") return null;
+  return "heldUntil" in outcome ? outcome.heldUntil : outcome.retryAt;
 }
 
 const POSTPONE_DELIVERIES = statement({
@@ -588,6 +616,186 @@ export async function countRecentTests(
 ): Promise<number> {
   const { rows } = await db.query(COUNT_RECENT_TESTS, [toNumberArray(channelIds), toTimestamp(after)]);
   return rows[0]?.count ?? 0;
+}
+
+/** What a message says about an alert and its incident. */
+export type AlertFacts = {
+  alertId: number;
+  incidentId: number;
+  number: number;
+  severity: "low" | "normal" | "high";
+  cause: AlertCause;
+  openedAt: Instant;
+  heldBy: HoldRule | null;
+  silenceReason: string | null;
+  parentName: string | null;
+  hasAckLinks: boolean;
+  /** Other checks of the incident that are down. */
+  dependentCount: number;
+};
+
+type AlertFactsRow = {
+  id: number;
+  incident_id: number;
+  number: number;
+  severity: AlertFacts["severity"];
+  cause: AlertCause;
+  opened_at: Instant;
+  held_by: HoldRule | null;
+  silence_reason: string | null;
+  parent_name: string | null;
+  has_ack_links: boolean;
+  dependents: number;
+};
+
+const FIND_ALERT_FACTS = statement<AlertFactsRow>({
+  name: "message_facts.find_alerts",
+  text: `select a.id, i.id as incident_id, i.number, i.severity, a.cause, a.opened_at, a.held_by,
+      s.reason as silence_reason,
+      p.has_ack_links, (
+        select parent.name from check_parents l join checks parent on parent.id = l.parent_id
+        where a.held_by = 'dependency' and l.check_id = a.check_id order by parent.id limit 1
+      ) as parent_name, (
+        select count(*) from alerts other
+        where other.incident_id = a.incident_id and other.closed_at is null and other.check_id <> a.check_id
+      ) as dependents
+    from alerts a join incidents i on i.id = a.incident_id join projects p on p.id = i.project_id
+      left join silences s on s.id = a.silence_id
+    where a.id = any ($1::bigint[])`,
+});
+
+/** What messages say about these alerts; in no particular order. */
+export async function findAlertFacts(db: Db, alertIds: readonly number[]): Promise<AlertFacts[]> {
+  return (await db.query(FIND_ALERT_FACTS, [toNumberArray(alertIds)])).rows.map((row) => ({
+    alertId: row.id,
+    incidentId: row.incident_id,
+    number: row.number,
+    severity: row.severity,
+    cause: row.cause,
+    openedAt: row.opened_at,
+    heldBy: row.held_by,
+    silenceReason: row.silence_reason,
+    parentName: row.parent_name,
+    hasAckLinks: row.has_ack_links,
+    dependentCount: row.dependents,
+  }));
+}
+
+/** A group message, without the checks that it names. */
+export type GroupFacts = {
+  incidentId: number;
+  number: number;
+  severity: AlertFacts["severity"];
+  key: string | null;
+  projectUuid: string;
+  hasAckLinks: boolean;
+  /** A message about the incident was, or may have been, sent to the channel before. */
+  isUpdate: boolean;
+  /** Alerts that are open and notify the channel. */
+  downCount: number;
+  since: Instant | null;
+  /** Null: not the same for all. */
+  cause: AlertCause | null;
+  /** The check that the others depend on, while its alert is open and notified, or of which it was. */
+  parent: { name: string; isDown: boolean } | null;
+};
+
+type GroupFactsRow = {
+  id: number;
+  number: number;
+  severity: AlertFacts["severity"];
+  key: string | null;
+  project_uuid: string;
+  has_ack_links: boolean;
+  is_update: boolean;
+  down_count: number;
+  since: Instant | null;
+  cause: AlertCause | null;
+  causes: number;
+  parent_name: string | null;
+  is_parent_down: boolean | null;
+};
+
+const FIND_GROUP_FACTS = statement<GroupFactsRow>({
+  name: "message_facts.find_group",
+  text: `with named as (
+      select distinct a.id, a.opened_at, a.closed_at, a.cause
+      from deliveries d join delivery_alerts da on da.delivery_id = d.id and da.change = 'opened'
+        join alerts a on a.id = da.alert_id
+      where d.incident_id = $1 and d.channel_id = $2 and d.kind = 'group'
+    )
+    select i.id, i.number, i.severity, i.key, p.uuid as project_uuid, p.has_ack_links, exists (
+        select from deliveries d where d.incident_id = $1 and d.channel_id = $2 and d.kind = 'group' and d.id < $3
+          and (d.state = 'sent' or d.message_id is not null)
+      ) as is_update,
+      (select count(*) from named where closed_at is null) as down_count,
+      (select coalesce(min(opened_at) filter (where closed_at is null), min(opened_at)) from named) as since,
+      (select min(cause) from named) as cause, (select count(distinct cause) from named) as causes,
+      parent.name as parent_name, parent.is_down as is_parent_down
+    from incidents i join projects p on p.id = i.project_id
+      left join lateral (
+        select c.name, a.closed_at is null and exists (
+            select from deliveries d where d.alert_id = a.id and d.state in ('pending', 'sent', 'merged')
+          ) as is_down
+        from alerts a join checks c on c.id = a.check_id
+        where i.key is null and a.incident_id = i.id and a.id not in (select id from named)
+        order by a.id desc limit 1
+      ) as parent on true
+    where i.id = $1`,
+});
+
+/** What a group message says about its incident; null if the incident was deleted. */
+export async function findGroupFacts(
+  db: Db,
+  { incidentId, channelId, deliveryId }: { incidentId: number; channelId: number; deliveryId: number },
+): Promise<GroupFacts | null> {
+  const [row] = (await db.query(FIND_GROUP_FACTS, [incidentId, channelId, deliveryId])).rows;
+  if (row === undefined) return null;
+  return {
+    incidentId: row.id,
+    number: row.number,
+    severity: row.severity,
+    key: row.key,
+    projectUuid: row.project_uuid,
+    hasAckLinks: row.has_ack_links,
+    isUpdate: row.is_update,
+    downCount: row.down_count,
+    since: row.since,
+    cause: row.causes === 1 ? row.cause : null,
+    parent: row.parent_name === null ? null : { name: row.parent_name, isDown: row.is_parent_down ?? false },
+  };
+}
+
+type GroupLineRow = { change: "opened" | "closed"; uuid: string; name: string; count: number };
+
+// Leaves out what an earlier message to the channel has said: a reminder names the same checks.
+const LIST_GROUP_LINES = statement<GroupLineRow>({
+  name: "message_facts.list_group",
+  text: `select change, uuid, name, count from (
+      select da.change, c.uuid, c.name, count(*) over (partition by da.change) as count,
+        row_number() over (partition by da.change order by c.name, c.id) as nth
+      from delivery_alerts da join alerts a on a.id = da.alert_id
+        join checks c on c.id = a.check_id and c.deleted_at is null
+      where da.delivery_id = $1 and not exists (
+        select from delivery_alerts said join deliveries d on d.id = said.delivery_id
+        where said.alert_id = da.alert_id and said.change = da.change and said.delivery_id < $1
+          and d.channel_id = $2 and (d.state = 'sent' or d.message_id is not null)
+      )
+    ) as listed
+    where nth <= $3 order by change, nth`,
+});
+
+/** The checks that a group message names: the first ones by name, and how many there are. */
+export async function listGroupLines(
+  db: Db,
+  { deliveryId, channelId, limit }: { deliveryId: number; channelId: number; limit: number },
+): Promise<Record<"opened" | "closed", { checks: { uuid: string; name: string }[]; count: number }>> {
+  const { rows } = await db.query(LIST_GROUP_LINES, [deliveryId, channelId, limit]);
+  const of = (change: "opened" | "closed") => {
+    const mine = rows.filter((row) => row.change === change);
+    return { checks: mine.map(({ uuid, name }) => ({ uuid, name })), count: mine[0]?.count ?? 0 };
+  };
+  return { opened: of("opened"), closed: of("closed") };
 }
 
 const FIND_CHECKS_FOR_MESSAGES = statement<CheckRow & StateRow>({

@@ -375,7 +375,7 @@ type IncidentRow = {
 };
 
 const LIST_INCIDENTS = statement<IncidentRow>({
-  name: "incidents.list",
+  name: "server_incidents.list",
   text: "select trouble, subject, since_at, seen_at, said from operator_incidents order by trouble, subject",
 });
 
@@ -391,7 +391,7 @@ export async function listIncidents(db: Db): Promise<Incident[]> {
 }
 
 const BEGIN_INCIDENT = statement({
-  name: "incidents.begin",
+  name: "server_incidents.begin",
   text: `insert into operator_incidents (trouble, subject, since_at, seen_at, said) values ($1, $2, $3, $4, $5)
     on conflict do nothing`,
 });
@@ -410,7 +410,7 @@ export async function beginIncident(tx: Tx, problem: HealthProblem & { seenAt: I
 }
 
 const SEE_INCIDENT = statement({
-  name: "incidents.see",
+  name: "server_incidents.see",
   text: "update operator_incidents set seen_at = $3 where trouble = $1 and subject = $2 and seen_at < $3",
 });
 
@@ -423,7 +423,7 @@ export async function seeIncident(
 }
 
 const END_INCIDENT = statement({
-  name: "incidents.end",
+  name: "server_incidents.end",
   text: "delete from operator_incidents where trouble = $1 and subject = $2 and seen_at <= $3",
 });
 
@@ -437,7 +437,7 @@ export async function endIncident(
 
 // Excludes channels that fail, wait at the receiver's request, are at their rate limit or were used recently.
 const FIND_DUE_DELIVERY = statement<{ due_at: Instant | null }>({
-  name: "incidents.find_due_delivery",
+  name: "server_incidents.find_due_delivery",
   text: `select min(greatest(d.created_at, d.next_try_at)) as due_at
     from deliveries d join channels ch on ch.id = d.channel_id
     where d.state = 'pending' and d.next_try_at <= $1 and (d.claimed_until_at is null or d.claimed_until_at <= $1)

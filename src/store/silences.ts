@@ -3,7 +3,7 @@ import type { Instant } from "../core/instant.ts";
 import type { Silence, SilencePlan, SilenceScope } from "../core/silence.ts";
 import { type Db, statement } from "./db.ts";
 import type { Tx } from "./transaction.ts";
-import { sqlInstant, toNumberArray, toTextArray, toTimestamp } from "./values.ts";
+import { AT_ONCE, sqlInstant, toNumberArray, toTextArray, toTimestamp } from "./values.ts";
 
 export type StoredSilence = Silence & {
   projectId: number;
@@ -99,8 +99,8 @@ export async function lockSilencesOfProject(tx: Tx, projectId: number): Promise<
 const INSERT = statement({
   name: "silences.insert",
   text: `insert into silences (check_ids, tag, reason, from_at, until_at, until_success, schedule, tz, duration_seconds,
-      hold_after_seconds, uuid, project_id, account_id, created_at, version)
-    values ($1::bigint[], $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 1)`,
+      hold_after_seconds, uuid, project_id, account_id, created_at, ends_at, version)
+    values ($1::bigint[], $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, ${AT_ONCE}, 1)`,
 });
 
 export type NewSilence = SilencePlan & Pick<StoredSilence, "uuid" | "projectId" | "accountId" | "createdAt">;
@@ -114,7 +114,7 @@ const WRITE = statement({
   name: "silences.write",
   text: `update silences set check_ids = $1::bigint[], tag = $2, reason = $3, from_at = $4, until_at = $5,
       until_success = $6, schedule = $7, tz = $8, duration_seconds = $9, hold_after_seconds = $10,
-      version = version + 1
+      ends_at = ${AT_ONCE}, version = version + 1
     where id = $11`,
 });
 
@@ -124,7 +124,8 @@ export async function writeSilence(tx: Tx, { id, ...plan }: SilencePlan & { id: 
 
 const END = statement({
   name: "silences.end",
-  text: "update silences set ended_at = $2, version = version + 1 where id = $1 and ended_at is null",
+  text: `update silences set ended_at = $2, ends_at = $2, version = version + 1
+    where id = $1 and ended_at is null`,
 });
 
 /** Ends a silence. One that was ended before keeps its end. */
@@ -142,6 +143,16 @@ export type SilenceName = { projectId: number; uuid: string };
 export async function findSilence(db: Db, { projectId, uuid }: SilenceName): Promise<StoredSilence | null> {
   const { rows } = await db.query(FIND, [uuid, projectId]);
   return rows[0] === undefined ? null : toSilence(rows[0]);
+}
+
+const FIND_BY_IDS = statement<SilenceRow>({
+  name: "silences.find_by_ids",
+  text: `select ${COLUMNS} ${FROM} where s.id = any ($1::bigint[]) order by s.id`,
+});
+
+/** These silences, by id. */
+export async function findSilencesByIds(db: Db, ids: readonly number[]): Promise<StoredSilence[]> {
+  return (await db.query(FIND_BY_IDS, [toNumberArray(ids)])).rows.map(toSilence);
 }
 
 /** `$now` is the parameter of the instant. */

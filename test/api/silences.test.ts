@@ -260,12 +260,15 @@ test("each change makes held alerts of the project due, and is in the audit log"
   ]);
 });
 
-test("a read-only key lists silences without their authors, and changes nothing", async () => {
-  const silence = await newSilence();
+test("a read-only key lists silences without their authors and the IDs of checks, and changes nothing", async () => {
+  const check = await newCheck(cast, { name: "Silenced" });
+  const silence = await newSilence({ checks: [check.uuid], duration: 60 });
   await cast.db.pool.query("update silences set account_id = $1", [cast.owner.account.id]);
   expect((await get(silence.id)).json["createdBy"]).toBe(cast.owner.account.email);
   const { json } = await ask(SILENCES, { key: cast.owner.ro });
-  expect(json["silences"]).toEqual([{ ...silence, createdBy: null }]);
+  expect(json["silences"]).toEqual([
+    { ...silence, checks: [{ id: null, name: "Silenced" }], createdBy: null },
+  ]);
   expect((await ask(SILENCES, { method: "POST", body: { duration: 60 }, key: cast.owner.ro })).status).toBe(
     403,
   );

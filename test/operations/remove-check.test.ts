@@ -11,6 +11,7 @@ import { insertEvents } from "../../src/store/events.ts";
 import { insertFlips } from "../../src/store/flips.ts";
 import { insertRefusedIntervals } from "../../src/store/intakes.ts";
 import { insertBodies, insertPings } from "../../src/store/pings.ts";
+import { insertParents } from "../../src/store/policies.ts";
 import { insertRejectedSignal } from "../../src/store/quarantine.ts";
 import { addDayTotals, insertRunChunks } from "../../src/store/runs.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
@@ -34,8 +35,12 @@ async function rowCounts(checkId: number): Promise<Record<string, number>> {
 }
 
 /** One row in every table that can hold one for a check. */
-async function fill(tx: Tx, { checkId, channelId }: { checkId: number; channelId: number }): Promise<void> {
+async function fill(
+  tx: Tx,
+  { checkId, channelId, parentId }: { checkId: number; channelId: number; parentId: number },
+): Promise<void> {
   await assignChannels(tx, { checkId, channelIds: [channelId] });
+  await insertParents(tx, { checkId, parentIds: [parentId] });
   const flip = { at: NOW, from: "up", to: "down", reason: "fail" } as const;
   const [flipId] = await insertFlips(tx, [{ checkId, flip }]);
   const owed = { alertId: checkId, incidentId: 1, checkId, flipId: flipId ?? 0, isClosing: false };
@@ -70,6 +75,7 @@ test("nothing of a removed check is left, and its neighbour keeps everything", a
   const project = await sampleProject(database.db);
   const check = await sampleCheck(database.db, { projectId: project.id });
   const neighbour = await sampleCheck(database.db, { projectId: project.id });
+  const { id: parentId } = await sampleCheck(database.db, { projectId: project.id });
   await inTransaction(database.db, async (tx) => {
     const channel = {
       uuid: randomUUID(),
@@ -80,7 +86,7 @@ test("nothing of a removed check is left, and its neighbour keeps everything", a
       createdAt: NOW,
     };
     const { id: channelId } = await insertChannel(tx, channel);
-    for (const { id } of [check, neighbour]) await fill(tx, { checkId: id, channelId });
+    for (const { id } of [check, neighbour]) await fill(tx, { checkId: id, channelId, parentId });
   });
   const before = await rowCounts(check.id);
   expect(Object.keys(before).length).toBeGreaterThanOrEqual(9);

@@ -32,3 +32,12 @@ test("one that is not called is found", () => {
   const source = "export async function findNothing(\n  db: Db,\n): Promise<void> {}\n";
   expect(uncalled([source], ["findNothin(db)"])).toEqual({ total: 1, names: ["findNothing"] });
 });
+
+test("every statement has a name of its own: a connection prepares one text for a name", () => {
+  const sources = textsOf("../../src/store/", (file) => file.endsWith(".ts") && !file.endsWith(".test.ts"));
+  const names = sources.flatMap((text) =>
+    [...text.matchAll(/^ {2}name: "([\w.]+)",$/gm)].map((match) => match[1]),
+  );
+  expect(names.length).toBeGreaterThan(200);
+  expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+});

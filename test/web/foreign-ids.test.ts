@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { AccountPage } from "../../src/contract/api/account.ts";
 import type { CheckRow } from "../../src/contract/api/check-row.ts";
 import type { BulkResult } from "../../src/contract/api/checks.ts";
+import type { Silence } from "../../src/contract/api/silences.ts";
 import { uniqueKey } from "../../src/core/identity.ts";
 import { sha1Hex } from "../../src/lib/secrets.ts";
 import { openSession } from "../../src/operations/sessions.ts";
@@ -23,6 +24,7 @@ type Things = {
   key: number;
   invitation: string;
   session: number;
+  silence: string;
 };
 let theirs: Things;
 let mine: Things;
@@ -48,6 +50,7 @@ async function thingsOf({ account, project }: Player): Promise<Things> {
   const channel = await at.channel(player, { name: "hook", kind: "webhook" });
   await at.ask(`/ping/${check.id}/fail`, { method: "POST", body: "output of the job" });
   await post(`/api/overdue/v1/channels/${channel.uuid}/test`, {});
+  const silence = (await post(`${path}/silences`, { checks: [check.id], duration: 60 })).json as Silence;
   const idOf = async (text: string, of: number) =>
     Number((await at.db.pool.query<{ id: string }>(text, [of])).rows[0]?.id);
   const { rows } = await at.db.pool.query<{ uuid: string }>(
@@ -71,6 +74,7 @@ async function thingsOf({ account, project }: Player): Promise<Things> {
     key: await idOf("select max(id) as id from api_keys where project_id = $1", project.id),
     invitation: rows[0]?.uuid ?? "",
     session: session.id,
+    silence: silence.id,
   };
 }
 
@@ -82,6 +86,7 @@ const IN_PATHS: readonly Try[] = [
   { what: "retry", method: "POST", path: ({ delivery }) => `${path()}/deliveries/${delivery}/retry` },
   { what: "invitation", method: "DELETE", path: ({ invitation }) => `${path()}/invitations/${invitation}` },
   { what: "key", method: "DELETE", path: ({ key }) => `${path()}/keys/${key}` },
+  { what: "silence", method: "GET", path: ({ silence }) => `${path()}/silences/${silence}` },
   {
     what: "flip",
     method: "GET",
@@ -129,6 +134,7 @@ describe("resources of another project, in a path of one's own project,", () => 
       "deleted-checks",
       "events",
       "channels",
+      "silences",
       "badges",
       "audit",
       "changes?cursor=0",
@@ -196,6 +202,7 @@ describe("resources of another project, in a request body,", () => {
           checks: [theirs.check.id],
         })
       ).status,
+      silence: (await asMe(`${path()}/silences`, "POST", { checks: [theirs.check.id], duration: 60 })).status,
     };
     expect(statuses).toEqual({
       move: 404,
@@ -205,6 +212,7 @@ describe("resources of another project, in a request body,", () => {
       createWithChannel: 400,
       group: 400,
       channelForCheck: 400,
+      silence: 400,
     });
     const { rows } = await at.db.pool.query(
       "select from check_channels l join checks c on c.id = l.check_id where c.uuid = any ($1::uuid[])",

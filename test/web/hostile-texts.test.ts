@@ -5,6 +5,7 @@ import { PROBLEM_TYPE } from "../../src/contract/api/problem.ts";
 import type { KeyMade } from "../../src/contract/api/projects.ts";
 import { API_PATH, type RouteDefinition } from "../../src/contract/api/route.ts";
 import { API_ROUTES } from "../../src/contract/api/routes.ts";
+import type { Silence } from "../../src/contract/api/silences.ts";
 import { WEB_ROUTES } from "../../src/services/web/routes.ts";
 import type { Reply } from "../management/cast.ts";
 import { CONFIGS, WEBHOOK_SECRET } from "../channels/sample-kinds.ts";
@@ -49,6 +50,8 @@ beforeAll(async () => {
   secrets.set("the first API key", at.owner.rw);
   secrets.set("the ping key", made.settings.pingKey ?? "");
   secrets.set("the id of a check", check.id);
+  const silence = (await post(`${path}/silences`, { checks: [check.id], duration: 3_600, reason: HOSTILE }))
+    .json as Silence;
   const deleted = (await post(`${path}/checks`, { name: HOSTILE })).json as CheckRow;
   await at.browse(`/api/overdue/v1/checks/${deleted.id}`, { method: "DELETE" });
   await at.join(at.mate.account, "readOnly");
@@ -63,6 +66,7 @@ beforeAll(async () => {
     id: deleted.id,
     delivery: rows[0]?.id ?? "",
     account: account.uuid,
+    silence: silence.id,
   };
 });
 

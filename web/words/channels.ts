@@ -113,6 +113,8 @@ export function fieldLabel(name: string): string {
 const KIND_WORDS: Readonly<Record<Delivery["kind"], string>> = {
   flip: "status change",
   correction: "correction",
+  repeat: "reminder",
+  group: "incident",
   notice: "monitoring gap notice",
   disabled: "another channel was disabled",
   operator: "server health",

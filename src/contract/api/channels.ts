@@ -108,9 +108,9 @@ export const Delivery = Type.Object({
     UuidText,
     "The group through which the channel was notified. Null if it was notified directly.",
   ),
-  kind: Type.Enum(["flip", "correction", "notice", "disabled", "operator", "test"], {
+  kind: Type.Enum(["flip", "correction", "repeat", "group", "notice", "disabled", "operator", "test"], {
     description:
-      "The type of message: a status change of a check (`flip`), the correction of an earlier alert (`correction`), a monitoring gap (`notice`), another channel that was disabled (`disabled`), a health problem of the server (`operator`), or a test (`test`).",
+      "The type of message: a status change of a check (`flip`), the correction of an earlier alert (`correction`), a reminder (`repeat`), several checks of an incident (`group`), a monitoring gap (`notice`), another channel that was disabled (`disabled`), a health problem of the server (`operator`), or a test (`test`).",
   }),
   check: nullable(
     Type.Object({ id: UuidText, name: Type.String() }),

@@ -18,6 +18,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   schedule: "30 2 * * *",
   slug: "nightly-backup",
   tags: "prod backup",
+  groupBy: "source",
   url: "https://overdue.example.org/",
   link: "https://overdue.example.org/",
 };

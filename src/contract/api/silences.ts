@@ -21,12 +21,15 @@ import { Cursor, nullable, PageQuery, Time, UuidText } from "./types.ts";
 
 const Window = Type.Object({ from: Time, until: Time });
 
-const NamedCheck = Type.Object({ id: UuidText, name: Type.String() });
-
 export const Silence = Type.Object({
   id: UuidText,
   checks: nullable(
-    Type.Array(NamedCheck),
+    Type.Array(
+      Type.Object({
+        id: nullable(UuidText, "Null in responses to a read-only API key: it would allow sending pings."),
+        name: Type.String(),
+      }),
+    ),
     "The silenced checks. Deleted checks are left out. Null if the silence is for a tag or for all checks.",
   ),
   tag: nullable(
@@ -176,7 +179,8 @@ export const SilencePreview = Type.Object({
   checkCount: Type.Integer({ description: "How many checks it would silence now." }),
   checks: Type.Array(
     Type.Object({
-      ...NamedCheck.properties,
+      id: UuidText,
+      name: Type.String(),
       runCount: Type.Integer({
         description: `Runs expected in the first window, counted up to ${SILENCED_RUNS_COUNTED_MAX}.`,
       }),

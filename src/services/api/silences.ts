@@ -32,17 +32,18 @@ import { type ApiContext, type ApiHandlers, ApiProblem } from "./route.ts";
 
 type Viewing = { context: ApiContext; keyKind: KeyKind | null; now: Instant };
 
-/** Silences of one project. A read-only key does not see who created them. */
+/** Silences of one project. A read-only key sees neither who created them nor the IDs of checks. */
 async function presentSilences(
   { context, keyKind, now }: Viewing,
   silences: readonly StoredSilence[],
 ): Promise<Silence[]> {
+  const isReadOnly = keyKind === "readOnly";
   const named = await findNamedChecks(context.database, silences);
   return silences.map((silence) => ({
     id: silence.uuid,
     checks:
       silence.scope.kind === "checks"
-        ? (named.get(silence.id) ?? []).map(({ uuid, name }) => ({ id: uuid, name }))
+        ? (named.get(silence.id) ?? []).map(({ uuid, name }) => ({ id: isReadOnly ? null : uuid, name }))
         : null,
     tag: silence.scope.kind === "tag" ? silence.scope.tag : null,
     reason: silence.reason,
@@ -56,7 +57,7 @@ async function presentSilences(
     duration: silence.durationSeconds,
     holdAfter: silence.holdAfterSeconds,
     createdAt: silence.createdAt,
-    createdBy: keyKind === "readOnly" ? null : silence.email,
+    createdBy: isReadOnly ? null : silence.email,
     endedAt: silence.endedAt,
     version: silence.version,
   }));

@@ -156,7 +156,7 @@ function incidentPage(
     title,
     sentences: [
       ...facts,
-      "Acknowledging tells your team that you take care of it, and stops repeated notifications. You are still notified when it recovers.",
+      "Acknowledge it if you are working on it. Notifications are then not repeated. Channels are still notified when it recovers.",
     ],
     ...button("acknowledge", "Acknowledge"),
   };

@@ -1,0 +1,137 @@
+// `overdue incidents` and `overdue ack`: lists and acknowledges incidents over the API of a running server.
+import { type Command, InvalidArgumentError, Option } from "commander";
+import type { IncidentList, IncidentRow } from "../contract/api/incidents.ts";
+import { PAGE_LENGTH_MAX } from "../core/limits.ts";
+import {
+  addConnectionOptions,
+  type ApiConnection,
+  CONNECTION_HELP,
+  type ConnectionOptions,
+  onApi,
+} from "./api-connection.ts";
+import { renderColumns } from "./command-context.ts";
+import { type CommandContext, CommandError, EXIT, printJson } from "./command-context.ts";
+
+const LIST_HELP = `
+Examples:
+  $ overdue incidents                           # open and acknowledged incidents
+  $ overdue incidents --state resolved --json
+${CONNECTION_HELP}`;
+
+const ACK_HELP = `
+Acknowledging stops repeated notifications. Recoveries are still notified. It has no effect on an incident that is
+acknowledged or resolved.
+
+Examples:
+  $ overdue ack 217
+  $ overdue ack 217 218
+  $ overdue ack --all
+${CONNECTION_HELP}`;
+
+const STATES = ["open", "resolved", "all"] as const;
+
+type ListOptions = ConnectionOptions & { state: (typeof STATES)[number]; json?: true };
+
+/** Adds the options and the action of `overdue incidents`. */
+export function defineIncidents(command: Command, context: CommandContext): void {
+  addConnectionOptions(command)
+    .addOption(
+      new Option("--state <state>", "Which incidents; open ones include acknowledged ones")
+        .choices(STATES)
+        .default("open"),
+    )
+    .option("--json", "Output JSON")
+    .addHelpText("after", LIST_HELP)
+    .action(async (options: ListOptions) => {
+      const incidents = await onApi(context, options, (api) => listAll(api, options.state));
+      if (options.json) return printJson(context, incidents);
+      context.out(
+        incidents.length === 0 ? "No incidents.\n" : renderColumns([HEAD, ...incidents.map(rowOf)]),
+      );
+    });
+}
+
+/** The incidents page by page, newest first. */
+async function* pagesOf(
+  { client, project }: ApiConnection,
+  state: ListOptions["state"],
+): AsyncGenerator<IncidentRow[]> {
+  let cursor: string | null = null;
+  do {
+    const query = { state, limit: PAGE_LENGTH_MAX, ...(cursor !== null && { cursor }) };
+    const page: IncidentList = await client.call("listIncidents", { project, query });
+    yield page.incidents;
+    cursor = page.next;
+  } while (cursor !== null);
+}
+
+async function listAll(api: ApiConnection, state: ListOptions["state"]): Promise<IncidentRow[]> {
+  const all: IncidentRow[] = [];
+  for await (const page of pagesOf(api, state)) all.push(...page);
+  return all;
+}
+
+const HEAD = ["NUMBER", "STATE", "SEVERITY", "OPENED", "CAUSE", "CHECKS"];
+
+function rowOf({ number, state, severity, openedAt, cause, checks, checkCount }: IncidentRow): string[] {
+  const names = checks.map(({ name }) => (name === "" ? "unnamed" : name));
+  const more = checkCount - names.length;
+  const shown = more > 0 ? [...names, `and ${more} more`] : names;
+  const opened = new Date(openedAt).toISOString().replace(/\.\d+Z$/, "Z");
+  return [String(number), state, severity, opened, cause ?? "", shown.join(", ")];
+}
+
+type AckOptions = ConnectionOptions & { all?: true; json?: true };
+
+/** Adds the arguments and the action of `overdue ack`. */
+export function defineAck(command: Command, context: CommandContext): void {
+  addConnectionOptions(command)
+    .argument("[number...]", "Numbers of incidents", (text: string, before: number[] = []) => [
+      ...before,
+      numberOf(text),
+    ])
+    .option("--all", "Acknowledge all open incidents of the project")
+    .option("--json", "Output JSON (acknowledged)")
+    .addHelpText("after", ACK_HELP)
+    .action(async (numbers: readonly number[] = [], options: AckOptions) => {
+      if (numbers.length > 0 === (options.all === true)) {
+        throw new CommandError("Give the numbers of incidents, or --all.", EXIT.usage);
+      }
+      const acknowledged = await onApi(context, options, (api) =>
+        options.all ? acknowledgeAll(api) : acknowledgeEach(api, numbers),
+      );
+      if (options.json) return printJson(context, { acknowledged });
+      const names = acknowledged.map((number) => `#${number}`).join(", ");
+      context.out(acknowledged.length === 0 ? "No open incidents.\n" : `Acknowledged ${names}.\n`);
+    });
+}
+
+function numberOf(text: string): number {
+  if (!/^#?[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError("Expected the number of an incident.");
+  return Number(text.replace("#", ""));
+}
+
+/** One by one, so that an unknown number is an error. */
+async function acknowledgeEach(
+  { client, project }: ApiConnection,
+  numbers: readonly number[],
+): Promise<number[]> {
+  const acknowledged: number[] = [];
+  for (const number of numbers) {
+    const { state } = await client.call("acknowledgeIncident", { project, incident: String(number) });
+    if (state === "acknowledged") acknowledged.push(number);
+  }
+  return acknowledged;
+}
+
+async function acknowledgeAll(api: ApiConnection): Promise<number[]> {
+  const { client, project } = api;
+  const acknowledged: number[] = [];
+  for await (const page of pagesOf(api, "open")) {
+    const incidents = page.filter(({ state }) => state === "open").map(({ number }) => number);
+    if (incidents.length === 0) continue;
+    const done = await client.call("acknowledgeIncidents", { project, body: { incidents } });
+    acknowledged.push(...done.acknowledged);
+  }
+  return acknowledged;
+}

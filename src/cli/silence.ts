@@ -1,0 +1,235 @@
+// `overdue silence`: creates, lists, and ends silences by the API of a running server.
+import { type Command, InvalidArgumentError } from "commander";
+import type { NewSilence, Silence } from "../contract/api/silences.ts";
+import { isUuid } from "../core/identity.ts";
+import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from "../core/instant.ts";
+import { PAGE_LENGTH_MAX } from "../core/limits.ts";
+import { addConnectionOptions, CONNECTION_HELP, type ConnectionOptions, onApi } from "./api-connection.ts";
+import { type CommandContext, CommandError, EXIT, printJson, renderColumns } from "./command-context.ts";
+
+const AFTER_HELP = `
+A silence holds notifications about problems. Checks are monitored as usual, and recoveries are always sent. A problem
+that is still open when the silence ends is notified then.
+${CONNECTION_HELP}
+
+Examples:
+  $ overdue silence --tag db --for 2h --reason "DB upgrade"
+  $ overdue silence --check f618072a-7bde-4eee-af63-71a77c5723bc --until-success
+  $ overdue silence --all --until "2026-12-02 02:00"
+  $ overdue silence --tag prod --schedule "0 22 * * 6" --tz Europe/Riga --for 4h --reason "Patch night"
+  $ overdue silence list
+  $ overdue silence end 1f0c6a7e-52d1-4f6b-8a53-6a1f6d0f7c21
+
+Run \`overdue silence create --help\` for all options.`;
+
+const CREATE_HELP = `
+Durations are given as 90s, 45m, 2h, 1d, or combined as 1h30m. Times without an offset are in the time zone of this
+machine.
+${CONNECTION_HELP}`;
+
+type CreateOptions = ConnectionOptions & {
+  check?: readonly string[];
+  tag?: string;
+  all?: true;
+  for?: number;
+  from?: Instant;
+  until?: Instant;
+  untilSuccess?: true;
+  schedule?: string;
+  tz?: string;
+  holdAfter?: number;
+  reason?: string;
+  json?: true;
+};
+
+/** Adds the commands. */
+export function defineSilence(command: Command, context: CommandContext): void {
+  command.helpCommand(false).addHelpText("after", AFTER_HELP);
+  const create = command
+    .command("create", { isDefault: true })
+    .description("Create a silence (the default command)")
+    .option("--check <uuid...>", "Silence these checks", collectUuid)
+    .option("--tag <tag>", "Silence checks with this tag")
+    .option("--all", "Silence all checks of the project")
+    .option("--for <duration>", "How long it lasts", parseDuration)
+    .option("--until <time>", "When it ends", parseTime)
+    .option("--until-success", "End it for each check with the next success")
+    .option("--from <time>", "When it begins (default: now)", parseTime)
+    .option(
+      "--schedule <expression>",
+      "Recur: begin by this cron or OnCalendar expression, each time with --for",
+    )
+    .option("--tz <zone>", "Time zone of --schedule (default: UTC)")
+    .option("--hold-after <duration>", "Afterwards, wait up to this long for the next run", parseDuration)
+    .option("--reason <text>", "Reason, shown with the silence and in delayed notifications")
+    .option("--json", "Output JSON (the silence)");
+  addConnectionOptions(create)
+    .addHelpText("after", CREATE_HELP)
+    .action((options: CreateOptions) => createSilence(context, options));
+
+  const list = command
+    .command("list")
+    .description("List silences that have not ended")
+    .option("--ended", `List the last ${PAGE_LENGTH_MAX} that have ended instead`)
+    .option("--json", "Output JSON (silences)");
+  addConnectionOptions(list).action((options: ConnectionOptions & { ended?: true; json?: true }) =>
+    listSilences(context, options),
+  );
+
+  const end = command
+    .command("end")
+    .description("End silences now")
+    .argument("<id...>", "IDs of silences", collectUuid)
+    .option("--json", "Output JSON (ended)");
+  addConnectionOptions(end).action((ids: readonly string[], options: ConnectionOptions & { json?: true }) =>
+    endSilences(context, ids, options),
+  );
+}
+
+async function createSilence(context: CommandContext, options: CreateOptions): Promise<void> {
+  const body = bodyOf(options);
+  const silence = await onApi(context, options, ({ client, project }) =>
+    client.call("createSilence", { project, body }),
+  );
+  if (options.json) return printJson(context, jsonOf(silence));
+  context.out(`Silenced ${scopeText(silence)} ${timeText(silence)}.\n`);
+  context.out(`To end it, run: overdue silence end ${silence.id}\n`);
+}
+
+function bodyOf(options: CreateOptions): NewSilence {
+  const {
+    check,
+    tag,
+    all,
+    for: duration,
+    from,
+    until,
+    untilSuccess,
+    schedule,
+    tz,
+    holdAfter,
+    reason,
+  } = options;
+  const scopes = [check, tag, all].filter((one) => one !== undefined);
+  if (scopes.length !== 1) {
+    throw new CommandError("Choose what to silence: either --check, --tag, or --all.", EXIT.usage);
+  }
+  return {
+    ...(check !== undefined && { checks: [...check] }),
+    ...(tag !== undefined && { tag }),
+    ...(duration !== undefined && { duration }),
+    ...(from !== undefined && { from }),
+    ...(until !== undefined && { until }),
+    ...(untilSuccess !== undefined && { untilSuccess }),
+    ...(schedule !== undefined && { schedule }),
+    ...(tz !== undefined && { tz }),
+    ...(holdAfter !== undefined && { holdAfter }),
+    ...(reason !== undefined && { reason }),
+  };
+}
+
+async function listSilences(
+  context: CommandContext,
+  options: ConnectionOptions & { ended?: true; json?: true },
+): Promise<void> {
+  const query = { state: options.ended ? ("ended" as const) : ("current" as const), limit: PAGE_LENGTH_MAX };
+  const { silences } = await onApi(context, options, ({ client, project }) =>
+    client.call("listSilences", { project, query }),
+  );
+  if (options.json) return printJson(context, { silences: silences.map(jsonOf) });
+  if (silences.length === 0) return context.err("No silences.\n");
+  const rows = silences.map((silence) => [
+    silence.id,
+    silence.state,
+    scopeText(silence),
+    timeText(silence),
+    silence.reason,
+  ]);
+  context.out(renderColumns(rows));
+}
+
+async function endSilences(
+  context: CommandContext,
+  ids: readonly string[],
+  options: ConnectionOptions & { json?: true },
+): Promise<void> {
+  await onApi(context, options, async ({ client, project }) => {
+    for (const silence of ids) await client.call("endSilence", { project, silence });
+  });
+  if (options.json) return printJson(context, { ended: ids });
+  for (const id of ids) context.out(`Ended silence ${id}.\n`);
+}
+
+/** For scripts: times as ISO 8601 in UTC, durations in seconds. */
+function jsonOf(silence: Silence) {
+  return {
+    id: silence.id,
+    checks: silence.checks,
+    tag: silence.tag,
+    reason: silence.reason,
+    state: silence.state,
+    window_from: isoOf(silence.window?.from ?? null),
+    window_until: isoOf(silence.window?.until ?? null),
+    from: isoOf(silence.from),
+    until: isoOf(silence.until),
+    until_success: silence.untilSuccess,
+    schedule: silence.schedule,
+    tz: silence.tz,
+    duration: silence.duration,
+    hold_after: silence.holdAfter,
+    created_by: silence.createdBy,
+    ended_at: isoOf(silence.endedAt),
+  };
+}
+
+function isoOf(at: Instant | null): string | null {
+  return at === null ? null : new Date(at).toISOString();
+}
+
+function scopeText({ checks, tag }: Silence): string {
+  if (tag !== null) return `checks with the tag ${tag}`;
+  if (checks === null) return "all checks";
+  return checks.length === 1 ? (checks[0]?.name ?? "") || "1 check" : `${checks.length} checks`;
+}
+
+/** `until 2026-11-17 20:00 UTC`, or when its window begins and ends. */
+function timeText({ state, window, until, untilSuccess, endedAt }: Silence): string {
+  const success = untilSuccess ? "the next success, at most until " : "";
+  if (window === null) return `until ${success}${minuteText(endedAt ?? until)}`;
+  const end = `until ${success}${minuteText(window.until)}`;
+  return state === "active" ? end : `from ${minuteText(window.from)} ${end}`;
+}
+
+function minuteText(at: Instant | null): string {
+  return at === null ? "now" : `${new Date(at).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+}
+
+function collectUuid(given: string, before: readonly string[] | undefined): readonly string[] {
+  const uuid = given.toLowerCase();
+  if (!isUuid(uuid)) throw new InvalidArgumentError("Expected a UUID.");
+  return [...(before ?? []), uuid];
+}
+
+const UNITS_MS: Readonly<Record<string, number>> = { d: DAY_MS, h: HOUR_MS, m: MINUTE_MS, s: SECOND_MS };
+
+/** `1h30m` in seconds. */
+function parseDuration(text: string): number {
+  if (!/^(?=\d)(?:\d{1,6}d)?(?:\d{1,6}h)?(?:\d{1,6}m)?(?:\d{1,6}s)?$/.test(text)) {
+    throw new InvalidArgumentError("Expected a duration such as 45m, 2h, or 1h30m.");
+  }
+  const parts = [...text.matchAll(/(\d+)([dhms])/g)];
+  const ms = parts.reduce((sum, [, count, unit = "s"]) => sum + Number(count) * (UNITS_MS[unit] ?? 0), 0);
+  return ms / SECOND_MS;
+}
+
+const TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?)(Z|[+-]\d\d:?\d\d)?)?$/;
+
+/** A date, and a time in the zone of this machine or with an offset. */
+function parseTime(text: string): Instant {
+  const [, date, time = "00:00", offset = ""] = TIME.exec(text) ?? [];
+  const at = date === undefined ? Number.NaN : Date.parse(`${date}T${time}${offset}`);
+  if (Number.isNaN(at)) {
+    throw new InvalidArgumentError('Expected a time such as "2026-12-01 20:00" or 2026-12-01T20:00+01:00.');
+  }
+  return at;
+}

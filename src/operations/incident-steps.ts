@@ -1,0 +1,186 @@
+// Steps that become due by time alone: reminders until an incident is acknowledged or over, the end of an
+// acknowledgement, and one reminder when a silence ends. Run by the planner.
+import type { Instant } from "../core/instant.ts";
+import { MINUTE_MS, SECOND_MS } from "../core/instant.ts";
+import { type EffectivePolicy, effectivePolicy } from "../core/policy.ts";
+import { covers, nextWindow, silencedUntil, windowAt } from "../core/silence.ts";
+import { findTimings } from "../store/checks.ts";
+import type { Database } from "../store/db.ts";
+import { insertIncidentEvents } from "../store/incidents.ts";
+import { listPolicies } from "../store/policies.ts";
+import { findSilencesByIds, listCurrentSilences } from "../store/silences.ts";
+import {
+  claimDueIncidents,
+  claimEndedWindows,
+  type DueIncident,
+  hasDueSteps,
+  insertRepeats,
+  listOpenAlerts,
+  listOpenAlertsOfProject,
+  type NextStep,
+  type OpenAlert,
+  setNextSteps,
+  setWindowEnds,
+} from "../store/steps.ts";
+import { lockPlanner } from "../store/alerts.ts";
+import { inTransaction, type Tx } from "../store/transaction.ts";
+
+/** Incidents, or silences, handled in one transaction. */
+const STEPS_MAX = 200;
+/** Open alerts looked at when a silence ends. */
+const ALERTS_MAX = 10_000;
+/** An incident with unsent notifications is looked at again after this time. */
+const UNSENT_LOOK_MS = MINUTE_MS;
+
+/** Takes the steps that are due at `now`; returns how many. */
+export async function takeSteps(database: Database, { now }: { now: Instant }): Promise<number> {
+  if (!(await hasDueSteps(database, now))) return 0;
+  return inTransaction(database, async (tx) => {
+    if (!(await lockPlanner(tx))) return 0;
+    const incidents = await claimDueIncidents(tx, { now, limit: STEPS_MAX });
+    if (incidents.length > 0) await stepIncidents(tx, incidents, now);
+    const windows = await claimEndedWindows(tx, { now, limit: STEPS_MAX });
+    if (windows.length > 0) await endWindows(tx, windows, now);
+    return incidents.length + windows.length;
+  });
+}
+
+async function stepIncidents(tx: Tx, incidents: readonly DueIncident[], now: Instant): Promise<void> {
+  const alerts = await listOpenAlerts(
+    tx,
+    incidents.map(({ id }) => id),
+  );
+  const byIncident = Map.groupBy(alerts, ({ incidentId }) => incidentId);
+  const policyOf = await readPolicies(tx, alerts);
+  const silencedOf = await readSilenced(tx, alerts, now);
+  const steps: NextStep[] = [];
+  const reminded: OpenAlert[] = [];
+  for (const incident of incidents) {
+    const mine = byIncident.get(incident.id) ?? [];
+    const { step, isReminded } = stepOf(incident, {
+      policies: mine.map(({ checkId }) => policyOf(checkId)),
+      silencedUntil: silencedOf(mine),
+      now,
+    });
+    steps.push(step);
+    if (isReminded) reminded.push(...mine);
+  }
+  await setNextSteps(tx, steps);
+  const ended = steps.filter(({ endsAcknowledgement }) => endsAcknowledgement);
+  if (ended.length > 0) {
+    await insertIncidentEvents(
+      tx,
+      ended.map(({ incidentId }) => ({ incidentId, at: now, kind: "acknowledgementEnded", by: null })),
+    );
+  }
+  if (reminded.length > 0) await insertRepeats(tx, { alertIds: reminded.map(({ id }) => id), at: now });
+}
+
+function stepOf(
+  { id: incidentId, state, acknowledgedAt, hasUnsent, lastSentAt }: DueIncident,
+  {
+    policies,
+    silencedUntil: silencedUntilAt,
+    now,
+  }: { policies: readonly EffectivePolicy[]; silencedUntil: Instant | null; now: Instant },
+): { step: NextStep; isReminded: boolean } {
+  const repeatMs = least(policies.map(({ repeat }) => repeat));
+  const timeoutMs = least(policies.map(({ ackTimeout }) => (ackTimeout === 0 ? null : ackTimeout)));
+  const wait = (at: Instant | null, endsAcknowledgement = false) => ({
+    step: { incidentId, at, endsAcknowledgement },
+    isReminded: false,
+  });
+  if (state === "resolved" || repeatMs === null) return wait(null);
+  const isAcknowledged = state === "acknowledged";
+  if (isAcknowledged) {
+    const endsAt = timeoutMs === null || acknowledgedAt === null ? null : acknowledgedAt + timeoutMs;
+    if (endsAt === null || now < endsAt) return wait(endsAt);
+  }
+  if (hasUnsent) return wait(now + UNSENT_LOOK_MS, isAcknowledged);
+  if (silencedUntilAt !== null) return wait(silencedUntilAt, isAcknowledged);
+  const dueAt = lastSentAt === null ? now : lastSentAt + repeatMs;
+  if (now < dueAt) return wait(dueAt, isAcknowledged);
+  const step = { incidentId, at: now + repeatMs, endsAcknowledgement: isAcknowledged };
+  return { step, isReminded: true };
+}
+
+/** The shortest of these times in milliseconds; null if there is none. */
+function least(seconds: readonly (number | null)[]): number | null {
+  const given = seconds.filter((one) => one !== null);
+  return given.length === 0 ? null : Math.min(...given) * SECOND_MS;
+}
+
+async function readPolicies(
+  tx: Tx,
+  alerts: readonly OpenAlert[],
+): Promise<(checkId: number) => EffectivePolicy> {
+  const policies = await listPolicies(
+    tx,
+    alerts.map(({ checkId }) => checkId),
+  );
+  const effective = new Map(
+    policies.map(({ checkId, own, tagRules, tags, project }) => [
+      checkId,
+      effectivePolicy({ own, tagRules, tags, project: project.policy }).policy,
+    ]),
+  );
+  return (checkId) =>
+    effective.get(checkId) ?? effectivePolicy({ own: {}, tagRules: [], tags: [], project: {} }).policy;
+}
+
+/** Until when all of these alerts are silenced; null: one of them is not. */
+async function readSilenced(
+  tx: Tx,
+  alerts: readonly OpenAlert[],
+  now: Instant,
+): Promise<(alerts: readonly OpenAlert[]) => Instant | null> {
+  const projectIds = [...new Set(alerts.map(({ projectId }) => projectId))];
+  const silences = await listCurrentSilences(tx, { projectIds, since: now });
+  if (silences.size === 0) return () => null;
+  const timings = await findTimings(
+    tx,
+    alerts.map(({ checkId }) => checkId),
+  );
+  return (mine) => {
+    const ends = mine.map(({ checkId, projectId, tags, openedAt }) => {
+      const timing = timings.get(checkId);
+      if (timing === undefined) return null;
+      const alert = { openedAt, lastSuccessAt: null };
+      const question = { check: { id: checkId, tags, timing }, alert, now };
+      return silencedUntil(silences.get(projectId) ?? [], question)?.until ?? null;
+    });
+    const known = ends.filter((end) => end !== null);
+    return known.length < ends.length || known.length === 0 ? null : Math.min(...known);
+  };
+}
+
+/** One reminder about problems that were notified before the silence began and are not acknowledged. */
+async function endWindows(
+  tx: Tx,
+  windows: readonly { silenceId: number; endsAt: Instant }[],
+  now: Instant,
+): Promise<void> {
+  const silences = await findSilencesByIds(
+    tx,
+    windows.map(({ silenceId }) => silenceId),
+  );
+  const endOf = new Map(windows.map(({ silenceId, endsAt }) => [silenceId, endsAt]));
+  const reminded = new Set<number>();
+  for (const silence of silences) {
+    const window = windowAt({ ...silence, endedAt: null }, (endOf.get(silence.id) ?? 0) - 1);
+    if (window === null) continue;
+    const { projectId } = silence;
+    const alerts = await listOpenAlertsOfProject(tx, { projectId, limit: ALERTS_MAX });
+    const covered = alerts.filter(
+      ({ checkId, tags, notifiedAt, isAcknowledged }) =>
+        !isAcknowledged && notifiedAt < window.from && covers(silence, { id: checkId, tags }),
+    );
+    const silencedOf = await readSilenced(tx, covered, now);
+    for (const alert of covered) if (silencedOf([alert]) === null) reminded.add(alert.id);
+  }
+  if (reminded.size > 0) await insertRepeats(tx, { alertIds: [...reminded], at: now });
+  await setWindowEnds(
+    tx,
+    silences.map((silence) => ({ silenceId: silence.id, at: nextWindow(silence, now)?.to ?? null })),
+  );
+}
