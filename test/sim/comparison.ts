@@ -1,8 +1,10 @@
 // Compares the received messages with the model, one check at a time. docs/simulation.md defines the counts.
 import type { Alert, CheckVerdict } from "./model/check-model.ts";
 import { type Due, dueOf, type Hold } from "./model/due.ts";
-import type { ServerHistory, ReceiverHistory, TimeSpan } from "./model/history.ts";
-import { TRIED_MS_MIN } from "./model/rules.ts";
+import type { NotifyRules, ReceiverHistory, ServerHistory, TimeSpan, Turn } from "./model/history.ts";
+import { flappingPlaces, mayBeDelayed, type NotifyContext, type ParentVerdict } from "./model/notify.ts";
+import { repeatFindings } from "./model/repeats.ts";
+import { DEFAULT_NOTIFY_RULES, TRIED_MS_MIN } from "./model/rules.ts";
 import { heldAt } from "./model/silence.ts";
 
 export type Tally = {
@@ -16,6 +18,8 @@ export type Tally = {
   lost: number;
   /** Problems that were over before a message could be sent, because a rule withheld it. No message is owed. */
   dropped: number;
+  /** Messages that repeat a problem. */
+  repeats: number;
   /** Owed but given up correctly: the receiver was gone or had refused for hours. */
   dead: number;
   /** The number of owed messages that are notices. */
@@ -69,6 +73,7 @@ export class Comparison {
     duplicated: 0,
     lost: 0,
     dropped: 0,
+    repeats: 0,
     dead: 0,
     notices: 0,
     doubtful: 0,
@@ -89,15 +94,18 @@ export class Comparison {
     index: number;
     channels: readonly number[];
     verdict: CheckVerdict;
+    notify?: NotifyRules;
+    parents?: readonly ParentVerdict[];
     received: readonly Received[];
     givenUp: readonly GivenUp[];
   }): void {
     const { index, channels, verdict, received, givenUp } = check;
+    const { notify = DEFAULT_NOTIFY_RULES, parents = [] } = check;
     this.tally.doubtful += verdict.doubtCount;
     this.tally.unseen += verdict.unseenCount;
     const seen = new Set(channels);
     for (const message of received) {
-      if (message.about !== "flips" || seen.has(message.channel)) continue;
+      if (message.about === "notice" || seen.has(message.channel)) continue;
       this.#find("false", {
         checks: [index],
         channel: message.channel,
@@ -107,7 +115,12 @@ export class Comparison {
     for (const channel of channels) {
       const mine = received.filter((message) => message.channel === channel);
       const gone = givenUp.filter((one) => one.channel === channel);
-      this.#addChannel({ index, channel, verdict, received: mine, givenUp: gone });
+      const context = { notify, parents, server: this.#server };
+      this.#addChannel({ index, channel, verdict, context, received: mine, givenUp: gone });
+      if (notify.repeatSeconds !== null) {
+        const isAlone = channels.length === 1;
+        this.#addRepeats({ index, channel, verdict, context, received: mine, isAlone });
+      }
     }
   }
 
@@ -115,10 +128,11 @@ export class Comparison {
     index: number;
     channel: number;
     verdict: CheckVerdict;
+    context: NotifyContext;
     received: readonly Received[];
     givenUp: readonly GivenUp[];
   }): void {
-    const { index, channel, verdict, givenUp } = of;
+    const { index, channel, verdict, givenUp, context } = of;
     const server = this.#server;
     const receiver = this.#receivers[channel] ?? { failing: [], goneTrueAt: null };
     const notified = notificationTimes(of.received);
@@ -126,11 +140,14 @@ export class Comparison {
     /** Whether the channel was notified of the current problem; null if that is not known. */
     let opening: "sent" | "not sent" | null = null;
     const { deletedTrueAt } = verdict;
+    const flapping = flappingPlaces(verdict.alerts, context.notify);
     for (const [place, alert] of verdict.alerts.entries()) {
-      const hold = alert.to === "up" ? undefined : holdOf(alert, { verdict, place });
+      const hold = holdOf(alert, { verdict, place, context });
       const ofAlert = dueOf(alert, { server, receiver, deletedTrueAt, hold });
       // A recovery belongs to the message about the problem.
-      const due: Due = alert.to === "up" && opening === "not sent" ? { kind: "dropped" } : ofAlert;
+      const isOfUnsent: boolean = alert.to === "up" && opening === "not sent";
+      const isFlapping = flapping.has(place);
+      const due: Due = isFlapping ? { kind: "may" } : isOfUnsent ? { kind: "dropped" } : ofAlert;
       if (alert.to === "notice") {
         // A silenced check may be left out of a notice.
         const isLeftOut = due.kind === "dropped";
@@ -180,11 +197,48 @@ export class Comparison {
   ): void {
     if (trueAt === undefined || hold === undefined || (hold.endsTrueAt ?? Infinity) <= trueAt) return;
     const turn = this.#server.turns.find((one) => one.trueAt === trueAt);
-    if (turn === undefined || hold.heldAt(turn.at) !== "yes") return;
+    if (turn === undefined || hold.heldAt(turn) !== "yes") return;
     this.#find("false", {
       ...about,
       text: `${alert.to} ${clock(alert.at)} received at ${clock(trueAt)}, while silenced`,
     });
+  }
+
+  /** Repeats: not too soon, only while the problem is neither over, acknowledged nor silenced, and not too late. */
+  #addRepeats(of: {
+    index: number;
+    channel: number;
+    verdict: CheckVerdict;
+    context: NotifyContext;
+    received: readonly Received[];
+    isAlone: boolean;
+  }): void {
+    const { index, channel, verdict, received, context } = of;
+    const about = { checks: [index], channel };
+    const repeats = received.filter((message) => message.about === "repeat").map(({ trueAt }) => trueAt);
+    const notified = notificationTimes(received);
+    const receiver = this.#receivers[channel] ?? { failing: [], goneTrueAt: null };
+    const flapping = flappingPlaces(verdict.alerts, context.notify);
+    const problems = verdict.alerts.flatMap((alert, place) => {
+      const [sentTrueAt] = notified.get(keyOf(alert.at, alert.to)) ?? [];
+      if (alert.to !== "down" || sentTrueAt === undefined) return [];
+      const hold = holdOf(alert, { verdict, place, context });
+      const endsTrueAt = Math.min(hold.endsTrueAt ?? Infinity, verdict.deletedTrueAt ?? Infinity);
+      return [{ sentTrueAt, endsTrueAt, hold, isFlapping: flapping.has(place) }];
+    });
+    const explained = new Set<number>();
+    for (const { sentTrueAt, endsTrueAt, hold, isFlapping } of problems) {
+      const mine = repeats.filter((trueAt) => sentTrueAt < trueAt && trueAt < endsTrueAt);
+      for (const trueAt of mine) explained.add(trueAt);
+      const problem = { sentTrueAt, endsTrueAt, hold, repeats: mine, receiver };
+      for (const { kind, text } of repeatFindings(problem, { verdict, ...context })) {
+        if (kind === "false" || (of.isAlone && !isFlapping)) this.#find(kind, { ...about, text });
+      }
+    }
+    for (const trueAt of repeats) {
+      if (explained.has(trueAt)) this.tally.repeats += 1;
+      else this.#find("false", { ...about, text: `repeat received at ${clock(trueAt)}, without a problem` });
+    }
   }
 
   /** Compares one expected message with the times at which it was received. */
@@ -282,20 +336,24 @@ export class Comparison {
   }
 }
 
-/** What withholds a message about the beginning of a problem, or a notice. */
+/** What withholds or delays a message. The end of a problem is never withheld by a silence. */
 function holdOf(
   alert: Alert,
-  { verdict, place }: { verdict: CheckVerdict; place: number },
-): Hold | undefined {
-  if (verdict.silenced.length === 0) return undefined;
+  { verdict, place, context }: { verdict: CheckVerdict; place: number; context: NotifyContext },
+): Hold {
   const next = verdict.alerts.slice(place + 1).find(({ to }) => to !== "notice");
   const endedTrueAt = verdict.endedTrueAt.find((trueAt) => trueAt >= alert.detectedTrueAt) ?? Infinity;
-  const endsTrueAt = Math.min(next?.detectedTrueAt ?? Infinity, endedTrueAt);
+  const endsTrueAt = alert.to === "up" ? Infinity : Math.min(next?.detectedTrueAt ?? Infinity, endedTrueAt);
   const problem = { openedAt: alert.changedAt, lastSuccessAt: alert.lastSuccessAt };
-  const ofProblem = (at: number) => heldAt(verdict.silenced, at, problem);
-  const ends = new Set([alert.changedAt, ...(next === undefined ? [] : [next.changedAt])].map(ofProblem));
+  const silenced = (at: number) => (alert.to === "up" ? "no" : heldAt(verdict.silenced, at, problem));
+  const ends = new Set([alert.changedAt, ...(next === undefined ? [] : [next.changedAt])].map(silenced));
   const isInside = ends.size > 1 ? "maybe" : ([...ends][0] ?? "no");
-  return { heldAt: ofProblem, endsTrueAt: endsTrueAt === Infinity ? null : endsTrueAt, isInside };
+  const isDelayed = alert.to === "notice" ? () => false : mayBeDelayed(alert, context);
+  const ofTurn = (turn: Turn) => {
+    const held = silenced(turn.at);
+    return held === "no" && isDelayed(turn) ? "maybe" : held;
+  };
+  return { heldAt: ofTurn, endsTrueAt: endsTrueAt === Infinity ? null : endsTrueAt, isInside };
 }
 
 /** When each flip was notified, in the order of the messages. */

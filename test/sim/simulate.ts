@@ -28,7 +28,15 @@ export async function simulate(world: World, options: RunOptions): Promise<Simul
   const comparison = new Comparison(verdicts);
   const received = byCheck(result.received);
   const givenUp = Map.groupBy(result.givenUp, ({ check }) => check);
+  const indexes = new Map<string, number>();
+  const parentOf = (index: number | undefined) => {
+    if (index === undefined) return [];
+    const fired = result.fired.get(index);
+    const { isTroubledAt } = verdicts.of(index, (at) => fired?.has(at) === true);
+    return [{ isTroubledAt, hasChannels: simulatedWorld.check(index).channels.length > 0 }];
+  };
   for (let index = 0; index < simulatedWorld.checkCount; index += 1) {
+    indexes.set(simulatedWorld.check(index).name, index);
     const mine = received.get(index) ?? [];
     const notified = new Set(
       mine.flatMap((message) => (message.about === "flips" ? message.flips : [])).map(({ at }) => at),
@@ -36,8 +44,17 @@ export async function simulate(world: World, options: RunOptions): Promise<Simul
     const fired = result.fired.get(index);
     // Deleting a check deletes its flips, but the received messages remain.
     const verdict = verdicts.of(index, (at) => fired?.has(at) === true || notified.has(at));
-    const { channels } = simulatedWorld.check(index);
-    comparison.addCheck({ index, channels, verdict, received: mine, givenUp: givenUp.get(index) ?? [] });
+    const { channels, notify, parents } = simulatedWorld.check(index);
+    const related = parents.flatMap((name) => parentOf(indexes.get(name)));
+    comparison.addCheck({
+      index,
+      channels,
+      notify,
+      parents: related,
+      verdict,
+      received: mine,
+      givenUp: givenUp.get(index) ?? [],
+    });
   }
   comparison.conclude(result.received);
   return {

@@ -1,6 +1,6 @@
 // Replays the history of one check: which problems, recoveries and notices result from it, and when the server must
 // have detected each. Keeps a list of facts ordered by time and derives the status from it.
-import type { CheckHistory, RunRules, ServerHistory, Settings, Step, TimeSpan } from "./history.ts";
+import type { CheckHistory, RunRules, ServerHistory, Settings, Step, TimeSpan, Turn } from "./history.ts";
 import { afterOutcome, type Judgement, NOTHING_JUDGED, underRules } from "./judgement.ts";
 import { CHAIN_MS_MAX, DEFAULT_RUN_RULES, RETRY_MS_MAX } from "./rules.ts";
 import type { Schedules } from "./schedule.ts";
@@ -32,6 +32,10 @@ export type CheckVerdict = {
   endedTrueAt: readonly number[];
   /** When messages about problems are withheld. */
   silenced: readonly SilencedSpan[];
+  /** When somebody acknowledged a problem, or would have, on the true clock. */
+  acknowledgedTrueAt: readonly number[];
+  /** Whether the check was down or late in a turn, or its problem not over. */
+  isTroubledAt: (turn: Turn) => boolean;
   deletedTrueAt: number | null;
   /** Deadlines for which both results are correct; the model adopts the server's result. */
   doubtCount: number;
@@ -108,6 +112,8 @@ class Replay {
   readonly #facts: Fact[] = [];
   readonly #alerts: Alert[] = [];
   readonly #endedTrueAt: number[] = [];
+  /** After each step, from when the check is late or down. */
+  readonly #troubles: { fromTrueAt: number; at: number }[] = [];
   #situation = NEW;
   #settings: Settings;
   /** When the current deadline was set. */
@@ -126,10 +132,14 @@ class Replay {
 
   run(): CheckVerdict {
     let deletedTrueAt: number | null = null;
+    const acknowledgedTrueAt: number[] = [];
     for (const step of this.#check.steps) {
       // Log lines and unacknowledged pings have no effect.
       if (step.what === "signal" && (step.kind === "log" || !step.isAcknowledged)) continue;
-      if (step.what === "ack") continue;
+      if (step.what === "ack") {
+        acknowledgedTrueAt.push(step.trueAt);
+        continue;
+      }
       this.#passDeadlines(step);
       if (step.what === "delete") {
         deletedTrueAt = step.trueAt;
@@ -137,12 +147,31 @@ class Replay {
       }
       this.#apply(step);
       this.#sinceTrueAt = step.trueAt;
+      this.#noteTrouble(step.trueAt);
     }
+    const troubles = this.#troubles;
+    const endTrueAt = deletedTrueAt ?? Infinity;
     if (deletedTrueAt === null) this.#passDeadlines(null);
     const counts = { doubtCount: this.#doubtCount, unseenCount: this.#unseenCount };
     const { schedules, server } = this.#context;
     const silenced = silencedSpans(this.#check.silences, { schedules, to: server.turns.at(-1)?.at ?? 0 });
-    return { alerts: this.#alerts, endedTrueAt: this.#endedTrueAt, silenced, deletedTrueAt, ...counts };
+    const isTroubledAt = ({ trueAt, at }: Turn) => {
+      if (trueAt >= endTrueAt) return false;
+      const trouble = troubles.findLast(({ fromTrueAt }) => fromTrueAt <= trueAt);
+      return trouble !== undefined && at >= trouble.at;
+    };
+    const found = { alerts: this.#alerts, endedTrueAt: this.#endedTrueAt, silenced };
+    return { ...found, acknowledgedTrueAt, isTroubledAt, deletedTrueAt, ...counts };
+  }
+
+  /** From when the check is late or down, unless something happens before. */
+  #noteTrouble(fromTrueAt: number): void {
+    const { status, judgement, lastAt } = this.#situation;
+    const deadline = this.#deadline();
+    const expectedAt = status === "up" ? (this.#expectedAfter(lastAt) ?? Infinity) : Infinity;
+    const deadlineAt = deadline === null ? Infinity : deadline.isOverrun ? deadline.at : deadline.from;
+    const isNow = status === "down" || judgement.isOpen;
+    this.#troubles.push({ fromTrueAt, at: isNow ? -Infinity : Math.min(expectedAt, deadlineAt) });
   }
 
   #apply(step: Step): void {

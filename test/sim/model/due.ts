@@ -1,6 +1,6 @@
 // Computes when a message is late: after it was detected, the notifier was sending and the receiver was accepting.
 import type { Alert } from "./check-model.ts";
-import type { ServerHistory, ReceiverHistory } from "./history.ts";
+import type { ServerHistory, ReceiverHistory, Turn } from "./history.ts";
 import { LATE_AFTER_MS, NOTICE_FOLD_MS } from "./rules.ts";
 
 export type Due =
@@ -15,7 +15,7 @@ export type Due =
 
 /** A rule that withholds the first message about a problem. */
 export type Hold = {
-  heldAt: (at: number) => "yes" | "maybe" | "no";
+  heldAt: (turn: Turn) => "yes" | "maybe" | "no";
   /** When the end of the problem was recorded; null if it did not end. */
   endsTrueAt: number | null;
   /** Whether the problem began and ended while messages were withheld. */
@@ -77,8 +77,9 @@ function firstChance(
     const held = isHeld ? (isThroughout ? ("throughout" as const) : ("partly" as const)) : ("no" as const);
     return { possibleTrueAt, releasedTrueAt, held };
   };
-  for (const { trueAt, at, sending } of turnsFrom(server, fromTrueAt)) {
-    const held = hold.heldAt(at);
+  for (const turn of turnsFrom(server, fromTrueAt)) {
+    const { trueAt, sending } = turn;
+    const held = hold.heldAt(turn);
     if (held !== "no") {
       isHeld = true;
       releasedTrueAt = Infinity;
@@ -93,7 +94,8 @@ function firstChance(
   return result(Infinity);
 }
 
-function* turnsFrom({ turns }: ServerHistory, trueAt: number) {
+/** The turns from a time on. */
+export function* turnsFrom({ turns }: ServerHistory, trueAt: number) {
   let low = 0;
   let high = turns.length;
   while (low < high) {
