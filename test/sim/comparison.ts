@@ -117,10 +117,9 @@ export class Comparison {
       const gone = givenUp.filter((one) => one.channel === channel);
       const context = { notify, parents, server: this.#server };
       this.#addChannel({ index, channel, verdict, context, received: mine, givenUp: gone });
-      if (notify.repeatSeconds !== null) {
-        const isAlone = channels.length === 1;
-        this.#addRepeats({ index, channel, verdict, context, received: mine, isAlone });
-      }
+      // With several channels, one may wait for another; in an incident of several checks, for other checks.
+      const isAlone = channels.length === 1 && parents.length === 0 && !notify.isGrouped;
+      this.#addRepeats({ index, channel, verdict, context, received: mine, isAlone });
     }
   }
 
@@ -224,13 +223,15 @@ export class Comparison {
       if (alert.to !== "down" || sentTrueAt === undefined) return [];
       const hold = holdOf(alert, { verdict, place, context });
       const endsTrueAt = Math.min(hold.endsTrueAt ?? Infinity, verdict.deletedTrueAt ?? Infinity);
-      return [{ sentTrueAt, endsTrueAt, hold, isFlapping: flapping.has(place) }];
+      const { detectedTrueAt } = alert;
+      return [{ detectedTrueAt, sentTrueAt, endsTrueAt, hold, isFlapping: flapping.has(place) }];
     });
     const explained = new Set<number>();
-    for (const { sentTrueAt, endsTrueAt, hold, isFlapping } of problems) {
+    for (const { isFlapping, ...found } of problems) {
+      const { sentTrueAt, endsTrueAt } = found;
       const mine = repeats.filter((trueAt) => sentTrueAt < trueAt && trueAt < endsTrueAt);
       for (const trueAt of mine) explained.add(trueAt);
-      const problem = { sentTrueAt, endsTrueAt, hold, repeats: mine, receiver };
+      const problem = { ...found, repeats: mine, receiver };
       for (const { kind, text } of repeatFindings(problem, { verdict, ...context })) {
         if (kind === "false" || (of.isAlone && !isFlapping)) this.#find(kind, { ...about, text });
       }

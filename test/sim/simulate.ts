@@ -33,7 +33,8 @@ export async function simulate(world: World, options: RunOptions): Promise<Simul
     if (index === undefined) return [];
     const fired = result.fired.get(index);
     const { isTroubledAt } = verdicts.of(index, (at) => fired?.has(at) === true);
-    return [{ isTroubledAt, hasChannels: simulatedWorld.check(index).channels.length > 0 }];
+    const { channels, notify } = simulatedWorld.check(index);
+    return [{ isTroubledAt, hasChannels: channels.length > 0, notify }];
   };
   for (let index = 0; index < simulatedWorld.checkCount; index += 1) {
     indexes.set(simulatedWorld.check(index).name, index);

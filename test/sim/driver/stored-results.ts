@@ -44,13 +44,22 @@ export async function resolveGroups(
 ): Promise<Received[]> {
   if (groups.length === 0) return [];
   const rows = Map.groupBy(await environment.rows<GroupRow>(GROUPS), (row) => row.dedupe_key);
-  return groups.flatMap(({ channel, trueAt, dedupeKey }) => {
-    const byCheck = Map.groupBy(rows.get(dedupeKey) ?? [], (row) => row.check_id);
-    return [...byCheck].map(([id, changes]) => {
-      const flips = changes.map((row) => ({ at: Number(row.at), to: row.to_status }));
-      return { channel, trueAt, about: "flips" as const, check: population.indexOf(Number(id)), flips };
+  const named = new Set<string>();
+  return groups
+    .toSorted((one, other) => one.trueAt - other.trueAt)
+    .flatMap(({ channel, trueAt, dedupeKey }) => {
+      const byCheck = Map.groupBy(rows.get(dedupeKey) ?? [], (row) => row.check_id);
+      return [...byCheck].map(([id, changes]): Received => {
+        const check = population.indexOf(Number(id));
+        const key = ({ at, to_status: to }: GroupRow) => `${channel} ${check} ${at} ${to}`;
+        const news = changes.filter((row) => !named.has(key(row)));
+        for (const row of news) named.add(key(row));
+        // A group message that names nothing new repeats the earlier ones.
+        if (news.length === 0) return { channel, trueAt, about: "repeat", check };
+        const flips = news.map((row) => ({ at: Number(row.at), to: row.to_status }));
+        return { channel, trueAt, about: "flips", check, flips };
+      });
     });
-  });
 }
 
 type FlipRow = {

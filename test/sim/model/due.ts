@@ -63,31 +63,28 @@ function whenFolded(detectedTrueAt: number, server: ServerHistory): number {
 }
 
 /**
- * The first turn in which the message could be sent and accepted, and from when it was not withheld. `held`: whether it
+ * The first turn in which the message could be sent and accepted, and the first in which it was not withheld. `held`: whether it
  * was withheld in some turns before, or in all until the problem was over.
  */
 function firstChance(
   fromTrueAt: number,
   { server, receiver, hold }: { server: ServerHistory; receiver: ReceiverHistory; hold: Hold },
 ): { possibleTrueAt: number; releasedTrueAt: number; held: "no" | "partly" | "throughout" } {
-  let releasedTrueAt = fromTrueAt;
+  let releasedTrueAt: number | null = null;
   let isHeld = false;
   let isThroughout = true;
   const result = (possibleTrueAt: number) => {
     const held = isHeld ? (isThroughout ? ("throughout" as const) : ("partly" as const)) : ("no" as const);
-    return { possibleTrueAt, releasedTrueAt, held };
+    return { possibleTrueAt, releasedTrueAt: isHeld ? (releasedTrueAt ?? possibleTrueAt) : fromTrueAt, held };
   };
   for (const turn of turnsFrom(server, fromTrueAt)) {
     const { trueAt, sending } = turn;
     const held = hold.heldAt(turn);
-    if (held !== "no") {
-      isHeld = true;
-      releasedTrueAt = Infinity;
-    }
+    if (held !== "no") isHeld = true;
     // After the end, the message may only have been withheld before.
     if (held !== "yes" && trueAt < (hold.endsTrueAt ?? Infinity)) isThroughout = false;
     if (held !== "no") continue;
-    releasedTrueAt = Math.min(releasedTrueAt, trueAt);
+    releasedTrueAt ??= trueAt;
     const isFailing = receiver.failing.some(({ from, to }) => from < trueAt && trueAt < to);
     if (sending === "yes" && !isFailing) return result(trueAt);
   }

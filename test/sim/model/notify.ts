@@ -10,6 +10,7 @@ export type ParentVerdict = {
   isTroubledAt: (turn: Turn) => boolean;
   /** Without channels, its problem is not notified, and delays nothing. */
   hasChannels: boolean;
+  notify: NotifyRules;
 };
 
 export type NotifyContext = {

@@ -6,6 +6,7 @@ import type { NotifyContext } from "./notify.ts";
 import { LATE_AFTER_MS, RELEASE_MS_MAX } from "./rules.ts";
 
 export type Problem = {
+  detectedTrueAt: number;
   /** When the first message was accepted. */
   sentTrueAt: number;
   /** When its end was recorded; Infinity if it did not end. */
@@ -19,10 +20,15 @@ export type Problem = {
 /** What is wrong with the repeats of a problem. */
 export function repeatFindings(
   problem: Problem,
-  { notify, server, verdict }: NotifyContext & { verdict: CheckVerdict },
+  { notify, parents, server, verdict }: NotifyContext & { verdict: CheckVerdict },
 ): { kind: "false" | "missed"; text: string }[] {
   const found: { kind: "false" | "missed"; text: string }[] = [];
-  const repeatMs = (notify.repeatSeconds ?? Infinity) * 1_000;
+  const repeatMs =
+    Math.min(
+      ...[notify, ...parents.map((parent) => parent.notify)].map(
+        ({ repeatSeconds }) => repeatSeconds ?? Infinity,
+      ),
+    ) * 1_000;
   const turnAt = (trueAt: number) => turnsFrom(server, trueAt).next().value ?? undefined;
   const wrong = (kind: "false" | "missed", trueAt: number, why: string) =>
     found.push({ kind, text: `repeat at ${new Date(trueAt).toISOString()}: ${why}` });
@@ -32,7 +38,11 @@ export function repeatFindings(
     if (before === undefined || turn === undefined) break;
     // A clock may have been changed in between.
     const passedMs = Math.max(turn.at - before.at, turn.trueAt - before.trueAt);
-    if (passedMs < repeatMs) wrong("false", trueAt, `only ${passedMs / 1_000} s after the last message`);
+    const since = before.at;
+    // When a silence ends, problems that were notified before are repeated once.
+    const isAfterSilence = verdict.silenced.some(({ to }) => since < to && to <= turn.at);
+    if (passedMs < repeatMs && !isAfterSilence)
+      wrong("false", trueAt, `only ${passedMs / 1_000} s after the last message`);
     if (problem.hold.heldAt(turn) === "yes") wrong("false", trueAt, "while silenced");
     if (isAcknowledged(turn)) wrong("false", trueAt, "although acknowledged");
     before = turn;
@@ -45,7 +55,14 @@ export function repeatFindings(
   function isAcknowledged({ trueAt, at }: Turn, isCertain = true): boolean {
     const { ackTimeoutSeconds } = notify;
     return verdict.acknowledgedTrueAt.some((ackTrueAt) => {
-      if (ackTrueAt <= problem.sentTrueAt || ackTrueAt > trueAt) return false;
+      // Before the first message was sent, the planner may or may not have seen the problem. It has not created an
+      // incident while the problem was silenced.
+      if (ackTrueAt <= problem.sentTrueAt) {
+        const turn = turnAt(ackTrueAt);
+        const isSilenced = turn !== undefined && problem.hold.heldAt(turn) === "yes";
+        if (isCertain || ackTrueAt <= problem.detectedTrueAt || isSilenced) return false;
+      }
+      if (ackTrueAt > trueAt) return false;
       if (ackTimeoutSeconds === 0) return true;
       const endsTrueAt = ackTrueAt + ackTimeoutSeconds * 1_000;
       const slackMs = Math.abs(at - trueAt) + RELEASE_MS_MAX;
