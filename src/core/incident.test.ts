@@ -151,7 +151,6 @@ test("the higher severity wins, in any order", () => {
 });
 
 test("keys are read as they are made, and unknown ones are left out", () => {
-  const made = (groupBy: readonly string[]) =>
   const made = (groupBy: string[]) =>
     groupKeyOf("missed", { groupBy, tags: ["env:prod"], source: "2001:db8::1" }) ?? "";
   expect(parseIncidentKey(made(["source"]))).toEqual({ kind: "source", address: "2001:db8::1" });

@@ -96,8 +96,6 @@ describe("records with an age", () => {
   test("each sort has its own days", () => {
     expect(DAYS_KEPT).toEqual({
       deletedCheck: 7,
-      incident: 93,
-      silence: 93,
       run: 93,
       incident: 93,
       silence: 93,

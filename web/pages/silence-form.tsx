@@ -98,8 +98,6 @@ export function formOf(
     ...once,
     scope: tag !== null ? "tag" : checks === null ? "all" : "checks",
     tag: tag ?? "",
-    // Null only for read-only API keys.
-    checks: checks?.flatMap(({ id }) => id ?? []) ?? [],
     checks: idsOf(checks),
     isRecurring: schedule !== null,
     untilSuccess,

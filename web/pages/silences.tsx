@@ -268,7 +268,6 @@ export function againOf(silence: Silence, now: number): NewSilence {
   const { checks, tag, from, until, schedule, tz, duration, holdAfter, untilSuccess, reason } = silence;
   return {
     ...(tag !== null && { tag }),
-    ...(checks !== null && { checks: checks.flatMap(({ id }) => id ?? []) }),
     ...(checks !== null && { checks: idsOf(checks) }),
     ...(from > now && { from }),
     ...(until !== null && { until, untilSuccess }),
