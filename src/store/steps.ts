@@ -159,6 +159,16 @@ export async function reviewSteps(tx: Tx, projectId: number): Promise<void> {
   await tx.query(REVIEW_STEPS, [projectId]);
 }
 
+const REVIEW_INCIDENTS = statement({
+  name: "steps.review_incidents",
+  text: `update incidents set next_step_at = ${AT_ONCE} where id = any ($1::bigint[]) and state <> 'resolved'`,
+});
+
+/** Makes the next steps of these incidents due, because alerts have joined them. */
+export async function reviewIncidents(tx: Tx, incidentIds: readonly number[]): Promise<void> {
+  await tx.query(REVIEW_INCIDENTS, [toNumberArray(incidentIds)]);
+}
+
 // To the channels that have got the opening. A group of alerts has one message for all of them.
 const INSERT_REPEATS = statement({
   name: "steps.insert_repeats",
