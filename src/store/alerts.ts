@@ -280,7 +280,7 @@ const REOPEN_ALERT_OF_RESTORED = statement({
       where id = (select max(id) from alerts where check_id = $1) and close_cause = 'deleted'
       returning incident_id
     )
-    update incidents i set state = 'open', resolved_at = null
+    update incidents i set state = 'open', resolved_at = null, next_step_at = ${AT_ONCE}
     from reopened where i.id = reopened.incident_id and i.state = 'resolved'`,
 });
 

@@ -601,7 +601,7 @@ export async function reopenIncidents(
 const RAISE_INCIDENTS = statement({
   name: "planning.raise",
   text: `update incidents i set severity = n.severity, state = 'open', acknowledged_at = null, acknowledged_by = null,
-      acknowledged_by_channel = null
+      acknowledged_by_channel = null, next_step_at = ${AT_ONCE}
     from unnest($1::bigint[], $2::text[]) as n (id, severity)
     where i.id = n.id and i.state <> 'resolved'
       and array_position(array['low', 'normal', 'high'], n.severity)

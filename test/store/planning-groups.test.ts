@@ -332,10 +332,12 @@ describe("an incident", () => {
       write((tx) => raiseIncidents(tx, [{ incidentId, severity }]));
     await raise("low");
     await raise("normal");
-    expect(await row(incidentId)).toMatchObject({ state: "acknowledged", severity: "normal" });
+    expect(await row(incidentId)).toMatchObject({
+      ...{ state: "acknowledged", severity: "normal", next_step_at: null },
+    });
     await raise("high");
     expect(await row(incidentId)).toMatchObject({
-      ...{ state: "open", severity: "high", acknowledged_at: null, acknowledged_by: null },
+      ...{ state: "open", severity: "high", acknowledged_at: null, acknowledged_by: null, next_step_at: 0 },
     });
     const resolved = await incidentOf(1, { severity: "low" });
     await set("incidents", resolved.id, RESOLVED);
