@@ -219,7 +219,8 @@ function groupKeyOf({ key, parent }: GroupFacts, projectName: string): GroupKey 
       return { kind: "tag", value: parsed.tag };
     case "project":
       return { kind: "project", value: projectName };
-    default:
+    case "parent":
+    case undefined:
       return { kind: "parent", value: parent?.name ?? "" };
   }
 }

@@ -112,8 +112,17 @@ describe("a message about an alert", () => {
     const [alertId = 0, , closed = 0] = alertIds;
     await setRow("alerts", closed, CLOSED);
     expect(await facts(alertId)).toEqual({
-      ...{ alertId, incidentId: id, number, severity: "high", cause: "missed", openedAt: MONDAY_NOON },
-      ...{ heldBy: null, silenceReason: null, parentName: null, hasAckLinks: true, dependentCount: 1 },
+      alertId,
+      incidentId: id,
+      number,
+      severity: "high",
+      cause: "missed",
+      openedAt: MONDAY_NOON,
+      heldBy: null,
+      silenceReason: null,
+      parentName: null,
+      hasAckLinks: true,
+      dependentCount: 1,
     });
     await query("update projects set has_ack_links = false where id = $1", [projectId]);
     expect(await facts(alertId)).toMatchObject({ hasAckLinks: false });
@@ -136,7 +145,9 @@ describe("a message about an alert", () => {
     expect(await facts(alertId)).toMatchObject({ heldBy: null, parentName: null });
     await setRow("alerts", alertId, `held_by = 'silence', silence_id = ${rows[0].id}`);
     expect(await facts(alertId)).toMatchObject({
-      ...{ heldBy: "silence", silenceReason: "DB upgrade", parentName: null },
+      heldBy: "silence",
+      silenceReason: "DB upgrade",
+      parentName: null,
     });
     await setRow("alerts", alertId, "held_by = 'dependency', silence_id = null");
     expect(await facts(alertId)).toMatchObject({
@@ -182,7 +193,11 @@ describe("a group message", () => {
     await say(message, [first, second]);
     const { rows } = await query("select uuid from projects where id = $1", [projectId]);
     expect(await facts(message)).toEqual({
-      ...{ incidentId: id, number, severity: "normal", key: "tag:db", projectUuid: rows[0].uuid },
+      incidentId: id,
+      number,
+      severity: "normal",
+      key: "tag:db",
+      projectUuid: rows[0].uuid,
       ...{
         hasAckLinks: true,
         isUpdate: false,
@@ -244,7 +259,8 @@ describe("a group message", () => {
     const { id, projectId, alertIds, checks } = await incidentOf(["c", "a", "b", "gone", "up"]);
     const message = await groupMessage(id, { projectId });
     const [c, a, b, gone, up] = checks.map(({ uuid, settings: { name }, id: checkId }) => ({
-      ...{ line: { uuid, name }, check: { id: checkId } },
+      line: { uuid, name },
+      check: { id: checkId },
     }));
     await say(message, alertIds.slice(0, 4));
     await say(message, alertIds.slice(4), "closed");

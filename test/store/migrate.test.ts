@@ -151,8 +151,14 @@ describe("migrating", () => {
         order by i.project_id, i.number`,
     );
     const alert = {
-      ...{ state: "open", severity: "normal", key: null, is_same_time: true, is_notified: true },
-      ...{ is_planned: true, closed_at: null, next_step_at: null },
+      state: "open",
+      severity: "normal",
+      key: null,
+      is_same_time: true,
+      is_notified: true,
+      is_planned: true,
+      closed_at: null,
+      next_step_at: null,
     };
     const at = (minute: number) => Date.UTC(2026, 10, 16, 12, minute);
     expect(alerts).toEqual([

@@ -119,8 +119,14 @@ describe("a group message", () => {
     const ids = messages.map(({ id }) => id);
     expect(await findDeliveries(database.db, ids)).toMatchObject(
       messages.map(({ id, channelId }) => ({
-        ...{ id, channelId, kind: "group", incidentId, checkId: null, state: "pending" },
-        ...{ createdAt: NOW, nextTryAt: NOW + 30_000 },
+        id,
+        channelId,
+        kind: "group",
+        incidentId,
+        checkId: null,
+        state: "pending",
+        createdAt: NOW,
+        nextTryAt: NOW + 30_000,
       })),
     );
     expect(ids).toEqual(ids.toSorted((a, b) => a - b));
@@ -183,8 +189,11 @@ describe("a group message", () => {
     const states = ["unsaid", "said", "said", "over", "over"] as const;
     expect(await write((tx) => listOpenings(tx, [alertId, 999_999]))).toEqual(
       messages.map(({ id, channelId }, index) => ({
-        ...{ alertId, deliveryId: id, channelId },
-        ...{ groupId: null, state: states[index] },
+        alertId,
+        deliveryId: id,
+        channelId,
+        groupId: null,
+        state: states[index],
       })),
     );
     expect(await write((tx) => listOpenings(tx, []))).toEqual([]);
@@ -294,8 +303,12 @@ describe("an incident", () => {
     const find = (reopenedSince: number) =>
       write((tx) => findLastIncidents(tx, { checkIds: [checkId, unknown.id], reopenedSince }));
     const found = {
-      ...{ checkId, alertId: last.alertIds[0], incidentId: last.id },
-      ...{ resolvedAt: NOW, flappingAt: NOW, reopenedAts: [NOW + 5] },
+      checkId,
+      alertId: last.alertIds[0],
+      incidentId: last.id,
+      resolvedAt: NOW,
+      flappingAt: NOW,
+      reopenedAts: [NOW + 5],
     };
     expect(await find(NOW)).toEqual([found]);
     expect(await find(NOW + 5)).toEqual([{ ...found, reopenedAts: [] }]);
@@ -316,12 +329,17 @@ describe("an incident", () => {
         acknowledged_at: null,
         acknowledged_by: null,
       },
-      ...{ acknowledged_by_channel: null, reopen_count: 1, flapping_at: null, next_step_at: NOW + 1 },
+      acknowledged_by_channel: null,
+      reopen_count: 1,
+      flapping_at: null,
+      next_step_at: NOW + 1,
     });
     await reopen(NOW + 2, null);
     await reopen(NOW + 3, null);
     expect(await row(incidentId)).toMatchObject({
-      ...{ reopen_count: 3, flapping_at: NOW + 2, next_step_at: null },
+      reopen_count: 3,
+      flapping_at: NOW + 2,
+      next_step_at: null,
     });
   });
 
@@ -333,11 +351,17 @@ describe("an incident", () => {
     await raise("low");
     await raise("normal");
     expect(await row(incidentId)).toMatchObject({
-      ...{ state: "acknowledged", severity: "normal", next_step_at: null },
+      state: "acknowledged",
+      severity: "normal",
+      next_step_at: null,
     });
     await raise("high");
     expect(await row(incidentId)).toMatchObject({
-      ...{ state: "open", severity: "high", acknowledged_at: null, acknowledged_by: null, next_step_at: 0 },
+      state: "open",
+      severity: "high",
+      acknowledged_at: null,
+      acknowledged_by: null,
+      next_step_at: 0,
     });
     const resolved = await incidentOf(1, { severity: "low" });
     await set("incidents", resolved.id, RESOLVED);
@@ -369,7 +393,11 @@ describe("a check that others depend on", () => {
     const { alertId, checkId } = await incidentOf(1);
     await set("alerts", alertId, CLOSED);
     expect(await parent(check.id)).toEqual({
-      ...{ checkId: check.id, status: "down", downAt: NOW, problem: "tolerated", alert: null },
+      checkId: check.id,
+      status: "down",
+      downAt: NOW,
+      problem: "tolerated",
+      alert: null,
     });
     expect(await parent(checkId)).toMatchObject({ status: "new", problem: null, alert: null });
     expect(await write((tx) => listParents(tx, []))).toEqual([]);
@@ -412,7 +440,10 @@ describe("a check that others depend on", () => {
     await set("deliveries", message?.id ?? 0, "state = 'withdrawn', next_try_at = null, settled_at = now()");
     await set("alerts", alertId, "incident_id = null, held_by = 'silence', plan_at = '2026-11-16 12:00Z'");
     expect((await parent(checkId))?.alert).toEqual({
-      ...{ incidentId: null, heldBy: "silence", planAt: NOW, hasDelivery: false },
+      incidentId: null,
+      heldBy: "silence",
+      planAt: NOW,
+      hasDelivery: false,
     });
   });
 });

@@ -54,8 +54,12 @@ async function newSilence(): Promise<{ id: number; uuid: string }> {
   const uuid = randomUUID();
   const plan = {
     ...({ scope: { kind: "all" }, reason: "", untilSuccess: false } as const),
-    ...{ schedule: null, tz: null, durationSeconds: null, holdAfterSeconds: 0 },
-    ...{ from: NOW, until: NOW + HOUR_MS },
+    schedule: null,
+    tz: null,
+    durationSeconds: null,
+    holdAfterSeconds: 0,
+    from: NOW,
+    until: NOW + HOUR_MS,
   };
   await write((tx) => insertSilence(tx, { ...plan, uuid, projectId, accountId: null, createdAt: NOW }));
   return { id: (await findSilence(database.db, { projectId, uuid }))?.id ?? 0, uuid };
@@ -136,12 +140,18 @@ describe("the next step", () => {
       ]),
     );
     expect(await row(kept.id)).toEqual({
-      ...{ state: "acknowledged", acknowledged_at: NOW, acknowledged_by: 3, acknowledged_by_channel: 4 },
-      ...{ next_step_at: null },
+      state: "acknowledged",
+      acknowledged_at: NOW,
+      acknowledged_by: 3,
+      acknowledged_by_channel: 4,
+      next_step_at: null,
     });
     expect(await row(ended.id)).toEqual({
-      ...{ state: "open", acknowledged_at: null, acknowledged_by: null, acknowledged_by_channel: null },
-      ...{ next_step_at: NOW + 1 },
+      state: "open",
+      acknowledged_at: null,
+      acknowledged_by: null,
+      acknowledged_by_channel: null,
+      next_step_at: NOW + 1,
     });
     await write((tx) => setNextSteps(tx, []));
   });
@@ -171,8 +181,15 @@ describe("open alerts", () => {
     await set("alerts", closed, "closed_at = now(), close_cause = 'recovered'");
     await write((tx) => markCheckDeleted(tx, { checkId: deleted, at: NOW }));
     const alert = {
-      ...{ id: notified, incidentId: id, checkId: known, projectId, tags: "db web", cause: "missed" },
-      ...{ openedAt: NOW, notifiedAt: NOW, isAcknowledged: false },
+      id: notified,
+      incidentId: id,
+      checkId: known,
+      projectId,
+      tags: "db web",
+      cause: "missed",
+      openedAt: NOW,
+      notifiedAt: NOW,
+      isAcknowledged: false,
     };
     expect(await write((tx) => listOpenAlerts(tx, [id]))).toEqual([alert]);
     await set("incidents", id, ACKNOWLEDGED);
@@ -220,8 +237,14 @@ describe("a reminder", () => {
     await remind(alertId);
     expect((await log(sent)).slice(1)).toMatchObject(
       [1, 2].map(() => ({
-        ...{ kind: "repeat", state: "pending", checkId: check.id, flipId, alertId, incidentId },
-        ...{ createdAt: NOW + HOUR_MS, nextTryAt: NOW + HOUR_MS },
+        kind: "repeat",
+        state: "pending",
+        checkId: check.id,
+        flipId,
+        alertId,
+        incidentId,
+        createdAt: NOW + HOUR_MS,
+        nextTryAt: NOW + HOUR_MS,
       })),
     );
     expect(await kinds(merged)).toEqual(["flip", "repeat", "repeat"]);
@@ -266,7 +289,10 @@ describe("a reminder", () => {
       await addChannel(database.db, { projectId }),
     ];
     const deliveries = [sent, sent, unsent, off].map(({ id }) => ({
-      ...{ incidentId, channelId: id, groupId: null, dueAt: NOW },
+      incidentId,
+      channelId: id,
+      groupId: null,
+      dueAt: NOW,
     }));
     const ids = await write((tx) => insertGroupDeliveries(tx, { deliveries, at: NOW }));
     const lines = ids.flatMap((deliveryId, index) =>
