@@ -125,6 +125,7 @@ export function updateCheckPolicy(database: Database, edit: CheckPolicyEdit): Pr
     const outcome = reviseTiming({ timing: check.settings, state: stored.state }, { timing, at, visibility });
     const event = { kind: "edited", accountId: by.accountId, detail: difference };
     await writeStateChange(tx, { ...outcome, stored, timing, event, at });
+    await reviewSteps(tx, projectId);
     await auditCheck(tx, { what: "check.changed", check, by, at, ...difference });
   });
 }

@@ -745,7 +745,9 @@ const FIND_GROUP_FACTS = statement<GroupFactsRow>({
     from incidents i join projects p on p.id = i.project_id
       left join lateral (
         select c.name, a.closed_at is null and exists (
-            select from deliveries d where d.alert_id = a.id and d.state in ('pending', 'sent', 'merged')
+            select from deliveries d
+            where d.flip_id = a.opened_flip_id and d.kind = 'flip' and (d.alert_id = a.id or d.alert_id is null)
+              and d.state in ('pending', 'sent', 'merged')
           ) as is_down
         from alerts a join checks c on c.id = a.check_id
         where i.key is null and a.incident_id = i.id and a.id not in (select id from named) and exists (

@@ -658,6 +658,10 @@ const LIST_PARENTS = statement<{
   text: `select s.check_id, s.status, s.down_at, s.judged ->> 'problem' as problem, a.id as alert_id, a.incident_id,
       exists (select from incidents i where i.id = a.incident_id and i.key is not null) as is_combined, a.held_by, a.plan_at, exists (
         select from deliveries d where d.alert_id = a.id and d.state in ('pending', 'sent', 'merged')
+      a.held_by, a.plan_at, exists (
+        select from deliveries d
+        where d.flip_id = a.opened_flip_id and d.kind = 'flip' and (d.alert_id = a.id or d.alert_id is null)
+          and d.state in ('pending', 'sent', 'merged')
         union all
         select from delivery_alerts da join deliveries d on d.id = da.delivery_id
         where da.alert_id = a.id and d.state in ('pending', 'sent')

@@ -128,11 +128,12 @@ test("the alert of a check in the trash is closed, and open again when it is res
   expect(await write((tx) => closeAlertOfTrashed(tx, trashed))).toBe(incidentId);
   await write((tx) => resolveIncidents(tx, [incidentId]));
   const state = async () =>
-    (await database.db.pool.query("select state from incidents where id = $1", [incidentId])).rows;
-  expect(await state()).toEqual([{ state: "resolved" }]);
+    (await database.db.pool.query("select state, next_step_at from incidents where id = $1", [incidentId]))
+      .rows;
+  expect(await state()).toEqual([{ state: "resolved", next_step_at: null }]);
   await write((tx) => reopenAlertOfRestored(tx, check.id));
   expect(await rows(check.id)).toMatchObject([{ closed_at: null, notified_at: NOW }]);
-  expect(await state()).toEqual([{ state: "open" }]);
+  expect(await state()).toEqual([{ state: "open", next_step_at: 0 }]);
 });
 
 test("an alert moves to an incident of another project, and is deleted with its check", async () => {
