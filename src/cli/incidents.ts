@@ -86,15 +86,18 @@ type AckOptions = ConnectionOptions & { all?: true; json?: true };
 /** Adds the arguments and the action of `overdue ack`. */
 export function defineAck(command: Command, context: CommandContext): void {
   addConnectionOptions(command)
-    .argument("[number...]", "Numbers of incidents", (text: string, before: number[] = []) => [
-      ...before,
-      numberOf(text),
-    ])
+    .argument<number[]>(
+      "[number...]",
+      "Numbers of incidents",
+      (text, before) => [...before, numberOf(text)],
+      [],
+    )
     .option("--all", "Acknowledge all open incidents of the project")
     .option("--json", "Output JSON (acknowledged)")
     .addHelpText("after", ACK_HELP)
-    .action(async (numbers: readonly number[] = [], options: AckOptions) => {
-      if (numbers.length > 0 === (options.all === true)) {
+    .action(async (numbers: readonly number[], options: AckOptions) => {
+      const isNamed = numbers.length > 0;
+      if (isNamed === (options.all === true)) {
         throw new CommandError("Give the numbers of incidents, or --all.", EXIT.usage);
       }
       const acknowledged = await onApi(context, options, (api) =>

@@ -217,7 +217,7 @@ function parseDuration(text: string): number {
   if (!/^(?=\d)(?:\d{1,6}d)?(?:\d{1,6}h)?(?:\d{1,6}m)?(?:\d{1,6}s)?$/.test(text)) {
     throw new InvalidArgumentError("Expected a duration such as 45m, 2h, or 1h30m.");
   }
-  const parts = [...text.matchAll(/(\d+)([dhms])/g)];
+  const parts = [...text.matchAll(/(\d{1,6})([dhms])/g)];
   const ms = parts.reduce((sum, [, count, unit = "s"]) => sum + Number(count) * (UNITS_MS[unit] ?? 0), 0);
   return ms / SECOND_MS;
 }

@@ -24,6 +24,7 @@ import {
   type RouteDefinition,
 } from "./api/route.ts";
 import { API_ROUTES } from "./api/routes.ts";
+import * as policies from "./api/policies.ts";
 import * as silences from "./api/silences.ts";
 import * as tokens from "./api/tokens.ts";
 import { UuidText } from "./api/types.ts";
@@ -630,6 +631,7 @@ const SCHEMA_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   history,
   incidents,
   channels,
+  policies,
   silences,
   live,
   account,

@@ -84,12 +84,6 @@ export function higherSeverity(one: Severity, other: Severity): Severity {
   return SEVERITIES.indexOf(one) >= SEVERITIES.indexOf(other) ? one : other;
 }
 
-/** Adds an alert of this severity. If it is more urgent than the incident was, the acknowledgement ends. */
-export function raise(incident: IncidentStatus, severity: Severity): IncidentStatus {
-  const higher = higherSeverity(incident.severity, severity);
-  return higher === incident.severity ? incident : { ...unacknowledge(incident), severity: higher };
-}
-
 /** Repetition by the strictest policy of the checks of an incident. Null: off. */
 export type Repetition = { repeatMs: number | null; ackTimeoutMs: number | null };
 
@@ -98,7 +92,7 @@ export type Repetition = { repeatMs: number | null; ackTimeoutMs: number | null 
  * is null while no notification of the incident was sent, or one is still unsent.
  */
 export function nextStepAt(
-  { state, acknowledged }: IncidentStatus,
+  { state, acknowledged }: { state: IncidentState; acknowledged: { at: Instant } | null },
   { repeatMs, ackTimeoutMs, lastSentAt }: Repetition & { lastSentAt: Instant | null },
 ): Instant | null {
   if (repeatMs === null || state === "resolved") return null;
@@ -108,28 +102,13 @@ export function nextStepAt(
   return lastSentAt === null ? null : lastSentAt + repeatMs;
 }
 
-/** What the checks of an incident have in common. A parent is named by the id of its check. */
+/** What the checks of an incident have in common. */
 export type IncidentKey =
   | { kind: "source"; address: string }
   | { kind: "tag"; tag: string }
-  | { kind: "project" }
-  | { kind: "parent"; checkId: number };
+  | { kind: "project" };
 
-/** The key as it is stored. */
-export function formatIncidentKey(key: IncidentKey): string {
-  switch (key.kind) {
-    case "source":
-      return `source:${key.address}`;
-    case "tag":
-      return `tag:${key.tag}`;
-    case "parent":
-      return `parent:${key.checkId}`;
-    case "project":
-      return "project";
-  }
-}
-
-/** A stored key; null if it is of no known kind. */
+/** Reads a key as `groupKeyOf` makes it; null if it is of no known kind. */
 export function parseIncidentKey(text: string): IncidentKey | null {
   if (text === "project") return { kind: "project" };
   const separator = text.indexOf(":");
@@ -139,8 +118,6 @@ export function parseIncidentKey(text: string): IncidentKey | null {
       return { kind: "source", address: value };
     case "tag":
       return { kind: "tag", tag: value };
-    case "parent":
-      return /^[1-9]\d{0,14}$/.test(value) ? { kind: "parent", checkId: Number(value) } : null;
     default:
       return null;
   }

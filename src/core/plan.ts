@@ -86,8 +86,8 @@ function planOpen({ openedAt, isNotified }: AlertToPlan, context: PlanContext): 
     return { kind: "hold", rule: "silence", until: silence.until, silenceId: silence.silenceId };
   }
   const held = (until: Instant): Decision => ({ kind: "hold", rule: "dependency", until, silenceId: null });
-  const down = parents.find(({ incidentId }) => incidentId !== null);
-  if (down?.incidentId != null) return { kind: "join", incidentId: down.incidentId };
+  const downId = parents.find(({ incidentId }) => incidentId !== null)?.incidentId ?? null;
+  if (downId !== null) return { kind: "join", incidentId: downId };
   if (parents.some(({ isHeld }) => isHeld)) return held(now + LOOK_AGAIN_MS);
   const waitsUntil = openedAt + dependencyWaitMs;
   if (now < waitsUntil && parents.some(({ isUndecided }) => isUndecided)) {
@@ -131,11 +131,15 @@ export function groupKeyOf(
   return null;
 }
 
-/** When a group message that is created now is due: the first after the wait, later ones at most every interval. */
+/**
+ * When a group message that is created now is due: it collects changes for a while, and later ones are sent at most every
+ * interval. The last recovery is sent at once.
+ */
 export function groupDueAt(
-  { lastSentAt, openedAt, isOver }: { lastSentAt: Instant | null; openedAt: Instant; isOver: boolean },
+  { lastSentAt, isOver }: { lastSentAt: Instant | null; isOver: boolean },
   { groupWait, groupInterval, now }: Pick<EffectivePolicy, "groupWait" | "groupInterval"> & { now: Instant },
 ): Instant {
-  if (lastSentAt === null) return Math.max(now, openedAt + groupWait * SECOND_MS);
-  return isOver ? now : Math.max(now, lastSentAt + groupInterval * SECOND_MS);
+  if (isOver) return now;
+  const intervalAt = lastSentAt === null ? now : lastSentAt + groupInterval * SECOND_MS;
+  return Math.max(now + groupWait * SECOND_MS, intervalAt);
 }

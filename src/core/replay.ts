@@ -55,7 +55,11 @@ export function graceToPropose(
 /** No rate limit. */
 const NO_RATE = { ratePerMinute: Number.POSITIVE_INFINITY };
 
-/** The alerts that the history would have raised with the given settings. */
+/**
+ * The alerts that the history would have raised with the given settings.
+ *
+ * @internal Only tests use it.
+ */
 export function replayHistory(timing: Timing, history: History): ReplayedAlert[] {
   return plain(replayDetailed(timing, history));
 }

@@ -97,6 +97,7 @@ describe("records with an age", () => {
     expect(DAYS_KEPT).toEqual({
       deletedCheck: 7,
       run: 93,
+      incident: 93,
       silence: 93,
       blindInterval: 93,
       refusedInterval: 30,

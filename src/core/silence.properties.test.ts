@@ -144,7 +144,7 @@ function firingsOf(offsets: Int16Array): Uint8Array[] {
     const skipped = reading <= shown + 1 ? NONE : readingsBetween(shown, reading);
     for (const { sample, fires } of firings) {
       if (sample.matches(local) && (sample.mode === "interval" || !isRepeated)) fires[index] = 1;
-      if (sample.mode === "clock" && skipped.some(sample.matches)) fires[index] = 1;
+      if (sample.mode === "clock" && skipped.some((at) => sample.matches(at))) fires[index] = 1;
     }
     shown = Math.max(shown, reading);
   }

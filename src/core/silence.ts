@@ -170,7 +170,8 @@ export function silencedUntil<S extends Silence>(
   return held;
 }
 
-function isOver(silence: Silence, { lastSuccessAt }: SilenceQuestion["alert"]): boolean {
+/** Whether a silence until the next success is over for a check. */
+export function isOver(silence: Silence, { lastSuccessAt }: SilenceQuestion["alert"]): boolean {
   return silence.untilSuccess && lastSuccessAt !== null && lastSuccessAt >= silence.from;
 }
 

@@ -107,7 +107,8 @@ function alertsOf(
     changes.push({ kind: "opened", at, cause });
   };
   const pass = (until: Instant) => {
-    while (withDeadlines && base !== null && !(isOpen && isDown)) {
+    for (;;) {
+      if (!withDeadlines || base === null || (isOpen && isDown)) return;
       const deadlineAt = base + (timeoutSeconds + graceSeconds) * SECOND_MS;
       if (deadlineAt >= until) return;
       base += timeoutSeconds * SECOND_MS;

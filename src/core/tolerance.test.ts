@@ -90,7 +90,9 @@ class Life {
     this.flips.push(...passed.flips);
     this.alerts.push(...passed.alerts);
     this.repeated.push(...passed.repeated.map(({ at }) => after(at)));
-    for (const { flip } of passed.alerts) if (flip !== null) expect(passed.flips).toContain(flip);
+    for (const { flip } of passed.alerts) {
+      if (flip !== null && !passed.flips.includes(flip)) throw new Error("the flip is another one");
+    }
   }
 
   get story(): string[] {
@@ -118,7 +120,7 @@ describe("failures", () => {
       ["+failed 1", "-recovered 2", "+failed 5"],
     ],
   ])("%s", (_, rules, letters, story) => {
-    const steps = [...letters].map((letter, at): Step => [letter === "s" ? "success" : "fail", at]);
+    const steps = letters.split("").map((letter, at): Step => [letter === "s" ? "success" : "fail", at]);
     const life = new Life(rules, steps);
     expect(life.story).toEqual(story);
     // Status and flips follow each run, tolerated or not.

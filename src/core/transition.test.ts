@@ -5,7 +5,7 @@ import { applyDeadline, type Visibility } from "./deadline.ts";
 import { MINUTE_MS } from "./instant.ts";
 import type { SignalKind } from "./signal.ts";
 import { type CheckState, NEW_STATE, type Timing, type WatchedCheck } from "./state.ts";
-import { applySignal, applySignals, isNotified, pause, resume } from "./transition.ts";
+import { applySignal, applySignals, pause, resume } from "./transition.ts";
 
 const AT = Date.UTC(2026, 4, 1, 12);
 const TIMING: Timing = {
@@ -429,12 +429,4 @@ describe("commands", () => {
       state: { status: "paused" },
     });
   });
-});
-
-test("channels are notified of every flip except the first success, and the first after a pause", () => {
-  const flip = { at: AT, reason: "success" } as const;
-  expect(isNotified({ ...flip, from: "new", to: "up" })).toBe(false);
-  expect(isNotified({ ...flip, from: "paused", to: "up" })).toBe(false);
-  expect(isNotified({ ...flip, from: "down", to: "up" })).toBe(true);
-  expect(isNotified({ ...flip, from: "new", to: "down", reason: "fail" })).toBe(true);
 });

@@ -75,11 +75,6 @@ export type SignalRules = { ratePerMinute: number };
  */
 const ENDED_RIDS_MAX = 8;
 
-/** Whether channels are notified: not when a check comes up for the first time or after a pause. */
-export function isNotified(flip: Flip): boolean {
-  return !(flip.to === "up" && (flip.from === "new" || flip.from === "paused"));
-}
-
 /** Applies one signal to a check. */
 export function applySignal(
   check: WatchedCheck,

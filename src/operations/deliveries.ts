@@ -71,27 +71,8 @@ import {
 } from "./channels.ts";
 import { readBody } from "./ping-bodies.ts";
 import { planTest } from "./plan-deliveries.ts";
-import type { Prepared } from "./prepare-messages.ts";
+import type { Claim, Prepared } from "./prepare-messages.ts";
 import { inRetriedTransaction } from "./retry.ts";
-
-/** A message that one sender holds until its lease ends. */
-export type Claim = {
-  /** Identifies the claim when it is settled. */
-  claimedBy: string;
-  channelId: number;
-  /** The account that owns the channel's project; null if the channel or its project no longer exists. */
-  ownerId: number | null;
-  /** The same for every attempt at the same message. */
-  dedupeKey: string;
-  /** Number of this attempt, from 1. */
-  attempt: number;
-  /** It may have been sent before, so its content must stay the same. */
-  isRepeat: boolean;
-  /** Its channel is failing or slow. */
-  isDegraded: boolean;
-  /** The deliveries that the message settles, oldest first; at least one. */
-  deliveries: readonly [Delivery, ...Delivery[]];
-};
 
 /** Free senders, and how many each account holds. */
 export type Senders = { free: number; heldBy: ReadonlyMap<number, number> };

@@ -1,7 +1,7 @@
 // Steps that become due by time alone: reminders until an incident is acknowledged or over, the end of an
 // acknowledgement, and one reminder when a silence ends. Run by the planner.
-import type { Instant } from "../core/instant.ts";
-import { MINUTE_MS, SECOND_MS } from "../core/instant.ts";
+import { nextStepAt } from "../core/incident.ts";
+import { type Instant, MINUTE_MS, SECOND_MS } from "../core/instant.ts";
 import { type EffectivePolicy, effectivePolicy } from "../core/policy.ts";
 import { covers, nextWindow, silencedUntil, windowAt } from "../core/silence.ts";
 import { findTimings } from "../store/checks.ts";
@@ -85,23 +85,22 @@ function stepOf(
   }: { policies: readonly EffectivePolicy[]; silencedUntil: Instant | null; now: Instant },
 ): { step: NextStep; isReminded: boolean } {
   const repeatMs = least(policies.map(({ repeat }) => repeat));
-  const timeoutMs = least(policies.map(({ ackTimeout }) => (ackTimeout === 0 ? null : ackTimeout)));
+  const ackTimeoutMs = least(policies.map(({ ackTimeout }) => (ackTimeout === 0 ? null : ackTimeout)));
+  const repetition = { repeatMs, ackTimeoutMs, lastSentAt: hasUnsent ? null : lastSentAt };
+  const acknowledged = acknowledgedAt === null ? null : { at: acknowledgedAt };
   const wait = (at: Instant | null, endsAcknowledgement = false) => ({
     step: { incidentId, at, endsAcknowledgement },
     isReminded: false,
   });
-  if (state === "resolved" || repeatMs === null) return wait(null);
-  const isAcknowledged = state === "acknowledged";
-  if (isAcknowledged) {
-    const endsAt = timeoutMs === null || acknowledgedAt === null ? null : acknowledgedAt + timeoutMs;
-    if (endsAt === null || now < endsAt) return wait(endsAt);
-  }
-  if (hasUnsent) return wait(now + UNSENT_LOOK_MS, isAcknowledged);
-  if (silencedUntilAt !== null) return wait(silencedUntilAt, isAcknowledged);
-  const dueAt = lastSentAt === null ? now : lastSentAt + repeatMs;
-  if (now < dueAt) return wait(dueAt, isAcknowledged);
-  const step = { incidentId, at: now + repeatMs, endsAcknowledgement: isAcknowledged };
-  return { step, isReminded: true };
+  const stepAt = nextStepAt({ state, acknowledged }, repetition);
+  const endsAck = state === "acknowledged" && stepAt !== null && stepAt <= now;
+  if (state !== "open" && !endsAck) return wait(stepAt);
+  if (repeatMs === null) return wait(null, endsAck);
+  const dueAt = nextStepAt({ state: "open", acknowledged: null }, repetition);
+  if (dueAt === null) return wait(now + UNSENT_LOOK_MS, endsAck);
+  if (now < dueAt) return wait(dueAt, endsAck);
+  if (silencedUntilAt !== null) return wait(silencedUntilAt, endsAck);
+  return { step: { incidentId, at: now + repeatMs, endsAcknowledgement: endsAck }, isReminded: true };
 }
 
 /** The shortest of these times in milliseconds; null if there is none. */

@@ -1,7 +1,7 @@
 // The planner: turns alerts into incidents and deliveries, or holds them. It runs in the loop of the notifier. One
 // planner works at a time; if it dies, the alerts are still unplanned.
 import { splitTags } from "../core/identity.ts";
-import { reopen } from "../core/incident.ts";
+import { higherSeverity, reopen } from "../core/incident.ts";
 import { HOUR_MS, type Instant, SECOND_MS } from "../core/instant.ts";
 import {
   type Decision,
@@ -351,21 +351,22 @@ async function reopenAndRaise(
 
 function flappingSince({ reopenedAts, resolvedAt }: LastIncident, now: Instant): Instant | null {
   const status = {
-    ...({ state: "resolved", severity: "normal", acknowledged: null, resolvedAt } as const),
-    ...{ reopenCount: 0, flappingAt: null },
-  };
+    state: "resolved",
+    severity: "normal",
+    acknowledged: null,
+    resolvedAt,
+    reopenCount: 0,
+    flappingAt: null,
+  } as const;
   return reopen(status, { at: now, reopenedAts }).flappingAt;
 }
-
-const ORDER: readonly Severity[] = ["low", "normal", "high"];
 
 function highest(
   raised: readonly { incidentId: number; severity: Severity }[],
 ): { incidentId: number; severity: Severity }[] {
   const byIncident = new Map<number, Severity>();
   for (const { incidentId, severity } of raised) {
-    const known = byIncident.get(incidentId) ?? "low";
-    byIncident.set(incidentId, ORDER.indexOf(severity) > ORDER.indexOf(known) ? severity : known);
+    byIncident.set(incidentId, higherSeverity(severity, byIncident.get(incidentId) ?? "low"));
   }
   return [...byIncident].map(([incidentId, severity]) => ({ incidentId, severity }));
 }
@@ -380,8 +381,9 @@ async function notifyEach(tx: Tx, placed: readonly Placed[], facts: Facts): Prom
     if (decision.kind !== "notify" || incidentId === null || isGrouped) continue;
     const about = { alertId, incidentId, checkId };
     if (decision.opening) news.push({ ...about, flipId: openedFlipId, isClosing: false });
-    if (decision.closing && closed?.flipId != null)
-      news.push({ ...about, flipId: closed.flipId, isClosing: true });
+    const closedFlipId = closed?.flipId ?? null;
+    if (decision.closing && closedFlipId !== null)
+      news.push({ ...about, flipId: closedFlipId, isClosing: true });
   }
   const added = news.flatMap(({ alertId, checkId }) =>
     facts.addedChannelsOf(checkId).map((channelId) => ({ alertId, channelId })),
@@ -467,7 +469,8 @@ async function addLines(
 ): Promise<void> {
   const incidentIds = [...new Set(lines.map(({ incidentId }) => incidentId))];
   const queues = await lockGroupQueues(tx, incidentIds);
-  const overIds = await listOverIncidents(tx, incidentIds);
+  const planningIds = placed.map(({ alert }) => alert.id);
+  const overIds = await listOverIncidents(tx, { incidentIds, planningIds });
   for (const { incidentId, alert } of placed) {
     if (incidentId !== null && alert.closed === null) overIds.delete(incidentId);
   }
@@ -476,7 +479,7 @@ async function addLines(
   for (const line of lines) {
     const name = queueName(line);
     const queue = queueOf.get(name);
-    if (queue?.openId != null || missing.has(name)) continue;
+    if ((queue?.openId ?? null) !== null || missing.has(name)) continue;
     const { incidentId, channelId, groupId } = line;
     const dueAt = dueAtOf(line, { queue, placed, facts, isOver: overIds.has(incidentId) });
     missing.set(name, { incidentId, channelId, groupId, dueAt });
@@ -516,7 +519,7 @@ function dueAtOf(
   if (change === "opened" && decision?.kind === "join") return now + PARENT_LOOK_MS;
   const { groupWait, groupInterval } = policyOf(alert.checkId);
   const lastSentAt = queue?.lastSentAt ?? null;
-  return groupDueAt({ lastSentAt, openedAt: alert.openedAt, isOver }, { groupWait, groupInterval, now });
+  return groupDueAt({ lastSentAt, isOver }, { groupWait, groupInterval, now });
 }
 
 /** When a parent has recovered, its dependents that are still down are sent, unless they report by their next deadline. */

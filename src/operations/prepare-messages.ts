@@ -39,6 +39,7 @@ import type { CheckWithState } from "../store/checks.ts";
 import type { Db } from "../store/db.ts";
 import {
   type AlertFacts,
+  type Delivery,
   findAlertFacts,
   findChecksForMessages,
   findGroupFacts,
@@ -51,7 +52,25 @@ import {
 import { findFlips, findFlipsBefore, type StoredFlip } from "../store/flips.ts";
 import { findLastPings, type Ping } from "../store/pings.ts";
 import { findLastSuccesses, listCurrentSilences } from "../store/silences.ts";
-import type { Claim } from "./deliveries.ts";
+
+/** A message that one sender holds until its lease ends. */
+export type Claim = {
+  /** Identifies the claim when it is settled. */
+  claimedBy: string;
+  channelId: number;
+  /** The account that owns the channel's project; null if the channel or its project no longer exists. */
+  ownerId: number | null;
+  /** The same for every attempt at the same message. */
+  dedupeKey: string;
+  /** Number of this attempt, from 1. */
+  attempt: number;
+  /** It may have been sent before, so its content must stay the same. */
+  isRepeat: boolean;
+  /** Its channel is failing or slow. */
+  isDegraded: boolean;
+  /** The deliveries that the message settles, oldest first; at least one. */
+  deliveries: readonly [Delivery, ...Delivery[]];
+};
 
 /** Which deliveries of a claim the message includes, and which it leaves out. */
 export type MessageParts = Pick<Composition, "included" | "withdrawn" | "skipped">;
@@ -212,16 +231,10 @@ async function prepareGroup(
 
 function groupKeyOf({ key, parent }: GroupFacts, projectName: string): GroupKey {
   const parsed = key === null ? null : parseIncidentKey(key);
-  switch (parsed?.kind) {
-    case "source":
-      return { kind: "source", value: parsed.address };
-    case "tag":
-      return { kind: "tag", value: parsed.tag };
-    case "project":
-      return { kind: "project", value: projectName };
-    default:
-      return { kind: "parent", value: parent?.name ?? "" };
-  }
+  if (parsed?.kind === "source") return { kind: "source", value: parsed.address };
+  if (parsed?.kind === "tag") return { kind: "tag", value: parsed.tag };
+  if (parsed?.kind === "project") return { kind: "project", value: projectName };
+  return { kind: "parent", value: parent?.name ?? "" };
 }
 
 function ackUrlOf(
@@ -324,8 +337,8 @@ function unsaid(claim: Claim, { skipped }: MessageParts): Prepared {
 async function readAlertFacts(db: Db, composed: readonly Composed[]): Promise<FactsOf> {
   const alertIds = new Set(composed.flatMap(({ claim }) => alertIdOf(claim) ?? []));
   const facts = alertIds.size === 0 ? [] : await findAlertFacts(db, [...alertIds]);
-  const byId = new Map(facts.map((one) => [one.alertId, one]));
-  return (claim) => byId.get(alertIdOf(claim) ?? 0) ?? null;
+  const factsById = new Map(facts.map((one) => [one.alertId, one]));
+  return (claim) => factsById.get(alertIdOf(claim) ?? 0) ?? null;
 }
 
 type FactsOf = (claim: Claim) => AlertFacts | null;

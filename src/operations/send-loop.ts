@@ -12,7 +12,6 @@ import { countUnsent } from "../store/deliveries.ts";
 import { readDatabaseClock } from "../store/instance.ts";
 import { readService } from "./database-identity.ts";
 import {
-  type Claim,
   claimDeliveries,
   type Ended,
   type Ports,
@@ -23,7 +22,7 @@ import {
 } from "./deliveries.ts";
 import { takeSteps } from "./incident-steps.ts";
 import { planAlerts } from "./plan-alerts.ts";
-import { prepareClaims, type Prepared, ProjectHealthCache } from "./prepare-messages.ts";
+import { type Claim, prepareClaims, type Prepared, ProjectHealthCache } from "./prepare-messages.ts";
 
 /** A poll costs a fraction of a millisecond, so it is frequent. */
 const IDLE_MS = 250;

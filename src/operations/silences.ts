@@ -6,6 +6,8 @@ import { newUuidIn } from "../core/identity.ts";
 import type { Instant } from "../core/instant.ts";
 import { SILENCE_CHECKS_SHOWN_MAX, SILENCE_WINDOWS_SHOWN_MAX, SILENCES_MAX } from "../core/limits.ts";
 import {
+  covers,
+  isOver,
   nextWindows,
   planSilence,
   runsIn,
@@ -14,6 +16,7 @@ import {
   type SilenceScope,
   silenceState,
   type SilenceWindow,
+  windowAt,
 } from "../core/silence.ts";
 import { findWatchedChecks } from "../store/check-lists.ts";
 import type { Database, Db } from "../store/db.ts";
@@ -22,9 +25,11 @@ import {
   endSilence as writeEnd,
   findChecksOfSilences,
   findChecksToSilence,
+  findLastSuccesses,
   findSilence,
   insertSilence,
   listCoveredChecks,
+  listCurrentSilences,
   listSilences,
   lockSilencesOfProject,
   type NamedCheck,
@@ -298,3 +303,25 @@ export async function previewSilence(
 }
 
 const NO_RUNS = { count: 0, firstAt: null };
+
+/** Those of a project's checks for which a silence is active. */
+export async function findSilencedChecks(
+  db: Db,
+  {
+    projectId,
+    checks,
+    now,
+  }: { projectId: number; checks: readonly { id: number; tags: string }[]; now: Instant },
+): Promise<Set<number>> {
+  const current = (await listCurrentSilences(db, { projectIds: [projectId], since: now })).get(projectId);
+  const active = (current ?? []).filter((silence) => windowAt(silence, now) !== null);
+  const covered = checks.filter((check) => active.some((silence) => covers(silence, check)));
+  const needsSuccess = active.some(({ untilSuccess }) => untilSuccess);
+  const wanted = covered.map(({ id }) => ({ checkId: id, beforeAt: now }));
+  const successes = needsSuccess ? await findLastSuccesses(db, wanted) : [];
+  const silenced = covered.filter((check, index) => {
+    const alert = { openedAt: null, lastSuccessAt: successes[index] ?? null };
+    return active.some((silence) => covers(silence, check) && !isOver(silence, alert));
+  });
+  return new Set(silenced.map(({ id }) => id));
+}

@@ -43,6 +43,15 @@ export async function writeAlerts(tx: Tx, changes: readonly WrittenChange[]): Pr
   if (openings.length > 0) await openAlerts(tx, openings);
 }
 
+/** The flip of a recovery: if it took several successes, that of the first one. */
+function recoveryFlip({ cause, flipId, at }: { cause: string; flipId: string; at: string }): string {
+  return `case when ${cause} = 'recovered' then coalesce(${flipId}, (
+        select id from flips
+        where check_id = n.check_id and to_status = 'up' and taken_back_at is null and at <= ${sqlInstant(at)}
+        order by at desc, id desc limit 1
+      )) else ${flipId} end`;
+}
+
 // A process of the previous release opens no alert, but has planned the deliveries of its flip. The closing is then
 // inserted as a whole alert; planning skips deliveries that exist.
 const CLOSE_ALERTS = statement({
@@ -50,8 +59,8 @@ const CLOSE_ALERTS = statement({
   text: `with n as (
       select * from unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[]) as n (check_id, at, cause, flip_id)
     ), closed as (
-      update alerts a set closed_at = ${sqlInstant("n.at")}, close_cause = n.cause, closed_flip_id = n.flip_id,
-        planned_at = null, plan_at = ${AT_ONCE}
+      update alerts a set closed_at = ${sqlInstant("n.at")}, close_cause = n.cause,
+        closed_flip_id = ${recoveryFlip({ cause: "n.cause", flipId: "n.flip_id", at: "n.at" })}, planned_at = null, plan_at = ${AT_ONCE}
       from n where a.check_id = n.check_id and a.closed_at is null
       returning a.check_id
     )
@@ -97,7 +106,8 @@ const OPEN_ALERTS = statement({
         select id from flips
         where check_id = n.check_id and to_status = 'down' and taken_back_at is null
         order by at desc, id desc limit 1
-      )), ${sqlInstant("n.closed_at")}, n.close_cause, n.closed_flip_id, ${AT_ONCE}
+      )), ${sqlInstant("n.closed_at")}, n.close_cause,
+      ${recoveryFlip({ cause: "n.close_cause", flipId: "n.closed_flip_id", at: "n.closed_at" })}, ${AT_ONCE}
     from unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[])
       with ordinality as n (check_id, cause, opened_at, flip_id, closed_at, close_cause, closed_flip_id, position)
     order by n.position`,

@@ -454,6 +454,18 @@ export async function listOpenAlertChecks(
   return (await db.query(LIST_OPEN_ALERT_CHECKS, [incidentId, limit])).rows.map(({ check_id: id }) => id);
 }
 
+const LIST_CHECKS_WITH_ALERT = statement<{ check_id: number }>({
+  name: "incidents.list_checks_with_alert",
+  text: `select a.check_id from checks c join alerts a on a.check_id = c.id and a.closed_at is null
+    where c.project_id = $1 and c.deleted_at is null`,
+});
+
+/** Checks of a project whose alert is open, held ones too. */
+export async function listChecksWithAlert(db: Db, projectId: number): Promise<Set<number>> {
+  const { rows } = await db.query(LIST_CHECKS_WITH_ALERT, [projectId]);
+  return new Set(rows.map(({ check_id: id }) => id));
+}
+
 // Planned at once: nothing is sent about it.
 const CLOSE_RESOLVED_ALERTS = statement<{ check_id: number }>({
   name: "incidents.close_alerts",

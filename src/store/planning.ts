@@ -674,12 +674,16 @@ export async function listParents(tx: Tx, checkIds: readonly number[]): Promise<
 const LIST_OVER = statement<{ incident_id: number }>({
   name: "planning.list_over",
   text: `select incident_id from alerts where incident_id = any ($1::bigint[])
-    group by incident_id having bool_and(closed_at is not null)`,
+    group by incident_id
+    having bool_and(closed_at is not null and (planned_at is not null or id = any ($2::bigint[])))`,
 });
 
-/** Those of these incidents whose alerts are all closed. */
-export async function listOverIncidents(tx: Tx, incidentIds: readonly number[]): Promise<Set<number>> {
-  const { rows } = await tx.query(LIST_OVER, [toNumberArray(incidentIds)]);
+/** Those of these incidents whose alerts are all closed and planned, or being planned. */
+export async function listOverIncidents(
+  tx: Tx,
+  { incidentIds, planningIds }: { incidentIds: readonly number[]; planningIds: readonly number[] },
+): Promise<Set<number>> {
+  const { rows } = await tx.query(LIST_OVER, [toNumberArray(incidentIds), toNumberArray(planningIds)]);
   return new Set(rows.map((row) => row.incident_id));
 }
 

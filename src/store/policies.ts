@@ -165,33 +165,37 @@ const LIST_CHECK_POLICIES = statement<{
   policy: Policy | null;
   project_policy: Policy | null;
   has_ack_links: boolean;
-  parent_ids: number[];
-  parent_uuids: string[];
 }>({
   name: "policies.list_of_checks",
-  text: `select c.id, c.project_id, c.tags, c.policy, p.policy as project_policy, p.has_ack_links,
-      parents.ids as parent_ids, parents.uuids as parent_uuids
-    from checks c
-      join projects p on p.id = c.project_id
-      cross join lateral (
-        select coalesce(array_agg(parent.id order by parent.id), '{}') as ids,
-          coalesce(array_agg(parent.uuid::text order by parent.id), '{}') as uuids
-        from check_parents l join checks parent on parent.id = l.parent_id
-        where l.check_id = c.id and parent.project_id = c.project_id and parent.deleted_at is null
-      ) as parents
+  text: `select c.id, c.project_id, c.tags, c.policy, p.policy as project_policy, p.has_ack_links
+    from checks c join projects p on p.id = c.project_id
     where c.id = any ($1::bigint[]) order by c.id`,
+});
+
+// Separate: joined to the checks above, the planner reads all checks of the project for each of them.
+const LIST_PARENTS = statement<{ check_id: number; id: number; uuid: string }>({
+  name: "policies.list_parents",
+  text: `select l.check_id, parent.id, parent.uuid
+    from check_parents l join checks c on c.id = l.check_id join checks parent on parent.id = l.parent_id
+    where l.check_id = any ($1::bigint[]) and parent.project_id = c.project_id and parent.deleted_at is null
+    order by parent.id`,
 });
 
 /** What determines the policies of these checks, also of deleted ones, by their ids. */
 export async function listCheckPolicies(db: Db, checkIds: readonly number[]): Promise<CheckPolicy[]> {
-  const { rows } = await db.query(LIST_CHECK_POLICIES, [toNumberArray(checkIds)]);
+  const ids = toNumberArray(checkIds);
+  const [{ rows }, parents] = await Promise.all([
+    db.query(LIST_CHECK_POLICIES, [ids]),
+    db.query(LIST_PARENTS, [ids]),
+  ]);
+  const parentsOf = Map.groupBy(parents.rows, (row) => row.check_id);
   return rows.map((row) => ({
     checkId: row.id,
     projectId: row.project_id,
     tags: splitTags(row.tags),
     own: toPolicy(row.policy),
     project: { policy: toPolicy(row.project_policy), ackLinks: row.has_ack_links },
-    parents: row.parent_ids.map((id, index) => ({ id, uuid: row.parent_uuids[index] ?? "" })),
+    parents: (parentsOf.get(row.id) ?? []).map(({ id, uuid }) => ({ id, uuid })),
   }));
 }
 

@@ -69,17 +69,20 @@ describe("the list", () => {
 
   test("says what its checks have in common", async () => {
     const { id: projectId } = cast.owner.project;
-    for (const key of [`parent:${check.id}`, "source:192.0.2.7", "tag:db", "project", "weather:rain"]) {
+    for (const key of ["source:192.0.2.7", "tag:db", "project", "weather:rain"]) {
       await sampleIncident(cast.db, { projectId, checkIds: [], key });
     }
+    const child = await sampleCheck(cast.db, { projectId });
+    const gateway = await sampleCheck(cast.db, { projectId, name: "Gateway" });
+    await sampleIncident(cast.db, { projectId, checkIds: [gateway.id, child.id] });
     const keys = (await list()).incidents.map(({ key }) => key).toReversed();
     expect(keys).toEqual([
       null,
-      { kind: "parent", value: "Nightly backup" },
       { kind: "source", value: "192.0.2.7" },
       { kind: "tag", value: "db" },
       { kind: "project", value: "Project of the owner" },
       null,
+      { kind: "parent", value: "Gateway" },
     ]);
   });
 

@@ -92,8 +92,16 @@ describe("a silence", () => {
 
   test("recurs", async () => {
     const shown = await created(
-      ...["--tag", "prod", "--schedule", "0 22 * * 6", "--tz", "Europe/Riga", "--for", "4h"],
-      ...["--hold-after", "10m"],
+      "--tag",
+      "prod",
+      "--schedule",
+      "0 22 * * 6",
+      "--tz",
+      "Europe/Riga",
+      "--for",
+      "4h",
+      "--hold-after",
+      "10m",
     );
     expect(shown).toMatchObject({
       until: null,

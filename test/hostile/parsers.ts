@@ -1,6 +1,8 @@
 // Every function that reads text from outside: requests, mails, answers of other servers, pasted text. To add one, add a
 // line. `lengthMax` is the limit that its callers enforce before they call it, in characters; without it the function
 // itself has to cope with a megabyte.
+import { isAckNonce, readAckToken } from "../../src/core/ack-link.ts";
+import { parseIncidentKey } from "../../src/core/incident.ts";
 import { hostOf, readAddress, readConfig, readHeaders } from "../../src/channels/channel-config.ts";
 import { interpret, jsonOf } from "../../src/channels/http-request.ts";
 import { clipEnd, clipStart, oneLine, printable } from "../../src/channels/message-text.ts";
@@ -66,6 +68,7 @@ import { namingOf, parseBody } from "../../src/services/management/respond.ts";
 import { decodePing } from "../../src/services/ping/ping-url.ts";
 import { htmlText, MailDecoder } from "../../src/services/smtp/decode.ts";
 import { MailCollector } from "../../src/services/smtp/receive.ts";
+import { decodeAckPath } from "../../src/services/web/ack.ts";
 import { decodeWebPath } from "../../src/services/web/mail-pages.ts";
 import { encodingFor } from "../../src/lib/http/compress.ts";
 import { originProblem } from "../../src/lib/http/same-origin.ts";
@@ -167,6 +170,18 @@ export const PARSERS: readonly HostileParser[] = [
   },
   { name: "decodeScrapePath", read: (text) => decodePrometheusPath(`/projects/${text}/metrics`) },
   { name: "decodeWebPath", read: (text) => decodeWebPath(`/integrations/${text}`) },
+  { name: "decodeAckPath", read: (text) => decodeAckPath(`/ack/${text}`) },
+  { name: "readAckToken", read: (text) => readAckToken(signing, text) },
+  {
+    name: "isAckNonce",
+    read: (text) =>
+      isAckNonce(text, {
+        signing,
+        form: { link: { incidentId: 1, channelId: 1 }, action: "acknowledge" },
+        now: 0,
+      }),
+  },
+  { name: "parseIncidentKey", read: parseIncidentKey },
   { name: "namingOf", read: namingOf },
   { name: "pathNumber", read: pathNumber },
   { name: "isUuid", read: isUuid },

@@ -12,8 +12,11 @@ import { apiAuth } from "../../src/services/management/server.ts";
 import { listApiKeys } from "../../src/store/api-keys.ts";
 import type { Db } from "../../src/store/db.ts";
 import { findProjectByUuid } from "../../src/store/projects.ts";
+import { insertSilence } from "../../src/store/silences.ts";
+import { inTransaction } from "../../src/store/transaction.ts";
 import { sampleIntake } from "../support/checks-under-change.ts";
 import { useDatabase } from "../support/database.ts";
+import { sampleIncident } from "../support/incidents.ts";
 import { MONDAY_NOON, sampleAccount, sampleCheck } from "../support/sample.ts";
 import { servePlainly, stopServingAtEnd } from "./plain-server.ts";
 
@@ -125,6 +128,47 @@ describe("answers 200", () => {
     ];
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+  });
+
+  test("with alerts, silences and incidents only if they are asked for", async () => {
+    const project = await makeProject();
+    const [down, silenced] = [
+      await sampleCheck(database.db, { projectId: project.id, name: "down" }),
+      await sampleCheck(database.db, { projectId: project.id, name: "silenced" }),
+    ];
+    await sampleIncident(database.db, { projectId: project.id, checkIds: [down.id] });
+    await inTransaction(database.db, (tx) =>
+      insertSilence(tx, {
+        uuid: randomUUID(),
+        projectId: project.id,
+        accountId: null,
+        createdAt: MONDAY_NOON,
+        scope: { kind: "checks", checkIds: [silenced.id] },
+        from: MONDAY_NOON - 1_000,
+        until: MONDAY_NOON + 1_000,
+        untilSuccess: true,
+        schedule: null,
+        tz: null,
+        durationSeconds: null,
+        holdAfterSeconds: 0,
+        reason: "",
+      }),
+    );
+    const page = async (query: string) =>
+      (await get(`/projects/${project.uuid}/metrics/${project.ro}${query}`)).text;
+    for (const query of ["", "?include=other", "?exclude=alerts"]) {
+      expect(await page(query)).not.toContain("overdue_");
+    }
+    const values = (text: string, family: string) =>
+      Array.from(text.matchAll(new RegExp(`^${family}\\{.* (\\d)$`, "gm")), ([, value]) => value);
+    const text = await page("?include=alerts");
+    expect(text).toContain(await page(""));
+    expect(values(text, "overdue_alert_open")).toEqual(["1", "0"]);
+    expect(values(text, "overdue_silenced")).toEqual(["0", "1"]);
+    expect(values(text, "overdue_incidents_open")).toEqual(["1", "0"]);
+    // A success ends it for the check.
+    await (await sampleIntake(database.db))([{ uuid: silenced.uuid, at: MONDAY_NOON - 500 }]);
+    expect(values(await page("?include=alerts"), "overdue_silenced")).toEqual(["0", "0"]);
   });
 
   test("whichever project the path names, since the key decides", async () => {

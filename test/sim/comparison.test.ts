@@ -175,3 +175,92 @@ describe("a notice", () => {
     expect(counts).toEqual({ owed: 1, delivered: 1, false: 1, notices: 1 });
   });
 });
+
+describe("a silence", () => {
+  const BEFORE = "silence 0 all at 0.00:30 from 0.01:00 until 0.02:00 hold 10m";
+  const END = "  0.02:30 delete";
+  const up = { at: after(30), to: "up" as const };
+  const RECOVERED = "  0.01:30 success";
+
+  test("withholds a message until it ends, plus the time for the next run and a minute", () => {
+    const lines = `${BEFORE}\n${JOB}`;
+    expect(countsOf(lines, { received: [notified(after(60))] })).toEqual({ owed: 1, delivered: 1 });
+    expect(countsOf(lines, { received: [notified(after(73))] })).toEqual({ owed: 1, delivered: 1 });
+    expect(countsOf(lines, { received: [notified(after(74))] })).toEqual({ owed: 1, delivered: 1, late: 1 });
+    expect(countsOf(lines)).toEqual({ owed: 1, missed: 1 });
+  });
+
+  test("makes a message false that was sent during it", () => {
+    const lines = `${BEFORE}\n${JOB}`;
+    expect(countsOf(lines, { received: [notified(after(6))] })).toEqual({ owed: 1, delivered: 1, false: 1 });
+  });
+
+  test("drops a problem that is over before it ends, together with the recovery", () => {
+    const lines = `${BEFORE}\n${JOB}\n${RECOVERED}\n  0.02:20 pause`;
+    expect(countsOf(lines)).toEqual({ dropped: 1 });
+    expect(countsOf(lines, { received: [notified(after(61), [DOWN, up])] })).toMatchObject({
+      dropped: 1,
+      false: 1,
+    });
+    expect(countsOf(lines, { received: [notified(after(31), [up])] })).toEqual({ dropped: 1, false: 1 });
+  });
+
+  test("does not withhold the recovery of a problem that was notified before", () => {
+    const lines = `silence 0 all at 0.01:10 from 0.01:10 until 0.02:00\n${JOB}\n${RECOVERED}\n  0.02:20 pause`;
+    const down = notified(after(6));
+    expect(countsOf(lines, { received: [down] })).toEqual({ owed: 2, delivered: 1, lost: 1 });
+    expect(countsOf(lines, { received: [down, notified(after(30), [up])] })).toEqual({
+      owed: 2,
+      delivered: 2,
+    });
+  });
+
+  test("that is ended early, or changed, withholds messages until then", () => {
+    const ended = `${BEFORE}\n  0.01:20 end\n${JOB}\n${END}`;
+    expect(countsOf(ended, { received: [notified(after(20))] })).toEqual({ owed: 1, delivered: 1 });
+    expect(countsOf(ended, { received: [notified(after(34))] })).toEqual({ owed: 1, delivered: 1, late: 1 });
+    const changed = `${BEFORE}\n  0.01:20 change from 0.01:00 until 0.01:40\n${JOB}\n${END}`;
+    expect(countsOf(changed, { received: [notified(after(40))] })).toEqual({ owed: 1, delivered: 1 });
+    expect(countsOf(changed, { received: [notified(after(39))] })).toMatchObject({ false: 1 });
+  });
+
+  test("of other checks withholds nothing", () => {
+    for (const scope of ["tag db", "checks other"]) {
+      const lines = `${BEFORE.replace("all", scope)}\n${JOB}\n${END}`;
+      expect(countsOf(lines, { received: [notified(after(6))] })).toEqual({ owed: 1, delivered: 1 });
+    }
+    const lines = `${BEFORE.replace("all", "tag db")}\n${JOB.replace("grace 5m", "grace 5m tags db")}\n${END}`;
+    expect(countsOf(lines, { received: [notified(after(6))] })).toMatchObject({ false: 1 });
+  });
+
+  test("until the next success withholds nothing after one", () => {
+    const silence = "silence 0 all at 0.00:00 from 0.00:00 until 0.12:00 until-success";
+    const since = JOB.replace("0.00:00", "0.00:10");
+    const down = { at: DOWN.at + 10 * MINUTE_MS, to: "down" as const };
+    const received = [notified(after(16), [down])];
+    expect(countsOf(`${silence}\n${since}\n${END}`, { received })).toEqual({ owed: 1, delivered: 1 });
+  });
+
+  test("that recurs follows the time zone, and its windows have the same length", () => {
+    // Summer time begins in Berlin on March 29: 2:30 is skipped, so the window begins at 3:00, which is 1:00 UTC.
+    const from = Date.parse("2026-03-29T00:00Z");
+    const world = (received: Received[]) => {
+      const text = `world from 2026-03-29T00:00Z days 1 intakes 2 channels 2 turns 60s
+silence 0 all at 0.00:30 from 0.00:30 cron "30 2 * * *" Europe/Berlin for 1h\n${JOB}\n${END}`;
+      const verdicts = new Verdicts(readWorld(text));
+      const comparison = new Comparison(verdicts);
+      comparison.addCheck({
+        index: 0,
+        channels: [0],
+        verdict: verdicts.of(0, () => false),
+        received,
+        givenUp: [],
+      });
+      return comparison.tally;
+    };
+    const at = (minutes: number) => from + HOUR_MS + minutes * MINUTE_MS;
+    const message = (minutes: number) => notified(at(minutes), [{ at: at(5), to: "down" }]);
+    expect(world([message(59)])).toMatchObject({ owed: 1, false: 1 });
+    expect(world([message(60)])).toMatchObject({ owed: 1, delivered: 1, false: 0, late: 0 });
+  });
+});

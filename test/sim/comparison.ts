@@ -1,8 +1,11 @@
 // Compares the received messages with the model, one check at a time. docs/simulation.md defines the counts.
 import type { Alert, CheckVerdict } from "./model/check-model.ts";
-import { type Due, dueOf } from "./model/due.ts";
-import type { ServerHistory, ReceiverHistory, TimeSpan } from "./model/history.ts";
-import { TRIED_MS_MIN } from "./model/rules.ts";
+import { type Due, dueOf, type Hold } from "./model/due.ts";
+import type { NotifyRules, ReceiverHistory, ServerHistory, TimeSpan, Turn } from "./model/history.ts";
+import { flappingPlaces, mayBeDelayed, type NotifyContext, type ParentVerdict } from "./model/notify.ts";
+import { repeatFindings } from "./model/repeats.ts";
+import { DEFAULT_NOTIFY_RULES, TRIED_MS_MIN } from "./model/rules.ts";
+import { heldAt } from "./model/silence.ts";
 
 export type Tally = {
   owed: number;
@@ -11,6 +14,12 @@ export type Tally = {
   missed: number;
   late: number;
   duplicated: number;
+  /** The end of a problem whose beginning was delivered, not delivered. */
+  lost: number;
+  /** Problems that were over before a message could be sent, because a rule withheld it. No message is owed. */
+  dropped: number;
+  /** Messages that repeat a problem. */
+  repeats: number;
   /** Owed but given up correctly: the receiver was gone or had refused for hours. */
   dead: number;
   /** The number of owed messages that are notices. */
@@ -25,7 +34,7 @@ export type Tally = {
 };
 
 export type Finding = {
-  kind: "false" | "missed" | "late" | "duplicated";
+  kind: "false" | "missed" | "late" | "duplicated" | "lost";
   /** Indexes of the affected checks; a notice can affect several. */
   checks: readonly number[];
   channel: number;
@@ -35,6 +44,8 @@ export type Finding = {
 /** A message that a receiver accepted, once per dedupe key. */
 export type Received = { channel: number; trueAt: number } & (
   | { about: "flips"; check: number; flips: readonly Flip[] }
+  /** The problem of a check continues. */
+  | { about: "repeat"; check: number }
   | { about: "notice"; blind: TimeSpan }
 );
 
@@ -60,6 +71,9 @@ export class Comparison {
     missed: 0,
     late: 0,
     duplicated: 0,
+    lost: 0,
+    dropped: 0,
+    repeats: 0,
     dead: 0,
     notices: 0,
     doubtful: 0,
@@ -80,15 +94,18 @@ export class Comparison {
     index: number;
     channels: readonly number[];
     verdict: CheckVerdict;
+    notify?: NotifyRules;
+    parents?: readonly ParentVerdict[];
     received: readonly Received[];
     givenUp: readonly GivenUp[];
   }): void {
     const { index, channels, verdict, received, givenUp } = check;
+    const { notify = DEFAULT_NOTIFY_RULES, parents = [] } = check;
     this.tally.doubtful += verdict.doubtCount;
     this.tally.unseen += verdict.unseenCount;
     const seen = new Set(channels);
     for (const message of received) {
-      if (message.about !== "flips" || seen.has(message.channel)) continue;
+      if (message.about === "notice" || seen.has(message.channel)) continue;
       this.#find("false", {
         checks: [index],
         channel: message.channel,
@@ -98,7 +115,11 @@ export class Comparison {
     for (const channel of channels) {
       const mine = received.filter((message) => message.channel === channel);
       const gone = givenUp.filter((one) => one.channel === channel);
-      this.#addChannel({ index, channel, verdict, received: mine, givenUp: gone });
+      const context = { notify, parents, server: this.#server };
+      this.#addChannel({ index, channel, verdict, context, received: mine, givenUp: gone });
+      // With several channels, one may wait for another; in an incident of several checks, for other checks.
+      const isAlone = channels.length === 1 && parents.length === 0 && !notify.isGrouped;
+      this.#addRepeats({ index, channel, verdict, context, received: mine, isAlone });
     }
   }
 
@@ -106,18 +127,30 @@ export class Comparison {
     index: number;
     channel: number;
     verdict: CheckVerdict;
+    context: NotifyContext;
     received: readonly Received[];
     givenUp: readonly GivenUp[];
   }): void {
-    const { index, channel, verdict, givenUp } = of;
+    const { index, channel, verdict, givenUp, context } = of;
     const server = this.#server;
     const receiver = this.#receivers[channel] ?? { failing: [], goneTrueAt: null };
     const notified = notificationTimes(of.received);
     let lateAfterTrueAt = -Infinity;
-    for (const alert of verdict.alerts) {
-      const due = dueOf(alert, { server, receiver, deletedTrueAt: verdict.deletedTrueAt });
+    /** Whether the channel was notified of the current problem; null if that is not known. */
+    let opening: "sent" | "not sent" | null = null;
+    const { deletedTrueAt } = verdict;
+    const flapping = flappingPlaces(verdict.alerts, context.notify);
+    for (const [place, alert] of verdict.alerts.entries()) {
+      const hold = holdOf(alert, { verdict, place, context });
+      const ofAlert = dueOf(alert, { server, receiver, deletedTrueAt, hold });
+      // A recovery belongs to the message about the problem.
+      const isOfUnsent: boolean = alert.to === "up" && opening === "not sent";
+      const isFlapping = flapping.has(place);
+      const due: Due = isFlapping ? { kind: "may" } : isOfUnsent ? { kind: "dropped" } : ofAlert;
       if (alert.to === "notice") {
-        this.#noteNotice(alert, { due, channel, index });
+        // A silenced check may be left out of a notice.
+        const isLeftOut = due.kind === "dropped";
+        this.#noteNotice(alert, { due: isLeftOut ? { kind: "may" } : due, channel, index });
         continue;
       }
       const key = keyOf(alert.at, alert.to);
@@ -125,15 +158,87 @@ export class Comparison {
       notified.delete(key);
       // A message that waits for a retry can delay the next one.
       if (due.kind === "owed") lateAfterTrueAt = Math.max(lateAfterTrueAt, due.lateAfterTrueAt);
+      if (alert.to === "down") {
+        const isOptional: boolean = deletedTrueAt === null && (due.kind === "may" || due.kind === "dropped");
+        opening = times.length > 0 ? "sent" : isOptional ? "not sent" : null;
+        if (due.kind === "dropped") this.tally.dropped += 1;
+        this.#findHeld(times[0], { alert, hold, about: { checks: [index], channel } });
+      }
       const isDead = () =>
         givenUp.some((one) => one.at === alert.at && one.to === alert.to) &&
         hasTriedLong(alert.detectedTrueAt, receiver);
-      this.#judge({ alert, due, times, lateAfterTrueAt, isDead, about: { checks: [index], channel } });
+      const isLost = alert.to === "up" && opening === "sent";
+      this.#judge({
+        alert,
+        due,
+        times,
+        lateAfterTrueAt,
+        isDead,
+        isLost,
+        about: { checks: [index], channel },
+      });
     }
     for (const [key, times] of notified) {
       for (const trueAt of times) {
         this.#find("false", { checks: [index], channel, text: `${key} received at ${clock(trueAt)}` });
       }
+    }
+  }
+
+  /** A message that was sent although a rule withheld it. Together with the recovery, it may be sent. */
+  #findHeld(
+    trueAt: number | undefined,
+    {
+      alert,
+      hold,
+      about,
+    }: { alert: Alert; hold: Hold | undefined; about: Pick<Finding, "checks" | "channel"> },
+  ): void {
+    if (trueAt === undefined || hold === undefined || (hold.endsTrueAt ?? Infinity) <= trueAt) return;
+    const turn = this.#server.turns.find((one) => one.trueAt === trueAt);
+    if (turn === undefined || hold.heldAt(turn) !== "yes") return;
+    this.#find("false", {
+      ...about,
+      text: `${alert.to} ${clock(alert.at)} received at ${clock(trueAt)}, while silenced`,
+    });
+  }
+
+  /** Repeats: not too soon, only while the problem is neither over, acknowledged nor silenced, and not too late. */
+  #addRepeats(of: {
+    index: number;
+    channel: number;
+    verdict: CheckVerdict;
+    context: NotifyContext;
+    received: readonly Received[];
+    isAlone: boolean;
+  }): void {
+    const { index, channel, verdict, received, context } = of;
+    const about = { checks: [index], channel };
+    const repeats = received.filter((message) => message.about === "repeat").map(({ trueAt }) => trueAt);
+    const notified = notificationTimes(received);
+    const receiver = this.#receivers[channel] ?? { failing: [], goneTrueAt: null };
+    const flapping = flappingPlaces(verdict.alerts, context.notify);
+    const problems = verdict.alerts.flatMap((alert, place) => {
+      const [sentTrueAt] = notified.get(keyOf(alert.at, alert.to)) ?? [];
+      if (alert.to !== "down" || sentTrueAt === undefined) return [];
+      const hold = holdOf(alert, { verdict, place, context });
+      const endsTrueAt = Math.min(hold.endsTrueAt ?? Infinity, verdict.deletedTrueAt ?? Infinity);
+      const { detectedTrueAt } = alert;
+      return [{ detectedTrueAt, sentTrueAt, endsTrueAt, hold, isFlapping: flapping.has(place) }];
+    });
+    const explained = new Set<number>();
+    for (const { isFlapping, ...found } of problems) {
+      const { sentTrueAt, endsTrueAt } = found;
+      const mine = repeats.filter((trueAt) => sentTrueAt < trueAt && trueAt < endsTrueAt);
+      for (const trueAt of mine) explained.add(trueAt);
+      const problem = { ...found, repeats: mine, receiver };
+      for (const { kind, text } of repeatFindings(problem, { verdict, ...context })) {
+        if (kind === "false" || (of.isAlone && !isFlapping)) this.#find(kind, { ...about, text });
+      }
+    }
+    for (const trueAt of repeats) {
+      if (explained.has(trueAt)) this.tally.repeats += 1;
+      else this.#find("false", { ...about, text: `repeat received at ${clock(trueAt)}, without a problem` });
     }
   }
 
@@ -144,6 +249,7 @@ export class Comparison {
     times: readonly number[];
     lateAfterTrueAt: number;
     isDead: () => boolean;
+    isLost?: boolean;
     about: Pick<Finding, "checks" | "channel">;
   }): void {
     const { alert, due, times, lateAfterTrueAt, about } = one;
@@ -155,6 +261,9 @@ export class Comparison {
       const earliest = clock(alert.earliestTrueAt);
       this.#find("false", { ...about, text: `${what} received at ${clock(first)}, before ${earliest}` });
     }
+    if (due.kind === "dropped" && first !== undefined) {
+      this.#find("false", { ...about, text: `${what} received at ${clock(first)}, but was not to be sent` });
+    }
     if (due.kind === "dead") this.tally.dead += 1;
     if (due.kind !== "owed") return;
     this.tally.owed += 1;
@@ -165,7 +274,11 @@ export class Comparison {
         this.#find("late", { ...about, text });
       }
     } else if (one.isDead()) this.tally.dead += 1;
-    else this.#find("missed", { ...about, text: `${what}, detected at ${clock(alert.detectedTrueAt)}` });
+    else
+      this.#find(one.isLost === true ? "lost" : "missed", {
+        ...about,
+        text: `${what}, detected at ${clock(alert.detectedTrueAt)}`,
+      });
   }
 
   #noteNotice(alert: Alert, { due, channel, index }: { due: Due; channel: number; index: number }): void {
@@ -222,6 +335,26 @@ export class Comparison {
     this.tally[kind] += 1;
     if (this.findings.length < FINDINGS_MAX) this.findings.push({ kind, ...finding });
   }
+}
+
+/** What withholds or delays a message. The end of a problem is never withheld by a silence. */
+function holdOf(
+  alert: Alert,
+  { verdict, place, context }: { verdict: CheckVerdict; place: number; context: NotifyContext },
+): Hold {
+  const next = verdict.alerts.slice(place + 1).find(({ to }) => to !== "notice");
+  const endedTrueAt = verdict.endedTrueAt.find((trueAt) => trueAt >= alert.detectedTrueAt) ?? Infinity;
+  const endsTrueAt = alert.to === "up" ? Infinity : Math.min(next?.detectedTrueAt ?? Infinity, endedTrueAt);
+  const problem = { openedAt: alert.changedAt, lastSuccessAt: alert.lastSuccessAt };
+  const silenced = (at: number) => (alert.to === "up" ? "no" : heldAt(verdict.silenced, at, problem));
+  const ends = new Set([alert.changedAt, ...(next === undefined ? [] : [next.changedAt])].map(silenced));
+  const isInside = ends.size > 1 ? "maybe" : ([...ends][0] ?? "no");
+  const isDelayed = alert.to === "notice" ? () => false : mayBeDelayed(alert, context);
+  const ofTurn = (turn: Turn) => {
+    const held = silenced(turn.at);
+    return held === "no" && isDelayed(turn) ? "maybe" : held;
+  };
+  return { heldAt: ofTurn, endsTrueAt: endsTrueAt === Infinity ? null : endsTrueAt, isInside };
 }
 
 /** When each flip was notified, in the order of the messages. */

@@ -37,6 +37,7 @@ Options:
   --days N       simulated days (default ${FULL.days}; ${SHORT.days} if --seconds is less than ${LONG_SECONDS_MIN})
   --checks N     simulated checks (default ${FULL.checks}; ${SHORT.checks} if --seconds is less than ${LONG_SECONDS_MIN})
   --seed N       repeat a run with the seed that it printed
+  --policies     give checks policies and silences; without it, the worlds of a seed stay what they were
   --world FILE   run a world from a file
   --plant NAME   plant a fault; succeed only if it is detected:
 ${Object.entries(PLANTED_FAULTS)
@@ -108,7 +109,8 @@ function conclude(simulated: Simulated, { json, seed, plantedFault }: Choice): n
       play_seconds: round(simulated.runSeconds),
       compare_seconds: round(simulated.compareSeconds),
     };
-    console.log(JSON.stringify({ ...tally, seed, ...size, ...took }));
+    const digests = { flips_digest: simulated.flipsDigest, messages_digest: simulated.messagesDigest };
+    console.log(JSON.stringify({ ...tally, seed, ...size, ...digests, ...took }));
   }
   return (plantedFault === null ? isClean : detected > 0) ? 0 : 1;
 }
@@ -136,6 +138,7 @@ const OPTIONS = {
   checks: { type: "string" },
   seed: { type: "string" },
   world: { type: "string" },
+  policies: { type: "boolean" },
   plant: { type: "string" },
   json: { type: "boolean" },
   help: { type: "boolean" },
@@ -160,12 +163,12 @@ function readArguments(args: readonly string[]): Choice | string {
   const plantedFault = values.plant === undefined ? null : PLANTED_FAULTS[values.plant];
   if (plantedFault === undefined)
     return `Unknown planted fault. Available: ${Object.keys(PLANTED_FAULTS).join(", ")}.`;
-  const { world: path, json = false, help = false } = values;
+  const { world: path, json = false, help = false, policies = false } = values;
   // Some planted faults are detectable only with a second intake.
   const intakes = plantedFault === null ? {} : { intakes: 2 };
   const world = () =>
     path === undefined
-      ? generateWorld({ seed, days, checks, ...intakes })
+      ? generateWorld({ seed, days, checks, policies, ...intakes })
       : readWorld(readFileSync(path, "utf8"));
   return { help, json, seconds, seed: path === undefined ? seed : null, world, plantedFault };
 }

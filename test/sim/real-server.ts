@@ -19,9 +19,12 @@ function resultOf(answer: Answer): SendResult {
 
 function contentsOf(message: AlertMessage) {
   if (message.kind === "notice") return { about: "notice" as const, blind: message.blind };
+  if (message.kind === "group") return { about: "group" as const };
   if (message.kind !== "down" && message.kind !== "up") return { about: "other" as const };
+  if (message.isRepeat) return { about: "repeat" as const, checkUuid: message.check.uuid };
   const flips = message.flips.map(({ at, to }) => ({ at, to }));
-  return { about: "flips" as const, checkUuid: message.check.uuid, flips };
+  const corrections = message.corrections.map(({ at, to }) => ({ at, to }));
+  return { about: "flips" as const, checkUuid: message.check.uuid, flips, corrections };
 }
 
 /**
@@ -55,7 +58,8 @@ export const realServer: ServerUnderTest = {
         message: AlertMessage,
         { dedupeKey }: { dedupeKey: string },
       ) => {
-        const sent: Message = { channelUuid: channel.uuid, dedupeKey, ...contentsOf(message) };
+        const { kind } = message;
+        const sent: Message = { channelUuid: channel.uuid, dedupeKey, kind, ...contentsOf(message) };
         return resultOf(await send(sent));
       },
     };

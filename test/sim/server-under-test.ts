@@ -9,13 +9,21 @@ export type Message = {
   channelUuid: string;
   /** Identical for every attempt to send the same message. */
   dedupeKey: string;
+  /** What kind of message it is, as the server calls it. */
+  kind: string;
 } & (
   | {
       about: "flips";
       checkUuid: string;
       /** Every flip that this message covers, oldest first, each with its own date. */
       flips: readonly { at: Instant; to: "up" | "down" }[];
+      /** Every flip that this message takes back. */
+      corrections: readonly { at: Instant; to: "up" | "down" }[];
     }
+  /** The checks are still down. */
+  | { about: "repeat"; checkUuid: string }
+  /** About several checks. Which, is read from the database at the end. */
+  | { about: "group" }
   /** One per blind interval and channel, regardless of the number of checks. */
   | { about: "notice"; blind: Interval }
   /** Any other message, such as a correction or a disabled channel. Not counted. */

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { Comparison, type Finding, type Received, type Tally } from "./comparison.ts";
 import { type RunOptions, runWorld } from "./driver/run-world.ts";
 import { Verdicts } from "./verdicts.ts";
@@ -10,6 +11,9 @@ export type Simulated = {
   world: World;
   repeatCount: number;
   signalCount: number;
+  /** The same for two runs with the same flips, and with the same messages accepted in the same turns. */
+  flipsDigest: string;
+  messagesDigest: string;
   runSeconds: number;
   compareSeconds: number;
 };
@@ -24,7 +28,16 @@ export async function simulate(world: World, options: RunOptions): Promise<Simul
   const comparison = new Comparison(verdicts);
   const received = byCheck(result.received);
   const givenUp = Map.groupBy(result.givenUp, ({ check }) => check);
+  const indexes = new Map<string, number>();
+  const parentOf = (index: number | undefined) => {
+    if (index === undefined) return [];
+    const fired = result.fired.get(index);
+    const { isTroubledAt } = verdicts.of(index, (at) => fired?.has(at) === true);
+    const { channels, notify } = simulatedWorld.check(index);
+    return [{ isTroubledAt, hasChannels: channels.length > 0, notify }];
+  };
   for (let index = 0; index < simulatedWorld.checkCount; index += 1) {
+    indexes.set(simulatedWorld.check(index).name, index);
     const mine = received.get(index) ?? [];
     const notified = new Set(
       mine.flatMap((message) => (message.about === "flips" ? message.flips : [])).map(({ at }) => at),
@@ -32,8 +45,17 @@ export async function simulate(world: World, options: RunOptions): Promise<Simul
     const fired = result.fired.get(index);
     // Deleting a check deletes its flips, but the received messages remain.
     const verdict = verdicts.of(index, (at) => fired?.has(at) === true || notified.has(at));
-    const { channels } = simulatedWorld.check(index);
-    comparison.addCheck({ index, channels, verdict, received: mine, givenUp: givenUp.get(index) ?? [] });
+    const { channels, notify, parents } = simulatedWorld.check(index);
+    const related = parents.flatMap((name) => parentOf(indexes.get(name)));
+    comparison.addCheck({
+      index,
+      channels,
+      notify,
+      parents: related,
+      verdict,
+      received: mine,
+      givenUp: givenUp.get(index) ?? [],
+    });
   }
   comparison.conclude(result.received);
   return {
@@ -42,15 +64,21 @@ export async function simulate(world: World, options: RunOptions): Promise<Simul
     world: simulatedWorld,
     repeatCount: result.repeatCount,
     signalCount: result.signalCount,
+    flipsDigest: digestOf(result.flips),
+    messagesDigest: digestOf(result.described),
     runSeconds: (ranMs - startedMs) / 1_000,
     compareSeconds: (performance.now() - ranMs) / 1_000,
   };
 }
 
+function digestOf(lines: readonly string[]): string {
+  return createHash("sha256").update(lines.toSorted().join("\n")).digest("hex");
+}
+
 function byCheck(received: readonly Received[]): Map<number, Received[]> {
   const found = new Map<number, Received[]>();
   for (const message of received) {
-    if (message.about !== "flips") continue;
+    if (message.about === "notice") continue;
     const list = found.get(message.check);
     if (list === undefined) found.set(message.check, [message]);
     else list.push(message);

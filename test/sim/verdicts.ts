@@ -33,7 +33,10 @@ export class Verdicts {
 
   /** The result of the model for one check. `hasFired` is called only where both results are correct. */
   of(index: number, hasFired: HasFired): CheckVerdict {
-    const history = checkHistory(this.#world.check(index), index, this.#receipt);
+    const history = checkHistory(this.#world.check(index), index, {
+      ...this.#receipt,
+      silences: this.#world.head.silences,
+    });
     return replay(history, { ...this.#context, hasFired });
   }
 }

@@ -44,8 +44,11 @@ describe("a flip is owed", () => {
     const ids = await owe(database.db, { check }, flip("down"), flip("up", MONDAY_NOON + 1));
     const [{ id: alertId, incident_id: incidentId } = { id: 0, incident_id: 0 }] = await alerts();
     const news = ids.map((flipId, index) => ({
-      ...{ alertId, incidentId, checkId: check.id },
-      ...{ flipId, isClosing: index === 1 },
+      alertId,
+      incidentId,
+      checkId: check.id,
+      flipId,
+      isClosing: index === 1,
     }));
     await write((tx) => insertAlertDeliveries(tx, { news, added: [], at: MONDAY_NOON }));
     expect((await log(channel)).map(({ flipId }) => flipId)).toEqual(ids.toReversed());

@@ -349,8 +349,11 @@ const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
     (tx) =>
       insertAlertDeliveries(tx, {
         news: IDS.slice(0, 20).map((checkId) => ({
-          ...{ alertId: checkId, incidentId: checkId, checkId },
-          ...{ flipId: 100_000 + checkId, isClosing: false },
+          alertId: checkId,
+          incidentId: checkId,
+          checkId,
+          flipId: 100_000 + checkId,
+          isClosing: false,
         })),
         added: [],
         at: MONDAY_NOON,

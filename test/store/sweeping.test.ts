@@ -70,9 +70,9 @@ test("timings are those of the checks that are not deleted", async () => {
   const [first, second] = await makeManyWatched(database, world, 2);
   if (first === undefined || second === undefined) throw new Error("there are two");
   await write((tx) => markCheckDeleted(tx, { checkId: second.id, at: MONDAY_NOON }));
-  const { kind, timeoutSeconds, graceSeconds, schedule, tz, manualResume } = first.settings;
+  const { kind, timeoutSeconds, graceSeconds, schedule, tz, manualResume, rules } = first.settings;
   expect(await findTimings(database.db, [first.id, second.id])).toEqual(
-    new Map([[first.id, { kind, timeoutSeconds, graceSeconds, schedule, tz, manualResume }]]),
+    new Map([[first.id, { kind, timeoutSeconds, graceSeconds, schedule, tz, manualResume, rules }]]),
   );
 });
 

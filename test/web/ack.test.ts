@@ -100,7 +100,8 @@ describe("looking at a link", () => {
     }
     const { action, nonce } = fieldsOf(await (await look()).text());
     // A scanner can open the address that the form would have with GET.
-    await look(`${linkOf()}?${new URLSearchParams({ action: action ?? "", nonce: nonce ?? "" })}`);
+    const query = new URLSearchParams({ action: action ?? "", nonce: nonce ?? "" }).toString();
+    await look(`${linkOf()}?${query}`);
     expect(await read()).toMatchObject(UNTOUCHED);
   });
 

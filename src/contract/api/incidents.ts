@@ -1,4 +1,4 @@
-// Incidents: problems of checks that are handled together, and who takes care of them.
+// Incidents: problems of checks that are handled together.
 import { type Static, Type } from "typebox";
 import { INCIDENT_NOTE_LENGTH_MAX, INCIDENTS_NAMED_MAX, NAMED_CHECKS_MAX } from "../../core/limits.ts";
 import { RULE } from "../check.ts";
@@ -38,9 +38,9 @@ export const IncidentRow = Type.Object({
     Type.Object({
       kind: Type.Enum(["source", "tag", "project", "parent"], {
         description:
-          "`source`: the address that their pings came from. `tag`: a tag. `project`: the project. `parent`: a check that they depend on.",
+          "`source`: the address that their pings came from. `tag`: a tag. `project`: the project. `parent`: the first check, which the others depend on.",
       }),
-      value: Type.String({ description: "The address, the tag, or the name of the check." }),
+      value: Type.String({ description: "The address, the tag, or the name of the project or the check." }),
     }),
     "What the checks have in common. Null for an incident of one check.",
   ),

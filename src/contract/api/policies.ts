@@ -224,7 +224,7 @@ const ProjectPolicyChange = Type.Partial(
 );
 export type ProjectPolicyChange = Static<typeof ProjectPolicyChange>;
 
-const TagRule = Type.Object(
+export const TagRule = Type.Object(
   {
     tag: Type.String({
       minLength: 1,
@@ -244,7 +244,7 @@ const TagRule = Type.Object(
   },
   { additionalProperties: false },
 );
-type TagRule = Static<typeof TagRule>;
+export type TagRule = Static<typeof TagRule>;
 
 const rules = Type.Array(TagRule, { maxItems: TAG_RULES_MAX, description: "The rules in their order." });
 

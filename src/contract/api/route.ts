@@ -20,7 +20,7 @@ export const API_TAGS = {
   Checks: "The monitored jobs and their settings.",
   Policies: "When problems are notified, and how.",
   History: "Runs, pings, and events of checks.",
-  Incidents: "Problems of checks, and who takes care of them.",
+  Incidents: "Problems of checks, from the first alert to the recovery.",
   Channels: "Where notifications are sent.",
   Deliveries: "Notifications and their results.",
   Silences: "Times in which no notifications are sent, and maintenance windows.",

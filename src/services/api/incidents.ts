@@ -28,7 +28,6 @@ import {
 } from "../../operations/incidents.ts";
 import { findAccountNames } from "../../store/accounts.ts";
 import { findChannelsByIds } from "../../store/channels.ts";
-import { findCheckNames } from "../../store/checks.ts";
 import type { Database } from "../../store/db.ts";
 import type { IncidentAlert as StoredAlert, IncidentEvent as StoredEvent } from "../../store/incidents.ts";
 import type { Project } from "../../store/projects.ts";
@@ -40,34 +39,18 @@ import { presentDeliveries } from "./runs.ts";
 type Names = {
   accounts: ReadonlyMap<number, string>;
   channels: ReadonlyMap<number, string>;
-  /** Checks that others depend on. */
-  parents: ReadonlyMap<number, string>;
 };
 
 const NO_NAMES = new Map<number, string>();
 
-async function readNames(
-  database: Database,
-  of: { actors: readonly StoredActor[]; keys: readonly (string | null)[]; hasActors: boolean },
-): Promise<Names> {
-  const accountIds = new Set(of.actors.flatMap(({ accountId }) => accountId ?? []));
-  const channelIds = new Set(of.actors.flatMap(({ channelId }) => channelId ?? []));
-  const parentIds = new Set(of.keys.flatMap((key) => parentOf(key) ?? []));
-  const [accounts, channels, parents] = await Promise.all([
-    of.hasActors && accountIds.size > 0 ? findAccountNames(database, [...accountIds]) : NO_NAMES,
-    of.hasActors && channelIds.size > 0 ? findChannelsByIds(database, [...channelIds]) : [],
-    parentIds.size > 0 ? findCheckNames(database, [...parentIds]) : [],
+async function readNames(database: Database, actors: readonly StoredActor[]): Promise<Names> {
+  const accountIds = new Set(actors.flatMap(({ accountId }) => accountId ?? []));
+  const channelIds = new Set(actors.flatMap(({ channelId }) => channelId ?? []));
+  const [accounts, channels] = await Promise.all([
+    accountIds.size > 0 ? findAccountNames(database, [...accountIds]) : NO_NAMES,
+    channelIds.size > 0 ? findChannelsByIds(database, [...channelIds]) : [],
   ]);
-  return {
-    accounts,
-    channels: new Map(channels.map((channel) => [channel.id, channelName(channel)])),
-    parents: new Map(parents.map(({ id, name }) => [id, name])),
-  };
-}
-
-function parentOf(key: string | null): number | null {
-  const parsed = key === null ? null : parseIncidentKey(key);
-  return parsed?.kind === "parent" ? parsed.checkId : null;
+  return { accounts, channels: new Map(channels.map((channel) => [channel.id, channelName(channel)])) };
 }
 
 function presentActor({ accountId, channelId }: StoredActor, names: Names): IncidentActor {
@@ -76,7 +59,10 @@ function presentActor({ accountId, channelId }: StoredActor, names: Names): Inci
   return { kind: "key", name: null };
 }
 
-function presentKey(key: string | null, { parents }: Names, project: Project): IncidentRow["key"] {
+function presentKey(
+  { key, checkCount, checks: [first] }: IncidentWithChecks,
+  project: Project,
+): IncidentRow["key"] {
   const parsed = key === null ? null : parseIncidentKey(key);
   switch (parsed?.kind) {
     case "source":
@@ -85,10 +71,9 @@ function presentKey(key: string | null, { parents }: Names, project: Project): I
       return { kind: "tag", value: parsed.tag };
     case "project":
       return { kind: "project", value: project.name };
-    case "parent":
-      return { kind: "parent", value: parents.get(parsed.checkId) ?? "" };
     case undefined:
-      return null;
+      // Without a key, only checks that depend on the first one join.
+      return checkCount > 1 && first !== undefined ? { kind: "parent", value: first.name } : null;
   }
 }
 
@@ -103,7 +88,7 @@ function presentRow(incident: IncidentWithChecks, { names, project, now }: Shown
     checks: incident.checks.map(({ uuid, name }) => ({ id: uuid, name })),
     checkCount: incident.checkCount,
     openCount: incident.openCount,
-    key: presentKey(incident.key, names, project),
+    key: presentKey(incident, project),
     state,
     severity: incident.severity,
     openedAt: incident.openedAt,
@@ -162,10 +147,10 @@ async function readIncident(
   { project, number, now }: { project: Project; number: number; now: Instant },
 ): Promise<Incident> {
   const incident = await getIncident(database, { projectId: project.id, number });
-  const { acknowledged, key, alerts, events } = incident;
+  const { acknowledged, alerts, events } = incident;
   const actors = [acknowledged?.by ?? [], ...events.map(({ by }) => by ?? [])].flat();
   const [names, shown] = await Promise.all([
-    readNames(database, { actors, keys: [key], hasActors: true }),
+    readNames(database, actors),
     presentDeliveries(database, { deliveries: incident.deliveries, projectId: project.id }),
   ]);
   const deliveries = shown.map((delivery, index): IncidentDelivery => {
@@ -223,11 +208,9 @@ export const incidentHandlers: ApiHandlers<typeof incidentRoutes> = {
     const { state = "open", cursor, limit = PAGE_LENGTH_DEFAULT } = query;
     const page = { projectId: project.id, state, before: cursorNumber(cursor), limit };
     const { incidents, counts, next } = await listIncidents(context.database, page);
-    const names = await readNames(context.database, {
-      actors: incidents.flatMap(({ acknowledged }) => acknowledged?.by ?? []),
-      keys: incidents.map(({ key }) => key),
-      hasActors: keyKind !== "readOnly",
-    });
+    const actors = incidents.flatMap(({ acknowledged }) => acknowledged?.by ?? []);
+    // Read-only keys see no names.
+    const names = await readNames(context.database, keyKind === "readOnly" ? [] : actors);
     const shown = incidents.map((incident) => presentRow(incident, { names, project, now }));
     return { json: { incidents: shown, counts, next: cursorText(next) } };
   },
@@ -256,7 +239,7 @@ export const incidentHandlers: ApiHandlers<typeof incidentRoutes> = {
       at: now,
       text: body.text,
     });
-    const names = await readNames(context.database, { actors: [note.by], keys: [], hasActors: true });
+    const names = await readNames(context.database, [note.by]);
     return { json: { ...note, by: presentActor(note.by, names) } };
   },
 };

@@ -29,7 +29,7 @@ function check(
 
 async function piecesOf(checks: readonly ScrapedCheck[], now: number): Promise<string[]> {
   const pieces: string[] = [];
-  for await (const piece of prometheusPage(checks, now)) pieces.push(piece);
+  for await (const piece of prometheusPage(checks, { now, alerts: null })) pieces.push(piece);
   return pieces;
 }
 
@@ -126,4 +126,28 @@ test("a large project is rendered in pieces, and completely", async () => {
   expect(pieces.join("").match(/^hc_check_paused\{/gm)).toHaveLength(1_234);
   expect(pieces.join("").match(/^hc_tag_up\{/gm)).toHaveLength(1_234);
   expect(pieces.join("")).toContain("\nhc_checks_total 1234\n");
+});
+
+test("alerts, silences and incidents are added if they are wanted", async () => {
+  const checks = [check({ name: "a" }), { ...check({ name: "b" }), id: 2 }];
+  const alerts = {
+    open: new Set([1]),
+    silenced: new Set([2]),
+    incidentCounts: { open: 3, acknowledged: 1 },
+  };
+  let text = "";
+  for await (const piece of prometheusPage(checks, { now: NOON, alerts })) text += piece;
+  const added = text.slice(text.indexOf("# HELP overdue_alert_open"));
+  expect(added.split("\n").filter((line) => !line.startsWith("# HELP"))).toEqual([
+    "# TYPE overdue_alert_open gauge",
+    `overdue_alert_open{name="a", tags="", unique_key="${KEY}"} 1`,
+    `overdue_alert_open{name="b", tags="", unique_key="${KEY}"} 0`,
+    "# TYPE overdue_silenced gauge",
+    `overdue_silenced{name="a", tags="", unique_key="${KEY}"} 0`,
+    `overdue_silenced{name="b", tags="", unique_key="${KEY}"} 1`,
+    "# TYPE overdue_incidents_open gauge",
+    'overdue_incidents_open{state="open"} 3',
+    'overdue_incidents_open{state="acknowledged"} 1',
+    "",
+  ]);
 });

@@ -13,9 +13,11 @@ import { sitePath } from "../../lib/http/request-target.ts";
 import { type AsyncHandler, asyncHandler, type HttpResponse } from "../../lib/http/response.ts";
 import type { Log } from "../../lib/log.ts";
 import { sha1Hex } from "../../lib/secrets.ts";
+import { findSilencedChecks } from "../../operations/silences.ts";
 import type { ApiKey } from "../../store/api-keys.ts";
 import { listScrapedChecks, type ScrapedCheck } from "../../store/check-lists.ts";
 import type { Db } from "../../store/db.ts";
+import { countOpenIncidents, listChecksWithAlert } from "../../store/incidents.ts";
 import { isDatabaseAway } from "../../store/errors.ts";
 import { RETRY_AFTER_SECONDS } from "../api/auth.ts";
 
@@ -47,7 +49,7 @@ const PIECE = 500;
 /** Checks processed before other requests are served; a check has up to 250 tags. */
 const CHECKS_AT_ONCE = 50;
 
-type Sampled = { labels: string; status: ShownStatus; isStarted: boolean };
+type Sampled = { id: number; labels: string; status: ShownStatus; isStarted: boolean };
 
 type Family = { name: string; help: string; isOne: (check: Sampled) => boolean };
 
@@ -74,8 +76,19 @@ const CHECK_FAMILIES: readonly Family[] = [
   },
 ];
 
+/** What `?include=alerts` adds. */
+export type ScrapedAlerts = {
+  /** Ids of checks. */
+  open: ReadonlySet<number>;
+  silenced: ReadonlySet<number>;
+  incidentCounts: Readonly<Record<"open" | "acknowledged", number>>;
+};
+
 /** The page, piece by piece. */
-export async function* prometheusPage(checks: readonly ScrapedCheck[], now: Instant): AsyncGenerator<string> {
+export async function* prometheusPage(
+  checks: readonly ScrapedCheck[],
+  { now, alerts }: { now: Instant; alerts: ScrapedAlerts | null },
+): AsyncGenerator<string> {
   const sampled: Sampled[] = [];
   const isTagUp = new Map<string, boolean>();
   let downCount = 0;
@@ -88,7 +101,12 @@ export async function* prometheusPage(checks: readonly ScrapedCheck[], now: Inst
       if (isUp === undefined && isTagUp.size >= TAGS_LISTED_MAX) continue;
       isTagUp.set(tag, (isUp ?? true) && status !== "down");
     }
-    sampled.push({ labels: labelsOf(check), status, isStarted: startedAt(check) !== null });
+    sampled.push({
+      id: check.id,
+      labels: labelsOf(check),
+      status,
+      isStarted: startedAt(check) !== null,
+    });
   }
   for (const { name, help, isOne } of CHECK_FAMILIES) {
     yield headOf(name, help);
@@ -98,6 +116,22 @@ export async function* prometheusPage(checks: readonly ScrapedCheck[], now: Inst
   yield* inPieces([...isTagUp], ([tag, isUp]) => `hc_tag_up{tag="${escaped(tag)}"} ${isUp ? 1 : 0}\n`);
   yield `${headOf("hc_checks_total", "Number of checks.")}hc_checks_total ${checks.length}\n`;
   yield `${headOf("hc_checks_down_total", "Number of checks that are down.")}hc_checks_down_total ${downCount}\n`;
+  if (alerts !== null) yield* alertFamilies(sampled, alerts);
+}
+
+async function* alertFamilies(
+  checks: readonly Sampled[],
+  { open, silenced, incidentCounts }: ScrapedAlerts,
+): AsyncGenerator<string> {
+  const bit = (of: ReadonlySet<number>, { id }: Sampled) => (of.has(id) ? 1 : 0);
+  yield headOf("overdue_alert_open", "1 while the check has an open alert, notified or held, otherwise 0.");
+  yield* inPieces(checks, (check) => `overdue_alert_open${check.labels} ${bit(open, check)}\n`);
+  yield headOf("overdue_silenced", "1 while a silence is active for the check, otherwise 0.");
+  yield* inPieces(checks, (check) => `overdue_silenced${check.labels} ${bit(silenced, check)}\n`);
+  yield headOf("overdue_incidents_open", "Number of incidents that are not resolved, by state.");
+  for (const [state, count] of Object.entries(incidentCounts)) {
+    yield `overdue_incidents_open{state="${state}"} ${count}\n`;
+  }
 }
 
 /** The identifying labels of a check: not its UUID, which can be used to send pings. */
@@ -200,8 +234,29 @@ async function answer(
   const now = options.now();
   options.keyUsed({ keyId: key.id, at: now });
   const checks = await listAll(options.database, key.projectId);
+  const alerts = includesAlerts(request.url ?? "")
+    ? await readAlerts(options.database, { projectId: key.projectId, checks, now })
+    : null;
   const headers = { ...NOT_STORED, "Content-Type": "text/plain" };
-  return { status: 200, headers, body: prometheusPage(checks, now) };
+  return { status: 200, headers, body: prometheusPage(checks, { now, alerts }) };
+}
+
+/** Existing dashboards expect the metrics of the reference server only. */
+function includesAlerts(url: string): boolean {
+  const query = url.indexOf("?");
+  return query !== -1 && new URLSearchParams(url.slice(query)).get("include") === "alerts";
+}
+
+async function readAlerts(
+  database: Db,
+  of: { projectId: number; checks: readonly ScrapedCheck[]; now: Instant },
+): Promise<ScrapedAlerts> {
+  const [open, silenced, incidentCounts] = await Promise.all([
+    listChecksWithAlert(database, of.projectId),
+    findSilencedChecks(database, of),
+    countOpenIncidents(database, of.projectId),
+  ]);
+  return { open, silenced, incidentCounts };
 }
 
 /** In batches, because reading thousands of rows at once would delay other requests. */

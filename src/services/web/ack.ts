@@ -52,7 +52,10 @@ export function ackHandler(options: AckHandlerOptions): AckHandler {
   const pathOf = sitePath(new URL(options.site.url));
   const budget = byteBudget(FORMS_BYTES_MAX);
   const networkOf = networkReader(options.trustedProxies);
-  const limiter = new RateLimiter({ perMinute: ACK_REQUESTS_PER_MINUTE, monotonic: options.monotonic });
+  const limiter = new RateLimiter({
+    perMinute: ACK_REQUESTS_PER_MINUTE,
+    monotonic: () => options.monotonic(),
+  });
   const answers = asyncHandler({
     atOnceMax: AT_ONCE_MAX,
     answer: (request) => {

@@ -81,7 +81,7 @@ const silence = (request: Partial<Parameters<typeof createSilence>[1]["request"]
     once: null,
     by: BY,
     at,
-  } as Parameters<typeof createSilence>[1]);
+  });
 
 describe("a silence", () => {
   test("holds a problem until its end, and says so then", async () => {
@@ -133,7 +133,7 @@ describe("a silence", () => {
       expected: null,
       by: BY,
       at: NOW + 2 * MINUTE_MS,
-    } as Parameters<typeof endSilence>[1]);
+    });
     expect(await deliver(NOW + 2 * MINUTE_MS)).toEqual(["down backup"]);
   });
 
@@ -243,7 +243,7 @@ describe("an incident", () => {
       number: await number(),
       by: BY,
       at: NOW + 5 * HOUR_MS,
-    } as Parameters<typeof acknowledgeIncident>[1]);
+    });
     expect(await deliver(NOW + 24 * HOUR_MS)).toEqual([]);
     await up(check, NOW + 25 * HOUR_MS);
     expect(await deliver(NOW + 25 * HOUR_MS)).toEqual(["up backup"]);

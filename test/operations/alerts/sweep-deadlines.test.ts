@@ -3,10 +3,14 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { HOUR_MS } from "../../../src/core/instant.ts";
+import { DEFAULT_RULES } from "../../../src/core/rules.ts";
+import { isAlertOpen } from "../../../src/core/state.ts";
 import { pauseCheck } from "../../../src/operations/checks.ts";
 import { sweepDeadlines } from "../../../src/operations/sweep.ts";
 import { findCheckByUuid, lockStates, markCheckDeleted } from "../../../src/store/checks.ts";
 import { statement } from "../../../src/store/db.ts";
+import { listEvents } from "../../../src/store/events.ts";
 import { insertRefusedIntervals } from "../../../src/store/intakes.ts";
 import { inTransaction } from "../../../src/store/transaction.ts";
 import { sampleIntake } from "../../support/checks-under-change.ts";
@@ -47,6 +51,33 @@ describe("a deadline that has passed", () => {
     expect(found?.state.missed).toEqual({ deadlineAt: HOURLY_DOWN_AT, from: "up" });
     expect(await sweep(HOURLY_DOWN_AT + 60_000)).toMatchObject({ looked: 0, fired: 0 });
     expect(await owedFlips(database, world)).toHaveLength(1);
+  });
+
+  test("that is tolerated leaves the next one armed, which adds an event instead of a flip", async () => {
+    const world = await makeWorld(database);
+    const rules = { ...DEFAULT_RULES, missed: 3 };
+    const check = await makeWatched(database, world, { settings: { rules } });
+    const stored = async () => (await findCheckByUuid(database.db, check.uuid)) ?? expect.fail("it is there");
+    await sweep(HOURLY_DOWN_AT + 1);
+    expect(await storedRow(database, check.id)).toMatchObject({
+      status: "down",
+      down_at: HOURLY_DOWN_AT + HOUR_MS,
+      sweep_at: HOURLY_DOWN_AT + HOUR_MS,
+    });
+    expect(isAlertOpen((await stored()).state)).toBe(false);
+    await sweep(HOURLY_DOWN_AT + HOUR_MS + 1);
+    await sweep(HOURLY_DOWN_AT + 5 * HOUR_MS);
+    const { state, downAt } = await stored();
+    expect([isAlertOpen(state), downAt, state.judged?.missed]).toEqual([true, null, 3]);
+    expect(await owedFlips(database, world)).toMatchObject([{ at: HOURLY_DOWN_AT }]);
+    const events = await listEvents(database.db, { checkId: check.id, limit: 10 });
+    expect(events.map(({ kind, at, detail }) => [kind, at, detail["cause"]]).toReversed()).toEqual([
+      ["missed", HOURLY_DOWN_AT + HOUR_MS, "missed"],
+      ["missed", HOURLY_DOWN_AT + 2 * HOUR_MS, "missed"],
+    ]);
+    const record = await sampleIntake(database.db, { visibility: sightUntil(HOURLY_DOWN_AT + 6 * HOUR_MS) });
+    await record([{ uuid: check.uuid, at: HOURLY_DOWN_AT + 6 * HOUR_MS }]);
+    expect((await stored()).state).toMatchObject({ status: "up", judged: null });
   });
 
   test("does not fire at the deadline itself, but right after", async () => {

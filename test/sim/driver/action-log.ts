@@ -8,10 +8,21 @@ const GROWTH = 1.5;
 const FIRST_CAPACITY = 1 << 16;
 
 /** Includes "create", because checks are also created during the simulation. */
-const KINDS = ["create", "success", "fail", "start", "log", "pause", "resume", "delete", "edit"] as const;
+const KINDS = [
+  "create",
+  "success",
+  "fail",
+  "start",
+  "log",
+  "pause",
+  "resume",
+  "delete",
+  "ack",
+  "edit",
+] as const;
 
 export type LoggedAction = { check: number; trueAt: number } & (
-  | { what: "create" | "pause" | "resume" | "delete" }
+  | { what: "create" | "pause" | "resume" | "delete" | "ack" }
   | { what: "success" | "fail" | "start" | "log"; rid: string | null }
   | { what: "edit"; settings: Settings }
 );
@@ -114,7 +125,7 @@ export class ActionLog {
       if (settings === undefined) throw new Error("an edit without settings");
       return { ...at, what, settings };
     }
-    if (what === "create" || what === "pause" || what === "resume" || what === "delete")
+    if (what === "create" || what === "pause" || what === "resume" || what === "delete" || what === "ack")
       return { ...at, what };
     return { ...at, what, rid: this.#rids[extra] ?? null };
   }

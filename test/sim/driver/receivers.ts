@@ -5,8 +5,14 @@ import type { Received } from "../comparison.ts";
 import type { ReceiverHistory } from "../model/history.ts";
 import type { Population } from "./population.ts";
 
+export type ReceivedGroup = { channel: number; trueAt: number; dedupeKey: string };
+
 export class Receivers {
   readonly received: Received[] = [];
+  /** Every accepted message in a form without IDs, for the digest. */
+  readonly described: string[] = [];
+  /** Messages about several checks, which are resolved at the end. */
+  readonly groups: ReceivedGroup[] = [];
   /** Messages that were received again with the same key. */
   repeatCount = 0;
   readonly #histories: readonly ReceiverHistory[];
@@ -40,6 +46,7 @@ export class Receivers {
     }
     this.#keys.add(key);
     this.#store(message, { channel, trueAt });
+    this.described.push(`${channel} ${trueAt} ${message.kind} ${this.#contents(message)}`);
     return "accepted";
   }
 
@@ -47,10 +54,24 @@ export class Receivers {
     if (message.about === "notice") {
       const { from, to } = message.blind;
       this.received.push({ channel, trueAt, about: "notice", blind: { from, to: to ?? Infinity } });
+    } else if (message.about === "repeat") {
+      const check = this.#population.indexOf(message.checkUuid);
+      this.received.push({ channel, trueAt, about: "repeat", check });
+    } else if (message.about === "group") {
+      this.groups.push({ channel, trueAt, dedupeKey: message.dedupeKey });
     } else if (message.about === "flips") {
       const check = this.#population.indexOf(message.checkUuid);
       const { flips } = message;
       if (flips.length > 0) this.received.push({ channel, trueAt, about: "flips", check, flips });
     }
+  }
+
+  #contents(message: Message): string {
+    if (message.about === "notice") return `${message.blind.from} ${message.blind.to}`;
+    if (message.about === "repeat") return `repeat ${this.#population.indexOf(message.checkUuid)}`;
+    if (message.about !== "flips") return "";
+    const named = (flips: typeof message.flips) => flips.map(({ at, to }) => `${to} ${at}`).join(",");
+    const check = this.#population.indexOf(message.checkUuid);
+    return `${check} ${named(message.flips)} ${named(message.corrections)}`;
   }
 }

@@ -4,14 +4,15 @@ import type { Visibility } from "../../../src/core/deadline.ts";
 import type { AcceptedSignal } from "../../../src/core/signal.ts";
 import type { Received } from "../comparison.ts";
 import type { ServerUnderTest, Message, Send } from "../server-under-test.ts";
-import type { Turn } from "../model/history.ts";
+import type { SilenceTimes, Turn } from "../model/history.ts";
 import type { PlantedFault } from "../planted-faults.ts";
 import { type Clocks, clocksOf } from "../world/clocks.ts";
 import { serverHistory, receiverHistory } from "../world/server-history.ts";
 import { routeHashOf, type Reception, receptionOf } from "../world/receipt.ts";
-import { isIntakeFault, type World } from "../world/world.ts";
+import { silenceHistory } from "../world/silence-history.ts";
+import { isIntakeFault, type SilencePlan, type World } from "../world/world.ts";
 import { ActionLog, type LoggedAction } from "./action-log.ts";
-import { type StoredResults, readStoredResults } from "./stored-results.ts";
+import { type StoredResults, readStoredResults, resolveGroups } from "./stored-results.ts";
 import { SimProcesses } from "./sim-processes.ts";
 import { Population } from "./population.ts";
 import { Receivers } from "./receivers.ts";
@@ -31,9 +32,26 @@ export type RunResult = StoredResults & {
   /** The end of the simulated time. */
   to: number;
   received: readonly Received[];
+  /** Every accepted message in a form without IDs, for the digest. */
+  described: readonly string[];
   repeatCount: number;
   signalCount: number;
 };
+
+type SilenceChange = { trueAt: number; at: number; plan: SilencePlan; times: SilenceTimes | null };
+
+function silenceChanges({ silences }: World["head"], clocks: Clocks): SilenceChange[] {
+  return silences
+    .flatMap((plan) => {
+      const trueAts = [plan.trueAt, ...plan.changes.map(({ trueAt }) => trueAt)];
+      return silenceHistory(plan, clocks).map((version, index) => ({
+        ...version,
+        trueAt: trueAts[index] ?? plan.trueAt,
+        plan,
+      }));
+    })
+    .toSorted((one, other) => one.trueAt - other.trueAt);
+}
 
 const PROGRESS_MS = 15_000;
 const DAY_MS = 86_400_000;
@@ -59,6 +77,8 @@ class WorldRunner {
   readonly #receivers: Receivers;
   readonly #actions: Iterator<LoggedAction>;
   #next: LoggedAction | undefined;
+  /** What users still do with silences, in order of time. */
+  readonly #silenceChanges: SilenceChange[];
   /** Pings that are not recorded yet, by intake; and which intake has pings of a check. */
   readonly #buffers: AcceptedSignal[][] = [];
   readonly #intakeOf = new Map<number, number>();
@@ -81,6 +101,7 @@ class WorldRunner {
       receiverHistory(head, channel),
     );
     this.#receivers = new Receivers({ histories, population: given.population });
+    this.#silenceChanges = silenceChanges(head, given.clocks);
     const log = new ActionLog(world);
     given.log(`${log.count} actions of ${world.checkCount} checks`);
     this.#actions = log.inOrder();
@@ -98,9 +119,11 @@ class WorldRunner {
       if (performance.now() > this.#options.endsAtMs && this.#isBetweenFaults(turn.trueAt)) to = turn.trueAt;
     }
     await this.#drainMessages(to);
+    const { received, groups } = this.#receivers;
     return {
       to,
-      received: this.#receivers.received,
+      received: [...received, ...(await resolveGroups(this.#options.environment, this.#population, groups))],
+      described: this.#receivers.described,
       ...(await readStoredResults(this.#options.environment, this.#population)),
       repeatCount: this.#receivers.repeatCount,
       signalCount: this.#signalCount,
@@ -143,10 +166,20 @@ class WorldRunner {
   /** Applies the actions of jobs and users since the previous turn. */
   async #applyActionsUntil(trueAt: number): Promise<void> {
     for (let action = this.#next; action !== undefined && action.trueAt <= trueAt; action = this.#next) {
+      await this.#changeSilencesUntil(action.trueAt);
       await this.#applyAction(action, this.#clocks.receiptAt(trueAt));
       this.#next = this.#actions.next().value as LoggedAction | undefined;
     }
+    await this.#changeSilencesUntil(trueAt);
     await this.#flush(this.#clocks.receiptAt(trueAt));
+  }
+
+  async #changeSilencesUntil(trueAt: number): Promise<void> {
+    for (let next = this.#silenceChanges[0]; next !== undefined && next.trueAt <= trueAt; ) {
+      await this.#population.silence(next.plan, next.times, next.at);
+      this.#silenceChanges.shift();
+      next = this.#silenceChanges[0];
+    }
   }
 
   async #applyAction(action: LoggedAction, turnAt: number): Promise<void> {
@@ -169,6 +202,7 @@ class WorldRunner {
     );
     if (action.what === "edit") await this.#population.edit(check, action.settings, { at, visibility });
     else if (action.what === "delete") await this.#population.delete(check);
+    else if (action.what === "ack") await this.#population.acknowledge(check, at);
     else await this.#population.command(check, action.what, { at, visibility });
   }
 
@@ -261,7 +295,7 @@ class WorldRunner {
       await this.#options.environment.setClock(this.#clocks.databaseAt(trueAt));
       await this.#send(trueAt, this.#clocks.databaseAt(trueAt));
       const [left] = await this.#options.environment.rows(
-        "select 1 from deliveries where state = 'pending' limit 1",
+        "select 1 from deliveries where state = 'pending' union all select 1 from alerts where planned_at is null limit 1",
       );
       if (left === undefined) return;
     }

@@ -1,15 +1,21 @@
-// Replays the history of one check: which flips and notices result from it, and when the server must have detected
-// each. Keeps a list of facts ordered by time and derives the status from it.
-import type { CheckHistory, ServerHistory, Settings, Step, TimeSpan } from "./history.ts";
-import { CHAIN_MS_MAX, RETRY_MS_MAX } from "./rules.ts";
+// Replays the history of one check: which problems, recoveries and notices result from it, and when the server must
+// have detected each. Keeps a list of facts ordered by time and derives the status from it.
+import type { CheckHistory, RunRules, ServerHistory, Settings, Step, TimeSpan, Turn } from "./history.ts";
+import { afterOutcome, type Judgement, NOTHING_JUDGED, underRules } from "./judgement.ts";
+import { CHAIN_MS_MAX, DEFAULT_RUN_RULES, RETRY_MS_MAX } from "./rules.ts";
 import type { Schedules } from "./schedule.ts";
+import { type SilencedSpan, silencedSpans } from "./silence.ts";
 import { type VisibilityBounds, visibilityAtStep } from "./visibility.ts";
 
-/** A flip or notice that requires a notification. */
+/** The beginning or end of a problem, or a notice: what requires a notification. */
 export type Alert = {
   to: "up" | "down" | "notice";
-  /** For a flip, its date. For a notice, when its deadline passed. */
+  /** For a problem or its end, the date of the flip. For a notice, when its deadline passed. */
   at: number;
+  /** When it began or ended; later than the flip if runs were tolerated. */
+  changedAt: number;
+  /** For the beginning of a problem, the newest success before it. */
+  lastSuccessAt: number | null;
   /** For a notice, the blind interval. */
   blind: TimeSpan | null;
   /** By this time, on the true clock, the server must have detected it. */
@@ -22,6 +28,14 @@ export type Alert = {
 
 export type CheckVerdict = {
   alerts: readonly Alert[];
+  /** When problems ended without a notification, because the check was paused: on the true clock. */
+  endedTrueAt: readonly number[];
+  /** When messages about problems are withheld. */
+  silenced: readonly SilencedSpan[];
+  /** When somebody acknowledged a problem, or would have, on the true clock. */
+  acknowledgedTrueAt: readonly number[];
+  /** Whether the check was down or late in a turn, or its problem not over. */
+  isTroubledAt: (turn: Turn) => boolean;
   deletedTrueAt: number | null;
   /** Deadlines for which both results are correct; the model adopts the server's result. */
   doubtCount: number;
@@ -39,21 +53,51 @@ export type ModelContext = {
   hasFired: (deadlineAt: number) => boolean;
 };
 
-type Fact =
-  | { at: number; what: "success" | "fail" | "start"; rid: string | null }
-  | { at: number; what: "pause" | "resume" | "timeout" }
-  | { at: number; what: "excused"; expectedFromAt: number; isRunDiscarded: boolean };
+/** `rules`: those that applied when the fact was recorded. */
+type Fact = {
+  at: number;
+  rules: RunRules | null;
+} /** `outcome`: null if a newer outcome was recorded before. */ & (
+  | { what: "success" | "fail"; rid: string | null; outcome: "success" | "failed" | null }
+  | { what: "start"; rid: string | null }
+  | { what: "pause" | "resume" | "edit" }
+  | { what: "timeout"; expectedFromAt: number }
+  | { what: "excused"; expectedFromAt: number; isRunDiscarded: boolean }
+);
 
 type Situation = {
   status: "new" | "up" | "down" | "paused";
-  /** The newest success or failure. */
+  judgement: Judgement;
+  /** The newest success or failure, and the newest success. */
   lastAt: number | null;
-  run: { at: number; rid: string | null } | null;
-  /** After an excuse, the next ping is expected from this time. */
+  lastSuccessAt: number | null;
+  /** A run that was missed once does not count again. */
+  run: { at: number; rid: string | null; isMissed: boolean } | null;
+  /** When the last run began; only with a shortest time between runs. */
+  beganAt: number | null;
+  /** After an excuse or a tolerated miss, the next ping is expected from this time. */
   expectedFromAt: number | null;
   /** IDs of the runs that ended last. */
   ended: readonly string[];
+  /** Dates of the newest flips. */
+  downAt: number;
+  upAt: number;
 };
+
+const NEW: Situation = {
+  status: "new",
+  judgement: NOTHING_JUDGED,
+  lastAt: null,
+  lastSuccessAt: null,
+  run: null,
+  beganAt: null,
+  expectedFromAt: null,
+  ended: [],
+  downAt: -Infinity,
+  upAt: -Infinity,
+};
+
+type DetectionTimes = Pick<Alert, "changedAt" | "detectedTrueAt" | "earliestTrueAt">;
 
 type Deadline = { from: number; at: number; isOverrun: boolean };
 
@@ -67,7 +111,10 @@ class Replay {
   readonly #context: ModelContext;
   readonly #facts: Fact[] = [];
   readonly #alerts: Alert[] = [];
-  #situation: Situation = { status: "new", lastAt: null, run: null, expectedFromAt: null, ended: [] };
+  readonly #endedTrueAt: number[] = [];
+  /** After each step, from when the check is late or down. */
+  readonly #troubles: { fromTrueAt: number; at: number }[] = [];
+  #situation = NEW;
   #settings: Settings;
   /** When the current deadline was set. */
   #sinceTrueAt: number;
@@ -85,9 +132,14 @@ class Replay {
 
   run(): CheckVerdict {
     let deletedTrueAt: number | null = null;
+    const acknowledgedTrueAt: number[] = [];
     for (const step of this.#check.steps) {
       // Log lines and unacknowledged pings have no effect.
       if (step.what === "signal" && (step.kind === "log" || !step.isAcknowledged)) continue;
+      if (step.what === "ack") {
+        acknowledgedTrueAt.push(step.trueAt);
+        continue;
+      }
       this.#passDeadlines(step);
       if (step.what === "delete") {
         deletedTrueAt = step.trueAt;
@@ -95,58 +147,89 @@ class Replay {
       }
       this.#apply(step);
       this.#sinceTrueAt = step.trueAt;
+      this.#noteTrouble(step.trueAt);
     }
+    const troubles = this.#troubles;
+    const endTrueAt = deletedTrueAt ?? Infinity;
     if (deletedTrueAt === null) this.#passDeadlines(null);
     const counts = { doubtCount: this.#doubtCount, unseenCount: this.#unseenCount };
-    return { alerts: this.#alerts, deletedTrueAt, ...counts };
+    const { schedules, server } = this.#context;
+    const silenced = silencedSpans(this.#check.silences, { schedules, to: server.turns.at(-1)?.at ?? 0 });
+    const isTroubledAt = ({ trueAt, at }: Turn) => {
+      if (trueAt >= endTrueAt) return false;
+      const trouble = troubles.findLast(({ fromTrueAt }) => fromTrueAt <= trueAt);
+      return trouble !== undefined && at >= trouble.at;
+    };
+    const found = { alerts: this.#alerts, endedTrueAt: this.#endedTrueAt, silenced };
+    return { ...found, acknowledgedTrueAt, isTroubledAt, deletedTrueAt, ...counts };
+  }
+
+  /** From when the check is late or down, unless something happens before. */
+  #noteTrouble(fromTrueAt: number): void {
+    const { status, judgement, lastAt } = this.#situation;
+    const deadline = this.#deadline();
+    const expectedAt = status === "up" ? (this.#expectedAfter(lastAt) ?? Infinity) : Infinity;
+    const deadlineAt = deadline === null ? Infinity : deadline.isOverrun ? deadline.at : deadline.from;
+    const isNow = status === "down" || judgement.isOpen;
+    this.#troubles.push({ fromTrueAt, at: isNow ? -Infinity : Math.min(expectedAt, deadlineAt) });
   }
 
   #apply(step: Step): void {
+    if (step.what === "delete" || step.what === "ack") return;
+    const { at, trueAt } = step;
+    const times = { changedAt: at, detectedTrueAt: trueAt, earliestTrueAt: trueAt };
+    if (step.what === "signal") return this.#applySignal(step, times);
     if (step.what === "edit") this.#settings = step.settings;
-    else if (step.what === "signal") this.#applySignal(step);
-    else if (step.what !== "delete") {
-      // Resuming a check that is not paused is refused.
-      if (step.what === "resume" && this.#situation.status !== "paused") return;
-      this.#add({ at: step.at, what: step.what });
-      this.#commandAt = Math.max(this.#commandAt, step.at);
-    }
+    // Resuming a check that is not paused is refused.
+    else if (step.what === "resume" && this.#situation.status !== "paused") return;
+    else this.#commandAt = Math.max(this.#commandAt, at);
+    this.#add({ at, rules: this.#settings.rules, what: step.what }, times);
   }
 
-  #applySignal(step: Step & { what: "signal" }): void {
+  #applySignal(step: Step & { what: "signal" }, times: DetectionTimes): void {
     const { at, kind, rid } = step;
+    const { rules } = this.#settings;
+    const lastAt = this.#situation.lastAt ?? -Infinity;
     // Pings older than the newest pause or resume have no effect, and a start older than the newest success or
     // failure begins no run.
     if (kind === "log" || at < this.#commandAt) return;
-    if (kind === "start" && at < (this.#situation.lastAt ?? -Infinity)) return;
-    const before = this.#situation.status;
-    this.#add({ at, what: kind, rid });
-    const { status } = this.#situation;
-    if (status === before || (status === "up" && before !== "down")) return;
-    if (status !== "up" && status !== "down") return;
-    const { trueAt } = step;
-    this.#alerts.push({
-      to: status,
-      at,
-      blind: null,
-      detectedTrueAt: trueAt,
-      earliestTrueAt: trueAt,
-      isOwed: true,
-    });
+    if (kind !== "start") {
+      const outcome = at < lastAt ? null : this.#outcomeOf(step);
+      this.#add({ at, rules, what: kind, rid, outcome }, times);
+    } else if (at >= lastAt) this.#add({ at, rules, what: kind, rid }, times);
   }
 
-  /** Inserts a fact in order of time and recomputes the state if it is not the newest. */
-  #add(fact: Fact): void {
+  /** A success counts as failed if its run was too short or began too soon. */
+  #outcomeOf({ kind, at, rid }: Step & { what: "signal" }): "success" | "failed" {
+    const { minRunSeconds, minGapSeconds } = this.#settings.rules ?? DEFAULT_RUN_RULES;
+    const { run, beganAt } = this.#situation;
+    if (kind === "fail") return "failed";
+    const startedAt = run !== null && run.at <= at && (rid === null || rid === run.rid) ? run.at : null;
+    const isTooFast = startedAt !== null && at - startedAt < (minRunSeconds ?? 0) * 1_000;
+    const isTooOften = beganAt !== null && (startedAt ?? at) - beganAt < (minGapSeconds ?? 0) * 1_000;
+    return isTooFast || isTooOften ? "failed" : "success";
+  }
+
+  /** Inserts a fact in order of time, recomputes the state if it is not the newest, and notes what changed. */
+  #add(fact: Fact, times: DetectionTimes): void {
+    const before = this.#situation;
     const newest = this.#facts.at(-1);
     if (newest === undefined || newest.at <= fact.at) {
       this.#facts.push(fact);
-      this.#situation = after(this.#situation, fact, this.#settings);
-      return;
+      this.#situation = after(before, fact, this.#settings);
+    } else {
+      const place = this.#facts.findLastIndex((other) => other.at <= fact.at) + 1;
+      this.#facts.splice(place, 0, fact);
+      let situation = NEW;
+      for (const one of this.#facts) situation = after(situation, one, this.#settings);
+      this.#situation = situation;
     }
-    const place = this.#facts.findLastIndex((other) => other.at <= fact.at) + 1;
-    this.#facts.splice(place, 0, fact);
-    let situation: Situation = { status: "new", lastAt: null, run: null, expectedFromAt: null, ended: [] };
-    for (const one of this.#facts) situation = after(situation, one, this.#settings);
-    this.#situation = situation;
+    const { judgement, status, downAt, upAt, lastSuccessAt } = this.#situation;
+    if (judgement.isOpen === before.judgement.isOpen) return;
+    const common = { ...times, blind: null, isOwed: true };
+    if (judgement.isOpen) this.#alerts.push({ ...common, to: "down", at: downAt, lastSuccessAt });
+    else if (status === "up") this.#alerts.push({ ...common, to: "up", at: upAt, lastSuccessAt: null });
+    else this.#endedTrueAt.push(times.detectedTrueAt);
   }
 
   /** Applies the deadlines before a step, or before the end of the world, in order. */
@@ -169,42 +252,66 @@ class Replay {
         if (excuse === null && !this.#context.hasFired(deadline.at)) return;
       }
       const { detectedTrueAt, earliestTrueAt } = detection;
-      const isOwed = excuse === null || detection.kind === "certain";
-      const common = { detectedTrueAt, earliestTrueAt, isOwed };
+      const times = { changedAt: deadline.at, detectedTrueAt, earliestTrueAt };
+      const { rules } = this.#settings;
       if (excuse === null) {
-        this.#alerts.push({ ...common, to: "down", at: deadline.at, blind: null });
-        this.#add({ at: deadline.at, what: "timeout" });
+        const expectedFromAt = deadline.isOverrun ? deadline.at : deadline.from;
+        this.#add({ at: deadline.at, rules, what: "timeout", expectedFromAt }, times);
       } else {
-        this.#alerts.push({ ...common, to: "notice", at: firesAt, blind: excuse });
-        this.#add({
+        const isOwed = detection.kind === "certain";
+        this.#alerts.push({
+          ...times,
+          isOwed,
+          to: "notice",
           at: firesAt,
-          what: "excused",
-          expectedFromAt: excuse.to,
-          isRunDiscarded: deadline.isOverrun,
+          blind: excuse,
+          lastSuccessAt: null,
         });
+        const expected = { expectedFromAt: excuse.to, isRunDiscarded: deadline.isOverrun };
+        this.#add({ at: firesAt, rules, what: "excused", ...expected }, times);
       }
       this.#sinceTrueAt = Math.max(this.#sinceTrueAt, earliestTrueAt);
     }
   }
 
   #deadline(): Deadline | null {
-    const { status, run } = this.#situation;
-    if (status === "down" || (status === "paused" && this.#settings.manualResume)) return null;
+    const { status, judgement, lastAt } = this.#situation;
+    const isWaiting =
+      status === "down" ? judgement.isOpen : status === "paused" && this.#settings.manualResume;
+    if (isWaiting) return null;
+    const { startWithinSeconds, maxRunSeconds } = this.#settings.rules ?? DEFAULT_RUN_RULES;
     const graceMs = this.#settings.graceSeconds * 1_000;
-    const expectedAt = this.#expectedAt();
-    if (run !== null && (expectedAt === null || run.at < expectedAt)) {
-      return { from: run.at, at: run.at + graceMs, isOverrun: true };
+    const startMs = startWithinSeconds === null ? graceMs : startWithinSeconds * 1_000;
+    const missed = (from: number | null, ms: number) =>
+      from === null ? null : { from, at: from + ms, isOverrun: false };
+    const expectedAt = status === "up" || status === "down" ? this.#expectedAfter(lastAt) : null;
+    const run = this.#situation.run;
+    // A run without a limit is noticed when the next one does not begin.
+    if (run !== null && maxRunSeconds === 0) {
+      return missed(this.#expectedAfter(Math.max(run.at, lastAt ?? run.at)), startMs);
     }
-    return expectedAt === null ? null : { from: expectedAt, at: expectedAt + graceMs, isOverrun: false };
+    if (run === null || run.isMissed) return missed(expectedAt, startMs);
+    if (maxRunSeconds !== null) {
+      return { from: run.at, at: run.at + maxRunSeconds * 1_000, isOverrun: true };
+    }
+    if (expectedAt !== null && expectedAt <= run.at) return missed(expectedAt, graceMs);
+    return { from: run.at, at: run.at + graceMs, isOverrun: true };
   }
 
-  #expectedAt(): number | null {
-    const { status, lastAt, expectedFromAt } = this.#situation;
-    if (status !== "up" || lastAt === null) return null;
-    const baseAt = Math.max(lastAt, expectedFromAt ?? lastAt);
+  /** When the next run is expected after a ping, or after an excuse or a tolerated miss. */
+  #expectedAfter(pingAt: number | null): number | null {
+    const { expectedFromAt } = this.#situation;
+    const baseAt = Math.max(pingAt ?? -Infinity, expectedFromAt ?? -Infinity);
     const settings = this.#settings;
+    if (baseAt === -Infinity) return null;
     if (settings.kind === "simple") return baseAt + settings.periodSeconds * 1_000;
-    return this.#context.schedules.of(settings).nextAfter(baseAt);
+    const schedule = this.#context.schedules.of(settings);
+    const nextAt = schedule.nextAfter(baseAt);
+    const earlyMs = (settings.rules?.earlySeconds ?? 0) * 1_000;
+    if (nextAt === null || pingAt === null || nextAt - pingAt > earlyMs) return nextAt;
+    // An early run counts, but not in the first half of the gap: there it would be a late one.
+    const isEarly = 2 * (nextAt - pingAt) <= nextAt - schedule.lastBefore(nextAt);
+    return isEarly ? schedule.nextAfter(nextAt) : nextAt;
   }
 
   /** Whether and when the server detected that no ping had arrived by an instant. */
@@ -238,7 +345,8 @@ type Detection =
 
 /** The state after one more fact. */
 function after(situation: Situation, fact: Fact, { manualResume }: Settings): Situation {
-  const { status, run } = situation;
+  const { status, run, judgement } = situation;
+  const { at, rules } = fact;
   const isIgnoringPings = status === "paused" && manualResume;
   switch (fact.what) {
     case "success":
@@ -246,27 +354,61 @@ function after(situation: Situation, fact: Fact, { manualResume }: Settings): Si
       if (isIgnoringPings) return situation;
       // A failure, or a success without a run ID, ends any run; a success with a run ID ends that run.
       const isEnded = fact.what === "fail" || fact.rid === null || fact.rid === run?.rid;
-      const next = fact.what === "success" ? ("up" as const) : ("down" as const);
       const ended = fact.rid === null ? situation.ended : [...situation.ended, fact.rid].slice(-8);
-      return { status: next, lastAt: fact.at, run: isEnded ? null : run, expectedFromAt: null, ended };
+      const next = { ...situation, ended, run: isEnded ? null : run, lastAt: at, expectedFromAt: null };
+      // A newer outcome follows.
+      if (fact.outcome === null) return next;
+      const hasGap = rules !== null && rules.minGapSeconds !== null;
+      return {
+        ...next,
+        ...(fact.outcome === "success"
+          ? { ...flippedUp(situation, at), lastSuccessAt: at }
+          : flippedDown(situation, at)),
+        judgement: afterOutcome(judgement, fact.outcome, rules),
+        beganAt: hasGap ? (isEnded && run !== null ? run.at : at) : null,
+      };
     }
     case "start":
       // A start that arrives after the end of its own run is ignored.
       if (isIgnoringPings || (fact.rid !== null && situation.ended.includes(fact.rid))) return situation;
-      return { ...situation, run: { at: fact.at, rid: fact.rid } };
-    case "timeout":
-      return { ...situation, status: "down", expectedFromAt: null };
+      return { ...situation, run: { at, rid: fact.rid, isMissed: false } };
+    case "timeout": {
+      const missed = afterOutcome(judgement, "missed", rules);
+      return {
+        ...situation,
+        ...flippedDown(situation, at),
+        judgement: missed,
+        expectedFromAt: missed.isOpen ? null : fact.expectedFromAt,
+        run: run === null ? null : { ...run, isMissed: run.isMissed || run.at <= at },
+      };
+    }
     case "pause":
-      return status === "paused"
-        ? situation
-        : { ...situation, status: "paused", run: null, expectedFromAt: null };
+      return status === "paused" ? situation : { ...situation, ...NOTHING_EXPECTED, status: "paused" };
     case "resume":
       return status === "paused"
-        ? { ...situation, status: "new", lastAt: null, run: null, expectedFromAt: null }
+        ? { ...situation, ...NOTHING_EXPECTED, status: "new", lastAt: null }
         : situation;
     case "excused":
       return { ...situation, expectedFromAt: fact.expectedFromAt, run: fact.isRunDiscarded ? null : run };
+    case "edit": {
+      const beganAt = rules === null || rules.minGapSeconds === null ? null : situation.beganAt;
+      return {
+        ...situation,
+        beganAt,
+        judgement: underRules(judgement, rules, { isDown: status === "down" }),
+      };
+    }
   }
+}
+
+const NOTHING_EXPECTED = { run: null, expectedFromAt: null, judgement: NOTHING_JUDGED, beganAt: null };
+
+function flippedUp({ status, upAt }: Situation, at: number) {
+  return { status: "up" as const, upAt: status === "up" ? upAt : at };
+}
+
+function flippedDown({ status, downAt }: Situation, at: number) {
+  return { status: "down" as const, downAt: status === "down" ? downAt : at };
 }
 
 /** A deadline, extended by blind intervals. */

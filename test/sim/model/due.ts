@@ -1,6 +1,6 @@
 // Computes when a message is late: after it was detected, the notifier was sending and the receiver was accepting.
 import type { Alert } from "./check-model.ts";
-import type { ServerHistory, ReceiverHistory } from "./history.ts";
+import type { ServerHistory, ReceiverHistory, Turn } from "./history.ts";
 import { LATE_AFTER_MS, NOTICE_FOLD_MS } from "./rules.ts";
 
 export type Due =
@@ -9,7 +9,20 @@ export type Due =
   /** The receiver is gone permanently, so the delivery is dead. */
   | { kind: "dead" }
   /** The message is optional. */
-  | { kind: "may" };
+  | { kind: "may" }
+  /** The problem was over before a message could be sent. */
+  | { kind: "dropped" };
+
+/** A rule that withholds the first message about a problem. */
+export type Hold = {
+  heldAt: (turn: Turn) => "yes" | "maybe" | "no";
+  /** When the end of the problem was recorded; null if it did not end. */
+  endsTrueAt: number | null;
+  /** Whether the problem began and ended while messages were withheld. */
+  isInside: "yes" | "maybe" | "no";
+};
+
+const NO_HOLD: Hold = { heldAt: () => "no", endsTrueAt: null, isInside: "no" };
 
 /**
  * What one channel is owed for one alert. `deletedTrueAt`: when the check was deleted together with its messages.
@@ -20,19 +33,25 @@ export function dueOf(
     server,
     receiver,
     deletedTrueAt,
+    hold = NO_HOLD,
   }: {
     server: ServerHistory;
     receiver: ReceiverHistory;
     deletedTrueAt: number | null;
+    hold?: Hold | undefined;
   },
 ): Due {
   if (!alert.isOwed) return { kind: "may" };
   const detectedTrueAt =
     alert.to === "notice" ? whenFolded(alert.detectedTrueAt, server) : alert.detectedTrueAt;
-  const possibleTrueAt = firstChance(detectedTrueAt, { server, receiver });
+  const { possibleTrueAt, releasedTrueAt, held } = firstChance(detectedTrueAt, { server, receiver, hold });
+  if (hold.endsTrueAt !== null && hold.endsTrueAt <= possibleTrueAt) {
+    if (held === "throughout" && hold.isInside === "yes") return { kind: "dropped" };
+    if (held !== "no" || hold.isInside !== "no") return { kind: "may" };
+  } else if (held !== "no" && possibleTrueAt === Infinity) return { kind: "may" };
   if (receiver.goneTrueAt !== null && possibleTrueAt > receiver.goneTrueAt) return { kind: "dead" };
   // A blocked message may take twice as long: the delay between retries at most doubles.
-  const lateAfterTrueAt = possibleTrueAt + (possibleTrueAt - detectedTrueAt) + LATE_AFTER_MS;
+  const lateAfterTrueAt = possibleTrueAt + (possibleTrueAt - releasedTrueAt) + LATE_AFTER_MS;
   if (deletedTrueAt !== null && deletedTrueAt <= lateAfterTrueAt) return { kind: "may" };
   return { kind: "owed", lateAfterTrueAt };
 }
@@ -43,19 +62,37 @@ function whenFolded(detectedTrueAt: number, server: ServerHistory): number {
   return Infinity;
 }
 
-/** The first turn in which the message could be sent and accepted. */
+/**
+ * The first turn in which the message could be sent and accepted, and the first in which it was not withheld. `held`: whether it
+ * was withheld in some turns before, or in all until the problem was over.
+ */
 function firstChance(
   fromTrueAt: number,
-  { server, receiver }: { server: ServerHistory; receiver: ReceiverHistory },
-): number {
-  for (const { trueAt, sending } of turnsFrom(server, fromTrueAt)) {
+  { server, receiver, hold }: { server: ServerHistory; receiver: ReceiverHistory; hold: Hold },
+): { possibleTrueAt: number; releasedTrueAt: number; held: "no" | "partly" | "throughout" } {
+  let releasedTrueAt: number | null = null;
+  let isHeld = false;
+  let isThroughout = true;
+  const result = (possibleTrueAt: number) => {
+    const held = isHeld ? (isThroughout ? ("throughout" as const) : ("partly" as const)) : ("no" as const);
+    return { possibleTrueAt, releasedTrueAt: isHeld ? (releasedTrueAt ?? possibleTrueAt) : fromTrueAt, held };
+  };
+  for (const turn of turnsFrom(server, fromTrueAt)) {
+    const { trueAt, sending } = turn;
+    const held = hold.heldAt(turn);
+    if (held !== "no") isHeld = true;
+    // After the end, the message may only have been withheld before.
+    if (held !== "yes" && trueAt < (hold.endsTrueAt ?? Infinity)) isThroughout = false;
+    if (held !== "no") continue;
+    releasedTrueAt ??= trueAt;
     const isFailing = receiver.failing.some(({ from, to }) => from < trueAt && trueAt < to);
-    if (sending === "yes" && !isFailing) return trueAt;
+    if (sending === "yes" && !isFailing) return result(trueAt);
   }
-  return Infinity;
+  return result(Infinity);
 }
 
-function* turnsFrom({ turns }: ServerHistory, trueAt: number) {
+/** The turns from a time on. */
+export function* turnsFrom({ turns }: ServerHistory, trueAt: number) {
   let low = 0;
   let high = turns.length;
   while (low < high) {

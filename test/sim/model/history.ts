@@ -9,7 +9,36 @@ export type Expectation =
   | { kind: "simple"; periodSeconds: number }
   | { kind: "cron" | "oncalendar"; schedule: string; tz: string };
 
-export type Settings = Expectation & { graceSeconds: number; manualResume: boolean };
+/** How runs are judged. Durations are null if there is no such limit. */
+export type RunRules = {
+  /** A failure is a problem if `count` of the last `of` outcomes were bad. */
+  failures: { count: number; of: number };
+  /** A missed run is a problem if this many were missed in a row. */
+  missed: number;
+  /** A problem is over after this many successes in a row. */
+  recovery: number;
+  startWithinSeconds: number | null;
+  /** 0: a run may take any time. */
+  maxRunSeconds: number | null;
+  minRunSeconds: number | null;
+  minGapSeconds: number | null;
+  earlySeconds: number;
+};
+
+/** How the alerts of a check are combined, delayed and repeated. 0 or null: not at all. */
+export type NotifyRules = {
+  dependencyWaitSeconds: number;
+  /** Whether missed runs are combined with those of other checks of the project. */
+  isGrouped: boolean;
+  groupWaitSeconds: number;
+  groupIntervalSeconds: number;
+  reopenWithinSeconds: number;
+  ackTimeoutSeconds: number;
+  repeatSeconds: number | null;
+};
+
+/** `rules`: null if all of them have their default. */
+export type Settings = Expectation & { graceSeconds: number; manualResume: boolean; rules: RunRules | null };
 
 export type SignalKind = "success" | "fail" | "start" | "log";
 
@@ -21,11 +50,17 @@ export type Step = {
   trueAt: number;
 } & (
   | { what: "signal"; kind: SignalKind; rid: string | null; isAcknowledged: boolean }
-  | { what: "pause" | "resume" | "delete" }
+  /** `ack`: somebody acknowledges the problem. */
+  | { what: "pause" | "resume" | "delete" | "ack" }
   | { what: "edit"; settings: Settings }
 );
 
-export type CheckHistory = { createdTrueAt: number; settings: Settings; steps: readonly Step[] };
+export type CheckHistory = {
+  createdTrueAt: number;
+  settings: Settings;
+  steps: readonly Step[];
+  silences: readonly SilenceHistory[];
+};
 
 export type Activity = "yes" | "maybe" | "no";
 
@@ -58,3 +93,18 @@ export type ServerHistory = {
 
 /** When the receiver of a channel failed, on the true clock, and since when it has been gone permanently. */
 export type ReceiverHistory = { failing: readonly TimeSpan[]; goneTrueAt: number | null };
+
+/** When a silence applies, on the database clock: once, or for a time from each firing of a schedule. */
+export type SilenceTimes = {
+  from: number;
+  /** A check that succeeds after `from` is no longer silenced. */
+  isUntilSuccess: boolean;
+  /** Afterwards, messages may wait this long for the next run. */
+  holdAfterSeconds: number;
+} & (
+  | { kind: "once"; until: number }
+  | { kind: "recurring"; schedule: string; tz: string; durationSeconds: number }
+);
+
+/** The versions of a silence that covers a check, oldest first. `times` is null from when it was ended. */
+export type SilenceHistory = readonly { at: number; times: SilenceTimes | null }[];

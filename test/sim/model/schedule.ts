@@ -1,6 +1,5 @@
 // Computes when a schedule fires by stepping through local time minute by minute. Supports only the syntax that the
 // worlds use and rejects everything else.
-import type { Settings } from "./history.ts";
 import { offsetMinutes } from "./zone.ts";
 
 const MINUTE_MS = 60_000;
@@ -56,6 +55,12 @@ export class Schedule {
         index = this.#firstAfter(at) - 1;
       } else if (!firing.isSecondPass || this.#isSecondPass(at)) return firing.at;
     }
+  }
+
+  /** The last firing before one that `nextAfter` has returned; -Infinity if it lies before the start. */
+  lastBefore(at: number): number {
+    const before = this.#firings.slice(0, this.#firstAfter(at - 1));
+    return before.findLast(({ isSecondPass }) => !isSecondPass)?.at ?? -Infinity;
   }
 
   #firstAfter(at: number): number {
@@ -117,7 +122,7 @@ export class Schedules {
     this.#fromAt = fromAt;
   }
 
-  of({ kind, schedule, tz }: Settings & { kind: "cron" | "oncalendar" }): Schedule {
+  of({ kind, schedule, tz }: { kind: "cron" | "oncalendar"; schedule: string; tz: string }): Schedule {
     const key = `${kind} ${tz} ${schedule}`;
     const known = this.#computed.get(key);
     if (known !== undefined) return known;

@@ -3,7 +3,8 @@
 import type { CheckHistory, Step } from "../model/history.ts";
 import type { Clocks } from "./clocks.ts";
 import { routeHashOf, type Receipt, type Reception } from "./receipt.ts";
-import type { Action, CheckPlan } from "./world.ts";
+import { silenceHistory } from "./silence-history.ts";
+import { type Action, type CheckPlan, isSilencedBy, type SilencePlan } from "./world.ts";
 
 /** An action and its result. */
 export type AppliedStep = {
@@ -58,7 +59,18 @@ function spoolOf({ receipt }: AppliedStep): number {
 }
 
 /** The history of a check, as input for the model. */
-export function checkHistory(plan: CheckPlan, checkIndex: number, context: ReceiptContext): CheckHistory {
+export function checkHistory(
+  plan: CheckPlan,
+  checkIndex: number,
+  { silences, ...context }: ReceiptContext & { silences: readonly SilencePlan[] },
+): CheckHistory {
   const { createdTrueAt, settings } = plan;
-  return { createdTrueAt, settings, steps: appliedSteps(plan, checkIndex, context).map(({ step }) => step) };
+  return {
+    createdTrueAt,
+    settings,
+    steps: appliedSteps(plan, checkIndex, context).map(({ step }) => step),
+    silences: silences
+      .filter((silence) => isSilencedBy(silence, plan))
+      .map((silence) => silenceHistory(silence, context.clocks)),
+  };
 }

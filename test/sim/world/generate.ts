@@ -4,6 +4,7 @@ import { Schedules } from "../model/schedule.ts";
 import type { GeneratorContext } from "./generator-context.ts";
 import { planCheck } from "./plan-check.ts";
 import { planFaults } from "./plan-faults.ts";
+import { planSilences } from "./plan-policy.ts";
 import { receptionOf } from "./receipt.ts";
 import type { World, WorldHead } from "./world.ts";
 
@@ -25,9 +26,16 @@ const TURN_SECONDS = 300;
 const CHECKS_PER_CHANNEL = 25;
 const CHANNELS_MIN = 6;
 
-export type WorldSize = { seed: number; days: number; checks: number; intakes?: number };
+export type WorldSize = {
+  seed: number;
+  days: number;
+  checks: number;
+  intakes?: number;
+  /** Whether checks have policies and silences. */
+  policies?: boolean;
+};
 
-export function generateWorld({ seed, days, checks, intakes }: WorldSize): World {
+export function generateWorld({ seed, days, checks, intakes, policies = false }: WorldSize): World {
   const chance = chanceFrom(seed);
   const from = Date.parse(`${chance.pick(BEGINNINGS)}T00:00Z`);
   const drawnIntakes = chance.pick([1, 2, 2, 2, 3]);
@@ -38,12 +46,14 @@ export function generateWorld({ seed, days, checks, intakes }: WorldSize): World
     channelCount: Math.max(CHANNELS_MIN, Math.ceil(checks / CHECKS_PER_CHANNEL)),
     turnSeconds: TURN_SECONDS,
   };
-  const head: WorldHead = { ...base, faults: planFaults(base, chance) };
+  const head: WorldHead = { ...base, faults: planFaults(base, chance), silences: [] };
   const context: GeneratorContext = {
     seed,
     base,
     reception: receptionOf(head),
     schedules: new Schedules(from),
+    hasPolicies: policies,
   };
-  return { head, checkCount: checks, check: (index) => planCheck(context, index) };
+  const world = { head, checkCount: checks, check: (index: number) => planCheck(context, index) };
+  return policies ? { ...world, head: { ...head, silences: planSilences(context, world) } } : world;
 }

@@ -3,6 +3,8 @@
 import { type Chance, chanceFrom } from "../../faults/chance.ts";
 import type { Expectation, Settings } from "../model/history.ts";
 import type { GeneratorContext } from "./generator-context.ts";
+import { DEFAULT_NOTIFY_RULES, DEFAULT_RUN_RULES } from "../model/rules.ts";
+import { policyChance, someNotifyRules, someRules, someTags } from "./plan-policy.ts";
 import { planRuns } from "./plan-runs.ts";
 import { type Action, CHANNELS_PER_PROJECT, type CheckPlan } from "./world.ts";
 
@@ -62,14 +64,11 @@ const ONCALENDAR: readonly (readonly [string, number])[] = [
 const GRACE_SECONDS = [60, 300, 900, 1_800, 3_600, 7_200, 14_400];
 
 export function planCheck(context: GeneratorContext, index: number): CheckPlan {
-  const chance = chanceFrom(mixed(context.seed, index));
   const { base } = context;
-  const manualResume = chance.fraction() < 0.2;
-  const settings = someSettings(chance, { manualResume });
-  const isLater = chance.fraction() < 0.1;
-  const createdTrueAt = isLater ? whenReachable(context, someTime(chance, base)) : base.from;
-  const channels = someChannels(chance, base.channelCount);
-  const edits = planEdits(context, chance, { createdTrueAt, settings });
+  const { chance, policy, settings, createdTrueAt, ...drawn } = beginCheck(context, index);
+  const related = policy === null ? UNRELATED : relations(context, index, { createdTrueAt, ...drawn });
+  const { channels, parents } = { ...drawn, ...related };
+  const edits = planEdits(context, { chance, policy }, { createdTrueAt, settings });
   const actions: Action[] = [];
   const parts = [{ trueAt: createdTrueAt, settings }, ...edits];
   for (const [place, part] of parts.entries()) {
@@ -80,8 +79,60 @@ export function planCheck(context: GeneratorContext, index: number): CheckPlan {
     ...edits.map(({ trueAt, settings: next }): Action => ({ trueAt, what: "edit", settings: next })),
   );
   actions.push(...planCommands(context, chance, createdTrueAt));
+  const tags = policy === null ? [] : someTags(policy);
+  const notify =
+    policy === null ? DEFAULT_NOTIFY_RULES : someNotifyRules(policy, { hasParents: parents.length > 0 });
+  if (policy !== null) actions.push(...planAcks(context, policy, createdTrueAt));
   actions.sort((one, other) => one.trueAt - other.trueAt);
-  return { name: `c${index}`, settings, channels, createdTrueAt, actions: untilDeleted(actions) };
+  const name = `c${index}`;
+  return { name, settings, channels, tags, parents, notify, createdTrueAt, actions: untilDeleted(actions) };
+}
+
+/** What is drawn first. */
+function beginCheck(context: GeneratorContext, index: number) {
+  const chance = chanceFrom(mixed(context.seed, index));
+  const { base } = context;
+  const manualResume = chance.fraction() < 0.2;
+  const policy = context.hasPolicies ? policyChance(context.seed, index) : null;
+  const settings = withRules(policy, someSettings(chance, { manualResume }));
+  const isLater = chance.fraction() < 0.1;
+  const createdTrueAt = isLater ? whenReachable(context, someTime(chance, base)) : base.from;
+  const channels = someChannels(chance, base.channelCount);
+  return { chance, policy, settings, createdTrueAt, channels };
+}
+
+const UNRELATED = { parents: [] };
+/** Of this many checks, the last ones depend on the first. */
+const FAMILY = 8;
+const CHILDREN = 3;
+
+/** In a world with policies, some checks depend on another check of their project. */
+function relations(
+  context: GeneratorContext,
+  index: number,
+  child: { createdTrueAt: number; channels: readonly number[] },
+): { parents: string[]; channels?: number[] } {
+  const parentIndex = index - (index % FAMILY);
+  if (index % FAMILY < FAMILY - CHILDREN) return UNRELATED;
+  const parent = beginCheck(context, parentIndex);
+  if (parent.createdTrueAt > child.createdTrueAt) return UNRELATED;
+  const project = Math.floor((parent.channels[0] ?? 0) / CHANNELS_PER_PROJECT) * CHANNELS_PER_PROJECT;
+  const count = Math.min(CHANNELS_PER_PROJECT, context.base.channelCount - project);
+  const channels = new Set(child.channels.map((channel) => project + (channel % count)));
+  return { parents: [`c${parentIndex}`], channels: [...channels].toSorted((one, other) => one - other) };
+}
+
+/** Users acknowledge problems, or try to. */
+function planAcks(context: GeneratorContext, chance: Chance, createdTrueAt: number): Action[] {
+  const count = chance.fraction() < 0.5 ? 0 : 6;
+  return Array.from({ length: count }, () => whenReachable(context, someTime(chance, context.base)))
+    .filter((trueAt) => trueAt > createdTrueAt)
+    .map((trueAt) => ({ trueAt, what: "ack" }));
+}
+
+/** Settings with their own rules, in a world with policies. */
+function withRules(policy: Chance | null, settings: Settings): Settings {
+  return policy === null ? settings : { ...settings, rules: someRules(policy, settings) };
 }
 
 function untilDeleted(actions: Action[]): Action[] {
@@ -93,7 +144,7 @@ function someSettings(chance: Chance, { manualResume }: { manualResume: boolean 
   const expects = someExpectation(chance);
   const mostSeconds = expects.kind === "simple" ? expects.periodSeconds : 14_400;
   const graceSeconds = chance.pick(GRACE_SECONDS.filter((one) => one <= mostSeconds));
-  return { ...expects, graceSeconds, manualResume };
+  return { ...expects, graceSeconds, manualResume, rules: null };
 }
 
 function someExpectation(chance: Chance): Expectation {
@@ -124,21 +175,38 @@ type Part = { trueAt: number; settings: Settings };
 
 function planEdits(
   context: GeneratorContext,
-  chance: Chance,
+  { chance, policy }: { chance: Chance; policy: Chance | null },
   { createdTrueAt, settings }: { createdTrueAt: number; settings: Settings },
 ): Part[] {
   const roll = chance.fraction();
   const count = roll < 0.8 ? 0 : roll < 0.93 ? 1 : 3;
-  const times = Array.from({ length: count }, () => someTime(chance, context.base))
-    .filter((trueAt) => trueAt > createdTrueAt)
-    .toSorted((one, other) => one - other);
+  const times = Array.from({ length: count }, () => ({
+    trueAt: someTime(chance, context.base),
+    ofRules: false,
+  }));
+  // In a world with policies, some users change how runs are judged.
+  const ruleCount = policy === null || policy.fraction() < 0.6 ? 0 : 2;
+  for (let edit = 0; edit < ruleCount && policy !== null; edit += 1) {
+    times.push({ trueAt: someTime(policy, context.base), ofRules: true });
+  }
   let current = settings;
-  return times.map((trueAt) => {
-    const fresh = someSettings(chance, current);
-    // Half of the edits change only the grace period.
-    current = chance.fraction() < 0.5 ? { ...current, graceSeconds: fresh.graceSeconds } : fresh;
-    return { trueAt: whenReachable(context, trueAt), settings: current };
-  });
+  return times
+    .filter(({ trueAt }) => trueAt > createdTrueAt)
+    .toSorted((one, other) => one.trueAt - other.trueAt)
+    .map(({ trueAt, ofRules }) => {
+      current = ofRules ? withRules(policy, current) : edited(chance, current);
+      return { trueAt: whenReachable(context, trueAt), settings: current };
+    });
+}
+
+function edited(chance: Chance, current: Settings): Settings {
+  const fresh = { ...someSettings(chance, current), rules: current.rules };
+  // Half of the edits change only the grace period.
+  const next = chance.fraction() < 0.5 ? { ...current, graceSeconds: fresh.graceSeconds } : fresh;
+  const { startWithinSeconds, maxRunSeconds } = next.rules ?? DEFAULT_RUN_RULES;
+  // Without a limit for runs, the start may not take longer than the grace period.
+  const graceMin = maxRunSeconds === null ? (startWithinSeconds ?? 0) : 0;
+  return { ...next, graceSeconds: Math.max(next.graceSeconds, graceMin) };
 }
 
 function planCommands(context: GeneratorContext, chance: Chance, createdTrueAt: number): Action[] {
@@ -165,7 +233,7 @@ function someTime(chance: Chance, { from, to }: { from: number; to: number }): n
 }
 
 /** Users retry until the server is available. */
-function whenReachable({ reception }: GeneratorContext, trueAt: number): number {
+export function whenReachable({ reception }: GeneratorContext, trueAt: number): number {
   let at = trueAt;
   while (!reception.isReachable(at)) at += 2 * MINUTE_MS;
   return at;
@@ -180,7 +248,8 @@ function weightedPick<T>(chance: Chance, choices: readonly (readonly [T, number]
   throw new Error("no choices");
 }
 
-function mixed(seed: number, index: number): number {
+/** A seed for one of many random generators. */
+export function mixed(seed: number, index: number): number {
   let value = Math.imul(seed ^ 0x5bd1e995, 0x9e3779b1) + Math.imul(index + 1, 0x85ebca6b);
   value = Math.imul(value ^ (value >>> 16), 0x27d4eb2f);
   return (value ^ (value >>> 15)) >>> 0;

@@ -18,7 +18,7 @@ const CHAINED = 0.15;
 /** An intake that is cut off for longer than its lease is given up. */
 const CUT_MS_MAX = 9 * MINUTE_MS;
 
-type Base = Omit<WorldHead, "faults">;
+type Base = Omit<WorldHead, "faults" | "silences">;
 /** A kind of fault with its probability weight. */
 type Draft = { weight: number; make: (from: number, given: { chance: Chance; base: Base }) => IntakeFault };
 

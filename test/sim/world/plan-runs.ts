@@ -15,22 +15,36 @@ const DAY_MS = 86_400_000;
 /** Unusual runs per day, regardless of the schedule. */
 const INCIDENTS_PER_DAY = 0.04;
 const INCIDENT_MAX = 0.1;
+/** More often where problems are tolerated. */
+const TOLERATED_INCIDENTS_PER_DAY = 0.6;
+const TOLERATED_INCIDENT_MAX = 0.3;
 /** Delays between retries after a refusal. */
 const RETRY_MS = [1, 4, 15, 60, 180, 600, 1_800].map((seconds) => seconds * SECOND_MS);
 
 type Job = { context: GeneratorContext; chance: Chance; index: number };
 type Part = { from: number; to: number; settings: Settings };
-type Style = { signals: "end" | "both" | "named"; isRetrying: boolean; incident: number };
+type Style = {
+  signals: "end" | "both" | "named";
+  isRetrying: boolean;
+  incident: number;
+  isTolerant: boolean;
+};
 
 /** The pings of a job from one change of its settings to the next. */
 export function planRuns(job: Job, part: Part): Action[] {
   const { chance } = job;
   const times = runTimes(job, part);
   const runsPerDay = (times.length / Math.max(1, part.to - part.from)) * DAY_MS;
+  const isTolerant = part.settings.rules !== null;
+  const perDay = isTolerant ? TOLERATED_INCIDENTS_PER_DAY : INCIDENTS_PER_DAY;
   const style: Style = {
     signals: chance.fraction() < 0.6 ? "end" : chance.fraction() < 0.5 ? "both" : "named",
     isRetrying: chance.fraction() < 0.7,
-    incident: Math.min(INCIDENT_MAX, INCIDENTS_PER_DAY / Math.max(runsPerDay, 0.01)),
+    incident: Math.min(
+      isTolerant ? TOLERATED_INCIDENT_MAX : INCIDENT_MAX,
+      perDay / Math.max(runsPerDay, 0.01),
+    ),
+    isTolerant,
   };
   const run = new JobRuns(job, part, style);
   for (const [place, dueAt] of times.entries()) run.one(dueAt, times[place + 1] ?? part.to);
@@ -55,6 +69,8 @@ class JobRuns {
   readonly #part: Part;
   readonly #style: Style;
   #stoppedUntil = -Infinity;
+  /** How many of the next runs fail. */
+  #failCount = 0;
   #lastSuccessAt: number | null = null;
   #count = 0;
 
@@ -69,6 +85,14 @@ class JobRuns {
     const { chance } = this.#job;
     if (dueAt < this.#stoppedUntil) return;
     this.#count += 1;
+    if (this.#failCount > 0) {
+      this.#failCount -= 1;
+      return this.#run(dueAt + this.#jitter(), "fails");
+    }
+    // Several failures in a row, with or without successes in between.
+    if (this.#style.isTolerant && chance.fraction() < this.#style.incident / 3) {
+      this.#failCount = chance.between(1, 5);
+    }
     if (chance.fraction() >= this.#style.incident) return this.#run(dueAt + this.#jitter(), "fine");
     const intervalMs = nextAt - dueAt;
     const graceMs = this.#part.settings.graceSeconds * SECOND_MS;
@@ -94,7 +118,8 @@ class JobRuns {
 
   #run(beginsAt: number, how: "fine" | "fails" | "overruns" | "never ends"): void {
     const { chance } = this.#job;
-    const graceMs = this.#part.settings.graceSeconds * SECOND_MS;
+    const { graceSeconds, rules } = this.#part.settings;
+    const graceMs = (rules?.maxRunSeconds || graceSeconds) * SECOND_MS;
     const rid = this.#style.signals === "named" ? `r${this.#count}` : null;
     const hasStart = this.#style.signals !== "end";
     if (hasStart) this.#send(beginsAt, "start", rid);
@@ -107,7 +132,8 @@ class JobRuns {
     if (how !== "fails") return this.#send(endsAt, "success", rid);
     this.#send(endsAt, "fail", rid);
     // Either a user fixes the job, or the next run succeeds.
-    if (chance.fraction() < 0.6) this.#send(endsAt + between(chance, [MINUTE_MS, HOUR_MS]), "success", null);
+    if (chance.fraction() < (this.#style.isTolerant ? 0.3 : 0.6))
+      this.#send(endsAt + between(chance, [MINUTE_MS, HOUR_MS]), "success", null);
   }
 
   /** A success exactly at the deadline, or a millisecond later. */

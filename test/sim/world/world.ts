@@ -1,11 +1,13 @@
 // The plan of a world: checks with the actions of their jobs and users, and the faults of the server and the
 // receivers. All times are on the true clock. Histories are derived from it.
-import type { Settings, SignalKind } from "../model/history.ts";
+import type { NotifyRules, Settings, SignalKind, SilenceTimes } from "../model/history.ts";
+import { DEFAULT_NOTIFY_RULES } from "../model/rules.ts";
 
 /** An action of a job or a user, whether or not the server is available. */
 export type Action = { trueAt: number } & (
   | { what: SignalKind; rid: string | null }
-  | { what: "pause" | "resume" | "delete" }
+  /** `ack`: somebody acknowledges the problem, if there is one. */
+  | { what: "pause" | "resume" | "delete" | "ack" }
   | { what: "edit"; settings: Settings }
 );
 
@@ -15,6 +17,10 @@ export type CheckPlan = {
   settings: Settings;
   /** Indexes of the channels of the check. */
   channels: readonly number[];
+  tags: readonly string[];
+  /** Names of the checks that it depends on. */
+  parents: readonly string[];
+  notify: NotifyRules;
   /** In order of time. */
   actions: readonly Action[];
 };
@@ -49,6 +55,23 @@ export type OtherFault =
 
 export type Fault = IntakeFault | OtherFault;
 
+/** A silence, the time at which a user creates it, and what users do with it later. Its times are on the database clock. */
+export type SilencePlan = {
+  project: number;
+  scope: { kind: "all" } | { kind: "tag"; tag: string } | { kind: "checks"; names: readonly string[] };
+  trueAt: number;
+  times: SilenceTimes;
+  /** In order of time. Null ends it. */
+  changes: readonly { trueAt: number; times: SilenceTimes | null }[];
+};
+
+/** Whether a silence covers a check. */
+export function isSilencedBy({ project, scope }: SilencePlan, plan: CheckPlan): boolean {
+  if (projectOf(plan) !== project) return false;
+  if (scope.kind === "all") return true;
+  return scope.kind === "tag" ? plan.tags.includes(scope.tag) : scope.names.includes(plan.name);
+}
+
 /** Shared by all checks of a world. */
 export type WorldHead = {
   from: number;
@@ -58,6 +81,7 @@ export type WorldHead = {
   /** Regular interval between turns. */
   turnSeconds: number;
   faults: readonly Fault[];
+  silences: readonly SilencePlan[];
 };
 
 /**
@@ -114,12 +138,34 @@ export function intakeFaults({ faults }: WorldHead): IntakeFault[] {
   return found;
 }
 
+/** The same world without silences, or without dependencies, groups, repeats and acknowledgements. */
+export function without(world: World, parts: { silences?: true; notifyRules?: true }): World {
+  const head = parts.silences ? { ...world.head, silences: [] } : world.head;
+  if (!parts.notifyRules) return { ...world, head };
+  return {
+    ...world,
+    head,
+    check: (index) => {
+      const plan = world.check(index);
+      const actions = plan.actions.filter(({ what }) => what !== "ack");
+      return { ...plan, actions, parents: [], notify: DEFAULT_NOTIFY_RULES };
+    },
+  };
+}
+
 /** The same world with an earlier end. */
 export function shortened(world: World, to: number): World {
   const faults = world.head.faults.filter(({ from }) => from < to).map((fault) => cut(fault, to));
   return {
     ...world,
-    head: { ...world.head, to, faults },
+    head: {
+      ...world.head,
+      to,
+      faults,
+      silences: world.head.silences
+        .filter(({ trueAt }) => trueAt <= to)
+        .map((silence) => ({ ...silence, changes: silence.changes.filter(({ trueAt }) => trueAt <= to) })),
+    },
     check: (index) => {
       const plan = world.check(index);
       return { ...plan, actions: plan.actions.filter(({ trueAt }) => trueAt <= to) };
