@@ -109,7 +109,11 @@ function conclude(simulated: Simulated, { json, seed, plantedFault }: Choice): n
       play_seconds: round(simulated.runSeconds),
       compare_seconds: round(simulated.compareSeconds),
     };
-    const digests = { flips_digest: simulated.flipsDigest, messages_digest: simulated.messagesDigest };
+    const digests = {
+      flips_digest: simulated.flipsDigest,
+      messages_digest: simulated.messagesDigest,
+      records_digest: simulated.recordsDigest,
+    };
     console.log(JSON.stringify({ ...tally, seed, ...size, ...digests, ...took }));
   }
   return (plantedFault === null ? isClean : detected > 0) ? 0 : 1;
@@ -168,7 +172,13 @@ function readArguments(args: readonly string[]): Choice | string {
   const intakes = plantedFault === null ? {} : { intakes: 2 };
   const world = () =>
     path === undefined
-      ? generateWorld({ seed, days, checks, policies, ...intakes })
+      ? generateWorld({
+          seed,
+          days,
+          checks,
+          policies: policies || plantedFault?.needsPolicies === true,
+          ...intakes,
+        })
       : readWorld(readFileSync(path, "utf8"));
   return { help, json, seconds, seed: path === undefined ? seed : null, world, plantedFault };
 }

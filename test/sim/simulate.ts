@@ -14,6 +14,8 @@ export type Simulated = {
   /** The same for two runs with the same flips, and with the same messages accepted in the same turns. */
   flipsDigest: string;
   messagesDigest: string;
+  /** The same for two runs with the same statuses and pings. */
+  recordsDigest: string;
   runSeconds: number;
   compareSeconds: number;
 };
@@ -66,6 +68,7 @@ export async function simulate(world: World, options: RunOptions): Promise<Simul
     signalCount: result.signalCount,
     flipsDigest: digestOf(result.flips),
     messagesDigest: digestOf(result.described),
+    recordsDigest: digestOf(result.records),
     runSeconds: (ranMs - startedMs) / 1_000,
     compareSeconds: (performance.now() - ranMs) / 1_000,
   };

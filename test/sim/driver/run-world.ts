@@ -10,10 +10,11 @@ import { type Clocks, clocksOf } from "../world/clocks.ts";
 import { serverHistory, receiverHistory } from "../world/server-history.ts";
 import { routeHashOf, type Reception, receptionOf } from "../world/receipt.ts";
 import { silenceHistory } from "../world/silence-history.ts";
-import { isIntakeFault, type SilencePlan, type World } from "../world/world.ts";
+import { type Fault, isIntakeFault, type SilencePlan, type World } from "../world/world.ts";
 import { ActionLog, type LoggedAction } from "./action-log.ts";
 import { type StoredResults, readStoredResults, resolveGroups } from "./stored-results.ts";
 import { SimProcesses } from "./sim-processes.ts";
+import { dyingDatabase } from "./dying-database.ts";
 import { Population } from "./population.ts";
 import { Receivers } from "./receivers.ts";
 import { signalOf } from "./signals.ts";
@@ -52,6 +53,9 @@ function silenceChanges({ silences }: World["head"], clocks: Clocks): SilenceCha
     })
     .toSorted((one, other) => one.trueAt - other.trueAt);
 }
+
+/** A killed planner executes fewer statements than this. */
+const STATEMENTS_MAX = 24;
 
 const PROGRESS_MS = 15_000;
 const DAY_MS = 86_400_000;
@@ -254,14 +258,24 @@ class WorldRunner {
   async #send(trueAt: number, now: number): Promise<void> {
     const { environment, server, plantedFault } = this.#options;
     await plantedFault?.beforeSending?.(environment);
-    const isKilled = this.#world.head.faults.some(
-      (fault) => fault.kind === "notifier-down" && fault.from === trueAt,
-    );
+    const isKilled = this.#isNow("notifier-down", trueAt);
+    const sending = plantedFault?.server?.(server) ?? server;
+    if (this.#isNow("planner-killed", trueAt)) {
+      const kill = new AbortController();
+      const send = this.#senderAt(trueAt, { isKilled: false, kill });
+      // At another statement each time.
+      const statements = 1 + (Math.floor(trueAt / 1_000) % STATEMENTS_MAX);
+      const database = dyingDatabase(environment.database, { statements, kill });
+      await sending.deliverDue(database, { now, send, killed: kill.signal });
+    }
     const kill = new AbortController();
     const send = this.#senderAt(trueAt, { isKilled, kill });
     const moment = { now, send, killed: kill.signal };
-    const sending = plantedFault?.server?.(server) ?? server;
     await this.#onceOrTwice(trueAt, () => sending.deliverDue(environment.database, moment));
+  }
+
+  #isNow(kind: Fault["kind"], trueAt: number): boolean {
+    return this.#world.head.faults.some((fault) => fault.kind === kind && fault.from === trueAt);
   }
 
   /** `isKilled`: the notifier is killed after the first accepted message, before it can record the result. */

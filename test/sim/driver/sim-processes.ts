@@ -160,6 +160,7 @@ export class SimProcesses {
         return this.#stepClock(fault, moment);
       case "sweeper-down":
       case "notifier-down":
+      case "planner-killed":
       case "twice":
       case "receiver-failing":
       case "receiver-gone":
@@ -221,6 +222,7 @@ export class SimProcesses {
       case "clock-step":
       case "sweeper-down":
       case "notifier-down":
+      case "planner-killed":
       case "twice":
       case "receiver-failing":
       case "receiver-gone":

@@ -11,6 +11,8 @@ export type StoredResults = {
   fired: ReadonlyMap<number, ReadonlySet<number>>;
   /** Every flip in a form without IDs, for the digest. */
   flips: readonly string[];
+  /** Statuses and pings in a form without IDs, for the digest. */
+  records: readonly string[];
 };
 
 const GIVEN_UP = `select f.check_id, d.channel_id, extract(epoch from f.at) * 1000 as at, f.to_status
@@ -62,6 +64,10 @@ export async function resolveGroups(
     });
 }
 
+const STATES = `select check_id, status || ' ' || ping_count || ' ' || coalesce(extract(epoch from last_ping_at)::text, '')
+    as record from check_states`;
+const PINGS = "select check_id, n || ' ' || kind || ' ' || extract(epoch from at) as record from pings";
+
 type FlipRow = {
   check_id: string;
   at: string;
@@ -91,5 +97,10 @@ export async function readStoredResults(
     const check = population.indexOf(Number(row.check_id));
     return `${check} ${change}${row.is_taken_back ? " taken back" : ""}`;
   });
-  return { givenUp, fired, flips };
+  const found = [
+    ...(await environment.rows<{ check_id: string; record: string }>(STATES)),
+    ...(await environment.rows<{ check_id: string; record: string }>(PINGS)),
+  ];
+  const records = found.map(({ check_id, record }) => `${population.indexOf(Number(check_id))} ${record}`);
+  return { givenUp, fired, flips, records };
 }

@@ -3,7 +3,7 @@ import { chanceFrom } from "../../faults/chance.ts";
 import { Schedules } from "../model/schedule.ts";
 import type { GeneratorContext } from "./generator-context.ts";
 import { planCheck } from "./plan-check.ts";
-import { planFaults } from "./plan-faults.ts";
+import { planFaults, planPlannerFaults } from "./plan-faults.ts";
 import { planSilences } from "./plan-policy.ts";
 import { receptionOf } from "./receipt.ts";
 import type { World, WorldHead } from "./world.ts";
@@ -25,6 +25,8 @@ const BEGINNINGS = [
 const TURN_SECONDS = 300;
 const CHECKS_PER_CHANNEL = 25;
 const CHANNELS_MIN = 6;
+
+const PLANNER_STREAM = 0x706c616e;
 
 export type WorldSize = {
   seed: number;
@@ -55,5 +57,7 @@ export function generateWorld({ seed, days, checks, intakes, policies = false }:
     hasPolicies: policies,
   };
   const world = { head, checkCount: checks, check: (index: number) => planCheck(context, index) };
-  return policies ? { ...world, head: { ...head, silences: planSilences(context, world) } } : world;
+  if (!policies) return world;
+  const faults = [...head.faults, ...planPlannerFaults(base, chanceFrom(seed ^ PLANNER_STREAM))];
+  return { ...world, head: { ...head, faults, silences: planSilences(context, world) } };
 }

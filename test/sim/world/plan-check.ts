@@ -97,7 +97,9 @@ function beginCheck(context: GeneratorContext, index: number) {
   const settings = withRules(policy, someSettings(chance, { manualResume }));
   const isLater = chance.fraction() < 0.1;
   const createdTrueAt = isLater ? whenReachable(context, someTime(chance, base)) : base.from;
-  const channels = someChannels(chance, base.channelCount);
+  const drawn = someChannels(chance, base.channelCount);
+  // Some checks that others depend on have no channels.
+  const channels = policy !== null && index % (4 * FAMILY) === 0 ? [] : drawn;
   return { chance, policy, settings, createdTrueAt, channels };
 }
 

@@ -39,6 +39,14 @@ export function planFaults(base: Base, chance: Chance): Fault[] {
   return [...planIntakeFaults(base, chance), ...others, ...planReceivers(base, chance)];
 }
 
+/** Faults of the planner, only in worlds with policies. */
+export function planPlannerFaults(base: Base, chance: Chance): Fault[] {
+  const days = (base.to - base.from) / DAY_MS;
+  const lasts = [SECOND_MS, 5 * SECOND_MS] as const;
+  const spans = spread(base, chance, { perDay: moreOften(2, days), lasts });
+  return spans.map((span) => ({ kind: "planner-killed" as const, ...span }));
+}
+
 function moreOften(perDay: number, days: number): number {
   return perDay * Math.max(1, 20 / days);
 }

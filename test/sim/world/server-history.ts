@@ -142,6 +142,11 @@ function turnAt(trueAt: number, { faults, clocks }: { faults: readonly Fault[]; 
       if (isDuring) turn.sending = "no";
       else if (isClaimed && turn.sending === "yes") turn.sending = "maybe";
     }
+    // It may have claimed messages.
+    if (fault.kind === "planner-killed") {
+      const isClaimed = fault.from <= trueAt && trueAt <= fault.from + CLAIM_MS_MAX;
+      if (isClaimed && turn.sending === "yes") turn.sending = "maybe";
+    }
     if (fault.kind === "clock-step") {
       const backMs = Math.max(0, -fault.byMs);
       const isSettling = fault.from < trueAt && trueAt < fault.from + backMs + FULLY_SETTLED_MS;

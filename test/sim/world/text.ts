@@ -141,6 +141,7 @@ function readFault(words: string[], head: Pick<WorldHead, "from" | "to">): Fault
     case "database-away":
     case "sweeper-down":
     case "notifier-down":
+    case "planner-killed":
     case "twice":
       return { kind, from: time(), to: time() };
     case "intake-cut":

@@ -48,6 +48,8 @@ export type OtherFault =
   | ({ kind: "sweeper-down" } & Span)
   /** Killed while sending. */
   | ({ kind: "notifier-down" } & Span)
+  /** Killed in the middle of planning, before it sends. Another one is started at once. */
+  | ({ kind: "planner-killed" } & Span)
   /** Two sweepers and two notifiers at once. */
   | ({ kind: "twice" } & Span)
   | ({ kind: "receiver-failing"; channel: number } & Span)
