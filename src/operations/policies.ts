@@ -113,7 +113,6 @@ export function updateCheckPolicy(database: Database, edit: CheckPolicyEdit): Pr
     );
     if (difference === null) return;
     await writeCheckPolicy(tx, { checkId, policy: own });
-    await reviewSteps(tx, projectId);
     if (parents !== before.parents) {
       await deleteParents(tx, checkId);
       await insertParents(tx, { checkId, parentIds: parents.map(({ id }) => id) });

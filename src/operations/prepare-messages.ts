@@ -243,17 +243,6 @@ function groupKeyOf({ key, parent }: GroupFacts, projectName: string): GroupKey 
   if (parsed?.kind === "tag") return { kind: "tag", value: parsed.tag };
   if (parsed?.kind === "project") return { kind: "project", value: projectName };
   return { kind: "parent", value: parent?.name ?? "" };
-  switch (parsed?.kind) {
-    case "source":
-      return { kind: "source", value: parsed.address };
-    case "tag":
-      return { kind: "tag", value: parsed.tag };
-    case "project":
-      return { kind: "project", value: projectName };
-    case "parent":
-    case undefined:
-      return { kind: "parent", value: parent?.name ?? "" };
-  }
 }
 
 function ackUrlOf(

@@ -51,22 +51,16 @@ function recoveryFlip({ cause, flipId, at }: { cause: string; flipId: string; at
         order by at desc, id desc limit 1
       )) else ${flipId} end`;
 }
-/** The flip of a recovery that came after it, because more successes were needed. */
-const lastUpFlip = (checkId: string) =>
-  `(select id from flips where check_id = ${checkId} and to_status = 'up' order by at desc, id desc limit 1)`;
 
 // A process of the previous release opens no alert, but has planned the deliveries of its flip. The closing is then
 // inserted as a whole alert that was notified. Its flip may have been deleted by age.
 const CLOSE_ALERTS = statement({
   name: "alerts.close",
   text: `with n as (
-      select given.check_id, ${sqlInstant("given.at")} as at, given.cause, case
-          when given.flip_id is null and given.cause = 'recovered' then ${lastUpFlip("given.check_id")}
-          else given.flip_id end as flip_id
-      from unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[]) as given (check_id, at, cause, flip_id)
+      select n.check_id, ${sqlInstant("n.at")} as at, n.cause,
+        ${recoveryFlip({ cause: "n.cause", flipId: "n.flip_id", at: "n.at" })} as flip_id
+      from unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[]) as n (check_id, at, cause, flip_id)
     ), closed as (
-      update alerts a set closed_at = ${sqlInstant("n.at")}, close_cause = n.cause,
-        closed_flip_id = ${recoveryFlip({ cause: "n.cause", flipId: "n.flip_id", at: "n.at" })}, planned_at = null, plan_at = ${AT_ONCE}
       update alerts a set closed_at = n.at, close_cause = n.cause, closed_flip_id = n.flip_id,
         planned_at = null, plan_at = ${AT_ONCE}
       from n where a.check_id = n.check_id and a.closed_at is null
@@ -116,11 +110,8 @@ const OPEN_ALERTS = statement({
         select id from flips
         where check_id = n.check_id and to_status = 'down' and taken_back_at is null
         order by at desc, id desc limit 1
-      )), ${sqlInstant("n.closed_at")}, n.close_cause,
+      ), 0), ${sqlInstant("n.closed_at")}, n.close_cause,
       ${recoveryFlip({ cause: "n.close_cause", flipId: "n.closed_flip_id", at: "n.closed_at" })}, ${AT_ONCE}
-      ), 0), ${sqlInstant("n.closed_at")}, n.close_cause, case
-        when n.closed_flip_id is null and n.close_cause = 'recovered' then ${lastUpFlip("n.check_id")}
-        else n.closed_flip_id end, ${AT_ONCE}
     from unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[])
       with ordinality as n (check_id, cause, opened_at, flip_id, closed_at, close_cause, closed_flip_id, position)
     order by n.position`,

@@ -656,8 +656,7 @@ const LIST_PARENTS = statement<{
 }>({
   name: "planning.parents",
   text: `select s.check_id, s.status, s.down_at, s.judged ->> 'problem' as problem, a.id as alert_id, a.incident_id,
-      exists (select from incidents i where i.id = a.incident_id and i.key is not null) as is_combined, a.held_by, a.plan_at, exists (
-        select from deliveries d where d.alert_id = a.id and d.state in ('pending', 'sent', 'merged')
+      exists (select from incidents i where i.id = a.incident_id and i.key is not null) as is_combined,
       a.held_by, a.plan_at, exists (
         select from deliveries d
         where d.flip_id = a.opened_flip_id and d.kind = 'flip' and (d.alert_id = a.id or d.alert_id is null)

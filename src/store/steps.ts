@@ -172,7 +172,6 @@ export async function reviewIncidents(tx: Tx, incidentIds: readonly number[]): P
   await tx.query(REVIEW_INCIDENTS, [toNumberArray(incidentIds)]);
 }
 
-// To the channels that have got the opening. A group of alerts has one message for all of them.
 // To the channels that have got the opening, also from a process of the previous release, which plans without alerts. A
 // group of alerts has one message for all of them.
 const INSERT_REPEATS = statement({

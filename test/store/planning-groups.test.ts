@@ -375,8 +375,12 @@ describe("an incident", () => {
     const empty = await incidentOf(0);
     for (const id of [...over.alertIds, open.alertId]) await set("alerts", id, CLOSED);
     const ids = [over.id, open.id, empty.id];
-    expect(await write((tx) => listOverIncidents(tx, ids))).toEqual(new Set([over.id]));
-    expect(await write((tx) => listOverIncidents(tx, []))).toEqual(new Set());
+    expect(await write((tx) => listOverIncidents(tx, { incidentIds: ids, planningIds: [] }))).toEqual(
+      new Set([over.id]),
+    );
+    expect(await write((tx) => listOverIncidents(tx, { incidentIds: [], planningIds: [] }))).toEqual(
+      new Set(),
+    );
   });
 });
 

@@ -545,7 +545,11 @@ const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
     ["alerts_open", "check_states_pkey", "deliveries_flip", "deliveries_pkey", "delivery_alerts_alert"],
     (tx) => listParents(tx, SOME),
   ],
-  ["whether incidents are over", ["alerts_incident"], (tx) => listOverIncidents(tx, SOME)],
+  [
+    "whether incidents are over",
+    ["alerts_incident"],
+    (tx) => listOverIncidents(tx, { incidentIds: SOME, planningIds: [] }),
+  ],
   ["resolve incidents", ["alerts_incident", "incidents_pkey"], (tx) => resolveIncidents(tx, SOME)],
   [
     "checks in unsent group messages",
