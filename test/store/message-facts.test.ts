@@ -198,14 +198,12 @@ describe("a group message", () => {
       severity: "normal",
       key: "tag:db",
       projectUuid: rows[0].uuid,
-      ...{
-        hasAckLinks: true,
-        isUpdate: false,
-        downCount: 2,
-        since: MONDAY_NOON,
-        cause: "missed",
-        parent: null,
-      },
+      hasAckLinks: true,
+      isUpdate: false,
+      downCount: 2,
+      since: MONDAY_NOON,
+      cause: "missed",
+      parent: null,
     });
     await setRow("alerts", first, `${CLOSED}, cause = 'overrun'`);
     await setRow("alerts", second, "opened_at = '2026-11-16 12:01Z'");

@@ -322,13 +322,12 @@ describe("an incident", () => {
       write((tx) => reopenIncidents(tx, [{ incidentId, flappingAt, nextStepAt }]));
     await reopen(null, NOW + 1);
     expect(await row(incidentId)).toEqual({
-      ...{
-        state: "open",
-        severity: "normal",
-        resolved_at: null,
-        acknowledged_at: null,
-        acknowledged_by: null,
-      },
+      state: "open",
+      severity: "normal",
+      resolved_at: null,
+      acknowledged_at: null,
+      acknowledged_by: null,
+
       acknowledged_by_channel: null,
       reopen_count: 1,
       flapping_at: null,
