@@ -40,6 +40,7 @@ import {
   writeProjectPolicy,
   writeRules,
 } from "../store/policies.ts";
+import { reviewSteps } from "../store/steps.ts";
 import type { Tx } from "../store/transaction.ts";
 import { type Actor, audit } from "./audit.ts";
 import { auditCheck, lockCheck, lockChecks, writeStateChange, writeStateChanges } from "./checks.ts";
@@ -118,6 +119,7 @@ export function updateCheckPolicy(database: Database, edit: CheckPolicyEdit): Pr
     }
     const rules = rulesOf(policy, check.settings);
     if (!isSameRules(rules, check.settings.rules)) await writeRules(tx, [{ checkId, rules }]);
+    await reviewSteps(tx, projectId);
     const timing = { ...check.settings, rules };
     const visibility = await checkVisibility(tx, stored, edit);
     const outcome = reviseTiming({ timing: check.settings, state: stored.state }, { timing, at, visibility });
@@ -177,6 +179,7 @@ export async function updateProjectPolicy(database: Database, edit: ProjectPolic
     const difference = auditDifference(shownProject(before), shownProject(after));
     if (difference === null) return;
     await writeProjectPolicy(tx, { projectId: project.id, ...after });
+    await reviewSteps(tx, project.id);
     const what = "project.policyChanged";
     await audit(tx, { ...by, projectId: project.id, what, subject: project.name, ...difference, at });
   });
@@ -220,6 +223,7 @@ export async function setTagRules(database: Database, edit: TagRulesEdit): Promi
     if (difference === null) return;
     await deleteTagRules(tx, projectId);
     await insertTagRules(tx, { projectId, rules });
+    await reviewSteps(tx, projectId);
     const what = "project.tagRulesChanged";
     await audit(tx, { ...by, projectId, what, subject: project.name, ...difference, at });
   });
