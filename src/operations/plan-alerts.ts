@@ -58,6 +58,7 @@ import {
   rescheduleGroups,
   resolveIncidents,
   retractAlertDeliveries,
+  withdrawOpenings,
 } from "../store/planning.ts";
 import { listPolicies } from "../store/policies.ts";
 import { findLastSuccesses, listCurrentSilences } from "../store/silences.ts";
@@ -442,9 +443,11 @@ function highest(
 async function notifyEach(tx: Tx, placed: readonly Placed[], facts: Facts): Promise<void> {
   const news: AlertNews[] = [];
   const takenBack: { alertId: number; flipId: number; incidentId: number | null }[] = [];
+  const resolved: { alertId: number; flipId: number }[] = [];
   for (const { alert, decision, incidentId, isGrouped } of placed) {
     const { id: alertId, checkId, openedFlipId, closed } = alert;
     if (decision.kind === "correct") takenBack.push({ alertId, flipId: openedFlipId, incidentId });
+    if (closed?.cause === "resolved") resolved.push({ alertId, flipId: openedFlipId });
     if (decision.kind !== "notify" || incidentId === null || isGrouped) continue;
     const about = { alertId, incidentId, checkId };
     if (decision.opening) news.push({ ...about, flipId: openedFlipId, isClosing: false });
@@ -456,6 +459,9 @@ async function notifyEach(tx: Tx, placed: readonly Placed[], facts: Facts): Prom
     facts.addedChannelsOf(checkId).map((channelId) => ({ alertId, channelId })),
   );
   if (news.length > 0) await insertAlertDeliveries(tx, { news, added, at: facts.now });
+  if (resolved.length > 0) {
+    await withdrawOpenings(tx, { alerts: resolved, at: facts.now, reason: "Resolved before it was sent" });
+  }
   if (takenBack.length > 0) await retractAlertDeliveries(tx, { alerts: takenBack, at: facts.now });
 }
 

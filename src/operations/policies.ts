@@ -119,6 +119,7 @@ export function updateCheckPolicy(database: Database, edit: CheckPolicyEdit): Pr
     }
     const rules = rulesOf(policy, check.settings);
     if (!isSameRules(rules, check.settings.rules)) await writeRules(tx, [{ checkId, rules }]);
+    await reviewSteps(tx, projectId);
     const timing = { ...check.settings, rules };
     const visibility = await checkVisibility(tx, stored, edit);
     const outcome = reviseTiming({ timing: check.settings, state: stored.state }, { timing, at, visibility });

@@ -214,6 +214,8 @@ async function prepareGroup(
   const { opened, closed } = lines;
   if (opened.count + closed.count + downCount === 0)
     return settledWithout(claim, "withdrawn", "The checks have recovered before it was sent");
+  if (opened.count + closed.count === 0 && facts.isAcknowledged && !claim.isRepeat)
+    return settledWithout(claim, "withdrawn", "Acknowledged before it was sent");
   const message: GroupMessage = {
     kind: "group",
     at: now,

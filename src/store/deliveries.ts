@@ -696,6 +696,7 @@ export type GroupFacts = {
   isUpdate: boolean;
   /** An earlier message about the incident to the channel is not sent yet. */
   isBehind: boolean;
+  isAcknowledged: boolean;
   /** Alerts that are open and notify the channel. */
   downCount: number;
   since: Instant | null;
@@ -715,6 +716,7 @@ type GroupFactsRow = {
   has_ack_links: boolean;
   is_update: boolean;
   is_behind: boolean;
+  is_acknowledged: boolean;
   down_count: number;
   since: Instant | null;
   cause: AlertCause | null;
@@ -737,7 +739,7 @@ const FIND_GROUP_FACTS = statement<GroupFactsRow>({
       ) as is_update, exists (
         select from deliveries d where d.incident_id = $1 and d.channel_id = $2 and d.kind = 'group' and d.id < $3
           and d.state = 'pending'
-      ) as is_behind,
+      ) as is_behind, i.state = 'acknowledged' as is_acknowledged,
       (select count(*) from named where closed_at is null) as down_count,
       (select coalesce(min(opened_at) filter (where closed_at is null), min(opened_at)) from named) as since,
       (select min(cause) from named) as cause, (select count(distinct cause) from named) as causes,
@@ -776,6 +778,7 @@ export async function findGroupFacts(
     hasAckLinks: row.has_ack_links,
     isUpdate: row.is_update,
     isBehind: row.is_behind,
+    isAcknowledged: row.is_acknowledged,
     downCount: row.down_count,
     since: row.since,
     cause: row.causes === 1 ? row.cause : null,

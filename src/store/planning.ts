@@ -106,10 +106,26 @@ const WITHDRAW = statement({
       where d.state = 'pending' and d.message_id is null
       order by d.id for update of d
     )
-    update deliveries d set state = 'withdrawn', settled_at = $3, next_try_at = null,
-      reason = 'Corrected before it was sent'
+    update deliveries d set state = 'withdrawn', settled_at = $3, next_try_at = null, reason = $4
     from held where d.id = held.id`,
 });
+
+/** Withdraws unsent notifications about the opening of alerts. */
+export async function withdrawOpenings(
+  tx: Tx,
+  {
+    alerts,
+    at,
+    reason,
+  }: { alerts: readonly Omit<TakenBackAlert, "incidentId">[]; at: Instant; reason: string },
+): Promise<void> {
+  await tx.query(WITHDRAW, [
+    toNumberArray(alerts.map(({ alertId }) => alertId)),
+    toNumberArray(alerts.map(({ flipId }) => flipId)),
+    toTimestamp(at),
+    reason,
+  ]);
+}
 
 const PLAN_CORRECTIONS = statement({
   name: "planning.corrections",
@@ -135,7 +151,7 @@ export async function retractAlertDeliveries(
 ): Promise<void> {
   const alertIds = toNumberArray(alerts.map(({ alertId }) => alertId));
   const flipIds = toNumberArray(alerts.map(({ flipId }) => flipId));
-  await tx.query(WITHDRAW, [alertIds, flipIds, toTimestamp(at)]);
+  await withdrawOpenings(tx, { alerts, at, reason: "Corrected before it was sent" });
   const incidentIds = toNumberArray(alerts.map(({ incidentId }) => incidentId));
   await tx.query(PLAN_CORRECTIONS, [alertIds, flipIds, incidentIds, toTimestamp(at)]);
 }

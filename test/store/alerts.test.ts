@@ -18,7 +18,7 @@ import {
 import { insertFlips } from "../../src/store/flips.ts";
 import { insertIncidents, resolveIncidents } from "../../src/store/planning.ts";
 import { releaseHeldAlerts } from "../../src/store/silences.ts";
-import { reviewIncidents } from "../../src/store/steps.ts";
+import { reviewIncidents, reviewSteps } from "../../src/store/steps.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { flip, watchedCheck } from "../support/owed.ts";
@@ -182,4 +182,10 @@ test("the next steps of incidents that are not resolved become due", async () =>
     [[open, over]],
   );
   expect(steps).toEqual([{ next_step_at: 0 }, { next_step_at: null }]);
+  await database.db.pool.query("update incidents set next_step_at = null where id = $1", [open]);
+  await write((tx) => reviewSteps(tx, check.projectId));
+  const { rows: again } = await database.db.pool.query("select next_step_at from incidents where id = $1", [
+    open,
+  ]);
+  expect(again).toEqual([{ next_step_at: 0 }]);
 });

@@ -5,6 +5,9 @@ import type { AlertChange } from "../../../src/core/alert.ts";
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../src/core/instant.ts";
 import type { AlertMessage } from "../../../src/core/message.ts";
 import type { Policy } from "../../../src/core/policy.ts";
+import { clearHistory, restoreCheck, trashCheck } from "../../../src/operations/checks.ts";
+import { acknowledgeIncident, resolveIncident } from "../../../src/operations/incidents.ts";
+import { updateProjectPolicy } from "../../../src/operations/policies.ts";
 import { deliverDue } from "../../../src/operations/send-loop.ts";
 import { createSilence, endSilence } from "../../../src/operations/silences.ts";
 import { writeAlerts } from "../../../src/store/alerts.ts";
@@ -328,6 +331,114 @@ describe("reminders", () => {
     for (let at = NOW + 3 * MINUTE_MS; at < NOW + 65 * MINUTE_MS; at += MINUTE_MS)
       messages.push(...(await deliver(at)));
     expect(messages).toEqual(["group update 2 down:"]);
+  });
+});
+
+test("a reminder about several checks is not sent after somebody has acknowledged them", async () => {
+  const check = await newCheck("a", { policy: { groupBy: ["project"], groupWait: 0, repeat: 3_600 } });
+  await down(check, NOW);
+  expect(await deliver(NOW)).toEqual(["group down 1 down: +a"]);
+  answer = "failed";
+  await deliver(NOW + HOUR_MS);
+  answer = "sent";
+  const at = NOW + HOUR_MS + SECOND_MS;
+  await acknowledgeIncident(database.db, { projectId, number: 1, by: BY, at });
+  expect(await deliver(NOW + 2 * HOUR_MS)).toEqual([]);
+});
+
+describe("what a user changes meanwhile", () => {
+  const visibility = { watermarkAt: NOW + 24 * HOUR_MS, blind: [] };
+  const command = ({ id: checkId, uuid }: CheckWithState, at: number) => ({
+    ...{ projectId, checkId, uuid, at, visibility, accountId: null, checkLimitDefault: 100 },
+  });
+  const policy: Policy = { groupBy: ["project"], groupWait: 60, groupInterval: 60 };
+
+  test("a policy with reminders applies to open incidents", async () => {
+    const check = await newCheck("backup");
+    await down(check, NOW);
+    expect(await deliver(NOW)).toEqual(["down backup"]);
+    await updateProjectPolicy(database.db, {
+      project: { id: projectId, name: "" },
+      change: { repeat: 3_600 },
+      ...{ expected: null, visibility, by: BY, at: NOW + MINUTE_MS },
+    });
+    expect(await deliver(NOW + 2 * MINUTE_MS)).toEqual([]);
+    expect(await deliver(NOW + HOUR_MS)).toEqual(["still down backup"]);
+  });
+
+  test("an incident that is resolved is not notified afterwards", async () => {
+    const check = await newCheck("backup");
+    await sql("update check_states set status = 'down' where check_id = $1", [check.id]);
+    await down(check, NOW);
+    answer = "failed";
+    await deliver(NOW);
+    answer = "sent";
+    await resolveIncident(database.db, {
+      ...{ projectId, number: 1, by: BY, at: NOW + SECOND_MS, visibility },
+    });
+    expect(await deliver(NOW + HOUR_MS)).toEqual([]);
+  });
+
+  test("a check whose history is cleared leaves the message of a group", async () => {
+    const [a, b] = [await newCheck("a", { policy }), await newCheck("b", { policy })];
+    await down(a, NOW);
+    await down(b, NOW);
+    await clearHistory(database.db, command(a, NOW + SECOND_MS));
+    expect(await deliver(NOW + MINUTE_MS)).toEqual(["group down 1 down: +b"]);
+    await clearHistory(database.db, command(b, NOW + 2 * MINUTE_MS));
+    expect(await deliver(NOW + HOUR_MS)).toEqual([]);
+    expect(await sql("select from alerts where check_id = any ($1)", [[a.id, b.id]])).toEqual([]);
+  });
+
+  test("a check that is deleted while held and restored is notified at the end of the silence", async () => {
+    const check = await newCheck("backup");
+    await silence({ from: NOW, until: NOW + HOUR_MS });
+    await sql("update check_states set status = 'down' where check_id = $1", [check.id]);
+    await down(check, NOW + SECOND_MS);
+    const at = NOW + MINUTE_MS;
+    await trashCheck(database.db, command(check, at));
+    expect(await deliver(at)).toEqual([]);
+    const restored = await restoreCheck(database.db, command(check, at + MINUTE_MS));
+    expect(restored).toEqual({ kind: "restored" });
+    expect(await deliver(NOW + HOUR_MS)).toEqual(["down backup"]);
+  });
+
+  test("a group of which a check is deleted says nothing about it", async () => {
+    const [a, b] = [await newCheck("a", { policy }), await newCheck("b", { policy })];
+    await down(a, NOW);
+    await down(b, NOW);
+    await trashCheck(database.db, command(a, NOW + SECOND_MS));
+    expect(await deliver(NOW + MINUTE_MS)).toEqual(["group down 1 down: +b"]);
+  });
+});
+
+test("two notifiers and a check that goes up and down lose and repeat nothing", async () => {
+  const policy: Policy = { groupBy: ["project"], groupWait: 0, groupInterval: 60 };
+  const plain = await newCheck("plain");
+  const combined = await newCheck("combined", { policy });
+  const messages: string[] = [];
+  for (let round = 0; round < 6; round += 1) {
+    const at = NOW + round * 4 * MINUTE_MS;
+    const [one, two] = await Promise.all([
+      Promise.all([down(plain, at, "fail"), down(combined, at)]).then(() => deliver(at)),
+      deliver(at),
+    ]);
+    const [three, four] = await Promise.all([
+      Promise.all([up(plain, at + 2 * MINUTE_MS), up(combined, at + 2 * MINUTE_MS)]).then(() =>
+        deliver(at + 2 * MINUTE_MS),
+      ),
+      deliver(at + 2 * MINUTE_MS),
+    ]);
+    messages.push(...one, ...two, ...three, ...four);
+  }
+  messages.push(...(await deliver(NOW + HOUR_MS)));
+  const counts = new Map<string, number>();
+  for (const message of messages) counts.set(message, (counts.get(message) ?? 0) + 1);
+  expect(Object.fromEntries(counts)).toEqual({
+    "down plain": 6,
+    "up plain": 6,
+    "group down 1 down: +combined": 6,
+    "group up 0 down: -combined": 6,
   });
 });
 
