@@ -755,7 +755,7 @@ const FIND_GROUP_FACTS = statement<GroupFactsRow>({
         where i.key is null and a.incident_id = i.id and a.id not in (select id from named) and exists (
             select from check_parents l join alerts child on child.check_id = l.check_id and child.incident_id = i.id
             where l.parent_id = a.check_id
-          ) and exists (select from deliveries d where d.alert_id = a.id)
+          ) and exists (select from deliveries d where d.flip_id = a.opened_flip_id and d.kind = 'flip')
         order by is_down desc, a.id desc limit 1
       ) as parent on true
     where i.id = $1`,

@@ -308,6 +308,7 @@ describe("an incident", () => {
       incidentId: last.id,
       resolvedAt: NOW,
       flappingAt: NOW,
+      closedAt: NOW,
       reopenedAts: [NOW + 5],
     };
     expect(await find(NOW)).toEqual([found]);
@@ -444,6 +445,7 @@ describe("a check that others depend on", () => {
     await set("alerts", alertId, "incident_id = null, held_by = 'silence', plan_at = '2026-11-16 12:00Z'");
     expect((await parent(checkId))?.alert).toEqual({
       incidentId: null,
+      isCombined: false,
       heldBy: "silence",
       planAt: NOW,
       hasDelivery: false,

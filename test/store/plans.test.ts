@@ -542,7 +542,14 @@ const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
   ],
   [
     "parents of checks",
-    ["alerts_open", "check_states_pkey", "deliveries_flip", "deliveries_pkey", "delivery_alerts_alert"],
+    [
+      "alerts_open",
+      "check_states_pkey",
+      "deliveries_flip",
+      "deliveries_pkey",
+      "delivery_alerts_alert",
+      "incidents_pkey",
+    ],
     (tx) => listParents(tx, SOME),
   ],
   [
@@ -617,8 +624,10 @@ const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
   [
     "facts about a group",
     [
+      "alerts_check",
       "alerts_incident",
       "alerts_pkey",
+      "check_parents_pkey",
       "checks_pkey",
       "deliveries_flip",
       "deliveries_incident",
@@ -630,7 +639,14 @@ const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
   ],
   [
     "checks of a group message",
-    ["alerts_pkey", "checks_pkey", "deliveries_pkey", "delivery_alerts_alert", "delivery_alerts_pkey"],
+    [
+      "alerts_pkey",
+      "channels_pkey",
+      "checks_pkey",
+      "deliveries_pkey",
+      "delivery_alerts_alert",
+      "delivery_alerts_pkey",
+    ],
     (tx) => listGroupLines(tx, { deliveryId: 39_995, channelId: 95, limit: 20 }),
   ],
 ];
