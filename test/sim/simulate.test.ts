@@ -11,11 +11,11 @@ import { realServer } from "./real-server.ts";
 import { type Simulated, simulate } from "./simulate.ts";
 import { generateWorld } from "./world/generate.ts";
 import { readWorld } from "./world/text.ts";
-import type { World } from "./world/world.ts";
+import { without, type World } from "./world/world.ts";
 
 /** Generous limit for slow machines. */
 const TEST_MS_MAX = 600_000;
-const CLEAN = { false: 0, missed: 0, late: 0, duplicated: 0 };
+const CLEAN = { false: 0, missed: 0, late: 0, duplicated: 0, lost: 0 };
 
 /** Runs a world on a new database. */
 async function simulateWorld(world: World, plantedFault: PlantedFault | null = null): Promise<Simulated> {
@@ -62,6 +62,24 @@ test("half a day of a generated world has no findings", { timeout: TEST_MS_MAX }
   expect(tally.owed).toBeGreaterThan(10);
 });
 
+describe("half a day of a generated world with policies", { timeout: TEST_MS_MAX }, () => {
+  const world = generateWorld({ seed: 20_261_117, days: 0.5, checks: 80, policies: true });
+
+  test("has no findings, and is recorded as without silences, dependencies and the like", async () => {
+    const { tally, findings, flipsDigest, recordsDigest } = await simulateWorld(world);
+    expect(findings).toEqual([]);
+    expect(tally).toMatchObject({ ...CLEAN, delivered: tally.owed });
+    expect(tally.owed).toBeGreaterThan(10);
+    const plain = await simulateWorld(without(world, { silences: true, notifyRules: true }));
+    expect(plain.findings).toEqual([]);
+    expect({ flipsDigest, recordsDigest }).toEqual({
+      flipsDigest: plain.flipsDigest,
+      recordsDigest: plain.recordsDigest,
+    });
+    expect(plain.messagesDigest).not.toBe("");
+  });
+});
+
 describe("planted faults", { timeout: TEST_MS_MAX }, () => {
   /** Forty hourly checks: some send through the spool, some fail, some stop sending. */
   function smallWorld(): World {
@@ -79,6 +97,43 @@ fault notifier-down 0.02:10 0.02:12
 ${checks.join("\n")}`);
   }
 
+  /** A silence from 2:30 to 4:00, and checks that fail before, during and after it. */
+  function policyWorld(): World {
+    const checks = {
+      // Notified before the silence, over during it.
+      "recovered simple 12h grace 1h channels 0": ["0.02:10 fail", "0.03:00 success"],
+      // Over during the silence, so not notified.
+      "dropped simple 12h grace 1h channels 0": ["0.02:40 fail", "0.03:00 success"],
+      "held simple 12h grace 1h channels 1 repeat 1h": ["0.02:40 fail"],
+      "acknowledged simple 12h grace 1h channels 1 repeat 10m": ["0.01:40 fail", "0.01:55 ack"],
+      "tolerated simple 12h grace 1h failures 2/4 channels 2": [
+        "0.00:10 fail",
+        "0.00:20 fail",
+        "0.00:30 success",
+        "0.01:30 fail",
+        "0.01:40 success",
+      ],
+      "recovering simple 12h grace 1h recovery 2 channels 2": [
+        "0.01:10 fail",
+        "0.01:20 success",
+        "0.01:30 success",
+      ],
+      "parent simple 12h grace 1h channels none": ["0.01:00 fail"],
+      "child simple 12h grace 1h channels 3 depends parent": ["0.01:30 fail"],
+      "missed simple 1h grace 3m missed 2 channels 3": [],
+      "grouped simple 1h grace 3m channels 2 grouped": [],
+    };
+    const lines = Object.entries(checks).map(([check, actions]) =>
+      [`check ${check}`, "0.00:01 success", ...actions].join("\n  "),
+    );
+    return readWorld(`world from 2026-11-16T00:00Z days 0.25 intakes 2 channels 4 turns 60s
+fault planner-killed 0.01:10 0.01:10:02
+fault planner-killed 0.01:30 0.01:30:02
+fault planner-killed 0.02:10 0.02:10:02
+silence 0 all at 0.02:20 from 0.02:30 until 0.04:00
+${lines.join("\n")}`);
+  }
+
   test("a run without a planted fault has no findings", async () => {
     const { tally, findings, repeatCount } = await simulateWorld(smallWorld());
     expect(findings).toEqual([]);
@@ -87,8 +142,16 @@ ${checks.join("\n")}`);
     expect(repeatCount).toBeGreaterThan(0);
   });
 
+  test("neither has one with policies", async () => {
+    const { tally, findings } = await simulateWorld(policyWorld());
+    expect(findings).toEqual([]);
+    expect(tally).toMatchObject({ ...CLEAN, delivered: tally.owed, dropped: 1 });
+    expect(tally.repeats).toBeGreaterThan(0);
+  });
+
   test.each(Object.entries(PLANTED_FAULTS))("%s is detected", async (_, plantedFault) => {
-    const { tally } = await simulateWorld(smallWorld(), plantedFault);
+    const world = plantedFault.needsPolicies === true ? policyWorld() : smallWorld();
+    const { tally } = await simulateWorld(world, plantedFault);
     expect(tally[plantedFault.detectedBy]).toBeGreaterThan(0);
   });
 });

@@ -66,7 +66,7 @@ export async function resolveGroups(
 
 const STATES = `select check_id, status || ' ' || ping_count || ' ' || coalesce(extract(epoch from last_ping_at)::text, '')
     as record from check_states`;
-const PINGS = "select check_id, n || ' ' || kind || ' ' || extract(epoch from at) as record from pings";
+const PINGS = "select check_id, n || ' ' || kind::text || ' ' || extract(epoch from at) as record from pings";
 
 type FlipRow = {
   check_id: string;
