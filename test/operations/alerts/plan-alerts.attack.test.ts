@@ -114,7 +114,7 @@ const silence = (request: Partial<Parameters<typeof createSilence>[1]["request"]
     once: null,
     by: BY,
     at,
-  } as Parameters<typeof createSilence>[1]);
+  });
 
 describe("a recovery", () => {
   test("that follows the flip, after more successes, is sent", async () => {
@@ -191,9 +191,7 @@ describe("a silence", () => {
     answer = "sent";
     const { uuid } = await silence({ from: NOW + 1, until: NOW + 20 * HOUR_MS }, NOW + 1);
     expect(await deliver(NOW + 30 * MINUTE_MS)).toEqual([]);
-    await endSilence(database.db, {
-      ...{ projectId, uuid, expected: null, by: BY, at: NOW + HOUR_MS },
-    } as Parameters<typeof endSilence>[1]);
+    await endSilence(database.db, { projectId, uuid, expected: null, by: BY, at: NOW + HOUR_MS });
     expect(await deliver(NOW + HOUR_MS + MINUTE_MS)).toEqual(["down backup"]);
   });
 
