@@ -50,7 +50,7 @@ create table check_parents (
 );
 comment on table check_parents is 'A check depends on its parents. Bounded: PARENTS_MAX for each check.';
 create index check_parents_parent on check_parents (parent_id);
-comment on index check_parents_parent is 'Readers: incidents.list_children, and the foreign key.';
+comment on index check_parents_parent is 'Readers: policies.delete_links, and the foreign key.';
 
 -- 3. Silences
 
@@ -89,7 +89,7 @@ comment on table silences is
 create index silences_project on silences (project_id, id);
 comment on index silences_project is 'Readers: silences.list, silences.list_current.';
 create index silences_end on silences (ends_at) where ends_at is not null;
-comment on index silences_end is 'Reader: steps.claim_silences.';
+comment on index silences_end is 'Readers: steps.has_due, steps.claim_silences.';
 
 -- 4. Incidents and alerts
 
@@ -120,9 +120,9 @@ create table incidents (
 comment on table incidents is 'Alerts that are handled together. Bounded by age after they were resolved.';
 comment on index incidents_project_id_number_key is 'Readers: incidents.find, incidents.list.';
 create index incidents_open on incidents (project_id, id) where state <> 'resolved';
-comment on index incidents_open is 'Readers: incidents.list_open, incidents.find_by_key, and the counts on the pages.';
+comment on index incidents_open is 'Readers: incidents.list_open, incidents.count_open, planning.find_by_key.';
 create index incidents_step on incidents (next_step_at) where next_step_at is not null;
-comment on index incidents_step is 'Reader: incidents.list_due_steps.';
+comment on index incidents_step is 'Readers: steps.has_due, steps.claim_incidents.';
 
 create table incident_events (
   id          bigint generated always as identity primary key,
@@ -164,13 +164,13 @@ create table alerts (
 comment on table alerts is
   'Confirmed problems of checks, written with the state. An unplanned alert is a debt. Bounded by age after they were closed.';
 create unique index alerts_open on alerts (check_id) where closed_at is null;
-comment on index alerts_open is 'Guards one open alert for each check. Readers: alerts.close, alerts.list_open.';
+comment on index alerts_open is 'Guards one open alert for each check. Readers: alerts.close, planning.parents.';
 create index alerts_unplanned on alerts (plan_at, id) where planned_at is null;
-comment on index alerts_unplanned is 'Reader: alerts.claim.';
+comment on index alerts_unplanned is 'Readers: alerts.has_unplanned, alerts.claim.';
 create index alerts_check on alerts (check_id, id desc);
-comment on index alerts_check is 'Readers: alerts.find_last_of_checks, and the check page.';
+comment on index alerts_check is 'Reader: planning.last_incidents.';
 create index alerts_incident on alerts (incident_id, id) where incident_id is not null;
-comment on index alerts_incident is 'Reader: incidents.list_alerts.';
+comment on index alerts_incident is 'Readers: incidents.list_alerts, steps.list_alerts.';
 
 -- 5. Deliveries of alerts
 
@@ -197,7 +197,7 @@ alter table deliveries
 -- A flip can belong to two alerts: one that somebody resolved while the check was down, and the next one.
 drop index deliveries_flip;
 create index deliveries_flip on deliveries (flip_id) where flip_id is not null;
-comment on index deliveries_flip is 'Readers: deliveries.list_of_flip, planning.withdraw.';
+comment on index deliveries_flip is 'Readers: deliveries.list_of_flip, planning.withdraw, planning.parents, steps.insert_repeats.';
 create unique index deliveries_flip_once on deliveries (flip_id, channel_id, kind)
   where flip_id is not null and alert_id is null;
 comment on index deliveries_flip_once is
@@ -206,7 +206,7 @@ create unique index deliveries_alert_once on deliveries (alert_id, flip_id, chan
   where alert_id is not null and kind in ('flip', 'correction');
 comment on index deliveries_alert_once is 'Guards one message about the opening, the closing and a correction of an alert, for each channel.';
 create index deliveries_incident on deliveries (incident_id, channel_id, id) where incident_id is not null;
-comment on index deliveries_incident is 'Readers: incidents.list_deliveries, planning.find_pending_group.';
+comment on index deliveries_incident is 'Readers: incidents.list_deliveries, planning.lock_groups, steps.claim_incidents.';
 
 create table delivery_alerts (
   delivery_id bigint not null,
@@ -217,7 +217,7 @@ create table delivery_alerts (
 );
 comment on table delivery_alerts is 'Which alerts a group message is about. Goes with its delivery.';
 create index delivery_alerts_alert on delivery_alerts (alert_id);
-comment on index delivery_alerts_alert is 'Readers: planning.openings, alerts.prune.';
+comment on index delivery_alerts_alert is 'Readers: planning.openings, message_facts.list_group, alerts.prune.';
 
 -- Checks that are down now have been notified by the previous release.
 with down as (

@@ -73,13 +73,13 @@ create table alerts (
   constraint alerts_held_by_check CHECK (held_by = ANY (ARRAY['silence'::text, 'dependency'::text, 'flapping'::text])),
   constraint closed_whole CHECK ((closed_at IS NULL) = (close_cause IS NULL))
 );
--- Readers: alerts.find_last_of_checks, and the check page.
+-- Reader: planning.last_incidents.
 create index alerts_check on alerts (check_id, id DESC);
--- Reader: incidents.list_alerts.
+-- Readers: incidents.list_alerts, steps.list_alerts.
 create index alerts_incident on alerts (incident_id, id) WHERE (incident_id IS NOT NULL);
--- Guards one open alert for each check. Readers: alerts.close, alerts.list_open.
+-- Guards one open alert for each check. Readers: alerts.close, planning.parents.
 create unique index alerts_open on alerts (check_id) WHERE (closed_at IS NULL);
--- Reader: alerts.claim.
+-- Readers: alerts.has_unplanned, alerts.claim.
 create index alerts_unplanned on alerts (plan_at, id) WHERE (planned_at IS NULL);
 
 -- Keys of the Management API, hashed. Bounded by what people create; revoked ones are pruned.
@@ -217,7 +217,7 @@ create table check_parents (
   constraint check_parents_check_id_fkey FOREIGN KEY (check_id) REFERENCES checks(id) ON DELETE CASCADE,
   constraint check_parents_parent_id_fkey FOREIGN KEY (parent_id) REFERENCES checks(id) ON DELETE CASCADE
 );
--- Readers: incidents.list_children, and the foreign key.
+-- Readers: policies.delete_links, and the foreign key.
 create index check_parents_parent on check_parents (parent_id);
 
 -- Running state, one row for each check, rewritten by every signal: narrow, with room for HOT updates.
@@ -369,13 +369,13 @@ create unique index deliveries_alert_once on deliveries (alert_id, flip_id, chan
 create index deliveries_channel on deliveries (channel_id, id DESC);
 -- Readers: claims.find_channels, claims.claim, deliveries.count_unsent.
 create index deliveries_due on deliveries (channel_id, next_try_at, id) WHERE (state = 'pending'::text);
--- Readers: deliveries.list_of_flip, planning.withdraw.
+-- Readers: deliveries.list_of_flip, planning.withdraw, planning.parents, steps.insert_repeats.
 create index deliveries_flip on deliveries (flip_id) WHERE (flip_id IS NOT NULL);
 -- Guards one message, and one correction, for each flip and channel planned by the previous release.
 create unique index deliveries_flip_once on deliveries (flip_id, channel_id, kind) WHERE ((flip_id IS NOT NULL) AND (alert_id IS NULL));
 -- Reader: deliveries.lock_in_turn: one sender for each check and channel.
 create index deliveries_in_turn on deliveries (check_id, channel_id, id) WHERE (state = 'pending'::text);
--- Readers: incidents.list_deliveries, planning.find_pending_group.
+-- Readers: incidents.list_deliveries, planning.lock_groups, steps.claim_incidents.
 create index deliveries_incident on deliveries (incident_id, channel_id, id) WHERE (incident_id IS NOT NULL);
 -- Guards one notice for each blind interval and channel. Reader: planning.add_checks.
 create unique index deliveries_notice on deliveries (channel_id, blind_from_at, blind_to_at) WHERE (kind = 'notice'::text);
@@ -388,7 +388,7 @@ create table delivery_alerts (
   constraint delivery_alerts_pkey PRIMARY KEY (delivery_id, alert_id, change),
   constraint delivery_alerts_change_check CHECK (change = ANY (ARRAY['opened'::text, 'closed'::text]))
 );
--- Readers: planning.openings, alerts.prune.
+-- Readers: planning.openings, message_facts.list_group, alerts.prune.
 create index delivery_alerts_alert on delivery_alerts (alert_id);
 
 -- What happened to a check besides signals and flips: pause, resume, edits, time not observed. Bounded by age.
@@ -483,10 +483,10 @@ create table incidents (
   constraint incidents_state_check CHECK (state = ANY (ARRAY['open'::text, 'acknowledged'::text, 'resolved'::text])),
   constraint resolved_has_time CHECK ((state = 'resolved'::text) = (resolved_at IS NOT NULL))
 );
--- Readers: incidents.list_open, incidents.find_by_key, and the counts on the pages.
+-- Readers: incidents.list_open, incidents.count_open, planning.find_by_key.
 create index incidents_open on incidents (project_id, id) WHERE (state <> 'resolved'::text);
 -- Index incidents_project_id_number_key: Readers: incidents.find, incidents.list.
--- Reader: incidents.list_due_steps.
+-- Readers: steps.has_due, steps.claim_incidents.
 create index incidents_step on incidents (next_step_at) WHERE (next_step_at IS NOT NULL);
 
 -- What the installation itself must remember. Bounded: a handful of names. Read at start.
@@ -937,7 +937,7 @@ create table silences (
   constraint once_or_recurring CHECK ((schedule IS NULL) = (until_at IS NOT NULL) AND (schedule IS NULL) = (duration_seconds IS NULL) AND (schedule IS NULL) = (tz IS NULL)),
   constraint one_scope CHECK (check_ids IS NULL OR tag IS NULL)
 );
--- Reader: steps.claim_silences.
+-- Readers: steps.has_due, steps.claim_silences.
 create index silences_end on silences (ends_at) WHERE (ends_at IS NOT NULL);
 -- Readers: silences.list, silences.list_current.
 create index silences_project on silences (project_id, id);

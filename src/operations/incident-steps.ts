@@ -8,7 +8,7 @@ import { findTimings } from "../store/checks.ts";
 import type { Database } from "../store/db.ts";
 import { insertIncidentEvents } from "../store/incidents.ts";
 import { listPolicies } from "../store/policies.ts";
-import { findSilencesByIds, listCurrentSilences } from "../store/silences.ts";
+import { findLastSuccesses, findSilencesByIds, listCurrentSilences } from "../store/silences.ts";
 import {
   claimDueIncidents,
   claimEndedWindows,
@@ -136,15 +136,21 @@ async function readSilenced(
   const projectIds = [...new Set(alerts.map(({ projectId }) => projectId))];
   const silences = await listCurrentSilences(tx, { projectIds, since: now });
   if (silences.size === 0) return () => null;
+  const covered = alerts.filter(({ projectId }) => silences.has(projectId));
   const timings = await findTimings(
     tx,
-    alerts.map(({ checkId }) => checkId),
+    covered.map(({ checkId }) => checkId),
   );
+  const successes = await findLastSuccesses(
+    tx,
+    covered.map(({ checkId, openedAt }) => ({ checkId, beforeAt: openedAt })),
+  );
+  const successOf = new Map(covered.map(({ id }, index) => [id, successes[index] ?? null]));
   return (mine) => {
-    const ends = mine.map(({ checkId, projectId, tags, openedAt }) => {
+    const ends = mine.map(({ id, checkId, projectId, tags, openedAt }) => {
       const timing = timings.get(checkId);
       if (timing === undefined) return null;
-      const alert = { openedAt, lastSuccessAt: null };
+      const alert = { openedAt, lastSuccessAt: successOf.get(id) ?? null };
       const question = { check: { id: checkId, tags, timing }, alert, now };
       return silencedUntil(silences.get(projectId) ?? [], question)?.until ?? null;
     });

@@ -24,6 +24,7 @@ import {
   lockPlanner,
   markPlanned,
   type PlannedAlert,
+  postponeAlert,
   type UnplannedAlert,
 } from "../store/alerts.ts";
 import { findTimings } from "../store/checks.ts";
@@ -57,9 +58,11 @@ import {
   rescheduleGroups,
   resolveIncidents,
   retractAlertDeliveries,
+  withdrawOpenings,
 } from "../store/planning.ts";
 import { listPolicies } from "../store/policies.ts";
 import { findLastSuccesses, listCurrentSilences } from "../store/silences.ts";
+import { reviewIncidents } from "../store/steps.ts";
 import { inTransaction, type Tx } from "../store/transaction.ts";
 
 /** Alerts planned in one transaction. */
@@ -69,15 +72,60 @@ const AFTER_PARENT_MS_MAX = 10 * 60 * SECOND_MS;
 /** A group message that waits for a parent is looked at again after this time. */
 const PARENT_LOOK_MS = 60 * SECOND_MS;
 
-/** Plans alerts that are due at `now`; returns how many. More may be due if it is ALERTS_MAX. */
-export async function planAlerts(database: Database, { now }: { now: Instant }): Promise<number> {
+/** Alerts planned one by one before others are tried together again. */
+const ALONE_MAX = 50;
+/** An alert that cannot be planned is tried again after this time. */
+const FAILED_LOOK_MS = 10 * SECOND_MS;
+
+export type PlanOptions = {
+  now: Instant;
+  /** Called for an alert that could not be planned; it is tried again later. If omitted, the error is thrown. */
+  onFailure?: (error: unknown, alertId: number) => void;
+};
+
+/** Plans alerts that are due at `now`; returns how many. More may be due unless it is 0. */
+export async function planAlerts(database: Database, { now, onFailure }: PlanOptions): Promise<number> {
   if (!(await hasUnplannedAlerts(database, now))) return 0;
+  try {
+    return await planSome(database, { now, limit: ALERTS_MAX });
+  } catch (error) {
+    if (onFailure === undefined) throw error;
+    return planOneByOne(database, { now, onFailure });
+  }
+}
+
+async function planSome(
+  database: Database,
+  { now, limit, onClaimed }: { now: Instant; limit: number; onClaimed?: (alertIds: number[]) => void },
+): Promise<number> {
   return inTransaction(database, async (tx) => {
     if (!(await lockPlanner(tx))) return 0;
-    const alerts = await claimAlerts(tx, { now, limit: ALERTS_MAX });
+    const alerts = await claimAlerts(tx, { now, limit });
+    onClaimed?.(alerts.map(({ id }) => id));
     if (alerts.length > 0) await plan(tx, alerts, now);
     return alerts.length;
   });
+}
+
+/** So that one alert that cannot be planned does not stop the others. */
+async function planOneByOne(database: Database, { now, onFailure }: Required<PlanOptions>): Promise<number> {
+  for (let count = 0; count < ALONE_MAX; count += 1) {
+    let claimed: number[] = [];
+    const onClaimed = (alertIds: number[]) => {
+      claimed = alertIds;
+    };
+    try {
+      if ((await planSome(database, { now, limit: 1, onClaimed })) === 0) return count;
+    } catch (error) {
+      const [alertId] = claimed;
+      // It is not the alert: the database does not answer.
+      if (alertId === undefined) throw error;
+      onFailure(error, alertId);
+      const postponed = { alertId, until: now + FAILED_LOOK_MS };
+      await inTransaction(database, (tx) => postponeAlert(tx, postponed));
+    }
+  }
+  return ALONE_MAX;
 }
 
 async function plan(tx: Tx, alerts: readonly UnplannedAlert[], now: Instant): Promise<void> {
@@ -194,8 +242,10 @@ function toParent(
   // An alert that is not planned yet is decided in this or the next turn.
   const isUnplanned = alert !== null && alert.incidentId === null && alert.heldBy === null;
   return {
-    incidentId: isDown ? (alert.incidentId ?? null) : null,
-    isHeld: alert !== null && alert.incidentId === null && alert.heldBy !== null,
+    incidentId: isDown && !alert.isCombined ? alert.incidentId : null,
+    // What was combined has no message of its own that its dependents could be part of.
+    isHeld:
+      (alert !== null && alert.incidentId === null && alert.heldBy !== null) || (isDown && alert.isCombined),
     isUndecided: isLate || isTolerated || isUnplanned,
   };
 }
@@ -230,11 +280,16 @@ function decide(alert: UnplannedAlert, facts: Facts): Decision {
       silence: facts.silenceOf(alert),
       parents: facts.parentsOf(checkId),
       dependencyWaitMs: policy.dependencyWait * SECOND_MS,
-      isFlapping: last !== null && last.flappingAt !== null && last.resolvedAt === null,
+      isFlapping: last !== null && isFlapping(last),
       hasNewerAlert: last !== null && last.alertId > alert.id,
       reopenWithinMs: policy.reopenWithin * SECOND_MS,
     },
   );
+}
+
+/** Not if the last recovery of the check itself was notified, before the incident began to flap. */
+function isFlapping({ flappingAt, resolvedAt, closedAt }: LastIncident): boolean {
+  return flappingAt !== null && resolvedAt === null && (closedAt === null || closedAt >= flappingAt);
 }
 
 type Decided = { alert: UnplannedAlert; decision: Decision };
@@ -318,12 +373,16 @@ async function reopenAndRaise(
   tx: Tx,
   { places, placed, facts }: { places: readonly Place[]; placed: readonly Placed[]; facts: Facts },
 ): Promise<void> {
-  const reopened = places.flatMap(({ at, alert }) =>
+  const reopenings = places.flatMap(({ at, alert }) =>
     at.kind === "known" && at.reopens !== null && at.reopens.resolvedAt !== null
       ? [{ alert, last: at.reopens }]
       : [],
   );
-  if (reopened.length > 0) {
+  if (reopenings.length > 0) {
+    // Once, however many of its checks are down again.
+    const reopened = [...Map.groupBy(reopenings, ({ last }) => last.incidentId).values()].flatMap((some) =>
+      some.slice(0, 1),
+    );
     const { now, policyOf } = facts;
     await reopenIncidents(
       tx,
@@ -347,6 +406,15 @@ async function reopenAndRaise(
       : [],
   );
   if (raised.length > 0) await raiseIncidents(tx, highest(raised));
+  const reminded = placed.flatMap(({ alert, incidentId, isGrouped, decision }) =>
+    incidentId !== null &&
+    isGrouped &&
+    decision.kind !== "drop" &&
+    facts.policyOf(alert.checkId).repeat !== null
+      ? [incidentId]
+      : [],
+  );
+  if (reminded.length > 0) await reviewIncidents(tx, [...new Set(reminded)]);
 }
 
 function flappingSince({ reopenedAts, resolvedAt }: LastIncident, now: Instant): Instant | null {
@@ -375,9 +443,11 @@ function highest(
 async function notifyEach(tx: Tx, placed: readonly Placed[], facts: Facts): Promise<void> {
   const news: AlertNews[] = [];
   const takenBack: { alertId: number; flipId: number; incidentId: number | null }[] = [];
+  const resolved: { alertId: number; flipId: number }[] = [];
   for (const { alert, decision, incidentId, isGrouped } of placed) {
     const { id: alertId, checkId, openedFlipId, closed } = alert;
     if (decision.kind === "correct") takenBack.push({ alertId, flipId: openedFlipId, incidentId });
+    if (closed?.cause === "resolved") resolved.push({ alertId, flipId: openedFlipId });
     if (decision.kind !== "notify" || incidentId === null || isGrouped) continue;
     const about = { alertId, incidentId, checkId };
     if (decision.opening) news.push({ ...about, flipId: openedFlipId, isClosing: false });
@@ -389,6 +459,9 @@ async function notifyEach(tx: Tx, placed: readonly Placed[], facts: Facts): Prom
     facts.addedChannelsOf(checkId).map((channelId) => ({ alertId, channelId })),
   );
   if (news.length > 0) await insertAlertDeliveries(tx, { news, added, at: facts.now });
+  if (resolved.length > 0) {
+    await withdrawOpenings(tx, { alerts: resolved, at: facts.now, reason: "Resolved before it was sent" });
+  }
   if (takenBack.length > 0) await retractAlertDeliveries(tx, { alerts: takenBack, at: facts.now });
 }
 

@@ -113,18 +113,19 @@ export function updateCheckPolicy(database: Database, edit: CheckPolicyEdit): Pr
     );
     if (difference === null) return;
     await writeCheckPolicy(tx, { checkId, policy: own });
-    await reviewSteps(tx, projectId);
     if (parents !== before.parents) {
       await deleteParents(tx, checkId);
       await insertParents(tx, { checkId, parentIds: parents.map(({ id }) => id) });
     }
     const rules = rulesOf(policy, check.settings);
     if (!isSameRules(rules, check.settings.rules)) await writeRules(tx, [{ checkId, rules }]);
+    await reviewSteps(tx, projectId);
     const timing = { ...check.settings, rules };
     const visibility = await checkVisibility(tx, stored, edit);
     const outcome = reviseTiming({ timing: check.settings, state: stored.state }, { timing, at, visibility });
     const event = { kind: "edited", accountId: by.accountId, detail: difference };
     await writeStateChange(tx, { ...outcome, stored, timing, event, at });
+    await reviewSteps(tx, projectId);
     await auditCheck(tx, { what: "check.changed", check, by, at, ...difference });
   });
 }

@@ -4,7 +4,7 @@ import type { AckLink } from "../core/ack-link.ts";
 import type { AlertCause } from "../core/alert.ts";
 import type { SubscribedEvent } from "../core/delivery.ts";
 import { parseIncidentKey } from "../core/incident.ts";
-import { type Instant, MINUTE_MS } from "../core/instant.ts";
+import { type Instant, MINUTE_MS, SECOND_MS } from "../core/instant.ts";
 import {
   GROUP_CHECKS_LISTED_MAX,
   NOTICE_CHECKS_LISTED_MAX,
@@ -184,6 +184,10 @@ async function otherMessage(
 
 /** A group message that waits for a parent is looked at again after this time. */
 const PARENT_LOOK_MS = MINUTE_MS;
+/** And one that waits for an earlier message. */
+const EARLIER_LOOK_MS = 10 * SECOND_MS;
+/** A silence can be changed: what it holds is looked at again after this time. */
+const SILENCE_LOOK_MS = MINUTE_MS;
 
 /** A message about several checks of an incident. */
 async function prepareGroup(
@@ -199,6 +203,10 @@ async function prepareGroup(
   ]);
   if (facts === null) return settledWithout(claim, "withdrawn", "The incident was deleted");
   const { parent, downCount, number, severity, projectUuid, cause } = facts;
+  if (facts.projectId !== channel.projectId)
+    return settledWithout(claim, "withdrawn", "The check was moved to another project");
+  if (facts.isBehind && !claim.isRepeat)
+    return { claim, kind: "hold", until: now + EARLIER_LOOK_MS, reason: "Waits for an earlier notification" };
   if (parent?.isDown && !claim.isRepeat) {
     const reason = `Held while ${parent.name === "" ? "a check that it depends on" : parent.name} is down`;
     return { claim, kind: "hold", until: now + PARENT_LOOK_MS, reason };
@@ -206,6 +214,8 @@ async function prepareGroup(
   const { opened, closed } = lines;
   if (opened.count + closed.count + downCount === 0)
     return settledWithout(claim, "withdrawn", "The checks have recovered before it was sent");
+  if (opened.count + closed.count === 0 && facts.isAcknowledged && !claim.isRepeat)
+    return settledWithout(claim, "withdrawn", "Acknowledged before it was sent");
   const message: GroupMessage = {
     kind: "group",
     at: now,
@@ -356,30 +366,43 @@ async function holdSilenced(
   const held = new Map<Claim, Prepared>();
   const unsent = composed.filter(({ claim }) => !claim.isRepeat);
   if (unsent.length === 0) return held;
-  for (const { claim, message } of unsent) {
-    if (message.kind !== "up" || !claim.deliveries.some(({ heldUntilAt }) => heldUntilAt !== null)) continue;
-    held.set(claim, settledWithout(claim, "withdrawn", "The problem began and ended during a silence"));
-  }
-  const projectIds = [...new Set(unsent.map(({ check }) => check.projectId))];
-  const silences = await listCurrentSilences(db, { projectIds, since: now });
-  const covered = unsent.filter(
-    ({ message, check }) => message.kind === "down" && silences.has(check.projectId),
+  // Of what was held, also whether it ended during the silence.
+  const judged = unsent.filter(
+    ({ message, claim }) =>
+      message.kind === "down" || claim.deliveries.some(({ heldUntilAt }) => heldUntilAt !== null),
   );
+  const judgedAt = ({ message }: Composed) => (message.kind === "down" ? now : Math.min(now, message.since));
+  const projectIds = [...new Set(judged.map(({ check }) => check.projectId))];
+  const silences = await listCurrentSilences(db, {
+    projectIds,
+    since: Math.min(now, ...judged.map(judgedAt)),
+  });
+  const covered = judged.filter(({ check }) => silences.has(check.projectId));
   const problems = covered.map(({ claim, check, message }) => ({
     checkId: check.id,
     beforeAt: facts(claim)?.openedAt ?? message.since,
   }));
   const successes = await findLastSuccesses(db, problems);
-  for (const [index, { claim, check }] of covered.entries()) {
+  for (const [index, one] of covered.entries()) {
+    const { claim, check, message } = one;
     const silenced = silencedUntil(silences.get(check.projectId) ?? [], {
       check: { id: check.id, tags: check.settings.tags, timing: check.settings },
       alert: { openedAt: problems[index]?.beforeAt ?? now, lastSuccessAt: successes[index] ?? null },
-      now,
+      now: judgedAt(one),
     });
     if (silenced === null) continue;
+    if (message.kind === "up") {
+      held.set(claim, settledWithout(claim, "withdrawn", "The problem began and ended during a silence"));
+      continue;
+    }
     const { reason } = silenced.silence;
     const by = reason === "" ? "a silence" : `the silence “${reason}”`;
-    held.set(claim, { claim, kind: "hold", until: silenced.until, reason: `Held by ${by}` });
+    held.set(claim, {
+      claim,
+      kind: "hold",
+      until: Math.min(silenced.until, now + SILENCE_LOOK_MS),
+      reason: `Held by ${by}`,
+    });
   }
   return held;
 }

@@ -161,9 +161,7 @@ class Notifier {
     const now = await clock.read();
     await this.#count(now);
     // Before claiming, so that a new alert does not wait for another turn.
-    const planned = isInService
-      ? (await takeSteps(database, { now })) + (await planAlerts(database, { now }))
-      : 0;
+    const planned = isInService ? await this.#plan(now) : 0;
     const { claims, after } = await claimDeliveries(database, {
       now,
       limit: Math.min(CLAIM_MAX, SENDERS_MAX - this.#underway.size),
@@ -179,6 +177,23 @@ class Notifier {
     this.#after = after;
     if (claims.length > 0) this.#begin(claims, now);
     return planned > 0 || claims.length > 0 || after !== 0 ? "again" : "idle";
+  }
+
+  /** Takes steps and plans alerts. What is planned is sent, even if this fails. */
+  async #plan(now: Instant): Promise<number> {
+    const { database, log } = this.#deps;
+    const attempt = async (work: Promise<number>, text: string) => {
+      try {
+        return await work;
+      } catch (error) {
+        log.error({ err: error }, text);
+        return 0;
+      }
+    };
+    const onFailure = (error: unknown, alertId: number) =>
+      log.error({ err: error, alertId }, "could not plan an alert");
+    const steps = await attempt(takeSteps(database, { now }), "could not take the next steps of incidents");
+    return steps + (await attempt(planAlerts(database, { now, onFailure }), "could not plan alerts"));
   }
 
   /** Takes turns until nothing is left that it can claim. */

@@ -53,27 +53,31 @@ function recoveryFlip({ cause, flipId, at }: { cause: string; flipId: string; at
 }
 
 // A process of the previous release opens no alert, but has planned the deliveries of its flip. The closing is then
-// inserted as a whole alert; planning skips deliveries that exist.
+// inserted as a whole alert that was notified. Its flip may have been deleted by age.
 const CLOSE_ALERTS = statement({
   name: "alerts.close",
   text: `with n as (
-      select * from unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[]) as n (check_id, at, cause, flip_id)
+      select n.check_id, ${sqlInstant("n.at")} as at, n.cause,
+        ${recoveryFlip({ cause: "n.cause", flipId: "n.flip_id", at: "n.at" })} as flip_id
+      from unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[]) as n (check_id, at, cause, flip_id)
     ), closed as (
-      update alerts a set closed_at = ${sqlInstant("n.at")}, close_cause = n.cause,
-        closed_flip_id = ${recoveryFlip({ cause: "n.cause", flipId: "n.flip_id", at: "n.at" })}, planned_at = null, plan_at = ${AT_ONCE}
+      update alerts a set closed_at = n.at, close_cause = n.cause, closed_flip_id = n.flip_id,
+        planned_at = null, plan_at = ${AT_ONCE}
       from n where a.check_id = n.check_id and a.closed_at is null
       returning a.check_id
     )
-    insert into alerts (check_id, cause, opened_at, opened_flip_id, closed_at, close_cause, closed_flip_id, plan_at)
-    select n.check_id, case when f.reason = 'fail' then 'failed' else 'missed' end, f.at, f.id,
-      ${sqlInstant("n.at")}, n.cause, n.flip_id, ${AT_ONCE}
-    from n cross join lateral (
+    insert into alerts (check_id, cause, opened_at, opened_flip_id, closed_at, close_cause, closed_flip_id, notified_at,
+      plan_at)
+    select n.check_id, case when f.reason = 'fail' then 'failed' else 'missed' end, coalesce(f.at, n.at),
+      coalesce(f.id, 0), n.at, n.cause, n.flip_id, coalesce(f.at, n.at), ${AT_ONCE}
+    from n left join lateral (
       select id, at, reason from flips
       where check_id = n.check_id and to_status = 'down' and (n.cause = 'takenBack' or taken_back_at is null)
         and id <= n.flip_id
       order by at desc, id desc limit 1
-    ) as f
-    where n.cause in ('recovered', 'takenBack') and n.check_id not in (select check_id from closed)`,
+    ) as f on true
+    where (n.cause = 'recovered' or (n.cause = 'takenBack' and f.id is not null))
+      and n.check_id not in (select check_id from closed)`,
 });
 
 async function closeAlerts(tx: Tx, closings: readonly Closing[]): Promise<void> {
@@ -106,7 +110,7 @@ const OPEN_ALERTS = statement({
         select id from flips
         where check_id = n.check_id and to_status = 'down' and taken_back_at is null
         order by at desc, id desc limit 1
-      )), ${sqlInstant("n.closed_at")}, n.close_cause,
+      ), 0), ${sqlInstant("n.closed_at")}, n.close_cause,
       ${recoveryFlip({ cause: "n.close_cause", flipId: "n.closed_flip_id", at: "n.closed_at" })}, ${AT_ONCE}
     from unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[])
       with ordinality as n (check_id, cause, opened_at, flip_id, closed_at, close_cause, closed_flip_id, position)
@@ -268,6 +272,19 @@ export async function holdAlerts(tx: Tx, held: readonly HeldAlert[]): Promise<vo
   ]);
 }
 
+const POSTPONE_ALERT = statement({
+  name: "alerts.postpone",
+  text: "update alerts set plan_at = $2 where id = $1 and planned_at is null",
+});
+
+/** Lets an alert wait that could not be planned. */
+export async function postponeAlert(
+  tx: Tx,
+  { alertId, until }: { alertId: number; until: Instant },
+): Promise<void> {
+  await tx.query(POSTPONE_ALERT, [alertId, toTimestamp(until)]);
+}
+
 const CLOSE_ALERT_OF_TRASHED = statement<{ incident_id: number | null }>({
   name: "alerts.close_of_trashed",
   text: `update alerts set closed_at = $2, close_cause = 'deleted', planned_at = $2
@@ -290,7 +307,7 @@ const REOPEN_ALERT_OF_RESTORED = statement({
       where id = (select max(id) from alerts where check_id = $1) and close_cause = 'deleted'
       returning incident_id
     )
-    update incidents i set state = 'open', resolved_at = null
+    update incidents i set state = 'open', resolved_at = null, next_step_at = ${AT_ONCE}
     from reopened where i.id = reopened.incident_id and i.state = 'resolved'`,
 });
 

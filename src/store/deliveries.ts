@@ -201,6 +201,8 @@ const PRUNE_DELIVERIES = statement<{ count: number }>({
       returning id
     ), forgotten as (
       delete from notice_checks using gone where delivery_id = gone.id
+    ), unlisted as (
+      delete from delivery_alerts using gone where delivery_id = gone.id
     )
     select count(*) as count from gone`,
 });
@@ -684,6 +686,7 @@ export async function findAlertFacts(db: Db, alertIds: readonly number[]): Promi
 /** A group message, without the checks that it names. */
 export type GroupFacts = {
   incidentId: number;
+  projectId: number;
   number: number;
   severity: AlertFacts["severity"];
   key: string | null;
@@ -691,6 +694,9 @@ export type GroupFacts = {
   hasAckLinks: boolean;
   /** A message about the incident was, or may have been, sent to the channel before. */
   isUpdate: boolean;
+  /** An earlier message about the incident to the channel is not sent yet. */
+  isBehind: boolean;
+  isAcknowledged: boolean;
   /** Alerts that are open and notify the channel. */
   downCount: number;
   since: Instant | null;
@@ -702,12 +708,15 @@ export type GroupFacts = {
 
 type GroupFactsRow = {
   id: number;
+  project_id: number;
   number: number;
   severity: AlertFacts["severity"];
   key: string | null;
   project_uuid: string;
   has_ack_links: boolean;
   is_update: boolean;
+  is_behind: boolean;
+  is_acknowledged: boolean;
   down_count: number;
   since: Instant | null;
   cause: AlertCause | null;
@@ -722,12 +731,15 @@ const FIND_GROUP_FACTS = statement<GroupFactsRow>({
       select distinct a.id, a.opened_at, a.closed_at, a.cause
       from deliveries d join delivery_alerts da on da.delivery_id = d.id and da.change = 'opened'
         join alerts a on a.id = da.alert_id
-      where d.incident_id = $1 and d.channel_id = $2 and d.kind = 'group'
+      where d.incident_id = $1 and d.channel_id = $2 and d.kind = 'group' and a.incident_id = $1
     )
-    select i.id, i.number, i.severity, i.key, p.uuid as project_uuid, p.has_ack_links, exists (
+    select i.id, i.project_id, i.number, i.severity, i.key, p.uuid as project_uuid, p.has_ack_links, exists (
         select from deliveries d where d.incident_id = $1 and d.channel_id = $2 and d.kind = 'group' and d.id < $3
           and (d.state = 'sent' or d.message_id is not null)
-      ) as is_update,
+      ) as is_update, exists (
+        select from deliveries d where d.incident_id = $1 and d.channel_id = $2 and d.kind = 'group' and d.id < $3
+          and d.state = 'pending'
+      ) as is_behind, i.state = 'acknowledged' as is_acknowledged,
       (select count(*) from named where closed_at is null) as down_count,
       (select coalesce(min(opened_at) filter (where closed_at is null), min(opened_at)) from named) as since,
       (select min(cause) from named) as cause, (select count(distinct cause) from named) as causes,
@@ -735,11 +747,16 @@ const FIND_GROUP_FACTS = statement<GroupFactsRow>({
     from incidents i join projects p on p.id = i.project_id
       left join lateral (
         select c.name, a.closed_at is null and exists (
-            select from deliveries d where d.alert_id = a.id and d.state in ('pending', 'sent', 'merged')
+            select from deliveries d
+            where d.flip_id = a.opened_flip_id and d.kind = 'flip' and (d.alert_id = a.id or d.alert_id is null)
+              and d.state in ('pending', 'sent', 'merged')
           ) as is_down
         from alerts a join checks c on c.id = a.check_id
-        where i.key is null and a.incident_id = i.id and a.id not in (select id from named)
-        order by a.id desc limit 1
+        where i.key is null and a.incident_id = i.id and a.id not in (select id from named) and exists (
+            select from check_parents l join alerts child on child.check_id = l.check_id and child.incident_id = i.id
+            where l.parent_id = a.check_id
+          ) and exists (select from deliveries d where d.flip_id = a.opened_flip_id and d.kind = 'flip')
+        order by is_down desc, a.id desc limit 1
       ) as parent on true
     where i.id = $1`,
 });
@@ -753,12 +770,15 @@ export async function findGroupFacts(
   if (row === undefined) return null;
   return {
     incidentId: row.id,
+    projectId: row.project_id,
     number: row.number,
     severity: row.severity,
     key: row.key,
     projectUuid: row.project_uuid,
     hasAckLinks: row.has_ack_links,
     isUpdate: row.is_update,
+    isBehind: row.is_behind,
+    isAcknowledged: row.is_acknowledged,
     downCount: row.down_count,
     since: row.since,
     cause: row.causes === 1 ? row.cause : null,
@@ -768,7 +788,8 @@ export async function findGroupFacts(
 
 type GroupLineRow = { change: "opened" | "closed"; uuid: string; name: string; count: number };
 
-// Leaves out what an earlier message to the channel has said: a reminder names the same checks.
+// Leaves out what an earlier message to the channel has said: a reminder names the same checks. Without checks that
+// were moved to another project.
 const LIST_GROUP_LINES = statement<GroupLineRow>({
   name: "message_facts.list_group",
   text: `select change, uuid, name, count from (
@@ -776,7 +797,7 @@ const LIST_GROUP_LINES = statement<GroupLineRow>({
         row_number() over (partition by da.change order by c.name, c.id) as nth
       from delivery_alerts da join alerts a on a.id = da.alert_id
         join checks c on c.id = a.check_id and c.deleted_at is null
-      where da.delivery_id = $1 and not exists (
+      where da.delivery_id = $1 and c.project_id = (select project_id from channels where id = $2) and not exists (
         select from delivery_alerts said join deliveries d on d.id = said.delivery_id
         where said.alert_id = da.alert_id and said.change = da.change and said.delivery_id < $1
           and d.channel_id = $2 and (d.state = 'sent' or d.message_id is not null)

@@ -106,10 +106,26 @@ const WITHDRAW = statement({
       where d.state = 'pending' and d.message_id is null
       order by d.id for update of d
     )
-    update deliveries d set state = 'withdrawn', settled_at = $3, next_try_at = null,
-      reason = 'Corrected before it was sent'
+    update deliveries d set state = 'withdrawn', settled_at = $3, next_try_at = null, reason = $4
     from held where d.id = held.id`,
 });
+
+/** Withdraws unsent notifications about the opening of alerts. */
+export async function withdrawOpenings(
+  tx: Tx,
+  {
+    alerts,
+    at,
+    reason,
+  }: { alerts: readonly Omit<TakenBackAlert, "incidentId">[]; at: Instant; reason: string },
+): Promise<void> {
+  await tx.query(WITHDRAW, [
+    toNumberArray(alerts.map(({ alertId }) => alertId)),
+    toNumberArray(alerts.map(({ flipId }) => flipId)),
+    toTimestamp(at),
+    reason,
+  ]);
+}
 
 const PLAN_CORRECTIONS = statement({
   name: "planning.corrections",
@@ -135,7 +151,7 @@ export async function retractAlertDeliveries(
 ): Promise<void> {
   const alertIds = toNumberArray(alerts.map(({ alertId }) => alertId));
   const flipIds = toNumberArray(alerts.map(({ flipId }) => flipId));
-  await tx.query(WITHDRAW, [alertIds, flipIds, toTimestamp(at)]);
+  await withdrawOpenings(tx, { alerts, at, reason: "Corrected before it was sent" });
   const incidentIds = toNumberArray(alerts.map(({ incidentId }) => incidentId));
   await tx.query(PLAN_CORRECTIONS, [alertIds, flipIds, incidentIds, toTimestamp(at)]);
 }
@@ -432,7 +448,10 @@ export type ListedOpening = {
   deliveryId: number;
   channelId: number;
   groupId: number | null;
-  /** `unsaid`: not sent so far. `said`: it was, or may have been, sent. `over`: given up, or withdrawn. */
+  /**
+   * `unsaid`: not sent so far. `said`: it was, or may have been, sent, or the channel gets only recoveries. `over`: given
+   * up, or withdrawn.
+   */
   state: "unsaid" | "said" | "over";
 };
 
@@ -445,7 +464,7 @@ const LIST_OPENINGS = statement<{
 }>({
   name: "planning.openings",
   text: `select da.alert_id, d.id as delivery_id, d.channel_id, d.group_id,
-      case when d.state = 'sent' or (d.state = 'pending' and d.message_id is not null) then 'said'
+      case when d.state in ('sent', 'skipped') or (d.state in ('pending', 'dead') and d.message_id is not null) then 'said'
         when d.state = 'pending' then 'unsaid' else 'over' end as state
     from delivery_alerts da join deliveries d on d.id = da.delivery_id
     where da.alert_id = any ($1::bigint[]) and da.change = 'opened'
@@ -535,6 +554,7 @@ export type LastIncident = {
   checkId: number;
   /** The newest alert of the check in it. */
   alertId: number;
+  closedAt: Instant | null;
   incidentId: number;
   resolvedAt: Instant | null;
   flappingAt: Instant | null;
@@ -544,18 +564,19 @@ export type LastIncident = {
 const FIND_LAST_INCIDENTS = statement<{
   check_id: number;
   alert_id: number;
+  closed_at: Instant | null;
   id: number;
   resolved_at: Instant | null;
   flapping_at: Instant | null;
   reopened: number[] | null;
 }>({
   name: "planning.last_incidents",
-  text: `select n.check_id, last.id as alert_id, i.id, i.resolved_at, i.flapping_at, (
+  text: `select n.check_id, last.id as alert_id, last.closed_at, i.id, i.resolved_at, i.flapping_at, (
         select array_agg((extract(epoch from e.at) * 1000)::bigint) from incident_events e
         where e.incident_id = i.id and e.kind = 'reopened' and e.at > $2
       ) as reopened
     from unnest($1::bigint[]) as n (check_id) cross join lateral (
-      select id, incident_id from alerts where check_id = n.check_id and incident_id is not null
+      select id, closed_at, incident_id from alerts where check_id = n.check_id and incident_id is not null
       order by id desc limit 1
     ) as last join incidents i on i.id = last.incident_id`,
 });
@@ -569,6 +590,7 @@ export async function findLastIncidents(
   return (await tx.query(FIND_LAST_INCIDENTS, values)).rows.map((row) => ({
     checkId: row.check_id,
     alertId: row.alert_id,
+    closedAt: row.closed_at,
     incidentId: row.id,
     resolvedAt: row.resolved_at,
     flappingAt: row.flapping_at,
@@ -601,7 +623,7 @@ export async function reopenIncidents(
 const RAISE_INCIDENTS = statement({
   name: "planning.raise",
   text: `update incidents i set severity = n.severity, state = 'open', acknowledged_at = null, acknowledged_by = null,
-      acknowledged_by_channel = null
+      acknowledged_by_channel = null, next_step_at = ${AT_ONCE}
     from unnest($1::bigint[], $2::text[]) as n (id, severity)
     where i.id = n.id and i.state <> 'resolved'
       and array_position(array['low', 'normal', 'high'], n.severity)
@@ -626,7 +648,14 @@ export type ParentRow = {
   downAt: Instant | null;
   problem: string | null;
   /** Its open alert. */
-  alert: { incidentId: number | null; heldBy: string | null; planAt: Instant; hasDelivery: boolean } | null;
+  alert: {
+    incidentId: number | null;
+    /** It was combined with others. */
+    isCombined: boolean;
+    heldBy: string | null;
+    planAt: Instant;
+    hasDelivery: boolean;
+  } | null;
 };
 
 const LIST_PARENTS = statement<{
@@ -636,14 +665,18 @@ const LIST_PARENTS = statement<{
   problem: string | null;
   alert_id: number | null;
   incident_id: number | null;
+  is_combined: boolean;
   held_by: string | null;
   plan_at: Instant;
   has_delivery: boolean;
 }>({
   name: "planning.parents",
   text: `select s.check_id, s.status, s.down_at, s.judged ->> 'problem' as problem, a.id as alert_id, a.incident_id,
+      exists (select from incidents i where i.id = a.incident_id and i.key is not null) as is_combined,
       a.held_by, a.plan_at, exists (
-        select from deliveries d where d.alert_id = a.id and d.state in ('pending', 'sent', 'merged')
+        select from deliveries d
+        where d.flip_id = a.opened_flip_id and d.kind = 'flip' and (d.alert_id = a.id or d.alert_id is null)
+          and d.state in ('pending', 'sent', 'merged')
         union all
         select from delivery_alerts da join deliveries d on d.id = da.delivery_id
         where da.alert_id = a.id and d.state in ('pending', 'sent')
@@ -664,6 +697,7 @@ export async function listParents(tx: Tx, checkIds: readonly number[]): Promise<
         ? null
         : {
             incidentId: row.incident_id,
+            isCombined: row.is_combined,
             heldBy: row.held_by,
             planAt: row.plan_at,
             hasDelivery: row.has_delivery,

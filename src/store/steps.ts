@@ -6,10 +6,10 @@ import { type Db, statement } from "./db.ts";
 import type { Tx } from "./transaction.ts";
 import { AT_ONCE, sqlInstant, toNumberArray, toTimestamp } from "./values.ts";
 
-const HAS_DUE = statement<{ has: boolean }>({
+// The first of each index: a generic plan of "exists" expects many rows that are due, and reads the whole table.
+const HAS_DUE = statement<{ has: boolean | null }>({
   name: "steps.has_due",
-  text: `select exists (select from incidents where next_step_at <= $1)
-    or exists (select from silences where ends_at <= $1) as has`,
+  text: `select least((select min(next_step_at) from incidents), (select min(ends_at) from silences)) <= $1 as has`,
 });
 
 /** Whether something is due. */
@@ -37,10 +37,13 @@ const CLAIM_INCIDENTS = statement<{
   last_sent_at: Instant | null;
 }>({
   name: "steps.claim_incidents",
-  text: `select i.id, i.project_id, i.state, i.acknowledged_at,
-      exists (select from deliveries d where d.incident_id = i.id and d.state = 'pending') as has_unsent,
-      (select max(d.settled_at) from deliveries d where d.incident_id = i.id and d.state = 'sent') as last_sent_at
-    from incidents i where i.next_step_at <= $1
+  text: `select i.id, i.project_id, i.state, i.acknowledged_at, d.has_unsent, d.last_sent_at
+    from incidents i cross join lateral (
+      select coalesce(bool_or(state = 'pending'), false) as has_unsent,
+        max(settled_at) filter (where state = 'sent') as last_sent_at
+      from deliveries where incident_id = i.id
+    ) as d
+    where i.next_step_at <= $1
     order by i.next_step_at limit $2
     for update of i skip locked`,
 });
@@ -159,14 +162,26 @@ export async function reviewSteps(tx: Tx, projectId: number): Promise<void> {
   await tx.query(REVIEW_STEPS, [projectId]);
 }
 
-// To the channels that have got the opening. A group of alerts has one message for all of them.
+const REVIEW_INCIDENTS = statement({
+  name: "steps.review_incidents",
+  text: `update incidents set next_step_at = ${AT_ONCE} where id = any ($1::bigint[]) and state <> 'resolved'`,
+});
+
+/** Makes the next steps of these incidents due, because alerts have joined them. */
+export async function reviewIncidents(tx: Tx, incidentIds: readonly number[]): Promise<void> {
+  await tx.query(REVIEW_INCIDENTS, [toNumberArray(incidentIds)]);
+}
+
+// To the channels that have got the opening, also from a process of the previous release, which plans without alerts. A
+// group of alerts has one message for all of them.
 const INSERT_REPEATS = statement({
   name: "steps.insert_repeats",
   text: `insert into deliveries (kind, dedupe_key, channel_id, group_id, check_id, flip_id, alert_id, incident_id, state,
       created_at, attempt_count, next_try_at)
-    select 'repeat', gen_random_uuid(), d.channel_id, d.group_id, d.check_id, d.flip_id, d.alert_id, d.incident_id,
+    select 'repeat', gen_random_uuid(), d.channel_id, d.group_id, a.check_id, a.opened_flip_id, a.id, a.incident_id,
       'pending', $2::timestamptz, 0, ${AT_ONCE}
-    from alerts a join deliveries d on d.alert_id = a.id and d.flip_id = a.opened_flip_id and d.kind = 'flip'
+    from alerts a join deliveries d on d.flip_id = a.opened_flip_id and d.kind = 'flip'
+        and (d.alert_id = a.id or d.alert_id is null)
       join channels ch on ch.id = d.channel_id and (ch.disabled_at is null or d.group_id is not null)
     where a.id = any ($1::bigint[]) and d.state in ('sent', 'merged')
     order by d.id`,

@@ -58,6 +58,12 @@ const WINDOWS: readonly [string, string, (page: Page) => Promise<unknown>][] = [
   ["the shortcuts", "/projects/:project/checks/", (page) => page.keyboard.press("Shift+?")],
   ["the form of a check", "/checks/:check/details/", (page) => page.keyboard.press("e")],
   ["a check as code", "/checks/:check/details/", (page) => page.keyboard.press("c")],
+  ["the form of a silence", "/projects/:project/silences/", (page) => page.keyboard.press("n")],
+  [
+    "the form of a policy",
+    "/checks/:check/details/",
+    (page) => button(page, "Edit the notification policy").click(),
+  ],
   ["the kinds of channels", "/projects/:project/channels/", (page) => button(page, "Add channel").click()],
   ["an invitation", "/projects/:project/settings/", (page) => button(page, "Invite someone").click()],
 ];

@@ -48,6 +48,7 @@ import {
   UNSEEN,
 } from "../support/checks-under-change.ts";
 import { useDatabase } from "../support/database.ts";
+import { sampleIncident } from "../support/incidents.ts";
 import { MONDAY_NOON as NOW, sampleAccount, sampleCheck, sampleProject } from "../support/sample.ts";
 
 const database = useDatabase();
@@ -199,6 +200,30 @@ describe("a check that is down", () => {
     expect((await stored(check)).state).toMatchObject({ status: "down", judged: null });
     expect((await stored(check)).downAt).toBeNull();
   });
+});
+
+test("a change of any policy makes the planner look at the open incidents of the project", async () => {
+  const { check, project } = await newCheck({ tags: "db" });
+  const { id } = await sampleIncident(database.db, { projectId: project.id, checkIds: [check.id] });
+  const isDue = async () => {
+    const { rows } = await database.db.pool.query<{ next_step_at: number | null }>(
+      `with before as (select next_step_at from incidents where id = $1), reset as (
+          update incidents set next_step_at = null where id = $1
+        )
+        select next_step_at from before`,
+      [id],
+    );
+    return rows[0]?.next_step_at === 0;
+  };
+  expect(await isDue()).toBe(false);
+  await ofCheck(check, { repeat: 3600 });
+  expect(await isDue()).toBe(true);
+  await ofCheck(check, { repeat: 3600 });
+  expect(await isDue()).toBe(false);
+  await ofProject(project, { repeat: 3600 });
+  expect(await isDue()).toBe(true);
+  await ofTags(project, { db: { repeat: 3600 } });
+  expect(await isDue()).toBe(true);
 });
 
 describe("dependencies", () => {

@@ -10,6 +10,7 @@ import {
   holdAlerts,
   lockPlanner,
   markPlanned,
+  postponeAlert,
   reopenAlertOfRestored,
   setIncidentOfAlert,
   writeAlerts,
@@ -17,6 +18,7 @@ import {
 import { insertFlips } from "../../src/store/flips.ts";
 import { insertIncidents, resolveIncidents } from "../../src/store/planning.ts";
 import { releaseHeldAlerts } from "../../src/store/silences.ts";
+import { reviewIncidents, reviewSteps } from "../../src/store/steps.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { flip, watchedCheck } from "../support/owed.ts";
@@ -126,11 +128,12 @@ test("the alert of a check in the trash is closed, and open again when it is res
   expect(await write((tx) => closeAlertOfTrashed(tx, trashed))).toBe(incidentId);
   await write((tx) => resolveIncidents(tx, [incidentId]));
   const state = async () =>
-    (await database.db.pool.query("select state from incidents where id = $1", [incidentId])).rows;
-  expect(await state()).toEqual([{ state: "resolved" }]);
+    (await database.db.pool.query("select state, next_step_at from incidents where id = $1", [incidentId]))
+      .rows;
+  expect(await state()).toEqual([{ state: "resolved", next_step_at: null }]);
   await write((tx) => reopenAlertOfRestored(tx, check.id));
   expect(await rows(check.id)).toMatchObject([{ closed_at: null, notified_at: NOW }]);
-  expect(await state()).toEqual([{ state: "open" }]);
+  expect(await state()).toEqual([{ state: "open", next_step_at: 0 }]);
 });
 
 test("an alert moves to an incident of another project, and is deleted with its check", async () => {
@@ -153,4 +156,36 @@ test("one planner at a time", async () => {
     expect(await write((other) => lockPlanner(other))).toBe(false);
   });
   expect(await write((tx) => lockPlanner(tx))).toBe(true);
+});
+
+test("an alert that could not be planned is tried again later", async () => {
+  const { check, alert } = await openOne();
+  await write((tx) => postponeAlert(tx, { alertId: alert?.id ?? 0, until: NOW + 5 }));
+  expect((await claim()).some(({ checkId }) => checkId === check.id)).toBe(false);
+  expect((await claim(NOW + 5)).some(({ checkId }) => checkId === check.id)).toBe(true);
+});
+
+test("an alert opens although its flip was deleted by age", async () => {
+  const { check } = await watchedCheck(database.db);
+  await write((tx) => writeAlerts(tx, [{ checkId: check.id, change: opened(), flipId: null }]));
+  expect(await rows(check.id)).toMatchObject([{ opened_flip_id: 0 }]);
+});
+
+test("the next steps of incidents that are not resolved become due", async () => {
+  const { check } = await watchedCheck(database.db);
+  const created = [newIncident(check.projectId), newIncident(check.projectId)];
+  const [open = 0, over = 0] = await write((tx) => insertIncidents(tx, created));
+  await write((tx) => resolveIncidents(tx, [over]));
+  await write((tx) => reviewIncidents(tx, [open, over]));
+  const { rows: steps } = await database.db.pool.query(
+    "select next_step_at from incidents where id = any ($1) order by id",
+    [[open, over]],
+  );
+  expect(steps).toEqual([{ next_step_at: 0 }, { next_step_at: null }]);
+  await database.db.pool.query("update incidents set next_step_at = null where id = $1", [open]);
+  await write((tx) => reviewSteps(tx, check.projectId));
+  const { rows: again } = await database.db.pool.query("select next_step_at from incidents where id = $1", [
+    open,
+  ]);
+  expect(again).toEqual([{ next_step_at: 0 }]);
 });

@@ -44,6 +44,29 @@ const AFTER_NEXT = numberOf(OUR_STEPS.length + 2);
 const NEXT = `${NEXT_NUMBER}_add_a_note`;
 const addNext = (sql: string) => writeFileSync(join(directory, `${NEXT}.sql`), sql);
 
+/** As the first release leaves them: in projects 1 and 2 checks that are down, and some that must not get an alert. */
+const CHECKS_BEFORE_ALERTS = `
+  insert into projects (uuid, name, badge_key, created_at)
+    select gen_random_uuid(), '', i, '2026-01-01' from generate_series(1, 3) i;
+  insert into checks (uuid, badge_uuid, unique_key, project_id, name, slug, tags, description, kind, timeout_seconds,
+      grace_seconds, schedule, tz, manual_resume, methods, start_kw, success_kw, failure_kw, filter_subject,
+      filter_body, filter_http_body, filter_default_fail, created_at, updated_at, deleted_at)
+    select gen_random_uuid(), gen_random_uuid(), n.name, n.project_id, n.name, '', '', '', 'simple', 3600, 600, '',
+      'UTC', false, '', '', '', '', false, false, false, false, '2026-01-01', '2026-01-01',
+      case when n.name = 'deleted' then timestamptz '2026-11-16' end
+    from (values (1, 'a', 1), (2, 'b', 1), (3, 'c', 2), (4, 'up', 1), (5, 'paused', 2), (6, 'deleted', 3),
+      (7, 'without history', 3)) as n (id, name, project_id)
+    order by n.id;
+  insert into check_states (check_id, status, ping_count, coalesced_count, rate_count)
+    select id, case when name in ('up', 'paused') then name else 'down' end, 0, 0, 0 from checks;
+  insert into flips (check_id, at, from_status, to_status, reason, taken_back_at)
+    select n.check_id, timestamptz '2026-11-16 12:00Z' + n.minute * interval '1 min', 'up', n.to_status, n.reason,
+      case when n.is_taken_back then timestamptz '2026-11-17' end
+    from (values (2, 1, 'down', 'fail', false), (1, 2, 'down', 'fail', false), (1, 3, 'up', 'success', false),
+      (1, 4, 'down', 'timeout', false), (3, 5, 'down', 'timeout', false), (3, 6, 'down', 'fail', true),
+      (4, 1, 'down', 'fail', false), (4, 2, 'up', 'success', false), (5, 1, 'down', 'fail', false),
+      (6, 1, 'down', 'fail', false)) as n (check_id, minute, to_status, reason, is_taken_back)`;
+
 async function tableExists(name: string): Promise<boolean> {
   const { rows } = await database.db.pool.query("select to_regclass($1) is not null as there", [name]);
   return rows[0].there;
@@ -111,6 +134,45 @@ describe("migrating", () => {
     const { rows } = await database.db.pool.query("select email from accounts");
     expect(rows).toEqual([{ email: "ada@example.org" }]);
     await verifySchema(options());
+  });
+
+  test("checks that are down have an alert and an incident afterwards, and nothing is sent again", async () => {
+    const later = OUR_STEPS.filter((step) => step !== BASELINE);
+    for (const step of later) rmSync(join(directory, `${step}.sql`));
+    await migrate(options());
+    await database.db.pool.query(CHECKS_BEFORE_ALERTS);
+    copyOurs();
+    await migrate(options());
+    const { rows: alerts } = await database.db.pool.query(
+      `select c.name, i.project_id, i.number, i.state, i.severity, i.key, a.cause, a.opened_at, a.opened_flip_id,
+          i.opened_at = a.opened_at as is_same_time, a.notified_at = a.opened_at as is_notified,
+          a.planned_at is not null as is_planned, a.closed_at, i.next_step_at
+        from alerts a join incidents i on i.id = a.incident_id join checks c on c.id = a.check_id
+        order by i.project_id, i.number`,
+    );
+    const alert = {
+      state: "open",
+      severity: "normal",
+      key: null,
+      is_same_time: true,
+      is_notified: true,
+      is_planned: true,
+      closed_at: null,
+      next_step_at: null,
+    };
+    const at = (minute: number) => Date.UTC(2026, 10, 16, 12, minute);
+    expect(alerts).toEqual([
+      { ...alert, name: "b", project_id: 1, number: 1, cause: "failed", opened_at: at(1), opened_flip_id: 1 },
+      { ...alert, name: "a", project_id: 1, number: 2, cause: "missed", opened_at: at(4), opened_flip_id: 4 },
+      { ...alert, name: "c", project_id: 2, number: 1, cause: "missed", opened_at: at(5), opened_flip_id: 5 },
+    ]);
+    const { rows: counts } = await database.db.pool.query("select incident_count from projects order by id");
+    expect(counts).toEqual([2, 1, 0].map((count) => ({ incident_count: count })));
+    const { rows: totals } = await database.db.pool.query(
+      `select (select count(*) from alerts) as alerts, (select count(*) from incidents) as incidents,
+        (select count(*) from deliveries) as deliveries`,
+    );
+    expect(totals).toEqual([{ alerts: 3, incidents: 3, deliveries: 0 }]);
   });
 
   test("a step that fails leaves nothing behind, keeps the earlier ones, and can be repaired", async () => {

@@ -10,6 +10,7 @@ import {
   insertMessages,
   insertNoticeDeliveries,
   insertTestDeliveries,
+  withdrawOpenings,
 } from "../../src/store/planning.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
@@ -37,6 +38,16 @@ async function told(flipId = 0): Promise<number[]> {
 }
 
 beforeEach(() => database.db.pool.query("truncate deliveries, notice_checks"));
+
+test("an opening that was not sent can be withdrawn", async () => {
+  const { check, channel } = await watchedCheck(database.db);
+  const [flipId = 0] = await owe(database.db, { check }, flip("down"));
+  const alertId = (await alerts()).find((one) => one.opened_flip_id === flipId)?.id ?? 0;
+  await write((tx) =>
+    withdrawOpenings(tx, { alerts: [{ alertId, flipId }], at: MONDAY_NOON, reason: "Resolved" }),
+  );
+  expect(await log(channel)).toMatchObject([{ state: "withdrawn", reason: "Resolved" }]);
+});
 
 describe("a flip is owed", () => {
   test("once to each channel, in the order of the flips, however often it is planned", async () => {

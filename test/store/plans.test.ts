@@ -3,6 +3,7 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { NEW_STATE } from "../../src/core/state.ts";
+import { claimAlerts, hasUnplannedAlerts, holdAlerts, markPlanned } from "../../src/store/alerts.ts";
 import { findKeysWithChecks, findKeyWithProject } from "../../src/store/api-keys.ts";
 import { listAssignmentsOfChecks } from "../../src/store/channels.ts";
 import { listChangedChecks, listScrapedChecks, tallyStatuses } from "../../src/store/check-lists.ts";
@@ -24,14 +25,41 @@ import {
 import { statement } from "../../src/store/db.ts";
 import {
   claimMessages,
+  findAlertFacts,
+  findGroupFacts,
   findWaitingChannels,
   listDeliveriesOfFlip,
+  listGroupLines,
   settleClaimed,
 } from "../../src/store/deliveries.ts";
-import { insertAlertDeliveries, retractAlertDeliveries } from "../../src/store/planning.ts";
 import { listFlips, listNewestFlips, pruneFlips } from "../../src/store/flips.ts";
 import { findBody, findPing, listPings, trimBodies, trimPings } from "../../src/store/pings.ts";
+import {
+  findIncidentsByKey,
+  findLastIncidents,
+  insertAlertDeliveries,
+  listOpenings,
+  listOverIncidents,
+  listParents,
+  listQueuedChecks,
+  listRecipients,
+  lockGroupQueues,
+  removeOpenings,
+  rescheduleGroups,
+  resolveIncidents,
+  retractAlertDeliveries,
+} from "../../src/store/planning.ts";
+import { listPolicies } from "../../src/store/policies.ts";
 import { listPackedRuns, pruneRunChunks, trimRunChunks } from "../../src/store/runs.ts";
+import { findLastSuccesses, listCurrentSilences } from "../../src/store/silences.ts";
+import {
+  claimDueIncidents,
+  claimEndedWindows,
+  hasDueSteps,
+  insertRepeats,
+  listOpenAlerts,
+  listOpenAlertsOfProject,
+} from "../../src/store/steps.ts";
 import type { Tx } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { MONDAY_NOON } from "../support/sample.ts";
@@ -39,6 +67,10 @@ import { MONDAY_NOON } from "../support/sample.ts";
 const database = useDatabase();
 
 const CHECK_COUNT = 50_000;
+/** Four alerts of each of 5000 checks, in an incident each. The last one of every tenth check is open. */
+const ALERTS = `generate_series(1, 20000) i, lateral (
+    select i > 15000 and i % 10 = 0 as is_open, not (i > 15000 and i % 100 = 0) as is_planned
+  ) as a`;
 const FILL = `
   insert into accounts (uuid, email, name, is_operator, created_at)
     values (gen_random_uuid(), 'a@example.org', '', false, '2026-01-01');
@@ -80,6 +112,41 @@ const FILL = `
     select gen_random_uuid(), i % 500 + 1, 'webhook', '', '{}', '2026-01-01' from generate_series(1, 20000) i;
   insert into check_channels (check_id, channel_id)
     select i, i % 20000 + 1 from generate_series(1, ${CHECK_COUNT}) i;
+  insert into accounts (uuid, email, name, is_operator, created_at)
+    select gen_random_uuid(), i || '@example.org', '', false, '2026-01-01' from generate_series(1, 5000) i;
+  insert into projects (uuid, name, ping_key, badge_key, created_at)
+    select gen_random_uuid(), '', 'key' || i, i, '2026-01-01' from generate_series(501, 5000) i;
+  insert into incidents (project_id, number, key, state, severity, opened_at, resolved_at, next_step_at, reopen_count)
+    select i % 500 + 1, i, case when i % 7 = 0 then 'tag:db' end, case when is_open then 'open' else 'resolved' end,
+      'normal', '2026-11-16', case when not is_open then timestamptz '2026-11-17' end,
+      case when is_open then timestamptz '2026-11-17' + i * interval '1 s' end, 0
+    from ${ALERTS};
+  insert into incident_events (incident_id, at, kind, detail)
+    select i, '2026-11-16', 'reopened', '{}' from ${ALERTS};
+  insert into alerts (check_id, incident_id, cause, opened_at, opened_flip_id, closed_at, close_cause, closed_flip_id,
+      notified_at, planned_at, plan_at)
+    select i % 5000 + 1, case when is_planned then i end, 'missed', at, i, case when not is_open then at end,
+      case when not is_open then 'recovered' end, case when not is_open then i + 1 end,
+      case when is_planned then at end, case when is_planned then at end, to_timestamp(0)
+    from ${ALERTS}, lateral (select timestamptz '2026-11-16' + i * interval '1 s' as at) as t;
+  insert into deliveries (kind, dedupe_key, channel_id, check_id, flip_id, alert_id, incident_id, state, created_at,
+      attempt_count, settled_at)
+    select case when is_alone then 'flip' else 'group' end, gen_random_uuid(), i % 100,
+      case when is_alone then i % 5000 + 1 end, case when is_alone then i end, case when is_alone then i end, i, 'sent',
+      '2026-11-16', 1, '2026-11-16'
+    from ${ALERTS}, lateral (select i % 5 > 0 as is_alone) as t;
+  insert into delivery_alerts (delivery_id, alert_id, change)
+    select d.id, d.incident_id, change from deliveries d, unnest(array['opened', 'closed']) as change
+    where d.kind = 'group';
+  insert into silences (uuid, project_id, tag, reason, account_id, created_at, from_at, until_at, until_success,
+      hold_after_seconds, ended_at, ends_at, version)
+    select gen_random_uuid(), i % 500 + 1, 'db', '', i, '2026-11-16', '2026-11-16', '2026-11-17', false, 600,
+      case when i % 10 > 0 then timestamptz '2026-11-16' end,
+      case when i % 10 = 0 then timestamptz '2026-11-17' end, 1
+    from generate_series(1, 5000) i;
+  insert into check_parents (check_id, parent_id) select i, i + 500 from generate_series(1, 5000) i;
+  insert into tag_rules (project_id, position, tag, policy, channel_ids)
+    select i % 500 + 1, i / 500, 'db', '{}', array[i] from generate_series(1, 5000) i;
   vacuum analyze;`;
 
 let client: pg.Client;
@@ -157,6 +224,14 @@ const uuid = async () =>
 const states = IDS.map((checkId) => {
   return { checkId, state: NEW_STATE, downAt: null, sweepAt: null, lastSuccessN: null, today: null };
 });
+
+const SOME = IDS.slice(0, 5);
+const PLANNED = SOME.map((id) => ({
+  alertId: id,
+  incidentId: id,
+  notifiedAt: MONDAY_NOON,
+  isDropped: false,
+}));
 
 const FOREIGN_KEY = statement({
   name: "foreign_key",
@@ -405,6 +480,175 @@ const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
       }),
   ],
   ["list deliveries of a flip", ["deliveries_flip"], (tx) => listDeliveriesOfFlip(tx, 4)],
+  ["whether alerts are unplanned", ["alerts_unplanned"], (tx) => hasUnplannedAlerts(tx, MONDAY_NOON)],
+  [
+    "claim alerts",
+    ["alerts_unplanned", "checks_pkey"],
+    (tx) => claimAlerts(tx, { now: MONDAY_NOON, limit: 20 }),
+  ],
+  ["mark alerts as planned", ["alerts_pkey"], (tx) => markPlanned(tx, PLANNED, MONDAY_NOON)],
+  [
+    "hold alerts",
+    ["alerts_pkey"],
+    (tx) =>
+      holdAlerts(
+        tx,
+        SOME.map((alertId) => ({ alertId, until: MONDAY_NOON, rule: "silence", silenceId: 1 })),
+      ),
+  ],
+  [
+    "recipients of grouped alerts",
+    ["channels_pkey", "channels_project", "check_channels_pkey"],
+    (tx) =>
+      listRecipients(tx, {
+        alerts: SOME.map((id) => ({ alertId: id, checkId: id })),
+        added: [{ alertId: 1, channelId: 7 }],
+      }),
+  ],
+  ["group messages of incidents", ["deliveries_incident"], (tx) => lockGroupQueues(tx, SOME)],
+  [
+    "reschedule group messages",
+    ["deliveries_incident"],
+    (tx) =>
+      rescheduleGroups(
+        tx,
+        SOME.map((incidentId) => ({ incidentId, dueAt: 0 })),
+      ),
+  ],
+  [
+    "where alerts are listed as open",
+    ["deliveries_pkey", "delivery_alerts_alert"],
+    (tx) => listOpenings(tx, SOME),
+  ],
+  [
+    "remove openings",
+    ["deliveries_pkey", "delivery_alerts_pkey"],
+    (tx) =>
+      removeOpenings(tx, { openings: SOME.map((id) => ({ deliveryId: id, alertId: id })), at: MONDAY_NOON }),
+  ],
+  [
+    "open incidents by key",
+    ["incidents_open"],
+    (tx) =>
+      findIncidentsByKey(
+        tx,
+        SOME.map((id) => ({ projectId: (id % 500) + 1, key: "tag:db" })),
+      ),
+  ],
+  [
+    "last incidents of checks",
+    ["alerts_check", "incident_events_incident", "incidents_pkey"],
+    (tx) => findLastIncidents(tx, { checkIds: SOME, reopenedSince: 0 }),
+  ],
+  [
+    "parents of checks",
+    [
+      "alerts_open",
+      "check_states_pkey",
+      "deliveries_flip",
+      "deliveries_pkey",
+      "delivery_alerts_alert",
+      "incidents_pkey",
+    ],
+    (tx) => listParents(tx, SOME),
+  ],
+  [
+    "whether incidents are over",
+    ["alerts_incident"],
+    (tx) => listOverIncidents(tx, { incidentIds: SOME, planningIds: [] }),
+  ],
+  ["resolve incidents", ["alerts_incident", "incidents_pkey"], (tx) => resolveIncidents(tx, SOME)],
+  [
+    "checks in unsent group messages",
+    ["alerts_pkey", "deliveries_incident", "delivery_alerts_pkey"],
+    (tx) => listQueuedChecks(tx, SOME),
+  ],
+  ["whether steps are due", ["incidents_step", "silences_end"], (tx) => hasDueSteps(tx, MONDAY_NOON)],
+  [
+    "claim incidents with a step due",
+    ["deliveries_incident", "incidents_step"],
+    (tx) => claimDueIncidents(tx, { now: MONDAY_NOON + 86_400_000, limit: 20 }),
+  ],
+  [
+    "open alerts of incidents",
+    ["alerts_incident", "checks_pkey", "incidents_pkey"],
+    (tx) => listOpenAlerts(tx, SOME),
+  ],
+  [
+    "open alerts of a project",
+    ["alerts_incident", "checks_pkey", "incidents_open"],
+    (tx) => listOpenAlertsOfProject(tx, { projectId: 7, limit: 100 }),
+  ],
+  [
+    "remind of alerts",
+    ["alerts_pkey", "channels_pkey", "deliveries_flip", "deliveries_pkey", "delivery_alerts_alert"],
+    (tx) => insertRepeats(tx, { alertIds: SOME, at: MONDAY_NOON }),
+  ],
+  [
+    "claim silences that end",
+    ["silences_end"],
+    (tx) => claimEndedWindows(tx, { now: MONDAY_NOON + 86_400_000, limit: 20 }),
+  ],
+  [
+    "silences of projects",
+    ["accounts_pkey", "silences_project"],
+    (tx) => listCurrentSilences(tx, { projectIds: [7, 8, 9], since: MONDAY_NOON }),
+  ],
+  [
+    "policies of checks",
+    ["check_parents_pkey", "checks_pkey", "checks_project", "projects_pkey", "tag_rules_pkey"],
+    (tx) => listPolicies(tx, SOME),
+  ],
+  [
+    "last successes",
+    ["pings_check"],
+    (tx) =>
+      findLastSuccesses(
+        tx,
+        SOME.map((checkId) => ({ checkId, beforeAt: MONDAY_NOON })),
+      ),
+  ],
+  [
+    "facts about alerts",
+    [
+      "alerts_incident",
+      "alerts_pkey",
+      "check_parents_pkey",
+      "checks_pkey",
+      "incidents_pkey",
+      "projects_pkey",
+      "silences_pkey",
+    ],
+    (tx) => findAlertFacts(tx, SOME),
+  ],
+  [
+    "facts about a group",
+    [
+      "alerts_check",
+      "alerts_incident",
+      "alerts_pkey",
+      "check_parents_pkey",
+      "checks_pkey",
+      "deliveries_flip",
+      "deliveries_incident",
+      "delivery_alerts_pkey",
+      "incidents_pkey",
+      "projects_pkey",
+    ],
+    (tx) => findGroupFacts(tx, { incidentId: 19_995, channelId: 95, deliveryId: 39_995 }),
+  ],
+  [
+    "checks of a group message",
+    [
+      "alerts_pkey",
+      "channels_pkey",
+      "checks_pkey",
+      "deliveries_pkey",
+      "delivery_alerts_alert",
+      "delivery_alerts_pkey",
+    ],
+    (tx) => listGroupLines(tx, { deliveryId: 39_995, channelId: 95, limit: 20 }),
+  ],
 ];
 
 describe.each(["custom", "generic"] as const)("planned %s", (mode) => {

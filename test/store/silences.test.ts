@@ -10,6 +10,7 @@ import {
   findChecksToSilence,
   findLastSuccesses,
   findSilence,
+  findSilencesByIds,
   insertSilence,
   listCoveredChecks,
   listCurrentSilences,
@@ -100,6 +101,15 @@ describe("a silence", () => {
       untilSuccess: true,
       version: 3,
     });
+  });
+
+  test("is found by its id in any project", async () => {
+    const { id: firstId } = await sampleProject(database.db);
+    const { id: secondId } = await sampleProject(database.db);
+    const silences = [await sampleSilence(firstId), await sampleSilence(secondId, RECURRING)];
+    const ids = silences.map(({ id }) => id);
+    expect(await findSilencesByIds(database.db, [...ids.toReversed(), 999_999])).toEqual(silences);
+    expect(await findSilencesByIds(database.db, [])).toEqual([]);
   });
 
   test("ends once", async () => {
