@@ -74,8 +74,8 @@ describe("a generated world", () => {
     expect(plans(plain).every(({ settings, tags }) => settings.rules === null && tags.length === 0)).toBe(
       true,
     );
-    const times = (one: World) => plans(one).map(({ createdTrueAt }) => createdTrueAt);
-    expect(times(world)).toEqual(times(plain));
+    const created = (one: World) => plans(one).map(({ createdTrueAt }) => createdTrueAt);
+    expect(created(world)).toEqual(created(plain));
     const rules = plans(world).flatMap((plan) => plan.settings.rules ?? []);
     expect(rules.some(({ failures }) => failures.count > 1)).toBe(true);
     expect(rules.some(({ missed }) => missed > 1)).toBe(true);

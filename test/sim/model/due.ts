@@ -44,14 +44,14 @@ export function dueOf(
   if (!alert.isOwed) return { kind: "may" };
   const detectedTrueAt =
     alert.to === "notice" ? whenFolded(alert.detectedTrueAt, server) : alert.detectedTrueAt;
-  const { possibleTrueAt, releasedTrueAt, held } = firstChance(detectedTrueAt, { server, receiver, hold });
+  const { possibleTrueAt, blockedTrueAt, held } = firstChance(detectedTrueAt, { server, receiver, hold });
   if (hold.endsTrueAt !== null && hold.endsTrueAt <= possibleTrueAt) {
     if (held === "throughout" && hold.isInside === "yes") return { kind: "dropped" };
     if (held !== "no" || hold.isInside !== "no") return { kind: "may" };
   } else if (held !== "no" && possibleTrueAt === Infinity) return { kind: "may" };
   if (receiver.goneTrueAt !== null && possibleTrueAt > receiver.goneTrueAt) return { kind: "dead" };
   // A blocked message may take twice as long: the delay between retries at most doubles.
-  const lateAfterTrueAt = possibleTrueAt + (possibleTrueAt - releasedTrueAt) + LATE_AFTER_MS;
+  const lateAfterTrueAt = possibleTrueAt + (possibleTrueAt - blockedTrueAt) + LATE_AFTER_MS;
   if (deletedTrueAt !== null && deletedTrueAt <= lateAfterTrueAt) return { kind: "may" };
   return { kind: "owed", lateAfterTrueAt };
 }
@@ -63,19 +63,20 @@ function whenFolded(detectedTrueAt: number, server: ServerHistory): number {
 }
 
 /**
- * The first turn in which the message could be sent and accepted, and the first in which it was not withheld. `held`: whether it
- * was withheld in some turns before, or in all until the problem was over.
+ * The first turn in which the message could be sent and accepted, and from when it was blocked by other causes than
+ * rules. `held`: whether it was withheld in some turns before, or in all until the problem was over.
  */
 function firstChance(
   fromTrueAt: number,
   { server, receiver, hold }: { server: ServerHistory; receiver: ReceiverHistory; hold: Hold },
-): { possibleTrueAt: number; releasedTrueAt: number; held: "no" | "partly" | "throughout" } {
-  let releasedTrueAt: number | null = null;
+): { possibleTrueAt: number; blockedTrueAt: number; held: "no" | "partly" | "throughout" } {
+  let blockedTrueAt: number | null = null;
   let isHeld = false;
   let isThroughout = true;
   const result = (possibleTrueAt: number) => {
-    const held = isHeld ? (isThroughout ? ("throughout" as const) : ("partly" as const)) : ("no" as const);
-    return { possibleTrueAt, releasedTrueAt: isHeld ? (releasedTrueAt ?? possibleTrueAt) : fromTrueAt, held };
+    if (!isHeld) return { possibleTrueAt, blockedTrueAt: fromTrueAt, held: "no" as const };
+    const held = isThroughout ? ("throughout" as const) : ("partly" as const);
+    return { possibleTrueAt, blockedTrueAt: blockedTrueAt ?? possibleTrueAt, held };
   };
   for (const turn of turnsFrom(server, fromTrueAt)) {
     const { trueAt, sending } = turn;
@@ -83,10 +84,10 @@ function firstChance(
     if (held !== "no") isHeld = true;
     // After the end, the message may only have been withheld before.
     if (held !== "yes" && trueAt < (hold.endsTrueAt ?? Infinity)) isThroughout = false;
-    if (held !== "no") continue;
-    releasedTrueAt ??= trueAt;
     const isFailing = receiver.failing.some(({ from, to }) => from < trueAt && trueAt < to);
-    if (sending === "yes" && !isFailing) return result(trueAt);
+    const isBlocked = isFailing || sending !== "yes";
+    if (held !== "yes" && isBlocked) blockedTrueAt ??= trueAt;
+    if (held === "no" && !isBlocked) return result(trueAt);
   }
   return result(Infinity);
 }

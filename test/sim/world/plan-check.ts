@@ -8,7 +8,6 @@ import { policyChance, someNotifyRules, someRules, someTags } from "./plan-polic
 import { planRuns } from "./plan-runs.ts";
 import { type Action, CHANNELS_PER_PROJECT, type CheckPlan } from "./world.ts";
 
-const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
