@@ -2,13 +2,12 @@
 // so that it can be generated alone.
 import { type Chance, chanceFrom } from "../../faults/chance.ts";
 import type { Expectation, Settings } from "../model/history.ts";
-import type { GeneratorContext } from "./generator-context.ts";
+import { type GeneratorContext, mixed, whenReachable } from "./generator-context.ts";
 import { DEFAULT_NOTIFY_RULES, DEFAULT_RUN_RULES } from "../model/rules.ts";
 import { policyChance, someNotifyRules, someRules, someTags } from "./plan-policy.ts";
 import { planRuns } from "./plan-runs.ts";
 import { type Action, CHANNELS_PER_PROJECT, type CheckPlan } from "./world.ts";
 
-const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
@@ -187,10 +186,8 @@ function planEdits(
     ofRules: false,
   }));
   // In a world with policies, some users change how runs are judged.
-  const ruleCount = policy === null || policy.fraction() < 0.6 ? 0 : 2;
-  for (let edit = 0; edit < ruleCount && policy !== null; edit += 1) {
-    times.push({ trueAt: someTime(policy, context.base), ofRules: true });
-  }
+  const changes = policy === null || policy.fraction() < 0.6 ? [] : [policy, policy];
+  for (const of of changes) times.push({ trueAt: someTime(of, context.base), ofRules: true });
   let current = settings;
   return times
     .filter(({ trueAt }) => trueAt > createdTrueAt)
@@ -234,13 +231,6 @@ function someTime(chance: Chance, { from, to }: { from: number; to: number }): n
   return Math.floor(from + HOUR_MS + chance.fraction() * (to - from - 2 * HOUR_MS));
 }
 
-/** Users retry until the server is available. */
-export function whenReachable({ reception }: GeneratorContext, trueAt: number): number {
-  let at = trueAt;
-  while (!reception.isReachable(at)) at += 2 * MINUTE_MS;
-  return at;
-}
-
 function weightedPick<T>(chance: Chance, choices: readonly (readonly [T, number])[]): T {
   let roll = chance.fraction() * choices.reduce((sum, [, weight]) => sum + weight, 0);
   for (const [choice, weight] of choices) {
@@ -248,11 +238,4 @@ function weightedPick<T>(chance: Chance, choices: readonly (readonly [T, number]
     if (roll < 0) return choice;
   }
   throw new Error("no choices");
-}
-
-/** A seed for one of many random generators. */
-export function mixed(seed: number, index: number): number {
-  let value = Math.imul(seed ^ 0x5bd1e995, 0x9e3779b1) + Math.imul(index + 1, 0x85ebca6b);
-  value = Math.imul(value ^ (value >>> 16), 0x27d4eb2f);
-  return (value ^ (value >>> 15)) >>> 0;
 }

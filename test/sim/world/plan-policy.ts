@@ -3,9 +3,8 @@
 import { type Chance, chanceFrom } from "../../faults/chance.ts";
 import type { NotifyRules, RunRules, Settings, SilenceTimes } from "../model/history.ts";
 import { DEFAULT_RUN_RULES } from "../model/rules.ts";
-import type { GeneratorContext } from "./generator-context.ts";
+import { type GeneratorContext, mixed, whenReachable } from "./generator-context.ts";
 import { between } from "./plan-faults.ts";
-import { mixed, whenReachable } from "./plan-check.ts";
 import { type CheckPlan, projectOf, type SilencePlan } from "./world.ts";
 
 const MINUTE_MS = 60_000;
