@@ -9,6 +9,7 @@ import {
   findProjectHealth,
   listDeliveriesOfChannel,
   listGroupLines,
+  listGroupMembers,
 } from "../../src/store/deliveries.ts";
 import { addToDeliveries, insertGroupDeliveries, insertNoticeDeliveries } from "../../src/store/planning.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
@@ -267,6 +268,8 @@ describe("a group message", () => {
     const closed = { checks: [up?.line], count: 1 };
     expect(await lines(9)).toEqual({ opened: { checks: [a?.line, b?.line, c?.line], count: 3 }, closed });
     expect(await lines(2)).toEqual({ opened: { checks: [a?.line, b?.line], count: 3 }, closed });
+    const members = await listGroupMembers(database.db, { deliveryId: message.deliveryId, limit: 9 });
+    expect(members.map(({ checkId }) => checkId)).toEqual([c, a, b].map((one) => one?.check.id));
     const none = { checks: [], count: 0 };
     const empty = await groupMessage(id, { projectId });
     expect(await listGroupLines(database.db, { ...empty, limit: 9 })).toEqual({ opened: none, closed: none });
