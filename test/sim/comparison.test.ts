@@ -31,8 +31,15 @@ function countsOf(
   const world = readWorld(`world from 2026-11-16T00:00Z days 2 intakes 2 channels 2 turns 60s\n${lines}`);
   const verdicts = new Verdicts(world);
   const comparison = new Comparison(verdicts);
-  const { channels } = world.check(0);
-  comparison.addCheck({ index: 0, channels, verdict: verdicts.of(0, hasFired), received, givenUp });
+  const { channels, notify, parents } = world.check(0);
+  // In these worlds, the second check is the only parent.
+  const related = parents.map(() => {
+    const { channels: ofParent, notify: rules } = world.check(1);
+    const { isTroubledAt } = verdicts.of(1, hasFired);
+    return { isTroubledAt, hasChannels: ofParent.length > 0, notify: rules };
+  });
+  const verdict = verdicts.of(0, hasFired);
+  comparison.addCheck({ index: 0, channels, notify, parents: related, verdict, received, givenUp });
   comparison.conclude(received);
   return Object.fromEntries(Object.entries(comparison.tally).filter(([, count]) => count !== 0));
 }
@@ -262,5 +269,91 @@ silence 0 all at 0.00:30 from 0.00:30 cron "30 2 * * *" Europe/Berlin for 1h\n${
     const message = (minutes: number) => notified(at(minutes), [{ at: at(5), to: "down" }]);
     expect(world([message(59)])).toMatchObject({ owed: 1, false: 1 });
     expect(world([message(60)])).toMatchObject({ owed: 1, delivered: 1, false: 0, late: 0 });
+  });
+});
+
+describe("a check that depends on another", () => {
+  const CHILD = `${JOB.replace("grace 5m", "grace 5m depends parent")}\n  0.03:00 pause`;
+  const parent = (channels: string, ...actions: string[]) =>
+    [`check parent simple 12h grace 1h channels ${channels}`, "0.00:10 success", ...actions].join("\n  ");
+
+  test("may wait until the other one has recovered and ten minutes have passed, but not longer", () => {
+    const lines = `${CHILD}\n${parent("0", "0.00:50 fail", "0.01:20 success")}`;
+    expect(countsOf(lines, { received: [notified(after(6))] })).toEqual({ owed: 1, delivered: 1 });
+    expect(countsOf(lines, { received: [notified(after(30))] })).toEqual({ owed: 1, delivered: 1 });
+    expect(countsOf(lines, { received: [notified(after(60))] })).toMatchObject({ late: 1 });
+    expect(countsOf(lines)).toEqual({ owed: 1, missed: 1 });
+  });
+
+  test("does not wait for one that is up, or has no channels", () => {
+    for (const other of [parent("0"), parent("none", "0.00:50 fail")]) {
+      const lines = `${CHILD}\n${other}`;
+      expect(countsOf(lines, { received: [notified(after(8))] })).toEqual({ owed: 1, delivered: 1 });
+      expect(countsOf(lines, { received: [notified(after(30))] })).toMatchObject({ late: 1 });
+    }
+  });
+});
+
+describe("checks that are combined", () => {
+  test("may wait for others", () => {
+    const lines = `${JOB.replace("grace 5m", "grace 5m grouped group-wait 1m group-interval 5m")}\n  0.03:00 pause`;
+    expect(countsOf(lines, { received: [notified(after(15))] })).toEqual({ owed: 1, delivered: 1 });
+    expect(countsOf(lines, { received: [notified(after(16))] })).toMatchObject({ late: 1 });
+  });
+});
+
+describe("a repeat", () => {
+  const REPEATED = `${JOB.replace("grace 5m", "grace 5m repeat 1h")}\n  0.02:30 pause`;
+  const down = notified(after(6));
+  const repeat = (minutes: number): Received => ({
+    channel: 0,
+    trueAt: after(minutes),
+    about: "repeat",
+    check: 0,
+  });
+  const sent = { owed: 1, delivered: 1 };
+
+  test("is expected after its time, and not before", () => {
+    expect(countsOf(REPEATED, { received: [down, repeat(66)] })).toEqual({ ...sent, repeats: 1 });
+    expect(countsOf(REPEATED, { received: [down] })).toEqual({ ...sent, missed: 1 });
+    expect(countsOf(REPEATED, { received: [down, repeat(65)] })).toMatchObject({ false: 1 });
+    expect(countsOf(REPEATED, { received: [down, repeat(66), repeat(67)] })).toMatchObject({ false: 1 });
+  });
+
+  test("is false after the problem is over, and without one", () => {
+    expect(countsOf(REPEATED, { received: [down, repeat(66), repeat(126)] })).toMatchObject({ false: 1 });
+    expect(countsOf(JOB, { received: [down, repeat(66)] })).toMatchObject({ false: 1 });
+  });
+
+  test("is neither sent nor expected after somebody has acknowledged the problem, until that ends", () => {
+    const lines = `${REPEATED}\n  0.01:30 ack`;
+    expect(countsOf(lines, { received: [down] })).toEqual(sent);
+    expect(countsOf(lines, { received: [down, repeat(66)] })).toMatchObject({ false: 1 });
+    const ending = lines.replace("repeat 1h", "repeat 1h ack-timeout 30m");
+    expect(countsOf(ending, { received: [down, repeat(66)] })).toEqual({ ...sent, repeats: 1 });
+  });
+
+  test("may follow the end of a silence at once", () => {
+    const lines = `silence 0 all at 0.01:10 from 0.01:10 until 0.01:40\n${REPEATED}`;
+    expect(countsOf(lines, { received: [down, repeat(40)] })).toEqual({ ...sent, repeats: 1 });
+    expect(countsOf(lines, { received: [down, repeat(20)] })).toMatchObject({ false: 2 });
+  });
+});
+
+describe("a check that flaps", () => {
+  test("is owed messages until its third reopening", () => {
+    const flips = ["05", "10", "15", "20"].flatMap((minute) => [
+      { at: after(Number(minute)), to: "down" as const },
+      { at: after(Number(minute) + 2), to: "up" as const },
+    ]);
+    const actions = flips.map(({ at, to }) => {
+      const time = new Date(at).toISOString().slice(11, 16);
+      return `  0.${time} ${to === "down" ? "fail" : "success"}`;
+    });
+    const job = "check job simple 6h grace 1h reopen-within 10m\n  0.00:00 success";
+    const received = flips.slice(0, 6).map((flip) => notified(flip.at, [flip]));
+    const lines = `${job}\n${actions.join("\n")}\n  0.02:00 pause`;
+    expect(countsOf(lines, { received })).toEqual({ owed: 6, delivered: 6 });
+    expect(countsOf(lines.replace(" reopen-within 10m", ""), { received })).toMatchObject({ missed: 2 });
   });
 });

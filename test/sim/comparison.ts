@@ -290,6 +290,14 @@ export class Comparison {
     this.#notices.set(key, known);
   }
 
+  /** An alert must end in a delivery, or be dropped by a rule that is named. */
+  addUnaccounted(alerts: readonly GivenUp[]): void {
+    for (const { check, channel, at, to } of alerts) {
+      const text = `${to} ${clock(at)} has neither a delivery nor a rule that dropped it`;
+      this.#find("missed", { checks: [check], channel, text });
+    }
+  }
+
   /** Compares the notices after all checks: one per blind interval and channel. */
   conclude(received: readonly Received[]): void {
     const notified = new Map<string, number[]>();

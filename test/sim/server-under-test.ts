@@ -22,7 +22,7 @@ export type Message = {
     }
   /** The checks are still down. */
   | { about: "repeat"; checkUuid: string }
-  /** About several checks. Which, is read from the database at the end. */
+  /** About several checks. Which ones is read from the database when it is received. */
   | { about: "group" }
   /** One per blind interval and channel, regardless of the number of checks. */
   | { about: "notice"; blind: Interval }

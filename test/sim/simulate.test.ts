@@ -63,10 +63,10 @@ test("half a day of a generated world has no findings", { timeout: TEST_MS_MAX }
 });
 
 describe("half a day of a generated world with policies", { timeout: TEST_MS_MAX }, () => {
-  const world = generateWorld({ seed: 20_261_117, days: 0.5, checks: 80, policies: true });
+  const world = generateWorld({ seed: 39, days: 0.5, checks: 60, policies: true });
 
   test("has no findings, and is recorded as without silences, dependencies and the like", async () => {
-    const { tally, findings, flipsDigest, recordsDigest } = await simulateWorld(world);
+    const { tally, findings, flipsDigest, recordsDigest, messagesDigest } = await simulateWorld(world);
     expect(findings).toEqual([]);
     expect(tally).toMatchObject({ ...CLEAN, delivered: tally.owed });
     expect(tally.owed).toBeGreaterThan(10);
@@ -76,7 +76,7 @@ describe("half a day of a generated world with policies", { timeout: TEST_MS_MAX
       flipsDigest: plain.flipsDigest,
       recordsDigest: plain.recordsDigest,
     });
-    expect(plain.messagesDigest).not.toBe("");
+    expect(messagesDigest).not.toBe(plain.messagesDigest);
   });
 });
 

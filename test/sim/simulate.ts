@@ -59,6 +59,7 @@ export async function simulate(world: World, options: RunOptions): Promise<Simul
       givenUp: givenUp.get(index) ?? [],
     });
   }
+  comparison.addUnaccounted(result.unaccounted);
   comparison.conclude(result.received);
   return {
     tally: comparison.tally,

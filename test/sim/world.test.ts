@@ -66,6 +66,32 @@ describe("a generated world", () => {
     expect(signals.some(({ at, trueAt }) => at < trueAt - 60_000)).toBe(true);
   });
 
+  test("has policies and silences only if asked for, and their random numbers change nothing else", () => {
+    const plain = generateWorld({ ...SIZE, seed: 6 });
+    const world = generateWorld({ ...SIZE, seed: 6, policies: true });
+    const plans = (one: World) => Array.from({ length: SIZE.checks }, (_, index) => one.check(index));
+    expect(plain.head.silences).toEqual([]);
+    expect(plans(plain).every(({ settings, tags }) => settings.rules === null && tags.length === 0)).toBe(
+      true,
+    );
+    const times = (one: World) => plans(one).map(({ createdTrueAt }) => createdTrueAt);
+    expect(times(world)).toEqual(times(plain));
+    const rules = plans(world).flatMap((plan) => plan.settings.rules ?? []);
+    expect(rules.some(({ failures }) => failures.count > 1)).toBe(true);
+    expect(rules.some(({ missed }) => missed > 1)).toBe(true);
+    expect(rules.some(({ recovery }) => recovery > 1)).toBe(true);
+    expect(rules.some(({ maxRunSeconds }) => maxRunSeconds === 0)).toBe(true);
+    expect(rules.some(({ earlySeconds }) => earlySeconds > 0)).toBe(true);
+    expect(plans(world).some(({ parents }) => parents.length > 0)).toBe(true);
+    const { silences } = world.head;
+    expect(new Set(silences.map(({ scope }) => scope.kind))).toEqual(new Set(["all", "tag", "checks"]));
+    expect(new Set(silences.map(({ times }) => times.kind))).toEqual(new Set(["once", "recurring"]));
+    expect(silences.some(({ times }) => times.isUntilSuccess)).toBe(true);
+    const changes = silences.flatMap((silence) => silence.changes);
+    expect(changes.some(({ times }) => times === null)).toBe(true);
+    expect(changes.some(({ times }) => times !== null)).toBe(true);
+  });
+
   test("lists steps in the order in which the server recorded them", () => {
     const world = generateWorld({ ...SIZE, seed: 5 });
     const context = { clocks: clocksOf(world.head), reception: receptionOf(world.head) };
@@ -100,8 +126,8 @@ describe("a generated world", () => {
 });
 
 describe("the text of a world", () => {
-  test("round-trips", () => {
-    const world = generateWorld({ ...SIZE, seed: 8 });
+  test.each([false, true])("round-trips (with policies: %s)", (policies) => {
+    const world = generateWorld({ ...SIZE, seed: 8, policies });
     const text = describeWorld(world);
     const read = readWorld(text);
     expect(read.head).toEqual(world.head);

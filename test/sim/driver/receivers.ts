@@ -1,18 +1,18 @@
 // The simulated receivers: they accept messages unless a fault is active, detect repeats by key, and store what
 // they accepted.
 import type { Answer, Message } from "../server-under-test.ts";
-import type { Received } from "../comparison.ts";
+import type { Flip, Received } from "../comparison.ts";
 import type { ReceiverHistory } from "../model/history.ts";
 import type { Population } from "./population.ts";
 
-export type ReceivedGroup = { channel: number; trueAt: number; dedupeKey: string };
+type Group = ReadonlyMap<number, readonly Flip[]>;
 
 export class Receivers {
   readonly received: Received[] = [];
   /** Every accepted message in a form without IDs, for the digest. */
   readonly described: string[] = [];
-  /** Messages about several checks, which are resolved at the end. */
-  readonly groups: ReceivedGroup[] = [];
+  /** What group messages have named, by channel. */
+  readonly #named = new Set<string>();
   /** Messages that were received again with the same key. */
   repeatCount = 0;
   readonly #histories: readonly ReceiverHistory[];
@@ -31,7 +31,8 @@ export class Receivers {
     this.#recoveredTrueAt = trueAt;
   }
 
-  receive(message: Message, trueAt: number): Answer {
+  /** `group`: the flips that a message about several checks names, by check. */
+  receive(message: Message, { trueAt, group }: { trueAt: number; group: Group | null }): Answer {
     const channel = this.#population.channelIndexOf(message.channelUuid);
     const history = this.#histories[channel];
     if (history === undefined) throw new Error(`channel ${channel} has no receiver`);
@@ -45,6 +46,7 @@ export class Receivers {
       return "accepted";
     }
     this.#keys.add(key);
+    if (group !== null) this.#storeGroup(group, { channel, trueAt });
     this.#store(message, { channel, trueAt });
     this.described.push(`${channel} ${trueAt} ${message.kind} ${this.#contents(message)}`);
     return "accepted";
@@ -57,12 +59,24 @@ export class Receivers {
     } else if (message.about === "repeat") {
       const check = this.#population.indexOf(message.checkUuid);
       this.received.push({ channel, trueAt, about: "repeat", check });
-    } else if (message.about === "group") {
-      this.groups.push({ channel, trueAt, dedupeKey: message.dedupeKey });
     } else if (message.about === "flips") {
       const check = this.#population.indexOf(message.checkUuid);
       const { flips } = message;
       if (flips.length > 0) this.received.push({ channel, trueAt, about: "flips", check, flips });
+    }
+  }
+
+  /** One message for each check. What names nothing new repeats earlier messages. */
+  #storeGroup(group: Group, { channel, trueAt }: { channel: number; trueAt: number }): void {
+    for (const [check, named] of group) {
+      const keyOf = ({ at, to }: Flip) => `${channel} ${check} ${to} ${at}`;
+      const flips = named.filter((flip) => !this.#named.has(keyOf(flip)));
+      for (const flip of flips) this.#named.add(keyOf(flip));
+      this.received.push(
+        flips.length === 0
+          ? { channel, trueAt, about: "repeat", check }
+          : { channel, trueAt, about: "flips", check, flips },
+      );
     }
   }
 

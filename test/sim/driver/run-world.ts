@@ -12,7 +12,7 @@ import { routeHashOf, type Reception, receptionOf } from "../world/receipt.ts";
 import { silenceHistory } from "../world/silence-history.ts";
 import { type Fault, isIntakeFault, type SilencePlan, type World } from "../world/world.ts";
 import { ActionLog, type LoggedAction } from "./action-log.ts";
-import { type StoredResults, readStoredResults, resolveGroups } from "./stored-results.ts";
+import { type StoredResults, readGroup, readStoredResults } from "./stored-results.ts";
 import { SimProcesses } from "./sim-processes.ts";
 import { dyingDatabase } from "./dying-database.ts";
 import { Population } from "./population.ts";
@@ -123,10 +123,9 @@ class WorldRunner {
       if (performance.now() > this.#options.endsAtMs && this.#isBetweenFaults(turn.trueAt)) to = turn.trueAt;
     }
     await this.#drainMessages(to);
-    const { received, groups } = this.#receivers;
     return {
       to,
-      received: [...received, ...(await resolveGroups(this.#options.environment, this.#population, groups))],
+      received: this.#receivers.received,
       described: this.#receivers.described,
       ...(await readStoredResults(this.#options.environment, this.#population)),
       repeatCount: this.#receivers.repeatCount,
@@ -284,12 +283,17 @@ class WorldRunner {
     return async (message: Message) => {
       // The notifier is dead: the message is not sent and its result is not recorded.
       if (kill.signal.aborted) return "temporarily refused";
-      const answer = this.#receivers.receive(plantedFault?.message?.(message) ?? message, trueAt);
+      const group = message.about === "group" ? await this.#readGroup(message) : null;
+      const answer = this.#receivers.receive(plantedFault?.message?.(message) ?? message, { trueAt, group });
       if (answer !== "accepted") return answer;
       this.#acceptedCount += 1;
       if (isKilled || this.#acceptedCount % (plantedFault?.killsEvery ?? Infinity) === 0) kill.abort();
       return answer;
     };
+  }
+
+  #readGroup({ dedupeKey }: Message): ReturnType<typeof readGroup> {
+    return readGroup(this.#options.environment, this.#population, dedupeKey);
   }
 
   /** Calls `work` once, or twice concurrently during a `twice` fault. */

@@ -1,14 +1,15 @@
 // Reads results from the database at the end of a run: the deliveries that were given up, the deadlines that fired,
 // and every flip.
-import type { GivenUp, Received } from "../comparison.ts";
+import type { Flip, GivenUp } from "../comparison.ts";
 import type { Population } from "./population.ts";
 import type { Environment } from "./environment.ts";
-import type { ReceivedGroup } from "./receivers.ts";
 
 export type StoredResults = {
   givenUp: readonly GivenUp[];
   /** The deadlines that fired, per check. */
   fired: ReadonlyMap<number, ReadonlySet<number>>;
+  /** Opened alerts that ended in nothing for one of their channels: neither in a delivery nor dropped by a rule. */
+  unaccounted: readonly GivenUp[];
   /** Every flip in a form without IDs, for the digest. */
   flips: readonly string[];
   /** Statuses and pings in a form without IDs, for the digest. */
@@ -17,51 +18,45 @@ export type StoredResults = {
 
 const GIVEN_UP = `select f.check_id, d.channel_id, extract(epoch from f.at) * 1000 as at, f.to_status
   from deliveries d join flips f on f.id = d.flip_id where d.state = 'dead'`;
+const UNACCOUNTED = `select a.check_id, cc.channel_id, extract(epoch from f.at) * 1000 as at, f.to_status
+  from alerts a
+    join flips f on f.id = a.opened_flip_id
+    join check_channels cc on cc.check_id = a.check_id
+    join channels ch on ch.id = cc.channel_id and ch.disabled_at is null
+    join checks c on c.id = a.check_id and c.deleted_at is null
+  where a.planned_at is not null and case when a.dropped_at is not null then a.held_by is null else
+    not exists (select from deliveries d where d.alert_id = a.id and d.channel_id = cc.channel_id)
+    and not exists (
+      select from delivery_alerts l join deliveries d on d.id = l.delivery_id
+      where l.alert_id = a.id and d.channel_id = cc.channel_id
+    ) end`;
 const FIRED = "select check_id, extract(epoch from at) * 1000 as at from flips where reason = 'timeout'";
 
 const FLIPS = `select check_id, (extract(epoch from at) * 1000)::bigint as at, from_status, to_status, reason,
     taken_back_at is not null as is_taken_back from flips`;
 
 type GivenUpRow = { check_id: string; channel_id: string; at: string; to_status: "up" | "down" };
-const GROUPS = `select d.dedupe_key, a.check_id, l.change, (extract(epoch from f.at) * 1000)::bigint as at, f.to_status
+// Read when the message is received: a check that is deleted later takes its flips with it.
+const GROUP = `select a.check_id, (extract(epoch from f.at) * 1000)::bigint as at, f.to_status
   from deliveries d
     join delivery_alerts l on l.delivery_id = d.id
     join alerts a on a.id = l.alert_id
     join flips f on f.id = case l.change when 'opened' then a.opened_flip_id else a.closed_flip_id end
-  where d.kind = 'group' and d.state = 'sent'`;
+  where d.kind = 'group' and d.dedupe_key = $1`;
 
-type GroupRow = {
-  dedupe_key: string;
-  check_id: string;
-  change: string;
-  at: string;
-  to_status: "up" | "down";
-};
-
-/** One message for each check of a group. */
-export async function resolveGroups(
+/** The flips that a message about several checks names, by check. */
+export async function readGroup(
   environment: Environment,
   population: Population,
-  groups: readonly ReceivedGroup[],
-): Promise<Received[]> {
-  if (groups.length === 0) return [];
-  const rows = Map.groupBy(await environment.rows<GroupRow>(GROUPS), (row) => row.dedupe_key);
-  const named = new Set<string>();
-  return groups
-    .toSorted((one, other) => one.trueAt - other.trueAt)
-    .flatMap(({ channel, trueAt, dedupeKey }) => {
-      const byCheck = Map.groupBy(rows.get(dedupeKey) ?? [], (row) => row.check_id);
-      return [...byCheck].map(([id, changes]): Received => {
-        const check = population.indexOf(Number(id));
-        const key = ({ at, to_status: to }: GroupRow) => `${channel} ${check} ${at} ${to}`;
-        const news = changes.filter((row) => !named.has(key(row)));
-        for (const row of news) named.add(key(row));
-        // A group message that names nothing new repeats the earlier ones.
-        if (news.length === 0) return { channel, trueAt, about: "repeat", check };
-        const flips = news.map((row) => ({ at: Number(row.at), to: row.to_status }));
-        return { channel, trueAt, about: "flips", check, flips };
-      });
-    });
+  dedupeKey: string,
+): Promise<Map<number, Flip[]>> {
+  const rows = await environment.rows<Omit<GivenUpRow, "channel_id">>(GROUP, [dedupeKey]);
+  const flips = new Map<number, Flip[]>();
+  for (const { check_id, at, to_status: to } of rows) {
+    const check = population.indexOf(Number(check_id));
+    flips.set(check, [...(flips.get(check) ?? []), { at: Number(at), to }]);
+  }
+  return flips;
 }
 
 const STATES = `select check_id, status || ' ' || ping_count || ' ' || coalesce(extract(epoch from last_ping_at)::text, '')
@@ -81,12 +76,14 @@ export async function readStoredResults(
   environment: Environment,
   population: Population,
 ): Promise<StoredResults> {
-  const givenUp = (await environment.rows<GivenUpRow>(GIVEN_UP)).map((row) => ({
+  const flipOf = (row: GivenUpRow): GivenUp => ({
     check: population.indexOf(Number(row.check_id)),
     channel: population.channelIndexOf(Number(row.channel_id)),
     at: Math.round(Number(row.at)),
     to: row.to_status,
-  }));
+  });
+  const givenUp = (await environment.rows<GivenUpRow>(GIVEN_UP)).map(flipOf);
+  const unaccounted = (await environment.rows<GivenUpRow>(UNACCOUNTED)).map(flipOf);
   const fired = new Map<number, Set<number>>();
   for (const { check_id, at } of await environment.rows<{ check_id: string; at: string }>(FIRED)) {
     const check = population.indexOf(Number(check_id));
@@ -102,5 +99,5 @@ export async function readStoredResults(
     ...(await environment.rows<{ check_id: string; record: string }>(PINGS)),
   ];
   const records = found.map(({ check_id, record }) => `${population.indexOf(Number(check_id))} ${record}`);
-  return { givenUp, fired, flips, records };
+  return { givenUp, unaccounted, fired, flips, records };
 }
