@@ -195,8 +195,11 @@ describe("a group message", () => {
     const { rows } = await query("select uuid from projects where id = $1", [projectId]);
     expect(await facts(message)).toEqual({
       incidentId: id,
+      projectId,
       number,
       severity: "normal",
+      isAcknowledged: false,
+      isBehind: false,
       key: "tag:db",
       projectUuid: rows[0].uuid,
       hasAckLinks: true,
@@ -237,6 +240,8 @@ describe("a group message", () => {
     const { id: alertId, incident_id: incidentId } = rows[0];
     const child = await incidentOf(["child"], { projectId });
     await setRow("alerts", child.alertIds[0] ?? 0, `incident_id = ${incidentId}`);
+    const link = [child.checks[0]?.id, check.id];
+    await query("insert into check_parents (check_id, parent_id) values ($1, $2)", link);
     const message = await groupMessage(incidentId, { projectId, channelId: channel.id });
     await say(message, child.alertIds);
     const parent = async () => (await facts(message))?.parent;
