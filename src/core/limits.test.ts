@@ -126,6 +126,7 @@ const PROMISED: [number | string, number | string][] = [
   [limits.NOTICE_FOLD_MS, 60_000],
   [limits.NOTICE_CHECKS_LISTED_MAX, 20],
   [limits.GROUP_CHECKS_LISTED_MAX, 20],
+  [limits.GROUP_MEMBERS_JUDGED_MAX, 1_000],
   [limits.OTHER_CHECKS_LISTED_MAX, 10],
   [limits.RESPONSE_EXCERPT_LENGTH_MAX, 500],
   [limits.MEMBERS_MAX, 500],

@@ -232,6 +232,8 @@ export const MESSAGE_FLIPS_MAX = 100;
 export const NOTICE_FOLD_MS = 60_000;
 export const NOTICE_CHECKS_LISTED_MAX = 20;
 export const GROUP_CHECKS_LISTED_MAX = 20;
+/** Checks of a group message that are compared with silences before it is sent. */
+export const GROUP_MEMBERS_JUDGED_MAX = 1_000;
 export const OTHER_CHECKS_LISTED_MAX = 10;
 /** Stored part of a receiver's answer. */
 export const RESPONSE_EXCERPT_LENGTH_MAX = 500;

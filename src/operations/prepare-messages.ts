@@ -7,6 +7,7 @@ import { parseIncidentKey } from "../core/incident.ts";
 import { type Instant, MINUTE_MS, SECOND_MS } from "../core/instant.ts";
 import {
   GROUP_CHECKS_LISTED_MAX,
+  GROUP_MEMBERS_JUDGED_MAX,
   NOTICE_CHECKS_LISTED_MAX,
   OTHER_CHECKS_LISTED_MAX,
   TRIES_MAX,
@@ -28,14 +29,14 @@ import {
 } from "../core/message.ts";
 import { isGroupable } from "../core/plan.ts";
 import type { Rules } from "../core/rules.ts";
-import { silencedUntil } from "../core/silence.ts";
+import { type Held, silencedUntil } from "../core/silence.ts";
 import {
   type Channel,
   type ChannelInProject,
   findChannelsByIds,
   listAssignmentsOfChecks,
 } from "../store/channels.ts";
-import type { CheckWithState } from "../store/checks.ts";
+import { type CheckWithState, findTimings } from "../store/checks.ts";
 import type { Db } from "../store/db.ts";
 import {
   type AlertFacts,
@@ -47,6 +48,7 @@ import {
   findProjectHealth,
   type GroupFacts,
   listGroupLines,
+  listGroupMembers,
   type SettledState,
 } from "../store/deliveries.ts";
 import { findFlips, findFlipsBefore, type StoredFlip } from "../store/flips.ts";
@@ -212,6 +214,10 @@ async function prepareGroup(
     return { claim, kind: "hold", until: now + PARENT_LOOK_MS, reason };
   }
   const { opened, closed } = lines;
+  if (closed.count === 0 && !claim.isRepeat) {
+    const silenced = await silenceOfGroup(db, { deliveryId, projectId: channel.projectId, now });
+    if (silenced !== null) return { claim, kind: "hold", ...heldBy(silenced, now) };
+  }
   if (opened.count + closed.count + downCount === 0)
     return settledWithout(claim, "withdrawn", "The checks have recovered before it was sent");
   if (opened.count + closed.count === 0 && facts.isAcknowledged && !claim.isRepeat)
@@ -237,6 +243,40 @@ async function prepareGroup(
     return settledWithout(claim, "skipped", NOT_SUBSCRIBED);
   const parts = { included: [deliveryId], withdrawn: [], skipped: [] };
   return { claim, kind: "send", channel, message, parts, includedFlips: [] };
+}
+
+/** The silence that ends first, if silences cover all checks of a group message. */
+async function silenceOfGroup(
+  db: Db,
+  { deliveryId, projectId, now }: { deliveryId: number; projectId: number; now: Instant },
+): Promise<Held | null> {
+  const silences = (await listCurrentSilences(db, { projectIds: [projectId], since: now })).get(projectId);
+  if (silences === undefined) return null;
+  const members = await listGroupMembers(db, { deliveryId, limit: GROUP_MEMBERS_JUDGED_MAX });
+  const [timings, successes] = await Promise.all([
+    findTimings(
+      db,
+      members.map(({ checkId }) => checkId),
+    ),
+    findLastSuccesses(
+      db,
+      members.map(({ checkId, openedAt }) => ({ checkId, beforeAt: openedAt })),
+    ),
+  ]);
+  const held = members.map(({ checkId, tags, openedAt }, index) => {
+    const timing = timings.get(checkId);
+    if (timing === undefined) return null;
+    const alert = { openedAt, lastSuccessAt: successes[index] ?? null };
+    return silencedUntil(silences, { check: { id: checkId, tags, timing }, alert, now });
+  });
+  const ends = held.filter((one) => one !== null);
+  if (ends.length < held.length) return null;
+  return ends.toSorted((one, other) => one.until - other.until)[0] ?? null;
+}
+
+function heldBy({ silence, until }: Held, now: Instant): { until: Instant; reason: string } {
+  const by = silence.reason === "" ? "a silence" : `the silence “${silence.reason}”`;
+  return { until: Math.min(until, now + SILENCE_LOOK_MS), reason: `Held by ${by}` };
 }
 
 function groupKeyOf({ key, parent }: GroupFacts, projectName: string): GroupKey {
@@ -395,14 +435,7 @@ async function holdSilenced(
       held.set(claim, settledWithout(claim, "withdrawn", "The problem began and ended during a silence"));
       continue;
     }
-    const { reason } = silenced.silence;
-    const by = reason === "" ? "a silence" : `the silence “${reason}”`;
-    held.set(claim, {
-      claim,
-      kind: "hold",
-      until: Math.min(silenced.until, now + SILENCE_LOOK_MS),
-      reason: `Held by ${by}`,
-    });
+    held.set(claim, { claim, kind: "hold", ...heldBy(silenced, now) });
   }
   return held;
 }

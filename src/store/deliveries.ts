@@ -819,6 +819,30 @@ export async function listGroupLines(
   return { opened: of("opened"), closed: of("closed") };
 }
 
+/** A check that a group message says is down. */
+export type GroupMember = { checkId: number; tags: string; openedAt: Instant };
+
+const LIST_GROUP_MEMBERS = statement<{ check_id: number; tags: string; opened_at: Instant }>({
+  name: "message_facts.list_group_members",
+  text: `select c.id as check_id, c.tags, a.opened_at
+    from delivery_alerts da join alerts a on a.id = da.alert_id and a.closed_at is null
+      join checks c on c.id = a.check_id and c.deleted_at is null
+    where da.delivery_id = $1 and da.change = 'opened'
+    order by a.id limit $2`,
+});
+
+/** Checks that a group message says are down, at most `limit`. */
+export async function listGroupMembers(
+  db: Db,
+  { deliveryId, limit }: { deliveryId: number; limit: number },
+): Promise<GroupMember[]> {
+  return (await db.query(LIST_GROUP_MEMBERS, [deliveryId, limit])).rows.map((row) => ({
+    checkId: row.check_id,
+    tags: row.tags,
+    openedAt: row.opened_at,
+  }));
+}
+
 const FIND_CHECKS_FOR_MESSAGES = statement<CheckRow & StateRow>({
   name: "message_facts.find_checks",
   text: `${SELECT_WITH_STATE} where c.id = any ($1::bigint[]) and c.deleted_at is null`,

@@ -9,6 +9,7 @@ import {
   findProjectHealth,
   listDeliveriesOfChannel,
   listGroupLines,
+  listGroupMembers,
 } from "../../src/store/deliveries.ts";
 import { addToDeliveries, insertGroupDeliveries, insertNoticeDeliveries } from "../../src/store/planning.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
@@ -194,8 +195,11 @@ describe("a group message", () => {
     const { rows } = await query("select uuid from projects where id = $1", [projectId]);
     expect(await facts(message)).toEqual({
       incidentId: id,
+      projectId,
       number,
       severity: "normal",
+      isAcknowledged: false,
+      isBehind: false,
       key: "tag:db",
       projectUuid: rows[0].uuid,
       hasAckLinks: true,
@@ -236,6 +240,8 @@ describe("a group message", () => {
     const { id: alertId, incident_id: incidentId } = rows[0];
     const child = await incidentOf(["child"], { projectId });
     await setRow("alerts", child.alertIds[0] ?? 0, `incident_id = ${incidentId}`);
+    const link = [child.checks[0]?.id, check.id];
+    await query("insert into check_parents (check_id, parent_id) values ($1, $2)", link);
     const message = await groupMessage(incidentId, { projectId, channelId: channel.id });
     await say(message, child.alertIds);
     const parent = async () => (await facts(message))?.parent;
@@ -267,6 +273,8 @@ describe("a group message", () => {
     const closed = { checks: [up?.line], count: 1 };
     expect(await lines(9)).toEqual({ opened: { checks: [a?.line, b?.line, c?.line], count: 3 }, closed });
     expect(await lines(2)).toEqual({ opened: { checks: [a?.line, b?.line], count: 3 }, closed });
+    const members = await listGroupMembers(database.db, { deliveryId: message.deliveryId, limit: 9 });
+    expect(members.map(({ checkId }) => checkId)).toEqual([c, a, b].map((one) => one?.check.id));
     const none = { checks: [], count: 0 };
     const empty = await groupMessage(id, { projectId });
     expect(await listGroupLines(database.db, { ...empty, limit: 9 })).toEqual({ opened: none, closed: none });

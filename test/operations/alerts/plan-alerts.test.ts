@@ -167,6 +167,15 @@ describe("checks that stop together", () => {
     expect(await deliver(NOW + 6 * MINUTE_MS)).toEqual(["group up 0 down: b c"]);
   });
 
+  test("and are silenced during the wait are notified afterwards", async () => {
+    const a = await newCheck("a", { policy });
+    await down(a, NOW);
+    expect(await deliver(NOW)).toEqual([]);
+    await silence({ from: NOW + SECOND_MS, until: NOW + HOUR_MS }, NOW + SECOND_MS);
+    expect(await deliver(NOW + MINUTE_MS)).toEqual([]);
+    expect(await deliver(NOW + HOUR_MS + MINUTE_MS)).toEqual(["group down 1 down: a"]);
+  });
+
   test("and recover during the wait are not notified; failures are sent at once", async () => {
     const a = await newCheck("a", { policy });
     const b = await newCheck("b", { policy });
