@@ -3,12 +3,11 @@
 import { nextStepAt } from "../core/incident.ts";
 import { type Instant, MINUTE_MS, SECOND_MS } from "../core/instant.ts";
 import { type EffectivePolicy, effectivePolicy } from "../core/policy.ts";
-import { covers, nextWindow, silencedUntil, windowAt } from "../core/silence.ts";
-import { findTimings } from "../store/checks.ts";
+import { covers, nextWindow, windowAt } from "../core/silence.ts";
 import type { Database } from "../store/db.ts";
 import { insertIncidentEvents } from "../store/incidents.ts";
 import { listPolicies } from "../store/policies.ts";
-import { findLastSuccesses, findSilencesByIds, listCurrentSilences } from "../store/silences.ts";
+import { findSilencesByIds } from "../store/silences.ts";
 import {
   claimDueIncidents,
   claimEndedWindows,
@@ -24,6 +23,7 @@ import {
 } from "../store/steps.ts";
 import { lockPlanner } from "../store/alerts.ts";
 import { inTransaction, type Tx } from "../store/transaction.ts";
+import { silencesOf } from "./alert-silences.ts";
 
 /** Incidents, or silences, handled in one transaction. */
 const STEPS_MAX = 200;
@@ -133,27 +133,13 @@ async function readSilenced(
   alerts: readonly OpenAlert[],
   now: Instant,
 ): Promise<(alerts: readonly OpenAlert[]) => Instant | null> {
-  const projectIds = [...new Set(alerts.map(({ projectId }) => projectId))];
-  const silences = await listCurrentSilences(tx, { projectIds, since: now });
-  if (silences.size === 0) return () => null;
-  const covered = alerts.filter(({ projectId }) => silences.has(projectId));
-  const timings = await findTimings(
+  const held = await silencesOf(
     tx,
-    covered.map(({ checkId }) => checkId),
+    alerts.map((alert) => ({ ...alert, at: now })),
   );
-  const successes = await findLastSuccesses(
-    tx,
-    covered.map(({ checkId, openedAt }) => ({ checkId, beforeAt: openedAt })),
-  );
-  const successOf = new Map(covered.map(({ id }, index) => [id, successes[index] ?? null]));
+  const endOf = new Map(alerts.map(({ id }, index) => [id, held[index]?.until ?? null]));
   return (mine) => {
-    const ends = mine.map(({ id, checkId, projectId, tags, openedAt }) => {
-      const timing = timings.get(checkId);
-      if (timing === undefined) return null;
-      const alert = { openedAt, lastSuccessAt: successOf.get(id) ?? null };
-      const question = { check: { id: checkId, tags, timing }, alert, now };
-      return silencedUntil(silences.get(projectId) ?? [], question)?.until ?? null;
-    });
+    const ends = mine.map(({ id }) => endOf.get(id) ?? null);
     const known = ends.filter((end) => end !== null);
     return known.length < ends.length || known.length === 0 ? null : Math.min(...known);
   };

@@ -14,7 +14,6 @@ import {
 } from "../core/plan.ts";
 import { DEFAULT_POLICY, type EffectivePolicy, effectivePolicy, type Severity } from "../core/policy.ts";
 import { dueAfter } from "../core/run.ts";
-import { silencedUntil } from "../core/silence.ts";
 import { graceMs } from "../core/state.ts";
 import {
   claimAlerts,
@@ -61,9 +60,9 @@ import {
   withdrawOpenings,
 } from "../store/planning.ts";
 import { listPolicies } from "../store/policies.ts";
-import { findLastSuccesses, listCurrentSilences } from "../store/silences.ts";
 import { reviewIncidents } from "../store/steps.ts";
 import { inTransaction, type Tx } from "../store/transaction.ts";
+import { silencesOf } from "./alert-silences.ts";
 
 /** Alerts planned in one transaction. */
 const ALERTS_MAX = 1_000;
@@ -186,31 +185,16 @@ async function readSilences(
   alerts: readonly UnplannedAlert[],
   now: Instant,
 ): Promise<Facts["silenceOf"]> {
-  const projectIds = [...new Set(alerts.flatMap(({ check }) => check?.projectId ?? []))];
-  const since = Math.min(now, ...alerts.map(({ closed }) => closed?.at ?? now));
-  const silences = await listCurrentSilences(tx, { projectIds, since });
-  if (silences.size === 0) return () => null;
-  const silenced = alerts.filter(({ check }) => check !== null && silences.has(check.projectId));
-  const [timings, successes] = await Promise.all([
-    findTimings(
-      tx,
-      silenced.map(({ checkId }) => checkId),
-    ),
-    findLastSuccesses(
-      tx,
-      silenced.map(({ checkId, openedAt }) => ({ checkId, beforeAt: openedAt })),
-    ),
-  ]);
-  const successOf = new Map(silenced.map(({ id }, index) => [id, successes[index] ?? null]));
-  return ({ id, checkId, check, openedAt, closed }) => {
-    const timing = timings.get(checkId);
-    if (check === null || timing === undefined) return null;
-    const held = silencedUntil(silences.get(check.projectId) ?? [], {
-      check: { id: checkId, tags: check.tags, timing },
-      alert: { openedAt, lastSuccessAt: successOf.get(id) ?? null },
-      now: closed?.at ?? now,
-    });
-    return held === null ? null : { silenceId: held.silence.id, until: held.until };
+  const problems = alerts.flatMap(({ id, checkId, check, openedAt, closed }) =>
+    check === null
+      ? []
+      : [{ id, checkId, openedAt, projectId: check.projectId, tags: check.tags, at: closed?.at ?? now }],
+  );
+  const held = await silencesOf(tx, problems);
+  const byAlert = new Map(problems.map(({ id }, index) => [id, held[index] ?? null]));
+  return ({ id }) => {
+    const one = byAlert.get(id) ?? null;
+    return one === null ? null : { silenceId: one.silence.id, until: one.until };
   };
 }
 

@@ -29,14 +29,14 @@ import {
 } from "../core/message.ts";
 import { isGroupable } from "../core/plan.ts";
 import type { Rules } from "../core/rules.ts";
-import { type Held, silencedUntil } from "../core/silence.ts";
+import type { Held } from "../core/silence.ts";
 import {
   type Channel,
   type ChannelInProject,
   findChannelsByIds,
   listAssignmentsOfChecks,
 } from "../store/channels.ts";
-import { type CheckWithState, findTimings } from "../store/checks.ts";
+import type { CheckWithState } from "../store/checks.ts";
 import type { Db } from "../store/db.ts";
 import {
   type AlertFacts,
@@ -53,7 +53,7 @@ import {
 } from "../store/deliveries.ts";
 import { findFlips, findFlipsBefore, type StoredFlip } from "../store/flips.ts";
 import { findLastPings, type Ping } from "../store/pings.ts";
-import { findLastSuccesses, listCurrentSilences } from "../store/silences.ts";
+import { silencesOf } from "./alert-silences.ts";
 
 /** A message that one sender holds until its lease ends. */
 export type Claim = {
@@ -216,7 +216,7 @@ async function prepareGroup(
   const { opened, closed } = lines;
   if (closed.count === 0 && !claim.isRepeat) {
     const silenced = await silenceOfGroup(db, { deliveryId, projectId: channel.projectId, now });
-    if (silenced !== null) return { claim, kind: "hold", ...heldBy(silenced, now) };
+    if (silenced !== null) return { claim, kind: "hold", ...holdBy(silenced, now) };
   }
   if (opened.count + closed.count + downCount === 0)
     return settledWithout(claim, "withdrawn", "The checks have recovered before it was sent");
@@ -250,31 +250,17 @@ async function silenceOfGroup(
   db: Db,
   { deliveryId, projectId, now }: { deliveryId: number; projectId: number; now: Instant },
 ): Promise<Held | null> {
-  const silences = (await listCurrentSilences(db, { projectIds: [projectId], since: now })).get(projectId);
-  if (silences === undefined) return null;
   const members = await listGroupMembers(db, { deliveryId, limit: GROUP_MEMBERS_JUDGED_MAX });
-  const [timings, successes] = await Promise.all([
-    findTimings(
-      db,
-      members.map(({ checkId }) => checkId),
-    ),
-    findLastSuccesses(
-      db,
-      members.map(({ checkId, openedAt }) => ({ checkId, beforeAt: openedAt })),
-    ),
-  ]);
-  const held = members.map(({ checkId, tags, openedAt }, index) => {
-    const timing = timings.get(checkId);
-    if (timing === undefined) return null;
-    const alert = { openedAt, lastSuccessAt: successes[index] ?? null };
-    return silencedUntil(silences, { check: { id: checkId, tags, timing }, alert, now });
-  });
+  const held = await silencesOf(
+    db,
+    members.map((member) => ({ ...member, projectId, at: now })),
+  );
   const ends = held.filter((one) => one !== null);
   if (ends.length < held.length) return null;
   return ends.toSorted((one, other) => one.until - other.until)[0] ?? null;
 }
 
-function heldBy({ silence, until }: Held, now: Instant): { until: Instant; reason: string } {
+function holdBy({ silence, until }: Held, now: Instant): { until: Instant; reason: string } {
   const by = silence.reason === "" ? "a silence" : `the silence “${silence.reason}”`;
   return { until: Math.min(until, now + SILENCE_LOOK_MS), reason: `Held by ${by}` };
 }
@@ -411,31 +397,24 @@ async function holdSilenced(
     ({ message, claim }) =>
       message.kind === "down" || claim.deliveries.some(({ heldUntilAt }) => heldUntilAt !== null),
   );
-  const judgedAt = ({ message }: Composed) => (message.kind === "down" ? now : Math.min(now, message.since));
-  const projectIds = [...new Set(judged.map(({ check }) => check.projectId))];
-  const silences = await listCurrentSilences(db, {
-    projectIds,
-    since: Math.min(now, ...judged.map(judgedAt)),
-  });
-  const covered = judged.filter(({ check }) => silences.has(check.projectId));
-  const problems = covered.map(({ claim, check, message }) => ({
-    checkId: check.id,
-    beforeAt: facts(claim)?.openedAt ?? message.since,
-  }));
-  const successes = await findLastSuccesses(db, problems);
-  for (const [index, one] of covered.entries()) {
-    const { claim, check, message } = one;
-    const silenced = silencedUntil(silences.get(check.projectId) ?? [], {
-      check: { id: check.id, tags: check.settings.tags, timing: check.settings },
-      alert: { openedAt: problems[index]?.beforeAt ?? now, lastSuccessAt: successes[index] ?? null },
-      now: judgedAt(one),
-    });
+  const silences = await silencesOf(
+    db,
+    judged.map(({ claim, check, message }) => ({
+      checkId: check.id,
+      projectId: check.projectId,
+      tags: check.settings.tags,
+      openedAt: facts(claim)?.openedAt ?? message.since,
+      at: message.kind === "down" ? now : Math.min(now, message.since),
+    })),
+  );
+  for (const [index, { claim, message }] of judged.entries()) {
+    const silenced = silences[index] ?? null;
     if (silenced === null) continue;
     if (message.kind === "up") {
       held.set(claim, settledWithout(claim, "withdrawn", "The problem began and ended during a silence"));
       continue;
     }
-    held.set(claim, { claim, kind: "hold", ...heldBy(silenced, now) });
+    held.set(claim, { claim, kind: "hold", ...holdBy(silenced, now) });
   }
   return held;
 }
