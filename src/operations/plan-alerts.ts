@@ -133,7 +133,7 @@ async function plan(tx: Tx, alerts: readonly UnplannedAlert[], now: Instant): Pr
   const placed = await withOpenings(tx, await placeInIncidents(tx, decided, facts));
   await notifyEach(tx, placed, facts);
   await notifyGroups(tx, placed, facts);
-  await writePlanned(tx, placed, now);
+  await writePlanned(tx, placed, facts);
 }
 
 /** What the rules need to know about the alerts. */
@@ -606,7 +606,16 @@ async function releaseDependents(tx: Tx, placed: readonly Placed[], facts: Facts
   await rescheduleGroups(tx, due);
 }
 
-async function writePlanned(tx: Tx, placed: readonly Placed[], now: Instant): Promise<void> {
+/** The rule that drops an alert; null: it was taken back, or its check is in the trash. */
+function dropRule(alert: UnplannedAlert, { silenceOf }: Facts): Pick<HeldAlert, "rule" | "silenceId"> | null {
+  if (alert.check === null || alert.check.isDeleted || alert.closed?.cause === "takenBack") return null;
+  if (alert.closed === null) return { rule: "flapping", silenceId: null };
+  const silence = silenceOf(alert);
+  return silence === null ? null : { rule: "silence", silenceId: silence.silenceId };
+}
+
+async function writePlanned(tx: Tx, placed: readonly Placed[], facts: Facts): Promise<void> {
+  const { now } = facts;
   const held: HeldAlert[] = [];
   const planned: PlannedAlert[] = [];
   for (const { alert, decision, incidentId } of placed) {
@@ -615,6 +624,9 @@ async function writePlanned(tx: Tx, placed: readonly Placed[], now: Instant): Pr
       held.push({ ...decision, alertId });
       continue;
     }
+    // What is dropped without having been held names the rule, too.
+    const rule = decision.kind === "drop" && alert.heldBy === null ? dropRule(alert, facts) : null;
+    if (rule !== null) held.push({ alertId, until: now, ...rule });
     const isNotified = decision.kind === "join" || decision.kind === "notify";
     planned.push({
       alertId,
