@@ -24,7 +24,8 @@ const UNACCOUNTED = `select a.check_id, cc.channel_id, extract(epoch from f.at) 
     join check_channels cc on cc.check_id = a.check_id
     join channels ch on ch.id = cc.channel_id and ch.disabled_at is null
     join checks c on c.id = a.check_id and c.deleted_at is null
-  where a.planned_at is not null and case when a.dropped_at is not null then a.held_by is null else
+  where a.planned_at is not null and case
+    when a.dropped_at is not null then a.held_by is null and a.close_cause is distinct from 'takenBack' else
     not exists (select from deliveries d where d.alert_id = a.id and d.channel_id = cc.channel_id)
     and not exists (
       select from delivery_alerts l join deliveries d on d.id = l.delivery_id
