@@ -19,8 +19,8 @@ Examples:
 ${CONNECTION_HELP}`;
 
 const ACK_HELP = `
-Acknowledging stops repeated notifications. Recoveries are still notified. It has no effect on an incident that is
-acknowledged or resolved.
+Acknowledging stops repeated notifications. Recovery notifications are still sent. It has no effect on an incident that
+is already acknowledged or resolved.
 
 Examples:
   $ overdue ack 217
@@ -36,7 +36,7 @@ type ListOptions = ConnectionOptions & { state: (typeof STATES)[number]; json?: 
 export function defineIncidents(command: Command, context: CommandContext): void {
   addConnectionOptions(command)
     .addOption(
-      new Option("--state <state>", "Which incidents; open ones include acknowledged ones")
+      new Option("--state <state>", 'Incidents to list; "open" includes acknowledged ones')
         .choices(STATES)
         .default("open"),
     )
@@ -86,19 +86,17 @@ type AckOptions = ConnectionOptions & { all?: true; json?: true };
 /** Adds the arguments and the action of `overdue ack`. */
 export function defineAck(command: Command, context: CommandContext): void {
   addConnectionOptions(command)
-    .argument<number[]>(
-      "[number...]",
-      "Numbers of incidents",
-      (text, before) => [...before, numberOf(text)],
-      [],
-    )
+    .argument<number[] | undefined>("[number...]", "Incident numbers", (text, before = []) => [
+      ...before,
+      numberOf(text),
+    ])
     .option("--all", "Acknowledge all open incidents of the project")
     .option("--json", "Output JSON (acknowledged)")
     .addHelpText("after", ACK_HELP)
     .action(async (numbers: readonly number[], options: AckOptions) => {
       const isNamed = numbers.length > 0;
       if (isNamed === (options.all === true)) {
-        throw new CommandError("Give the numbers of incidents, or --all.", EXIT.usage);
+        throw new CommandError("Specify either incident numbers or --all.", EXIT.usage);
       }
       const acknowledged = await onApi(context, options, (api) =>
         options.all ? acknowledgeAll(api) : acknowledgeEach(api, numbers),
@@ -110,7 +108,7 @@ export function defineAck(command: Command, context: CommandContext): void {
 }
 
 function numberOf(text: string): number {
-  if (!/^#?[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError("Expected the number of an incident.");
+  if (!/^#?[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError("Expected an incident number.");
   return Number(text.replace("#", ""));
 }
 

@@ -8,8 +8,8 @@ import { addConnectionOptions, CONNECTION_HELP, type ConnectionOptions, onApi } 
 import { type CommandContext, CommandError, EXIT, printJson, renderColumns } from "./command-context.ts";
 
 const AFTER_HELP = `
-A silence holds notifications about problems. Checks are monitored as usual, and recoveries are always sent. A problem
-that is still open when the silence ends is notified then.
+A silence holds notifications about problems. Checks are monitored as usual, and recoveries are always sent. If a
+problem is still open when the silence ends, its notification is sent then.
 ${CONNECTION_HELP}
 
 Examples:
@@ -53,14 +53,18 @@ export function defineSilence(command: Command, context: CommandContext): void {
     .option("--all", "Silence all checks of the project")
     .option("--for <duration>", "How long it lasts", parseDuration)
     .option("--until <time>", "When it ends", parseTime)
-    .option("--until-success", "End it for each check with the next success")
-    .option("--from <time>", "When it begins (default: now)", parseTime)
+    .option("--until-success", "End it for each check at its next success")
+    .option("--from <time>", "When it starts (default: now)", parseTime)
     .option(
       "--schedule <expression>",
-      "Recur: begin by this cron or OnCalendar expression, each time with --for",
+      "Start a window at each time of this cron or OnCalendar expression (requires --for)",
     )
     .option("--tz <zone>", "Time zone of --schedule (default: UTC)")
-    .option("--hold-after <duration>", "Afterwards, wait up to this long for the next run", parseDuration)
+    .option(
+      "--hold-after <duration>",
+      "After the end, wait up to this long for the next run before notifying",
+      parseDuration,
+    )
     .option("--reason <text>", "Reason, shown with the silence and in delayed notifications")
     .option("--json", "Output JSON (the silence)");
   addConnectionOptions(create)
@@ -112,7 +116,7 @@ function bodyOf(options: CreateOptions): NewSilence {
   } = options;
   const scopes = [check, tag, all].filter((one) => one !== undefined);
   if (scopes.length !== 1) {
-    throw new CommandError("Choose what to silence: either --check, --tag, or --all.", EXIT.usage);
+    throw new CommandError("Specify what to silence: --check, --tag, or --all.", EXIT.usage);
   }
   return {
     ...(check !== undefined && { checks: [...check] }),

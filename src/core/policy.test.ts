@@ -263,7 +263,7 @@ describe("the sentence", () => {
     ],
     [
       { groupBy: ["source", "tag:host-"] },
-      "Notifies on every failure and missed run. Combines missed runs of checks by source address or tag “host-…”. Sends the first combined notification after 30 seconds and updates at most every 5 minutes.",
+      "Notifies on every failure and missed run. Groups missed runs by source address or tag “host-…”. Sends the first grouped notification after 30 seconds, and updates at most every 5 minutes.",
     ],
     [
       { repeat: 3600, ackTimeout: 14_400, severity: { failed: "low", missed: "high" } },

@@ -198,7 +198,7 @@ const LEAST = [
 export function policyProblem(policy: Policy): PolicyProblem | null {
   const { failures, groupBy } = policy;
   if (failures !== undefined && failures.count > failures.of) {
-    return { field: "failures", text: "The number of failures is greater than the number of runs." };
+    return { field: "failures", text: "The number of failures can't be greater than the number of runs." };
   }
   for (const { field, name, seconds } of LEAST) {
     const value = policy[field] ?? 0;
@@ -207,7 +207,7 @@ export function policyProblem(policy: Policy): PolicyProblem | null {
     }
   }
   if (groupBy !== undefined && new Set(groupBy).size < groupBy.length) {
-    return { field: "groupBy", text: "The grouping contains a value twice." };
+    return { field: "groupBy", text: "The grouping contains the same value twice." };
   }
   return null;
 }
@@ -218,7 +218,8 @@ export function startLimitProblem(
   { graceSeconds }: { graceSeconds: number },
 ): PolicyProblem | null {
   if (startWithin === null || maxRun !== null || startWithin <= graceSeconds) return null;
-  const text = "The start limit is longer than the grace period. Set the longest run, too.";
+  const text =
+    "The start limit is longer than the grace period. Also set the longest run, or use a shorter start limit.";
   return { field: "startWithin", text };
 }
 
@@ -269,10 +270,10 @@ function groupSentences({ groupBy, groupWait, groupInterval, reopenWithin }: Eff
         ? "project"
         : `tag “${key.slice("tag:".length)}…”`,
   );
-  const wait = groupWait === 0 ? "at once" : `after ${sentenceText(groupWait)}`;
+  const wait = groupWait === 0 ? "immediately" : `after ${sentenceText(groupWait)}`;
   const combines = [
-    `Combines missed runs of checks by ${listed(keys, "or")}.`,
-    `Sends the first combined notification ${wait} and updates at most every ${every(groupInterval)}.`,
+    `Groups missed runs by ${listed(keys, "or")}.`,
+    `Sends the first grouped notification ${wait}, and updates at most every ${every(groupInterval)}.`,
   ];
   const reopens = `A new problem within ${sentenceText(reopenWithin)} reopens the incident.`;
   return [...(keys.length > 0 ? combines : []), ...(reopenWithin > 0 ? [reopens] : [])];

@@ -464,7 +464,7 @@ async function withFacts(
   const [pings, health, assignments] = await Promise.all([
     findLastPings(
       db,
-      composed.map(({ check, message }) => ({ checkId: check.id, at: message.since })),
+      composed.map((one) => ({ checkId: one.check.id, at: pingsUntil(one, options) })),
     ),
     projectHealth.of(db, projectIds, now),
     listAssignmentsOfChecks(db, checkIds),
@@ -478,7 +478,7 @@ async function withFacts(
       ...message,
       at: now,
       check: factsOf(check, { projectName: channel.projectName, channelUuids }),
-      lastPing: lastPingOf(pings, { checkId: check.id, at: message.since }),
+      lastPing: lastPingOf(pings, { checkId: check.id, at: pingsUntil(one, options) }),
       otherChecks: othersOf(check, health.get(check.projectId)),
     };
     return { claim, kind: "send", channel, message: full, parts, includedFlips };
@@ -494,6 +494,11 @@ function factsOf(
 
 function byId(one: { id: number }, other: { id: number }): number {
   return one.id - other.id;
+}
+
+/** With a threshold, the alert opens later than the check goes down, and the last of its failures has the output. */
+function pingsUntil({ claim, message }: Composed, { facts }: { facts: FactsOf }): Instant {
+  return message.kind === "down" ? Math.max(message.since, facts(claim)?.openedAt ?? 0) : message.since;
 }
 
 /** Two channels may be notified about different changes of the same check. */

@@ -71,9 +71,9 @@ describe("overdue ack", () => {
   });
 
   test.each([
-    [["ack"], 2, "Give the numbers of incidents, or --all."],
-    [["ack", "1", "--all"], 2, "Give the numbers of incidents, or --all."],
-    [["ack", "zero"], 2, "Expected the number of an incident."],
+    [["ack"], 2, "Specify either incident numbers or --all."],
+    [["ack", "1", "--all"], 2, "Specify either incident numbers or --all."],
+    [["ack", "zero"], 2, "Expected an incident number."],
     [["ack", "99"], 1, "Incident not found."],
   ])("%j is an error", async (args, code, text) => {
     const ended = await overdue(...args);

@@ -116,8 +116,8 @@ describe("a silence", () => {
 describe("mistakes", () => {
   const whole = "--for";
   test.each<[string, string[], string]>([
-    ["no scope", [whole, "1h"], "either --check, --tag, or --all"],
-    ["two scopes", ["--all", "--tag", "db", whole, "1h"], "either --check, --tag, or --all"],
+    ["no scope", [whole, "1h"], "what to silence: --check, --tag, or --all"],
+    ["two scopes", ["--all", "--tag", "db", whole, "1h"], "what to silence: --check, --tag, or --all"],
     ["no duration", ["--all", whole, "soon"], "Expected a duration such as 45m"],
     ["an empty duration", ["--all", whole, ""], "Expected a duration"],
     ["no time", ["--all", "--until", "tomorrow"], "Expected a time such as"],

@@ -74,7 +74,7 @@ test("a person does it without JavaScript, and takes it back", async () => {
   await page.getByRole("button", { name: "Acknowledge" }).click();
   await page.getByText("with the link sent to Ops").waitFor();
   expect(await read()).toMatchObject({ state: "acknowledged" });
-  await page.getByRole("button", { name: "Take back the acknowledgement" }).click();
+  await page.getByRole("button", { name: "Undo acknowledgement" }).click();
   await page.getByRole("button", { name: "Acknowledge" }).waitFor();
   expect(await read()).toMatchObject({ state: "open" });
   await plain?.close();

@@ -67,7 +67,7 @@ test("the page of an incident has its timeline, takes notes, and resolves it", a
   await page.locator("h1").click();
   await page.keyboard.press("a");
   await expectSoon(states).toEqual(["acknowledged"]);
-  await expectSeen(button(page, "Take back acknowledgement"));
+  await expectSeen(button(page, "Undo acknowledgement"));
   await button(page, "Silence").click();
   await expectSeen(button(page.getByRole("dialog", { name: "New silence" }), "Silence 1 check"));
   await page.keyboard.press("Escape");

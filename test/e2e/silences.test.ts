@@ -45,7 +45,7 @@ describe("A silence", () => {
     await form.getByRole("button", { name: "db" }).click();
     await expectSeen(button(form, "Silence 1 check"));
     await expectSeen(form.getByText("1 check", { exact: false }));
-    await expectSeen(form.getByText(/^Problems that are still open at the end/));
+    await expectSeen(form.getByText(/^If a problem is still open at the end/));
     // Escape closes the panel and returns to its button, and only then the drawer.
     await page.keyboard.press("Escape");
     await expectGone(form.locator("[data-panel]"));
@@ -104,7 +104,7 @@ describe("A silence", () => {
     await page.keyboard.press("s");
     const form = page.getByRole("dialog", { name: "New silence" });
     await button(form, "Silence 2 checks").click();
-    await expectSeen(notice(page, "Silenced:"));
+    await expectSeen(notice(page, "Created:"));
     await expectSeen(row(page, "alpha backup").locator(".row-silenced"));
     expect(await row(page, "gamma sync").locator(".row-silenced").count()).toBe(0);
     // "g s" leads to the settings, and "s" alone is not meant.
@@ -127,12 +127,12 @@ describe("A policy", () => {
     await room.go(`/checks/${first}/details/`);
     await expectSeen(page.getByText(/2 missed runs in a row/));
     await button(page, "Edit the notification policy").click();
-    const form = page.getByRole("dialog", { name: "Notification policy of alpha backup" });
+    const form = page.getByRole("dialog", { name: "Notification policy for alpha backup" });
     await expectSeen(form.getByLabel("Notify after missed runs", { exact: true }));
     expect(await form.getByLabel("Notify after missed runs", { exact: true }).textContent()).toContain(
       "From the project: 2 in a row",
     );
-    await form.getByLabel("Notify after failed runs", { exact: true }).selectOption("Own value");
+    await form.getByLabel("Notify after failed runs", { exact: true }).selectOption("Custom");
     await expectSeen(form.getByRole("heading", { name: "Preview with past runs" }));
     await form.getByRole("checkbox", { name: "gamma sync" }).check();
     expect(await accessibilityTrouble(page)).toEqual([]);
@@ -141,7 +141,7 @@ describe("A policy", () => {
     await expectSeen(page.getByText(/^Notifies after 3 failed runs in a row/));
     await signal(used, first, "/fail");
     await expectSeen(page.getByText("Pending: 1 of 3 failures. No notification yet."));
-    await undo(page, "Saved the notification policy of alpha backup");
+    await undo(page, "Saved the notification policy for alpha backup");
     await expectSeen(page.getByText(/^Notifies on every failure/));
     expect(complaints).toEqual([]);
     await context.close();
@@ -152,8 +152,8 @@ describe("A policy", () => {
     const { page, context, project, complaints } = room;
     await room.go(`/projects/${project}/settings/`);
     await button(page, "Edit policy").click();
-    const form = page.getByRole("dialog", { name: "Notification policy of the project" });
-    await form.getByLabel("Repeat until acknowledged", { exact: true }).selectOption("Own value");
+    const form = page.getByRole("dialog", { name: "Notification policy for the project" });
+    await form.getByLabel("Repeat until acknowledged", { exact: true }).selectOption("Custom");
     await button(form, "Save").click();
     await expectSeen(page.getByText(/Repeats every hour until acknowledged/));
 
@@ -161,7 +161,7 @@ describe("A policy", () => {
       await button(page, "Add rule").click();
       const rule = page.getByRole("dialog", { name: "New tag rule" });
       await rule.getByLabel("Tag", { exact: true }).fill(tag);
-      await rule.getByLabel("Notify after missed runs", { exact: true }).selectOption("Own value");
+      await rule.getByLabel("Notify after missed runs", { exact: true }).selectOption("Custom");
       await button(rule, "Add rule").click();
       await expectGone(rule);
     }

@@ -85,7 +85,7 @@ describe("looking at a link", () => {
     expect(answer.status).toBe(200);
     expect(text).toContain(`Incident #${incident.number}: Nightly &lt;backup&gt;`);
     expect(text).toContain(
-      "Project Shop &lt;&amp; Sons&gt;. Open since 2026-11-16 14:00 Europe/Riga (no ping before the deadline).",
+      "Project: Shop &lt;&amp; Sons&gt;. Open since 2026-11-16 14:00 Europe/Riga (no ping before the deadline).",
     );
     expect(text).toContain('<button type="submit">Acknowledge</button>');
     expect(text).not.toMatch(/<script|<img|\son\w+=/i);
@@ -135,7 +135,7 @@ describe("the form", () => {
 
   test("takes the acknowledgement back", async () => {
     await press();
-    expect(await (await look()).text()).toContain("Take back the acknowledgement");
+    expect(await (await look()).text()).toContain("Undo acknowledgement");
     await press();
     expect(await read()).toMatchObject({ state: "open", acknowledged: null });
     expect((await read()).events.map(({ kind }) => kind)).toEqual(["acknowledged", "unacknowledged"]);
@@ -168,7 +168,7 @@ describe("the form", () => {
     const answer = await post(fields);
     const text = await answer.text();
     expect(answer.status).toBe(403);
-    expect(text).toContain("This page was open for too long. Try again.");
+    expect(text).toContain("This page has expired. Try again.");
     expect(await read()).toMatchObject(UNTOUCHED);
     expect((await post(fieldsOf(text))).status).toBe(303);
     expect(await read()).toMatchObject({ state: "acknowledged" });

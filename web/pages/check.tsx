@@ -5,10 +5,10 @@ import { lazy, Suspense, useState } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
 import { type CheckRow, drawnAt } from "../../src/contract/api/check-row.ts";
 import type { CheckChannel, CheckPage } from "../../src/contract/api/check-page.ts";
-import { checkName } from "../../src/contract/api/words.ts";
+import { checkName, listNames } from "../../src/contract/api/words.ts";
 import { call, checkKey, isNotFound, refreshCheck } from "../api.ts";
 import { boot, mayIn, otherProjects, userZone } from "../boot.ts";
-import { checksStore } from "../live/checks-store.ts";
+import { checksStore, useAllRows } from "../live/checks-store.ts";
 import { useMinute, useNow } from "../live/clock.ts";
 import { pageHref, type PageProps, usePageTitle, useShowProject } from "../page-location.ts";
 import { Confirm } from "../parts/dialogs.tsx";
@@ -97,7 +97,7 @@ function Shown({ page, n, isGone, onUnsaved }: ShownProps) {
       )}
       <Expectation page={page} row={row} />
       {row.tolerance !== null && <p className="check-tolerance">{toleranceText(row.tolerance)}</p>}
-      <PolicySentence id={row.id} mayEdit={mayEdit} onEdit={() => setDialog("policy")} />
+      <PolicySentence id={row.id} project={projectId} mayEdit={mayEdit} onEdit={() => setDialog("policy")} />
       <SilencedNote project={projectId} row={row} />
       {page.settings.desc !== "" && (
         <p className="check-desc" dir="auto">
@@ -367,15 +367,17 @@ export function Expectation({ page, row }: ExpectationProps) {
 
 const PolicyDrawer = lazy(async () => ({ default: (await import("./check-policy.tsx")).PolicyDrawer }));
 
-type PolicySentenceProps = { id: string; mayEdit: boolean; onEdit: () => void };
+type PolicySentenceProps = { id: string; project: string; mayEdit: boolean; onEdit: () => void };
 
 /** When notifications about the check are sent. */
-function PolicySentence({ id, mayEdit, onEdit }: PolicySentenceProps) {
+function PolicySentence({ id, project, mayEdit, onEdit }: PolicySentenceProps) {
   const { data } = useCheckPolicy(id);
+  const parents = data?.own.dependsOn ?? [];
+  const rows = useAllRows(parents.length === 0 ? null : project);
   if (data === undefined) return null;
   return (
     <p className="check-policy">
-      {data.sentence}{" "}
+      {data.sentence} {parents.length > 0 && <bdi>{dependsOnText(parents, rows)}</bdi>}{" "}
       {mayEdit && (
         <button type="button" className="link" aria-label={checkWords.policyEditOf} onClick={onEdit}>
           {checkWords.policyEdit}
@@ -383,6 +385,13 @@ function PolicySentence({ id, mayEdit, onEdit }: PolicySentenceProps) {
       )}
     </p>
   );
+}
+
+/** The names are known once the rows of the project are loaded. */
+function dependsOnText(parents: readonly string[], rows: readonly CheckRow[]): string {
+  const names = rows.filter(({ id }) => parents.includes(id)).map(checkName);
+  if (names.length < parents.length) return checkWords.dependsOnSome(parents.length);
+  return checkWords.dependsOn(listNames(names));
 }
 
 /** The silence that holds notifications about the check now. */

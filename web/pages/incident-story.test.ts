@@ -100,7 +100,7 @@ describe("Notifications", () => {
     const [, sent] = storyOf(
       incident({ alerts: [alert(1)], deliveries: [delivery(1), delivery(2, { settledAt: AT + 3_000 })] }),
     );
-    expect(sent).toMatchObject({ title: "Notified 2 channels", text: "2 s until the last delivery" });
+    expect(sent).toMatchObject({ title: "Notified 2 channels", text: "Last delivery after 2 s" });
     expect(sent?.hops.map(({ tookMs }) => tookMs)).toEqual([400, 2_000]);
   });
 
@@ -111,7 +111,7 @@ describe("Notifications", () => {
       "job 1 missed its deadline",
       "Notified 1 channel",
       "job 1 recovered",
-      "Sent the recovery to 1 channel",
+      "Notified 1 channel of the recovery",
     ]);
   });
 

@@ -174,7 +174,7 @@ const TAGS_SHOWN = 3;
 
 function Head({ incident, children }: { incident: Incident; children: React.ReactNode }) {
   const { state, openedAt, resolvedAt, tags, checkCount } = incident;
-  const now = useMinute();
+  const now = useNow();
   return (
     <header className="incident-title">
       <span className={`incident-pill is-${state}`}>
@@ -195,7 +195,7 @@ function PillMark({ state }: Pick<Incident, "state">) {
 }
 
 function Sentence({ incident }: { incident: Incident }) {
-  const now = useMinute();
+  const now = useNow();
   const { openedAt, resolvedAt } = incident;
   const sentences = incidentSentence(incident, {
     opened: formatWhen(openedAt, { now, zone: userZone }),
@@ -224,9 +224,10 @@ const NARROW_PX = 480;
 
 function AlertChart({ incident }: { incident: Incident }) {
   const [width, place] = useWidth<HTMLDivElement>(CHART_PX);
-  const now = useMinute();
+  const now = useNow();
   const { alerts, openedAt, resolvedAt, acknowledged, state } = incident;
-  const end = resolvedAt ?? now;
+  // The clock of the page may be a second behind.
+  const end = resolvedAt ?? Math.max(now, ...alerts.map((alert) => alert.openedAt));
   const margin = Math.max(60_000, (end - openedAt) * 0.06);
   const isNarrow = width < NARROW_PX;
   const label = isNarrow ? 96 : LABEL_PX;

@@ -89,10 +89,10 @@ test("the title of the page says what needs attention", () => {
 test("the sentence says what has not recovered, and who was notified", () => {
   const facts = { opened: "today 11:00", lasted: "1 h", channelCount: 2 };
   expect(incidentSentence(row({ checkCount: 12, openCount: 3 }), facts).join(" ")).toBe(
-    "The problem was confirmed *today 11:00*. *3 of 12 checks* have not recovered. *2 channels* notified.",
+    "Opened *today 11:00*. *3 of 12 checks* have not recovered. *2 channels* were notified.",
   );
   expect(incidentSentence(row({ state: "resolved" }), { ...facts, channelCount: 0 }).join(" ")).toBe(
-    "The problem was confirmed *today 11:00*. It lasted *1 h*. No notifications were sent.",
+    "Opened *today 11:00*. It lasted *1 h*. No notifications were sent.",
   );
 });
 

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
 import type { IncidentRow } from "../../src/contract/api/incidents.ts";
 import { mayIn, userZone } from "../boot.ts";
-import { useMinute } from "../live/clock.ts";
+import { useMinute, useNow } from "../live/clock.ts";
 import { pageHref, type PageProps, usePageTitle } from "../page-location.ts";
 import { useShortcuts } from "../shortcuts.ts";
 import { Button } from "../ui/button.tsx";
@@ -160,7 +160,7 @@ const TAGS_SHOWN = 2;
 function Line({ project, row, mayAcknowledge, isCursor }: LineProps) {
   const { state, number, checkCount, openCount, tags, nextStep } = row;
   const title = incidentTitle(row);
-  const reader = { now: useMinute(), zone: userZone };
+  const reader = { now: useNow(), zone: userZone };
   const severity = words.severities[row.severity];
   const about = [
     ...(checkCount > 1 && state !== "resolved" ? [words.openOf(openCount, checkCount)] : []),

@@ -1,6 +1,6 @@
 // The fields of a notification policy. Each one is inherited until it is set.
 import "./policy-fields.css";
-import { type ReactNode, useId, useState } from "react";
+import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import type { EffectivePolicy, Policy, Severity } from "../../src/contract/api/policies.ts";
 import { ApiError, errorText } from "../api.ts";
 import { Field, SelectField, TextField } from "../ui/field.tsx";
@@ -366,10 +366,12 @@ export function fieldOf(trouble: unknown): string | null {
 
 /** On top of the form: its fields are many, and the one with the error may be out of sight. */
 export function PolicyTrouble({ trouble }: { trouble: unknown }) {
+  const place = useRef<HTMLParagraphElement>(null);
+  useEffect(() => place.current?.scrollIntoView({ block: "center" }), [trouble]);
   if (trouble === null) return null;
   const isStale = trouble instanceof ApiError && trouble.status === PRECONDITION_FAILED;
   return (
-    <p className="mistake" role="alert">
+    <p className="mistake" role="alert" ref={place}>
       {isStale ? words.stale : errorText(trouble)}
     </p>
   );

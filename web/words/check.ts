@@ -56,6 +56,8 @@ export const checkWords = {
   delete: "Delete",
   policyEdit: "Edit",
   policyEditOf: "Edit the notification policy",
+  dependsOn: (names: string) => `Depends on ${names}.`,
+  dependsOnSome: (count: number) => `Depends on ${plural(count, "other check")}.`,
   clearAsk: {
     title: "Clear the history of this check?",
     text: "All runs, output, events and statistics are permanently deleted. The settings and ping URL stay the same, and the status resets to new.",

@@ -16,7 +16,7 @@ export const incidentsWords = {
   },
   none: {
     title: "No incidents yet",
-    text: "When notifications about a problem are sent, it appears here until it is over. You can acknowledge it, so that others know you're working on it.",
+    text: "Problems you are notified about appear here until they are resolved. Acknowledge an incident to show that you're working on it.",
   },
   noMatch: { title: "No matching incidents", text: "No incidents have the selected status." },
   filter: "Filter by status",
@@ -107,7 +107,7 @@ const ALERT_OPENED: Readonly<Record<IncidentAlert["cause"], readonly [string, st
 const ALERT_CLOSED: Readonly<Record<NonNullable<IncidentAlert["closeCause"]>, readonly [string, string]>> = {
   recovered: ["recovered", "recovered"],
   paused: ["was paused", "were paused"],
-  takenBack: ["was on time: its ping arrived late", "were on time: their pings arrived late"],
+  takenBack: ["was on time: its ping was recorded late", "were on time: their pings were recorded late"],
   resolved: ["was resolved manually", "were resolved manually"],
   deleted: ["was deleted", "were deleted"],
   moved: ["was moved to another project", "were moved to another project"],
@@ -116,7 +116,7 @@ const EVENTS: Readonly<Record<IncidentEvent["kind"], string>> = {
   opened: "Incident opened",
   joined: "Another check joined",
   acknowledged: "Acknowledged",
-  unacknowledged: "Acknowledgement taken back",
+  unacknowledged: "Acknowledgement undone",
   acknowledgementEnded: "Acknowledgement ended",
   severityRaised: "Severity raised",
   flapping: "Flapping: reopened several times within an hour",
@@ -126,7 +126,7 @@ const EVENTS: Readonly<Record<IncidentEvent["kind"], string>> = {
 
 export const incidentWords = {
   crumbs: "Breadcrumb",
-  number: (n: number) => `No. ${n}`,
+  number: (n: number) => `#${n}`,
   tab: "Incident",
   missing: {
     title: "Incident not found",
@@ -138,7 +138,7 @@ export const incidentWords = {
   silence: "Silence",
   resolve: "Resolve",
   acknowledge: "Acknowledge",
-  unacknowledge: "Take back acknowledgement",
+  unacknowledge: "Undo acknowledgement",
   resolveAsk: {
     title: "Resolve this incident?",
     text: "Its alerts are closed without notifications. Checks that are down stay down, and their next failed or missed run opens a new incident.",
@@ -155,17 +155,17 @@ export const incidentWords = {
   by: (name: string) => `by ${name}`,
   deletedCheck: "A deleted check",
   notified: (count: number) => `Notified ${plural(count, "channel")}`,
-  notifiedRecovery: (count: number) => `Sent the recovery to ${plural(count, "channel")}`,
+  notifiedRecovery: (count: number) => `Notified ${plural(count, "channel")} of the recovery`,
   reminded: (count: number) => `Sent a reminder to ${plural(count, "channel")}`,
   corrected: (count: number) => `Sent a correction to ${plural(count, "channel")}`,
-  slowest: (span: string) => `${span} until the last delivery`,
-  otherChannel: "a channel that was deleted",
+  slowest: (span: string) => `Last delivery after ${span}`,
+  otherChannel: "a deleted channel",
   noted: (name: string) => `${name} added a note`,
   nowOpen: "Not acknowledged",
   nowAcknowledged: (name: string) => `Acknowledged by ${name}`,
   next: {
     repeat: "Reminder to all channels",
-    repeatText: "Unless the incident is acknowledged or resolved before",
+    repeatText: "Unless the incident is acknowledged or resolved first",
     acknowledgementEnds: "Acknowledgement ends",
     acknowledgementEndsText: "Reminders start again",
     recovery: "Resolved when all checks have recovered",
@@ -182,13 +182,13 @@ export const incidentWords = {
   notes: "Notes",
   noNotes: "No notes yet.",
   note: "Add a note",
-  notePlaceholder: "What you found, and what you did",
+  notePlaceholder: "What you found and what you did",
   addNote: "Add note",
   nextTitle: "Next notification",
-  nextNone: "No more notifications until a check recovers or another one joins.",
+  nextNone: "No more notifications until a check recovers or another check joins.",
   nextResolved: "None. The incident is resolved.",
   nextAck: "Acknowledging stops reminders.",
-  keys: { group: "Incident", acknowledge: "Acknowledge or take back", resolve: "Resolve" },
+  keys: { group: "Incident", acknowledge: "Acknowledge or undo", resolve: "Resolve" },
 } as const;
 
 /** What the incident is about, in sentences; parts in bold are between asterisks. */
@@ -209,13 +209,17 @@ export function incidentSentence(
           ? `*${plural(checkCount, "check")}* have not recovered.`
           : `*${openCount} of ${plural(checkCount, "check")}* have not recovered.`;
   const notified =
-    channelCount === 0 ? "No notifications were sent." : `*${plural(channelCount, "channel")}* notified.`;
+    channelCount === 0
+      ? "No notifications were sent."
+      : `*${plural(channelCount, "channel")}* ${channelCount === 1 ? "was" : "were"} notified.`;
   return [
-    `The problem was confirmed *${opened}*.`,
+    `Opened *${opened}*.`,
     recovered,
     notified,
     ...(reopenCount > 0 ? [`Reopened ${reopenCount === 1 ? "once" : `${reopenCount} times`}.`] : []),
-    ...(isFlapping ? ["It is flapping, so recoveries are not reported until the checks stay up."] : []),
+    ...(isFlapping
+      ? ["The incident is flapping. No recovery notifications are sent until the checks stay up."]
+      : []),
     ...(severity === "normal" ? [] : [`Severity: ${severity}.`]),
   ];
 }

@@ -10,11 +10,11 @@ export const silencesWords = {
     return active === 1 ? "1 silence is active" : `${active} silences are active`;
   },
   about:
-    "During a silence, checks are monitored as usual, but no notifications about problems are sent. Problems that are still open at its end are notified then.",
+    "During a silence, checks are monitored as usual, but no notifications about problems are sent. If a problem is still open when the silence ends, you are notified then.",
   new: "New silence",
   none: {
     title: "No silences yet",
-    text: "Create a silence for planned maintenance. Checks are monitored as usual, but no notifications about problems are sent. Problems that are still open at its end are notified then.",
+    text: "Create a silence for planned maintenance. Checks are monitored as usual, but no notifications about problems are sent. If a problem is still open when the silence ends, you are notified then.",
     readOnly: "A member who can edit the project can create silences for planned maintenance.",
   },
   groups: { active: "Active now", upcoming: "Planned", ended: "Past" },
@@ -24,7 +24,7 @@ export const silencesWords = {
     parts.length === 0 ? "Not active this week" : `Active this week: ${parts.join("; ")}`,
   legend: { active: "silenced", upcoming: "planned" },
   noReason: "No reason given",
-  by: (email: string) => `by ${email}`,
+  by: (email: string) => `created by ${email}`,
   until: (when: string) => `Until ${when}`,
   endedAt: (when: string) => `ended ${when}`,
   untilSuccess: "Ends earlier for each check that succeeds.",
@@ -38,7 +38,7 @@ export const silencesWords = {
   cancelOf: (name: string) => `Cancel ${name}`,
   repeat: "Repeat",
   repeatOf: (name: string) => `Repeat ${name}`,
-  ended: (name: string) => `Ended: ${name}. Problems that are still open are notified.`,
+  ended: (name: string) => `Ended: ${name}. Notifications about problems that are still open are sent now.`,
   canceled: (name: string) => `Canceled: ${name}.`,
   older: "Older silences",
   allChecks: "all checks",
@@ -57,7 +57,7 @@ export function scopeText({ checks, tag }: Pick<Silence, "checks" | "tag">): str
 
 /** The reason, or what it covers. */
 export function silenceName(silence: Pick<Silence, "reason" | "checks" | "tag">): string {
-  return silence.reason === "" ? `Silence for ${scopeText(silence)}` : silence.reason;
+  return silence.reason === "" ? `silence for ${scopeText(silence)}` : silence.reason;
 }
 
 /** "Wed 02:00 to 05:00", "Wed 22:00 to Thu 02:00". */
@@ -71,9 +71,9 @@ export function rangeText({ from, until }: { from: number; until: number }, read
 export const silencedWords = {
   mark: "silenced",
   until: (when: string) => `silenced until ${when}`,
-  title: (name: string, when: string) => `Silence: ${name}, until ${when}. No notifications about problems.`,
+  title: (name: string, when: string) => `Silenced until ${when} (${name}). No notifications about problems.`,
   band: "No notifications about problems:",
-  held: "Notifications are held by the silence",
+  held: "Notifications are held:",
   bandUntil: (when: string) => `until ${when}.`,
   act: "Silence",
   key: "Silence",

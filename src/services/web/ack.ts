@@ -95,7 +95,7 @@ async function answer(options: AckHandlerOptions, asked: Asked): Promise<HttpRes
   const { action, nonce } = form;
   if (action === null || !isAckNonce(nonce, { signing, form: { link, action }, now })) {
     const page = incidentPage(options, { followed, now });
-    const sentences = ["This page was open for too long. Try again.", ...page.sentences];
+    const sentences = ["This page has expired. Try again.", ...page.sentences];
     return shown(options, 403, { ...page, sentences });
   }
   await useAckLink(database, { followed, action, at: now });
@@ -136,14 +136,14 @@ function incidentPage(
   const title = `Incident #${number}: ${namesText(followed)}`;
   const timeOf = (at: Instant) => instantText(at, projectZone);
   const cause = incident.cause === null ? "" : ` (${CAUSES[incident.cause]})`;
-  const facts = [`Project ${projectName}. Open since ${timeOf(incident.openedAt)}${cause}.`];
+  const facts = [`Project: ${projectName}. Open since ${timeOf(incident.openedAt)}${cause}.`];
   const button = (action: AckAction, label: string) => ({
     button: label,
     fields: { action, nonce: ackNonce(signing, { link, action }, now) },
   });
   if (incident.state === "resolved") {
     const resolved = resolvedAt === null ? "Resolved." : `Resolved at ${timeOf(resolvedAt)}.`;
-    return { title, sentences: [`Project ${projectName}. ${resolved}`, "Nothing needs to be done."] };
+    return { title, sentences: [`Project: ${projectName}. ${resolved}`, "No action is needed."] };
   }
   if (incident.state === "acknowledged") {
     const at = acknowledged === null ? "" : ` at ${timeOf(acknowledged.at)}`;
@@ -152,14 +152,15 @@ function incidentPage(
     return {
       title,
       sentences: [...facts, `Acknowledged${at}${by}. Notifications are not repeated.`],
-      ...button("unacknowledge", "Take back the acknowledgement"),
+      ...button("unacknowledge", "Undo acknowledgement"),
+      isUndo: true,
     };
   }
   return {
     title,
     sentences: [
       ...facts,
-      "Acknowledge it if you are working on it. Notifications are then not repeated. Channels are still notified when it recovers.",
+      "Acknowledge the incident if you are working on it. This stops repeated notifications. Recovery notifications are still sent.",
     ],
     ...button("acknowledge", "Acknowledge"),
   };

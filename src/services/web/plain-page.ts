@@ -8,6 +8,8 @@ export type Page = {
   sentences: readonly string[];
   /** The label of the button, which sends a POST to the same URL. */
   button?: string;
+  /** The button undoes something, so it must not look like the main action. */
+  isUndo?: boolean;
   /** Hidden fields that the button sends. */
   fields?: Readonly<Record<string, string>>;
   /** The label of the link to the dashboard, for users who have access. */
@@ -32,6 +34,7 @@ p:last-child { margin: 0; }
 .home a:hover { text-decoration: underline; text-underline-offset: 3px; }
 form { margin: 20px 0 0; }
 button { width: 100%; min-height: 44px; padding: 10px 18px; border: 0; border-radius: 8px; background: var(--accent); color: var(--onAccent); font: 600 15px/20px ${FONT}; cursor: pointer; }
+button.undo { background: none; border: 1px solid var(--line); color: var(--ink); }
 a:focus-visible, button:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 @media (max-width: 480px) { body { padding-top: 24px; } main { padding: 22px 18px 24px; } }
 `;
@@ -59,7 +62,7 @@ export const PAGE_HEADERS: Readonly<Record<string, string>> = {
 
 /** The whole page. */
 export function renderPage(page: Page, site: { name: string; url: string }): string {
-  const { title, sentences, button, fields = {}, home } = page;
+  const { title, sentences, button, isUndo = false, fields = {}, home } = page;
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -77,7 +80,7 @@ export function renderPage(page: Page, site: { name: string; url: string }): str
 <h1>${title}</h1>
 ${sentences.map((text) => html`<p>${text}</p>\n`)}${
   button !== undefined &&
-  html`<form method="post">${hiddenFields(fields)}<button type="submit">${button}</button></form>\n`
+  html`<form method="post">${hiddenFields(fields)}<button type="submit"${isUndo && trusted(' class="undo"')}>${button}</button></form>\n`
 }${home !== undefined && html`<p class="home"><a href="${site.url}/">${home}</a></p>\n`}</main>
 </body>
 </html>

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { CHANNEL_SENDS_MAX } from "../../../src/core/delivery.ts";
 import { MINUTE_MS, SECOND_MS } from "../../../src/core/instant.ts";
 import type { FlipMessage } from "../../../src/core/message.ts";
+import { DEFAULT_RULES } from "../../../src/core/rules.ts";
 import { claimDeliveries } from "../../../src/operations/deliveries.ts";
 import { planNotices, planTest } from "../../../src/operations/plan-deliveries.ts";
 import { deliverDue } from "../../../src/operations/send-loop.ts";
@@ -89,6 +90,23 @@ describe("a message", () => {
       lastPing: { n: 4, body: null },
     });
     expect(receiver.saidTo(channel)).toEqual(["down (fail)", "up (up)"]);
+  });
+
+  test("after several failures has the output of the last one", async () => {
+    const rules = { ...DEFAULT_RULES, failures: { count: 3, of: 3 } };
+    const { check, channel } = await watchedCheck(database.db, { name: "flaky", rules });
+    const send = await sampleIntake(database.db);
+    await send([{ uuid: check.uuid, at: NOW - MINUTE_MS }]);
+    for (const n of [0, 1, 2]) {
+      await send([{ uuid: check.uuid, action: "fail", at: NOW + n * SECOND_MS, body: `attempt ${n}` }]);
+    }
+    await deliver();
+    expect(lastTo(channel)).toMatchObject({
+      kind: "down",
+      since: NOW,
+      tolerance: { kind: "failures", count: 3, of: 3 },
+      lastPing: { n: 4, at: NOW + 2 * SECOND_MS, body: "attempt 2" },
+    });
   });
 
   test("is recorded with its answer, and its channel remembers how it went", async () => {
