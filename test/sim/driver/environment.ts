@@ -33,6 +33,8 @@ export async function openEnvironment(url: string): Promise<Environment> {
   const { rows } = await admin.query<{ name: string }>("select current_database() as name");
   await admin.query(`alter database "${rows[0]?.name}" set search_path = simulated, pg_catalog, public`);
   let isClosing = false;
+  /** Messages are sent concurrently, but the connection executes one query at a time. */
+  let last: Promise<unknown> = Promise.resolve();
   const database = openDatabase({
     url,
     applicationName: "overdue-simulation",
@@ -49,8 +51,11 @@ export async function openEnvironment(url: string): Promise<Environment> {
     setClock: async (at) => {
       await admin.query({ name: "clock", text: "select setval('simulated.milliseconds', $1)", values: [at] });
     },
-    rows: async <Row extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []) =>
-      (await admin.query<Row>(text, [...values])).rows,
+    rows: async <Row extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []) => {
+      const result = last.then(() => admin.query<Row>(text, [...values]));
+      last = result.catch(() => {});
+      return (await result).rows;
+    },
     close: async () => {
       isClosing = true;
       await database.close();
