@@ -217,7 +217,7 @@ async function readParents(
 }
 
 function toParent(
-  { status, downAt, problem, alert }: ParentRow,
+  { status, downAt, problem, hasChannel, alert }: ParentRow,
   { graceSeconds, now }: { graceSeconds: number; now: Instant },
 ): Parent {
   const isDown = alert !== null && alert.incidentId !== null && alert.hasDelivery;
@@ -229,7 +229,8 @@ function toParent(
     incidentId: isDown && !alert.isCombined ? alert.incidentId : null,
     // What was combined has no message of its own that its dependents could be part of.
     isHeld:
-      (alert !== null && alert.incidentId === null && alert.heldBy !== null) || (isDown && alert.isCombined),
+      (hasChannel && alert !== null && alert.incidentId === null && alert.heldBy !== null) ||
+      (isDown && alert.isCombined),
     isUndecided: isLate || isTolerated || isUnplanned,
   };
 }
@@ -618,8 +619,10 @@ async function writePlanned(tx: Tx, placed: readonly Placed[], facts: Facts): Pr
   const { now } = facts;
   const held: HeldAlert[] = [];
   const planned: PlannedAlert[] = [];
-  for (const { alert, decision, incidentId } of placed) {
+  for (const { alert, decision, incidentId, openings } of placed) {
     const { id: alertId } = alert;
+    // It closed before the message of its group was sent.
+    const isUnsaid = openings.length > 0 && openings.every(({ state }) => state === "unsaid");
     if (decision.kind === "hold") {
       held.push({ ...decision, alertId });
       continue;
@@ -627,12 +630,14 @@ async function writePlanned(tx: Tx, placed: readonly Placed[], facts: Facts): Pr
     // What is dropped without having been held names the rule, too.
     const rule = decision.kind === "drop" && alert.heldBy === null ? dropRule(alert, facts) : null;
     if (rule !== null) held.push({ alertId, until: now, ...rule });
+    if (isUnsaid && facts.parentsOf(alert.checkId).length > 0)
+      held.push({ alertId, until: now, rule: "dependency", silenceId: null });
     const isNotified = decision.kind === "join" || decision.kind === "notify";
     planned.push({
       alertId,
       incidentId,
       notifiedAt: alert.notifiedAt ?? (isNotified ? now : null),
-      isDropped: decision.kind === "drop",
+      isDropped: decision.kind === "drop" || isUnsaid,
     });
   }
   if (held.length > 0) await holdAlerts(tx, held);

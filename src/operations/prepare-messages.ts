@@ -209,11 +209,12 @@ async function prepareGroup(
     return settledWithout(claim, "withdrawn", "The check was moved to another project");
   if (facts.isBehind && !claim.isRepeat)
     return { claim, kind: "hold", until: now + EARLIER_LOOK_MS, reason: "Waits for an earlier notification" };
-  if (parent?.isDown && !claim.isRepeat) {
+  const { opened, closed } = lines;
+  // A recovery is never held.
+  if (parent?.isDown && closed.count === 0 && !claim.isRepeat) {
     const reason = `Held while ${parent.name === "" ? "a check that it depends on" : parent.name} is down`;
     return { claim, kind: "hold", until: now + PARENT_LOOK_MS, reason };
   }
-  const { opened, closed } = lines;
   if (closed.count === 0 && !claim.isRepeat) {
     const silenced = await silenceOfGroup(db, { deliveryId, projectId: channel.projectId, now });
     if (silenced !== null) return { claim, kind: "hold", ...holdBy(silenced, now) };

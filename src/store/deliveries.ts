@@ -738,7 +738,7 @@ const FIND_GROUP_FACTS = statement<GroupFactsRow>({
           and (d.state = 'sent' or d.message_id is not null)
       ) as is_update, exists (
         select from deliveries d where d.incident_id = $1 and d.channel_id = $2 and d.kind = 'group' and d.id < $3
-          and d.state = 'pending'
+          and d.state = 'pending' and d.message_id is not null
       ) as is_behind, i.state = 'acknowledged' as is_acknowledged,
       (select count(*) from named where closed_at is null) as down_count,
       (select coalesce(min(opened_at) filter (where closed_at is null), min(opened_at)) from named) as since,

@@ -647,6 +647,8 @@ export type ParentRow = {
   status: string;
   downAt: Instant | null;
   problem: string | null;
+  /** An enabled channel is assigned. */
+  hasChannel: boolean;
   /** Its open alert. */
   alert: {
     incidentId: number | null;
@@ -669,6 +671,7 @@ const LIST_PARENTS = statement<{
   held_by: string | null;
   plan_at: Instant;
   has_delivery: boolean;
+  has_channel: boolean;
 }>({
   name: "planning.parents",
   text: `select s.check_id, s.status, s.down_at, s.judged ->> 'problem' as problem, a.id as alert_id, a.incident_id,
@@ -680,7 +683,10 @@ const LIST_PARENTS = statement<{
         union all
         select from delivery_alerts da join deliveries d on d.id = da.delivery_id
         where da.alert_id = a.id and d.state in ('pending', 'sent')
-      ) as has_delivery
+      ) as has_delivery, exists (
+        select from check_channels cc join channels ch on ch.id = cc.channel_id and ch.disabled_at is null
+        where cc.check_id = s.check_id
+      ) as has_channel
     from check_states s left join alerts a on a.check_id = s.check_id and a.closed_at is null
     where s.check_id = any ($1::bigint[])`,
 });
@@ -692,6 +698,7 @@ export async function listParents(tx: Tx, checkIds: readonly number[]): Promise<
     status: row.status,
     downAt: row.down_at,
     problem: row.problem,
+    hasChannel: row.has_channel,
     alert:
       row.alert_id === null
         ? null

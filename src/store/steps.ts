@@ -39,7 +39,7 @@ const CLAIM_INCIDENTS = statement<{
   name: "steps.claim_incidents",
   text: `select i.id, i.project_id, i.state, i.acknowledged_at, d.has_unsent, d.last_sent_at
     from incidents i cross join lateral (
-      select coalesce(bool_or(state = 'pending'), false) as has_unsent,
+      select coalesce(bool_or(state = 'pending' and (kind <> 'group' or held_until_at is null)), false) as has_unsent,
         max(settled_at) filter (where state = 'sent') as last_sent_at
       from deliveries where incident_id = i.id
     ) as d

@@ -401,6 +401,7 @@ describe("a check that others depend on", () => {
       status: "down",
       downAt: NOW,
       problem: "tolerated",
+      hasChannel: true,
       alert: null,
     });
     expect(await parent(checkId)).toMatchObject({ status: "new", problem: null, alert: null });

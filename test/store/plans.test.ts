@@ -544,6 +544,8 @@ const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
     "parents of checks",
     [
       "alerts_open",
+      "channels_pkey",
+      "check_channels_pkey",
       "check_states_pkey",
       "deliveries_flip",
       "deliveries_pkey",

@@ -221,6 +221,34 @@ describe("a check that depends on another", () => {
     expect(await deliver(NOW + HOUR_MS)).toEqual(["up router"]);
   });
 
+  test("recovers within the wait of groups, even if the other is down again", async () => {
+    const { router, child } = await family();
+    await database.db.pool.query("update checks set policy = $2 where id = $1", [
+      router.id,
+      JSON.stringify({ reopenWithin: 86_400 }),
+    ]);
+    await down(router, NOW);
+    await down(child, NOW + SECOND_MS);
+    expect(await deliver(NOW + SECOND_MS)).toEqual(["down router"]);
+    await up(router, NOW + HOUR_MS);
+    expect(await deliver(NOW + HOUR_MS)).toEqual(["up router"]);
+    expect(await deliver(NOW + HOUR_MS + 10 * MINUTE_MS)).toEqual(["group down 1 down: child"]);
+    await down(router, NOW + 2 * HOUR_MS);
+    expect(await deliver(NOW + 2 * HOUR_MS)).toEqual(["down router"]);
+    await up(child, NOW + 3 * HOUR_MS);
+    expect(await deliver(NOW + 3 * HOUR_MS + 30 * SECOND_MS)).toEqual(["group up 0 down: child"]);
+  });
+
+  test("is notified if the other is silenced and has no channel", async () => {
+    const { router, child } = await family();
+    await assign(database.db, router, []);
+    await silence({ scope: { checks: [router.uuid], tag: null }, from: NOW, until: NOW + HOUR_MS });
+    await down(router, NOW);
+    await deliver(NOW);
+    await down(child, NOW + SECOND_MS);
+    expect(await deliver(NOW + SECOND_MS)).toEqual(["down child"]);
+  });
+
   test("is notified if the other has no channel", async () => {
     const { router, child } = await family();
     await assign(database.db, router, []);
