@@ -46,7 +46,7 @@ async function measured(scale: SweepScale, sweep: () => Promise<number>): Promis
   await resetStates(scale);
   const seconds = await sweep();
   const { dueCount } = scale.size;
-  const expected: Counted = { down: dueCount, flips: dueCount, deliveries: dueCount };
+  const expected: Counted = { down: dueCount, flips: dueCount, owed: dueCount };
   const counted = await readCounts(scale);
   if (JSON.stringify(counted) !== JSON.stringify(expected)) {
     throw new Error(`swept wrongly: ${JSON.stringify(counted)} instead of ${JSON.stringify(expected)}`);

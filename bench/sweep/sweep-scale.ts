@@ -68,7 +68,7 @@ export async function resetStates({ admin, size }: SweepScale): Promise<void> {
   const { checkCount, dueCount } = size;
   const every = Math.floor(checkCount / dueCount);
   const seconds = (at: Instant) => `to_timestamp(${at / 1_000})`;
-  await admin.query("truncate check_states, flips, deliveries, events, notice_checks");
+  await admin.query("truncate check_states, flips, alerts, deliveries, events, notice_checks");
   await admin.query(`insert into check_states (check_id, last_ping_at, newest_at, rate_minute_at, sweep_at,
       down_at, ping_count, coalesced_count, rate_count, last_success_n, day, day_success_count, day_fail_count,
       day_timed_count, day_duration_sum_ms, day_duration_max_ms, status)
@@ -83,16 +83,18 @@ export async function resetStates({ admin, size }: SweepScale): Promise<void> {
   await admin.query("checkpoint");
 }
 
-export type Counted = { down: number; flips: number; deliveries: number };
+/** `owed`: alerts, or the deliveries of the bare statement. */
+export type Counted = { down: number; flips: number; owed: number };
 
 /** The result of a sweep. */
 export async function readCounts({ admin }: SweepScale): Promise<Counted> {
-  const { rows } = await admin.query<{ down: string; flips: string; deliveries: string }>(
+  const { rows } = await admin.query<{ down: string; flips: string; owed: string }>(
     `select (select count(*) from check_states where status = 'down' and sweep_at is null) as down,
       (select count(*) from flips f join check_states s on s.check_id = f.check_id and s.silence_deadline_at = f.at)
         as flips,
-      (select count(*) from deliveries d join flips f on f.id = d.flip_id where d.state = 'pending') as deliveries`,
+      (select count(*) from alerts a join flips f on f.id = a.opened_flip_id)
+        + (select count(*) from deliveries d join flips f on f.id = d.flip_id where d.state = 'pending') as owed`,
   );
   const [row] = rows;
-  return { down: Number(row?.down), flips: Number(row?.flips), deliveries: Number(row?.deliveries) };
+  return { down: Number(row?.down), flips: Number(row?.flips), owed: Number(row?.owed) };
 }

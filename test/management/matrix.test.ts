@@ -157,6 +157,7 @@ const PLAIN: readonly { handler: string; path: string; cells: Cells }[] = [
   { handler: "own", path: "/api/overdue/v1/", cells: FORGED },
   // Links in mails carry their own permission; without it nothing is said, whatever key comes along.
   { handler: "web", path: "/integrations/UUID/verify/forged/", cells: FORGED },
+  { handler: "ack", path: "/ack/forged", cells: FORGED },
   // Answered only while the server asks its own public URL who is there.
   { handler: "identity", path: "/.well-known/overdue-instance/UUID", cells: NOT_FOUND },
 ];
@@ -400,6 +401,7 @@ describe("a server with a route and a handler that no table knows", () => {
       "/docs/api",
       "/.well-known/overdue-instance/x",
       link,
+      "/ack/forged",
       "/api/overdue/v1/",
       "/api/v3/checks/",
     ];

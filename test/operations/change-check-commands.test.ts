@@ -16,6 +16,7 @@ import { insertAlertDeliveries, insertNoticeDeliveries } from "../../src/store/p
 import { listEvents } from "../../src/store/events.ts";
 import { listFlips } from "../../src/store/flips.ts";
 import { insertRefusedIntervals } from "../../src/store/intakes.ts";
+import { insertParents } from "../../src/store/policies.ts";
 import { insertRejectedSignal } from "../../src/store/quarantine.ts";
 import { addDayTotals, insertRunChunks } from "../../src/store/runs.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
@@ -218,6 +219,7 @@ describe("deleting", () => {
     await inTransaction(database.db, async (tx) => {
       await insertAlertDeliveries(tx, { news: [owed], added: [], at: NOW });
       await fillAlerts(tx, owed);
+      await insertParents(tx, { checkId: check.id, parentIds: [check.id] });
       await insertNoticeDeliveries(tx, { notices, at: NOW, notifyAt: NOW });
       await quarantineCheck(tx, { checkId: check.id, sinceAt: NOW, untilAt: NOW, reason: "why" });
       const runs = [{ endAt: NOW, outcome: "success", durationMs: null } as const];

@@ -1,6 +1,7 @@
 // The dashboard's checks over HTTP: lists, rows, details, and everything that can be done to one check or to many.
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import { planAlerts } from "../../src/operations/plan-alerts.ts";
 import type { CreatedChannel } from "../../src/contract/api/channels.ts";
 import type { CheckList, DeletedCheck, Overview, ProjectList } from "../../src/contract/api/overview.ts";
 import type { CheckRow, RowDetail } from "../../src/contract/api/check-row.ts";
@@ -214,6 +215,7 @@ describe("a check that was moved", () => {
     for (const signal of ["", "/fail"]) {
       expect((await fetch(`${at.site}/ping/${row.id}${signal}`)).status).toBe(200);
     }
+    await planAlerts(at.db, { now: Date.now() });
     await at.db.pool.query(
       `update deliveries set state = 'dead', next_try_at = null, settled_at = now(),
          reason = 'pager.old-team.example said 500', response_code = 500 where channel_id = $1`,

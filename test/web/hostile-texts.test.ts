@@ -1,5 +1,6 @@
 // Untrusted texts and secrets, looked for in every page of the dashboard and every GET response of the Overdue API.
 import { beforeAll, describe, expect, test } from "vitest";
+import { planAlerts } from "../../src/operations/plan-alerts.ts";
 import type { CheckRow } from "../../src/contract/api/check-row.ts";
 import { PROBLEM_TYPE } from "../../src/contract/api/problem.ts";
 import type { KeyMade } from "../../src/contract/api/projects.ts";
@@ -29,6 +30,8 @@ beforeAll(async () => {
   const headers = { "User-Agent": HOSTILE, "Content-Type": "text/html" };
   await at.ask(`/ping/${check.id}`, { method: "POST", headers, body: HOSTILE });
   await at.ask(`/ping/${check.id}/fail`, { method: "POST", headers, body: HOSTILE });
+  // Number 1, which stands for the parameter of a path that has no other name here.
+  await planAlerts(at.db, { now: Date.now() });
   let channel = "";
   for (const [kind, config] of Object.entries(CONFIGS)) {
     const made = await post(`${path}/channels`, { kind, name: HOSTILE.slice(0, 100), config });
