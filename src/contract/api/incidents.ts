@@ -30,7 +30,8 @@ export const IncidentRow = Type.Object({
   number: Type.Integer({ description: "Number of the incident in its project." }),
   cause: nullable(Cause, "The cause of the first alert. Null if no alert is left."),
   checks: Type.Array(IncidentCheck, {
-    description: "The first checks of the incident, at most 5, without deleted ones.",
+    description:
+      "The first checks of the incident, at most 5, without deleted ones. Empty in responses to a read-only API key.",
   }),
   checkCount: Type.Integer({ description: "Number of checks, including recovered ones." }),
   openCount: Type.Integer({ description: "Number of checks that have not recovered." }),

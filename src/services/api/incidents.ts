@@ -209,9 +209,12 @@ export const incidentHandlers: ApiHandlers<typeof incidentRoutes> = {
     const page = { projectId: project.id, state, before: cursorNumber(cursor), limit };
     const { incidents, counts, next } = await listIncidents(context.database, page);
     const actors = incidents.flatMap(({ acknowledged }) => acknowledged?.by ?? []);
-    // Read-only keys see no names.
-    const names = await readNames(context.database, keyKind === "readOnly" ? [] : actors);
-    const shown = incidents.map((incident) => presentRow(incident, { names, project, now }));
+    // Read-only keys see no names of people, and no ids of checks, which would allow sending pings.
+    const isReadOnly = keyKind === "readOnly";
+    const names = await readNames(context.database, isReadOnly ? [] : actors);
+    const shown = incidents
+      .map((incident) => presentRow(incident, { names, project, now }))
+      .map((row) => (isReadOnly ? { ...row, checks: [] } : row));
     return { json: { incidents: shown, counts, next: cursorText(next) } };
   },
   acknowledgeIncidents: async ({ context, project, body, actor, now }) => ({
