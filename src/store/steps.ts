@@ -194,7 +194,11 @@ const INSERT_GROUP_REPEATS = statement({
       from alerts a join delivery_alerts da on da.alert_id = a.id and da.change = 'opened'
         join deliveries d on d.id = da.delivery_id and d.state = 'sent'
         join channels ch on ch.id = d.channel_id and (ch.disabled_at is null or d.group_id is not null)
-      where a.id = any ($1::bigint[])
+      where a.id = any ($1::bigint[]) and not exists (
+          select from deliveries unsent
+          where unsent.incident_id = d.incident_id and unsent.channel_id = d.channel_id and unsent.kind = 'group'
+            and unsent.state = 'pending'
+        )
       group by d.incident_id, d.channel_id
     ), created as (
       insert into deliveries (kind, dedupe_key, channel_id, group_id, incident_id, state, created_at, attempt_count,

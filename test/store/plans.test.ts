@@ -583,7 +583,14 @@ const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
   ],
   [
     "remind of alerts",
-    ["alerts_pkey", "channels_pkey", "deliveries_flip", "deliveries_pkey", "delivery_alerts_alert"],
+    [
+      "alerts_pkey",
+      "channels_pkey",
+      "deliveries_flip",
+      "deliveries_incident",
+      "deliveries_pkey",
+      "delivery_alerts_alert",
+    ],
     (tx) => insertRepeats(tx, { alertIds: SOME, at: MONDAY_NOON }),
   ],
   [
