@@ -3,15 +3,9 @@ import type { AlertCause } from "../core/alert.ts";
 import type { CheckSettings } from "../core/check.ts";
 import { periodText, runText, sentenceText } from "../core/duration-text.ts";
 import { splitTags, uniqueKey } from "../core/identity.ts";
+import type { Severity } from "../core/incident.ts";
 import { type Instant, SECOND_MS } from "../core/instant.ts";
-import type {
-  FlipMessage,
-  GroupKey,
-  GroupMessage,
-  MessageReason,
-  NoticeMessage,
-  Severity,
-} from "../core/message.ts";
+import type { FlipMessage, GroupKey, GroupMessage, MessageReason, NoticeMessage } from "../core/message.ts";
 import { stretchAt, zoneOf } from "../core/schedule/zone.ts";
 import { signalName } from "../core/signal.ts";
 import type { Flip } from "../core/state.ts";

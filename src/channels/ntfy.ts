@@ -1,6 +1,7 @@
 // ntfy, on ntfy.sh or a self-hosted server: push messages to phones.
 import type { Static } from "typebox";
-import { groupDirection, type Severity } from "../core/message.ts";
+import type { Severity } from "../core/incident.ts";
+import { groupDirection } from "../core/message.ts";
 import type { OutgoingRequest } from "../lib/outgoing-http.ts";
 import {
   addressField,

@@ -2,6 +2,7 @@
 // that rendering needs no lookups.
 import type { AlertCause } from "./alert.ts";
 import type { CheckSettings } from "./check.ts";
+import type { Severity } from "./incident.ts";
 import type { Instant, Interval } from "./instant.ts";
 import type { Rules } from "./rules.ts";
 import type { SignalKind } from "./signal.ts";
@@ -46,8 +47,6 @@ export type OtherChecks = {
 
 /** The incident that a message belongs to. `ackUrl` is the link to acknowledge it, null if there is none. */
 export type MessageIncident = { number: number; ackUrl: string | null };
-
-export type Severity = "low" | "normal" | "high";
 
 /** Why a check flipped, or that an alert was retracted. */
 export type MessageReason = FlipReason | "tooFast" | "tooOften" | "retracted";

@@ -1,8 +1,9 @@
 // Which notifications an alert leads to: whether its opening and closing are notified now, held by a rule, or dropped.
 // Applied by the planner whenever an alert has changed or a hold has ended.
 import type { AlertCause, CloseCause } from "./alert.ts";
+import type { Severity } from "./incident.ts";
 import { type Instant, MINUTE_MS, SECOND_MS } from "./instant.ts";
-import type { EffectivePolicy, Severity } from "./policy.ts";
+import type { EffectivePolicy } from "./policy.ts";
 
 /** A rule that can hold an alert. */
 export type HoldRule = "silence" | "dependency" | "flapping";

@@ -1,5 +1,6 @@
 // Policies: when a problem of a check is notified, how long its runs may take, and what is combined. A check inherits
 // each field that it does not set from the rules of its tags and from its project.
+import type { Severity } from "./incident.ts";
 import { sentenceText } from "./duration-text.ts";
 import {
   DEFAULT_DEPENDENCY_WAIT_SECONDS,
@@ -10,8 +11,6 @@ import {
   REPEAT_SECONDS_MIN,
 } from "./limits.ts";
 import { DEFAULT_RULES, type Rules } from "./rules.ts";
-
-export type Severity = "low" | "normal" | "high";
 
 /**
  * What applies to a check. Durations are in seconds. Thresholds and run limits are explained in rules.ts; null means

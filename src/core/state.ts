@@ -310,7 +310,7 @@ export function statusAt(check: ObservedCheck, now: Instant): ShownStatus {
  * ends with the deadline. The store has the same condition in SQL.
  */
 export function mayBeLate(
-  { timing, state, downAt }: WatchedCheck & { downAt: Instant | null },
+  { timing, state, downAt }: { timing: Timing; state: Pick<CheckState, "status">; downAt: Instant | null },
   now: Instant,
 ): boolean {
   return (

@@ -2,11 +2,10 @@
 // acknowledgement, and one reminder when a silence ends. Run by the planner.
 import { nextStepAt } from "../core/incident.ts";
 import { type Instant, MINUTE_MS, SECOND_MS } from "../core/instant.ts";
-import { type EffectivePolicy, effectivePolicy } from "../core/policy.ts";
+import { DEFAULT_POLICY, type EffectivePolicy } from "../core/policy.ts";
 import { covers, nextWindow, windowAt } from "../core/silence.ts";
 import type { Database } from "../store/db.ts";
 import { insertIncidentEvents } from "../store/incidents.ts";
-import { listPolicies } from "../store/policies.ts";
 import { findSilencesByIds } from "../store/silences.ts";
 import {
   claimDueIncidents,
@@ -24,6 +23,7 @@ import {
 import { lockPlanner } from "../store/alerts.ts";
 import { inTransaction, type Tx } from "../store/transaction.ts";
 import { silencesOf } from "./alert-silences.ts";
+import { readPolicies } from "./rules.ts";
 
 /** Incidents, or silences, handled in one transaction. */
 const STEPS_MAX = 200;
@@ -51,14 +51,17 @@ async function stepIncidents(tx: Tx, incidents: readonly DueIncident[], now: Ins
     incidents.map(({ id }) => id),
   );
   const byIncident = Map.groupBy(alerts, ({ incidentId }) => incidentId);
-  const policyOf = await readPolicies(tx, alerts);
+  const policies = await readPolicies(
+    tx,
+    alerts.map(({ checkId }) => checkId),
+  );
   const silencedOf = await readSilenced(tx, alerts, now);
   const steps: NextStep[] = [];
   const reminded: OpenAlert[] = [];
   for (const incident of incidents) {
     const mine = byIncident.get(incident.id) ?? [];
     const { step, isReminded } = stepOf(incident, {
-      policies: mine.map(({ checkId }) => policyOf(checkId)),
+      policies: mine.map(({ checkId }) => policies.get(checkId)?.effective ?? DEFAULT_POLICY),
       silencedUntil: silencedOf(mine),
       now,
     });
@@ -107,24 +110,6 @@ function stepOf(
 function least(seconds: readonly (number | null)[]): number | null {
   const given = seconds.filter((one) => one !== null);
   return given.length === 0 ? null : Math.min(...given) * SECOND_MS;
-}
-
-async function readPolicies(
-  tx: Tx,
-  alerts: readonly OpenAlert[],
-): Promise<(checkId: number) => EffectivePolicy> {
-  const policies = await listPolicies(
-    tx,
-    alerts.map(({ checkId }) => checkId),
-  );
-  const effective = new Map(
-    policies.map(({ checkId, own, tagRules, tags, project }) => [
-      checkId,
-      effectivePolicy({ own, tagRules, tags, project: project.policy }).policy,
-    ]),
-  );
-  return (checkId) =>
-    effective.get(checkId) ?? effectivePolicy({ own: {}, tagRules: [], tags: [], project: {} }).policy;
 }
 
 /** Until when all of these alerts are silenced; null: one of them is not. */

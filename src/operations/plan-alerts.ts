@@ -1,7 +1,7 @@
 // The planner: turns alerts into incidents and deliveries, or holds them. It runs in the loop of the notifier. One
 // planner works at a time; if it dies, the alerts are still unplanned.
 import { splitTags } from "../core/identity.ts";
-import { higherSeverity, reopen } from "../core/incident.ts";
+import { higherSeverity, reopen, type Severity } from "../core/incident.ts";
 import { HOUR_MS, type Instant, SECOND_MS } from "../core/instant.ts";
 import {
   type Decision,
@@ -12,9 +12,9 @@ import {
   planAlert,
   severityOf,
 } from "../core/plan.ts";
-import { DEFAULT_POLICY, type EffectivePolicy, effectivePolicy, type Severity } from "../core/policy.ts";
+import { DEFAULT_POLICY, type EffectivePolicy, routedChannels } from "../core/policy.ts";
 import { dueAfter } from "../core/run.ts";
-import { graceMs } from "../core/state.ts";
+import { graceMs, mayBeLate, type Timing } from "../core/state.ts";
 import {
   claimAlerts,
   hasUnplannedAlerts,
@@ -59,10 +59,10 @@ import {
   retractAlertDeliveries,
   withdrawOpenings,
 } from "../store/planning.ts";
-import { listPolicies } from "../store/policies.ts";
 import { reviewIncidents } from "../store/steps.ts";
 import { inTransaction, type Tx } from "../store/transaction.ts";
 import { silencesOf } from "./alert-silences.ts";
+import { readPolicies } from "./rules.ts";
 
 /** Alerts planned in one transaction. */
 const ALERTS_MAX = 1_000;
@@ -151,17 +151,11 @@ type Facts = {
 
 async function readFacts(tx: Tx, alerts: readonly UnplannedAlert[], now: Instant): Promise<Facts> {
   const checkIds = [...new Set(alerts.map(({ checkId }) => checkId))];
-  const policies = new Map((await listPolicies(tx, checkIds)).map((one) => [one.checkId, one]));
-  const effective = new Map(
-    [...policies].map(([checkId, { own, tagRules, tags, project }]) => [
-      checkId,
-      effectivePolicy({ own, tagRules, tags, project: project.policy }).policy,
-    ]),
-  );
-  const policyOf = (checkId: number) => effective.get(checkId) ?? DEFAULT_POLICY;
+  const policies = await readPolicies(tx, checkIds);
+  const policyOf = (checkId: number) => policies.get(checkId)?.effective ?? DEFAULT_POLICY;
   const addedChannelsOf = (checkId: number) => {
     const { tagRules = [], tags = [] } = policies.get(checkId) ?? {};
-    return tagRules.filter(({ tag }) => tags.includes(tag)).flatMap(({ channels }) => channels);
+    return routedChannels({ assigned: [], tagRules, tags }).map(({ channel }) => channel);
   };
   const reopening = checkIds.filter((checkId) => policyOf(checkId).reopenWithin > 0);
   const lastIncidents =
@@ -208,20 +202,17 @@ async function readParents(
   const rows = await listParents(tx, [...ids]);
   const timings = await findTimings(tx, [...ids]);
   const states = new Map(
-    rows.map((row) => [
-      row.checkId,
-      toParent(row, { graceSeconds: timings.get(row.checkId)?.graceSeconds ?? 0, now }),
-    ]),
+    rows.map((row) => [row.checkId, toParent(row, { timing: timings.get(row.checkId) ?? null, now })]),
   );
   return (checkId) => policies.get(checkId)?.parents.flatMap(({ id }) => states.get(id) ?? []) ?? [];
 }
 
 function toParent(
   { status, downAt, problem, hasChannel, alert }: ParentRow,
-  { graceSeconds, now }: { graceSeconds: number; now: Instant },
+  { timing, now }: { timing: Timing | null; now: Instant },
 ): Parent {
   const isDown = alert !== null && alert.incidentId !== null && alert.hasDelivery;
-  const isLate = status === "up" && downAt !== null && now >= downAt - graceSeconds * SECOND_MS;
+  const isLate = timing !== null && mayBeLate({ timing, state: { status }, downAt }, now);
   const isTolerated = status === "down" && problem === "tolerated";
   // An alert that is not planned yet is decided in this or the next turn.
   const isUnplanned = alert !== null && alert.incidentId === null && alert.heldBy === null;

@@ -1,8 +1,9 @@
-// The rules of checks, derived from policies inside of a transaction that writes the checks.
+// The effective policies of checks, and the rules derived from them inside of a transaction that writes the checks.
 import type { CheckSettings } from "../core/check.ts";
 import { splitTags } from "../core/identity.ts";
-import { effectivePolicy, isSameRules, type Policy, rulesOf } from "../core/policy.ts";
+import { type EffectivePolicy, effectivePolicy, isSameRules, type Policy, rulesOf } from "../core/policy.ts";
 import type { Rules } from "../core/rules.ts";
+import type { Db } from "../store/db.ts";
 import {
   findProjectPolicy,
   holdPolicies,
@@ -11,6 +12,22 @@ import {
   writeRules,
 } from "../store/policies.ts";
 import type { Tx } from "../store/transaction.ts";
+
+/** What determines the policies of checks, with the result, by the ids of the checks. */
+export async function readPolicies(
+  db: Db,
+  checkIds: readonly number[],
+): Promise<ReadonlyMap<number, PolicyOfCheck & { effective: EffectivePolicy }>> {
+  const found = await listPolicies(db, checkIds);
+  return new Map(
+    found.map((one) => [
+      one.checkId,
+      { ...one, effective: effectivePolicy({ ...one, project: one.project.policy }).policy },
+    ]),
+  );
+}
+
+type PolicyOfCheck = Awaited<ReturnType<typeof listPolicies>>[number];
 
 type Judged = Pick<CheckSettings, "tags" | "graceSeconds">;
 

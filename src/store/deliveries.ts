@@ -2,6 +2,7 @@
 // notifier claims and settles them, and the delivery log reads them.
 import type { AlertCause } from "../core/alert.ts";
 import type { ChannelHealth } from "../core/delivery.ts";
+import type { Severity } from "../core/incident.ts";
 import type { Instant } from "../core/instant.ts";
 import type { OtherChecks } from "../core/message.ts";
 import type { HoldRule } from "../core/plan.ts";
@@ -625,7 +626,7 @@ export type AlertFacts = {
   alertId: number;
   incidentId: number;
   number: number;
-  severity: "low" | "normal" | "high";
+  severity: Severity;
   cause: AlertCause;
   openedAt: Instant;
   heldBy: HoldRule | null;

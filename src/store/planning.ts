@@ -1,5 +1,7 @@
 // Creates deliveries: of alerts, by the planner; of notices and tests, with what they are about.
+import type { Severity } from "../core/incident.ts";
 import type { Instant, Interval } from "../core/instant.ts";
+import type { StoredStatus } from "../core/state.ts";
 import { statement } from "./db.ts";
 import type { Tx } from "./transaction.ts";
 import { AT_ONCE, sqlInstant, toNumberArray, toTextArray, toTimestamp } from "./values.ts";
@@ -175,8 +177,6 @@ const INSERT_INCIDENTS = statement<{ id: number }>({
     order by n.position
     returning id`,
 });
-
-export type Severity = "low" | "normal" | "high";
 
 export type NewIncident = {
   projectId: number;
@@ -644,7 +644,7 @@ export async function raiseIncidents(
 /** A check that others depend on. */
 export type ParentRow = {
   checkId: number;
-  status: string;
+  status: StoredStatus;
   downAt: Instant | null;
   problem: string | null;
   /** An enabled channel is assigned. */
@@ -662,7 +662,7 @@ export type ParentRow = {
 
 const LIST_PARENTS = statement<{
   check_id: number;
-  status: string;
+  status: StoredStatus;
   down_at: Instant | null;
   problem: string | null;
   alert_id: number | null;
