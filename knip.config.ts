@@ -11,6 +11,7 @@ const TEST_ENTRIES = [
   "test/support/set-up-*.ts",
   "test/mail/take-pictures.ts",
   "test/clients/drivers/*.ts",
+  "test/receivers/kinds/*.ts",
 ];
 
 /** Without `--production`, knip finds these in package.json and in the configuration of the bundler. */

@@ -4,7 +4,7 @@ import { type Instant, MINUTE_MS } from "../core/instant.ts";
 import { confirmCode, linkToken } from "../core/sign-in.ts";
 import type { Site } from "./channel-kind.ts";
 import { button, mailPage, mailText, paragraph, row, undisguised } from "./email-layout.ts";
-import type { RenderedMail } from "./email.ts";
+import type { RenderedMail } from "./kinds/email.ts";
 import { type Link, type Tone, oneLine } from "./message-text.ts";
 import { reminderMail, reportMail } from "./report-email.ts";
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { type ChannelConfig, readConfig, secretsIn, shownConfig, withMadeSecrets } from "./channel-config.ts";
 import { kindNamed } from "./registry.ts";
-import { isWebhookSecret } from "./webhook.ts";
+import { isWebhookSecret } from "./kinds/webhook.ts";
 
 function kind(name: string) {
   const found = kindNamed(name);

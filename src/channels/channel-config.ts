@@ -6,11 +6,12 @@ import { didYouMean } from "../lib/nearest-name.ts";
 import { isOwnHeader } from "../lib/outgoing-http.ts";
 import { randomText } from "../lib/secrets.ts";
 import { MASK } from "../lib/setting-value.ts";
-import type { AnyKind, FieldMarks, MadeSecret } from "./channel-kind.ts";
+import type { AnyKind } from "./channel-kind.ts";
+import type { FieldMarks, MadeSecret } from "./config-fields.ts";
 
 export type ChannelConfig = Readonly<Record<string, unknown>>;
 
-/** The part of JSON Schema used by configurations; see channel-kind.ts. */
+/** The part of JSON Schema used by configurations; see config-fields.ts. */
 export type Field = FieldMarks & {
   type?: "string" | "integer" | "boolean" | "array" | "object";
   enum?: readonly unknown[];

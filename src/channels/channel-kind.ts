@@ -1,11 +1,12 @@
-// The interface of a channel kind, what it receives to send with, and the schema fields of configurations. To add a
-// kind, write a file with this interface and add a line to registry.ts.
-import { type TObject, type TSchema, Type } from "typebox";
+// The interface of a channel kind, and what it receives to send with. To add a kind, write a file in kinds/ and add a line
+// to registry.ts.
+import type { TObject } from "typebox";
 import type { Rate, SendResult, SubscribedEvent } from "../core/delivery.ts";
 import type { Instant } from "../core/instant.ts";
 import type { AlertMessage, ChannelFacts, CheckFacts, TestMessage } from "../core/message.ts";
 import type { Mail, MailResult } from "../lib/mail-sender.ts";
 import type { GuardedHttp } from "../lib/outgoing-http.ts";
+import type { ProviderKeys, Providers } from "./providers.ts";
 
 /** `Config` is what the schema describes: JSON as users send it, with its defaults filled in. */
 export type ChannelKind<Config> = {
@@ -14,6 +15,11 @@ export type ChannelKind<Config> = {
   /** Its name for users, and a sentence about what it does. */
   title: string;
   about: string;
+  category: Category;
+  /** The name of its icon in the package simple-icons; null: it has none there. */
+  icon: string | null;
+  /** How to set it up, step by step: Markdown with links and `code` only. */
+  guide: readonly string[];
   /** One source for validation, the API and the docs; built from the fields below. */
   schema: TObject;
   /** Checks that the schema cannot express: an error text for the user, or null. */
@@ -21,6 +27,8 @@ export type ChannelKind<Config> = {
   isSubscribed(config: Config, what: SubscribedEvent): boolean;
   /** Rate limit of one channel; null: none. */
   rate: Rate | null;
+  /** Why the kind cannot be used until an admin changes the server's settings; null: it can be. */
+  unavailable?(server: Pick<Outgoing, "keys" | "providers">): string | null;
   /** Sends one message. Errors are results; only bugs are thrown. */
   send(message: ChannelMessage, config: Config, out: Outgoing): Promise<SendResult>;
 };
@@ -28,17 +36,23 @@ export type ChannelKind<Config> = {
 /** A kind of unknown configuration type; a configuration must be validated before it is passed. */
 export type AnyKind = ChannelKind<Readonly<Record<string, unknown>>>;
 
-/** The server's credentials at providers. */
-export type ProviderKeys = { telegramToken: string | null; ntfyShToken: string | null };
+/** Where a kind is listed. */
+export type Category = (typeof CATEGORIES)[number];
+
+/** In the order of display. */
+export const CATEGORIES = ["chat", "push", "phone", "incidents", "automation"] as const;
 
 /** Everything that a kind may need to send one message. */
 export type Outgoing = {
-  /** The only way to send requests. */
+  /** The only way to send requests to addresses from users. */
   http: Pick<GuardedHttp, "send">;
+  /** For addresses that an admin has set, which may be private. */
+  adminHttp: Pick<GuardedHttp, "send">;
   /** Null: this server sends no email. */
   mail: MailPort | null;
   site: Site;
   keys: ProviderKeys;
+  providers: Providers;
   channel: ChannelFacts;
   /** The time zone of the project, used for times unless the recipient has chosen another. */
   zone: string;
@@ -77,95 +91,3 @@ export type MailPort = {
   notifyUnverified(of: { channelUuid: string }): Promise<void>;
   send(mail: BounceableMail): Promise<MailResult>;
 };
-
-// Fields of configurations: JSON Schema for the API and the docs, with marks for validation and masking.
-
-/** Attributes of a field in addition to JSON Schema. */
-export type FieldMarks = {
-  description: string;
-  /** Secret: can be written but not read. */
-  writeOnly?: boolean;
-  /** A value is generated when a channel is created without one, and shown once. */
-  "x-made"?: MadeSecret;
-  /** …unless this other field is given. */
-  "x-unless"?: string;
-  /** What a value must be, as the end of "… must be", if the type alone does not say it. */
-  "x-must"?: string;
-};
-
-export type MadeSecret = "webhookSecret" | "setUpCode";
-
-type Given<Value> = {
-  about: string;
-  /** The default. Without it the field is required. */
-  fallback?: Value;
-  secret?: boolean;
-  made?: MadeSecret;
-  unless?: string;
-  must?: string;
-};
-
-function marksOf<Value>({ about, fallback, secret, made, unless, must }: Given<Value>) {
-  return {
-    description: about,
-    ...(fallback === undefined ? {} : { default: fallback }),
-    ...(secret === true ? { writeOnly: true } : {}),
-    ...(made === undefined ? {} : { "x-made": made }),
-    ...(unless === undefined ? {} : { "x-unless": unless }),
-    ...(must === undefined ? {} : { "x-must": must }),
-  };
-}
-
-/** A text of limited length; an empty one is valid only if it is the default. */
-export function textField(given: Given<string> & { lengthMax: number; pattern?: string }) {
-  const { lengthMax, pattern } = given;
-  return Type.String({
-    ...marksOf(given),
-    maxLength: lengthMax,
-    ...(given.fallback === "" ? {} : { minLength: 1 }),
-    ...(pattern === undefined ? {} : { pattern }),
-  });
-}
-
-const ADDRESS_LENGTH_MAX = 1_000;
-
-/** An http or https URL. Secret if knowing it is enough to send messages. */
-export function addressField(given: Given<string>) {
-  return Type.String({ ...marksOf(given), format: "uri", maxLength: ADDRESS_LENGTH_MAX });
-}
-
-/** A whole number. */
-export function numberField(given: Given<number> & { min: number; max: number }) {
-  return Type.Integer({ ...marksOf(given), minimum: given.min, maximum: given.max });
-}
-
-export function switchField(given: Given<boolean>) {
-  return Type.Boolean(marksOf(given));
-}
-
-/** One of several values. */
-export function choiceField<const Word extends string>(given: Given<Word> & { words: readonly Word[] }) {
-  return Type.Enum([...given.words], marksOf(given));
-}
-
-const HEADERS_MAX = 30;
-
-/** Headers by name. A text with one `Name: value` per line is accepted, too. */
-export function headersField(given: Given<Record<string, string>>) {
-  return Type.Record(Type.String(), Type.String(), { ...marksOf(given), maxProperties: HEADERS_MAX });
-}
-
-/** A list of distinct UUIDs. */
-export function uuidsField(given: Given<string[]> & { countMax: number }) {
-  return Type.Array(Type.String({ format: "uuid" }), {
-    ...marksOf(given),
-    minItems: 1,
-    maxItems: given.countMax,
-    uniqueItems: true,
-  });
-}
-
-/** A configuration; no other fields are allowed. */
-export function configSchema<Fields extends Record<string, TSchema>>(fields: Fields) {
-  return Type.Object(fields, { additionalProperties: false });
-}

@@ -1,4 +1,4 @@
-// Sends a message as one HTTP request and interprets the response. Kinds pass the rules that are special to their receiver.
+// Sends a message as one HTTP request and interprets the response. Kinds say what the responses of their receiver mean.
 import type { FailedResult, SendResult } from "../core/delivery.ts";
 import { type Instant, SECOND_MS } from "../core/instant.ts";
 import { RESPONSE_EXCERPT_LENGTH_MAX } from "../core/limits.ts";
@@ -7,25 +7,64 @@ import { hostOf } from "./channel-config.ts";
 import type { Outgoing } from "./channel-kind.ts";
 import { clipStart, printable } from "./message-text.ts";
 
-const SUCCESS_STATUSES: ReadonlySet<number> = new Set([200, 201, 202, 204]);
+const SUCCESS_STATUSES: readonly number[] = [200, 201, 202, 204];
 
-/** Rules of a particular receiver. */
-export type ReceiverRules = {
-  /** Why a response means that the receiver rejects messages permanently; null: it does not. */
-  permanentReason?(answer: OutgoingResponse): string | null;
-  /** The requested delay, if it is not in the standard header. */
-  retryAfterMs?(answer: OutgoingResponse): number | null;
+/** A response, recognized by its status and, if given, by its body. */
+export type AnswerRule = {
+  status: number | readonly number[];
+  /** Fields of a JSON body: equal values, or texts that match. */
+  json?: Readonly<Record<string, unknown>>;
+  /** The whole body matches. */
+  text?: RegExp;
 };
+
+/** Why no later message will be accepted, or this one will not: the end of a sentence. Shown to the owner. */
+type Refusal = AnswerRule & { reason: string };
+
+/** What the responses of a receiver mean. The first list with a matching rule decides, in this order. */
+export type Answers = {
+  /** The receiver rejects all messages permanently: the channel is disabled. */
+  gone?: readonly Refusal[];
+  /** This message is not tried again; the channel stays enabled. */
+  once?: readonly Refusal[];
+  /** The server's own key is refused: an admin is told, and no channel is disabled. */
+  ours?: readonly Refusal[];
+  /** Not now: how long the receiver asks to wait, if not in the standard header. */
+  wait?: readonly (AnswerRule & { ms?(answer: OutgoingResponse): number | null })[];
+  /** The message was accepted. If omitted: 200, 201, 202 and 204. */
+  ok?: readonly AnswerRule[];
+};
+
+const OK: readonly AnswerRule[] = [{ status: SUCCESS_STATUSES }];
+
+function matches({ status, json, text }: AnswerRule, answer: OutgoingResponse): boolean {
+  const isStatus = typeof status === "number" ? status === answer.status : status.includes(answer.status);
+  if (!isStatus || (text !== undefined && !text.test(answer.text))) return false;
+  if (json === undefined) return true;
+  const body = jsonOf(answer);
+  return Object.entries(json).every(([name, value]) =>
+    value instanceof RegExp ? value.test(said(body[name])) : body[name] === value,
+  );
+}
+
+function said(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+}
+
+/** All client errors other than those that a repetition can cure, for receivers that punish repetitions. */
+export const CLIENT_ERRORS: readonly number[] = Array.from({ length: 100 }, (_, index) => 400 + index).filter(
+  (status) => ![408, 425, 429].includes(status),
+);
 
 /** A single request that sends a message. */
 export async function sendRequest(
   request: OutgoingRequest,
   { http, now }: Pick<Outgoing, "http" | "now">,
-  rules: ReceiverRules = {},
+  answers: Answers = {},
 ): Promise<SendResult> {
   const summary = summaryOf(request);
   try {
-    return interpret(await http.send(request), { summary, now, rules });
+    return interpret(await http.send(request), { summary, now, answers });
   } catch (error) {
     return failedToSend(error, summary);
   }
@@ -39,19 +78,36 @@ function summaryOf({ method, url }: Pick<OutgoingRequest, "method" | "url">): st
 /** Interprets a response. */
 export function interpret(
   answer: OutgoingResponse,
-  { summary, now, rules = {} }: { summary: string; now: Instant; rules?: ReceiverRules },
+  { summary, now, answers = {} }: { summary: string; now: Instant; answers?: Answers },
 ): SendResult {
   const { status: code } = answer;
   const outcome = { summary, code, excerpt: excerptOf(answer.text) };
-  if (SUCCESS_STATUSES.has(code)) return { kind: "sent", ...outcome };
-  const permanentReason = rules.permanentReason?.(answer) ?? null;
+  const { gone = [], once = [], ours = [], wait = [], ok = OK } = answers;
+  const found = <Rule extends AnswerRule>(rules: readonly Rule[]) =>
+    rules.find((rule) => matches(rule, answer));
+  const isGone = found(gone);
+  const isOnce = isGone === undefined ? found(once) : undefined;
+  const refusal = isGone ?? isOnce ?? found(ours);
+  const waiting = refusal === undefined ? found(wait) : undefined;
+  if (refusal === undefined && waiting === undefined && found(ok) !== undefined)
+    return { kind: "sent", ...outcome };
   return {
     kind: "failed",
     ...outcome,
-    permanent: permanentReason !== null,
-    reason: permanentReason ?? `Received status code ${code}`,
-    retryAfterMs: rules.retryAfterMs?.(answer) ?? retryAfterMs(answer, now),
+    permanent: isGone !== undefined || isOnce !== undefined,
+    ...(isOnce === undefined ? {} : { keepsChannel: true as const }),
+    ...(refusal === undefined || isGone !== undefined || isOnce !== undefined
+      ? {}
+      : { isOurs: true as const }),
+    reason: refusal === undefined ? unexpected(code) : `${refusal.reason} (HTTP ${code})`,
+    retryAfterMs: waiting?.ms?.(answer) ?? retryAfterMs(answer, now),
   };
+}
+
+function unexpected(code: number): string {
+  return SUCCESS_STATUSES.includes(code)
+    ? `The response says that the message was not accepted (HTTP ${code})`
+    : `Received status code ${code}`;
 }
 
 /** A request without a response. Errors other than network errors are bugs and rethrown. */

@@ -4,17 +4,18 @@ import { didYouMean } from "../lib/nearest-name.ts";
 import { type DestinationPolicy, foreseenRefusal } from "../lib/outgoing-http.ts";
 import { fieldsOf, readAddress, readConfig, withMadeSecrets } from "./channel-config.ts";
 import type { AnyKind } from "./channel-kind.ts";
-import { discord } from "./discord.ts";
-import { email } from "./email.ts";
-import { group } from "./group.ts";
-import { ntfy } from "./ntfy.ts";
-import { pd } from "./pagerduty.ts";
-import { slack } from "./slack.ts";
-import { telegram } from "./telegram.ts";
-import { webhook } from "./webhook.ts";
+import { discord } from "./kinds/discord.ts";
+import { email } from "./kinds/email.ts";
+import { gotify } from "./kinds/gotify.ts";
+import { group } from "./kinds/group.ts";
+import { ntfy } from "./kinds/ntfy.ts";
+import { pd } from "./kinds/pd.ts";
+import { slack } from "./kinds/slack.ts";
+import { telegram } from "./kinds/telegram.ts";
+import { webhook } from "./kinds/webhook.ts";
 
 /** In the order of the docs. */
-export const KINDS: readonly AnyKind[] = [email, webhook, slack, discord, telegram, ntfy, pd, group];
+export const KINDS: readonly AnyKind[] = [email, webhook, slack, discord, telegram, ntfy, gotify, pd, group];
 
 /** The kind with this name in the API, or null. */
 export function kindNamed(name: string, kinds: readonly AnyKind[] = KINDS): AnyKind | null {

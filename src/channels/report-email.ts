@@ -22,7 +22,7 @@ import {
   subheading,
   undisguised,
 } from "./email-layout.ts";
-import type { RenderedMail } from "./email.ts";
+import type { RenderedMail } from "./kinds/email.ts";
 import { checkLink, readingText, shownName } from "./message-text.ts";
 
 export type PersonalMailOptions = { site: Site; address: string; unsubscribeUrl: string; now: Instant };

@@ -14,8 +14,9 @@ import { NEW_STATE } from "../core/state.ts";
 import { secretRemover } from "../lib/log.ts";
 import type { GuardedHttp } from "../lib/outgoing-http.ts";
 import { readConfig, secretsIn } from "./channel-config.ts";
-import type { AnyKind, ChannelMessage, MailPort, ProviderKeys, Site } from "./channel-kind.ts";
+import type { AnyKind, ChannelMessage, MailPort, Site } from "./channel-kind.ts";
 import { notTried } from "./http-request.ts";
+import type { ProviderKeys, Providers } from "./providers.ts";
 import { kindNamed, KINDS } from "./registry.ts";
 
 /** The fields of a channel needed to send through it. */
@@ -28,9 +29,11 @@ export type SendingChannel = {
 
 export type SenderOptions = {
   http: Pick<GuardedHttp, "send">;
+  adminHttp: Pick<GuardedHttp, "send">;
   mail: MailPort | null;
   site: Site;
   keys: ProviderKeys;
+  providers: Providers;
   /** The check as version 3 of the API shows it to a read-write key. */
   checkJson(check: CheckFacts, now: Instant): Readonly<Record<string, unknown>>;
   /** Other kinds than the registered ones; for tests. */
@@ -65,7 +68,7 @@ export function createSender(options: SenderOptions): Sender {
       const opened = openChannel(channel, kinds);
       if (!opened.ok) return notTried(opened.text);
       const { kind, config } = opened;
-      const { mail, site, keys } = options;
+      const { mail, site, keys, providers } = options;
       const providerKeys = Object.values(keys).filter((key) => key !== null);
       const clean = secretRemover({ secrets: [...secretsIn(kind, config), ...providerKeys] });
       const outgoing: ChannelMessage =
@@ -81,9 +84,11 @@ export function createSender(options: SenderOptions): Sender {
       const { uuid, name } = channel;
       const result = await kind.send(outgoing, config, {
         http: cleanAnswers(options.http, clean),
+        adminHttp: cleanAnswers(options.adminHttp, clean),
         mail,
         site,
         keys,
+        providers,
         channel: { uuid, kind: kind.name, name },
         zone: channel.projectZone,
         checkJson: (check) => options.checkJson(check, now),

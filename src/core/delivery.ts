@@ -29,6 +29,8 @@ export type FailedResult = {
   permanent: boolean;
   /** Permanent for this message; the channel stays enabled. */
   keepsChannel?: true;
+  /** The server's own key was refused: it is an admin who can change that. */
+  isOurs?: true;
   /** The receiver asked to wait this long. */
   retryAfterMs: number | null;
   summary: string;

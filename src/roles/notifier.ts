@@ -4,8 +4,9 @@ import { ackUrl } from "../core/ack-link.ts";
 import { randomInt } from "node:crypto";
 import { accountLinks, renderAccountEmail } from "../channels/account-email.ts";
 import type { BounceableMail, MailPort } from "../channels/channel-kind.ts";
+import { providersOf } from "../channels/providers.ts";
 import { createSender } from "../channels/sender.ts";
-import { type ChatCode, greetChat, readSetUpCodes } from "../channels/telegram.ts";
+import { type ChatCode, greetChat, readSetUpCodes } from "../channels/kinds/telegram.ts";
 import type { Config } from "../config/config.ts";
 import { mailServerOf, objectStoreOf, openOutgoing } from "../config/connections.ts";
 import { checkSerializer } from "../contract/check.ts";
@@ -100,13 +101,15 @@ function openPorts(
   const urls = publicUrls(config);
   const signing = signingOnce({ database, config });
   const http = openOutgoing(config);
+  const adminHttp = openOutgoing({ ...config, allowPrivateAddresses: true });
   const showing = { column: VERSIONS.standard[3], endpoint: "getCheck", keyKind: "readWrite" } as const;
   const serialize = checkSerializer(showing, { urls, sha1Hex });
   const sender = createSender({
     http,
+    adminHttp,
     mail,
     site: { name: config.siteName, url: urls.site },
-    keys: { telegramToken: config.telegramToken, ntfyShToken: config.ntfyShToken },
+    ...providersOf(config, null),
     checkJson: (check, now) => JSON.parse(serialize(check, now).json) as Record<string, unknown>,
   });
   const ending = new AbortController();
@@ -127,6 +130,7 @@ function openPorts(
     close: async () => {
       ending.abort();
       await http.close();
+      await adminHttp.close();
     },
   };
 }

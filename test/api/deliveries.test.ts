@@ -6,7 +6,7 @@ import { createLog } from "../../src/lib/log.ts";
 import { newCheck } from "../management/asking.ts";
 import { useCast } from "../management/cast.ts";
 import type { Receiver } from "../receivers/receiver.ts";
-import { startWebhook } from "../receivers/webhook.ts";
+import { startWebhook } from "../receivers/kinds/webhook.ts";
 import { askApi, type Made, newChannel } from "./asking.ts";
 
 const lines: string[] = [];

@@ -1,42 +1,68 @@
-// A configuration for each kind that sends by HTTP, and a sender that the tests of channels share.
+// A configuration and a receiver for each kind that sends by HTTP, found in test/receivers/kinds/, and a sender that the
+// tests of channels share.
+import { readdirSync } from "node:fs";
+import { basename, join } from "node:path";
 import type { ChannelConfig } from "../../src/channels/channel-config.ts";
 import { createSender, type Sender, type SenderOptions } from "../../src/channels/sender.ts";
+import type { ProviderKeys, Providers } from "../../src/channels/providers.ts";
 import { checkSerializer } from "../../src/contract/check.ts";
 import { VERSIONS } from "../../src/contract/versions.ts";
 import { sha1Hex } from "../../src/lib/secrets.ts";
-import { DISCORD_PATH } from "../receivers/discord.ts";
-import { ROUTING_KEY } from "../receivers/pager-duty.ts";
-import { SLACK_PATH } from "../receivers/slack.ts";
-import { TELEGRAM_TOKEN } from "../receivers/telegram.ts";
+import { TELEGRAM_TOKEN } from "../receivers/kinds/telegram.ts";
+import type { KindReceiver } from "../receivers/receiver.ts";
 
 export const SITE = { name: "Overdue", url: "https://overdue.example.org" };
 export const DEDUPE_KEY = "6f1c1d0c-61b1-4bd0-8c4a-0f4f2f2f9d11";
-export const WEBHOOK_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+
+const FOLDER = join(import.meta.dirname, "..", "receivers", "kinds");
+
+/** The receivers by kind. */
+export const RECEIVERS: Readonly<Record<string, KindReceiver>> = Object.fromEntries(
+  await Promise.all(
+    readdirSync(FOLDER).map(async (file): Promise<[string, KindReceiver]> => {
+      const { receiver } = (await import(join(FOLDER, file))) as { receiver: KindReceiver };
+      return [basename(file, ".ts"), receiver];
+    }),
+  ),
+);
 
 /** As somebody would send them to the API. */
-export const CONFIGS: Readonly<Record<string, ChannelConfig>> = {
-  webhook: {
-    url_down: "https://hooks.example.org/down/$CODE?name=$NAME&at=$NOW",
-    headers_down: { "Content-Type": "application/json", "X-Name": "$NAME ā", "X-Tag": "$TAG1/$TAG2" },
-    body_down:
-      '{"status": "$STATUS", "name": $NAME_JSON, "exit": $EXITSTATUS, "output": $BODY_JSON, "check": $JSON}',
-    url_up: "hooks.example.org/up/$SLUG",
-    method_up: "GET",
-    url_notice: "https://hooks.example.org/notice",
-    secret: WEBHOOK_SECRET,
-  },
-  slack: { url: `https://hooks.slack.com${SLACK_PATH}` },
-  discord: { url: `https://discordapp.com${DISCORD_PATH}` },
-  telegram: { chat_id: "-1001234567890", thread_id: 7 },
-  ntfy: { topic: "overdue_alerts-7", priority: 4 },
-  pd: { routing_key: ROUTING_KEY },
+export const CONFIGS: Readonly<Record<string, ChannelConfig>> = Object.fromEntries(
+  Object.entries(RECEIVERS).map(([kind, { config }]) => [kind, config]),
+);
+
+export const KEYS: ProviderKeys = {
+  telegramToken: TELEGRAM_TOKEN,
+  ntfyShToken: null,
+  twilioAuthToken: "twilio-auth-token-0123456789",
+  pushoverToken: null,
+  matrixToken: null,
+  vapidPrivateKey: null,
+};
+
+export const PROVIDERS: Providers = {
+  twilioAccountSid: "ACaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+  twilioFrom: "+14155550100",
+  twilioMessagingServiceSid: null,
+  twilioWhatsappFrom: "+14155550101",
+  twilioWhatsappDownSid: "HXaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+  twilioWhatsappUpSid: "HXbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb",
+  signalUrl: "https://signal.example.org",
+  signalAccount: null,
+  appriseUrl: "https://apprise.example.org",
+  appriseAllowUrls: true,
+  matrixHomeserver: null,
+  shellFolder: null,
+  vapidPublicKey: null,
 };
 
 export function sampleSender(options: Pick<SenderOptions, "http"> & Partial<SenderOptions>): Sender {
   return createSender({
+    adminHttp: options.http,
     mail: null,
     site: SITE,
-    keys: { telegramToken: TELEGRAM_TOKEN, ntfyShToken: null },
+    keys: KEYS,
+    providers: PROVIDERS,
     checkJson: (check, now) => {
       const showing = { column: VERSIONS.standard[3], endpoint: "getCheck", keyKind: "readWrite" } as const;
       const urls = { site: SITE.url, ping: `${SITE.url}/ping`, api: null };

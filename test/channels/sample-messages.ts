@@ -284,6 +284,7 @@ export const GOLDEN: Readonly<Record<string, AlertMessage>> = {
   up: UP,
   test: TEST,
   notice: NOTICE,
+  correction: TAKEN_BACK,
   merged: MERGED,
   repeat: REPEAT,
   tolerated: TOLERATED,
@@ -343,10 +344,28 @@ export const ALL: Readonly<Record<string, AlertMessage>> = {
   failed: FAILED,
   overrun: OVERRUN,
   tooFast: TOO_FAST,
-  retracted: TAKEN_BACK,
   disabled: DISABLED,
   operator: OPERATOR,
   operatorOver: { ...OPERATOR, isOver: true },
   extreme: EXTREME,
   groupExtreme: GROUP_EXTREME,
 };
+
+/** Names that mean something to some receiver, and must not. */
+export const HOSTILE_NAMES: readonly string[] = [
+  "@channel @here @all @everyone @**all**",
+  "<!everyone> <!channel> <@U123>",
+  "```\ncode\n```",
+  "](https://evil.example/) [x](https://evil.example/)",
+  "0 5 * * *",
+  '<b>bold</b> <script>alert(1)</script> &amp; "quoted"',
+  "*bold* _italic_ ~struck~ #heading |table|",
+  "x".repeat(500),
+  "\u202eمرحبا بالعالم\u202c שלום",
+  "👩‍👩‍👧‍👦 🔥 \u0000 \ud800",
+];
+
+/** A message about a check with this name. */
+export function downNamed(name: string): FlipMessage {
+  return { ...DOWN, check: { ...CHECK, settings: { ...CHECK.settings, name } } };
+}

@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { readConfig, withMadeSecrets } from "../../src/channels/channel-config.ts";
-import { telegram as kind } from "../../src/channels/telegram.ts";
+import { telegram as kind } from "../../src/channels/kinds/telegram.ts";
 import { DAY_MS } from "../../src/core/instant.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { type GuardedHttp, guardedHttp } from "../../src/lib/outgoing-http.ts";
@@ -11,7 +11,7 @@ import { type ChatSetUp, connectChats } from "../../src/roles/notifier.ts";
 import { type Channel, findChannelByUuid, insertChannel } from "../../src/store/channels.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { reroute } from "../receivers/reroute.ts";
-import { startTelegram, TELEGRAM_TOKEN, type TelegramReceiver } from "../receivers/telegram.ts";
+import { startTelegram, TELEGRAM_TOKEN, type TelegramReceiver } from "../receivers/kinds/telegram.ts";
 import { useDatabase } from "../support/database.ts";
 import { MONDAY_NOON, sampleProject } from "../support/sample.ts";
 

@@ -17,7 +17,7 @@ import { type Database, openDatabase } from "../../src/store/db.ts";
 import { findStoredIdentity } from "../../src/store/instance.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
-import { startWebhook } from "../receivers/webhook.ts";
+import { startWebhook } from "../receivers/kinds/webhook.ts";
 import { openEnvironment } from "../sim/driver/environment.ts";
 import { SimProcesses } from "../sim/driver/sim-processes.ts";
 import { signalOf } from "../sim/driver/signals.ts";

@@ -8,7 +8,7 @@ import { interpret, jsonOf } from "../../src/channels/http-request.ts";
 import { clipEnd, clipStart, oneLine, printable } from "../../src/channels/message-text.ts";
 import { addressWarnings, kindNamed, KINDS, reachOf } from "../../src/channels/registry.ts";
 import { exampleMessage } from "../../src/channels/sender.ts";
-import { telegramAnswer } from "../../src/channels/telegram.ts";
+import { telegramAnswer } from "../../src/channels/kinds/telegram.ts";
 import {
   fill,
   fillAddress,
@@ -16,7 +16,7 @@ import {
   isWebhookSecret,
   placeholderValues,
   TooMuchError,
-} from "../../src/channels/webhook.ts";
+} from "../../src/channels/kinds/webhook.ts";
 import { checkBodySchema, readCheckRequest } from "../../src/contract/check.ts";
 import { VERSIONS } from "../../src/contract/versions.ts";
 import { naturalKey } from "../../src/contract/api/check-row.ts";

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { readConfig } from "../../src/channels/channel-config.ts";
 import { DARK, LIGHT, type Palette } from "../../src/channels/email-layout.ts";
-import { email } from "../../src/channels/email.ts";
+import { email } from "../../src/channels/kinds/email.ts";
 import { kindNamed } from "../../src/channels/registry.ts";
 import {
   DOWN,

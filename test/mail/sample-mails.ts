@@ -1,7 +1,7 @@
 // One mail of each sort, for golden files and for pictures: alerts with names that try to pass for markup, and letters.
 import { renderAccountEmail } from "../../src/channels/account-email.ts";
 import type { ChannelMessage } from "../../src/channels/channel-kind.ts";
-import { type RenderedMail, renderEmail } from "../../src/channels/email.ts";
+import { type RenderedMail, renderEmail } from "../../src/channels/kinds/email.ts";
 import { exampleMessage } from "../../src/channels/sender.ts";
 import type { EmailFacts } from "../../src/core/email.ts";
 import { HOUR_MS, MINUTE_MS } from "../../src/core/instant.ts";

@@ -25,7 +25,7 @@ import { inTransaction } from "../../src/store/transaction.ts";
 import { copyCluster, makeStandby } from "../faults/stage/copies.ts";
 import { temporaryFolder } from "../intake/support/folders.ts";
 import type { Receiver } from "../receivers/receiver.ts";
-import { startWebhook } from "../receivers/webhook.ts";
+import { startWebhook } from "../receivers/kinds/webhook.ts";
 import { freePort } from "../support/ports.ts";
 import { debianPostgres } from "../support/postgres-binaries.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres.ts";

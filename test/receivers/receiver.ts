@@ -36,6 +36,20 @@ export type Receiver = {
   close(): Promise<void>;
 };
 
+/** What a response means for the message and its channel; see `Answers` of the program. */
+export type Meaning = "sent" | "gone" | "once" | "ours" | "wait" | "retry";
+
+/** What tests need to know about the receiver of a channel kind. Each file in kinds/ exports one as `receiver`. */
+export type KindReceiver = {
+  /** A configuration as somebody would send it to the API. */
+  config: Readonly<Record<string, unknown>>;
+  /** Where the program sends requests, of which all go to the receiver instead. */
+  origins: readonly string[];
+  start(): Promise<Receiver>;
+  /** Responses that the provider documents. */
+  answers: readonly { status: number; body: string | object; means: Meaning }[];
+};
+
 /** The provider's reaction to a request. `problems` are also kept by the receiver. */
 export type Verdict = { answer: Answer; problems?: readonly string[] };
 

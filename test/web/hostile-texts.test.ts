@@ -9,7 +9,8 @@ import { API_ROUTES } from "../../src/contract/api/routes.ts";
 import type { Silence } from "../../src/contract/api/silences.ts";
 import { WEB_ROUTES } from "../../src/services/web/routes.ts";
 import type { Reply } from "../management/cast.ts";
-import { CONFIGS, WEBHOOK_SECRET } from "../channels/sample-kinds.ts";
+import { CONFIGS } from "../channels/sample-kinds.ts";
+import { WEBHOOK_SECRET } from "../receivers/kinds/webhook.ts";
 import { useDashboard } from "./dashboard.ts";
 
 const at = useDashboard({ roles: ["web", "api", "ping"] });

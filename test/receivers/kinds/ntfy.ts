@@ -3,11 +3,12 @@ import {
   isText,
   jsonProblems,
   objectsOf,
+  type KindReceiver,
   type Receiver,
   said,
   startReceiver,
   type Verdict,
-} from "./receiver.ts";
+} from "../receiver.ts";
 
 const MESSAGE_BYTES_MAX = 4_096;
 const ACTIONS_MAX = 3;
@@ -47,3 +48,10 @@ function payloadProblems(json: Readonly<Record<string, unknown>>): string[] {
   }
   return problems;
 }
+
+export const receiver: KindReceiver = {
+  config: { topic: "overdue_alerts-7", priority: 4 },
+  origins: ["https://ntfy.sh", "https://ntfy.example.org"],
+  start: () => startNtfy(),
+  answers: [{ status: 403, body: { error: "forbidden" }, means: "retry" }],
+};

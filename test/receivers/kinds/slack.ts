@@ -4,11 +4,12 @@ import {
   isText,
   jsonProblems,
   objectsOf,
+  type KindReceiver,
   type Receiver,
   said,
   startReceiver,
   type Verdict,
-} from "./receiver.ts";
+} from "../receiver.ts";
 
 const PATH = /^\/services\/T[A-Z0-9]+\/B[A-Z0-9]+\/[A-Za-z0-9]+$/;
 const ATTACHMENTS_MAX = 100;
@@ -63,3 +64,15 @@ function attachmentProblems(attachment: Readonly<Record<string, unknown>>): stri
     problems.push(`there are bare angle brackets: ${unescaped.match(/.{0,20}[<>].{0,20}/)?.[0]}`);
   return problems;
 }
+
+export const receiver: KindReceiver = {
+  config: { url: `https://hooks.slack.com${SLACK_PATH}` },
+  origins: ["https://hooks.slack.com"],
+  start: startSlack,
+  answers: [
+    { status: 404, body: "no_service", means: "gone" },
+    { status: 400, body: "invalid_token", means: "gone" },
+    { status: 400, body: "invalid_payload", means: "retry" },
+    { status: 403, body: "action_prohibited", means: "retry" },
+  ],
+};

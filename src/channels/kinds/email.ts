@@ -1,20 +1,18 @@
 // The email channel: text and HTML to one confirmed address, threaded by incident, with an unsubscribe link.
 import type { Static } from "typebox";
-import type { FailedResult, SendResult } from "../core/delivery.ts";
-import { type Html, html } from "../lib/http/html.ts";
-import type { MailResult } from "../lib/mail-sender.ts";
-import { hmacSha256Hex } from "../lib/secrets.ts";
-import {
-  type BounceableMail,
-  type ChannelKind,
-  type ChannelMessage,
-  configSchema,
-  type Outgoing,
-  type Recipient,
-  type Site,
-  switchField,
-  textField,
-} from "./channel-kind.ts";
+import type { FailedResult, SendResult } from "../../core/delivery.ts";
+import { type Html, html } from "../../lib/http/html.ts";
+import type { MailResult } from "../../lib/mail-sender.ts";
+import { hmacSha256Hex } from "../../lib/secrets.ts";
+import type {
+  BounceableMail,
+  ChannelKind,
+  ChannelMessage,
+  Outgoing,
+  Recipient,
+  Site,
+} from "../channel-kind.ts";
+import { configSchema, switchField, textField } from "../config-fields.ts";
 import {
   button,
   FONT,
@@ -31,7 +29,7 @@ import {
   row,
   subheading,
   undisguised,
-} from "./email-layout.ts";
+} from "../email-layout.ts";
 import {
   type CheckList,
   clipEnd,
@@ -42,7 +40,7 @@ import {
   messageText,
   oneLine,
   readingText,
-} from "./message-text.ts";
+} from "../message-text.ts";
 
 const ADDRESS_LENGTH_MAX = 100;
 /**
@@ -137,6 +135,12 @@ export const email: ChannelKind<Config> = {
   name: "email",
   title: "Email",
   about: "Sends email alerts. The recipient confirms the address first.",
+  category: "push",
+  icon: null,
+  guide: [
+    "Enter the address. Overdue sends a link to it, and alerts begin when the recipient has confirmed it.",
+    "Choose whether the address gets messages about problems, recoveries, or both.",
+  ],
   schema,
   validate: ({ up, down }) => (up || down ? null : "At least one of up and down must be true."),
   isSubscribed: ({ up, down }, what) => (what === "notice" ? up || down : { up, down }[what]),

@@ -1,28 +1,14 @@
 // Telegram: the Bot API, the channel kind, and how a chat is connected. The token is part of every URL, so URLs are
 // never logged.
 import type { Static } from "typebox";
-import type { SendResult } from "../core/delivery.ts";
-import { SECOND_MS } from "../core/instant.ts";
-import type { GuardedHttp, OutgoingRequest, OutgoingResponse } from "../lib/outgoing-http.ts";
-import {
-  type ChannelKind,
-  type ChannelMessage,
-  configSchema,
-  numberField,
-  type Outgoing,
-  textField,
-} from "./channel-kind.ts";
-import { failedToSend, interpret, jsonOf, notTried } from "./http-request.ts";
-import {
-  clipEnd,
-  clipStart,
-  type Link,
-  listLines,
-  type MessageText,
-  messageText,
-  type Tone,
-  oneLine,
-} from "./message-text.ts";
+import type { SendResult } from "../../core/delivery.ts";
+import { SECOND_MS } from "../../core/instant.ts";
+import type { GuardedHttp, OutgoingRequest, OutgoingResponse } from "../../lib/outgoing-http.ts";
+import type { ChannelKind, ChannelMessage, Outgoing } from "../channel-kind.ts";
+import { configSchema, numberField, textField } from "../config-fields.ts";
+import { type Answers, failedToSend, interpret, jsonOf, notTried } from "../http-request.ts";
+import { escapeHtml, HTML, linkLines, partsOf, PLAIN, SIGNS } from "../layout.ts";
+import { clipEnd, clipStart, type MessageText, messageText, oneLine } from "../message-text.ts";
 
 const API = "https://api.telegram.org";
 
@@ -129,7 +115,6 @@ const VALUE_LENGTH_MAX = 300;
 const NAMES_LENGTH_MAX = 2_000;
 /** What markup and the ends of truncated texts may add. */
 const RESERVE = 100;
-const SIGNS: Readonly<Record<Tone, string>> = { bad: "🔴", good: "🟢", notice: "🟡" };
 
 /** The parameters of the call for a message. */
 function renderTelegram(
@@ -147,51 +132,25 @@ function renderTelegram(
 }
 
 function textOf(words: MessageText): string {
-  const body = clipStart(
-    bodyLines(words).join("\n"),
-    TEXT_LENGTH_MAX - OUTPUT_LENGTH_MAX - VALUE_LENGTH_MAX - RESERVE,
-  );
-  const headline = clipStart(words.headline, VALUE_LENGTH_MAX);
-  return [
-    `${SIGNS[words.tone]} <b>${escaped(headline)}</b>`,
-    escaped(body),
-    ...(words.output === null
-      ? []
-      : ["<b>Last output</b>", `<pre>${escaped(clipEnd(words.output, OUTPUT_LENGTH_MAX))}</pre>`]),
-    anchor(words.link),
-    ...(words.ack === null ? [] : [anchor(words.ack)]),
-  ].join("\n");
-}
-
-function anchor({ text, url }: Link): string {
-  return `<a href="${escaped(url)}">${escaped(text)}</a>`;
-}
-
-function bodyLines({ sentences, history, lists, facts, others }: MessageText): string[] {
-  return [
+  const limits = { value: VALUE_LENGTH_MAX, names: NAMES_LENGTH_MAX };
+  const { sentences, history, lists, facts, others } = partsOf(words, { ...PLAIN, bullet: "• " }, limits);
+  const body = [
     ...sentences,
-    ...(history.length === 0 ? [] : ["Since the last message:", ...history.map((line) => `• ${line}`)]),
-    ...lists.flatMap((list) => [
-      "",
-      ...listLines(list, {
-        bullet: "• ",
-        name: ({ text }) => text,
-        lengthMax: NAMES_LENGTH_MAX / lists.length,
-      }),
-    ]),
+    ...history,
+    ...lists.flatMap((list) => ["", ...list]),
     "",
-    ...facts.map(({ label, value }) => `${label}: ${clipStart(value, VALUE_LENGTH_MAX)}`),
-    ...(others === null ? [] : ["", others.text, ...others.down.map(({ text }) => `• ${text}`)]),
+    ...facts,
+    ...(others.length === 0 ? [] : ["", ...others]),
     "",
-  ];
-}
-
-function escaped(text: string): string {
-  return text
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;");
+  ].join("\n");
+  const lengthMax = TEXT_LENGTH_MAX - OUTPUT_LENGTH_MAX - VALUE_LENGTH_MAX - RESERVE;
+  const { output } = words;
+  return [
+    `${SIGNS[words.tone]} ${HTML.bold(escapeHtml(clipStart(words.headline, VALUE_LENGTH_MAX)))}`,
+    escapeHtml(clipStart(body, lengthMax)),
+    ...(output === null ? [] : [HTML.bold("Last output"), HTML.block(clipEnd(output, OUTPUT_LENGTH_MAX))]),
+    ...linkLines(words, HTML),
+  ].join("\n");
 }
 
 /** Errors after which no message to the chat will arrive. */
@@ -205,27 +164,29 @@ const PERMANENT: readonly string[] = [
   "Bad Request: chat not found",
 ];
 
-function resultOf(answer: OutgoingResponse, out: Outgoing): SendResult {
-  return interpret(answer, {
-    summary: SUMMARY,
-    now: out.now,
-    rules: {
-      permanentReason: (refusal) => {
-        const { description } = telegramAnswer(refusal);
-        return PERMANENT.includes(description) ? description : null;
-      },
-      retryAfterMs: (refusal) => {
-        const { retryAfterSeconds } = telegramAnswer(refusal);
+const ANSWERS: Answers = {
+  gone: PERMANENT.map((description) => ({ status: [400, 403], json: { description }, reason: description })),
+  ours: [{ status: [401, 404], reason: "Telegram does not accept the token of the server's bot" }],
+  wait: [
+    {
+      status: 429,
+      ms: (answer) => {
+        const { retryAfterSeconds } = telegramAnswer(answer);
         return retryAfterSeconds === null ? null : retryAfterSeconds * SECOND_MS;
       },
     },
-  });
+  ],
+};
+
+function resultOf(answer: OutgoingResponse, out: Outgoing): SendResult {
+  return interpret(answer, { summary: SUMMARY, now: out.now, answers: ANSWERS });
 }
+
+const NO_BOT = "Telegram is not enabled on this server: OVERDUE_TELEGRAM_TOKEN is not set";
 
 async function send(message: ChannelMessage, config: TelegramConfig, out: Outgoing): Promise<SendResult> {
   const { telegramToken: token } = out.keys;
-  if (token === null)
-    return notTried("Telegram is not enabled on this server: OVERDUE_TELEGRAM_TOKEN is not set");
+  if (token === null) return notTried(NO_BOT);
   if (config.chat_id === "")
     return notTried("No chat is connected yet: send /start and the setup code to the bot");
   const call = (chat_id: string) => {
@@ -247,7 +208,15 @@ export const telegram: ChannelKind<TelegramConfig> = {
   name: "telegram",
   title: "Telegram",
   about: "Sends messages to a Telegram chat, group, or channel through the server's bot.",
+  category: "chat",
+  icon: "telegram",
+  guide: [
+    "Create the channel without a chat ID. A setup code is shown once.",
+    "In Telegram, open the chat with this server's bot, or add the bot to your group or channel.",
+    "Send `/start` and the code there. The bot confirms that the chat is connected.",
+  ],
   schema,
+  unavailable: ({ keys }) => (keys.telegramToken === null ? NO_BOT : null),
   isSubscribed: () => true,
   // Telegram accepts 20 messages per minute in a group.
   rate: { perMinute: 20, burst: 6 },

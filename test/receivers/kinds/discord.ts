@@ -3,11 +3,12 @@ import {
   isText,
   jsonProblems,
   objectsOf,
+  type KindReceiver,
   type Receiver,
   said,
   startReceiver,
   type Verdict,
-} from "./receiver.ts";
+} from "../receiver.ts";
 
 const PATH = /^\/api\/(v\d+\/)?webhooks\/\d+\/[\w-]+(\?.*)?$/;
 const EMBEDS_MAX = 10;
@@ -65,3 +66,13 @@ function embedProblems(embed: Readonly<Record<string, unknown>>): string[] {
   if (total > EMBED_TOTAL_MAX) problems.push(`the embed has ${total} characters, which is more than 6000`);
   return problems;
 }
+
+export const receiver: KindReceiver = {
+  config: { url: `https://discordapp.com${DISCORD_PATH}` },
+  origins: ["https://discord.com"],
+  start: startDiscord,
+  answers: [
+    { status: 404, body: { message: "Unknown Webhook", code: 10_015 }, means: "gone" },
+    { status: 400, body: { message: "Invalid Form Body" }, means: "retry" },
+  ],
+};

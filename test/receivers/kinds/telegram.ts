@@ -3,11 +3,12 @@ import {
   jsonProblems,
   objectsOf,
   type Received,
+  type KindReceiver,
   type Receiver,
   said,
   startReceiver,
   type Verdict,
-} from "./receiver.ts";
+} from "../receiver.ts";
 
 const TEXT_MAX = 4_096;
 const TAGS = ["b", "i", "u", "s", "code", "pre", "a"];
@@ -119,3 +120,22 @@ function parseHtml(html: string): string | null {
     .replaceAll("&quot;", '"')
     .replaceAll("&amp;", "&");
 }
+
+export const receiver: KindReceiver = {
+  config: { chat_id: "-1001234567890", thread_id: 7 },
+  origins: ["https://api.telegram.org"],
+  start: startTelegram,
+  answers: [
+    ...[
+      "Forbidden: the group chat was deleted",
+      "Forbidden: bot was blocked by the user",
+      "Forbidden: user is deactivated",
+      "Forbidden: bot was kicked from the group chat",
+      "Forbidden: bot was kicked from the supergroup chat",
+      "Bad Request: chat not found",
+    ].map((description) => ({ status: 403, body: { ok: false, description }, means: "gone" as const })),
+    { status: 400, body: { ok: false, description: "Bad Request" }, means: "retry" },
+    { status: 401, body: { ok: false, description: "Unauthorized" }, means: "ours" },
+    { status: 429, body: { ok: false, parameters: { retry_after: 33 } }, means: "wait" },
+  ],
+};

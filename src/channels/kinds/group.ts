@@ -1,7 +1,8 @@
 // A group of channels. Deliveries are created for its members, each with its own attempts and result, so a group never sends.
 import type { Static } from "typebox";
-import { type ChannelKind, configSchema, uuidsField } from "./channel-kind.ts";
-import { notTried } from "./http-request.ts";
+import type { ChannelKind } from "../channel-kind.ts";
+import { configSchema, uuidsField } from "../config-fields.ts";
+import { notTried } from "../http-request.ts";
 
 const MEMBERS_MAX = 100;
 
@@ -19,6 +20,9 @@ export const group: ChannelKind<Config> = {
   title: "Group",
   about:
     "Sends messages to several channels in the project, including members that are individually disabled.",
+  category: "automation",
+  icon: null,
+  guide: ["Select the channels that are notified together."],
   schema,
   // Each member is checked separately.
   isSubscribed: () => true,

@@ -1,7 +1,10 @@
 // A user's own receiver of webhooks, which verifies signatures according to the Standard Webhooks specification and
 // accepts everything with a valid, recent signature.
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { type Received, type Receiver, startReceiver, type Verdict } from "./receiver.ts";
+import { NOW } from "../../channels/sample-messages.ts";
+import { type KindReceiver, type Received, type Receiver, startReceiver, type Verdict } from "../receiver.ts";
+
+export const WEBHOOK_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
 const TOLERANCE_SECONDS = 300;
 
@@ -39,3 +42,22 @@ function signatureProblem(
   });
   return isSigned ? null : "the signature is wrong";
 }
+
+export const receiver: KindReceiver = {
+  config: {
+    url_down: "https://hooks.example.org/down/$CODE?name=$NAME&at=$NOW",
+    headers_down: { "Content-Type": "application/json", "X-Name": "$NAME ā", "X-Tag": "$TAG1/$TAG2" },
+    body_down:
+      '{"status": "$STATUS", "name": $NAME_JSON, "exit": $EXITSTATUS, "output": $BODY_JSON, "check": $JSON}',
+    url_up: "hooks.example.org/up/$SLUG",
+    method_up: "GET",
+    url_notice: "https://hooks.example.org/notice",
+    secret: WEBHOOK_SECRET,
+  },
+  origins: ["https://hooks.example.org"],
+  start: () => startWebhook({ secret: WEBHOOK_SECRET, clock: () => NOW }),
+  answers: [
+    { status: 404, body: "", means: "retry" },
+    { status: 410, body: "", means: "retry" },
+  ],
+};

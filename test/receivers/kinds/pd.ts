@@ -5,11 +5,12 @@ import {
   jsonProblems,
   objectsOf,
   type Received,
+  type KindReceiver,
   type Receiver,
   said,
   startReceiver,
   type Verdict,
-} from "./receiver.ts";
+} from "../receiver.ts";
 
 const EVENT_BYTES_MAX = 512 * 1024;
 const SEVERITIES = ["critical", "error", "warning", "info"];
@@ -69,3 +70,13 @@ function eventProblems(request: Received): string[] {
     if (!URL.canParse(said(href))) problems.push("a link has no 'href'");
   return problems;
 }
+
+export const receiver: KindReceiver = {
+  config: { routing_key: ROUTING_KEY },
+  origins: ["https://events.pagerduty.com", "https://events.eu.pagerduty.com"],
+  start: startPagerDuty,
+  answers: [
+    { status: 400, body: { errors: ["'routing_key' is invalid"] }, means: "gone" },
+    { status: 400, body: { errors: ["'payload.summary' is too long"] }, means: "retry" },
+  ],
+};

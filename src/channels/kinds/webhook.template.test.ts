@@ -1,7 +1,7 @@
 // Placeholders: one pass, first match, and the characters allowed in URLs and headers.
 import { describe, expect, test } from "vitest";
-import type { FlipMessage } from "../core/message.ts";
-import { exampleMessage } from "./sender.ts";
+import type { FlipMessage } from "../../core/message.ts";
+import { exampleMessage } from "../sender.ts";
 import {
   asciiJson,
   fill,

@@ -1,29 +1,21 @@
 // Webhooks: requests defined by the user, with placeholders, signed.
 import { createHmac } from "node:crypto";
 import type { Static } from "typebox";
-import type { AlertCause } from "../core/alert.ts";
-import { splitTags, uniqueKey } from "../core/identity.ts";
-import { type Instant, SECOND_MS } from "../core/instant.ts";
+import type { AlertCause } from "../../core/alert.ts";
+import { splitTags, uniqueKey } from "../../core/identity.ts";
+import { type Instant, SECOND_MS } from "../../core/instant.ts";
 import {
   type CheckFacts,
   type FlipMessage,
   groupDirection,
   type GroupMessage,
   type MessageReason,
-} from "../core/message.ts";
-import type { OutgoingRequest } from "../lib/outgoing-http.ts";
-import { sha1Hex } from "../lib/secrets.ts";
-import {
-  addressField,
-  type ChannelKind,
-  type ChannelMessage,
-  choiceField,
-  configSchema,
-  headersField,
-  type Outgoing,
-  textField,
-} from "./channel-kind.ts";
-import { notTried, sendRequest } from "./http-request.ts";
+} from "../../core/message.ts";
+import type { OutgoingRequest } from "../../lib/outgoing-http.ts";
+import { sha1Hex } from "../../lib/secrets.ts";
+import type { ChannelKind, ChannelMessage, Outgoing } from "../channel-kind.ts";
+import { addressField, choiceField, configSchema, headersField, textField } from "../config-fields.ts";
+import { notTried, sendRequest } from "../http-request.ts";
 import {
   clipEnd,
   clipStart,
@@ -35,7 +27,7 @@ import {
   oneLine,
   printable,
   shownName,
-} from "./message-text.ts";
+} from "../message-text.ts";
 
 const BODY_LENGTH_MAX = 10_000;
 const SECRET_LENGTH_MAX = 100;
@@ -183,6 +175,13 @@ export const webhook: ChannelKind<Config> = {
   name: "webhook",
   title: "Webhook",
   about: "Sends HTTP requests to your URL.",
+  category: "automation",
+  icon: null,
+  guide: [
+    "Enter the URLs to call when a check goes down, comes back up, or when there is a notice. A URL left empty is not called.",
+    "Without a body, Overdue sends JSON. With a body, placeholders such as `$NAME`, `$STATUS`, and `$BODY` are replaced.",
+    "Requests are signed as described by [Standard Webhooks](https://www.standardwebhooks.com/). Verify the signature with the secret.",
+  ],
   schema,
   validate: ({ url_down, url_up, url_notice, secret }) => {
     if (url_down === "" && url_up === "" && url_notice === "") {

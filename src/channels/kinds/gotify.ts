@@ -1,0 +1,56 @@
+// Gotify, on a server of the user's own: push messages to phones.
+import { below, configSchema, priorities, serverField, tokenField } from "../config-fields.ts";
+import { httpKind } from "../http-kind.ts";
+import { fullText, MARKDOWN } from "../layout.ts";
+import { clipStart } from "../message-text.ts";
+
+const TITLE_LENGTH_MAX = 250;
+const LIMITS = { max: 4_000, output: 1_000, value: 200, names: 2_000 } as const;
+
+const PRIORITIES = priorities({
+  min: 0,
+  max: 10,
+  scale: "from 1 (silent) to 10 (loudest)",
+  off: 0,
+  fallback: { priority: 5, priority_up: 5, priority_notice: 2 },
+  low: 2,
+  high: 9,
+});
+
+export const gotify = httpKind({
+  name: "gotify",
+  title: "Gotify",
+  about: "Sends push notifications to phones through your own Gotify server.",
+  category: "push",
+  icon: null,
+  guide: [
+    "In Gotify, open **Apps** and choose **Create application**.",
+    "Copy the token of the application and paste it below, together with the URL of the server.",
+  ],
+  schema: configSchema({
+    url: serverField({ about: "The URL of the Gotify server." }),
+    token: tokenField({ about: "The token of an application.", lengthMax: 50 }),
+    ...PRIORITIES.fields,
+  }),
+  validate: PRIORITIES.validate,
+  isSubscribed: PRIORITIES.isSubscribed,
+  rate: { perMinute: 60, burst: 30 },
+  request: ({ words, message, config }) => ({
+    url: below(config.url, "message"),
+    // In a header, because URLs end up in logs.
+    headers: { "X-Gotify-Key": config.token },
+    json: {
+      title: clipStart(words.headline, TITLE_LENGTH_MAX),
+      message: fullText(words, MARKDOWN, { limits: LIMITS }),
+      priority: PRIORITIES.of(message, config),
+      extras: {
+        "client::display": { contentType: "text/markdown" },
+        "client::notification": { click: { url: words.link.url } },
+      },
+    },
+  }),
+  // A reverse proxy may answer 404 while the server restarts; only the server itself says Unauthorized.
+  answers: {
+    gone: [{ status: 401, json: { error: "Unauthorized" }, reason: "Gotify does not accept the token" }],
+  },
+});
