@@ -176,6 +176,23 @@ describe("checks that stop together", () => {
     expect(await deliver(NOW + HOUR_MS + MINUTE_MS)).toEqual(["group down 1 down: a"]);
   });
 
+  test("are notified without those that are silenced during the wait, which follow afterwards", async () => {
+    const [a, b, c] = (await Promise.all(["a", "b", "c"].map((name) => newCheck(name, { policy })))) as [
+      CheckWithState,
+      CheckWithState,
+      CheckWithState,
+    ];
+    for (const check of [a, b, c]) await down(check, NOW);
+    expect(await deliver(NOW)).toEqual([]);
+    const scope = { checks: [b.uuid, c.uuid], tag: null };
+    await silence({ scope, from: NOW + SECOND_MS, until: NOW + HOUR_MS }, NOW + SECOND_MS);
+    expect(await deliver(NOW + MINUTE_MS)).toEqual(["group down 1 down: a"]);
+    await up(a, NOW + 2 * MINUTE_MS);
+    await up(c, NOW + 2 * MINUTE_MS);
+    expect(await deliver(NOW + 8 * MINUTE_MS)).toEqual(["group up 0 down: a"]);
+    expect(await deliver(NOW + HOUR_MS + MINUTE_MS)).toEqual(["group update 1 down: b"]);
+  });
+
   test("and recover during the wait are not notified; failures are sent at once", async () => {
     const a = await newCheck("a", { policy });
     const b = await newCheck("b", { policy });
