@@ -25,8 +25,6 @@ export type IncidentStatus = {
 
 /** Events of the timeline. */
 export type IncidentEventKind =
-  | "opened"
-  | "joined"
   | "acknowledged"
   | "unacknowledged"
   | "acknowledgementEnded"

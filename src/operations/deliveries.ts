@@ -54,6 +54,7 @@ import {
   type LoggedDelivery,
   postponeDeliveries,
   reopenDelivery,
+  separateAlerts,
   settleClaimed,
   type SettledState,
   type Settlement,
@@ -356,12 +357,19 @@ async function settle(tx: Tx, ended: readonly Ended[], now: Instant): Promise<Se
   );
   const pairs = mine.flatMap(({ one, settlements: parts }) => deferredBehind(one.prepared.claim, parts));
   if (pairs.length > 0) await postponeDeliveries(tx, pairs);
+  for (const { one } of mine) await separateSilenced(tx, one, now);
   const disabled = await noteChannels(
     tx,
     mine.flatMap(({ one }) => ("result" in one ? [one] : [])),
     now,
   );
   return verdicts.map((verdict) => toSettled(verdict, { isHeld: mine.includes(verdict), disabled, now }));
+}
+
+async function separateSilenced(tx: Tx, { prepared }: Ended, at: Instant): Promise<void> {
+  if (prepared.kind !== "hold" || prepared.separated === undefined) return;
+  const [{ id: deliveryId }] = prepared.claim.deliveries;
+  await separateAlerts(tx, { deliveryId, alertIds: prepared.separated, at });
 }
 
 type Sent = Extract<Ended, { result: SendResult }>;

@@ -32,17 +32,66 @@ const ALERTS_MAX = 10_000;
 /** An incident with unsent notifications is looked at again after this time. */
 const UNSENT_LOOK_MS = MINUTE_MS;
 
+/** Steps taken one by one before others are tried together again. */
+const ALONE_MAX = 50;
+/** An incident whose step cannot be taken is tried again after this time. */
+const FAILED_LOOK_MS = 10 * SECOND_MS;
+
+export type StepOptions = {
+  now: Instant;
+  /** Called for an incident whose step could not be taken; it is tried again later. If omitted, the error is thrown. */
+  onFailure?: (error: unknown, incidentId: number) => void;
+};
+
 /** Takes the steps that are due at `now`; returns how many. */
-export async function takeSteps(database: Database, { now }: { now: Instant }): Promise<number> {
+export async function takeSteps(database: Database, { now, onFailure }: StepOptions): Promise<number> {
   if (!(await hasDueSteps(database, now))) return 0;
-  return inTransaction(database, async (tx) => {
+  const ended = await inTransaction(database, async (tx) => {
     if (!(await lockPlanner(tx))) return 0;
-    const incidents = await claimDueIncidents(tx, { now, limit: STEPS_MAX });
-    if (incidents.length > 0) await stepIncidents(tx, incidents, now);
     const windows = await claimEndedWindows(tx, { now, limit: STEPS_MAX });
     if (windows.length > 0) await endWindows(tx, windows, now);
-    return incidents.length + windows.length;
+    return windows.length;
   });
+  try {
+    return ended + (await stepSome(database, { now, limit: STEPS_MAX }));
+  } catch (error) {
+    if (onFailure === undefined) throw error;
+    return ended + (await stepOneByOne(database, { now, onFailure }));
+  }
+}
+
+async function stepSome(
+  database: Database,
+  { now, limit, onClaimed }: { now: Instant; limit: number; onClaimed?: (incidentIds: number[]) => void },
+): Promise<number> {
+  return inTransaction(database, async (tx) => {
+    if (!(await lockPlanner(tx))) return 0;
+    const incidents = await claimDueIncidents(tx, { now, limit });
+    onClaimed?.(incidents.map(({ id }) => id));
+    if (incidents.length > 0) await stepIncidents(tx, incidents, now);
+    return incidents.length;
+  });
+}
+
+/** So that one incident whose step cannot be taken does not stop the others. */
+async function stepOneByOne(database: Database, { now, onFailure }: Required<StepOptions>): Promise<number> {
+  for (let count = 0; count < ALONE_MAX; count += 1) {
+    let claimed: number[] = [];
+    const onClaimed = (incidentIds: number[]) => {
+      claimed = incidentIds;
+    };
+    try {
+      if ((await stepSome(database, { now, limit: 1, onClaimed })) === 0) return count;
+    } catch (error) {
+      const [incidentId] = claimed;
+      // It is not the incident: the database does not answer.
+      if (incidentId === undefined) throw error;
+      onFailure(error, incidentId);
+      const later = { incidentId, at: now + FAILED_LOOK_MS, endsAcknowledgement: false };
+      await inTransaction(database, (tx) => setNextSteps(tx, [later]));
+    }
+  }
+  return ALONE_MAX;
 }
 
 async function stepIncidents(tx: Tx, incidents: readonly DueIncident[], now: Instant): Promise<void> {

@@ -28,7 +28,7 @@ import {
 } from "../store/alerts.ts";
 import { findTimings } from "../store/checks.ts";
 import type { Database } from "../store/db.ts";
-import { insertIncidentEvents } from "../store/incidents.ts";
+import { insertIncidentEvents, type NewIncidentEvent } from "../store/incidents.ts";
 import { findLastPings } from "../store/pings.ts";
 import {
   addToDeliveries,
@@ -360,20 +360,21 @@ async function reopenAndRaise(
       some.slice(0, 1),
     );
     const { now, policyOf } = facts;
-    await reopenIncidents(
-      tx,
-      reopened.map(({ alert, last }) => {
-        const { repeat } = policyOf(alert.checkId);
-        return {
-          incidentId: last.incidentId,
-          flappingAt: flappingSince(last, now),
-          nextStepAt: repeat === null ? null : now + repeat * SECOND_MS,
-        };
-      }),
-    );
+    const openings = reopened.map(({ alert, last }) => {
+      const { repeat } = policyOf(alert.checkId);
+      return {
+        incidentId: last.incidentId,
+        flappingAt: flappingSince(last, now),
+        nextStepAt: repeat === null ? null : now + repeat * SECOND_MS,
+      };
+    });
+    await reopenIncidents(tx, openings);
     await insertIncidentEvents(
       tx,
-      reopened.map(({ last }) => ({ incidentId: last.incidentId, at: now, kind: "reopened", by: null })),
+      openings.flatMap(({ incidentId, flappingAt }): NewIncidentEvent[] => [
+        { incidentId, at: now, kind: "reopened", by: null },
+        ...(flappingAt === null ? [] : [{ incidentId, at: now, kind: "flapping" as const, by: null }]),
+      ]),
     );
   }
   const raised = placed.flatMap(({ alert, incidentId, isGrouped, decision }) =>
@@ -381,7 +382,13 @@ async function reopenAndRaise(
       ? [{ incidentId, severity: severityOf(alert.cause, facts.policyOf(alert.checkId)) }]
       : [],
   );
-  if (raised.length > 0) await raiseIncidents(tx, highest(raised));
+  if (raised.length > 0) {
+    const raisedIds = await raiseIncidents(tx, highest(raised));
+    await insertIncidentEvents(
+      tx,
+      raisedIds.map((incidentId) => ({ incidentId, at: facts.now, kind: "severityRaised", by: null })),
+    );
+  }
   const reminded = placed.flatMap(({ alert, incidentId, isGrouped, decision }) =>
     incidentId !== null &&
     isGrouped &&

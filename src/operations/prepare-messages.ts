@@ -88,7 +88,13 @@ export type Prepared = { claim: Claim } & (
   /** There is nothing to send. */
   | { kind: "settle"; states: ReadonlyMap<number, SettledState>; reason: string }
   /** A rule holds it; the attempt does not count. */
-  | { kind: "hold"; until: Instant; reason: string }
+  | {
+      kind: "hold";
+      until: Instant;
+      reason: string;
+      /** Alerts that a message of their own names instead. */
+      separated?: readonly number[];
+    }
 );
 
 export type PrepareOptions = {
@@ -215,9 +221,14 @@ async function prepareGroup(
     const reason = `Held while ${parent.name === "" ? "a check that it depends on" : parent.name} is down`;
     return { claim, kind: "hold", until: now + PARENT_LOOK_MS, reason };
   }
-  if (closed.count === 0 && !claim.isRepeat) {
-    const silenced = await silenceOfGroup(db, { deliveryId, projectId: channel.projectId, now });
-    if (silenced !== null) return { claim, kind: "hold", ...holdBy(silenced, now) };
+  if (!claim.isRepeat) {
+    const silenced = await silenceOfGroup(db, { deliveryId, channel, now });
+    if (silenced.whole !== null && closed.count === 0)
+      return { claim, kind: "hold", ...holdBy(silenced.whole, now) };
+    if (silenced.alertIds.length > 0) {
+      const reason = "Sent without the checks that a silence covers";
+      return { claim, kind: "hold", until: now, reason, separated: silenced.alertIds };
+    }
   }
   if (opened.count + closed.count + downCount === 0)
     return settledWithout(claim, "withdrawn", "The checks have recovered before it was sent");
@@ -246,19 +257,25 @@ async function prepareGroup(
   return { claim, kind: "send", channel, message, parts, includedFlips: [] };
 }
 
-/** The silence that ends first, if silences cover all checks of a group message. */
+/**
+ * Silences of the checks that a group message says are down: the one that ends first, if all are silenced, and the
+ * alerts that the channel was not told about before.
+ */
 async function silenceOfGroup(
   db: Db,
-  { deliveryId, projectId, now }: { deliveryId: number; projectId: number; now: Instant },
-): Promise<Held | null> {
-  const members = await listGroupMembers(db, { deliveryId, limit: GROUP_MEMBERS_JUDGED_MAX });
+  { deliveryId, channel, now }: { deliveryId: number; channel: ChannelInProject; now: Instant },
+): Promise<{ whole: Held | null; alertIds: number[] }> {
+  const { id: channelId, projectId } = channel;
+  const members = await listGroupMembers(db, { deliveryId, channelId, limit: GROUP_MEMBERS_JUDGED_MAX });
   const held = await silencesOf(
     db,
     members.map((member) => ({ ...member, projectId, at: now })),
   );
-  const ends = held.filter((one) => one !== null);
-  if (ends.length < held.length) return null;
-  return ends.toSorted((one, other) => one.until - other.until)[0] ?? null;
+  const [first = null] = held.filter((one) => one !== null).toSorted((one, other) => one.until - other.until);
+  const alertIds = members.flatMap(({ alertId, isSaid }, index) =>
+    (held[index] ?? null) === null || isSaid ? [] : [alertId],
+  );
+  return { whole: held.includes(null) ? null : first, alertIds };
 }
 
 function holdBy({ silence, until }: Held, now: Instant): { until: Instant; reason: string } {

@@ -192,7 +192,12 @@ class Notifier {
     };
     const onFailure = (error: unknown, alertId: number) =>
       log.error({ err: error, alertId }, "could not plan an alert");
-    const steps = await attempt(takeSteps(database, { now }), "could not take the next steps of incidents");
+    const onFailedStep = (error: unknown, incidentId: number) =>
+      log.error({ err: error, incidentId }, "could not take the next step of an incident");
+    const steps = await attempt(
+      takeSteps(database, { now, onFailure: onFailedStep }),
+      "could not take the next steps of incidents",
+    );
     return steps + (await attempt(planAlerts(database, { now, onFailure }), "could not plan alerts"));
   }
 

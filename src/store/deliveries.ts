@@ -698,7 +698,7 @@ export type GroupFacts = {
   /** An earlier message about the incident to the channel is not sent yet. */
   isBehind: boolean;
   isAcknowledged: boolean;
-  /** Alerts that are open and notify the channel. */
+  /** Alerts that are open and that the channel knows of, or that this message names. */
   downCount: number;
   since: Instant | null;
   /** Null: not the same for all. */
@@ -729,10 +729,14 @@ type GroupFactsRow = {
 const FIND_GROUP_FACTS = statement<GroupFactsRow>({
   name: "message_facts.find_group",
   text: `with named as (
-      select distinct a.id, a.opened_at, a.closed_at, a.cause
+      select a.id, a.opened_at, a.closed_at, a.cause,
+        bool_or(d.id = $3 or d.state <> 'pending' or (d.id < $3 and d.held_until_at is null)) as is_told
       from deliveries d join delivery_alerts da on da.delivery_id = d.id and da.change = 'opened'
         join alerts a on a.id = da.alert_id
       where d.incident_id = $1 and d.channel_id = $2 and d.kind = 'group' and a.incident_id = $1
+      group by a.id
+    ), told as (
+      select * from named where is_told
     )
     select i.id, i.project_id, i.number, i.severity, i.key, p.uuid as project_uuid, p.has_ack_links, exists (
         select from deliveries d where d.incident_id = $1 and d.channel_id = $2 and d.kind = 'group' and d.id < $3
@@ -741,9 +745,9 @@ const FIND_GROUP_FACTS = statement<GroupFactsRow>({
         select from deliveries d where d.incident_id = $1 and d.channel_id = $2 and d.kind = 'group' and d.id < $3
           and d.state = 'pending' and d.message_id is not null
       ) as is_behind, i.state = 'acknowledged' as is_acknowledged,
-      (select count(*) from named where closed_at is null) as down_count,
-      (select coalesce(min(opened_at) filter (where closed_at is null), min(opened_at)) from named) as since,
-      (select min(cause) from named) as cause, (select count(distinct cause) from named) as causes,
+      (select count(*) from told where closed_at is null) as down_count,
+      (select coalesce(min(opened_at) filter (where closed_at is null), min(opened_at)) from told) as since,
+      (select min(cause) from told) as cause, (select count(distinct cause) from told) as causes,
       parent.name as parent_name, parent.is_down as is_parent_down
     from incidents i join projects p on p.id = i.project_id
       left join lateral (
@@ -789,6 +793,13 @@ export async function findGroupFacts(
 
 type GroupLineRow = { change: "opened" | "closed"; uuid: string; name: string; count: number };
 
+/** An earlier message than $1 to the channel $2 says the same about the alert. */
+const IS_SAID = `exists (
+    select from delivery_alerts said join deliveries d on d.id = said.delivery_id
+    where said.alert_id = da.alert_id and said.change = da.change and said.delivery_id < $1
+      and d.channel_id = $2 and (d.state = 'sent' or d.message_id is not null)
+  )`;
+
 // Leaves out what an earlier message to the channel has said: a reminder names the same checks. Without checks that
 // were moved to another project.
 const LIST_GROUP_LINES = statement<GroupLineRow>({
@@ -798,11 +809,7 @@ const LIST_GROUP_LINES = statement<GroupLineRow>({
         row_number() over (partition by da.change order by c.name, c.id) as nth
       from delivery_alerts da join alerts a on a.id = da.alert_id
         join checks c on c.id = a.check_id and c.deleted_at is null
-      where da.delivery_id = $1 and c.project_id = (select project_id from channels where id = $2) and not exists (
-        select from delivery_alerts said join deliveries d on d.id = said.delivery_id
-        where said.alert_id = da.alert_id and said.change = da.change and said.delivery_id < $1
-          and d.channel_id = $2 and (d.state = 'sent' or d.message_id is not null)
-      )
+      where da.delivery_id = $1 and c.project_id = (select project_id from channels where id = $2) and not ${IS_SAID}
     ) as listed
     where nth <= $3 order by change, nth`,
 });
@@ -821,27 +828,63 @@ export async function listGroupLines(
 }
 
 /** A check that a group message says is down. */
-export type GroupMember = { checkId: number; tags: string; openedAt: Instant };
+export type GroupMember = {
+  alertId: number;
+  checkId: number;
+  tags: string;
+  openedAt: Instant;
+  /** An earlier message has told the channel. */
+  isSaid: boolean;
+};
 
-const LIST_GROUP_MEMBERS = statement<{ check_id: number; tags: string; opened_at: Instant }>({
+const LIST_GROUP_MEMBERS = statement<{
+  alert_id: number;
+  check_id: number;
+  tags: string;
+  opened_at: Instant;
+  is_said: boolean;
+}>({
   name: "message_facts.list_group_members",
-  text: `select c.id as check_id, c.tags, a.opened_at
+  text: `select a.id as alert_id, c.id as check_id, c.tags, a.opened_at, ${IS_SAID} as is_said
     from delivery_alerts da join alerts a on a.id = da.alert_id and a.closed_at is null
       join checks c on c.id = a.check_id and c.deleted_at is null
     where da.delivery_id = $1 and da.change = 'opened'
-    order by a.id limit $2`,
+    order by a.id limit $3`,
 });
 
 /** Checks that a group message says are down, at most `limit`. */
 export async function listGroupMembers(
   db: Db,
-  { deliveryId, limit }: { deliveryId: number; limit: number },
+  { deliveryId, channelId, limit }: { deliveryId: number; channelId: number; limit: number },
 ): Promise<GroupMember[]> {
-  return (await db.query(LIST_GROUP_MEMBERS, [deliveryId, limit])).rows.map((row) => ({
+  return (await db.query(LIST_GROUP_MEMBERS, [deliveryId, channelId, limit])).rows.map((row) => ({
+    alertId: row.alert_id,
     checkId: row.check_id,
     tags: row.tags,
     openedAt: row.opened_at,
+    isSaid: row.is_said,
   }));
+}
+
+const SEPARATE_ALERTS = statement({
+  name: "deliveries.separate_alerts",
+  text: `with separate as (
+      insert into deliveries (kind, dedupe_key, channel_id, group_id, incident_id, state, created_at, attempt_count,
+        next_try_at)
+      select kind, gen_random_uuid(), channel_id, group_id, incident_id, 'pending', created_at, 0, $3
+      from deliveries where id = $1
+      returning id
+    )
+    update delivery_alerts set delivery_id = separate.id from separate
+    where delivery_id = $1 and alert_id = any ($2::bigint[]) and change = 'opened'`,
+});
+
+/** Moves alerts that a group message says have opened to a message of their own, due at `at`. */
+export async function separateAlerts(
+  tx: Tx,
+  { deliveryId, alertIds, at }: { deliveryId: number; alertIds: readonly number[]; at: Instant },
+): Promise<void> {
+  await tx.query(SEPARATE_ALERTS, [deliveryId, toNumberArray(alertIds), toTimestamp(at)]);
 }
 
 const FIND_CHECKS_FOR_MESSAGES = statement<CheckRow & StateRow>({

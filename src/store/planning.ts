@@ -620,25 +620,27 @@ export async function reopenIncidents(
   ]);
 }
 
-const RAISE_INCIDENTS = statement({
+const RAISE_INCIDENTS = statement<{ id: number }>({
   name: "planning.raise",
   text: `update incidents i set severity = n.severity, state = 'open', acknowledged_at = null, acknowledged_by = null,
       acknowledged_by_channel = null, next_step_at = ${AT_ONCE}
     from unnest($1::bigint[], $2::text[]) as n (id, severity)
     where i.id = n.id and i.state <> 'resolved'
       and array_position(array['low', 'normal', 'high'], n.severity)
-        > array_position(array['low', 'normal', 'high'], i.severity)`,
+        > array_position(array['low', 'normal', 'high'], i.severity)
+    returning i.id`,
 });
 
-/** Raises the severity of incidents, which ends an acknowledgement. A lower severity changes nothing. */
+/** Raises the severity of incidents, which ends an acknowledgement; returns those that had a lower one. */
 export async function raiseIncidents(
   tx: Tx,
   incidents: readonly { incidentId: number; severity: Severity }[],
-): Promise<void> {
-  await tx.query(RAISE_INCIDENTS, [
+): Promise<number[]> {
+  const { rows } = await tx.query(RAISE_INCIDENTS, [
     toNumberArray(incidents.map(({ incidentId }) => incidentId)),
     toTextArray(incidents.map(({ severity }) => severity)),
   ]);
+  return rows.map(({ id }) => id);
 }
 
 /** A check that others depend on. */

@@ -54,8 +54,9 @@ test("an incident is acknowledged in the list, and undone", async () => {
 });
 
 test("the page of an incident has its timeline, takes notes, and resolves it", async () => {
-  const { page, context, complaints, project, states, ...room } = await withFailure();
-  await room.go(`/projects/${project}/incidents/1/`);
+  const { page, context, complaints, project, states, check, ...room } = await withFailure();
+  await room.go(`/checks/${check}/details/`);
+  await page.getByRole("link", { name: "Incident #1" }).click();
   await expectSeen(page.getByRole("heading", { level: 1, name: "leaky job failed" }));
   await expectSeen(page.getByText("leaky job reported a failure"));
   await expectSeen(page.getByText("Notified 1 channel"));

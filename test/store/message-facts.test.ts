@@ -10,6 +10,7 @@ import {
   listDeliveriesOfChannel,
   listGroupLines,
   listGroupMembers,
+  separateAlerts,
 } from "../../src/store/deliveries.ts";
 import { addToDeliveries, insertGroupDeliveries, insertNoticeDeliveries } from "../../src/store/planning.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
@@ -273,7 +274,7 @@ describe("a group message", () => {
     const closed = { checks: [up?.line], count: 1 };
     expect(await lines(9)).toEqual({ opened: { checks: [a?.line, b?.line, c?.line], count: 3 }, closed });
     expect(await lines(2)).toEqual({ opened: { checks: [a?.line, b?.line], count: 3 }, closed });
-    const members = await listGroupMembers(database.db, { deliveryId: message.deliveryId, limit: 9 });
+    const members = await listGroupMembers(database.db, { ...message, limit: 9 });
     expect(members.map(({ checkId }) => checkId)).toEqual([c, a, b].map((one) => one?.check.id));
     const none = { checks: [], count: 0 };
     const empty = await groupMessage(id, { projectId });
@@ -293,8 +294,37 @@ describe("a group message", () => {
     expect(await names(reminder)).toEqual(["a", "b"]);
     await setRow("deliveries", before.deliveryId, SENT);
     expect(await names(reminder)).toEqual(["b"]);
+    const members = await listGroupMembers(database.db, { ...reminder, limit: 9 });
+    expect(members.map(({ alertId, isSaid }) => [alertId, isSaid])).toEqual([
+      [first, true],
+      [alertIds[1], false],
+    ]);
     expect(await names(elsewhere)).toEqual(["a", "b"]);
     await say(reminder, [first], "closed");
     expect((await listGroupLines(database.db, { ...reminder, limit: 9 })).closed.count).toBe(1);
+  });
+
+  test("moves the openings of alerts to a message of their own", async () => {
+    const { id, projectId, alertIds } = await incidentOf(["a", "b"]);
+    const message = await groupMessage(id, { projectId });
+    await say(message, alertIds);
+    const [first = 0] = alertIds;
+    await say(message, [first], "closed");
+    await inTransaction(database.db, (tx) =>
+      separateAlerts(tx, { deliveryId: message.deliveryId, alertIds: [first], at: MONDAY_NOON }),
+    );
+    const named = async (of: { deliveryId: number; channelId: number }) => {
+      const { opened, closed } = await listGroupLines(database.db, { ...of, limit: 9 });
+      return [opened, closed].map(({ checks }) => checks.map(({ name }) => name).join(" "));
+    };
+    expect(await named(message)).toEqual(["b", "a"]);
+    const { rows } = await query(
+      "select id, channel_id, state from deliveries where incident_id = $1 and kind = 'group' order by id",
+      [id],
+    );
+    expect(rows).toHaveLength(2);
+    const { id: deliveryId, channel_id: channelId, state } = rows[1];
+    expect([channelId, state]).toEqual([message.channelId, "pending"]);
+    expect(await named({ deliveryId, channelId })).toEqual(["a", ""]);
   });
 });

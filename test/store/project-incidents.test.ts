@@ -188,7 +188,7 @@ test("the timeline has the newest events, and all notes", async () => {
   await write((tx) =>
     insertIncidentEvents(tx, [
       { incidentId, at, kind: "note", by: ANN, text: "“Disk full” \\ {1,2}" },
-      { incidentId, at, kind: "opened", by: null },
+      { incidentId, at, kind: "reopened", by: null },
       { incidentId, at: at + 1, kind: "acknowledged", by: { accountId: null, channelId: 3 } },
       { incidentId, at: at + 2, kind: "resolved", by: { accountId: null, channelId: null } },
     ]),
@@ -200,7 +200,7 @@ test("the timeline has the newest events, and all notes", async () => {
     { at: at + 2, kind: "resolved", by: { accountId: null, channelId: null }, text: null },
   ]);
   const all = await listIncidentEvents(database.db, { incidentId, limit: 9 });
-  expect(all.find(({ kind }) => kind === "opened")?.by).toBeNull();
+  expect(all.find(({ kind }) => kind === "reopened")?.by).toBeNull();
   expect(await countNotes(database.db, incidentId)).toBe(1);
 });
 
@@ -272,7 +272,7 @@ test("resolved incidents are deleted with their alerts and events, and open ones
   await write((tx) =>
     insertIncidentEvents(
       tx,
-      [kept, gone].map(({ id }) => ({ incidentId: id, at: MONDAY_NOON, kind: "opened", by: null })),
+      [kept, gone].map(({ id }) => ({ incidentId: id, at: MONDAY_NOON, kind: "reopened", by: null })),
     ),
   );
   await change(2, (incident) => resolve(incident, MONDAY_NOON));

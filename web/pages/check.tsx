@@ -44,6 +44,7 @@ import { RunDrawer } from "./check-run.tsx";
 import { factsOf, type Snippet, SNIPPETS, snippetText, type Variant, VARIANTS } from "./check-snippets.ts";
 import { ExplainDrawer, LastAlert, TimeTrack } from "./check-timeline.tsx";
 import { useCheckPage, useCheckPolicy, useLiveRow, useRuns } from "./use-check.ts";
+import { useOpenIncidents } from "./use-incidents.ts";
 import { silencedNow, useCurrentSilences } from "./use-silences.ts";
 
 export function CheckScreen({ params }: PageProps) {
@@ -99,6 +100,7 @@ function Shown({ page, n, isGone, onUnsaved }: ShownProps) {
       {row.tolerance !== null && <p className="check-tolerance">{toleranceText(row.tolerance)}</p>}
       <PolicySentence id={row.id} project={projectId} mayEdit={mayEdit} onEdit={() => setDialog("policy")} />
       <SilencedNote project={projectId} row={row} />
+      {row.state === "down" && <IncidentNote project={projectId} check={row.id} />}
       {page.settings.desc !== "" && (
         <p className="check-desc" dir="auto">
           <LinkedText text={page.settings.desc} />
@@ -410,6 +412,22 @@ function SilencedNote({ project, row }: { project: string; row: CheckRow }) {
         </Link>
         , {silencedWords.bandUntil(formatWhen(silenced.until, { now, zone: userZone }))}
       </span>
+    </p>
+  );
+}
+
+/** The open incident of the check, if it is one of the first checks of the incident. */
+function IncidentNote({ project, check }: { project: string; check: string }) {
+  const { data } = useOpenIncidents(project);
+  const incident = data?.incidents.find(({ checks }) => checks.some(({ id }) => id === check));
+  if (incident === undefined) return null;
+  const { number, state } = incident;
+  return (
+    <p className="check-incident">
+      <Link className="link" href={pageHref("incident", { project, n: String(number) })}>
+        {checkWords.incident(number)}
+      </Link>{" "}
+      {state === "acknowledged" ? checkWords.incidentAcknowledged : checkWords.incidentOpen}
     </p>
   );
 }

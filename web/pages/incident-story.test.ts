@@ -144,7 +144,6 @@ test("events and notes are in order, and the line shows who is on it", () => {
     incident({
       alerts: [alert(1)],
       events: [
-        { id: 1, at: AT, kind: "opened", by: null },
         { id: 2, at: AT + 4 * MINUTE_MS, kind: "acknowledged", by: ADA },
         { id: 3, at: AT + 9 * MINUTE_MS, kind: "resolved", by: null },
       ],

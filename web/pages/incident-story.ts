@@ -161,28 +161,23 @@ function saidIn({ kind, check, createdAt }: IncidentDelivery, alerts: readonly I
   return isOver ? "recovery" : "problem";
 }
 
-/** Alerts have entries of their own. */
-const IN_ALERTS = ["opened", "joined"];
-
 function eventEntries({ events }: Incident): Entry[] {
-  return events
-    .filter(({ kind }) => !IN_ALERTS.includes(kind))
-    .map(({ id, at, kind, by }) =>
-      entry({
-        key: `event ${kind} ${id}`,
-        at,
-        mark:
-          kind === "acknowledged"
-            ? "acknowledged"
-            : kind === "resolved"
-              ? "up"
-              : kind === "reopened"
-                ? "down"
-                : "bead",
-        title: words.event(kind),
-        text: by === null ? null : words.by(actorName(by)),
-      }),
-    );
+  return events.map(({ id, at, kind, by }) =>
+    entry({
+      key: `event ${kind} ${id}`,
+      at,
+      mark:
+        kind === "acknowledged"
+          ? "acknowledged"
+          : kind === "resolved"
+            ? "up"
+            : kind === "reopened"
+              ? "down"
+              : "bead",
+      title: words.event(kind),
+      text: by === null ? null : words.by(actorName(by)),
+    }),
+  );
 }
 
 /** How many channels were sent something. */

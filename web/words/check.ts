@@ -56,6 +56,9 @@ export const checkWords = {
   delete: "Delete",
   policyEdit: "Edit",
   policyEditOf: "Edit the notification policy",
+  incident: (n: number) => `Incident #${n}`,
+  incidentOpen: "is open.",
+  incidentAcknowledged: "is acknowledged.",
   dependsOn: (names: string) => `Depends on ${names}.`,
   dependsOnSome: (count: number) => `Depends on ${plural(count, "other check")}.`,
   clearAsk: {

@@ -113,8 +113,6 @@ const ALERT_CLOSED: Readonly<Record<NonNullable<IncidentAlert["closeCause"]>, re
   moved: ["was moved to another project", "were moved to another project"],
 };
 const EVENTS: Readonly<Record<IncidentEvent["kind"], string>> = {
-  opened: "Incident opened",
-  joined: "Another check joined",
   acknowledged: "Acknowledged",
   unacknowledged: "Acknowledgement undone",
   acknowledgementEnded: "Acknowledgement ended",

@@ -111,8 +111,6 @@ export const IncidentEvent = Type.Object({
   at: Time,
   kind: Type.Enum(
     [
-      "opened",
-      "joined",
       "acknowledged",
       "unacknowledged",
       "acknowledgementEnded",
@@ -121,7 +119,7 @@ export const IncidentEvent = Type.Object({
       "resolved",
       "reopened",
     ],
-    { description: "`joined`: another check. `resolved` without `by`: all checks recovered." },
+    { description: "`resolved` without `by`: all checks recovered." },
   ),
   by: nullable(IncidentActor, "Null if no user did it."),
 });
@@ -236,7 +234,7 @@ const EXAMPLE_INCIDENT: Incident = {
       check: EXAMPLE_CHECK,
     },
   ],
-  events: [{ id: 91, at: EXAMPLE_ROW.openedAt, kind: "opened", by: null }],
+  events: [{ id: 91, at: EXAMPLE_ROW.openedAt, kind: "reopened", by: null }],
   notes: [EXAMPLE_NOTE],
 };
 

@@ -6,6 +6,7 @@ import type { Policy } from "../../../src/core/policy.ts";
 import { acknowledgeIncident } from "../../../src/operations/incidents.ts";
 import { planAlerts } from "../../../src/operations/plan-alerts.ts";
 import { deliverDue } from "../../../src/operations/send-loop.ts";
+import { takeSteps } from "../../../src/operations/incident-steps.ts";
 import { createSilence, endSilence } from "../../../src/operations/silences.ts";
 import type { Channel } from "../../../src/store/channels.ts";
 import type { CheckWithState } from "../../../src/store/checks.ts";
@@ -176,6 +177,23 @@ describe("checks that stop together", () => {
     expect(await deliver(NOW + HOUR_MS + MINUTE_MS)).toEqual(["group down 1 down: a"]);
   });
 
+  test("are notified without those that are silenced during the wait, which follow afterwards", async () => {
+    const [a, b, c] = (await Promise.all(["a", "b", "c"].map((name) => newCheck(name, { policy })))) as [
+      CheckWithState,
+      CheckWithState,
+      CheckWithState,
+    ];
+    for (const check of [a, b, c]) await down(check, NOW);
+    expect(await deliver(NOW)).toEqual([]);
+    const scope = { checks: [b.uuid, c.uuid], tag: null };
+    await silence({ scope, from: NOW + SECOND_MS, until: NOW + HOUR_MS }, NOW + SECOND_MS);
+    expect(await deliver(NOW + MINUTE_MS)).toEqual(["group down 1 down: a"]);
+    await up(a, NOW + 2 * MINUTE_MS);
+    await up(c, NOW + 2 * MINUTE_MS);
+    expect(await deliver(NOW + 8 * MINUTE_MS)).toEqual(["group up 0 down: a"]);
+    expect(await deliver(NOW + HOUR_MS + MINUTE_MS)).toEqual(["group update 1 down: b"]);
+  });
+
   test("and recover during the wait are not notified; failures are sent at once", async () => {
     const a = await newCheck("a", { policy });
     const b = await newCheck("b", { policy });
@@ -303,8 +321,57 @@ describe("an incident", () => {
       projectId,
     ]);
     expect(rows).toEqual([{ state: "resolved" }]);
+    expect(await eventKinds()).toEqual(["reopened", "reopened", "reopened", "flapping"]);
+  });
+
+  test("notes that its severity was raised", async () => {
+    const policy: Policy = { groupBy: ["project"], groupWait: 30 };
+    const low = await newCheck("a", { policy: { ...policy, severity: { failed: "low", missed: "low" } } });
+    const high = await newCheck("b", { policy: { ...policy, severity: { failed: "high", missed: "high" } } });
+    await down(low, NOW);
+    await deliver(NOW);
+    await down(high, NOW + SECOND_MS);
+    await deliver(NOW + SECOND_MS);
+    expect(await eventKinds()).toEqual(["severityRaised"]);
+  });
+
+  test("whose step cannot be taken does not stop the others", async () => {
+    const checks = await Promise.all(
+      ["a", "b"].map((name) => newCheck(name, { policy: { repeat: 60, groupBy: [] } })),
+    );
+    for (const check of checks) await down(check, NOW);
+    await deliver(NOW);
+    const { pool } = database.db;
+    const { rows } = await pool.query<{ id: number }>(
+      "select id from incidents where project_id = $1 order by id",
+      [projectId],
+    );
+    const broken = rows[0]?.id ?? 0;
+    await pool.query(`create function fail() returns trigger language plpgsql as
+      $$ begin if new.id = ${broken} and new.next_step_at = to_timestamp(${(NOW + 2 * 60_000) / 1000}) then raise 'broken'; end if; return new; end $$`);
+    await pool.query("create trigger fail before update on incidents for each row execute function fail()");
+    try {
+      const failed: number[] = [];
+      const onFailure = (_error: unknown, incidentId: number) => failed.push(incidentId);
+      await expect(takeSteps(database.db, { now: NOW + MINUTE_MS })).rejects.toThrow("broken");
+      await takeSteps(database.db, { now: NOW + MINUTE_MS, onFailure });
+      expect(failed).toEqual([broken]);
+      expect(await deliver(NOW + MINUTE_MS)).toEqual(["still down b"]);
+    } finally {
+      await pool.query("drop trigger fail on incidents");
+      await pool.query("drop function fail");
+    }
+    expect(await deliver(NOW + MINUTE_MS + 10 * SECOND_MS)).toEqual(["still down a"]);
   });
 });
+
+async function eventKinds(): Promise<string[]> {
+  const { rows } = await database.db.pool.query<{ kind: string }>(
+    "select e.kind from incident_events e join incidents i on i.id = e.incident_id where i.project_id = $1 order by e.id",
+    [projectId],
+  );
+  return rows.map(({ kind }) => kind);
+}
 
 test("channels of a tag rule are notified too", async () => {
   const other = await addChannel(database.db, { projectId });
