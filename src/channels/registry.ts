@@ -7,12 +7,17 @@ import type { AnyKind } from "./channel-kind.ts";
 import { discord } from "./kinds/discord.ts";
 import { email } from "./kinds/email.ts";
 import { gotify } from "./kinds/gotify.ts";
+import { grafanairm } from "./kinds/grafanairm.ts";
 import { group } from "./kinds/group.ts";
+import { incidentio } from "./kinds/incidentio.ts";
 import { ntfy } from "./kinds/ntfy.ts";
 import { opsgenie } from "./kinds/opsgenie.ts";
+import { pagertree } from "./kinds/pagertree.ts";
 import { pd } from "./kinds/pd.ts";
 import { slack } from "./kinds/slack.ts";
+import { spike } from "./kinds/spike.ts";
 import { telegram } from "./kinds/telegram.ts";
+import { victorops } from "./kinds/victorops.ts";
 import { webhook } from "./kinds/webhook.ts";
 
 /** In the order of the docs. */
@@ -26,6 +31,11 @@ export const KINDS: readonly AnyKind[] = [
   gotify,
   pd,
   opsgenie,
+  victorops,
+  pagertree,
+  spike,
+  incidentio,
+  grafanairm,
   group,
 ];
 

@@ -23,6 +23,11 @@ const open = useReceivers();
 /** How a problem, a notice and a test are called, where the receiver distinguishes them. */
 const SEVERITIES: Readonly<Record<string, readonly [problem: string, notice: string, test: string]>> = {
   opsgenie: ["P1", "P3", "P5"],
+  victorops: ["CRITICAL", "WARNING", "INFO"],
+  pagertree: ["", "", ""],
+  spike: ["", "", ""],
+  incidentio: ["critical", "warning", "info"],
+  grafanairm: ["", "", ""],
 };
 
 describe.each(Object.entries(SEVERITIES))("%s", (kind, [problem, notice, isTest]) => {
