@@ -20,17 +20,21 @@ import {
 
 const open = useReceivers();
 
-/** How a problem, a notice and a test are called, where the receiver distinguishes them. */
-const SEVERITIES: Readonly<Record<string, readonly [problem: string, notice: string, test: string]>> = {
-  opsgenie: ["P1", "P3", "P5"],
-  victorops: ["CRITICAL", "WARNING", "INFO"],
-  pagertree: ["", "", ""],
-  spike: ["", "", ""],
-  incidentio: ["critical", "warning", "info"],
-  grafanairm: ["", "", ""],
+/** How problems, notices, tests and problems of low severity are called, where the receiver distinguishes them. */
+const SEVERITIES: Readonly<
+  Record<string, readonly [problem: string, notice: string, test: string, low: string]>
+> = {
+  opsgenie: ["P1", "P3", "P5", "P3"],
+  victorops: ["CRITICAL", "WARNING", "INFO", "WARNING"],
+  pagertree: ["", "", "", ""],
+  spike: ["", "", "", ""],
+  incidentio: ["critical", "warning", "info", "warning"],
+  grafanairm: ["", "", "", ""],
+  // Labels must not change while a problem lasts, and severities may.
+  alertmanager: ["critical", "warning", "info", "critical"],
 };
 
-describe.each(Object.entries(SEVERITIES))("%s", (kind, [problem, notice, isTest]) => {
+describe.each(Object.entries(SEVERITIES))("%s", (kind, [problem, notice, isTest, low]) => {
   let receiver: IncidentReceiver;
   let send: Opened["send"];
   beforeEach(async () => {
@@ -81,9 +85,9 @@ describe.each(Object.entries(SEVERITIES))("%s", (kind, [problem, notice, isTest]
     expect(severities()).toEqual([problem, isTest]);
   });
 
-  test("has a lower severity for a problem of low severity", async () => {
+  test("shows a problem of low severity", async () => {
     await send(TOLERATED);
-    expect(severities()).toEqual([notice]);
+    expect(severities()).toEqual([low]);
   });
 
   test("counts a closing request that names no open incident", async () => {
