@@ -7,6 +7,7 @@ import type { AnyKind } from "./channel-kind.ts";
 import { alertmanager } from "./kinds/alertmanager.ts";
 import { discord } from "./kinds/discord.ts";
 import { email } from "./kinds/email.ts";
+import { github } from "./kinds/github.ts";
 import { gotify } from "./kinds/gotify.ts";
 import { grafanairm } from "./kinds/grafanairm.ts";
 import { group } from "./kinds/group.ts";
@@ -18,6 +19,7 @@ import { pd } from "./kinds/pd.ts";
 import { slack } from "./kinds/slack.ts";
 import { spike } from "./kinds/spike.ts";
 import { telegram } from "./kinds/telegram.ts";
+import { trello } from "./kinds/trello.ts";
 import { victorops } from "./kinds/victorops.ts";
 import { webhook } from "./kinds/webhook.ts";
 
@@ -38,6 +40,8 @@ export const KINDS: readonly AnyKind[] = [
   incidentio,
   grafanairm,
   alertmanager,
+  github,
+  trello,
   group,
 ];
 
