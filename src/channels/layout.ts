@@ -81,6 +81,16 @@ export function withoutMentions(text: string): string {
   return text.replaceAll("@", `@${JOINER}`);
 }
 
+/** Text in which no < begins a tag of HTML, for receivers that show some of it as HTML and some of it unchanged. */
+export function withoutTags(text: string): string {
+  return text.replaceAll("<", `<${JOINER}`);
+}
+
+/** The tags of the check, if the message is about one. */
+export function tagsOf({ facts }: MessageText): readonly string[] {
+  return facts.find(({ label }) => label === "Tags")?.parts ?? [];
+}
+
 /** The sign before a headline. */
 export const SIGNS: Readonly<Record<Tone, string>> = { bad: "🔴", good: "🟢", notice: "🟡" };
 

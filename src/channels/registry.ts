@@ -4,18 +4,46 @@ import { didYouMean } from "../lib/nearest-name.ts";
 import { type DestinationPolicy, foreseenRefusal } from "../lib/outgoing-http.ts";
 import { fieldsOf, readAddress, readConfig, withMadeSecrets } from "./channel-config.ts";
 import type { AnyKind } from "./channel-kind.ts";
+import { alertmanager } from "./kinds/alertmanager.ts";
 import { discord } from "./kinds/discord.ts";
 import { email } from "./kinds/email.ts";
+import { github } from "./kinds/github.ts";
 import { gotify } from "./kinds/gotify.ts";
+import { grafanairm } from "./kinds/grafanairm.ts";
 import { group } from "./kinds/group.ts";
+import { incidentio } from "./kinds/incidentio.ts";
 import { ntfy } from "./kinds/ntfy.ts";
+import { opsgenie } from "./kinds/opsgenie.ts";
+import { pagertree } from "./kinds/pagertree.ts";
 import { pd } from "./kinds/pd.ts";
 import { slack } from "./kinds/slack.ts";
+import { spike } from "./kinds/spike.ts";
 import { telegram } from "./kinds/telegram.ts";
+import { trello } from "./kinds/trello.ts";
+import { victorops } from "./kinds/victorops.ts";
 import { webhook } from "./kinds/webhook.ts";
 
 /** In the order of the docs. */
-export const KINDS: readonly AnyKind[] = [email, webhook, slack, discord, telegram, ntfy, gotify, pd, group];
+export const KINDS: readonly AnyKind[] = [
+  email,
+  webhook,
+  slack,
+  discord,
+  telegram,
+  ntfy,
+  gotify,
+  pd,
+  opsgenie,
+  victorops,
+  pagertree,
+  spike,
+  incidentio,
+  grafanairm,
+  alertmanager,
+  github,
+  trello,
+  group,
+];
 
 /** The kind with this name in the API, or null. */
 export function kindNamed(name: string, kinds: readonly AnyKind[] = KINDS): AnyKind | null {

@@ -501,12 +501,14 @@ async function within(signal: AbortSignal, looking: Promise<void>): Promise<void
 // retry.
 
 export type OutgoingRequest = {
-  method: "GET" | "POST" | "PUT" | "DELETE";
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   url: string;
   headers?: Readonly<Record<string, string>>;
   body?: string;
   /** Less than the usual time for everything, redirects included. */
   timeoutMs?: number;
+  /** Read more of the response than usual. */
+  answerBytesMax?: number;
 };
 
 export type OutgoingResponse = {
@@ -531,6 +533,8 @@ export type GuardedHttpOptions = ConnectorOptions & {
 const TIMEOUT_MS_MAX = 30_000;
 const REDIRECTS_MAX = 3;
 const ANSWER_BYTES_MAX = 64 * 1024;
+/** For any request. */
+const ANSWER_BYTES_LIMIT = 4 * 1024 * 1024;
 const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /** Headers that belong to the body, or to the original server. */
 const BODY_HEADERS: ReadonlySet<string> = new Set(["content-type", "content-encoding", "content-language"]);
@@ -571,7 +575,8 @@ export function guardedHttp(options: GuardedHttpOptions): GuardedHttp {
       const client = await opened;
       const signal = AbortSignal.timeout(Math.min(what.timeoutMs ?? TIMEOUT_MS_MAX, TIMEOUT_MS_MAX));
       try {
-        return await follow(firstHop(what, options.userAgent), { ...client, signal });
+        const bytesMax = Math.min(what.answerBytesMax ?? ANSWER_BYTES_MAX, ANSWER_BYTES_LIMIT);
+        return await follow(firstHop(what, options.userAgent), { ...client, signal, bytesMax });
       } catch (error) {
         throw outgoingErrorOf(error);
       }
@@ -615,7 +620,12 @@ function decodedLogin(text: string): string {
 
 async function follow(
   first: Hop,
-  { undici, way, signal }: { undici: Undici; way: OutgoingRoute; signal: AbortSignal },
+  {
+    undici,
+    way,
+    signal,
+    bytesMax,
+  }: { undici: Undici; way: OutgoingRoute; signal: AbortSignal; bytesMax: number },
 ): Promise<OutgoingResponse> {
   let hop = first;
   for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
@@ -624,7 +634,7 @@ async function follow(
     const dispatcher = way.dispatcher();
     const answer = await undici.request(url.href, { method, headers, body, dispatcher, signal });
     const location = REDIRECT_STATUSES.has(answer.statusCode) ? answer.headers["location"] : undefined;
-    const text = await readBeginning(answer.body);
+    const text = await readBeginning(answer.body, bytesMax);
     if (typeof location !== "string") {
       return { status: answer.statusCode, headers: answer.headers, text };
     }
@@ -652,14 +662,14 @@ function nextHop(hop: Hop, { status, location }: { status: number; location: str
 }
 
 /** An endless response is read for a limited time. */
-async function readBeginning(body: Dispatcher.ResponseData["body"]): Promise<string> {
+async function readBeginning(body: Dispatcher.ResponseData["body"], bytesMax: number): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
     chunks.push(chunk);
     bytes += chunk.length;
     // Leaving the loop closes the connection.
-    if (bytes >= ANSWER_BYTES_MAX) break;
+    if (bytes >= bytesMax) break;
   }
-  return Buffer.concat(chunks).subarray(0, ANSWER_BYTES_MAX).toString("utf8");
+  return Buffer.concat(chunks).subarray(0, bytesMax).toString("utf8");
 }

@@ -135,13 +135,15 @@ describe.each(HTTP_KINDS)("%s", (kind) => {
     expect(await send(DOWN)).toMatchObject({ kind: "sent" });
   });
 
-  test("a repetition says the same as the first", async () => {
+  // A receiver that can be asked whether it has the message gets less.
+  test("a repetition says nothing but what the first said", async () => {
     const { send, receiver } = opened;
     await send(DOWN);
     const count = receiver.received.length;
     await send(DOWN, { attempt: 2 });
     const said = receiver.received.map(({ method, path, body }) => [method, path, body]);
-    expect(said.slice(count)).toEqual(said.slice(0, count));
+    expect(said.length).toBeGreaterThan(count);
+    expect(said.slice(0, count)).toEqual(expect.arrayContaining(said.slice(count)));
   });
 });
 

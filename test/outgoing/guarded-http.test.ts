@@ -308,6 +308,8 @@ describe("addresses that may be called", () => {
     };
     await withHttp({ allowPrivate: true }, async (http) => {
       expect((await http.send({ method: "GET", url: url() })).text).toHaveLength(65_536);
+      const more = { method: "GET", url: url(), answerBytesMax: 100_000 } as const;
+      expect((await http.send(more)).text).toHaveLength(100_000);
     });
   });
 

@@ -1,0 +1,218 @@
+// GitHub: a check that goes down opens an issue in a repository. While it is open, later messages are comments.
+import type { Static } from "typebox";
+import type { SendResult } from "../../core/delivery.ts";
+import type { OutgoingRequest } from "../../lib/outgoing-http.ts";
+import type { ChannelKind, Outgoing } from "../channel-kind.ts";
+import { configSchema, switchField, textField, tokenField } from "../config-fields.ts";
+import { toOutgoing } from "../http-kind.ts";
+import { type Answers, failedToSend, interpret, jsonOf, sendRequest } from "../http-request.ts";
+import { incidentEvent } from "../incident-event.ts";
+import { type Dialect, JOINER, MARKDOWN, partsOf, withoutMentions, withoutTags } from "../layout.ts";
+import { clipEnd, clipStart, type MessageText, messageText, oneLine } from "../message-text.ts";
+
+const API = "https://api.github.com/repos";
+const TITLE_LENGTH_MAX = 256;
+const LABELS_MAX = 10;
+const LABEL_LENGTH_MAX = 50;
+const VALUE_LENGTH_MAX = 1_000;
+const NAMES_LENGTH_MAX = 4_000;
+const OUTPUT_LENGTH_MAX = 10_000;
+/** The issues that are searched, by the time of their last change. */
+const PAGES_MAX = 3;
+const PAGE_ISSUES = 50;
+/** Issues of other people may be long. */
+const PAGE_BYTES_MAX = 4 * 1024 * 1024;
+/** All requests together must end before the message is sent again. */
+const REQUEST_MS_MAX = 10_000;
+/** In a public repository, strangers can open issues, and copy our mark into one. */
+const AUTHORS: readonly unknown[] = ["OWNER", "MEMBER", "COLLABORATOR"];
+
+const SCHEMA = configSchema({
+  token: tokenField({
+    about: "A fine-grained personal access token with write access to the issues of the repository.",
+    lengthMax: 300,
+  }),
+  repo: textField({
+    about: "The repository, such as octo-org/shop.",
+    lengthMax: 200,
+    pattern: "^[A-Za-z0-9-]+/[A-Za-z0-9._-]+$",
+    must: "a repository in the form owner/name",
+  }),
+  labels: textField({
+    about: "Labels for new issues, separated by commas. Labels that do not exist are created.",
+    lengthMax: 500,
+    fallback: "",
+  }),
+  close_on_up: switchField({
+    about: "Close the issue when the check comes back up.",
+    fallback: true,
+  }),
+  notice: switchField({ about: "Open an issue for notices, such as monitoring gaps.", fallback: false }),
+});
+
+type Config = Static<typeof SCHEMA>;
+
+const ANSWERS: Answers = {
+  gone: [
+    { status: 401, reason: "GitHub does not accept the token" },
+    { status: 403, json: { message: /Resource not accessible/ }, reason: "The token cannot write issues" },
+    { status: 404, reason: "The repository does not exist, or the token has no access to it" },
+    { status: 410, reason: "Issues are disabled in the repository" },
+  ],
+  once: [{ status: [413, 422], reason: "GitHub does not accept the issue" }],
+};
+
+function labelsOf({ labels }: Pick<Config, "labels">): string[] {
+  return labels
+    .split(",")
+    .map((label) => label.trim())
+    .filter((label) => label !== "");
+}
+
+/** Names, commits and numbers of issues notify people in prose, even if they are escaped; in code they do not. */
+const ISSUE: Dialect = {
+  ...MARKDOWN,
+  text: (foreign) =>
+    withoutMentions(MARKDOWN.text(foreign)).replace(/#|GH(?=-\d)/gi, (sign) => sign + JOINER),
+  code: (foreign) => MARKDOWN.code(oneLine(foreign)),
+  link: ({ text, url }) => `[${ISSUE.code(text)}](${url})`,
+};
+
+/** The text of an issue or a comment. Everything in it is limited, far below the limit of GitHub. */
+function bodyOf(words: MessageText): string {
+  const limits = { names: NAMES_LENGTH_MAX, value: VALUE_LENGTH_MAX, name: ISSUE.link };
+  const { sentences, history, lists, others } = partsOf(words, ISSUE, limits);
+  const facts = words.facts.map(
+    ({ label, value }) => `**${label}:** ${ISSUE.code(clipStart(value, VALUE_LENGTH_MAX))}  `,
+  );
+  const output =
+    words.output === null ? [] : ["**Last output:**", ISSUE.block(clipEnd(words.output, OUTPUT_LENGTH_MAX))];
+  // Without the link to acknowledge, which works for everyone who has it: the repository may be public.
+  const links = [MARKDOWN.link(words.link)];
+  const parts = [sentences, history, ...lists, facts, others, output, links];
+  return parts
+    .filter((part) => part.length > 0)
+    .map((part) => part.join("\n"))
+    .join("\n\n");
+}
+
+/** No text of other people contains one of our marks. */
+function marked(body: string, marks: readonly string[]): string {
+  return [body.replaceAll("<!--", withoutTags("<!--")), ...marks.map((mark) => `<!-- ${mark} -->`)].join(
+    "\n\n",
+  );
+}
+
+/** Sends the requests of one message. */
+function client({ token, repo }: Config, { http, now }: Pick<Outgoing, "http" | "now">) {
+  const outgoing = (method: OutgoingRequest["method"], path: string, json?: unknown): OutgoingRequest => ({
+    ...toOutgoing({
+      method,
+      url: `${API}/${repo}/issues${path}`,
+      headers: {
+        Accept: "application/vnd.github+json",
+        Authorization: `Bearer ${token}`,
+        "X-GitHub-Api-Version": "2022-11-28",
+      },
+      ...(json === undefined ? {} : { json }),
+    }),
+    timeoutMs: REQUEST_MS_MAX,
+  });
+  return {
+    write: (method: "POST" | "PATCH", path: string, json: unknown, answers: Answers = {}) =>
+      sendRequest(outgoing(method, path, json), { http, now }, answers),
+    list: async (query: URLSearchParams): Promise<{ result: SendResult; issues: Issue[] }> => {
+      const summary = "GET api.github.com";
+      try {
+        const answer = await http.send({ ...outgoing("GET", `?${query}`), answerBytesMax: PAGE_BYTES_MAX });
+        const list = Object.values(jsonOf(answer)).filter(
+          (one): one is Issue => typeof one === "object" && one !== null,
+        );
+        // The excerpt of a list says nothing about the message.
+        const result = interpret(answer, { summary, now, answers: ANSWERS });
+        return result.kind === "sent"
+          ? { result: { ...result, excerpt: null }, issues: list }
+          : { result, issues: [] };
+      } catch (error) {
+        return { result: failedToSend(error, summary), issues: [] };
+      }
+    },
+  };
+}
+
+type Issue = { number?: unknown; body?: unknown; author_association?: unknown; pull_request?: unknown };
+type Client = ReturnType<typeof client>;
+
+/** The open issue with a mark, if there is one. A page that cannot be read delays no alert: then there is none. */
+async function findIssue(
+  { list }: Client,
+  { mark, labels }: { mark: string; labels: readonly string[] },
+): Promise<{ result: SendResult; issue: Issue | undefined }> {
+  for (let page = 1; ; page += 1) {
+    const { result, issues } = await list(
+      new URLSearchParams({
+        state: "open",
+        sort: "updated",
+        per_page: String(PAGE_ISSUES),
+        page: String(page),
+        ...(labels.length === 0 ? {} : { labels: labels.join(",") }),
+      }),
+    );
+    const issue = issues.find(
+      ({ number, body, author_association: author, pull_request: pull }) =>
+        Number.isInteger(number) &&
+        pull === undefined &&
+        AUTHORS.includes(author) &&
+        String(body).includes(mark),
+    );
+    if (result.kind === "failed" || issue !== undefined || issues.length < PAGE_ISSUES || page === PAGES_MAX)
+      return { result, issue };
+  }
+}
+
+export const github: ChannelKind<Config> = {
+  name: "github",
+  title: "GitHub",
+  about:
+    "Opens an issue in a GitHub repository when a check goes down and, if you like, closes it when the check comes back up.",
+  category: "automation",
+  icon: "github",
+  guide: [
+    "In GitHub, open **Settings**, **Developer settings**, **Personal access tokens**, [**Fine-grained tokens**](https://github.com/settings/personal-access-tokens), and choose **Generate new token**.",
+    "Under **Repository access**, choose **Only select repositories** and select the repository.",
+    "Under **Permissions**, add **Issues** with **Read and write** access.",
+    "Generate the token and paste it below, together with the name of the repository. Set a reminder for the date when the token expires.",
+    "Everyone who can read the repository can read the issues, with the last output of the job.",
+  ],
+  schema: SCHEMA,
+  validate: (config) => {
+    const labels = labelsOf(config);
+    return labels.length > LABELS_MAX || labels.some((label) => label.length > LABEL_LENGTH_MAX)
+      ? `There can be at most ${LABELS_MAX} labels of at most ${LABEL_LENGTH_MAX} characters.`
+      : null;
+  },
+  isSubscribed: (config, what) => what === "down" || (what === "up" ? config.close_on_up : config.notice),
+  rate: { perMinute: 20, burst: 5 },
+  send: async (message, config, out) => {
+    const words = messageText(message, out);
+    const { key, action } = incidentEvent(message, words, out);
+    const github = client(config, out);
+    const labels = labelsOf(config);
+    const { result, issue } = await findIssue(github, { mark: `<!-- overdue ${key} -->`, labels });
+    if (result.kind === "failed") return result;
+    const body = bodyOf(words);
+    const sent = `message ${out.dedupeKey}`;
+    if (issue === undefined) {
+      if (action === "close") return result;
+      const title = clipStart(words.headline, TITLE_LENGTH_MAX);
+      const json = { title, body: marked(body, [`overdue ${key}`, sent]), labels };
+      return github.write("POST", "", json, ANSWERS);
+    }
+    // The issue was opened by an earlier attempt of this message.
+    if (String(issue.body).includes(`<!-- ${sent} -->`)) return result;
+    const comment = { body: `**${ISSUE.text(words.headline)}**\n\n${marked(body, [])}` };
+    const commented = await github.write("POST", `/${issue.number}/comments`, comment);
+    if (commented.kind === "failed" || action === "open") return commented;
+    return github.write("PATCH", `/${issue.number}`, { state: "closed", state_reason: "completed" });
+  },
+};

@@ -1,0 +1,92 @@
+// Opsgenie and its successor Jira Service Management, which accepts the same requests at another address: a check that
+// goes down opens an alert, and coming up closes it.
+import { choiceField, configSchema, tokenField } from "../config-fields.ts";
+import { httpKind } from "../http-kind.ts";
+import type { IncidentEvent } from "../incident-event.ts";
+import { type Dialect, fullText, linkLines, PLAIN, tagsOf, withoutTags } from "../layout.ts";
+import { clipStart } from "../message-text.ts";
+
+const ADDRESSES = {
+  jsm: "https://api.atlassian.com/jsm/ops/integration/v2/alerts",
+  us: "https://api.opsgenie.com/v2/alerts",
+  eu: "https://api.eu.opsgenie.com/v2/alerts",
+} as const;
+const PRIORITIES: Readonly<Record<IncidentEvent["severity"], string>> = {
+  critical: "P1",
+  warning: "P3",
+  info: "P5",
+};
+const MESSAGE_LENGTH_MAX = 130;
+const TAGS_MAX = 20;
+const TAG_LENGTH_MAX = 50;
+const SOURCE_LENGTH_MAX = 100;
+const LIMITS = { max: 15_000, output: 5_000, value: 1_000, names: 5_000 } as const;
+
+/** Messages and descriptions may contain HTML. */
+const TEXT: Dialect = {
+  ...PLAIN,
+  text: withoutTags,
+  block: withoutTags,
+  link: ({ text }) => withoutTags(text),
+};
+
+export const opsgenie = httpKind({
+  name: "opsgenie",
+  title: "Opsgenie and Jira Service Management",
+  about:
+    "Opens an alert when a check goes down and closes it when the check comes back up. Notices and low-severity problems have priority P3.",
+  category: "incidents",
+  icon: "opsgenie",
+  guide: [
+    "In Jira Service Management, open **Operations**, select a team, and open **Integrations**. In Opsgenie, open **Settings**, then **Integrations**.",
+    "Choose **Add integration** and select **API**. Other types of integrations do not accept these requests.",
+    "Turn on the integration, copy its API key, and paste it below.",
+  ],
+  schema: configSchema({
+    key: tokenField({ about: "The API key of an integration of type API.", lengthMax: 100 }),
+    region: choiceField({
+      about:
+        "Where the account is: Jira Service Management (jsm), or Opsgenie in the US or the EU. Opsgenie ends on April 5, 2027.",
+      words: ["jsm", "us", "eu"],
+      fallback: "jsm",
+    }),
+  }),
+  isSubscribed: () => true,
+  rate: { perMinute: 60, burst: 30 },
+  request: ({ words, config, out, incident }) => {
+    const url = ADDRESSES[config.region];
+    const headers = { Authorization: `GenieKey ${config.key}` };
+    const source = clipStart(out.site.name, SOURCE_LENGTH_MAX);
+    if (incident.action === "close") {
+      const note = [words.headline, ...words.sentences].map(withoutTags).join("\n");
+      return {
+        url: `${url}/${encodeURIComponent(incident.key)}/close?identifierType=alias`,
+        headers,
+        json: { source, note: clipStart(note, LIMITS.max) },
+      };
+    }
+    return {
+      url,
+      headers,
+      json: {
+        message: clipStart(withoutTags(words.headline), MESSAGE_LENGTH_MAX),
+        alias: incident.key,
+        description: fullText(words, TEXT, { limits: LIMITS, ends: linkLines(words, PLAIN) }),
+        source,
+        priority: PRIORITIES[incident.severity],
+        tags: tagsOf(words)
+          .slice(0, TAGS_MAX)
+          .map((tag) => clipStart(withoutTags(tag), TAG_LENGTH_MAX)),
+        details: {
+          Project: incident.source,
+          [words.link.text]: words.link.url,
+          ...(words.ack === null ? {} : { [words.ack.text]: words.ack.url }),
+        },
+      },
+    };
+  },
+  answers: {
+    gone: [{ status: [401, 403], reason: "The API key is not accepted" }],
+    once: [{ status: [413, 422], reason: "The message is not accepted" }],
+  },
+});
