@@ -11,6 +11,7 @@ import { group } from "./kinds/group.ts";
 import { ntfy } from "./kinds/ntfy.ts";
 import { pd } from "./kinds/pd.ts";
 import { po } from "./kinds/po.ts";
+import { pushbullet } from "./kinds/pushbullet.ts";
 import { slack } from "./kinds/slack.ts";
 import { telegram } from "./kinds/telegram.ts";
 import { webhook } from "./kinds/webhook.ts";
@@ -25,6 +26,7 @@ export const KINDS: readonly AnyKind[] = [
   ntfy,
   gotify,
   po,
+  pushbullet,
   pd,
   group,
 ];
