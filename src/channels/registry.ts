@@ -9,6 +9,7 @@ import { discord } from "./kinds/discord.ts";
 import { email } from "./kinds/email.ts";
 import { gotify } from "./kinds/gotify.ts";
 import { group } from "./kinds/group.ts";
+import { homeassistant } from "./kinds/homeassistant.ts";
 import { ntfy } from "./kinds/ntfy.ts";
 import { pd } from "./kinds/pd.ts";
 import { po } from "./kinds/po.ts";
@@ -29,6 +30,7 @@ export const KINDS: readonly AnyKind[] = [
   po,
   pushbullet,
   bark,
+  homeassistant,
   pd,
   group,
 ];
