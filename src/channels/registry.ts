@@ -10,6 +10,7 @@ import { email } from "./kinds/email.ts";
 import { gotify } from "./kinds/gotify.ts";
 import { group } from "./kinds/group.ts";
 import { homeassistant } from "./kinds/homeassistant.ts";
+import { line } from "./kinds/line.ts";
 import { ntfy } from "./kinds/ntfy.ts";
 import { pd } from "./kinds/pd.ts";
 import { po } from "./kinds/po.ts";
@@ -25,6 +26,7 @@ export const KINDS: readonly AnyKind[] = [
   slack,
   discord,
   telegram,
+  line,
   ntfy,
   gotify,
   po,
