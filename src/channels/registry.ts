@@ -17,6 +17,7 @@ import { po } from "./kinds/po.ts";
 import { pushbullet } from "./kinds/pushbullet.ts";
 import { slack } from "./kinds/slack.ts";
 import { telegram } from "./kinds/telegram.ts";
+import { threema } from "./kinds/threema.ts";
 import { webhook } from "./kinds/webhook.ts";
 
 /** In the order of the docs. */
@@ -27,6 +28,7 @@ export const KINDS: readonly AnyKind[] = [
   discord,
   telegram,
   line,
+  threema,
   ntfy,
   gotify,
   po,
