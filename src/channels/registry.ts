@@ -4,6 +4,7 @@ import { didYouMean } from "../lib/nearest-name.ts";
 import { type DestinationPolicy, foreseenRefusal } from "../lib/outgoing-http.ts";
 import { fieldsOf, readAddress, readConfig, withMadeSecrets } from "./channel-config.ts";
 import type { AnyKind } from "./channel-kind.ts";
+import { apprise } from "./kinds/apprise.ts";
 import { bark } from "./kinds/bark.ts";
 import { discord } from "./kinds/discord.ts";
 import { email } from "./kinds/email.ts";
@@ -36,6 +37,7 @@ export const KINDS: readonly AnyKind[] = [
   bark,
   homeassistant,
   pd,
+  apprise,
   group,
 ];
 
