@@ -7,7 +7,7 @@ import { clipBytes, type Dialect, fullText, JOINER, PLAIN } from "../layout.ts";
 const TITLE_BYTES_MAX = 250;
 const LIMITS = { max: 2_000, unit: "bytes", output: 600, value: 200, names: 1_000 } as const;
 
-/** Text that is no template, which Home Assistant may render, and no HTML, which phones may render. */
+/** Text that is no template, which older versions render, and no HTML, which the Android app renders. */
 function literal(text: string): string {
   return text.replace(/<|&(?=[a-z#])|\{(?=[{%#])/gi, (sign) => sign + JOINER);
 }

@@ -18,9 +18,11 @@ test.each([
 
 test("Threema gets no more bytes than it takes, whatever the script", async () => {
   const { receiver, send } = await open("threema");
-  const body = "*数* ".repeat(1_000);
-  const lastPing = DOWN.lastPing === null ? null : { ...DOWN.lastPing, body };
-  await send({ ...downNamed("*数* @[ECHOECHO] ".repeat(100)), lastPing });
+  const long = "*数* @[ECHOECHO] ".repeat(300);
+  const message = downNamed(long);
+  const settings = { ...message.check.settings, desc: long, tags: "数".repeat(300) };
+  const lastPing = DOWN.lastPing === null ? null : { ...DOWN.lastPing, body: long };
+  await send({ ...message, lastPing, check: { ...message.check, settings, projectName: long } });
   expect(receiver.problems).toEqual([]);
   expect(receiver.received).toHaveLength(1);
 });
