@@ -30,7 +30,7 @@ export type Answers = {
   /** The server's own key is refused: an admin is told, and no channel is disabled. */
   ours?: readonly Refusal[];
   /** Not now: how long the receiver asks to wait, if not in the standard header. */
-  wait?: readonly (AnswerRule & { ms?(answer: OutgoingResponse): number | null })[];
+  wait?: readonly (AnswerRule & { ms?(answer: OutgoingResponse, now: Instant): number | null })[];
   /** The message was accepted. If omitted: 200, 201, 202 and 204. */
   ok?: readonly AnswerRule[];
 };
@@ -100,7 +100,7 @@ export function interpret(
       ? {}
       : { isOurs: true as const }),
     reason: refusal === undefined ? unexpected(code) : `${refusal.reason} (HTTP ${code})`,
-    retryAfterMs: waiting?.ms?.(answer) ?? retryAfterMs(answer, now),
+    retryAfterMs: waiting?.ms?.(answer, now) ?? retryAfterMs(answer, now),
   };
 }
 
@@ -142,6 +142,15 @@ function retryAfterMs({ headers }: OutgoingResponse, now: Instant): number | nul
   if (/^\s*\d+(\.\d+)?\s*$/.test(header)) return Math.ceil(Number(header) * SECOND_MS);
   const at = Date.parse(header);
   return Number.isNaN(at) ? null : Math.max(0, at - now);
+}
+
+/** How long to wait until the Unix time, in seconds, in a header of a response. */
+export function untilTimeIn(header: string): (answer: OutgoingResponse, now: Instant) => number | null {
+  return ({ headers }, now) => {
+    const seconds = headers[header];
+    if (typeof seconds !== "string" || !/^\d+$/.test(seconds)) return null;
+    return Math.max(0, Number(seconds) * SECOND_MS - now);
+  };
 }
 
 /** The body of a response as an object; empty if it is not one. */

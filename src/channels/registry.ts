@@ -5,6 +5,8 @@ import { type DestinationPolicy, foreseenRefusal } from "../lib/outgoing-http.ts
 import { fieldsOf, readAddress, readConfig, withMadeSecrets } from "./channel-config.ts";
 import type { AnyKind } from "./channel-kind.ts";
 import { alertmanager } from "./kinds/alertmanager.ts";
+import { apprise } from "./kinds/apprise.ts";
+import { bark } from "./kinds/bark.ts";
 import { discord } from "./kinds/discord.ts";
 import { email } from "./kinds/email.ts";
 import { github } from "./kinds/github.ts";
@@ -12,15 +14,20 @@ import { gotify } from "./kinds/gotify.ts";
 import { grafanairm } from "./kinds/grafanairm.ts";
 import { group } from "./kinds/group.ts";
 import { incidentio } from "./kinds/incidentio.ts";
+import { homeassistant } from "./kinds/homeassistant.ts";
+import { line } from "./kinds/line.ts";
 import { ntfy } from "./kinds/ntfy.ts";
 import { opsgenie } from "./kinds/opsgenie.ts";
 import { pagertree } from "./kinds/pagertree.ts";
 import { pd } from "./kinds/pd.ts";
+import { po } from "./kinds/po.ts";
+import { pushbullet } from "./kinds/pushbullet.ts";
 import { slack } from "./kinds/slack.ts";
 import { spike } from "./kinds/spike.ts";
 import { telegram } from "./kinds/telegram.ts";
 import { trello } from "./kinds/trello.ts";
 import { victorops } from "./kinds/victorops.ts";
+import { threema } from "./kinds/threema.ts";
 import { webhook } from "./kinds/webhook.ts";
 
 /** In the order of the docs. */
@@ -42,6 +49,16 @@ export const KINDS: readonly AnyKind[] = [
   alertmanager,
   github,
   trello,
+  line,
+  threema,
+  ntfy,
+  gotify,
+  po,
+  pushbullet,
+  bark,
+  homeassistant,
+  pd,
+  apprise,
   group,
 ];
 

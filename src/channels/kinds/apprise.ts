@@ -1,0 +1,97 @@
+// Apprise: more than a hundred other services, through an Apprise API gateway whose address an admin has set.
+import { below, configSchema, textField } from "../config-fields.ts";
+import { httpKind } from "../http-kind.ts";
+import { notTried } from "../http-request.ts";
+import { type Dialect, fullText, JOINER, linkLines, PLAIN, withoutMentions } from "../layout.ts";
+import { clipStart, type Tone } from "../message-text.ts";
+
+const TITLE_LENGTH_MAX = 200;
+const LIMITS = { max: 4_000, output: 1_000, value: 200, names: 2_000 } as const;
+const TYPES: Readonly<Record<Tone, string>> = { bad: "failure", good: "success", notice: "warning" };
+const NO_GATEWAY = "Apprise is not enabled on this server: OVERDUE_APPRISE_URL is not set";
+const NO_URLS = "Apprise URLs are not allowed on this server: OVERDUE_APPRISE_ALLOW_URLS is not set";
+
+/** Text that mentions nobody, in whatever service it is shown. */
+function literal(text: string): string {
+  return withoutMentions(text).replaceAll("<", `<${JOINER}`);
+}
+
+const DIALECT: Dialect = {
+  ...PLAIN,
+  text: literal,
+  code: literal,
+  block: literal,
+  link: ({ text }) => literal(text),
+};
+
+const schema = configSchema({
+  key: textField({
+    about: "The key of a configuration that is stored in the gateway.",
+    lengthMax: 64,
+    pattern: "^[A-Za-z0-9_-]{1,64}$",
+    must: "1 to 64 letters, digits, hyphens, or underscores",
+    fallback: "",
+    secret: true,
+  }),
+  tag: textField({
+    about:
+      "Notifies only the services with this tag. Leave blank to notify all services of the configuration.",
+    lengthMax: 200,
+    fallback: "",
+  }),
+  url: textField({
+    about: "An Apprise URL instead of a key, if this server allows it, such as discord://ID/TOKEN.",
+    lengthMax: 512,
+    pattern: "^[a-z0-9]+://\\S+$",
+    must: "an Apprise URL, such as discord://ID/TOKEN",
+    fallback: "",
+    secret: true,
+  }),
+});
+
+const gateway = httpKind({
+  name: "apprise",
+  title: "Apprise",
+  about: "Sends notifications to more than 100 other services through this server's Apprise gateway.",
+  category: "automation",
+  icon: null,
+  guide: [
+    "An admin must run the [Apprise API](https://github.com/caronc/apprise-api) and set `OVERDUE_APPRISE_URL` to its URL.",
+    "In the Apprise API, open the configuration manager, add the [URLs of your services](https://github.com/caronc/apprise/wiki), and save them under a key.",
+    "Paste the key below. A tag selects some of the services.",
+  ],
+  schema,
+  validate: ({ key, url, tag }) => {
+    if ((key === "") === (url === "")) return "Exactly one of key and url must be set.";
+    return url !== "" && tag !== "" ? "A tag can only be used with a key." : null;
+  },
+  unavailable: ({ providers }) => (providers.appriseUrl === null ? NO_GATEWAY : null),
+  isSubscribed: () => true,
+  rate: { perMinute: 30, burst: 10 },
+  request: ({ words, config, out }) => ({
+    url: below(out.providers.appriseUrl ?? "", `notify/${config.key}`),
+    isAdminUrl: true,
+    json: {
+      ...(config.key === "" ? { urls: config.url } : {}),
+      ...(config.tag === "" ? {} : { tag: config.tag }),
+      title: clipStart(literal(words.headline), TITLE_LENGTH_MAX),
+      body: fullText(words, DIALECT, { limits: LIMITS, ends: linkLines(words, PLAIN) }),
+      type: TYPES[words.tone],
+      format: "text",
+    },
+  }),
+  // Without content the gateway has no configuration with this key.
+  answers: {
+    once: [{ status: 413, reason: "The message is too long" }],
+    ok: [{ status: 200 }],
+  },
+});
+
+export const apprise: typeof gateway = {
+  ...gateway,
+  // The gateway calls any address of a URL, also in private networks.
+  send: async (message, config, out) =>
+    config.url !== "" && !out.providers.appriseAllowUrls
+      ? notTried(NO_URLS)
+      : gateway.send(message, config, out),
+};

@@ -1,0 +1,93 @@
+// Threema, using the basic mode of its gateway. Each message is paid.
+import { configSchema, eventSwitches, textField, tokenField } from "../config-fields.ts";
+import { httpKind } from "../http-kind.ts";
+import {
+  clipBytes,
+  type Dialect,
+  fullText,
+  JOINER,
+  linkLines,
+  PLAIN,
+  SIGNS,
+  withoutMentions,
+} from "../layout.ts";
+
+/** The gateway takes 3500 bytes. */
+const HEADLINE_BYTES_MAX = 800;
+const LIMITS = { max: 2_600, unit: "bytes", output: 800, value: 200, names: 1_200 } as const;
+
+/** A sign at the edge of a word acts as markup; an invisible joiner prevents that. */
+function literal(text: string): string {
+  return withoutMentions(text).replace(
+    /(?<![\p{L}\p{N}])[*_~]|[*_~](?![\p{L}\p{N}])/gu,
+    (sign) => JOINER + sign + JOINER,
+  );
+}
+
+const DIALECT: Dialect = {
+  ...PLAIN,
+  text: literal,
+  code: literal,
+  block: literal,
+  link: ({ text }) => literal(text),
+};
+
+const EVENTS = eventSwitches({ down: true, up: true, notice: false });
+
+/** The name of a recipient in the form, and its value. */
+function recipientOf(recipient: string): Readonly<Record<string, string>> {
+  if (recipient.includes("@")) return { email: recipient };
+  return recipient.startsWith("+") ? { phone: recipient.slice(1) } : { to: recipient };
+}
+
+export const threema = httpKind({
+  name: "threema",
+  title: "Threema",
+  about: "Sends messages to a Threema user through your own account at Threema Gateway.",
+  category: "chat",
+  icon: "threema",
+  guide: [
+    "At [Threema Gateway](https://gateway.threema.ch/), create an account, buy credits, and request an ID of type **Basic**.",
+    "When the ID is approved, copy it and its **secret**, and paste both below.",
+    "Enter the Threema ID, phone number, or email address of the recipient.",
+  ],
+  schema: configSchema({
+    gateway_id: textField({
+      about: "The gateway ID that sends the messages, such as *OVERDUE.",
+      lengthMax: 8,
+      pattern: "^\\*[0-9A-Z]{7}$",
+      must: "an asterisk and 7 capital letters or digits",
+    }),
+    secret: tokenField({ about: "The secret of the gateway ID.", lengthMax: 100 }),
+    recipient: textField({
+      about: "The Threema ID, phone number, or email address of the recipient.",
+      lengthMax: 254,
+      pattern: "^([0-9A-Z]{8}|\\+[0-9]{5,15}|[^\\s@]+@[^\\s@]+)$",
+      must: "a Threema ID such as ABCD1234, a phone number such as +14155550123, or an email address",
+    }),
+    ...EVENTS.fields,
+  }),
+  validate: EVENTS.validate,
+  isSubscribed: EVENTS.isSubscribed,
+  rate: { perMinute: 30, burst: 10 },
+  request: ({ words, config }) => ({
+    url: "https://msgapi.threema.ch/send_simple",
+    form: {
+      from: config.gateway_id,
+      ...recipientOf(config.recipient),
+      secret: config.secret,
+      text: [
+        `${SIGNS[words.tone]} ${clipBytes(literal(words.headline), HEADLINE_BYTES_MAX)}`,
+        fullText(words, DIALECT, { limits: LIMITS, ends: linkLines(words, PLAIN) }),
+      ].join("\n\n"),
+    },
+  }),
+  answers: {
+    gone: [
+      { status: 400, reason: "Threema does not know the recipient, or the gateway ID is not of type Basic" },
+      { status: 401, reason: "Threema does not accept the gateway ID and its secret" },
+      { status: 404, reason: "No Threema user has this phone number or email address" },
+    ],
+    once: [{ status: 413, reason: "The message is too long" }],
+  },
+});
