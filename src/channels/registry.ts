@@ -4,8 +4,10 @@ import { didYouMean } from "../lib/nearest-name.ts";
 import { type DestinationPolicy, foreseenRefusal } from "../lib/outgoing-http.ts";
 import { fieldsOf, readAddress, readConfig, withMadeSecrets } from "./channel-config.ts";
 import type { AnyKind } from "./channel-kind.ts";
+import { dingtalk } from "./kinds/dingtalk.ts";
 import { discord } from "./kinds/discord.ts";
 import { email } from "./kinds/email.ts";
+import { feishu } from "./kinds/feishu.ts";
 import { gotify } from "./kinds/gotify.ts";
 import { group } from "./kinds/group.ts";
 import { ntfy } from "./kinds/ntfy.ts";
@@ -13,9 +15,23 @@ import { pd } from "./kinds/pd.ts";
 import { slack } from "./kinds/slack.ts";
 import { telegram } from "./kinds/telegram.ts";
 import { webhook } from "./kinds/webhook.ts";
+import { wecom } from "./kinds/wecom.ts";
 
 /** In the order of the docs. */
-export const KINDS: readonly AnyKind[] = [email, webhook, slack, discord, telegram, ntfy, gotify, pd, group];
+export const KINDS: readonly AnyKind[] = [
+  email,
+  webhook,
+  slack,
+  discord,
+  telegram,
+  feishu,
+  dingtalk,
+  wecom,
+  ntfy,
+  gotify,
+  pd,
+  group,
+];
 
 /** The kind with this name in the API, or null. */
 export function kindNamed(name: string, kinds: readonly AnyKind[] = KINDS): AnyKind | null {
