@@ -12,6 +12,7 @@ import { gotify } from "./kinds/gotify.ts";
 import { group } from "./kinds/group.ts";
 import { ntfy } from "./kinds/ntfy.ts";
 import { pd } from "./kinds/pd.ts";
+import { signal } from "./kinds/signal.ts";
 import { slack } from "./kinds/slack.ts";
 import { telegram } from "./kinds/telegram.ts";
 import { webhook } from "./kinds/webhook.ts";
@@ -29,6 +30,7 @@ export const KINDS: readonly AnyKind[] = [
   wecom,
   ntfy,
   gotify,
+  signal,
   pd,
   group,
 ];

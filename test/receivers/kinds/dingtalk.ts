@@ -42,7 +42,7 @@ export const receiver: KindReceiver = {
         .replaceAll(/\*\*[^*\n]+\*\*|\[[^[\]]*\]\(https?:[^\s()]+\)/g, "")
         .replaceAll(/^(####|>) /gm, "");
       if (/[<>*_~`[\]#]/.test(left))
-        problems.push(`there is bare markup: ${left.match(/.{0,20}[<>*_~`[\]#]/)}`);
+        problems.push(`there is bare markup: ${left.match(/.{0,20}[<>*_~`[\]#]/)?.[0]}`);
       if (!`${said(title)} ${said(text)}`.includes(KEYWORD))
         return refuse(310_000, "keywords not in content");
       return problems.length > 0

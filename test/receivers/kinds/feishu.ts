@@ -27,7 +27,7 @@ function cardProblems(given: unknown): string[] {
       // What is left of a tag, a mention or emphasis once our own bold and links are gone.
       const left = said(content).replaceAll(/\*\*[^*\n]+\*\*|\[[^[\]]*\]\(https?:[^\s()]+\)/g, "");
       if (/[<>*_~`[\]]/.test(left))
-        problems.push(`there is bare markup: ${left.match(/.{0,20}[<>*_~`[\]]/)}`);
+        problems.push(`there is bare markup: ${left.match(/.{0,20}[<>*_~`[\]]/)?.[0]}`);
     }
     for (const { tag: what, text: label, url } of objectsOf(actions)) {
       const [{ tag: format, content } = {}] = objectsOf([label]);

@@ -25,7 +25,8 @@ export const receiver: KindReceiver = {
       const left = content
         .replaceAll(/\*\*[^*\n]+\*\*|\[[^[\]]*\]\(https?:[^\s()]+\)/g, "")
         .replaceAll(/^(####|>) /gm, "");
-      if (/[<>*`[\]]/.test(left)) problems.push(`there is bare markup: ${left.match(/.{0,20}[<>*`[\]]/)}`);
+      if (/[<>*`[\]]/.test(left))
+        problems.push(`there is bare markup: ${left.match(/.{0,20}[<>*`[\]]/)?.[0]}`);
       return problems.length > 0
         ? refuse(40_058, "invalid Request Parameter", problems)
         : { answer: { status: 200, body: { errcode: 0, errmsg: "ok" } } };
