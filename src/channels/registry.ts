@@ -14,6 +14,7 @@ import { ntfy } from "./kinds/ntfy.ts";
 import { pd } from "./kinds/pd.ts";
 import { signal } from "./kinds/signal.ts";
 import { slack } from "./kinds/slack.ts";
+import { sns } from "./kinds/sns.ts";
 import { telegram } from "./kinds/telegram.ts";
 import { webhook } from "./kinds/webhook.ts";
 import { wecom } from "./kinds/wecom.ts";
@@ -32,6 +33,7 @@ export const KINDS: readonly AnyKind[] = [
   gotify,
   signal,
   pd,
+  sns,
   group,
 ];
 
