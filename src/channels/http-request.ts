@@ -21,6 +21,9 @@ export type AnswerRule = {
 /** Why no later message will be accepted, or this one will not: the end of a sentence. Shown to the owner. */
 type Refusal = AnswerRule & { reason: string };
 
+/** How long the receiver asks to wait, if not in the standard header. */
+type Pause = { ms?(answer: OutgoingResponse): number | null };
+
 /** What the responses of a receiver mean. The first list with a matching rule decides, in this order. */
 export type Answers = {
   /** The receiver rejects all messages permanently: the channel is disabled. */
@@ -31,6 +34,9 @@ export type Answers = {
   ours?: readonly Refusal[];
   /** Not now: how long the receiver asks to wait, if not in the standard header. */
   wait?: readonly (AnswerRule & { ms?(answer: OutgoingResponse, now: Instant): number | null })[];
+  ours?: readonly (Refusal & Pause)[];
+  /** Not now. */
+  wait?: readonly (AnswerRule & Pause)[];
   /** The message was accepted. If omitted: 200, 201, 202 and 204. */
   ok?: readonly AnswerRule[];
 };
@@ -87,8 +93,9 @@ export function interpret(
     rules.find((rule) => matches(rule, answer));
   const isGone = found(gone);
   const isOnce = isGone === undefined ? found(once) : undefined;
-  const refusal = isGone ?? isOnce ?? found(ours);
-  const waiting = refusal === undefined ? found(wait) : undefined;
+  const isOurs = isGone === undefined && isOnce === undefined ? found(ours) : undefined;
+  const refusal = isGone ?? isOnce ?? isOurs;
+  const waiting = refusal === undefined ? found(wait) : isOurs;
   if (refusal === undefined && waiting === undefined && found(ok) !== undefined)
     return { kind: "sent", ...outcome };
   return {
@@ -96,9 +103,7 @@ export function interpret(
     ...outcome,
     permanent: isGone !== undefined || isOnce !== undefined,
     ...(isOnce === undefined ? {} : { keepsChannel: true as const }),
-    ...(refusal === undefined || isGone !== undefined || isOnce !== undefined
-      ? {}
-      : { isOurs: true as const }),
+    ...(isOurs === undefined ? {} : { isOurs: true as const }),
     reason: refusal === undefined ? unexpected(code) : `${refusal.reason} (HTTP ${code})`,
     retryAfterMs: waiting?.ms?.(answer, now) ?? retryAfterMs(answer, now),
   };

@@ -10,6 +10,10 @@ import { bark } from "./kinds/bark.ts";
 import { discord } from "./kinds/discord.ts";
 import { email } from "./kinds/email.ts";
 import { github } from "./kinds/github.ts";
+import { dingtalk } from "./kinds/dingtalk.ts";
+import { discord } from "./kinds/discord.ts";
+import { email } from "./kinds/email.ts";
+import { feishu } from "./kinds/feishu.ts";
 import { gotify } from "./kinds/gotify.ts";
 import { grafanairm } from "./kinds/grafanairm.ts";
 import { group } from "./kinds/group.ts";
@@ -24,11 +28,15 @@ import { po } from "./kinds/po.ts";
 import { pushbullet } from "./kinds/pushbullet.ts";
 import { slack } from "./kinds/slack.ts";
 import { spike } from "./kinds/spike.ts";
+import { signal } from "./kinds/signal.ts";
+import { slack } from "./kinds/slack.ts";
+import { sns } from "./kinds/sns.ts";
 import { telegram } from "./kinds/telegram.ts";
 import { trello } from "./kinds/trello.ts";
 import { victorops } from "./kinds/victorops.ts";
 import { threema } from "./kinds/threema.ts";
 import { webhook } from "./kinds/webhook.ts";
+import { wecom } from "./kinds/wecom.ts";
 
 /** In the order of the docs. */
 export const KINDS: readonly AnyKind[] = [
@@ -59,6 +67,14 @@ export const KINDS: readonly AnyKind[] = [
   homeassistant,
   pd,
   apprise,
+  feishu,
+  dingtalk,
+  wecom,
+  ntfy,
+  gotify,
+  signal,
+  pd,
+  sns,
   group,
 ];
 

@@ -48,12 +48,15 @@ function asText({ method, url, headers = {}, body }: OutgoingRequest): string {
 async function rendered(kind: string, message: AlertMessage, config = CONFIGS[kind]): Promise<string> {
   const requests: OutgoingRequest[] = [];
   const { body = "" } = RECEIVERS[kind]?.answers.find(({ means }) => means === "sent") ?? {};
+  const accepted = RECEIVERS[kind]?.answers.find(({ means }) => means === "sent");
+  const { status, body } = accepted ?? { status: 200, body: "" };
   const text = typeof body === "string" ? body : JSON.stringify(body);
   const sender = sampleSender({
     http: {
       send: async (request) => {
         requests.push(request);
         return { status: 200, headers: {}, text };
+        return { status, headers: {}, text };
       },
     },
   });
