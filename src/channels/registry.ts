@@ -8,6 +8,7 @@ import { discord } from "./kinds/discord.ts";
 import { email } from "./kinds/email.ts";
 import { gotify } from "./kinds/gotify.ts";
 import { group } from "./kinds/group.ts";
+import { msteamsw } from "./kinds/msteamsw.ts";
 import { ntfy } from "./kinds/ntfy.ts";
 import { pd } from "./kinds/pd.ts";
 import { slack } from "./kinds/slack.ts";
@@ -15,7 +16,18 @@ import { telegram } from "./kinds/telegram.ts";
 import { webhook } from "./kinds/webhook.ts";
 
 /** In the order of the docs. */
-export const KINDS: readonly AnyKind[] = [email, webhook, slack, discord, telegram, ntfy, gotify, pd, group];
+export const KINDS: readonly AnyKind[] = [
+  email,
+  webhook,
+  slack,
+  discord,
+  telegram,
+  msteamsw,
+  ntfy,
+  gotify,
+  pd,
+  group,
+];
 
 /** The kind with this name in the API, or null. */
 export function kindNamed(name: string, kinds: readonly AnyKind[] = KINDS): AnyKind | null {
