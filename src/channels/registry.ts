@@ -8,9 +8,11 @@ import { discord } from "./kinds/discord.ts";
 import { email } from "./kinds/email.ts";
 import { gotify } from "./kinds/gotify.ts";
 import { group } from "./kinds/group.ts";
+import { mattermost } from "./kinds/mattermost.ts";
 import { msteamsw } from "./kinds/msteamsw.ts";
 import { ntfy } from "./kinds/ntfy.ts";
 import { pd } from "./kinds/pd.ts";
+import { rocketchat } from "./kinds/rocketchat.ts";
 import { slack } from "./kinds/slack.ts";
 import { telegram } from "./kinds/telegram.ts";
 import { webhook } from "./kinds/webhook.ts";
@@ -23,6 +25,8 @@ export const KINDS: readonly AnyKind[] = [
   discord,
   telegram,
   msteamsw,
+  mattermost,
+  rocketchat,
   ntfy,
   gotify,
   pd,
