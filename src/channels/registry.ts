@@ -6,6 +6,7 @@ import { fieldsOf, readAddress, readConfig, withMadeSecrets } from "./channel-co
 import type { AnyKind } from "./channel-kind.ts";
 import { discord } from "./kinds/discord.ts";
 import { email } from "./kinds/email.ts";
+import { googlechat } from "./kinds/googlechat.ts";
 import { gotify } from "./kinds/gotify.ts";
 import { group } from "./kinds/group.ts";
 import { mattermost } from "./kinds/mattermost.ts";
@@ -16,6 +17,7 @@ import { rocketchat } from "./kinds/rocketchat.ts";
 import { slack } from "./kinds/slack.ts";
 import { telegram } from "./kinds/telegram.ts";
 import { webhook } from "./kinds/webhook.ts";
+import { zulip } from "./kinds/zulip.ts";
 
 /** In the order of the docs. */
 export const KINDS: readonly AnyKind[] = [
@@ -27,6 +29,8 @@ export const KINDS: readonly AnyKind[] = [
   msteamsw,
   mattermost,
   rocketchat,
+  googlechat,
+  zulip,
   ntfy,
   gotify,
   pd,
