@@ -9,6 +9,7 @@ import { email } from "./kinds/email.ts";
 import { googlechat } from "./kinds/googlechat.ts";
 import { gotify } from "./kinds/gotify.ts";
 import { group } from "./kinds/group.ts";
+import { matrix } from "./kinds/matrix.ts";
 import { mattermost } from "./kinds/mattermost.ts";
 import { msteamsw } from "./kinds/msteamsw.ts";
 import { ntfy } from "./kinds/ntfy.ts";
@@ -31,6 +32,7 @@ export const KINDS: readonly AnyKind[] = [
   rocketchat,
   googlechat,
   zulip,
+  matrix,
   ntfy,
   gotify,
   pd,
