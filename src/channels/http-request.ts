@@ -77,7 +77,7 @@ export async function sendRequest(
 }
 
 /** Method and host of a request. The path is omitted: for many receivers it is the secret. */
-function summaryOf({ method, url }: Pick<OutgoingRequest, "method" | "url">): string {
+export function summaryOf({ method, url }: Pick<OutgoingRequest, "method" | "url">): string {
   return `${method} ${hostOf(url)}`;
 }
 

@@ -217,6 +217,18 @@ export function clipBytes(text: string, bytesMax: number): string {
   return clipTo(text, bytesMax, sizeIn("bytes"));
 }
 
+/** Below this share of the room, long texts are left out. */
+const SHARE_MIN = 1 / 64;
+
+/** What `build` makes with the largest share of the room for long texts for which it fits into a limit as JSON. */
+export function jsonWithin<Built>(bytesMax: number, build: (share: number) => Built): Built {
+  for (let share = 1; share >= SHARE_MIN; share /= 2) {
+    const built = build(share);
+    if (Buffer.byteLength(JSON.stringify(built)) <= bytesMax) return built;
+  }
+  return build(0);
+}
+
 /** Everything that a message says, by label, for receivers that take details. */
 export function detailsOf(
   { sentences, history, lists, facts, others, output }: MessageText,

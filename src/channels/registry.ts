@@ -14,18 +14,23 @@ import { dingtalk } from "./kinds/dingtalk.ts";
 import { discord } from "./kinds/discord.ts";
 import { email } from "./kinds/email.ts";
 import { feishu } from "./kinds/feishu.ts";
+import { googlechat } from "./kinds/googlechat.ts";
 import { gotify } from "./kinds/gotify.ts";
 import { grafanairm } from "./kinds/grafanairm.ts";
 import { group } from "./kinds/group.ts";
 import { incidentio } from "./kinds/incidentio.ts";
 import { homeassistant } from "./kinds/homeassistant.ts";
 import { line } from "./kinds/line.ts";
+import { matrix } from "./kinds/matrix.ts";
+import { mattermost } from "./kinds/mattermost.ts";
+import { msteamsw } from "./kinds/msteamsw.ts";
 import { ntfy } from "./kinds/ntfy.ts";
 import { opsgenie } from "./kinds/opsgenie.ts";
 import { pagertree } from "./kinds/pagertree.ts";
 import { pd } from "./kinds/pd.ts";
 import { po } from "./kinds/po.ts";
 import { pushbullet } from "./kinds/pushbullet.ts";
+import { rocketchat } from "./kinds/rocketchat.ts";
 import { slack } from "./kinds/slack.ts";
 import { spike } from "./kinds/spike.ts";
 import { signal } from "./kinds/signal.ts";
@@ -37,6 +42,7 @@ import { victorops } from "./kinds/victorops.ts";
 import { threema } from "./kinds/threema.ts";
 import { webhook } from "./kinds/webhook.ts";
 import { wecom } from "./kinds/wecom.ts";
+import { zulip } from "./kinds/zulip.ts";
 
 /** In the order of the docs. */
 export const KINDS: readonly AnyKind[] = [
@@ -75,6 +81,15 @@ export const KINDS: readonly AnyKind[] = [
   signal,
   pd,
   sns,
+  msteamsw,
+  mattermost,
+  rocketchat,
+  googlechat,
+  zulip,
+  matrix,
+  ntfy,
+  gotify,
+  pd,
   group,
 ];
 

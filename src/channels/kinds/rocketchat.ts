@@ -1,0 +1,73 @@
+// Rocket.Chat, using the URL of an incoming webhook.
+import { addressField, configSchema } from "../config-fields.ts";
+import { httpKind } from "../http-kind.ts";
+import { type Dialect, fullText, JOINER, MARKDOWN, SIGNS, withoutMentions } from "../layout.ts";
+import { clipStart, type Tone } from "../message-text.ts";
+
+const COLOURS: Readonly<Record<Tone, string>> = { bad: "#d9534f", good: "#5cb85c", notice: "#f0ad4e" };
+const HEADLINE_LENGTH_MAX = 300;
+/** The default limit of the server is 5,000 characters. */
+const LIMITS = { max: 4_500, output: 1_500, value: 500, names: 2_500 } as const;
+
+const ROCKET: Dialect = {
+  ...MARKDOWN,
+  // Only these signs can be escaped. A joiner prevents links, `[text](url)` and `<url|text>`.
+  text: (foreign) =>
+    withoutMentions(foreign)
+      .replace(/[*_~`#]/g, (sign) => `\\${sign}`)
+      .replace(/<|\](?=\()/g, (sign) => sign + JOINER),
+  block: (foreign) => MARKDOWN.block(withoutMentions(foreign)),
+  link: ({ text, url }) => `[${ROCKET.text(text.replaceAll("[", "(").replaceAll("]", ")"))}](${url})`,
+  lineEnd: "",
+};
+
+export const rocketchat = httpKind({
+  name: "rocketchat",
+  title: "Rocket.Chat",
+  about: "Sends messages to a Rocket.Chat channel.",
+  category: "chat",
+  icon: "rocketdotchat",
+  guide: [
+    "In Rocket.Chat, open **Administration**, then **Workspace** and **Integrations**, and choose **New**, then **Incoming**.",
+    "Turn on **Enabled**, enter the channel and the user that posts the messages, and choose **Save**.",
+    "Copy the webhook URL and paste it below.",
+  ],
+  schema: configSchema({
+    url: addressField({
+      about: "The webhook URL, such as https://rocketchat.example.org/hooks/…/….",
+      secret: true,
+    }),
+  }),
+  isSubscribed: () => true,
+  rate: { perMinute: 60, burst: 10 },
+  request: ({ words, config, out }) => ({
+    url: config.url,
+    json: {
+      alias: out.site.name,
+      text: `${SIGNS[words.tone]} ${ROCKET.bold(ROCKET.text(clipStart(words.headline, HEADLINE_LENGTH_MAX)))}`,
+      attachments: [
+        {
+          color: COLOURS[words.tone],
+          title: words.link.text,
+          title_link: words.link.url,
+          text: fullText(words, ROCKET, {
+            limits: LIMITS,
+            ends: words.ack === null ? [] : [ROCKET.link(words.ack)],
+          }),
+        },
+      ],
+    },
+  }),
+  // A reverse proxy may answer 404 while the server restarts; only the server itself says this.
+  answers: {
+    gone: [
+      {
+        status: 404,
+        json: { success: false, error: /^Invalid integration id or token/ },
+        reason: "The webhook no longer exists",
+      },
+    ],
+    once: [{ status: 413, reason: "The message is too large" }],
+    wait: [{ status: 200, json: { success: false } }],
+  },
+});
