@@ -22,7 +22,7 @@ export type AnswerRule = {
 type Refusal = AnswerRule & { reason: string };
 
 /** How long the receiver asks to wait, if not in the standard header. */
-type Pause = { ms?(answer: OutgoingResponse): number | null };
+type Pause = { ms?(answer: OutgoingResponse, now: Instant): number | null };
 
 /** What the responses of a receiver mean. The first list with a matching rule decides, in this order. */
 export type Answers = {
@@ -31,9 +31,6 @@ export type Answers = {
   /** This message is not tried again; the channel stays enabled. */
   once?: readonly Refusal[];
   /** The server's own key is refused: an admin is told, and no channel is disabled. */
-  ours?: readonly Refusal[];
-  /** Not now: how long the receiver asks to wait, if not in the standard header. */
-  wait?: readonly (AnswerRule & { ms?(answer: OutgoingResponse, now: Instant): number | null })[];
   ours?: readonly (Refusal & Pause)[];
   /** Not now. */
   wait?: readonly (AnswerRule & Pause)[];

@@ -7,19 +7,17 @@ import type { AnyKind } from "./channel-kind.ts";
 import { alertmanager } from "./kinds/alertmanager.ts";
 import { apprise } from "./kinds/apprise.ts";
 import { bark } from "./kinds/bark.ts";
-import { discord } from "./kinds/discord.ts";
-import { email } from "./kinds/email.ts";
-import { github } from "./kinds/github.ts";
 import { dingtalk } from "./kinds/dingtalk.ts";
 import { discord } from "./kinds/discord.ts";
 import { email } from "./kinds/email.ts";
 import { feishu } from "./kinds/feishu.ts";
+import { github } from "./kinds/github.ts";
 import { googlechat } from "./kinds/googlechat.ts";
 import { gotify } from "./kinds/gotify.ts";
 import { grafanairm } from "./kinds/grafanairm.ts";
 import { group } from "./kinds/group.ts";
-import { incidentio } from "./kinds/incidentio.ts";
 import { homeassistant } from "./kinds/homeassistant.ts";
+import { incidentio } from "./kinds/incidentio.ts";
 import { line } from "./kinds/line.ts";
 import { matrix } from "./kinds/matrix.ts";
 import { mattermost } from "./kinds/mattermost.ts";
@@ -31,15 +29,14 @@ import { pd } from "./kinds/pd.ts";
 import { po } from "./kinds/po.ts";
 import { pushbullet } from "./kinds/pushbullet.ts";
 import { rocketchat } from "./kinds/rocketchat.ts";
-import { slack } from "./kinds/slack.ts";
-import { spike } from "./kinds/spike.ts";
 import { signal } from "./kinds/signal.ts";
 import { slack } from "./kinds/slack.ts";
 import { sns } from "./kinds/sns.ts";
+import { spike } from "./kinds/spike.ts";
 import { telegram } from "./kinds/telegram.ts";
+import { threema } from "./kinds/threema.ts";
 import { trello } from "./kinds/trello.ts";
 import { victorops } from "./kinds/victorops.ts";
-import { threema } from "./kinds/threema.ts";
 import { webhook } from "./kinds/webhook.ts";
 import { wecom } from "./kinds/wecom.ts";
 import { zulip } from "./kinds/zulip.ts";
@@ -49,10 +46,27 @@ export const KINDS: readonly AnyKind[] = [
   email,
   webhook,
   slack,
+  msteamsw,
   discord,
   telegram,
+  googlechat,
+  mattermost,
+  rocketchat,
+  zulip,
+  matrix,
+  signal,
+  feishu,
+  dingtalk,
+  wecom,
+  line,
+  threema,
   ntfy,
   gotify,
+  po,
+  pushbullet,
+  bark,
+  homeassistant,
+  apprise,
   pd,
   opsgenie,
   victorops,
@@ -63,33 +77,7 @@ export const KINDS: readonly AnyKind[] = [
   alertmanager,
   github,
   trello,
-  line,
-  threema,
-  ntfy,
-  gotify,
-  po,
-  pushbullet,
-  bark,
-  homeassistant,
-  pd,
-  apprise,
-  feishu,
-  dingtalk,
-  wecom,
-  ntfy,
-  gotify,
-  signal,
-  pd,
   sns,
-  msteamsw,
-  mattermost,
-  rocketchat,
-  googlechat,
-  zulip,
-  matrix,
-  ntfy,
-  gotify,
-  pd,
   group,
 ];
 

@@ -47,7 +47,6 @@ function asText({ method, url, headers = {}, body }: OutgoingRequest): string {
 
 async function rendered(kind: string, message: AlertMessage, config = CONFIGS[kind]): Promise<string> {
   const requests: OutgoingRequest[] = [];
-  const { body = "" } = RECEIVERS[kind]?.answers.find(({ means }) => means === "sent") ?? {};
   const accepted = RECEIVERS[kind]?.answers.find(({ means }) => means === "sent");
   const { status, body } = accepted ?? { status: 200, body: "" };
   const text = typeof body === "string" ? body : JSON.stringify(body);
@@ -55,7 +54,6 @@ async function rendered(kind: string, message: AlertMessage, config = CONFIGS[ki
     http: {
       send: async (request) => {
         requests.push(request);
-        return { status: 200, headers: {}, text };
         return { status, headers: {}, text };
       },
     },
