@@ -25,12 +25,12 @@ const DIALECT: Dialect = {
 };
 
 const schema = configSchema({
-  key: textField({
-    about: "The key of a configuration that is stored in the gateway.",
-    lengthMax: 64,
-    pattern: "^[A-Za-z0-9_-]{1,64}$",
-    must: "1 to 64 letters, digits, hyphens, or underscores",
-    fallback: "",
+  target: textField({
+    about:
+      "The key of a configuration that is stored in the gateway. If this server allows it, an Apprise URL, such as discord://ID/TOKEN.",
+    lengthMax: 512,
+    pattern: "^([A-Za-z0-9_-]{1,64}|[a-z0-9]+://\\S+)$",
+    must: "a key of 1 to 64 letters, digits, hyphens, or underscores, or an Apprise URL",
     secret: true,
   }),
   tag: textField({
@@ -39,15 +39,11 @@ const schema = configSchema({
     lengthMax: 200,
     fallback: "",
   }),
-  url: textField({
-    about: "An Apprise URL instead of a key, if this server allows it, such as discord://ID/TOKEN.",
-    lengthMax: 512,
-    pattern: "^[a-z0-9]+://\\S+$",
-    must: "an Apprise URL, such as discord://ID/TOKEN",
-    fallback: "",
-    secret: true,
-  }),
 });
+
+function isUrl(target: string): boolean {
+  return target.includes("://");
+}
 
 const gateway = httpKind({
   name: "apprise",
@@ -61,18 +57,16 @@ const gateway = httpKind({
     "Paste the key below. A tag selects some of the services.",
   ],
   schema,
-  validate: ({ key, url, tag }) => {
-    if ((key === "") === (url === "")) return "Exactly one of key and url must be set.";
-    return url !== "" && tag !== "" ? "A tag can only be used with a key." : null;
-  },
+  validate: ({ target, tag }) =>
+    isUrl(target) && tag !== "" ? "A tag can only be used with a key, not with a URL." : null,
   unavailable: ({ providers }) => (providers.appriseUrl === null ? NO_GATEWAY : null),
   isSubscribed: () => true,
   rate: { perMinute: 30, burst: 10 },
   request: ({ words, config, out }) => ({
-    url: below(out.providers.appriseUrl ?? "", `notify/${config.key}`),
+    url: below(out.providers.appriseUrl ?? "", isUrl(config.target) ? "notify/" : `notify/${config.target}`),
     isAdminUrl: true,
     json: {
-      ...(config.key === "" ? { urls: config.url } : {}),
+      ...(isUrl(config.target) ? { urls: config.target } : {}),
       ...(config.tag === "" ? {} : { tag: config.tag }),
       title: clipStart(literal(words.headline), TITLE_LENGTH_MAX),
       body: fullText(words, DIALECT, { limits: LIMITS, ends: linkLines(words, PLAIN) }),
@@ -80,7 +74,7 @@ const gateway = httpKind({
       format: "text",
     },
   }),
-  // Without content the gateway has no configuration with this key.
+  // 204 means that the gateway has no configuration with this key.
   answers: {
     once: [{ status: 413, reason: "The message is too long" }],
     ok: [{ status: 200 }],
@@ -91,7 +85,7 @@ export const apprise: typeof gateway = {
   ...gateway,
   // The gateway calls any address of a URL, also in private networks.
   send: async (message, config, out) =>
-    config.url !== "" && !out.providers.appriseAllowUrls
+    isUrl(config.target) && !out.providers.appriseAllowUrls
       ? notTried(NO_URLS)
       : gateway.send(message, config, out),
 };

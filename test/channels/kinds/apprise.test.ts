@@ -7,13 +7,13 @@ import { PROVIDERS } from "../sample-kinds.ts";
 import { DOWN } from "../sample-messages.ts";
 
 const open = useReceivers();
-const URL_CONFIG = { url: "discord://4174216298/JHMHI8qBe7bk2ZwO5U711o3dV_js" };
+const URL_CONFIG = { target: "discord://4174216298/JHMHI8qBe7bk2ZwO5U711o3dV_js" };
 
 test("Apprise sends to a URL only if the server allows it", async () => {
   const { receiver, send } = await open("apprise");
   expect(await send(DOWN, { config: URL_CONFIG })).toMatchObject({ kind: "sent" });
   expect(receiver.problems).toEqual([]);
-  expect(receiver.received[0]).toMatchObject({ path: "/notify/", json: { urls: URL_CONFIG.url } });
+  expect(receiver.received[0]).toMatchObject({ path: "/notify/", json: { urls: URL_CONFIG.target } });
   const strict = await open("apprise", { providers: { ...PROVIDERS, appriseAllowUrls: false } });
   expect(await strict.send(DOWN, { config: URL_CONFIG })).toMatchObject({
     kind: "failed",
@@ -40,13 +40,13 @@ test("Apprise is called at the address of the admin, not as an address of users"
 
 test("an unknown key in Apprise is no success", async () => {
   const { send } = await open("apprise");
-  expect(await send(DOWN, { config: { key: "other" } })).toMatchObject({ kind: "failed", code: 204 });
+  expect(await send(DOWN, { config: { target: "other" } })).toMatchObject({ kind: "failed", code: 204 });
 });
 
-test.each([
-  [{}, "Exactly one of key and url must be set."],
-  [{ key: "a", ...URL_CONFIG }, "Exactly one of key and url must be set."],
-  [{ tag: "a", ...URL_CONFIG }, "A tag can only be used with a key."],
-])("Apprise refuses %j", (config, text) => {
-  expect(readConfig(apprise, config, { strict: true })).toEqual({ ok: false, text });
+test("Apprise has tags of stored configurations, not of URLs", () => {
+  expect(readConfig(apprise, { tag: "ops", ...URL_CONFIG }, { strict: true })).toEqual({
+    ok: false,
+    text: "A tag can only be used with a key, not with a URL.",
+  });
+  expect(readConfig(apprise, { target: "two words" }, { strict: true })).toMatchObject({ ok: false });
 });

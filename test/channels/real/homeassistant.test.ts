@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { AlertMessage } from "../../../src/core/message.ts";
 import { type GuardedHttp, guardedHttp } from "../../../src/lib/outgoing-http.ts";
-import { type Receiver, startReceiver } from "../../receivers/receiver.ts";
+import { objectsOf, type Receiver, startReceiver } from "../../receivers/receiver.ts";
 import {
   isHomeAssistantInstalled,
   type RealHomeAssistant,
@@ -49,7 +49,8 @@ describe.skipIf(!isHomeAssistantInstalled)(`with a real Home Assistant${WHY_SKIP
       message: expect.stringMatching(/^Down since/),
       data: { tag: expect.stringMatching(/^[0-9a-f]{40}$/), ttl: 0, priority: "high" },
     });
-    const { tag, url, clickAction } = down?.["data"] as Record<string, unknown>;
+    const [data] = objectsOf([down?.["data"]]);
+    const { tag, url, clickAction } = data ?? {};
     expect(up).toMatchObject({ title: expect.stringMatching(/is UP$/), data: { tag, url, clickAction } });
   });
 

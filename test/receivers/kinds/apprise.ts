@@ -5,7 +5,7 @@ const KEY = "overdue-alerts";
 const TYPES = ["info", "success", "warning", "failure"];
 
 export const receiver: KindReceiver = {
-  config: { key: KEY, tag: "ops" },
+  config: { target: KEY, tag: "ops" },
   origins: ["https://apprise.example.org"],
   start: () =>
     startReceiver((request) => {
