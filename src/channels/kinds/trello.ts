@@ -1,5 +1,5 @@
 // Trello: a card for each check that goes down.
-import { configSchema, switchField, textField, tokenField } from "../config-fields.ts";
+import { configSchema, switchField, textField } from "../config-fields.ts";
 import { httpKind } from "../http-kind.ts";
 import { fullText, MARKDOWN } from "../layout.ts";
 import { clipStart } from "../message-text.ts";
