@@ -121,18 +121,17 @@ function client({ token, repo }: Config, { http, now }: Pick<Outgoing, "http" | 
   return {
     write: (method: "POST" | "PATCH", path: string, json: unknown, answers: Answers = {}) =>
       sendRequest(outgoing(method, path, json), { http, now }, answers),
-    list: async (query: URLSearchParams): Promise<{ result: SendResult; issues: Issue[] }> => {
+    list: async (query: URLSearchParams): Promise<{ result: SendResult; issues: unknown[] }> => {
       const summary = "GET api.github.com";
       try {
-        const answer = await http.send({ ...outgoing("GET", `?${query}`), answerBytesMax: PAGE_BYTES_MAX });
-        const list = Object.values(jsonOf(answer)).filter(
-          (one): one is Issue => typeof one === "object" && one !== null,
-        );
-        // The excerpt of a list says nothing about the message.
+        const answer = await http.send({
+          ...outgoing("GET", `?${query.toString()}`),
+          answerBytesMax: PAGE_BYTES_MAX,
+        });
         const result = interpret(answer, { summary, now, answers: ANSWERS });
-        return result.kind === "sent"
-          ? { result: { ...result, excerpt: null }, issues: list }
-          : { result, issues: [] };
+        if (result.kind === "failed") return { result, issues: [] };
+        // An excerpt of the list would say nothing about the message.
+        return { result: { ...result, excerpt: null }, issues: Object.values(jsonOf(answer)) };
       } catch (error) {
         return { result: failedToSend(error, summary), issues: [] };
       }
@@ -140,14 +139,21 @@ function client({ token, repo }: Config, { http, now }: Pick<Outgoing, "http" | 
   };
 }
 
-type Issue = { number?: unknown; body?: unknown; author_association?: unknown; pull_request?: unknown };
-type Client = ReturnType<typeof client>;
+type Issue = { number: number; body: string };
 
-/** The open issue with a mark, if there is one. A page that cannot be read delays no alert: then there is none. */
+/** An issue of ours with a mark, or null. */
+function issueWith(mark: string, given: unknown): Issue | null {
+  if (typeof given !== "object" || given === null || "pull_request" in given) return null;
+  const { number, body, author_association: author } = given as Readonly<Record<string, unknown>>;
+  if (typeof number !== "number" || typeof body !== "string" || !AUTHORS.includes(author)) return null;
+  return body.includes(mark) ? { number, body } : null;
+}
+
+/** The open issue with a mark, or null. A page that cannot be read counts as empty, so that it delays no alert. */
 async function findIssue(
-  { list }: Client,
+  { list }: ReturnType<typeof client>,
   { mark, labels }: { mark: string; labels: readonly string[] },
-): Promise<{ result: SendResult; issue: Issue | undefined }> {
+): Promise<{ result: SendResult; issue: Issue | null }> {
   for (let page = 1; ; page += 1) {
     const { result, issues } = await list(
       new URLSearchParams({
@@ -158,15 +164,9 @@ async function findIssue(
         ...(labels.length === 0 ? {} : { labels: labels.join(",") }),
       }),
     );
-    const issue = issues.find(
-      ({ number, body, author_association: author, pull_request: pull }) =>
-        Number.isInteger(number) &&
-        pull === undefined &&
-        AUTHORS.includes(author) &&
-        String(body).includes(mark),
-    );
-    if (result.kind === "failed" || issue !== undefined || issues.length < PAGE_ISSUES || page === PAGES_MAX)
-      return { result, issue };
+    const issue = issues.map((one) => issueWith(mark, one)).find((one) => one !== null) ?? null;
+    const isLast = issues.length < PAGE_ISSUES || page === PAGES_MAX;
+    if (result.kind === "failed" || issue !== null || isLast) return { result, issue };
   }
 }
 
@@ -196,23 +196,23 @@ export const github: ChannelKind<Config> = {
   send: async (message, config, out) => {
     const words = messageText(message, out);
     const { key, action } = incidentEvent(message, words, out);
-    const github = client(config, out);
+    const repository = client(config, out);
     const labels = labelsOf(config);
-    const { result, issue } = await findIssue(github, { mark: `<!-- overdue ${key} -->`, labels });
+    const { result, issue } = await findIssue(repository, { mark: `<!-- overdue ${key} -->`, labels });
     if (result.kind === "failed") return result;
     const body = bodyOf(words);
     const sent = `message ${out.dedupeKey}`;
-    if (issue === undefined) {
+    if (issue === null) {
       if (action === "close") return result;
       const title = clipStart(words.headline, TITLE_LENGTH_MAX);
       const json = { title, body: marked(body, [`overdue ${key}`, sent]), labels };
-      return github.write("POST", "", json, ANSWERS);
+      return repository.write("POST", "", json, ANSWERS);
     }
     // The issue was opened by an earlier attempt of this message.
-    if (String(issue.body).includes(`<!-- ${sent} -->`)) return result;
+    if (issue.body.includes(`<!-- ${sent} -->`)) return result;
     const comment = { body: `**${ISSUE.text(words.headline)}**\n\n${marked(body, [])}` };
-    const commented = await github.write("POST", `/${issue.number}/comments`, comment);
+    const commented = await repository.write("POST", `/${issue.number}/comments`, comment);
     if (commented.kind === "failed" || action === "open") return commented;
-    return github.write("PATCH", `/${issue.number}`, { state: "closed", state_reason: "completed" });
+    return repository.write("PATCH", `/${issue.number}`, { state: "closed", state_reason: "completed" });
   },
 };

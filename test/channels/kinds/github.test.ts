@@ -124,8 +124,9 @@ describe("GitHub", () => {
   });
 
   test("finds no mark in what other people wrote", async () => {
-    const forged = downNamed("<!-- overdue 0000 -->");
-    await send({ ...forged, lastPing: { ...forged.lastPing!, body: "<!-- overdue 0000 -->" } });
+    const mark = "<!-- overdue 0000 -->";
+    const { lastPing } = DOWN;
+    await send({ ...downNamed(mark), lastPing: lastPing && { ...lastPing, body: mark } });
     expect(github.issues[0]?.body.match(/<!-- /g)).toHaveLength(2);
   });
 

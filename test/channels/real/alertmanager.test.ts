@@ -68,10 +68,9 @@ describe.skipIf(!isAlertmanagerInstalled)(`with a real Alertmanager${WHY_SKIPPED
     expect(await send(up)).toMatchObject({ kind: "sent" });
     expect(await lasting()).toMatchObject([{ name: "OverdueNotice", hours: 1 }]);
     expect(await send({ ...down, at: NOW, since: NOW })).toMatchObject({ kind: "sent" });
-    expect((await lasting()).map(({ name }) => name).toSorted()).toEqual([
-      "OverdueCheckDown",
-      "OverdueNotice",
-    ]);
+    expect(new Set((await lasting()).map(({ name }) => name))).toEqual(
+      new Set(["OverdueCheckDown", "OverdueNotice"]),
+    );
     expect(await send({ ...up, at: Date.now() })).toMatchObject({ kind: "sent" });
     await expect.poll(lasting).toMatchObject([{ name: "OverdueNotice" }]);
   });

@@ -49,7 +49,10 @@ export const receiver: KindReceiver = {
       const alerts = objectsOf(request.json);
       const labels = objectsOf([alerts[0]?.["labels"]])[0] ?? {};
       return {
-        key: JSON.stringify(Object.entries(labels).toSorted()),
+        key: Object.entries(labels)
+          .map(([name, value]) => `${name}=${said(value)}`)
+          .toSorted((one, other) => one.localeCompare(other))
+          .join(),
         action: isFiring(alerts[0] ?? {}) ? "open" : "close",
         severity: said(labels["severity"]),
         problems: problemsOf(request, alerts),
