@@ -4,6 +4,7 @@ import { didYouMean } from "../lib/nearest-name.ts";
 import { type DestinationPolicy, foreseenRefusal } from "../lib/outgoing-http.ts";
 import { fieldsOf, readAddress, readConfig, withMadeSecrets } from "./channel-config.ts";
 import type { AnyKind } from "./channel-kind.ts";
+import { call } from "./kinds/call.ts";
 import { discord } from "./kinds/discord.ts";
 import { email } from "./kinds/email.ts";
 import { gotify } from "./kinds/gotify.ts";
@@ -11,11 +12,26 @@ import { group } from "./kinds/group.ts";
 import { ntfy } from "./kinds/ntfy.ts";
 import { pd } from "./kinds/pd.ts";
 import { slack } from "./kinds/slack.ts";
+import { sms } from "./kinds/sms.ts";
 import { telegram } from "./kinds/telegram.ts";
 import { webhook } from "./kinds/webhook.ts";
+import { whatsapp } from "./kinds/whatsapp.ts";
 
 /** In the order of the docs. */
-export const KINDS: readonly AnyKind[] = [email, webhook, slack, discord, telegram, ntfy, gotify, pd, group];
+export const KINDS: readonly AnyKind[] = [
+  email,
+  webhook,
+  slack,
+  discord,
+  telegram,
+  ntfy,
+  gotify,
+  sms,
+  call,
+  whatsapp,
+  pd,
+  group,
+];
 
 /** The kind with this name in the API, or null. */
 export function kindNamed(name: string, kinds: readonly AnyKind[] = KINDS): AnyKind | null {

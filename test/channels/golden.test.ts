@@ -27,7 +27,9 @@ import {
 
 const FOLDER = join(import.meta.dirname, "golden");
 
-function pretty(body: string): string {
+function pretty(body: string, type: string | undefined): string {
+  if (type === "application/x-www-form-urlencoded")
+    return [...new URLSearchParams(body)].map(([name, value]) => `${name}=${value}`).join("\n");
   try {
     return JSON.stringify(JSON.parse(body), null, 2);
   } catch {
@@ -38,7 +40,12 @@ function pretty(body: string): string {
 /** A request as one would write it down. */
 function asText({ method, url, headers = {}, body }: OutgoingRequest): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  return [`${method} ${url}`, ...lines, ...(body === undefined ? [] : ["", pretty(body)]), ""].join("\n");
+  return [
+    `${method} ${url}`,
+    ...lines,
+    ...(body === undefined ? [] : ["", pretty(body, headers["Content-Type"])]),
+    "",
+  ].join("\n");
 }
 
 async function rendered(kind: string, message: AlertMessage, config = CONFIGS[kind]): Promise<string> {

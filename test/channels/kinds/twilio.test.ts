@@ -1,0 +1,79 @@
+// What the kinds of Twilio have in common: settings, senders, and the callback.
+import { describe, expect, test } from "vitest";
+import { kindNamed } from "../../../src/channels/registry.ts";
+import { useReceivers } from "../open-receiver.ts";
+import { KEYS, PROVIDERS, SITE } from "../sample-kinds.ts";
+import { DOWN, UP } from "../sample-messages.ts";
+
+const open = useReceivers();
+
+const fieldsOf = (body = "") => Object.fromEntries(new URLSearchParams(body));
+
+describe.each([
+  ["sms", /^SMS is not .*: OVERDUE_TWILIO_ACCOUNT_SID, OVERDUE_TWILIO_AUTH_TOKEN and OVERDUE_TWILIO_FROM or/],
+  ["call", /^Phone call is not .*: .*AUTH_TOKEN and OVERDUE_TWILIO_FROM are not set$/],
+  ["whatsapp", /^WhatsApp is not .*WHATSAPP_FROM, .*WHATSAPP_DOWN_SID and .*WHATSAPP_UP_SID are not set$/],
+])("%s", (kind, missing) => {
+  test("names the settings that are missing, and sends nothing without them", async () => {
+    const keys = { ...KEYS, twilioAuthToken: null };
+    const providers = {
+      ...PROVIDERS,
+      twilioAccountSid: null,
+      twilioFrom: null,
+      twilioWhatsappFrom: null,
+      twilioWhatsappDownSid: null,
+      twilioWhatsappUpSid: null,
+    };
+    expect(kindNamed(kind)?.unavailable?.({ keys, providers })).toMatch(missing);
+    expect(kindNamed(kind)?.unavailable?.({ keys: KEYS, providers: PROVIDERS })).toBeNull();
+    expect(kindNamed(kind)?.unavailable?.({ keys, providers: PROVIDERS })).toMatch(
+      /: OVERDUE_TWILIO_AUTH_TOKEN is not set$/,
+    );
+    const { send, receiver } = await open(kind, { keys, providers });
+    expect(await send(DOWN)).toMatchObject({ kind: "failed", permanent: false, inDoubt: false });
+    expect(receiver.received).toEqual([]);
+  });
+
+  test.each(["http://localhost:8000", "http://127.0.0.1:8000", "https://10.0.0.5"])(
+    "a server at %s asks for no callback",
+    async (url) => {
+      const { send, receiver } = await open(kind, { site: { ...SITE, url } });
+      expect(await send(DOWN)).toMatchObject({ kind: "sent" });
+      expect(fieldsOf(receiver.received[0]?.body)).not.toHaveProperty("StatusCallback");
+    },
+  );
+});
+
+test("a number that Twilio rejects disables the channel", async () => {
+  const { send } = await open("sms");
+  const result = await send(DOWN, { config: { value: "+15005550001" } });
+  expect(result).toMatchObject({ permanent: true, reason: expect.stringContaining("number is invalid") });
+  expect(result).not.toHaveProperty("keepsChannel");
+});
+
+test("text and WhatsApp messages are sent by the messaging service if there is one", async () => {
+  const providers = { ...PROVIDERS, twilioMessagingServiceSid: "MG0" };
+  const sms = await open("sms", { providers });
+  await sms.send(DOWN);
+  expect(fieldsOf(sms.receiver.received[0]?.body)).toMatchObject({ MessagingServiceSid: "MG0" });
+  expect(fieldsOf(sms.receiver.received[0]?.body)).not.toHaveProperty("From");
+  const whatsapp = await open("whatsapp", { providers });
+  await whatsapp.send(UP);
+  expect(fieldsOf(whatsapp.receiver.received[0]?.body)).toMatchObject({
+    MessagingServiceSid: "MG0",
+    From: "whatsapp:+14155550101",
+    ContentSid: PROVIDERS.twilioWhatsappUpSid,
+  });
+});
+
+test.each([
+  ["sms", { down: true, up: false, notice: false }],
+  ["call", { down: true, up: false, notice: false }],
+  ["whatsapp", { down: true, up: true, notice: false }],
+] as const)("a new %s channel notifies for %j", async (kind, events) => {
+  const { sender } = await open(kind);
+  const channel = { uuid: "", kind, name: "", config: { value: "+14155550123" } };
+  for (const [what, isSubscribed] of Object.entries(events)) {
+    expect(sender.isSubscribed(channel, what as "down")).toBe(isSubscribed);
+  }
+});
