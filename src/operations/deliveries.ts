@@ -52,6 +52,7 @@ import {
   findWaitingChannels,
   listLoggedDeliveries,
   type LoggedDelivery,
+  noteReport,
   postponeDeliveries,
   reopenDelivery,
   settleClaimed,
@@ -645,4 +646,17 @@ export function retryDelivery(
     }
     return getDelivery(tx, { projectId, deliveryId });
   });
+}
+
+/**
+ * Notes in the delivery log that a receiver could not deliver a message that it had accepted. Nothing is sent again.
+ * "pending": the message is still being settled; try again shortly.
+ */
+export function noteFailedDelivery(
+  database: Database,
+  { reason, ...message }: { channelUuid: string; dedupeKey: string; reason: string },
+): Promise<SettledState | "pending" | null> {
+  return inRetriedTransaction(database, (tx) =>
+    noteReport(tx, { ...message, reason: clean(reason, DELIVERY_ERROR_LENGTH_MAX) }),
+  );
 }

@@ -573,6 +573,34 @@ export async function findLoggedDeliveries(
   return (await db.query(FIND_LOGGED_DELIVERIES, [toNumberArray(deliveryIds), projectId])).rows.map(toLogged);
 }
 
+/** How many of a channel's newest deliveries are searched for one that its receiver reports about. */
+const REPORTED_READ_MAX = 1_000;
+
+const NOTE_REPORT = statement<{ state: Delivery["state"] }>({
+  name: "delivery_log.note_report",
+  text: `with newest as (
+      select d.id, d.dedupe_key, d.message_id, d.state from deliveries d join channels ch on ch.id = d.channel_id
+      where ch.uuid = $1 order by d.id desc limit ${REPORTED_READ_MAX}
+    ), message as (
+      select n.id, n.state from newest n
+      where n.message_id = (select head.id from newest head where head.dedupe_key = $2)
+    ), noted as (
+      update deliveries d set reason = $3 from message m where d.id = m.id and d.state in ('sent', 'merged')
+    )
+    select state from message order by id desc limit 1`,
+});
+
+/**
+ * Notes what a receiver reports about a message that it accepted. Returns the state of the message, which is only
+ * noted if that is `sent` or `merged`; null if there is no such message.
+ */
+export async function noteReport(
+  tx: Tx,
+  { channelUuid, dedupeKey, reason }: { channelUuid: string; dedupeKey: string; reason: string },
+): Promise<Delivery["state"] | null> {
+  return (await tx.query(NOTE_REPORT, [channelUuid, dedupeKey, reason])).rows[0]?.state ?? null;
+}
+
 // A message is retried as a whole, so that its parts are not sent separately.
 const REOPEN_DELIVERY = statement<{ id: number }>({
   name: "delivery_log.reopen",

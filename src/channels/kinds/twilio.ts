@@ -1,13 +1,13 @@
-// Twilio: what text messages, calls and WhatsApp have in common.
+// Twilio: what text messages, calls and WhatsApp have in common, and the callbacks that report what became of them.
 import { MINUTE_MS } from "../../core/instant.ts";
 import { foreseenRefusal } from "../../lib/outgoing-http.ts";
+import { hmacSha1, isSameText } from "../../lib/secrets.ts";
 import type { Outgoing } from "../channel-kind.ts";
 import type { KindRequest } from "../http-kind.ts";
 import type { Answers } from "../http-request.ts";
 import type { Providers } from "../providers.ts";
 
 const API = "https://api.twilio.com/2010-04-01/Accounts";
-const STATUS_PATH = "/integrations/twilio/status";
 
 type Server = Pick<Outgoing, "keys" | "providers">;
 
@@ -35,11 +35,11 @@ export function missingSettings(
 export function twilioRequest(
   resource: "Messages" | "Calls",
   fields: Readonly<Record<string, string>>,
-  { keys, providers, site, dedupeKey }: Pick<Outgoing, "keys" | "providers" | "site" | "dedupeKey">,
+  { keys, providers, site, channel, dedupeKey }: Outgoing,
 ): KindRequest {
   const account = providers.twilioAccountSid ?? "";
   const login = Buffer.from(`${account}:${keys.twilioAuthToken ?? ""}`).toString("base64");
-  const callback = `${site.url}${STATUS_PATH}/${dedupeKey}`;
+  const callback = `${site.url}${STATUS_PATH}/${channel.uuid}.${dedupeKey}`;
   // Twilio rejects messages with a callback that it cannot reach.
   const isReachable = foreseenRefusal(new URL(callback), { allowPrivate: false }) === null;
   return {
@@ -70,3 +70,46 @@ export const TWILIO_ANSWERS: Answers = {
   // The queue of the sender is full.
   wait: [{ status: 400, json: { code: 21611 }, ms: () => MINUTE_MS }],
 };
+
+// Callbacks.
+
+const STATUS_PATH = "/integrations/twilio/status";
+const UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
+const STATUS = new RegExp(`^${STATUS_PATH}/(?<channelUuid>${UUID})\\.(?<dedupeKey>${UUID})$`);
+
+/** Which message a path below the site is about; null if it is no callback. */
+export function decodeStatusPath(path: string): { channelUuid: string; dedupeKey: string } | null {
+  const { channelUuid, dedupeKey } = STATUS.exec(path)?.groups ?? {};
+  return channelUuid === undefined || dedupeKey === undefined ? null : { channelUuid, dedupeKey };
+}
+
+/** Whether Twilio signed a callback: by the whole URL and the sorted fields of the form, without separators. */
+export function isTwilioSignature(
+  signature: string,
+  { authToken, url, fields }: { authToken: string; url: string; fields: URLSearchParams },
+): boolean {
+  // By name; equal pairs count once.
+  const sorted = [...fields].toSorted(([a, av], [b, bv]) => compare(a, b) || compare(av, bv));
+  const message = url + [...new Set(sorted.map((pair) => pair.join("")))].join("");
+  const expected = hmacSha1({ key: Buffer.from(authToken), message });
+  return isSameText(signature, Buffer.from(expected).toString("base64"));
+}
+
+function compare(one: string, other: string): number {
+  return one === other ? 0 : one < other ? -1 : 1;
+}
+
+const FAILURES: Readonly<Record<string, string>> = {
+  failed: "Twilio could not send it",
+  undelivered: "The phone carrier did not deliver it",
+  busy: "The line was busy",
+  "no-answer": "The call was not answered",
+};
+
+/** What a callback says went wrong; null: nothing. */
+export function reportedFailure(fields: URLSearchParams): string | null {
+  const reason = FAILURES[fields.get("MessageStatus") ?? fields.get("CallStatus") ?? ""];
+  if (reason === undefined) return null;
+  const code = fields.get("ErrorCode") ?? "";
+  return /^[0-9]{1,6}$/.test(code) ? `${reason} (Twilio error ${code})` : reason;
+}

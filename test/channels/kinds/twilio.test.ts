@@ -1,8 +1,9 @@
 // What the kinds of Twilio have in common: settings, senders, and the callback.
 import { describe, expect, test } from "vitest";
+import { decodeStatusPath, isTwilioSignature, reportedFailure } from "../../../src/channels/kinds/twilio.ts";
 import { kindNamed } from "../../../src/channels/registry.ts";
 import { useReceivers } from "../open-receiver.ts";
-import { KEYS, PROVIDERS, SITE } from "../sample-kinds.ts";
+import { DEDUPE_KEY, KEYS, PROVIDERS, SITE } from "../sample-kinds.ts";
 import { DOWN, UP } from "../sample-messages.ts";
 
 const open = useReceivers();
@@ -76,4 +77,58 @@ test.each([
   for (const [what, isSubscribed] of Object.entries(events)) {
     expect(sender.isSubscribed(channel, what as "down")).toBe(isSubscribed);
   }
+});
+
+describe("a callback", () => {
+  const url = "https://mycompany.com/myapp.php?foo=1&bar=2";
+  // The example of Twilio's documentation and of its libraries.
+  const fields = new URLSearchParams({
+    Digits: "1234",
+    To: "+18005551212",
+    CallSid: "CA1234567890ABCDE",
+    From: "+14158675309",
+    Caller: "+14158675309",
+  });
+  const signature = "RSOYDt4T1cUTdK1PDd93/VVr8B8=";
+  const signed = { authToken: "12345", url, fields };
+
+  test("is verified as Twilio documents it", () => {
+    expect(isTwilioSignature(signature, signed)).toBe(true);
+    expect(isTwilioSignature(signature, { ...signed, authToken: "12346" })).toBe(false);
+    expect(isTwilioSignature(signature, { ...signed, url: `${url}&x` })).toBe(false);
+    expect(isTwilioSignature("", signed)).toBe(false);
+    const changed = new URLSearchParams(fields);
+    changed.set("Digits", "1235");
+    expect(isTwilioSignature(signature, { ...signed, fields: changed })).toBe(false);
+  });
+
+  test("may repeat a field", () => {
+    const repeated = new URLSearchParams("Sid=CA123&SidAccount=AC123&Digits=5678&Digits=1234&Digits=1234");
+    expect(isTwilioSignature("IK+Dwps556ElfBT0I3Rgjkr1wJU=", { ...signed, fields: repeated })).toBe(true);
+  });
+
+  test("names its channel and its message", async () => {
+    const { send, receiver } = await open("sms");
+    await send(DOWN);
+    const callback = fieldsOf(receiver.received[0]?.body)["StatusCallback"] ?? "";
+    expect(decodeStatusPath(new URL(callback).pathname)).toEqual({
+      channelUuid: "0c8983c9-9d73-446f-adb5-0641fdacc9d4",
+      dedupeKey: DEDUPE_KEY,
+    });
+    expect(decodeStatusPath("/integrations/twilio/status/x")).toBeNull();
+  });
+
+  test.each([
+    [{ MessageStatus: "delivered" }, null],
+    [{ MessageStatus: "sent" }, null],
+    [{ CallStatus: "completed" }, null],
+    [{}, null],
+    [{ MessageStatus: "failed", ErrorCode: "30007" }, "Twilio could not send it (Twilio error 30007)"],
+    [{ MessageStatus: "undelivered", ErrorCode: "" }, "The phone carrier did not deliver it"],
+    [{ MessageStatus: "failed", ErrorCode: "<script>" }, "Twilio could not send it"],
+    [{ CallStatus: "failed" }, "Twilio could not send it"],
+    [{ CallStatus: "no-answer" }, "The call was not answered"],
+  ])("with %j reports %s", (given, reason) => {
+    expect(reportedFailure(new URLSearchParams(given as Record<string, string>))).toBe(reason);
+  });
 });
