@@ -158,6 +158,18 @@ create table blind_intervals (
 -- Readers: blind_intervals.list_overlapping on every sweep, blind_intervals.prune.
 create index blind_intervals_to on blind_intervals (to_at);
 
+-- How many text messages and calls an account has used this month. Bounded by accounts times quotas.
+create table channel_quotas (
+  account_id  bigint not null,
+  quota       text not null,
+  month_at    timestamptz not null,
+  used_count  bigint not null,
+  notified_at timestamptz,
+  constraint channel_quotas_pkey PRIMARY KEY (account_id, quota),
+  constraint channel_quotas_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  constraint channel_quotas_quota_check CHECK (quota = ANY (ARRAY['messages'::text, 'calls'::text]))
+);
+
 -- Where messages go. Bounded by what people create.
 create table channels (
   id                      bigint not null generated always as identity,

@@ -38,6 +38,7 @@ const LIMITS: Readonly<Record<string, Limit>> = {
   "audit_entries.after": AUDIT_SIDE_LENGTH_MAX,
   "authenticators.sealed": OURS,
   "blind_intervals.reason": "the reasons are a type of the program",
+  "channel_quotas.quota": CLOSED,
   "channels.kind": limits.CHANNEL_KIND_LENGTH_MAX,
   "channels.name": limits.CHANNEL_NAME_LENGTH_MAX,
   "channels.config": limits.CHANNEL_CONFIG_LENGTH_MAX,

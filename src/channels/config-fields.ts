@@ -108,7 +108,7 @@ export function serverField(given: { about: string; fallback?: string }) {
 
 /** A URL below the address of a server. */
 export function below(server: string, path: string): string {
-  return `${server.replace(/\/+$/, "")}/${path}`;
+  return `${server.replace(/(?<!\/)\/+$/, "")}/${path}`;
 }
 
 const PHONE_LENGTH_MAX = 40;

@@ -69,6 +69,7 @@ import { decodePing } from "../../src/services/ping/ping-url.ts";
 import { htmlText, MailDecoder } from "../../src/services/smtp/decode.ts";
 import { MailCollector } from "../../src/services/smtp/receive.ts";
 import { decodeStatusPath, isTwilioSignature, reportedFailure } from "../../src/channels/kinds/twilio.ts";
+import { TWILIO_FORM_BYTES_MAX } from "../../src/services/web/twilio-status.ts";
 import { decodeAckPath } from "../../src/services/web/ack.ts";
 import { decodeWebPath } from "../../src/services/web/mail-pages.ts";
 import { encodingFor } from "../../src/lib/http/compress.ts";
@@ -178,6 +179,7 @@ export const PARSERS: readonly HostileParser[] = [
   {
     name: "isTwilioSignature",
     read: (text) => isTwilioSignature(text, { authToken: text, url: "", fields: new URLSearchParams(text) }),
+    lengthMax: TWILIO_FORM_BYTES_MAX,
   },
   {
     name: "reportedFailure",

@@ -32,6 +32,7 @@ const kind = httpKind({
   schema,
   isSubscribed: (_config, what) => what === "down",
   rate: { perMinute: 2, burst: 1 },
+  quota: "calls",
   unavailable: (server) =>
     missingSettings(server, {
       title: "Phone call",

@@ -82,6 +82,7 @@ export const sms = httpKind({
   validate: EVENTS.validate,
   isSubscribed: EVENTS.isSubscribed,
   rate: { perMinute: 10, burst: 5 },
+  quota: "messages",
   unavailable: (server) =>
     missingSettings(server, {
       title: "SMS",

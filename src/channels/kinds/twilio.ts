@@ -74,8 +74,8 @@ export const TWILIO_ANSWERS: Answers = {
 // Callbacks.
 
 const STATUS_PATH = "/integrations/twilio/status";
-const UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
-const STATUS = new RegExp(`^${STATUS_PATH}/(?<channelUuid>${UUID})\\.(?<dedupeKey>${UUID})$`);
+const STATUS =
+  /^\/integrations\/twilio\/status\/(?<channelUuid>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.(?<dedupeKey>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
 /** Which message a path below the site is about; null if it is no callback. */
 export function decodeStatusPath(path: string): { channelUuid: string; dedupeKey: string } | null {

@@ -22,6 +22,7 @@ export const whatsapp = httpKind({
   // There is no template for notices.
   isSubscribed: (config, what) => what !== "notice" && config[what],
   rate: { perMinute: 10, burst: 5 },
+  quota: "messages",
   unavailable: (server) =>
     missingSettings(server, {
       title: "WhatsApp",

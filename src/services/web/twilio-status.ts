@@ -29,7 +29,8 @@ export type TwilioStatusOptions = {
 export type TwilioStatusHandler = HttpHandler & { answerCounts(): ReturnType<AsyncHandler["counts"]> };
 
 const AT_ONCE_MAX = 50;
-const FORM_BYTES_MAX = 16_384;
+/** @internal Also a limit of tests. */
+export const TWILIO_FORM_BYTES_MAX = 16_384;
 const FORMS_BYTES_MAX = 1024 * 1024;
 /** A callback may arrive before the notifier has saved that the message was sent. */
 const WAITS_MAX = 5;
@@ -62,7 +63,7 @@ async function answer(
   { request, path, budget }: Asked,
 ): Promise<HttpResponse> {
   if (request.method !== "POST") return status(405, { Allow: "POST" });
-  const limits = { keepBytes: FORM_BYTES_MAX, readBytesMax: FORM_BYTES_MAX, budget };
+  const limits = { keepBytes: TWILIO_FORM_BYTES_MAX, readBytesMax: TWILIO_FORM_BYTES_MAX, budget };
   const read = await new Promise<ReadBody>((resolve) => readBody(request, limits, resolve));
   if (read.kind !== "whole") return status(read.kind === "overflow" ? 503 : 413);
   const fields = new URLSearchParams(Buffer.from(read.body ?? []).toString("utf8"));
