@@ -1,4 +1,4 @@
--- Monthly limits of text messages and calls, which the provider bills.
+-- Accounts of the server at providers: monthly limits of what they bill, and keys that they refuse.
 
 create table channel_quotas (
   account_id  bigint not null references accounts on delete cascade,
@@ -13,3 +13,13 @@ create table channel_quotas (
 );
 comment on table channel_quotas is
   'How many text messages and calls an account has used this month. Bounded by accounts times quotas.';
+
+create table provider_refusals (
+  -- The kind of channel whose provider refuses the server's own key.
+  kind     text primary key,
+  reason   text not null,
+  since_at timestamptz not null,
+  last_at  timestamptz not null
+);
+comment on table provider_refusals is
+  'Providers that refuse the key of the server; a success removes the row. Bounded by the kinds of channels.';

@@ -774,6 +774,15 @@ create table projects (
 -- Index projects_badge_key_key: Reader: projects.find_by_badge_key, for badges of tags.
 -- Index projects_ping_key_key: Reader: checks.find_by_slug, for pings by key and slug.
 
+-- Providers that refuse the key of the server; a success removes the row. Bounded by the kinds of channels.
+create table provider_refusals (
+  kind     text not null,
+  reason   text not null,
+  since_at timestamptz not null,
+  last_at  timestamptz not null,
+  constraint provider_refusals_pkey PRIMARY KEY (kind)
+);
+
 -- Codes for whoever has lost the authenticator app. Bounded: ten for each account.
 create table recovery_codes (
   account_id bigint not null,

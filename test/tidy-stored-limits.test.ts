@@ -103,6 +103,8 @@ const LIMITS: Readonly<Record<string, Limit>> = {
   "operator_incidents.trouble": "the kinds of incidents are a type of the program",
   "operator_incidents.subject": "names and ids that have limits of their own",
   "operator_incidents.said": "a sentence of the program about names that have limits of their own",
+  "provider_refusals.kind": limits.CHANNEL_KIND_LENGTH_MAX,
+  "provider_refusals.reason": limits.DELIVERY_ERROR_LENGTH_MAX,
   "passkeys.name": limits.PASSKEY_NAME_LENGTH_MAX,
   "passkeys.credential_id": limits.CREDENTIAL_ID_LENGTH_MAX,
   "passkeys.public_key": limits.PUBLIC_KEY_BYTES_MAX,

@@ -76,6 +76,7 @@ import { planTest } from "./plan-deliveries.ts";
 import type { Claim, Prepared } from "./prepare-messages.ts";
 import { giveBackQuotas, notifyLimits, type QuotaOf, takeQuotas } from "./quotas.ts";
 import { inRetriedTransaction } from "./retry.ts";
+import { noteProviderAnswers } from "./server-health.ts";
 
 /** Free senders, and how many each account holds. */
 export type Senders = { free: number; heldBy: ReadonlyMap<number, number> };
@@ -382,6 +383,10 @@ async function settle(
   await giveBackQuotas(tx, unsent);
   const stopped = mine.filter(({ one }) => isBeyondQuota(one)).map(({ one }) => one.prepared.claim);
   await notifyLimits(tx, stopped, { now, quotaOf });
+  const answers = mine.flatMap(({ one }) =>
+    "result" in one ? [{ kind: one.prepared.channel.kind, result: one.result }] : [],
+  );
+  await noteProviderAnswers(tx, { answers, at: now });
   return verdicts.map((verdict) => toSettled(verdict, { isHeld: mine.includes(verdict), disabled, now }));
 }
 

@@ -65,7 +65,11 @@ export const TWILIO_ANSWERS: Answers = {
   ],
   // The URL contains nothing but the account.
   ours: [
-    { status: [401, 404], reason: "Twilio does not accept the account SID or auth token of the server" },
+    {
+      status: [401, 404],
+      reason:
+        "Twilio does not accept the server's account (OVERDUE_TWILIO_ACCOUNT_SID, OVERDUE_TWILIO_AUTH_TOKEN)",
+    },
   ],
   // The queue of the sender is full.
   wait: [{ status: 400, json: { code: 21611 }, ms: () => MINUTE_MS }],
