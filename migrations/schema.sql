@@ -158,6 +158,18 @@ create table blind_intervals (
 -- Readers: blind_intervals.list_overlapping on every sweep, blind_intervals.prune.
 create index blind_intervals_to on blind_intervals (to_at);
 
+-- How many text messages and calls an account has used this month. Bounded by accounts times quotas.
+create table channel_quotas (
+  account_id  bigint not null,
+  quota       text not null,
+  month_at    timestamptz not null,
+  used_count  bigint not null,
+  notified_at timestamptz,
+  constraint channel_quotas_pkey PRIMARY KEY (account_id, quota),
+  constraint channel_quotas_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  constraint channel_quotas_quota_check CHECK (quota = ANY (ARRAY['messages'::text, 'calls'::text]))
+);
+
 -- Where messages go. Bounded by what people create.
 create table channels (
   id                      bigint not null generated always as identity,
@@ -761,6 +773,15 @@ create table projects (
 );
 -- Index projects_badge_key_key: Reader: projects.find_by_badge_key, for badges of tags.
 -- Index projects_ping_key_key: Reader: checks.find_by_slug, for pings by key and slug.
+
+-- Providers that refuse the key of the server; a success removes the row. Bounded by the kinds of channels.
+create table provider_refusals (
+  kind     text not null,
+  reason   text not null,
+  since_at timestamptz not null,
+  last_at  timestamptz not null,
+  constraint provider_refusals_pkey PRIMARY KEY (kind)
+);
 
 -- Codes for whoever has lost the authenticator app. Bounded: ten for each account.
 create table recovery_codes (

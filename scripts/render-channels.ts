@@ -28,6 +28,7 @@ function fieldTable(kind: AnyKind): string {
 
 function typeText(field: Field): string {
   if (field.enum !== undefined) return field.enum.map((word) => code(String(word))).join(", ");
+  if (field.format === "phone") return "phone number in international format";
   if (field.format === "uri") return `URL, at most ${field.maxLength} characters`;
   const { type } = field;
   switch (type) {

@@ -66,6 +66,19 @@ function noteOf(facts: Extract<EmailFacts, { channel: EmailChannel }>, options: 
         afterwards: [],
       };
     case "disabled":
+      if (facts.isLimit) {
+        return {
+          subject: `NOTICE | a channel in ${project} has reached its monthly limit`,
+          title: "A channel has reached its monthly limit",
+          tone: "notice",
+          sentences: [
+            `No messages are sent to the ${channel} in the project ${project}. ${facts.reason}.`,
+            "The project has no other working channel. To be notified until then, add a channel of another kind.",
+          ],
+          link: open,
+          afterwards: [],
+        };
+      }
       return {
         subject: `NOTICE | the last channel in ${project} was disabled`,
         title: "Your last working channel was disabled",

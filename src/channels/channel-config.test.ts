@@ -21,6 +21,10 @@ function taken(name: string, input: unknown): ChannelConfig {
 const UUID = "0c8983c9-9d73-446f-adb5-0641fdacc9d4";
 const DISCORD = "https://discord.com/api/webhooks/223704706495545344/abc-DEF_";
 
+test("a phone number is stored without the signs that people type", () => {
+  expect(taken("call", { value: "\u202a+1 415-555\u00a00123\u202c" })).toEqual({ value: "+14155550123" });
+});
+
 describe("a configuration", () => {
   test.each([
     ["slack", "https://x.example", "The configuration must be an object."],
@@ -34,6 +38,11 @@ describe("a configuration", () => {
     ["slack", { url: "https://hooks.slack.com/********" }, /^url contains the mask/],
     ["slack", { url: "https://h", ulr: "" }, /^Slack has no field "ulr". Did you mean url\?/],
     ["slack", { url: "https://h", channel: "#ops" }, /^Slack has no field "channel". Valid fields: url\./],
+    ["sms", { value: "0171 5550123" }, /^value must be a phone number in international format/],
+    ["sms", { value: "+1415" }, /^value must be a phone number/],
+    ["sms", { value: `+1${"5".repeat(50)}` }, /^value must be at most 40 characters long/],
+    ["sms", { value: "+14155550123", down: false }, "At least one of down, up, and notice must be true."],
+    ["whatsapp", { value: "+14155550123", down: false, up: false }, /^At least one of down and up/],
     ["discord", { url: "https://example.org/x" }, /^url must be a Discord webhook URL/],
     ["telegram", { chat_id: "me" }, /^chat_id must be a numeric ID such as -100/],
     ["telegram", { chat_id: "7", thread_id: -1 }, /^thread_id must be a whole number from 0/],

@@ -19,7 +19,7 @@ export type Field = FieldMarks & {
   minLength?: number;
   maxLength?: number;
   pattern?: string;
-  format?: "uri" | "uuid";
+  format?: "uri" | "uuid" | "phone";
   minimum?: number;
   maximum?: number;
   maxItems?: number;
@@ -114,10 +114,21 @@ function readText(field: Field, given: unknown): Read {
     return invalid(`must be at most ${field.maxLength} characters long`);
   }
   if (field.format === "uri") return readAddress(given);
+  if (field.format === "phone") return readPhone(given);
   if (field.pattern !== undefined && !new RegExp(field.pattern, "u").test(given)) {
     return invalid(`must ${must === undefined ? `match ${field.pattern}` : `be ${must}`}`);
   }
   return { ok: true, value: given };
+}
+
+const PHONE = /^\+[0-9]{5,15}$/;
+
+/** Without spaces and hyphens, and without the invisible characters that come along with a copied number. */
+function readPhone(given: string): Read {
+  const value = given.replace(/[^!-~]|-/g, "");
+  return PHONE.test(value)
+    ? { ok: true, value }
+    : invalid("must be a phone number in international format, such as +14155550123");
 }
 
 function readUuids({ maxItems = 0 }: Field, given: unknown): Read {

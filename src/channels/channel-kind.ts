@@ -3,6 +3,7 @@
 import type { TObject } from "typebox";
 import type { Rate, SendResult, SubscribedEvent } from "../core/delivery.ts";
 import type { Instant } from "../core/instant.ts";
+import type { Quota } from "../core/quota.ts";
 import type { AlertMessage, ChannelFacts, CheckFacts, TestMessage } from "../core/message.ts";
 import type { Mail, MailResult } from "../lib/mail-sender.ts";
 import type { GuardedHttp } from "../lib/outgoing-http.ts";
@@ -27,6 +28,8 @@ export type ChannelKind<Config> = {
   isSubscribed(config: Config, what: SubscribedEvent): boolean;
   /** Rate limit of one channel; null: none. */
   rate: Rate | null;
+  /** The monthly quota of the account that its messages use. */
+  quota?: Quota;
   /** Why the kind cannot be used until an admin changes the server's settings; null: it can be. */
   unavailable?(server: Pick<Outgoing, "keys" | "providers">): string | null;
   /** Sends one message. Errors are results; only bugs are thrown. */

@@ -111,14 +111,11 @@ export function below(server: string, path: string): string {
   return `${server.replace(/(?<!\/)\/+$/, "")}/${path}`;
 }
 
-/** A phone number in international format. */
+const PHONE_LENGTH_MAX = 40;
+
+/** A phone number in international format. It is stored without the spaces and hyphens that people type. */
 export function phoneField(about: string) {
-  return textField({
-    about,
-    lengthMax: 16,
-    pattern: "^\\+[0-9]{5,15}$",
-    must: "a phone number in international format, such as +14155550123",
-  });
+  return Type.String({ ...marksOf({ about }), format: "phone", maxLength: PHONE_LENGTH_MAX });
 }
 
 /** What a message is about, as channels subscribe to it. */

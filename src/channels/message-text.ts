@@ -60,6 +60,16 @@ export function messageText(message: ChannelMessage, options: MessageTextOptions
     case "disabled": {
       const { kind, name, uuid } = message.channel;
       const channel = name === "" ? `${kind} channel ${uuid}` : `channel "${oneLine(name)}" (${kind})`;
+      if (message.isLimit === true) {
+        return {
+          ...plainWords(options),
+          tone: "notice",
+          subject: `NOTICE | ${channel} has reached its monthly limit`,
+          headline: `The ${channel} has reached its monthly limit`,
+          sentences: [`${message.reason}.`, "No messages are sent to this channel until then."],
+          facts: [projectFact(message.projectName)],
+        };
+      }
       return {
         ...plainWords(options),
         tone: "notice",

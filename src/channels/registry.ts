@@ -8,6 +8,7 @@ import { alertmanager } from "./kinds/alertmanager.ts";
 import { apprise } from "./kinds/apprise.ts";
 import { bark } from "./kinds/bark.ts";
 import { dingtalk } from "./kinds/dingtalk.ts";
+import { call } from "./kinds/call.ts";
 import { discord } from "./kinds/discord.ts";
 import { email } from "./kinds/email.ts";
 import { feishu } from "./kinds/feishu.ts";
@@ -33,6 +34,7 @@ import { signal } from "./kinds/signal.ts";
 import { slack } from "./kinds/slack.ts";
 import { sns } from "./kinds/sns.ts";
 import { spike } from "./kinds/spike.ts";
+import { sms } from "./kinds/sms.ts";
 import { telegram } from "./kinds/telegram.ts";
 import { threema } from "./kinds/threema.ts";
 import { trello } from "./kinds/trello.ts";
@@ -40,6 +42,7 @@ import { victorops } from "./kinds/victorops.ts";
 import { webhook } from "./kinds/webhook.ts";
 import { wecom } from "./kinds/wecom.ts";
 import { zulip } from "./kinds/zulip.ts";
+import { whatsapp } from "./kinds/whatsapp.ts";
 
 /** In the order of the docs. */
 export const KINDS: readonly AnyKind[] = [
@@ -78,6 +81,14 @@ export const KINDS: readonly AnyKind[] = [
   github,
   trello,
   sns,
+  discord,
+  telegram,
+  ntfy,
+  gotify,
+  sms,
+  call,
+  whatsapp,
+  pd,
   group,
 ];
 

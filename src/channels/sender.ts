@@ -10,6 +10,7 @@ import {
   NO_POLICY,
   type TestMessage,
 } from "../core/message.ts";
+import type { Quota } from "../core/quota.ts";
 import { NEW_STATE } from "../core/state.ts";
 import { secretRemover } from "../lib/log.ts";
 import type { GuardedHttp } from "../lib/outgoing-http.ts";
@@ -52,6 +53,7 @@ export type Sender = {
   /** Whether the channel notifies for an event. One with an unreadable configuration does for all, and then fails. */
   isSubscribed(channel: SendingChannel, what: SubscribedEvent): boolean;
   rateOf(kind: string): Rate | null;
+  quotaUsedBy(kind: string): Quota | null;
 };
 
 /** A sender for all kinds. */
@@ -64,6 +66,7 @@ export function createSender(options: SenderOptions): Sender {
   return {
     isSubscribed,
     rateOf: (name) => kindNamed(name, kinds)?.rate ?? null,
+    quotaUsedBy: (name) => kindNamed(name, kinds)?.quota ?? null,
     send: async (channel, message, { dedupeKey, attempt, now }) => {
       const opened = openChannel(channel, kinds);
       if (!opened.ok) return notTried(opened.text);

@@ -3,7 +3,9 @@ import { AUDIT_DAYS } from "../core/audit.ts";
 import {
   CHECK_LIMIT_MAX,
   DEFAULT_API_REQUESTS_PER_MINUTE,
+  DEFAULT_CALLS_PER_MONTH,
   DEFAULT_EMAIL_KEPT_BYTES,
+  DEFAULT_MESSAGES_PER_MONTH,
   DEFAULT_PING_BODY_BYTES,
   DEFAULT_SIGNALS_PER_MINUTE,
   DELIVERY_DAYS,
@@ -11,6 +13,7 @@ import {
   EVENT_DAYS,
   FLIP_DAYS,
   HISTORY_DAYS_MIN,
+  MONTHLY_LIMIT_MAX,
   MOVABLE_BODY_BYTES_MIN,
   NAME_LENGTH_MAX,
   PAID_PING_LOG_ROWS,
@@ -791,6 +794,26 @@ const CHANNEL_SETTINGS = {
       "The SID of the approved WhatsApp template for checks that come back up. Its variable 1 is the name of the check.",
     example: "HXbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb",
     aliases: ["WHATSAPP_UP_CONTENT_SID"],
+  }),
+  messageLimit: setting({
+    key: "OVERDUE_SMS_LIMIT",
+    group: "Channels",
+    kind: integerKind({ min: 0, max: MONTHLY_LIMIT_MAX, unit: "messages" }),
+    fallback: DEFAULT_MESSAGES_PER_MONTH,
+    secret: false,
+    meaning:
+      "The maximum number of text and WhatsApp messages per account and calendar month (UTC). Further messages are not sent until the next month.",
+    example: "500",
+  }),
+  callLimit: setting({
+    key: "OVERDUE_CALL_LIMIT",
+    group: "Channels",
+    kind: integerKind({ min: 0, max: MONTHLY_LIMIT_MAX, unit: "calls" }),
+    fallback: DEFAULT_CALLS_PER_MONTH,
+    secret: false,
+    meaning:
+      "The maximum number of phone calls per account and calendar month (UTC). Further calls are not made until the next month.",
+    example: "100",
   }),
   signalUrl: optionalSetting({
     key: "OVERDUE_SIGNAL_CLI_URL",

@@ -11,8 +11,8 @@ export type EmailFacts =
   | { kind: "verification"; channel: EmailChannel; projectName: string }
   /** To the owner: the address was not confirmed, and alerts are lost. */
   | { kind: "unverified"; channel: EmailChannel; projectName: string; address: string }
-  /** To the owner: a channel was disabled, and the project has no other. */
-  | { kind: "disabled"; channel: EmailChannel; projectName: string; reason: string }
+  /** To the owner: a channel was disabled, or has reached a monthly limit, and the project has no other. */
+  | { kind: "disabled"; channel: EmailChannel; projectName: string; reason: string; isLimit: boolean }
   | { kind: "report"; report: ReportFacts }
   | { kind: "reminder"; reminder: ReminderFacts }
   | AccountEmailFacts;

@@ -209,6 +209,11 @@ export const REJECTED_SIGNAL_DAYS = 30;
 /** A request repeated later than this is a new one. */
 export const IDEMPOTENCY_KEY_DAYS = 1;
 
+// Messages that the provider bills, per account and calendar month.
+export const DEFAULT_MESSAGES_PER_MONTH = 10_000;
+export const DEFAULT_CALLS_PER_MONTH = 10_000;
+export const MONTHLY_LIMIT_MAX = 1_000_000_000;
+
 // Deliveries.
 /** A send that takes longer has failed; whether it arrived is then in doubt. */
 export const SEND_MS_MAX = 30_000;

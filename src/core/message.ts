@@ -152,13 +152,15 @@ export type NoticeMessage = {
 
 export type ChannelFacts = { uuid: string; kind: string; name: string };
 
-/** Another channel of the project was disabled after a permanent failure. */
+/** Another channel of the project was disabled after a permanent failure, or a monthly limit stops its messages. */
 export type DisabledMessage = {
   kind: "disabled";
   at: Instant;
   projectName: string;
   channel: ChannelFacts;
   reason: string;
+  /** The channel stays enabled; the limit is reached. */
+  isLimit?: true;
 };
 
 /** A test message. */

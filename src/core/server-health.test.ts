@@ -33,6 +33,7 @@ const WELL: Observed = {
   poisoned: [],
   adminChannel: null,
   quarantined: null,
+  refusals: [],
 };
 
 test("an admin channel that is missing or disabled is reported, one that works is not", () => {
@@ -48,6 +49,14 @@ test("an admin channel that is missing or disabled is reported, one that works i
   expect(told({ adminChannel: { uuid, state: "disabled" } })).toMatchObject([
     { kind: "adminChannelUnusable", subject: uuid, text: expect.stringMatching(/is disabled.*Enable it/) },
   ]);
+});
+
+test("a provider that refuses the server's key is reported for its kind, with the setting", () => {
+  const reason = "Telegram does not accept the token of the server's bot (OVERDUE_TELEGRAM_TOKEN) (HTTP 401)";
+  const [problem, ...more] = told({ refusals: [{ kind: "telegram", reason, since: NOW - 7 }] });
+  expect(more).toEqual([]);
+  expect(problem).toMatchObject({ kind: "providerKeyRefused", subject: "telegram", since: NOW - 7 });
+  expect(problem?.text).toMatch(/kind telegram fail .*OVERDUE_TELEGRAM_TOKEN/);
 });
 
 const told = (given: Partial<Observed>) => healthProblemsOf({ ...WELL, ...given });

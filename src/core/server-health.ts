@@ -1,6 +1,6 @@
 // Health problems of the server: which ones are reported to the admin, when they begin and end, and their
 // texts. No clock is read here, and nothing is sent.
-import { HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from "./instant.ts";
+import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from "./instant.ts";
 import { SPOOL_FILL_REPORTED } from "./limits.ts";
 import type { AdminMessage } from "./message.ts";
 import { HOLD_REPORTED_AFTER_MS, SETTLE_MS } from "./watermark.ts";
@@ -13,6 +13,8 @@ const SWEEP_STUCK_MS = 2 * MINUTE_MS;
 const LOCK_REPORTED_AFTER_MS = MINUTE_MS;
 /** How long a lost intake is reported. */
 export const LOSS_REPORTED_MS = HOUR_MS;
+/** How long a refused key is reported after the last refusal, so that admins are notified at most once a day. */
+export const REFUSAL_REPORTED_MS = DAY_MS;
 /** A problem that was not observed for this long is over; shorter pauses are part of it. */
 const OVER_AFTER_MS = MINUTE_MS;
 /** How many are named in a text. */
@@ -35,7 +37,9 @@ export type HealthProblemKind =
   | "checkPoisoned"
   | "pingQuarantined"
   /** The admin channel does not exist or is disabled. */
-  | "adminChannelUnusable";
+  | "adminChannelUnusable"
+  /** A provider refuses the key of the server, so that all channels of a kind fail. */
+  | "providerKeyRefused";
 
 export type HealthProblem = {
   kind: HealthProblemKind;
@@ -73,6 +77,8 @@ export type Observed = {
   adminChannel: { uuid: string; state: "enabled" | "disabled" | "missing" } | null;
   /** Pings that could not be recorded, and since when there are any; null: there are none. */
   quarantined: { count: number; since: Instant } | null;
+  /** Kinds of channels whose provider refuses the key of the server. */
+  refusals: readonly { kind: string; reason: string; since: Instant }[];
 };
 
 /** All current health problems. */
@@ -88,6 +94,7 @@ export function healthProblemsOf(observed: Observed): HealthProblem[] {
     ...poisonedChecks(observed),
     ...unusableChannel(observed),
     ...quarantinedPings(observed),
+    ...refusedKeys(observed),
   ];
 }
 
@@ -208,6 +215,15 @@ function quarantinedPings({ quarantined }: Observed): HealthProblem[] {
   return [{ kind: "pingQuarantined", subject: "", since, text }];
 }
 
+function refusedKeys({ refusals }: Observed): HealthProblem[] {
+  return refusals.map(({ kind, reason, since }) => ({
+    kind: "providerKeyRefused",
+    subject: kind,
+    since,
+    text: `Notifications to channels of kind ${kind} fail and are retried for a day: ${reason}. Correct the setting and restart.`,
+  }));
+}
+
 function named(checks: readonly { name: string }[]): string {
   const names = checks.slice(0, NAMED_MAX).map(({ name }) => name);
   const more = checks.length - names.length;
@@ -248,6 +264,7 @@ const PART_OF: Readonly<Record<HealthProblemKind, Part>> = {
   pingQuarantined: "receiving",
   deliveryStuck: "notifications",
   adminChannelUnusable: "notifications",
+  providerKeyRefused: "notifications",
 };
 
 /** Facts about the parts in addition to health problems. */
@@ -362,6 +379,10 @@ const TITLES: Readonly<Record<HealthProblemKind, { begun: string; over: string }
   adminChannelUnusable: {
     begun: "The admin channel cannot be used",
     over: "The admin channel can be used again",
+  },
+  providerKeyRefused: {
+    begun: "A provider refuses the server's key",
+    over: "The provider accepts the server's key again",
   },
   pingQuarantined: { begun: "Pings are quarantined", over: "No pings are quarantined" },
 };

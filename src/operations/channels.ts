@@ -556,25 +556,63 @@ export async function disableFailingChannel(
   { channelId, reason, at }: { channelId: number; reason: string; at: Instant },
 ): Promise<boolean> {
   if (!(await disableChannel(tx, { channelId, at, reason }))) return false;
+  await notifyOthers(tx, { channelId, about: { reason }, at, isReachable: () => true });
+  return true;
+}
+
+/**
+ * Notifies the owner of a channel that a monthly limit stops its messages. `isReachable`: kinds that the limit does not
+ * stop.
+ */
+export async function notifyLimit(
+  tx: Tx,
+  given: { channelId: number; reason: string; at: Instant; isReachable: (kind: string) => boolean },
+): Promise<void> {
+  const { reason, ...channel } = given;
+  await notifyOthers(tx, { ...channel, about: { reason, isLimit: true } });
+}
+
+/** Notifies by the remaining channels of the project or, if there are none, by email. */
+async function notifyOthers(
+  tx: Tx,
+  {
+    channelId,
+    about: said,
+    at,
+    isReachable,
+  }: {
+    channelId: number;
+    about: Pick<DisabledMessage, "reason" | "isLimit">;
+    at: Instant;
+    isReachable: (kind: string) => boolean;
+  },
+): Promise<void> {
   const [channel] = await findChannelsByIds(tx, [channelId]);
-  if (channel === undefined) return false;
+  if (channel === undefined) return;
   const { projectId, projectName, uuid, kind, name } = channel;
   const others = await listChannels(tx, projectId);
-  const left = others.filter((other) => other.kind !== "group" && other.disabledAt === null);
-  const about: DisabledMessage = { kind: "disabled", at, projectName, channel: { uuid, kind, name }, reason };
+  const left = others.filter(
+    (other) => other.kind !== "group" && other.disabledAt === null && isReachable(other.kind),
+  );
+  const about: DisabledMessage = {
+    kind: "disabled",
+    at,
+    projectName,
+    channel: { uuid, kind, name },
+    ...said,
+  };
   const messages = disabledNoticeRecipients(left).map((other) => ({
     channelId: other.id,
     kind: "disabled" as const,
     about,
   }));
   if (messages.length > 0) await insertMessages(tx, { messages, at });
-  else await queueOwnerEmail(tx, { kind: "disabled", channelId, about: { reason }, at });
-  return true;
+  else await queueOwnerEmail(tx, { kind: "disabled", channelId, about: said, at });
 }
 
 export type OwnerEmail = { channelId: number; at: Instant } & (
   | { kind: "unverified"; about: { address: string } }
-  | { kind: "disabled"; about: { reason: string } }
+  | { kind: "disabled"; about: Pick<DisabledMessage, "reason" | "isLimit"> }
 );
 
 /** Plans an email to the owner of a channel's project. */

@@ -28,6 +28,7 @@ import {
   RESPONSE_EXCERPT_LENGTH_MAX,
 } from "../core/limits.ts";
 import type { AlertMessage } from "../core/message.ts";
+import type { QuotaLimit } from "../core/quota.ts";
 import type { ObjectStore } from "../lib/object-store.ts";
 import {
   type Channel,
@@ -52,6 +53,7 @@ import {
   findWaitingChannels,
   listLoggedDeliveries,
   type LoggedDelivery,
+  noteReport,
   postponeDeliveries,
   reopenDelivery,
   separateAlerts,
@@ -73,7 +75,9 @@ import {
 import { readBody } from "./ping-bodies.ts";
 import { planTest } from "./plan-deliveries.ts";
 import type { Claim, Prepared } from "./prepare-messages.ts";
+import { giveBackQuotas, notifyLimits, type QuotaOf, takeQuotas } from "./quotas.ts";
 import { inRetriedTransaction } from "./retry.ts";
+import { noteProviderAnswers } from "./server-health.ts";
 
 /** Free senders, and how many each account holds. */
 export type Senders = { free: number; heldBy: ReadonlyMap<number, number> };
@@ -83,6 +87,8 @@ export type ClaimOptions = {
   /** Maximum number of messages to claim. */
   limit: number;
   rateOf: (kind: string) => Rate | null;
+  /** The monthly quota of a kind of channel; if omitted, there are none. */
+  quotaOf?: QuotaOf;
   /** The channel id to continue after; 0 starts from the beginning. */
   after?: number;
   /** Messages that this process is sending, by channel id. */
@@ -146,15 +152,17 @@ type Shares = {
   owners: Map<number, number | null>;
   degraded: Set<number>;
   limited: Map<number, { waiting: WaitingChannel; rate: Rate }>;
+  quotas: Map<number, QuotaLimit>;
   after: number;
 };
 
 /** Distributes the free senders over the channels, in order. */
 function shareOut(waiting: readonly WaitingChannel[], options: ClaimOptions): Shares {
-  const { limit, rateOf, senders } = options;
+  const { limit, rateOf, quotaOf, senders } = options;
   const given = new Map<number, number>();
   const owners: Shares["owners"] = new Map();
   const limited: Shares["limited"] = new Map();
+  const quotas: Shares["quotas"] = new Map();
   const degraded = new Set<number>();
   let left = limit;
   let lastGiven = 0;
@@ -164,7 +172,8 @@ function shareOut(waiting: readonly WaitingChannel[], options: ClaimOptions): Sh
   const all = new Pool(senders?.all.free ?? limit, senders?.all.heldBy);
   const degradedSenders = new Pool(senders?.degraded.free ?? limit, senders?.degraded.heldBy);
   for (const one of waiting) {
-    if (left === 0) return { given, owners, degraded, limited, after: cutAt === 0 ? lastGiven : cutAt };
+    if (left === 0)
+      return { given, owners, degraded, limited, quotas, after: cutAt === 0 ? lastGiven : cutAt };
     if (!one.isDue) continue;
     const { ownerId } = one;
     const wanted = Math.min(
@@ -186,9 +195,11 @@ function shareOut(waiting: readonly WaitingChannel[], options: ClaimOptions): Sh
     }
     const rate = rateOf(one.channel.kind);
     if (rate !== null) limited.set(one.channelId, { waiting: one, rate });
+    const quota = quotaOf?.(one.channel.kind) ?? null;
+    if (quota !== null) quotas.set(one.channelId, quota);
   }
   const last = waiting.length < CHANNELS_VISITED_MAX ? 0 : (waiting.at(-1)?.channelId ?? 0);
-  return { given, owners, degraded, limited, after: cutAt === 0 ? last : cutAt };
+  return { given, owners, degraded, limited, quotas, after: cutAt === 0 ? last : cutAt };
 }
 
 function shareOf(
@@ -203,7 +214,7 @@ function shareOf(
 }
 
 async function claimShares(tx: Tx, shares: Shares, options: ClaimOptions): Promise<Claim[]> {
-  const { given, owners, degraded, limited } = shares;
+  const { given, owners, degraded, limited, quotas } = shares;
   const { now, onlyId } = options;
   const buckets = limited.size === 0 ? new Map() : await lockBuckets(tx, [...limited.keys()]);
   shareAgain(shares, { buckets, options });
@@ -222,7 +233,7 @@ async function claimShares(tx: Tx, shares: Shares, options: ClaimOptions): Promi
     ({ channelId }) => channelId,
   );
   if (taken.size > 0) await writeBuckets(tx, bucketsAfter(taken, { limited, buckets, now }));
-  return claims;
+  return takeQuotas(tx, claims, { quotas, now });
 }
 
 /** Limits the shares of rate-limited channels by their locked token buckets. */
@@ -268,6 +279,7 @@ function toClaim(
     attempt: head.attemptCount,
     isRepeat: wasBound,
     isDegraded: degraded.has(head.channelId),
+    quota: null,
     deliveries: [head, ...rest],
   };
 }
@@ -280,6 +292,8 @@ export type Ports = {
   isSubscribed: (channel: Channel, what: SubscribedEvent) => boolean;
   /** The rate limit of a kind of channel; null: none. */
   rateOf: (kind: string) => Rate | null;
+  /** The monthly quota of a kind of channel; absent: there are none. */
+  quotaOf?: QuotaOf;
   /** Makes the links to acknowledge incidents; absent: messages have none. */
   ackUrl?: () => Promise<(link: AckLink) => string>;
   /** The object store that bodies may have been moved to. */
@@ -343,12 +357,16 @@ export type Settled = {
 export function settleClaims(
   database: Database,
   ended: readonly Ended[],
-  { now }: { now: Instant },
+  { now, quotaOf = () => null }: { now: Instant; quotaOf?: QuotaOf | undefined },
 ): Promise<Settled[]> {
-  return inRetriedTransaction(database, (tx) => settle(tx, ended, now));
+  return inRetriedTransaction(database, (tx) => settle(tx, ended, { now, quotaOf }));
 }
 
-async function settle(tx: Tx, ended: readonly Ended[], now: Instant): Promise<Settled[]> {
+async function settle(
+  tx: Tx,
+  ended: readonly Ended[],
+  { now, quotaOf }: { now: Instant; quotaOf: QuotaOf },
+): Promise<Settled[]> {
   const verdicts = ended.map((one) => ({ one, settlements: settlementsOf(one, now) }));
   const settlements = verdicts.flatMap((verdict) => verdict.settlements);
   const held = await settleClaimed(tx, { settlements, at: now });
@@ -363,6 +381,14 @@ async function settle(tx: Tx, ended: readonly Ended[], now: Instant): Promise<Se
     mine.flatMap(({ one }) => ("result" in one ? [one] : [])),
     now,
   );
+  const unsent = mine.flatMap(({ one }) => ("result" in one ? [] : [one.prepared.claim]));
+  await giveBackQuotas(tx, unsent);
+  const stopped = mine.filter(({ one }) => isBeyondQuota(one)).map(({ one }) => one.prepared.claim);
+  await notifyLimits(tx, stopped, { now, quotaOf });
+  const answers = mine.flatMap(({ one }) =>
+    "result" in one ? [{ kind: one.prepared.channel.kind, result: one.result }] : [],
+  );
+  await noteProviderAnswers(tx, { answers, at: now });
   return verdicts.map((verdict) => toSettled(verdict, { isHeld: mine.includes(verdict), disabled, now }));
 }
 
@@ -370,6 +396,8 @@ async function separateSilenced(tx: Tx, { prepared }: Ended, at: Instant): Promi
   if (prepared.kind !== "hold" || prepared.separated === undefined) return;
   const [{ id: deliveryId }] = prepared.claim.deliveries;
   await separateAlerts(tx, { deliveryId, alertIds: prepared.separated, at });
+function isBeyondQuota({ prepared }: Ended): boolean {
+  return prepared.kind === "settle" && prepared.isBeyondQuota === true;
 }
 
 type Sent = Extract<Ended, { result: SendResult }>;
@@ -394,6 +422,8 @@ function settlementsOf(ended: Ended, now: Instant): Settlement[] {
       claimedBy: claim.claimedBy,
       outcome: states.get(id) ?? "withdrawn",
       unbinds: false,
+      // A retry after the limit has reset is counted.
+      ...(isBeyondQuota(ended) ? { isUntried: true as const } : {}),
       answer: null,
       reason,
     }));
@@ -653,4 +683,17 @@ export function retryDelivery(
     }
     return getDelivery(tx, { projectId, deliveryId });
   });
+}
+
+/**
+ * Notes in the delivery log that a receiver could not deliver a message that it had accepted. Nothing is sent again.
+ * "pending": the message is still being settled; try again shortly.
+ */
+export function noteFailedDelivery(
+  database: Database,
+  { reason, ...message }: { channelUuid: string; dedupeKey: string; reason: string },
+): Promise<SettledState | "pending" | null> {
+  return inRetriedTransaction(database, (tx) =>
+    noteReport(tx, { ...message, reason: clean(reason, DELIVERY_ERROR_LENGTH_MAX) }),
+  );
 }

@@ -112,8 +112,9 @@ export async function composeEmail(db: Db, email: QueuedEmail, now: Instant): Pr
   const owner = await findProjectOwner(db, projectId);
   if (owner === null) return null;
   if (email.kind === "disabled") {
-    const reason = email.about["reason"];
-    const facts = { kind: email.kind, ...about, reason: typeof reason === "string" ? reason : "" };
+    const { reason, isLimit } = email.about;
+    const said = { reason: typeof reason === "string" ? reason : "", isLimit: isLimit === true };
+    const facts = { kind: email.kind, ...about, ...said };
     return { to: owner.email, accountUuid: null, facts };
   }
   if (isVerified(channel)) return null;

@@ -28,6 +28,7 @@ import {
   type PolicyFacts,
 } from "../core/message.ts";
 import { isGroupable } from "../core/plan.ts";
+import { beyondQuota, type ClaimQuota } from "../core/quota.ts";
 import type { Rules } from "../core/rules.ts";
 import type { Held } from "../core/silence.ts";
 import {
@@ -70,6 +71,8 @@ export type Claim = {
   isRepeat: boolean;
   /** Its channel is failing or slow. */
   isDegraded: boolean;
+  /** What it has taken from a monthly quota; null: nothing, or an earlier attempt has. */
+  quota: ClaimQuota | null;
   /** The deliveries that the message settles, oldest first; at least one. */
   deliveries: readonly [Delivery, ...Delivery[]];
 };
@@ -86,7 +89,13 @@ export type Prepared = { claim: Claim } & (
       includedFlips: readonly StoredFlip[];
     }
   /** There is nothing to send. */
-  | { kind: "settle"; states: ReadonlyMap<number, SettledState>; reason: string }
+  | {
+      kind: "settle";
+      states: ReadonlyMap<number, SettledState>;
+      reason: string;
+      /** A limit has stopped it; the attempt does not count. */
+      isBeyondQuota?: true;
+    }
   /** A rule holds it; the attempt does not count. */
   | {
       kind: "hold";
@@ -129,7 +138,19 @@ export async function prepareClaims(
     else prepared.set(claim, await prepareOther(db, { claim, channel }, options));
   }
   for (const one of await prepareFlipMessages(db, aboutFlips, options)) prepared.set(one.claim, one);
-  return claims.flatMap((claim) => prepared.get(claim) ?? []);
+  return claims.flatMap((claim) => prepared.get(claim) ?? []).map(withinQuota);
+}
+
+/** Only a message that would be sent is stopped by a limit. */
+function withinQuota(prepared: Prepared): Prepared {
+  const { claim } = prepared;
+  const reason = beyondQuota(claim.quota);
+  if (prepared.kind !== "send" || reason === null) return prepared;
+  const { included, skipped } = prepared.parts;
+  const stateOf = (id: number): SettledState =>
+    included.includes(id) ? "dead" : skipped.includes(id) ? "skipped" : "withdrawn";
+  const states = new Map(claim.deliveries.map(({ id }) => [id, stateOf(id)]));
+  return { claim, kind: "settle", states, reason, isBeyondQuota: true };
 }
 
 type Addressed = { claim: Claim; channel: ChannelInProject };

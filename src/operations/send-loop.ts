@@ -172,6 +172,7 @@ class Notifier {
         degraded: this.#heldDegraded.outOf(DEGRADED_SENDERS_MAX),
       },
       rateOf: ports.rateOf,
+      ...(ports.quotaOf !== undefined && { quotaOf: ports.quotaOf }),
       ...(!isInService && noticeId !== null && { onlyId: noticeId }),
     });
     this.#after = after;
@@ -356,11 +357,11 @@ const PAUSE_MS = SECOND_MS;
 type Waiting = { ended: Ended; sinceMs: number; done: (settled: Settled | null) => void };
 
 class SettleQueue {
-  readonly #deps: Pick<NotifierDeps, "database" | "log" | "clock">;
+  readonly #deps: Pick<NotifierDeps, "database" | "log" | "clock" | "ports">;
   #waiting: Waiting[] = [];
   #isRunning = false;
 
-  constructor(deps: Pick<NotifierDeps, "database" | "log" | "clock">) {
+  constructor(deps: Pick<NotifierDeps, "database" | "log" | "clock" | "ports">) {
     this.#deps = deps;
   }
 
@@ -385,10 +386,10 @@ class SettleQueue {
   }
 
   async #settled(batch: readonly Waiting[]): Promise<boolean> {
-    const { database, log, clock } = this.#deps;
+    const { database, log, clock, ports } = this.#deps;
     try {
       const ended = batch.map((one) => one.ended);
-      const settled = await settleClaims(database, ended, { now: clock.now() });
+      const settled = await settleClaims(database, ended, { now: clock.now(), quotaOf: ports.quotaOf });
       for (const [index, { done }] of batch.entries()) done(settled[index] ?? null);
       return true;
     } catch (error) {

@@ -1,7 +1,8 @@
 // Health problems of the server: reads them, and notifies the admin once when a problem begins and once when
 // it is over, however many processes check. The rules are in core/server-health.ts.
+import type { SendResult } from "../core/delivery.ts";
 import type { Instant } from "../core/instant.ts";
-import { SPOOL_FILL_REPORTED } from "../core/limits.ts";
+import { DELIVERY_ERROR_LENGTH_MAX, SPOOL_FILL_REPORTED } from "../core/limits.ts";
 import type { AdminMessage } from "../core/message.ts";
 import {
   adminMessage,
@@ -10,6 +11,7 @@ import {
   type HealthProblem,
   LOSS_REPORTED_MS,
   type Observed,
+  REFUSAL_REPORTED_MS,
 } from "../core/server-health.ts";
 import { settlingOf } from "../core/watermark.ts";
 import { type Channel, findChannelByUuid } from "../store/channels.ts";
@@ -29,6 +31,7 @@ import {
   seeIncident,
 } from "../store/instance.ts";
 import { listBlindByReason, listFilledSpools, listLostIntakes } from "../store/intakes.ts";
+import { clearRefusals, listRefusals, noteRefusals } from "../store/provider-refusals.ts";
 import { countRejectedSignals } from "../store/quarantine.ts";
 import { inTransaction, type Tx } from "../store/transaction.ts";
 import { type IntakesView, LOST_COMMITS } from "./intakes.ts";
@@ -53,7 +56,7 @@ export async function observeServer(
 ): Promise<Observed> {
   const { now } = look;
   const lostSince = { from: now - LOSS_REPORTED_MS, limit: OBSERVED_MAX };
-  const [spools, lost, lostCommits, quarantinedChecks, [due], deliveryDueAt, channel, quarantine] =
+  const [spools, lost, lostCommits, quarantinedChecks, [due], deliveryDueAt, channel, quarantine, refusals] =
     await Promise.all([
       listFilledSpools(database, { fillMin: SPOOL_FILL_REPORTED, limit: OBSERVED_MAX }),
       listLostIntakes(database, lostSince),
@@ -67,6 +70,7 @@ export async function observeServer(
       findDueDelivery(database, { now, notifiedBefore: now - DELIVERY_STUCK_MS }),
       channelUuid === null ? null : findChannelByUuid(database, channelUuid),
       countRejectedSignals(database),
+      listRefusals(database, { from: now - REFUSAL_REPORTED_MS }),
     ]);
   const poisoned = quarantinedChecks.filter(({ untilAt }) => untilAt > now);
   const heldIds = [...locked.keys()].slice(0, OBSERVED_MAX);
@@ -92,6 +96,7 @@ export async function observeServer(
     adminChannel: channelUuid === null ? null : { uuid: channelUuid, state: stateOf(channel) },
     quarantined:
       quarantine.count === 0 ? null : { count: quarantine.count, since: quarantine.oldestAt ?? now },
+    refusals,
   };
 }
 
@@ -107,6 +112,26 @@ async function namesOf(db: Db, checkIds: readonly number[]): Promise<(id: number
     checks.map(({ id, uuid, settings }) => [id, settings.name === "" ? uuid : settings.name]),
   );
   return (id) => byId.get(id) ?? `number ${id}`;
+}
+
+/** Notes which kinds of channels fail because of the key of the server, and which do not. */
+export async function noteProviderAnswers(
+  tx: Tx,
+  { answers, at }: { answers: readonly { kind: string; result: SendResult }[]; at: Instant },
+): Promise<void> {
+  const accepted = answers.filter(({ result }) => result.kind === "sent").map(({ kind }) => kind);
+  const refusals = new Map(
+    answers.flatMap(({ kind, result }) =>
+      result.kind === "failed" && result.isOurs === true ? [[kind, result.reason] as const] : [],
+    ),
+  );
+  if (accepted.length > 0) await clearRefusals(tx, [...new Set(accepted)]);
+  if (refusals.size === 0) return;
+  const noted = [...refusals].map(([kind, reason]) => ({
+    kind,
+    reason: reason.slice(0, DELIVERY_ERROR_LENGTH_MAX),
+  }));
+  await noteRefusals(tx, { refusals: noted, at, after: at - REFUSAL_REPORTED_MS });
 }
 
 export type AdminNotification = {

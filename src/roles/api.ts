@@ -37,6 +37,7 @@ import { LiveHub } from "../services/api/live-hub.ts";
 import type { ApiContext as OverdueContext } from "../services/api/route.ts";
 import { type AckHandler, ackHandler } from "../services/web/ack.ts";
 import { type MailPagesHandler, mailPagesHandler } from "../services/web/mail-pages.ts";
+import { type TwilioStatusHandler, twilioStatusHandler } from "../services/web/twilio-status.ts";
 import type { Database } from "../store/db.ts";
 import type { ServerRole } from "./public-server.ts";
 import { fontPath, resolverOf } from "./web.ts";
@@ -70,6 +71,7 @@ type Handlers = {
   documents: HttpHandler;
   web: MailPagesHandler;
   ack: AckHandler;
+  twilio: TwilioStatusHandler;
 };
 
 /** The role as a part of the public port. */
@@ -114,6 +116,7 @@ export function apiRole(resources: ApiResources): ServerRole {
     answers("scrape", "Project metrics responses by status.", () => handlers?.scrape),
     answers("web", "Responses of pages linked from emails, by status.", () => handlers?.web),
     answers("ack", "Responses of pages that acknowledge incidents, by status.", () => handlers?.ack),
+    answers("twilio", "Responses to status callbacks of Twilio, by status.", () => handlers?.twilio),
   ]);
   const observe = addHistogram(metrics, {
     name: "overdue_api_answer_seconds",
@@ -130,9 +133,9 @@ export function apiRole(resources: ApiResources): ServerRole {
       const parts = { watermark, uses, tokenUses, live, onAnswered, signal: ending.signal };
       handlers = await makeHandlers(resources, parts);
       for (const loop of loops) await loop.start();
-      const { api, badge, scrape, documents, web, ack } = handlers;
+      const { api, badge, scrape, documents, web, ack, twilio } = handlers;
       // The API handles every path below its own, so handlers with a path there come before it.
-      return [badge, scrape, documents, web, ack, api];
+      return [badge, scrape, documents, web, ack, twilio, api];
     },
     // Streams never end on their own; clients reconnect to another process.
     closing: () => live.close(),
@@ -234,6 +237,12 @@ async function makeHandlers(
       trustedProxies: config.trustedProxies,
       now,
       monotonic,
+      log,
+    }),
+    twilio: twilioStatusHandler({
+      database,
+      siteUrl: config.siteUrl,
+      authToken: config.twilioAuthToken,
       log,
     }),
   };

@@ -112,12 +112,17 @@ function openPorts(
     ...providersOf(config, null),
     checkJson: (check, now) => JSON.parse(serialize(check, now).json) as Record<string, unknown>,
   });
+  const limits = { messages: config.messageLimit, calls: config.callLimit };
   const ending = new AbortController();
   const objects = objectStoreOf(config, { signal: ending.signal });
   const ports: Ports = {
     send: (channel, message, sending) => sender.send(channel, message, sending),
     isSubscribed: (channel, what) => sender.isSubscribed(channel, what),
     rateOf: (kind) => sender.rateOf(kind),
+    quotaOf: (kind) => {
+      const quota = sender.quotaUsedBy(kind);
+      return quota === null ? null : { quota, limit: limits[quota] };
+    },
     ackUrl: async () => {
       const made = { site: urls.site, signing: await signing() };
       return (link) => ackUrl(made, link);

@@ -408,6 +408,8 @@ export type Settlement = {
    * one.
    */
   unbinds: boolean;
+  /** The attempt does not count; also if it is held. */
+  isUntried?: true;
   /** Null: settled without sending. */
   answer: { summary: string; code: number | null; excerpt: string | null } | null;
   /** Why it was not sent; null when it was. */
@@ -424,14 +426,14 @@ const SETTLE_CLAIMED = statement<{ id: number }>({
   text: `update deliveries d set state = n.state, settled_at = case when n.state <> 'pending' then $2::timestamptz end,
       next_try_at = ${sqlInstant("n.next_try_at")}, claimed_by = null, claimed_until_at = null,
       held_until_at = case when n.is_held then ${sqlInstant("n.next_try_at")} else d.held_until_at end,
-      attempt_count = d.attempt_count - case when n.is_held then 1 else 0 end,
+      attempt_count = d.attempt_count - case when n.is_untried then 1 else 0 end,
       message_id = case when n.unbinds then null else d.message_id end,
       request_summary = coalesce(n.summary, d.request_summary),
       response_code = case when n.summary is null then d.response_code else n.code end,
       response_excerpt = case when n.summary is null then d.response_excerpt else n.excerpt end, reason = n.reason
     from unnest($1::bigint[], $3::uuid[], $4::text[], $5::bigint[], $6::boolean[], $7::text[], $8::int[],
-      $9::text[], $10::text[], $11::boolean[])
-      as n (id, claimed_by, state, next_try_at, unbinds, summary, code, excerpt, reason, is_held)
+      $9::text[], $10::text[], $11::boolean[], $12::boolean[])
+      as n (id, claimed_by, state, next_try_at, unbinds, summary, code, excerpt, reason, is_held, is_untried)
     where d.id = n.id and d.claimed_by = n.claimed_by
     returning d.id`,
 });
@@ -457,9 +459,14 @@ export async function settleClaimed(
     numbers(({ answer }) => answer?.code ?? null),
     texts(({ answer }) => answer?.excerpt ?? null),
     texts(({ reason }) => reason),
-    texts(({ outcome }) => String(typeof outcome !== "string" && "heldUntil" in outcome)),
+    texts(({ outcome }) => String(isHeld(outcome))),
+    texts(({ outcome, isUntried }) => String(isUntried === true || isHeld(outcome))),
   ]);
   return new Set(rows.map(({ id }) => id));
+}
+
+function isHeld(outcome: Settlement["outcome"]): boolean {
+  return typeof outcome !== "string" && "heldUntil" in outcome;
 }
 
 function nextTryOf(outcome: Settlement["outcome"]): Instant | null {
@@ -571,6 +578,34 @@ export async function findLoggedDeliveries(
   { projectId, deliveryIds }: { projectId: number; deliveryIds: readonly number[] },
 ): Promise<LoggedDelivery[]> {
   return (await db.query(FIND_LOGGED_DELIVERIES, [toNumberArray(deliveryIds), projectId])).rows.map(toLogged);
+}
+
+/** How many of a channel's newest deliveries are searched for one that its receiver reports about. */
+const REPORTED_READ_MAX = 1_000;
+
+const NOTE_REPORT = statement<{ state: Delivery["state"] }>({
+  name: "delivery_log.note_report",
+  text: `with newest as (
+      select d.id, d.dedupe_key, d.message_id, d.state from deliveries d join channels ch on ch.id = d.channel_id
+      where ch.uuid = $1 order by d.id desc limit ${REPORTED_READ_MAX}
+    ), message as (
+      select n.id, n.state from newest n
+      where n.message_id = (select head.id from newest head where head.dedupe_key = $2)
+    ), noted as (
+      update deliveries d set reason = $3 from message m where d.id = m.id and d.state in ('sent', 'merged')
+    )
+    select state from message order by id desc limit 1`,
+});
+
+/**
+ * Notes what a receiver reports about a message that it accepted. Returns the state of the message, which is only
+ * noted if that is `sent` or `merged`; null if there is no such message.
+ */
+export async function noteReport(
+  tx: Tx,
+  { channelUuid, dedupeKey, reason }: { channelUuid: string; dedupeKey: string; reason: string },
+): Promise<Delivery["state"] | null> {
+  return (await tx.query(NOTE_REPORT, [channelUuid, dedupeKey, reason])).rows[0]?.state ?? null;
 }
 
 // A message is retried as a whole, so that its parts are not sent separately.

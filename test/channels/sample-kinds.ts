@@ -10,6 +10,7 @@ import { VERSIONS } from "../../src/contract/versions.ts";
 import { sha1Hex } from "../../src/lib/secrets.ts";
 import { TELEGRAM_TOKEN } from "../receivers/kinds/telegram.ts";
 import type { KindReceiver } from "../receivers/receiver.ts";
+import { TWILIO_ACCOUNT, TWILIO_TOKEN } from "../receivers/twilio.ts";
 
 export const SITE = { name: "Overdue", url: "https://overdue.example.org" };
 export const DEDUPE_KEY = "6f1c1d0c-61b1-4bd0-8c4a-0f4f2f2f9d11";
@@ -34,14 +35,14 @@ export const CONFIGS: Readonly<Record<string, ChannelConfig>> = Object.fromEntri
 export const KEYS: ProviderKeys = {
   telegramToken: TELEGRAM_TOKEN,
   ntfyShToken: null,
-  twilioAuthToken: "twilio-auth-token-0123456789",
+  twilioAuthToken: TWILIO_TOKEN,
   pushoverToken: null,
   matrixToken: null,
   vapidPrivateKey: null,
 };
 
 export const PROVIDERS: Providers = {
-  twilioAccountSid: "ACaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+  twilioAccountSid: TWILIO_ACCOUNT,
   twilioFrom: "+14155550100",
   twilioMessagingServiceSid: null,
   twilioWhatsappFrom: "+14155550101",

@@ -10,6 +10,7 @@ import {
   NO_POLICY,
 } from "../../src/core/message.ts";
 import { DEFAULT_RULES } from "../../src/core/rules.ts";
+import { quotaReason } from "../../src/core/quota.ts";
 import { NEW_STATE } from "../../src/core/state.ts";
 
 /** A Sunday, four in the morning, UTC. */
@@ -261,6 +262,16 @@ export const DISABLED: AlertMessage = {
   reason: "The webhook no longer exists (HTTP 404)",
 };
 
+/** A channel of the project has reached a monthly limit. */
+export const LIMIT: AlertMessage = {
+  kind: "disabled",
+  at: NOW,
+  projectName: "Shop & Sons",
+  channel: { uuid: "0c8983c9-9d73-446f-adb5-0641fdacc9d4", kind: "sms", name: "On call" },
+  reason: quotaReason({ quota: "messages", limit: 500 }, NOW),
+  isLimit: true,
+};
+
 export const OPERATOR: AlertMessage = {
   kind: "operator",
   at: NOW,
@@ -345,6 +356,7 @@ export const ALL: Readonly<Record<string, AlertMessage>> = {
   overrun: OVERRUN,
   tooFast: TOO_FAST,
   disabled: DISABLED,
+  limit: LIMIT,
   operator: OPERATOR,
   operatorOver: { ...OPERATOR, isOver: true },
   extreme: EXTREME,

@@ -117,7 +117,8 @@ describe.each(HTTP_KINDS)("%s", (kind) => {
     const { send, receiver } = opened;
     receiver.behave({ kind: "hang up" });
     const result = await send(DOWN);
-    expect(result).toMatchObject({ kind: "failed", permanent: false, code: null, inDoubt: true });
+    const meaning = MEANINGS[RECEIVERS[kind]?.isSentOnce === true ? "once" : "retry"];
+    expect(result).toMatchObject({ ...meaning, code: null, inDoubt: true });
     expectNoSecrets(kind, result);
   });
 

@@ -10,6 +10,7 @@ import {
   ACK_URL,
   CHECK,
   DISABLED,
+  LIMIT,
   DOWN,
   EXTREME,
   FAILED,
@@ -154,6 +155,17 @@ test("a notice says that it is one, what was not watched, and when", () => {
       expect.any(String),
     ],
     facts: [{ value: "Shop & Sons" }, { label: "Check", value: "unnamed check" }],
+  });
+});
+
+test("a monthly limit is reported with when it resets", () => {
+  expect(words(LIMIT)).toMatchObject({
+    tone: "notice",
+    headline: 'The channel "On call" (sms) has reached its monthly limit',
+    sentences: [
+      "The account has reached its limit of 500 text and WhatsApp messages per month, which resets on 2026-12-01 00:00 UTC.",
+      "No messages are sent to this channel until then.",
+    ],
   });
 });
 

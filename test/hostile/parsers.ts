@@ -68,6 +68,8 @@ import { namingOf, parseBody } from "../../src/services/management/respond.ts";
 import { decodePing } from "../../src/services/ping/ping-url.ts";
 import { htmlText, MailDecoder } from "../../src/services/smtp/decode.ts";
 import { MailCollector } from "../../src/services/smtp/receive.ts";
+import { decodeStatusPath, isTwilioSignature, reportedFailure } from "../../src/channels/kinds/twilio.ts";
+import { TWILIO_FORM_BYTES_MAX } from "../../src/services/web/twilio-status.ts";
 import { decodeAckPath } from "../../src/services/web/ack.ts";
 import { decodeWebPath } from "../../src/services/web/mail-pages.ts";
 import { encodingFor } from "../../src/lib/http/compress.ts";
@@ -170,6 +172,19 @@ export const PARSERS: readonly HostileParser[] = [
   },
   { name: "decodeScrapePath", read: (text) => decodePrometheusPath(`/projects/${text}/metrics`) },
   { name: "decodeWebPath", read: (text) => decodeWebPath(`/integrations/${text}`) },
+  {
+    name: "decodeStatusPath",
+    read: (text) => decodeStatusPath(`/integrations/twilio/status/${text}`),
+  },
+  {
+    name: "isTwilioSignature",
+    read: (text) => isTwilioSignature(text, { authToken: text, url: "", fields: new URLSearchParams(text) }),
+    lengthMax: TWILIO_FORM_BYTES_MAX,
+  },
+  {
+    name: "reportedFailure",
+    read: (text) => reportedFailure(new URLSearchParams({ ErrorCode: text, MessageStatus: "failed" })),
+  },
   { name: "decodeAckPath", read: (text) => decodeAckPath(`/ack/${text}`) },
   { name: "readAckToken", read: (text) => readAckToken(signing, text) },
   {

@@ -7,6 +7,7 @@ import type { EmailFacts } from "../../src/core/email.ts";
 import { HOUR_MS, MINUTE_MS } from "../../src/core/instant.ts";
 import { periodsBefore } from "../../src/core/local-time.ts";
 import type { AlertMessage } from "../../src/core/message.ts";
+import { quotaReason } from "../../src/core/quota.ts";
 import { type ReportedCheck, reportOf } from "../../src/core/report.ts";
 import { ALL, NOW } from "../channels/sample-messages.ts";
 
@@ -83,7 +84,19 @@ const TOKEN_UUID = "0b7a2f0e-5c1e-4a6f-9d55-6a2f6f1f7a10";
 const LETTERS: Readonly<Record<string, EmailFacts>> = {
   verification: { kind: "verification", ...about },
   unverified: { kind: "unverified", ...about, address: "ops@example.org" },
-  channelDisabled: { kind: "disabled", ...about, reason: "The email bounced (5.1.1): no such user" },
+  channelDisabled: {
+    kind: "disabled",
+    ...about,
+    reason: "The email bounced (5.1.1): no such user",
+    isLimit: false,
+  },
+  channelLimit: {
+    kind: "disabled",
+    channel: { ...CHANNEL, kind: "sms" },
+    projectName: "Shop & Sons",
+    reason: quotaReason({ quota: "messages", limit: 500 }, NOW),
+    isLimit: true,
+  },
   signIn: { kind: "signIn", uuid: TOKEN_UUID, expiresAt: NOW + HOUR_MS, isNew: false },
   register: { kind: "signIn", uuid: TOKEN_UUID, expiresAt: NOW + HOUR_MS, isNew: true },
   confirm: { kind: "confirm", uuid: TOKEN_UUID, expiresAt: NOW + HOUR_MS / 4 },

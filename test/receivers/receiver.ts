@@ -46,6 +46,8 @@ export type KindReceiver = {
   /** Where the program sends requests, of which all go to the receiver instead. */
   origins: readonly string[];
   start(): Promise<Receiver>;
+  /** A message that may have arrived is not sent again. */
+  isSentOnce?: true;
   /** Responses that the provider documents. */
   answers: readonly { status: number; body: string | object; means: Meaning }[];
 };

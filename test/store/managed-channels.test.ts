@@ -22,6 +22,7 @@ import {
   countRecentTests,
   findLoggedDeliveries,
   listLoggedDeliveries,
+  noteReport,
   reopenDelivery,
 } from "../../src/store/deliveries.ts";
 import { insertTestDeliveries } from "../../src/store/planning.ts";
@@ -142,6 +143,42 @@ describe("the delivery log", () => {
     ]);
     await settle("sent");
     expect(await reopen()).toBe(false);
+  });
+
+  test("a report of the receiver is noted on the message that it accepted, and on no other", async () => {
+    const { id: projectId } = await sampleProject(database.db);
+    const check = await sampleCheck(database.db, { projectId });
+    const channel = await addChannel(database.db, { projectId });
+    await assign(database.db, check, [channel]);
+    await owe(database.db, { check }, flip("down"), flip("up", MONDAY_NOON + 1_000));
+    await write((tx) => insertTestDeliveries(tx, { channelId: channel.id, at: MONDAY_NOON }));
+    const list = () =>
+      listLoggedDeliveries(database.db, { channelIds: [channel.id], beforeId: null, limit: 9 });
+    const [other, second, first] = await list();
+    if (first === undefined || second === undefined) throw new Error("two deliveries were owed");
+    const bind = (id: number, state: string) =>
+      database.db.pool.query(
+        `update deliveries set message_id = $2, state = $3,
+           settled_at = case when $3 = 'pending' then null else now() end,
+           next_try_at = case when $3 = 'pending' then now() end
+         where id = $1`,
+        [id, first.id, state],
+      );
+    const note = (dedupeKey = first.dedupeKey, channelUuid = channel.uuid) =>
+      write((tx) => noteReport(tx, { channelUuid, dedupeKey, reason: "busy" }));
+    const reasons = async () => (await list()).map(({ reason }) => reason);
+    await bind(first.id, "pending");
+    await bind(second.id, "pending");
+    expect(await note()).toBe("pending");
+    expect(await reasons()).toEqual([null, null, null]);
+    await bind(first.id, "merged");
+    await bind(second.id, "sent");
+    expect(await note()).toBe("sent");
+    expect(await reasons()).toEqual([null, "busy", "busy"]);
+    expect(await note(randomUUID())).toBeNull();
+    expect(await note(first.dedupeKey, randomUUID())).toBeNull();
+    // It was not sent yet.
+    expect(await note(other?.dedupeKey)).toBeNull();
   });
 
   test("tests of the last minute are counted by the most tested channel", async () => {

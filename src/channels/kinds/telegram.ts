@@ -166,7 +166,12 @@ const PERMANENT: readonly string[] = [
 
 const ANSWERS: Answers = {
   gone: PERMANENT.map((description) => ({ status: [400, 403], json: { description }, reason: description })),
-  ours: [{ status: [401, 404], reason: "Telegram does not accept the token of the server's bot" }],
+  ours: [
+    {
+      status: [401, 404],
+      reason: "Telegram does not accept the token of the server's bot (OVERDUE_TELEGRAM_TOKEN)",
+    },
+  ],
   wait: [
     {
       status: 429,

@@ -268,7 +268,7 @@ function eventOf(message: ChannelMessage): string {
     case "notice":
       return "monitoring_gap";
     case "disabled":
-      return "channel_disabled";
+      return message.isLimit === true ? "channel_limit_reached" : "channel_disabled";
     case "operator":
       return message.isOver ? "server_recovered" : "server_problem";
   }

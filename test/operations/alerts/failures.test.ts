@@ -7,6 +7,7 @@ import { planTest } from "../../../src/operations/plan-deliveries.ts";
 import { deliverDue } from "../../../src/operations/send-loop.ts";
 import { type Channel, findChannelById } from "../../../src/store/channels.ts";
 import { listDeliveriesOfChannel } from "../../../src/store/deliveries.ts";
+import { listRefusals } from "../../../src/store/provider-refusals.ts";
 import { inTransaction } from "../../../src/store/transaction.ts";
 import { useDatabase } from "../../support/database.ts";
 import { addChannel, assign, flip, owe, refusal, SENT, retract, watchedCheck } from "../../support/owed.ts";
@@ -180,6 +181,21 @@ test("a receiver may move: the new configuration is kept", async () => {
   await owe(database.db, one, flip("down"));
   await deliver(NOW, { send: async () => ({ ...SENT, kind: "sent", config: { chat: 7 } }) });
   expect(await reread(one.channel)).toMatchObject({ config: { chat: 7 }, disabledAt: null });
+});
+
+test("a refusal of the server's own key disables no channel, and is noted until a message is accepted", async () => {
+  const one = await watchedCheck(database.db);
+  await owe(database.db, one, flip("down"));
+  const reason = "The provider does not accept the key (OVERDUE_KEY)";
+  const ours = refusal({ code: 401, isOurs: true, reason });
+  await deliver(NOW, { send: async () => ours });
+  const refusals = () => listRefusals(database.db, { from: NOW });
+  expect(await states(one.channel)).toEqual(["pending"]);
+  expect(await reread(one.channel)).toMatchObject({ disabledAt: null, failureCount: 1 });
+  expect(await refusals()).toEqual([{ kind: one.channel.kind, reason, since: NOW }]);
+  await deliver(NOW + HOUR_MS);
+  expect(await states(one.channel)).toEqual(["sent"]);
+  expect(await refusals()).toEqual([]);
 });
 
 describe("a rate", () => {

@@ -2,14 +2,15 @@
 // in the log and through the configured channel.
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
-import type { Instant } from "../../../src/core/instant.ts";
+import { HOUR_MS, type Instant } from "../../../src/core/instant.ts";
 import { type HealthProblem, healthProblemsOf } from "../../../src/core/server-health.ts";
-import { notifyAdmin, observeServer } from "../../../src/operations/server-health.ts";
+import { noteProviderAnswers, notifyAdmin, observeServer } from "../../../src/operations/server-health.ts";
 import { type IntakesView, readIntakes, skipLostBatches } from "../../../src/operations/intakes.ts";
 import { listQuarantinedChecks, quarantineCheck } from "../../../src/store/checks.ts";
 import { closeIntake, registerIntake, writeHeartbeat } from "../../../src/store/intakes.ts";
 import { inTransaction } from "../../../src/store/transaction.ts";
 import { useDatabase } from "../../support/database.ts";
+import { refusal, SENT } from "../../support/owed.ts";
 import { makeWatched, makeWorld, type World } from "../../support/sweeping.ts";
 
 const database = useDatabase();
@@ -18,7 +19,7 @@ let look: IntakesView;
 
 beforeEach(async () => {
   await database.db.pool.query(
-    "truncate intakes, blind_intervals, operator_incidents, poisoned_checks, deliveries, channels cascade",
+    "truncate intakes, blind_intervals, operator_incidents, provider_refusals, poisoned_checks, deliveries, channels cascade",
   );
   world = await makeWorld(database);
   look = await readIntakes(database.db);
@@ -96,6 +97,31 @@ describe("the observed state", () => {
   test("has no problems on a new server, and on one that works", async () => {
     expect(await kinds()).toEqual([]);
     await intake("host/1", { at: look.now });
+    expect(await kinds()).toEqual([]);
+  });
+
+  test("a provider that refused the server's key within a day", async () => {
+    const note = (at: Instant) =>
+      inTransaction(database.db, (tx) =>
+        noteProviderAnswers(tx, {
+          answers: [{ kind: "sms", result: refusal({ isOurs: true, reason: "No (OVERDUE_KEY)" }) }],
+          at,
+        }),
+      );
+    await note(look.now - 25 * HOUR_MS);
+    expect(await kinds()).toEqual([]);
+    await note(look.now);
+    expect(healthProblemsOf(await observe())).toMatchObject([
+      {
+        kind: "providerKeyRefused",
+        subject: "sms",
+        since: look.now,
+        text: expect.stringContaining("OVERDUE_KEY"),
+      },
+    ]);
+    await inTransaction(database.db, (tx) =>
+      noteProviderAnswers(tx, { answers: [{ kind: "sms", result: SENT }], at: look.now }),
+    );
     expect(await kinds()).toEqual([]);
   });
 
