@@ -7,8 +7,8 @@ import type { AnyKind } from "./channel-kind.ts";
 import { alertmanager } from "./kinds/alertmanager.ts";
 import { apprise } from "./kinds/apprise.ts";
 import { bark } from "./kinds/bark.ts";
-import { dingtalk } from "./kinds/dingtalk.ts";
 import { call } from "./kinds/call.ts";
+import { dingtalk } from "./kinds/dingtalk.ts";
 import { discord } from "./kinds/discord.ts";
 import { email } from "./kinds/email.ts";
 import { feishu } from "./kinds/feishu.ts";
@@ -32,17 +32,17 @@ import { pushbullet } from "./kinds/pushbullet.ts";
 import { rocketchat } from "./kinds/rocketchat.ts";
 import { signal } from "./kinds/signal.ts";
 import { slack } from "./kinds/slack.ts";
+import { sms } from "./kinds/sms.ts";
 import { sns } from "./kinds/sns.ts";
 import { spike } from "./kinds/spike.ts";
-import { sms } from "./kinds/sms.ts";
 import { telegram } from "./kinds/telegram.ts";
 import { threema } from "./kinds/threema.ts";
 import { trello } from "./kinds/trello.ts";
 import { victorops } from "./kinds/victorops.ts";
 import { webhook } from "./kinds/webhook.ts";
 import { wecom } from "./kinds/wecom.ts";
-import { zulip } from "./kinds/zulip.ts";
 import { whatsapp } from "./kinds/whatsapp.ts";
+import { zulip } from "./kinds/zulip.ts";
 
 /** In the order of the docs. */
 export const KINDS: readonly AnyKind[] = [
@@ -70,6 +70,9 @@ export const KINDS: readonly AnyKind[] = [
   bark,
   homeassistant,
   apprise,
+  sms,
+  whatsapp,
+  call,
   pd,
   opsgenie,
   victorops,
@@ -81,14 +84,6 @@ export const KINDS: readonly AnyKind[] = [
   github,
   trello,
   sns,
-  discord,
-  telegram,
-  ntfy,
-  gotify,
-  sms,
-  call,
-  whatsapp,
-  pd,
   group,
 ];
 

@@ -396,6 +396,8 @@ async function separateSilenced(tx: Tx, { prepared }: Ended, at: Instant): Promi
   if (prepared.kind !== "hold" || prepared.separated === undefined) return;
   const [{ id: deliveryId }] = prepared.claim.deliveries;
   await separateAlerts(tx, { deliveryId, alertIds: prepared.separated, at });
+}
+
 function isBeyondQuota({ prepared }: Ended): boolean {
   return prepared.kind === "settle" && prepared.isBeyondQuota === true;
 }

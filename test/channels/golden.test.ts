@@ -30,9 +30,6 @@ const FOLDER = join(import.meta.dirname, "golden");
 function pretty(body: string, headers: Readonly<Record<string, string>>): string {
   if (headers["Content-Type"] === "application/x-www-form-urlencoded")
     return [...new URLSearchParams(body)].map(([name, value]) => `${name}: ${value}`).join("\n");
-function pretty(body: string, type: string | undefined): string {
-  if (type === "application/x-www-form-urlencoded")
-    return [...new URLSearchParams(body)].map(([name, value]) => `${name}=${value}`).join("\n");
   try {
     return JSON.stringify(JSON.parse(body), null, 2);
   } catch {
@@ -46,12 +43,6 @@ function asText({ method, url, headers = {}, body }: OutgoingRequest): string {
   return [`${method} ${url}`, ...lines, ...(body === undefined ? [] : ["", pretty(body, headers)]), ""].join(
     "\n",
   );
-  return [
-    `${method} ${url}`,
-    ...lines,
-    ...(body === undefined ? [] : ["", pretty(body, headers["Content-Type"])]),
-    "",
-  ].join("\n");
 }
 
 async function rendered(kind: string, message: AlertMessage, config = CONFIGS[kind]): Promise<string> {
