@@ -12,6 +12,7 @@ import { gotify } from "./kinds/gotify.ts";
 import { group } from "./kinds/group.ts";
 import { ntfy } from "./kinds/ntfy.ts";
 import { pd } from "./kinds/pd.ts";
+import { shell } from "./kinds/shell.ts";
 import { signal } from "./kinds/signal.ts";
 import { slack } from "./kinds/slack.ts";
 import { sns } from "./kinds/sns.ts";
@@ -34,6 +35,7 @@ export const KINDS: readonly AnyKind[] = [
   signal,
   pd,
   sns,
+  shell,
   group,
 ];
 
