@@ -84,26 +84,23 @@ function run(
       isLate = true;
       killGroup();
     }, timeoutMs);
-    const drained = new Promise((done) => child.on("close", done));
     child.on("error", () => {
       clearTimeout(timer);
       resolve({ kind: "refused", text: "could not be started" });
     });
-    child.on("exit", (status) => {
+    child.on("exit", () => {
       clearTimeout(timer);
       killGroup();
       const patience = setTimeout(() => {
         for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
       }, DRAIN_MS);
-      void drained.then(() => {
-        clearTimeout(patience);
-        const outputs = { stdout: stdout(), stderr: stderr() };
-        resolve(
-          isLate && status === null
-            ? { kind: "timeout", ...outputs }
-            : { kind: "exited", status, ...outputs },
-        );
-      });
+      child.on("close", () => clearTimeout(patience));
+    });
+    child.on("close", (status) => {
+      const outputs = { stdout: stdout(), stderr: stderr() };
+      resolve(
+        isLate && status === null ? { kind: "timeout", ...outputs } : { kind: "exited", status, ...outputs },
+      );
     });
     // A program need not read its input.
     child.stdin.on("error", () => {});
