@@ -30,6 +30,7 @@ import { pd } from "./kinds/pd.ts";
 import { po } from "./kinds/po.ts";
 import { pushbullet } from "./kinds/pushbullet.ts";
 import { rocketchat } from "./kinds/rocketchat.ts";
+import { shell } from "./kinds/shell.ts";
 import { signal } from "./kinds/signal.ts";
 import { slack } from "./kinds/slack.ts";
 import { sms } from "./kinds/sms.ts";
@@ -84,6 +85,7 @@ export const KINDS: readonly AnyKind[] = [
   github,
   trello,
   sns,
+  shell,
   group,
 ];
 

@@ -115,6 +115,8 @@ const PROMISED: [number | string, number | string][] = [
   [limits.REFUSED_INTERVAL_DAYS, 30],
   [limits.REJECTED_SIGNAL_DAYS, 30],
   [limits.SEND_MS_MAX, 30_000],
+  [limits.PROGRAM_OUTPUT_BYTES_MAX, 8_192],
+  [limits.PROGRAMS_MAX, 16],
   [limits.DELIVERY_LEASE_MS, 60_000],
   [limits.RETRY_MS_MIN, 15_000],
   [limits.RETRY_MS_MAX, 3_600_000],

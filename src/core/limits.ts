@@ -242,6 +242,10 @@ export const GROUP_MEMBERS_JUDGED_MAX = 1_000;
 export const OTHER_CHECKS_LISTED_MAX = 10;
 /** Stored part of a receiver's answer. */
 export const RESPONSE_EXCERPT_LENGTH_MAX = 500;
+/** Kept part of each output of a program that a channel runs. */
+export const PROGRAM_OUTPUT_BYTES_MAX = 8_192;
+/** Programs of channels that one process runs at the same time. */
+export const PROGRAMS_MAX = 16;
 
 // Incidents.
 export const INCIDENT_DAYS = 93;

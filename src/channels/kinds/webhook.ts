@@ -212,7 +212,7 @@ const DESCRIPTION_LENGTH_MAX = 10_000;
 const OUTPUT_LENGTH_MAX = 10_000;
 
 /** Without the UUID of the check and its ping URL: a receiver that logs requests must not be able to send pings. */
-function defaultBody(
+export function defaultBody(
   message: ChannelMessage,
   { site, zone, dedupeKey }: Pick<Outgoing, "site" | "zone" | "dedupeKey">,
 ): Record<string, unknown> {
