@@ -38,7 +38,8 @@ function pretty(body: string): string {
 /** A request as one would write it down. */
 function asText({ method, url, headers = {}, body }: OutgoingRequest): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  return [`${method} ${url}`, ...lines, ...(body === undefined ? [] : ["", pretty(body)]), ""].join("\n");
+  const text = typeof body === "string" ? ["", pretty(body)] : [];
+  return [`${method} ${url}`, ...lines, ...text, ""].join("\n");
 }
 
 async function rendered(kind: string, message: AlertMessage, config = CONFIGS[kind]): Promise<string> {
@@ -55,7 +56,7 @@ async function rendered(kind: string, message: AlertMessage, config = CONFIGS[ki
   expect(await sender.send(sampleChannel(kind, stored(kind, config)), message, sending)).toMatchObject({
     kind: "sent",
   });
-  return requests.map(asText).join("\n");
+  return requests.map((request) => asText(RECEIVERS[kind]?.readable?.(request) ?? request)).join("\n");
 }
 
 /** The configuration as the API would have stored it. */
