@@ -13,9 +13,21 @@ import { pd } from "./kinds/pd.ts";
 import { slack } from "./kinds/slack.ts";
 import { telegram } from "./kinds/telegram.ts";
 import { webhook } from "./kinds/webhook.ts";
+import { webpush } from "./kinds/webpush.ts";
 
 /** In the order of the docs. */
-export const KINDS: readonly AnyKind[] = [email, webhook, slack, discord, telegram, ntfy, gotify, pd, group];
+export const KINDS: readonly AnyKind[] = [
+  email,
+  webhook,
+  slack,
+  discord,
+  telegram,
+  ntfy,
+  gotify,
+  webpush,
+  pd,
+  group,
+];
 
 /** The kind with this name in the API, or null. */
 export function kindNamed(name: string, kinds: readonly AnyKind[] = KINDS): AnyKind | null {

@@ -9,6 +9,7 @@ import { checkSerializer } from "../../src/contract/check.ts";
 import { VERSIONS } from "../../src/contract/versions.ts";
 import { sha1Hex } from "../../src/lib/secrets.ts";
 import { TELEGRAM_TOKEN } from "../receivers/kinds/telegram.ts";
+import { VAPID } from "../receivers/kinds/webpush.ts";
 import type { KindReceiver } from "../receivers/receiver.ts";
 
 export const SITE = { name: "Overdue", url: "https://overdue.example.org" };
@@ -37,7 +38,7 @@ export const KEYS: ProviderKeys = {
   twilioAuthToken: "twilio-auth-token-0123456789",
   pushoverToken: null,
   matrixToken: null,
-  vapidPrivateKey: null,
+  vapidPrivateKey: VAPID.privateKey,
 };
 
 export const PROVIDERS: Providers = {
@@ -53,7 +54,7 @@ export const PROVIDERS: Providers = {
   appriseAllowUrls: true,
   matrixHomeserver: null,
   shellFolder: null,
-  vapidPublicKey: null,
+  vapidPublicKey: VAPID.publicKey,
 };
 
 export function sampleSender(options: Pick<SenderOptions, "http"> & Partial<SenderOptions>): Sender {
