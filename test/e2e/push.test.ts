@@ -35,26 +35,36 @@ test("the service worker is never cached, may act for the whole site, and shows 
     "cache-control": "no-cache",
     "content-security-policy": "default-src 'none'; img-src 'self'; frame-ancestors 'none'",
   });
-  await context.grantPermissions(["notifications"], { origin: url });
   await go(`/projects/${project}/channels/`);
-  const scope = await page.evaluate(async () => {
-    await navigator.serviceWorker.register("/service-worker.js", { scope: "/" });
-    return (await navigator.serviceWorker.ready).scope;
-  });
+  const registered = context.waitForEvent("serviceworker");
+  const scope = await page.evaluate(
+    `navigator.serviceWorker.register("/service-worker.js", { scope: "/" })
+      .then(() => navigator.serviceWorker.ready).then(({ scope }) => scope)`,
+  );
   expect(scope).toBe(`${url}/`);
-
+  const worker = await registered;
+  // A browser without a screen shows no notifications, so they are written down.
+  await worker.evaluate(`
+    globalThis.shown = [];
+    ServiceWorkerRegistration.prototype.showNotification = async (title, options) => {
+      shown.push({ title, ...options });
+    };
+  `);
   const devTools = await context.newCDPSession(page);
   const registrationId = await registrationIn(devTools);
-  const data = JSON.stringify({ title: "backup is DOWN", body: "No ping", url: `${url}/`, tag: "t" });
+  const payload = { title: "backup is DOWN", body: "No ping", url: `${url}/`, tag: "t" };
+  const data = JSON.stringify(payload);
   await devTools.send("ServiceWorker.deliverPushMessage", { origin: url, registrationId, data });
-  const shown = () =>
-    page.evaluate(async () => {
-      const registration = await navigator.serviceWorker.ready;
-      const all = await registration.getNotifications();
-      return all.map(({ title, body, tag, icon }) => ({ title, body, tag, icon }));
-    });
-  const notification = { title: "backup is DOWN", body: "No ping", tag: "t" };
-  await expectSoon(shown).toEqual([{ ...notification, icon: `${url}/web/assets/icon-192.png` }]);
+  await expectSoon(() => worker.evaluate("shown")).toEqual([
+    {
+      title: payload.title,
+      body: payload.body,
+      icon: `${url}/web/assets/icon-192.png`,
+      data: { url: payload.url },
+      tag: payload.tag,
+      renotify: true,
+    },
+  ]);
   expect(complaints).toEqual([]);
   await context.close();
 });
