@@ -16,8 +16,8 @@ import { clipBytes, fullText, PLAIN } from "../layout.ts";
 import type { MessageText, Tone } from "../message-text.ts";
 
 const TITLE_BYTES_MAX = 250;
-/** As JSON, a text may be twice as long. The rest of the payload is for the links. */
-const LIMITS = { max: 1_200, unit: "bytes", output: 300, value: 200, names: 600 } as const;
+/** More than any system shows. */
+const LIMITS = { max: 2_000, unit: "bytes", output: 300, value: 200, names: 1_000 } as const;
 /** How long a push service keeps a message for a browser that is not connected: as long as we would try. */
 const TTL_S = DAY_MS / SECOND_MS;
 const URGENCIES: Readonly<Record<Tone, string>> = { bad: "high", good: "normal", notice: "low" };
@@ -70,7 +70,7 @@ export const webpush = httpKind({
     const server = vapidOf(out) ?? { publicKey: "", privateKey: "" };
     // A later message about the same incident replaces one that is waiting (topic) or on the screen (tag).
     const tag = createHash("sha256").update(incident.key).digest("base64url").slice(0, TOPIC_LENGTH);
-    const payload = Buffer.from(JSON.stringify(payloadOf(words, tag)));
+    const payload = payloadOf(words, tag);
     const secrets = derivedSecrets(payload, { keys: config, server, dedupeKey: out.dedupeKey });
     return {
       url: config.endpoint,
@@ -105,16 +105,22 @@ function vapidOf({ keys, providers }: Pick<Outgoing, "keys" | "providers">): Vap
   return privateKey === null || publicKey === null ? null : { publicKey, privateKey };
 }
 
-/** Read by web/service-worker.ts. A link that leaves no room for the text is left out. */
-function payloadOf(words: MessageText, tag: string): object {
-  const payload = {
-    title: clipBytes(words.headline, TITLE_BYTES_MAX),
-    body: fullText(words, PLAIN, { limits: LIMITS, ends: [] }),
-    url: words.link.url,
-    tag,
-  };
-  const withAck = words.ack === null ? payload : { ...payload, ack: words.ack.url };
-  return Buffer.byteLength(JSON.stringify(withAck)) <= PUSH_PAYLOAD_BYTES_MAX ? withAck : payload;
+/** Read by web/push-events.ts. The text is shortened until the payload fits: as JSON, some characters are longer. */
+function payloadOf(words: MessageText, tag: string): Buffer {
+  const withText = (max: number) =>
+    Buffer.from(
+      JSON.stringify({
+        title: clipBytes(words.headline, TITLE_BYTES_MAX),
+        body: fullText(words, PLAIN, { limits: { ...LIMITS, max }, ends: [] }),
+        url: words.link.url,
+        tag,
+        ...(words.ack === null ? {} : { ack: words.ack.url }),
+      }),
+    );
+  let max: number = LIMITS.max;
+  let payload = withText(max);
+  while (payload.length > PUSH_PAYLOAD_BYTES_MAX && max > 1) payload = withText((max = Math.floor(max / 2)));
+  return payload;
 }
 
 /** Where the operators of push services find the server that sends: its URL, or an address if it has no public one. */

@@ -69,6 +69,15 @@ describe("Web Push", () => {
     expect((await payloadOf(GROUP_EXTREME))["ack"]).toBe(ACK_URL);
   });
 
+  test("a text that leaves no room for its link is shortened", async () => {
+    const site = { ...SITE, url: `${SITE.url}/${"x".repeat(2_500)}` };
+    const far = await open("webpush", { site });
+    for (const message of [EXTREME, GROUP_EXTREME]) {
+      expect(await far.send(message)).toMatchObject({ kind: "sent" });
+    }
+    expect(far.receiver.problems).toEqual([]);
+  });
+
   test("a server without a public https URL names an address instead", async () => {
     const headers: Record<string, string>[] = [];
     const http = {

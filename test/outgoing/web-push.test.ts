@@ -1,6 +1,7 @@
+// The encryption of push messages by the example of RFC 8291 and by a browser of our own, and the key pair of the server.
 import { createECDH } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { decryptPush, vapidClaims } from "../../test/receivers/kinds/webpush.ts";
+import { decryptPush, vapidClaims } from "../receivers/kinds/webpush.ts";
 import {
   arePushKeys,
   derivedScalar,
@@ -9,7 +10,7 @@ import {
   PUSH_PAYLOAD_BYTES_MAX,
   vapidHeader,
   vapidKeysOf,
-} from "./web-push.ts";
+} from "../../src/lib/web-push.ts";
 
 /** Section 5 and appendix A of RFC 8291. */
 const RFC = {
