@@ -8,8 +8,9 @@ import { useSite } from "./use-site.ts";
 const used = useSite();
 
 test("the manifest names the app and icons that exist", async () => {
-  const { page, context, go, project } = await openRoom(used);
-  await go(`/projects/${project}/channels/`);
+  const room = await openRoom(used);
+  const { page, context } = room;
+  await room.go(`/projects/${room.project}/channels/`);
   const href = await page.locator("link[rel=manifest]").getAttribute("href");
   const answer = await page.request.get(new URL(href ?? "", page.url()).href);
   expect(answer.headers()["content-type"]).toBe("application/manifest+json");
@@ -27,7 +28,8 @@ test("the manifest names the app and icons that exist", async () => {
 });
 
 test("the service worker is never cached, may act for the whole site, and shows push messages", async () => {
-  const { page, context, complaints, go, project } = await openRoom(used);
+  const room = await openRoom(used);
+  const { page, context, complaints } = room;
   const { url } = used.site;
   const answer = await page.request.get(`${url}/service-worker.js`);
   expect(answer.headers()).toMatchObject({
@@ -35,7 +37,7 @@ test("the service worker is never cached, may act for the whole site, and shows 
     "cache-control": "no-cache",
     "content-security-policy": "default-src 'none'; img-src 'self'; frame-ancestors 'none'",
   });
-  await go(`/projects/${project}/channels/`);
+  await room.go(`/projects/${room.project}/channels/`);
   const registered = context.waitForEvent("serviceworker");
   const scope = await page.evaluate(
     `navigator.serviceWorker.register("/service-worker.js", { scope: "/" })
@@ -81,8 +83,9 @@ async function registrationIn(devTools: CDPSession): Promise<string> {
 }
 
 test("the form asks for permission instead of typed keys, and says what is missing", async () => {
-  const { page, context, go, project } = await openRoom(used);
-  await go(`/projects/${project}/channels/`);
+  const room = await openRoom(used);
+  const { page, context } = room;
+  await room.go(`/projects/${room.project}/channels/`);
   await button(page, "Add channel").first().click();
   await page
     .getByRole("dialog")

@@ -29,7 +29,7 @@ function browserWith(given: Partial<PushBrowser> & { subscribedWith?: string; fa
       given.subscribedWith === undefined ? null : subscription(given.subscribedWith),
     subscribe: async ({ applicationServerKey: key, userVisibleOnly }: PushSubscriptionOptionsInit) => {
       if (given.fails !== undefined) throw new Error(given.fails);
-      done.push(`subscribe ${String(key)} ${userVisibleOnly}`);
+      done.push(`subscribe ${key as string} ${userVisibleOnly}`);
       return subscription(KEY);
     },
   } as unknown as PushManager;

@@ -163,16 +163,8 @@ export function SetUpView(props: {
 }
 
 function textOf(state: SetUpState): string | null {
-  switch (state.kind) {
-    case "checking":
-    case "ready":
-      return null;
-    case "subscribed":
-    case "done":
-      return words[state.kind](state.config.browser);
-    case "failed":
-      return words.failed(state.reason);
-    default:
-      return words[state.kind];
-  }
+  if (state.kind === "checking" || state.kind === "ready") return null;
+  if (state.kind === "failed") return words.failed(state.reason);
+  if ("config" in state) return words[state.kind](state.config.browser);
+  return words[state.kind];
 }
