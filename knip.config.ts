@@ -15,7 +15,13 @@ const TEST_ENTRIES = [
 ];
 
 /** Without `--production`, knip finds these in package.json and in the configuration of the bundler. */
-const PROGRAMS = ["src/main.ts!", "web/main.tsx!", "bench/main.ts!", "fuzz/main.ts!"];
+const PROGRAMS = [
+  "src/main.ts!",
+  "web/main.tsx!",
+  "web/service-worker.ts!",
+  "bench/main.ts!",
+  "fuzz/main.ts!",
+];
 
 const config: KnipConfig = {
   entry: [

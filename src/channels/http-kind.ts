@@ -16,13 +16,14 @@ export type Content<Config> = {
   incident: IncidentEvent;
 };
 
-/** A request, with its body as JSON or as a form. */
+/** A request, with its body as JSON, as a form, or as bytes of a type given by the headers. */
 export type KindRequest = {
   method?: OutgoingRequest["method"];
   url: string;
   headers?: Readonly<Record<string, string>>;
   json?: unknown;
   form?: Readonly<Record<string, string>>;
+  bytes?: Uint8Array;
   /** An admin has set the address in the settings of the server. */
   isAdminUrl?: boolean;
 };
@@ -55,7 +56,14 @@ export function httpKind<Schema extends TObject>({
 }
 
 /** The request as it is sent. */
-export function toOutgoing({ method = "POST", url, headers = {}, json, form }: KindRequest): OutgoingRequest {
+export function toOutgoing({
+  method = "POST",
+  url,
+  headers = {},
+  json,
+  form,
+  bytes,
+}: KindRequest): OutgoingRequest {
   if (json !== undefined) {
     return {
       method,
@@ -72,5 +80,5 @@ export function toOutgoing({ method = "POST", url, headers = {}, json, form }: K
       body: new URLSearchParams(form).toString(),
     };
   }
-  return { method, url, headers };
+  return { method, url, headers, ...(bytes === undefined ? {} : { body: bytes }) };
 }

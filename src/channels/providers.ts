@@ -1,4 +1,5 @@
 // The accounts of the server at providers, which channels of all projects use.
+import type { VapidKeys } from "../lib/web-push.ts";
 
 /** The server's credentials at providers. Each is removed from everything that is stored or logged. */
 export type ProviderKeys = {
@@ -34,9 +35,6 @@ export type Providers = {
 
 /** The settings; accounts have the same names. */
 export type ProviderSettings = Omit<ProviderKeys, "vapidPrivateKey"> & Omit<Providers, "vapidPublicKey">;
-
-/** The key pair of the server for Web Push. */
-export type VapidKeys = { publicKey: string; privateKey: string };
 
 /** The accounts according to the settings. */
 export function providersOf(

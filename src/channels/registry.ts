@@ -44,6 +44,7 @@ import { webhook } from "./kinds/webhook.ts";
 import { wecom } from "./kinds/wecom.ts";
 import { whatsapp } from "./kinds/whatsapp.ts";
 import { zulip } from "./kinds/zulip.ts";
+import { webpush } from "./kinds/webpush.ts";
 
 /** In the order of the docs. */
 export const KINDS: readonly AnyKind[] = [
@@ -86,6 +87,12 @@ export const KINDS: readonly AnyKind[] = [
   trello,
   sns,
   shell,
+  discord,
+  telegram,
+  ntfy,
+  gotify,
+  webpush,
+  pd,
   group,
 ];
 

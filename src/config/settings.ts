@@ -1118,7 +1118,7 @@ export const SETTINGS = {
     fallbackMeans: "the one stored in the database",
     secret: true,
     meaning:
-      "The secret used to hash API keys. The first migration generates one and stores it in the database; set this to store it elsewhere. Changing it invalidates all API keys, badge URLs, links in emails, and authenticator apps. Generate one with `openssl rand -hex 32`.",
+      "The secret used to hash API keys. The first migration generates one and stores it in the database; set this to store it elsewhere. Changing it invalidates all API keys, badge URLs, links in emails, authenticator apps, and browser notifications. Generate one with `openssl rand -hex 32`.",
     // Too short on purpose: a working example would be used as it is.
     example: "output-of-openssl-rand",
     aliases: ["SECRET_KEY"],

@@ -504,7 +504,7 @@ export type OutgoingRequest = {
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   url: string;
   headers?: Readonly<Record<string, string>>;
-  body?: string;
+  body?: string | Uint8Array;
   /** Less than the usual time for everything, redirects included. */
   timeoutMs?: number;
   /** Read more of the response than usual. */
@@ -564,7 +564,7 @@ type Hop = {
   method: OutgoingRequest["method"];
   url: URL;
   headers: Record<string, string>;
-  body: string | null;
+  body: string | Uint8Array | null;
 };
 
 /** A client that keeps connections for a moment. Close it at the end. */

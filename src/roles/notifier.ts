@@ -5,7 +5,7 @@ import { randomInt } from "node:crypto";
 import { accountLinks, renderAccountEmail } from "../channels/account-email.ts";
 import type { BounceableMail, MailPort } from "../channels/channel-kind.ts";
 import { providersOf } from "../channels/providers.ts";
-import { createSender } from "../channels/sender.ts";
+import { createSender, type SenderOptions } from "../channels/sender.ts";
 import { type ChatCode, greetChat, readSetUpCodes } from "../channels/kinds/telegram.ts";
 import type { Config } from "../config/config.ts";
 import { mailServerOf, objectStoreOf, openOutgoing } from "../config/connections.ts";
@@ -29,6 +29,7 @@ import { addFigures, type LoopMetrics, type Metrics } from "../lib/metrics.ts";
 import { type GuardedHttp, OutgoingError } from "../lib/outgoing-http.ts";
 import { sha1Hex } from "../lib/secrets.ts";
 import { addressIn, returnPathFor } from "../lib/setting-value.ts";
+import { type VapidKeys, vapidKeysOf } from "../lib/web-push.ts";
 import { secretKeyOf } from "../operations/api-keys.ts";
 import { connectWaiting, isAnyChatWaitingNow, notifyUnverified } from "../operations/channels.ts";
 import { whileInService } from "../operations/database-identity.ts";
@@ -99,17 +100,17 @@ function openPorts(
   { mail, database }: { mail: MailPort | null; database: Database },
 ): OpenPorts {
   const urls = publicUrls(config);
-  const signing = signingOnce({ database, config });
+  const secretKey = secretKeyOnce({ database, config });
   const http = openOutgoing(config);
   const adminHttp = openOutgoing({ ...config, allowPrivateAddresses: true });
   const showing = { column: VERSIONS.standard[3], endpoint: "getCheck", keyKind: "readWrite" } as const;
   const serialize = checkSerializer(showing, { urls, sha1Hex });
-  const sender = createSender({
+  const optionsWith = (vapid: VapidKeys | null): SenderOptions => ({
     http,
     adminHttp,
     mail,
     site: { name: config.siteName, url: urls.site },
-    ...providersOf(config, null),
+    ...providersOf(config, vapid),
     checkJson: (check, now) => JSON.parse(serialize(check, now).json) as Record<string, unknown>,
   });
   const limits = { messages: config.messageLimit, calls: config.callLimit };
@@ -123,8 +124,16 @@ function openPorts(
       const quota = sender.quotaUsedBy(kind);
       return quota === null ? null : { quota, limit: limits[quota] };
     },
+  const rules = createSender(optionsWith(null));
+  const sender = once(async () => createSender(optionsWith(vapidKeysOf(await secretKey()))));
+  const ending = new AbortController();
+  const objects = objectStoreOf(config, { signal: ending.signal });
+  const ports: Ports = {
+    send: async (channel, message, sending) => (await sender()).send(channel, message, sending),
+    isSubscribed: (channel, what) => rules.isSubscribed(channel, what),
+    rateOf: (kind) => rules.rateOf(kind),
     ackUrl: async () => {
-      const made = { site: urls.site, signing: await signing() };
+      const made = { site: urls.site, signing: signingWith(await secretKey()) };
       return (link) => ackUrl(made, link);
     },
     objects: objects === null ? null : guardedObjects(objects, { now: () => Date.now() }),
@@ -237,14 +246,18 @@ const EMAILS_PER_TURN = 5;
 
 type MailDeps = MailResources & { sender: MailSender; signing: () => Promise<Signing>; from: string };
 
-/** Reads the secret key when it is needed first; again if the database was unavailable. */
-function signingOnce({ database, config }: { database: Database; config: Config }): () => Promise<Signing> {
-  let signing: Promise<Signing> | null = null;
+/** Computes a value when it is needed first; again if that failed, such as when the database was unavailable. */
+function once<T>(compute: () => Promise<T>): () => Promise<T> {
+  let value: Promise<T> | null = null;
   return () => {
-    signing ??= secretKeyOf(database, config.secretKey).then(signingWith);
-    signing.catch(() => (signing = null));
-    return signing;
+    value ??= compute();
+    value.catch(() => (value = null));
+    return value;
   };
+}
+
+function secretKeyOnce({ database, config }: { database: Database; config: Config }): () => Promise<string> {
+  return once(() => secretKeyOf(database, config.secretKey));
 }
 
 /** Opens mail, or null if no mail server is configured. */
@@ -255,7 +268,8 @@ async function openMail(resources: MailResources): Promise<OpenMail | null> {
   const { from } = server;
   const { openMailSender } = await import("../lib/mail-sender.ts");
   const sender = openMailSender(server);
-  const deps: MailDeps = { ...resources, sender, from, signing: signingOnce({ database, config }) };
+  const secretKey = secretKeyOnce({ database, config });
+  const deps: MailDeps = { ...resources, sender, from, signing: async () => signingWith(await secretKey()) };
   return {
     port: mailPort(deps),
     loops: [accountEmailLoop(deps), planLoop(deps)],

@@ -10,6 +10,7 @@ import type { ServiceState } from "../core/database-identity.ts";
 import { trustedPeers } from "../lib/http/client-address.ts";
 import type { Log } from "../lib/log.ts";
 import { addFigures, type Metrics } from "../lib/metrics.ts";
+import { vapidKeysOf } from "../lib/web-push.ts";
 import { secretKeyOf } from "../operations/api-keys.ts";
 import { signingWith } from "../operations/emails.ts";
 import { guardedObjects } from "../operations/ping-bodies.ts";
@@ -83,6 +84,7 @@ async function makeWebContext(
     visibility: () => watermark.visibility(),
     secretKey,
     signing: signingWith(secretKey),
+    pushKey: vapidKeysOf(secretKey).publicKey,
     objects: objects === null ? null : guardedObjects(objects, { now: () => watermark.now() }),
     resolveSession: resolverOf(config, { database, secretKey }),
     signIn: await signInOf(config),

@@ -43,6 +43,8 @@ function asText({ method, url, headers = {}, body }: OutgoingRequest): string {
   return [`${method} ${url}`, ...lines, ...(body === undefined ? [] : ["", pretty(body, headers)]), ""].join(
     "\n",
   );
+  const text = typeof body === "string" ? ["", pretty(body)] : [];
+  return [`${method} ${url}`, ...lines, ...text, ""].join("\n");
 }
 
 async function rendered(kind: string, message: AlertMessage, config = CONFIGS[kind]): Promise<string> {
@@ -62,7 +64,7 @@ async function rendered(kind: string, message: AlertMessage, config = CONFIGS[ki
   expect(await sender.send(sampleChannel(kind, stored(kind, config)), message, sending)).toMatchObject({
     kind: "sent",
   });
-  return requests.map(asText).join("\n");
+  return requests.map((request) => asText(RECEIVERS[kind]?.readable?.(request) ?? request)).join("\n");
 }
 
 /** The configuration as the API would have stored it. */

@@ -9,6 +9,7 @@ import { checkSerializer } from "../../src/contract/check.ts";
 import { VERSIONS } from "../../src/contract/versions.ts";
 import { sha1Hex } from "../../src/lib/secrets.ts";
 import { TELEGRAM_TOKEN } from "../receivers/kinds/telegram.ts";
+import { VAPID } from "../receivers/kinds/webpush.ts";
 import type { KindReceiver } from "../receivers/receiver.ts";
 import { TWILIO_ACCOUNT, TWILIO_TOKEN } from "../receivers/twilio.ts";
 
@@ -38,7 +39,7 @@ export const KEYS: ProviderKeys = {
   twilioAuthToken: TWILIO_TOKEN,
   pushoverToken: null,
   matrixToken: null,
-  vapidPrivateKey: null,
+  vapidPrivateKey: VAPID.privateKey,
 };
 
 export const PROVIDERS: Providers = {
@@ -54,7 +55,7 @@ export const PROVIDERS: Providers = {
   appriseAllowUrls: true,
   matrixHomeserver: null,
   shellFolder: null,
-  vapidPublicKey: null,
+  vapidPublicKey: VAPID.publicKey,
 };
 
 export function sampleSender(options: Pick<SenderOptions, "http"> & Partial<SenderOptions>): Sender {

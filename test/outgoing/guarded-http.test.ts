@@ -268,6 +268,24 @@ describe("addresses that may be called", () => {
     expect(seen).toEqual(["POST /from x", `${method} /to ${body}`]);
   });
 
+  test("bytes arrive unchanged, also after a redirect", async () => {
+    const seen: string[] = [];
+    stage.handle = (incoming, response) => {
+      const parts: Buffer[] = [];
+      incoming.on("data", (part: Buffer) => parts.push(part));
+      incoming.on("end", () => {
+        seen.push(`${incoming.headers["content-length"]} ${Buffer.concat(parts).toString("hex")}`);
+        if (incoming.url === "/from") response.writeHead(307, { Location: "/to" }).end();
+        else response.end("there");
+      });
+    };
+    await withHttp({ allowPrivate: true }, async (http) => {
+      const body = Uint8Array.of(0, 255, 128, 10);
+      expect((await http.send({ method: "POST", url: url("/from"), body })).text).toBe("there");
+    });
+    expect(seen).toEqual(["4 00ff800a", "4 00ff800a"]);
+  });
+
   test("a key is not carried to another server", async () => {
     const keys: unknown[] = [];
     stage.handle = (incoming, response) => {

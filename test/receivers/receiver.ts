@@ -2,13 +2,14 @@
 // like the provider, and can be set to be slow, fail, redirect or disconnect.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import type { OutgoingRequest } from "../../src/lib/outgoing-http.ts";
 
 export type Received = {
   method: string;
   /** With the query. */
   path: string;
   headers: IncomingMessage["headers"];
-  /** The bytes as UTF-8. */
+  /** The bytes as UTF-8; an encoded body in base64. */
   body: string;
   /** The body, where it is JSON. */
   json: Readonly<Record<string, unknown>>;
@@ -48,6 +49,8 @@ export type KindReceiver = {
   start(): Promise<Receiver>;
   /** A message that may have arrived is not sent again. */
   isSentOnce?: true;
+  /** A request as golden files show it, if it is not text: decrypted, and without what is random. */
+  readable?(request: OutgoingRequest): OutgoingRequest;
   /** Responses that the provider documents. */
   answers: readonly { status: number; body: string | object; means: Meaning }[];
 };
@@ -110,8 +113,10 @@ async function readRequest(incoming: IncomingMessage): Promise<Received> {
     if (bytes > BODY_BYTES_MAX) throw new Error("a body is larger than any provider takes");
     chunks.push(chunk);
   }
-  const body = new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks));
   const { method = "", url = "", headers } = incoming;
+  const whole = Buffer.concat(chunks);
+  const isPlain = headers["content-encoding"] === undefined;
+  const body = isPlain ? new TextDecoder("utf-8", { fatal: true }).decode(whole) : whole.toString("base64");
   return { method, path: url, headers, body, json: parse(body) };
 }
 

@@ -16,11 +16,20 @@ describe("below a path", () => {
     expect(signIn.headers.get("location")).toBe("/watch/accounts/login/?next=%2F");
   });
 
+  test.each(["", "/watch"])("the app that can be installed stays there (proxy leaves %j)", async (base) => {
+    const { headers, text } = await at.browse(`${base}/manifest.webmanifest`, { as: null });
+    expect(headers.get("content-type")).toBe("application/manifest+json");
+    const manifest = JSON.parse(text) as { icons: { src: string }[] };
+    expect(manifest).toMatchObject({ id: "/watch/", start_url: "/watch/", scope: "/watch/" });
+    expect(manifest.icons.map(({ src }) => src)).toContain("/watch/web/assets/icon-192.png");
+  });
+
   test("the page loads its files from there, and knows its own base", async () => {
     const { status, text } = await at.browse(`/projects/${at.owner.project.uuid}/checks/`);
     // Whether the browser's part is built depends on who runs this.
     if (status === 503) return expect(text).toMatch(/npm run build/);
     expect(text).toMatch(/src="\/watch\/web\/assets\/[\w.-]+\.js"/);
     expect(text).toContain('"base":"/watch"');
+    expect(text).toContain('href="/watch/manifest.webmanifest"');
   });
 });

@@ -20,6 +20,8 @@ import { SelectField, TextArea, TextField, Tick } from "../ui/field.tsx";
 import { toast } from "../ui/toast.tsx";
 import { channelsWords as words, fieldLabel } from "../words/channels.ts";
 import { words as shared } from "../words/shared.ts";
+import { webpushWords } from "../words/webpush.ts";
+import { WebPushSetup } from "./webpush-setup.tsx";
 
 /** Delay after the last keystroke before the server checks a URL. */
 const TYPING_MS = 400;
@@ -169,6 +171,9 @@ function FormFields(props: ChannelFormProps & { form: ReturnType<typeof useChann
   );
   const advanced = fields.filter(({ isAdvanced }) => isAdvanced);
   const isAdvancedWrong = advanced.some(({ name }) => name === wrong?.field);
+  // The browser provides the configuration; nothing is typed.
+  const isSubscription = kind.name === "webpush";
+  const isMissing = isSubscription && channel === null && form.values["endpoint"] === "";
   return (
     <>
       <TextField
@@ -180,7 +185,14 @@ function FormFields(props: ChannelFormProps & { form: ReturnType<typeof useChann
         dir="auto"
         onChange={(change) => form.setName(change.target.value)}
       />
-      {fields.filter(({ isAdvanced }) => !isAdvanced).map(shown)}
+      {isSubscription && (
+        <WebPushSetup
+          onSubscribed={(config) => {
+            for (const [field, value] of Object.entries(config)) form.setValue(field, value);
+          }}
+        />
+      )}
+      {!isSubscription && fields.filter(({ isAdvanced }) => !isAdvanced).map(shown)}
       {advanced.length > 0 && (
         <Fold isOpenFirst={usesAdvanced(fields, channel)} isForced={isAdvancedWrong}>
           {advanced.map(shown)}
@@ -193,9 +205,9 @@ function FormFields(props: ChannelFormProps & { form: ReturnType<typeof useChann
           onCheckedChange={(checked) => form.setForAll(checked === true)}
         />
       )}
-      {wrong !== null && wrong.field === null && (
+      {wrong !== null && (wrong.field === null || isSubscription) && (
         <p className="mistake" role="alert">
-          {wrong.text}
+          {isMissing ? webpushWords.first : wrong.text}
         </p>
       )}
     </>

@@ -83,6 +83,8 @@ export type Boot = {
     /** The domain of a check's email address; null: pings by email are not received. */
     mailDomain: string | null;
     version: string;
+    /** The public key with which browsers subscribe to push messages of this server, in base64url. */
+    pushKey: string;
   };
   /** Median from a missed deadline to the delivered alert, in the last 24 hours; null: there was no alert. */
   alertDelayMs: number | null;

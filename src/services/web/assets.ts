@@ -1,5 +1,5 @@
 // The built browser files: kept in memory, compressed once, and named by content hash, so that browsers can cache them
-// forever. A new build is picked up without a restart.
+// forever; only icons and the service worker have fixed names. A new build is picked up without a restart.
 import { readdir, readFile, stat } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { promisify } from "node:util";
@@ -107,8 +107,8 @@ const PAGE_KEY = /^pages\/(?<name>[a-z-]+)\.tsx$/;
 
 /** The files that the build lists for its entry and for each page: statically imported scripts are preloaded. */
 function entryOf(manifest: Manifest): Pick<Build, "entry" | "pages"> {
-  const first = Object.keys(manifest).find((key) => manifest[key]?.isEntry === true);
-  if (first === undefined) throw new Error("the dashboard build has no entry script");
+  const first = "main.tsx";
+  if (manifest[first]?.isEntry !== true) throw new Error("the dashboard build has no entry script");
   // The entry loads the rest after the first frame; these files are known now, so they are preloaded.
   const begun = new Set(
     [first, ...(manifest[first]?.dynamicImports ?? [])].flatMap((key) => [...reachedFrom(manifest, key)]),

@@ -94,6 +94,7 @@ async function bootOf(request: WebRequest, page: BootPage | null): Promise<Boot>
       pingUrl: context.urls.ping,
       mailDomain: context.mailDomain,
       version: context.version,
+      pushKey: context.pushKey,
     },
     alertDelayMs,
     serviceState: account === null ? "normal" : context.serviceState(),
@@ -146,6 +147,8 @@ export function renderDocument({ load, boot, theme, title, firstSight }: Documen
 <meta name="color-scheme" content="${theme === "system" ? "light dark" : theme}">
 <title>${title}</title>
 <link rel="icon" type="image/svg+xml" href="${ICON_HREF}">
+<link rel="apple-touch-icon" href="${at("icon-512-maskable.png")}">
+<link rel="manifest" href="${boot.site.base}/manifest.webmanifest" crossorigin="use-credentials">
 ${load.styles.map((name) => html`<link rel="stylesheet" href="${at(name)}">\n`)}${load.preloads.map(
   (name) => html`<link ${preload} href="${at(name)}">\n`,
 )}<script type="module" src="${at(load.script)}"></script>
@@ -338,6 +341,66 @@ const asset = openRoute({
   },
 });
 
+/** The service worker loads the icons of notifications, and nothing else. */
+const WORKER_POLICY = "default-src 'none'; img-src 'self'; frame-ancestors 'none'";
+
+/** At the root, because a worker may act for paths below its own only. */
+const serviceWorker = openRoute({
+  name: "service worker",
+  method: "GET",
+  path: "/service-worker.js",
+  access: "anyone",
+  answer: async ({ context }) => {
+    const found = await context.assets.read("service-worker.js", null);
+    if (found === null) throw new WebRefusal("not_found", "File not found.");
+    return {
+      content: found.bytes,
+      type: found.asset.type,
+      headers: { "Cache-Control": "no-cache", "Content-Security-Policy": WORKER_POLICY },
+    };
+  },
+});
+
+/** The background of the icons. */
+const APP_COLOR = "#17181d";
+
+/** Makes the dashboard installable: as an app, or on the home screen of a phone. */
+const appManifest = openRoute({
+  name: "web app manifest",
+  method: "GET",
+  path: "/manifest.webmanifest",
+  access: "anyone",
+  answer: async ({ context }) => {
+    const base = `${basePath(new URL(context.site.url))}/`;
+    const icon = (name: string, sizes: string, purpose: string) => ({
+      src: `${base}web/assets/${name}`,
+      sizes,
+      type: "image/png",
+      purpose,
+    });
+    const manifest = {
+      name: context.site.name,
+      short_name: context.site.name,
+      id: base,
+      start_url: base,
+      scope: base,
+      display: "standalone",
+      theme_color: APP_COLOR,
+      background_color: APP_COLOR,
+      icons: [
+        icon("icon-192.png", "192x192", "any"),
+        icon("icon-512.png", "512x512", "any"),
+        icon("icon-512-maskable.png", "512x512", "maskable"),
+      ],
+    };
+    return {
+      content: JSON.stringify(manifest),
+      type: "application/manifest+json",
+      headers: { "Cache-Control": "no-cache" },
+    };
+  },
+});
+
 /** The reference server's name for channels. */
 const integrations = projectRoute({
   name: "old path of channels",
@@ -384,4 +447,12 @@ const cloaked = accountRoute({
   },
 });
 
-export const shellRoutes: readonly WebRoute[] = [asset, integrations, log, ...accountParts, cloaked];
+export const shellRoutes: readonly WebRoute[] = [
+  asset,
+  serviceWorker,
+  appManifest,
+  integrations,
+  log,
+  ...accountParts,
+  cloaked,
+];

@@ -69,6 +69,8 @@ export type WebContext = {
   secretKey: string;
   /** The secret that signs links in emails. */
   signing: Signing;
+  /** The public key with which browsers subscribe to push messages. */
+  pushKey: string;
   /** Stores large bodies; null: all are in the database. */
   objects: Pick<ObjectStore, "get"> | null;
   /** The session, if any, and the cookies to set. */
