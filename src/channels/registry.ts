@@ -41,10 +41,10 @@ import { threema } from "./kinds/threema.ts";
 import { trello } from "./kinds/trello.ts";
 import { victorops } from "./kinds/victorops.ts";
 import { webhook } from "./kinds/webhook.ts";
+import { webpush } from "./kinds/webpush.ts";
 import { wecom } from "./kinds/wecom.ts";
 import { whatsapp } from "./kinds/whatsapp.ts";
 import { zulip } from "./kinds/zulip.ts";
-import { webpush } from "./kinds/webpush.ts";
 
 /** In the order of the docs. */
 export const KINDS: readonly AnyKind[] = [
@@ -70,6 +70,7 @@ export const KINDS: readonly AnyKind[] = [
   po,
   pushbullet,
   bark,
+  webpush,
   homeassistant,
   apprise,
   sms,
@@ -87,12 +88,6 @@ export const KINDS: readonly AnyKind[] = [
   trello,
   sns,
   shell,
-  discord,
-  telegram,
-  ntfy,
-  gotify,
-  webpush,
-  pd,
   group,
 ];
 

@@ -114,16 +114,6 @@ function openPorts(
     checkJson: (check, now) => JSON.parse(serialize(check, now).json) as Record<string, unknown>,
   });
   const limits = { messages: config.messageLimit, calls: config.callLimit };
-  const ending = new AbortController();
-  const objects = objectStoreOf(config, { signal: ending.signal });
-  const ports: Ports = {
-    send: (channel, message, sending) => sender.send(channel, message, sending),
-    isSubscribed: (channel, what) => sender.isSubscribed(channel, what),
-    rateOf: (kind) => sender.rateOf(kind),
-    quotaOf: (kind) => {
-      const quota = sender.quotaUsedBy(kind);
-      return quota === null ? null : { quota, limit: limits[quota] };
-    },
   const rules = createSender(optionsWith(null));
   const sender = once(async () => createSender(optionsWith(vapidKeysOf(await secretKey()))));
   const ending = new AbortController();
@@ -132,6 +122,10 @@ function openPorts(
     send: async (channel, message, sending) => (await sender()).send(channel, message, sending),
     isSubscribed: (channel, what) => rules.isSubscribed(channel, what),
     rateOf: (kind) => rules.rateOf(kind),
+    quotaOf: (kind) => {
+      const quota = rules.quotaUsedBy(kind);
+      return quota === null ? null : { quota, limit: limits[quota] };
+    },
     ackUrl: async () => {
       const made = { site: urls.site, signing: signingWith(await secretKey()) };
       return (link) => ackUrl(made, link);

@@ -40,10 +40,7 @@ function pretty(body: string, headers: Readonly<Record<string, string>>): string
 /** A request as one would write it down. */
 function asText({ method, url, headers = {}, body }: OutgoingRequest): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  return [`${method} ${url}`, ...lines, ...(body === undefined ? [] : ["", pretty(body, headers)]), ""].join(
-    "\n",
-  );
-  const text = typeof body === "string" ? ["", pretty(body)] : [];
+  const text = typeof body === "string" ? ["", pretty(body, headers)] : [];
   return [`${method} ${url}`, ...lines, ...text, ""].join("\n");
 }
 
