@@ -9,9 +9,8 @@ import { createSender } from "../channels/sender.ts";
 import { type ChatCode, greetChat, readSetUpCodes } from "../channels/kinds/telegram.ts";
 import type { Config } from "../config/config.ts";
 import { mailServerOf, objectStoreOf, openOutgoing } from "../config/connections.ts";
-import { checkSerializer } from "../contract/check.ts";
+import { messageCheckJson } from "../contract/check.ts";
 import { publicUrls } from "../contract/urls.ts";
-import { VERSIONS } from "../contract/versions.ts";
 import {
   type BounceId,
   bounceLocalPart,
@@ -102,15 +101,13 @@ function openPorts(
   const signing = signingOnce({ database, config });
   const http = openOutgoing(config);
   const adminHttp = openOutgoing({ ...config, allowPrivateAddresses: true });
-  const showing = { column: VERSIONS.standard[3], endpoint: "getCheck", keyKind: "readWrite" } as const;
-  const serialize = checkSerializer(showing, { urls, sha1Hex });
   const sender = createSender({
     http,
     adminHttp,
     mail,
     site: { name: config.siteName, url: urls.site },
     ...providersOf(config, null),
-    checkJson: (check, now) => JSON.parse(serialize(check, now).json) as Record<string, unknown>,
+    checkJson: messageCheckJson({ urls, sha1Hex }),
   });
   const ending = new AbortController();
   const objects = objectStoreOf(config, { signal: ending.signal });
