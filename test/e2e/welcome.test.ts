@@ -113,6 +113,7 @@ test("another channel leads to the gallery, and the step can be skipped", async 
   const { page, context } = await openWelcome();
   await expectSeen(page.getByText("You can do this later. Until then, no notifications are sent."));
   await page.getByRole("link", { name: "Add another channel" }).click();
-  await expectSeen(page.getByRole("dialog", { name: "Add a channel" }));
+  await expectSeen(page.getByRole("heading", { name: "Add a channel" }));
+  await expectSoon(() => page.evaluate("document.activeElement.type")).toBe("search");
   await context.close();
 });
