@@ -235,7 +235,7 @@ test("ntfy is set up by the keyboard alone: found, previewed, created, and teste
   await tabTo(page, "URL");
   await page.keyboard.press("Control+a");
   await page.keyboard.type(ntfy.url);
-  await tabTo(page, "Priority when");
+  await tabTo(page, "Priority ·");
   await page.keyboard.press("Control+a");
   await page.keyboard.type("5");
   await tabTo(page, "Request");

@@ -1,7 +1,7 @@
 // The first run: the address is tried, a mail that cannot go out says why, and the first signal is seen when it
 // comes; a mistake on the way is named.
 import { expect, test } from "vitest";
-import { button, expectGone, openRoom, expectSeen } from "./at-the-screen.ts";
+import { button, expectGone, openRoom, expectSeen, expectSoon } from "./at-the-screen.ts";
 import { useSite } from "./use-site.ts";
 
 /** A mail server that is not there. */

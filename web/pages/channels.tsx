@@ -2,7 +2,7 @@
 import "./channels.css";
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
-import type { Channel, ChannelKindInfo, Delivery } from "../../src/contract/api/channels.ts";
+import type { Channel, ChannelHealth, ChannelKindInfo, Delivery } from "../../src/contract/api/channels.ts";
 import type { CheckRow } from "../../src/contract/api/check-row.ts";
 import { channelName, checkName } from "../../src/contract/api/words.ts";
 import { ROWS_PAGE_MAX } from "../../src/contract/api/limits.ts";
@@ -25,7 +25,7 @@ import { DeliveryDetail, DeliveryMark, Watched } from "./channel-deliveries.tsx"
 import { ChannelForm, fieldsOf } from "./channel-form.tsx";
 import { Gallery, KindIcon } from "./channel-gallery.tsx";
 import { connectChecks } from "./checks-actions.ts";
-import { useChannelKinds, useChannels } from "./use-channels.ts";
+import { useChannelHealth, useChannelKinds, useChannels } from "./use-channels.ts";
 
 /** What is open over the page, except for the form of a new channel: its kind is in the URL. */
 type OpenDialog = { what: "edit" | "test" | "log" | "checks"; channel: Channel } | null;
@@ -109,6 +109,7 @@ function List(props: {
   onDialog: (dialog: OpenDialog) => void;
 }) {
   const { channels, kinds, mayEdit, project, onDialog } = props;
+  const health = useChannelHealth(project);
   // Those that need attention come first; the others stay in their order.
   const sorted = channels.toSorted((a, b) => Number(needsAttention(b)) - Number(needsAttention(a)));
   return (
@@ -129,6 +130,7 @@ function List(props: {
             key={channel.id}
             channel={channel}
             kind={kinds.find(({ name }) => name === channel.kind)}
+            health={health.data?.get(channel.id)}
             mayEdit={mayEdit}
             project={project}
             onOpen={(what) => onDialog({ what, channel })}
@@ -205,12 +207,13 @@ function Windows(props: {
 type ChannelRowProps = {
   channel: Channel;
   kind: ChannelKindInfo | undefined;
+  health: ChannelHealth | undefined;
   mayEdit: boolean;
   project: string;
   onOpen: (what: "edit" | "test" | "log" | "checks") => void;
 };
 
-export function ChannelRow({ channel, kind, mayEdit, project, onOpen }: ChannelRowProps) {
+export function ChannelRow({ channel, kind, health, mayEdit, project, onOpen }: ChannelRowProps) {
   return (
     <tr className={rowClass(channel)}>
       <td>
@@ -239,7 +242,8 @@ export function ChannelRow({ channel, kind, mayEdit, project, onOpen }: ChannelR
         </button>
       </td>
       <td>
-        <Health channel={channel} />
+        <Health channel={channel} failingSince={health?.failingSince ?? null} />
+        {health !== undefined && <Strip health={health} />}
         {mayEdit && channel.isEnabled === false && (
           <Fix channel={channel} project={project} onEdit={() => onOpen("edit")} />
         )}
@@ -276,9 +280,9 @@ function summaryOf(channel: Channel, kind: ChannelKindInfo | undefined): string 
   return typeof value === "string" && value !== channelName(channel) ? ` · ${value}` : "";
 }
 
-function Health({ channel }: { channel: Channel }) {
+function Health({ channel, failingSince }: { channel: Channel; failingSince: number | null }) {
   const { isEnabled, disabledReason, disabledAt, isVerified, notifies } = channel;
-  const { lastNotifiedAt, lastError, lastDurationMs, failureCount } = channel;
+  const { lastNotifiedAt, lastError, lastDurationMs } = channel;
   if (!isEnabled) {
     return (
       <span className="channels-bad">
@@ -307,9 +311,44 @@ function Health({ channel }: { channel: Channel }) {
       ) : (
         <span className="channels-bad">
           , {channelsWords.failed(lastError)}
-          {failureCount > 1 && `. ${channelsWords.failures(failureCount)}`}
+          {failingSince !== null && (
+            <>
+              . {channelsWords.failingSince} <When at={failingSince} />
+            </>
+          )}
         </span>
       )}
+    </span>
+  );
+}
+
+const BAR_PX = 4;
+/** A worse result has a shorter bar. */
+const BARS = { delivered: "V1", retried: "V7", failed: "V11" } as const;
+
+/** The results of the last deliveries, the newest on the right. */
+function Strip({ health: { recent, medianMs } }: { health: ChannelHealth }) {
+  const accepted = recent.filter((outcome) => outcome !== "failed").length;
+  const counts = channelsWords.recent(recent.length, recent.length - accepted);
+  const path = (wanted: ChannelHealth["recent"][number]) =>
+    recent.map((one, index) => (one === wanted ? `M${index * BAR_PX + 1.5} 15${BARS[one]}` : "")).join("");
+  return (
+    <span className="channels-strip">
+      <svg
+        viewBox={`0 0 ${recent.length * BAR_PX} 16`}
+        width={recent.length * BAR_PX}
+        height="16"
+        role="img"
+        aria-label={counts}
+      >
+        {(["delivered", "retried", "failed"] as const).map((outcome) => (
+          <path key={outcome} className={`is-${outcome}`} d={path(outcome)} />
+        ))}
+      </svg>
+      <span className="figures">
+        {channelsWords.share(accepted / recent.length)}
+        {medianMs !== null && ` · ${channelsWords.median(formatDuration(medianMs))}`}
+      </span>
     </span>
   );
 }

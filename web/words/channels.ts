@@ -20,7 +20,11 @@ export const channelsWords = {
   neverUsed: "Never used",
   delivered: "delivered",
   failed: (reason: string) => `failed: ${reasonText(reason)}`,
-  failures: (count: number) => `${plural(count, "message")} failed in a row`,
+  failingSince: "Failing since",
+  recent: (count: number, failed: number) =>
+    `Last ${plural(count, "delivery", "deliveries")}: ${failed === 0 ? "none failed" : `${formatCount(failed)} failed`}`,
+  share: (share: number) => `${Math.floor(share * 100)} % delivered`,
+  median: (duration: string) => `median ${duration}`,
   fix: "Change its settings",
   enable: "Enable",
   off: (reason: string | null) => {

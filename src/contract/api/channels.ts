@@ -5,6 +5,7 @@ import {
   CHANNEL_NAME_LENGTH_MAX,
   NAMED_CHECKS_MAX,
   PAGE_LENGTH_DEFAULT,
+  RECENT_DELIVERIES_MAX,
 } from "../../core/limits.ts";
 import { RULE } from "../check.ts";
 import { FlipDelivery } from "./history.ts";
@@ -212,6 +213,23 @@ const ChannelPreview = Type.Object({
 });
 export type ChannelPreview = Static<typeof ChannelPreview>;
 
+const Health = Type.Object({
+  id: UuidText,
+  recent: Type.Array(Type.Enum(["delivered", "retried", "failed"]), {
+    description:
+      "Results of the newest messages, oldest first: accepted, accepted after failed attempts (`retried`), or given up or still being retried (`failed`).",
+  }),
+  failingSince: nullable(
+    Time,
+    "When the first of the messages was due that have all failed since. Null if the newest message was accepted.",
+  ),
+  medianMs: nullable(
+    Type.Integer(),
+    "Median duration of accepted attempts, in milliseconds. Null if there is none.",
+  ),
+});
+export type ChannelHealth = Static<typeof Health>;
+
 const EXAMPLE_CHANNEL: Channel = {
   id: "5c2bbd30-6b2e-4a0f-9d3b-0f6f2f3c8a11",
   kind: "ntfy",
@@ -406,6 +424,25 @@ export const channelRoutes = {
             headers: { "Content-Type": "application/json" },
             body: '{"topic":"********","title":"Nightly backup is DOWN","priority":5}',
           },
+        ],
+      },
+    },
+  }),
+  listChannelHealth: route({
+    method: "GET",
+    path: `${CHANNELS}/health`,
+    access: "view",
+    keys: "readWrite",
+    tag: "Channels",
+    summary: "List the health of channels",
+    description: `Returns for each channel of a project the results of its last ${RECENT_DELIVERIES_MAX} deliveries. Channels that have sent nothing are not listed.`,
+    success: {
+      status: 200,
+      description: "The health of the channels.",
+      schema: Type.Object({ channels: Type.Array(Health) }),
+      example: {
+        channels: [
+          { id: EXAMPLE_CHANNEL.id, recent: ["delivered", "retried"], failingSince: null, medianMs: 180 },
         ],
       },
     },

@@ -45,6 +45,7 @@ export const OPERATIONS = {
   createChannel: "POST /projects/{project}/channels",
   checkChannelConfig: "POST /projects/{project}/channels/warnings",
   previewChannel: "POST /projects/{project}/channels/preview",
+  listChannelHealth: "GET /projects/{project}/channels/health",
   getChannel: "GET /channels/{channel}",
   updateChannel: "PATCH /channels/{channel}",
   deleteChannel: "DELETE /channels/{channel}",

@@ -13,9 +13,10 @@ import type {
 import { API_PATH } from "../../contract/api/route.ts";
 import { messageCheckJson } from "../../contract/check.ts";
 import { GROUP, membersOf } from "../../core/channel.ts";
+import { channelHealth } from "../../core/channel-health.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Instant } from "../../core/instant.ts";
-import { PAGE_LENGTH_DEFAULT } from "../../core/limits.ts";
+import { PAGE_LENGTH_DEFAULT, RECENT_DELIVERIES_MAX } from "../../core/limits.ts";
 import { sha1Hex } from "../../lib/secrets.ts";
 import { listAudit } from "../../operations/audit.ts";
 import {
@@ -30,7 +31,7 @@ import {
 } from "../../operations/channels.ts";
 import { getDelivery, listDeliveries, retryDelivery, testChannel } from "../../operations/deliveries.ts";
 import { type Channel as StoredChannel, listChannels, type ManagedChannel } from "../../store/channels.ts";
-import type { LoggedDelivery } from "../../store/deliveries.ts";
+import { listRecentDeliveries, type LoggedDelivery } from "../../store/deliveries.ts";
 import type { Project } from "../../store/projects.ts";
 import {
   changedBy,
@@ -222,6 +223,13 @@ export const channelHandlers: ApiHandlers<typeof channelRoutes> = {
   checkChannelConfig: async ({ context, body }) => ({
     json: { warnings: addressWarnings(body, context.destinations) },
   }),
+  listChannelHealth: async ({ context, project }) => {
+    const given = { projectId: project.id, limit: RECENT_DELIVERIES_MAX };
+    const recent = await listRecentDeliveries(context.database, given);
+    return {
+      json: { channels: [...recent].map(([id, deliveries]) => ({ id, ...channelHealth(deliveries) })) },
+    };
+  },
   previewChannel: async ({ context, project, body, now }) => {
     const { site, accounts, urls } = context;
     const checkJson = messageCheckJson({ urls, sha1Hex });
