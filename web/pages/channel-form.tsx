@@ -341,6 +341,7 @@ function wrongOf(error: unknown, fields: readonly KindField[]): Wrong {
 
 export type KindField = {
   name: string;
+  label: string;
   description: string;
   type: "text" | "url" | "number" | "flag" | "choice" | "headers" | "channels";
   /** Longer than a line. */
@@ -363,6 +364,7 @@ type SchemaField = {
   enum?: readonly unknown[];
   default?: unknown;
   maxLength?: number;
+  pattern?: string;
   format?: string;
   writeOnly?: boolean;
   "x-made"?: string;
@@ -389,6 +391,7 @@ function fieldOf(name: string, field: SchemaField): KindField {
   const isRequired = field.default === undefined;
   return {
     name,
+    label: fieldLabel(name, field.pattern),
     description: field.description ?? "",
     type: field.enum === undefined ? plain : "choice",
     isLong,
@@ -429,7 +432,7 @@ type ConfigFieldProps = {
 
 function ConfigField(props: ConfigFieldProps) {
   const { field, value, isStored, members, error, warning, onChange } = props;
-  const label = fieldLabel(field.name);
+  const { label } = field;
   if (field.type === "flag") {
     return (
       <Tick
@@ -587,6 +590,7 @@ export type Wrong = { text: string; field: string | null };
 /** The server's message begins with the name of the field; it is replaced by the label. */
 export function mistakeOf(text: string, fields: readonly KindField[]): Wrong {
   const lower = text.toLowerCase();
-  const field = fields.find(({ name }) => lower.startsWith(`${name} `))?.name ?? null;
-  return field === null ? { text, field } : { text: fieldLabel(field) + text.slice(field.length), field };
+  const found = fields.find(({ name }) => lower.startsWith(`${name} `));
+  if (found === undefined) return { text, field: null };
+  return { text: found.label + text.slice(found.name.length), field: found.name };
 }

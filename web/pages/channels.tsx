@@ -45,13 +45,14 @@ export function ChannelsPage({ params }: PageProps) {
   const mayEdit = mayIn(project, "editChannels");
   const field = useRef<HTMLInputElement>(null);
   const find = () => field.current?.focus();
+  const isLoading = query.data === undefined || kinds.data === undefined;
   useEffect(() => {
-    if (kind !== GALLERY || query.data === undefined) return;
+    if (kind !== GALLERY || isLoading) return;
     setKind(null);
     find();
     // Only when the page is opened by such a link.
     // oxlint-disable-next-line react-hooks/exhaustive-deps
-  }, [kind, query.data]);
+  }, [kind, isLoading]);
   return (
     <>
       <header className="top">
@@ -244,7 +245,7 @@ export function ChannelRow({ channel, kind, health, mayEdit, project, onOpen }: 
       <td>
         <Health channel={channel} failingSince={health?.failingSince ?? null} />
         {health !== undefined && <Strip health={health} />}
-        {mayEdit && channel.isEnabled === false && (
+        {mayEdit && !channel.isEnabled && (
           <Fix channel={channel} project={project} onEdit={() => onOpen("edit")} />
         )}
         {[...new Set(channel.warnings.map(({ text }) => text))].map((text) => (

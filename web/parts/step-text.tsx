@@ -1,7 +1,7 @@
 // A step of a guide: text with links, **bold** and `code`, and no other markup.
 import { Fragment, type ReactNode } from "react";
 
-const MARKUP = /\[([^\]]+)\]\((https?:\/\/[^\s)]+)\)|\*\*([^*]+)\*\*|`([^`]+)`/g;
+const MARKUP = /\[([^[\]]{1,100})\]\((https?:\/\/[^\s()]{1,300})\)|\*\*([^*]{1,100})\*\*|`([^`]{1,100})`/g;
 
 export type StepPart =
   | { kind: "text" | "bold" | "code"; text: string }

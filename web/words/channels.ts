@@ -164,9 +164,12 @@ export function reasonAdvice(reason: string | null): string | null {
 
 const CAPITALS: Readonly<Record<string, string>> = { url: "URL", id: "ID", api: "API" };
 
-/** "url_down" reads "URL when down", "url_notice" "URL for notices", "chat_id" "Chat ID". */
-export function fieldLabel(name: string): string {
-  if (name === "value") return "Email address";
+/**
+ * "url_down" reads "URL when down", "url_notice" "URL for notices", "chat_id" "Chat ID". The pattern of a field named
+ * "value" says what it is.
+ */
+export function fieldLabel(name: string, pattern = ""): string {
+  if (name === "value") return pattern.startsWith(String.raw`^\+`) ? "Phone number" : "Email address";
   const text = name
     .replace(/_(down|up)$/, "_when_$1")
     .replace(/_notice$/, "_for_notices")
