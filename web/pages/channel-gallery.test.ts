@@ -20,6 +20,7 @@ test.each<[string, Category | null, string[]]>([
   ["  ", "push", ["ntfy"]],
   ["NTF", null, ["ntfy"]],
   ["own push", null, ["ntfy"]],
+  ["own slack", null, []],
   ["phone", null, ["sms"]],
   ["slack", "phone", []],
 ])("%j in %s finds %j", (text, category, names) => {
