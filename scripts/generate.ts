@@ -14,6 +14,7 @@ import { renderImportTable } from "../test/support/import-rule.ts";
 import { CHECKSUMS_PATH, checksumsOf } from "../test/support/tidy-rules.ts";
 import { readTree } from "../test/support/tidy-tree.ts";
 import { renderSchema } from "./dump-schema.ts";
+import { renderChannelIcons } from "./render-channel-icons.ts";
 import { renderChannelKinds } from "./render-channels.ts";
 import { renderRights } from "./render-rights.ts";
 
@@ -31,6 +32,7 @@ const GENERATED: readonly Generated[] = [
   { path: "docs/rights.md", render: renderRights },
   { path: "docs/openapi-overdue.json", render: renderOverdueOpenApi },
   { path: "src/contract/api/operations.ts", render: renderOperations },
+  { path: "web/pages/channel-icons.ts", render: renderChannelIcons },
   // A chart contains only files below its own folder.
   copy("deploy/observability/alerts.yaml", "deploy/helm/overdue/files/alerts.yaml"),
   copy("deploy/observability/grafana-dashboard.json", "deploy/helm/overdue/files/grafana-dashboard.json"),

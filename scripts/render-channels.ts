@@ -3,7 +3,7 @@ import { type Field, fieldsOf } from "../src/channels/channel-config.ts";
 import type { AnyKind } from "../src/channels/channel-kind.ts";
 import { KINDS } from "../src/channels/registry.ts";
 
-/** A table of all kinds, and one of the fields of each. */
+/** A table of all kinds, and of each how it is set up and its fields. */
 export function renderChannelKinds(kinds: readonly AnyKind[] = KINDS): string {
   const overview = kinds.map(({ name, title, about, rate }) => {
     const takes = rate === null ? "none" : `${rate.perMinute} per minute, bursts of ${rate.burst}`;
@@ -11,8 +11,12 @@ export function renderChannelKinds(kinds: readonly AnyKind[] = KINDS): string {
   });
   return [
     table(["Kind", "Name", "What it does", "Rate limit per channel"], overview),
-    ...kinds.flatMap((kind) => [`### ${kind.name}`, fieldTable(kind)]),
+    ...kinds.flatMap((kind) => [`### ${kind.name}`, steps(kind), fieldTable(kind)]),
   ].join("\n\n");
+}
+
+function steps({ guide }: AnyKind): string {
+  return guide.map((step, index) => `${index + 1}. ${step}`).join("\n");
 }
 
 function fieldTable(kind: AnyKind): string {

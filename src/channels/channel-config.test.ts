@@ -1,6 +1,13 @@
 // Configurations as users send them: completed, rejected with a helpful sentence, and shown without secrets.
 import { describe, expect, test } from "vitest";
-import { type ChannelConfig, readConfig, secretsIn, shownConfig, withMadeSecrets } from "./channel-config.ts";
+import {
+  type ChannelConfig,
+  previewConfig,
+  readConfig,
+  secretsIn,
+  shownConfig,
+  withMadeSecrets,
+} from "./channel-config.ts";
 import { kindNamed } from "./registry.ts";
 import { isWebhookSecret } from "./kinds/webhook.ts";
 
@@ -167,4 +174,28 @@ describe("secrets", () => {
     }
     expect(secretsIn(kind("webhook"), config)).not.toContain("some words");
   });
+});
+
+test("a preview has masked secrets, templates as they are, and samples for what is missing or wrong", () => {
+  const webhook = previewConfig(kind("webhook"), {
+    url_down: "https://h.example/secret-path",
+    headers_down: { Accept: "*/*", "X-Key": "secret-key" },
+    body_down: "$NAME is down",
+    url_up: "https://h.example/********",
+    method_up: "BREW",
+  });
+  expect(webhook).toMatchObject({
+    url_down: "https://h.example/********",
+    headers_down: { Accept: "*/*", "X-Key": "********" },
+    body_down: "$NAME is down",
+    url_up: "https://h.example/********",
+    method_up: "POST",
+    secret: "********",
+  });
+  expect(previewConfig(kind("ntfy"), { url: "two words", priority: 9 })).toMatchObject({
+    topic: "your-topic",
+    url: "https://ntfy.sh",
+    priority: 3,
+  });
+  expect(previewConfig(kind("slack"), {})).toEqual({ url: "https://example.com" });
 });

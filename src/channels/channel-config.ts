@@ -192,6 +192,35 @@ function masked(field: Field, value: unknown): unknown {
   );
 }
 
+// The configuration of a preview: what is given so far, and samples for what is missing.
+
+/**
+ * A configuration that a message can be rendered with, whatever is given. Secrets are masked before anything is rendered,
+ * so that no encoding of one can be part of the result; templates are not.
+ */
+export function previewConfig(kind: AnyKind, given: ChannelConfig): ChannelConfig {
+  return Object.fromEntries(fieldsOf(kind).map(([name, field]) => [name, previewValue(field, name, given)]));
+}
+
+function previewValue(field: Field, name: string, given: ChannelConfig): unknown {
+  const value = given[name];
+  // A stored secret is given as it is shown.
+  if (typeof value === "string" && value.includes(MASK)) return value;
+  const read = readField(field, value);
+  if (!read.ok) return field.default ?? sampleOf(field, name);
+  if (read.value === "" && field["x-made"] !== undefined) return MASK;
+  return field.writeOnly === true && !isTemplate(field) ? masked(field, read.value) : read.value;
+}
+
+const SAMPLES = { string: "", integer: 0, boolean: false, array: [], object: {} } as const;
+
+function sampleOf(field: Field, name: string): unknown {
+  if (field.enum !== undefined) return field.enum[0];
+  if (field.format === "uri") return "https://example.com";
+  if (field.type === "string") return `your-${name.replaceAll("_", "-")}`;
+  return field.minimum ?? SAMPLES[field.type ?? "string"];
+}
+
 const HAS_SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
 
 /** An http or https URL; without a scheme it gets https. Otherwise the end of a sentence about the problem. */
@@ -293,14 +322,18 @@ export function secretsIn(kind: AnyKind, config: ChannelConfig): string[] {
   return [...new Set(texts)].filter((text) => text !== "").toSorted((a, b) => b.length - a.length);
 }
 
-function textsOf({ format, maxLength = 0 }: Field, value: unknown): string[] {
+function isTemplate({ maxLength = 0 }: Field): boolean {
+  return maxLength > KEY_LENGTH_MAX;
+}
+
+function textsOf(field: Field, value: unknown): string[] {
   if (typeof value === "object" && value !== null) {
     return Object.entries(value)
       .filter(([name]) => !isPlainHeader(name))
       .flatMap(([, header]) => [String(header), lastWord(String(header))]);
   }
-  if (typeof value !== "string" || value === "" || maxLength > KEY_LENGTH_MAX) return [];
-  return format === "uri" ? addressTexts(value) : [value];
+  if (typeof value !== "string" || value === "" || isTemplate(field)) return [];
+  return field.format === "uri" ? addressTexts(value) : [value];
 }
 
 /** "Bearer abc": the key is treated separately. */

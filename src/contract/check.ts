@@ -42,6 +42,7 @@ import {
   EXTENSION,
   TIMING_FIELDS,
   type VersionColumn,
+  VERSIONS,
 } from "./versions.ts";
 
 const SUBJECTS: readonly CheckField[] = ["subject", "subject_fail"];
@@ -466,4 +467,13 @@ export function checkSerializer(showing: Showing, surroundings: Surroundings): C
     }
     return { json: `${json}}`, until: view.until };
   };
+}
+
+/** The check as version 3 of the API shows it to a read-write key, for messages to channels. */
+export function messageCheckJson(
+  surroundings: Surroundings,
+): (...shown: Parameters<CheckSerializer>) => Readonly<Record<string, unknown>> {
+  const showing = { column: VERSIONS.standard[3], endpoint: "getCheck", keyKind: "readWrite" } as const;
+  const serialize = checkSerializer(showing, surroundings);
+  return (check, now) => JSON.parse(serialize(check, now).json) as Record<string, unknown>;
 }

@@ -57,6 +57,11 @@ export const EMAIL_CHECK_MESSAGES_PER_MINUTE = 600;
 // Names and errors.
 export const CHANNEL_NAME_LENGTH_MAX = 100;
 export const DELIVERY_ERROR_LENGTH_MAX = 200;
+/** Deliveries that the health of a channel is calculated from. */
+export const RECENT_DELIVERIES_MAX = 30;
+/** Requests that the preview of a message shows, and characters of a URL, header or body in it. */
+export const PREVIEW_REQUESTS_MAX = 5;
+export const PREVIEW_LENGTH_MAX = 10_000;
 export const PROJECT_NAME_LENGTH_MAX = 200;
 export const ACCOUNT_NAME_LENGTH_MAX = 200;
 export const API_KEY_NAME_LENGTH_MAX = 100;

@@ -1,6 +1,7 @@
 // The API role: the Management API, the Overdue API, badges, Prometheus metrics, and the API documents. Needs the database.
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import { providersOf } from "../channels/providers.ts";
 import { KINDS, reachOf } from "../channels/registry.ts";
 import type { Config } from "../config/config.ts";
 import { mailServerOf, objectStoreOf } from "../config/connections.ts";
@@ -184,6 +185,7 @@ async function makeHandlers(
       proxyHeader: config.remoteUserHeader,
     },
     destinations: reachOf(config),
+    accounts: providersOf(config, null),
     retention: retentionOf(config),
     signalsPerMinute: config.signalsPerMinute,
     signing: signingWith(secretKey),

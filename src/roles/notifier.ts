@@ -9,9 +9,8 @@ import { createSender, type SenderOptions } from "../channels/sender.ts";
 import { type ChatCode, greetChat, readSetUpCodes } from "../channels/kinds/telegram.ts";
 import type { Config } from "../config/config.ts";
 import { mailServerOf, objectStoreOf, openOutgoing } from "../config/connections.ts";
-import { checkSerializer } from "../contract/check.ts";
+import { messageCheckJson } from "../contract/check.ts";
 import { publicUrls } from "../contract/urls.ts";
-import { VERSIONS } from "../contract/versions.ts";
 import {
   type BounceId,
   bounceLocalPart,
@@ -106,12 +105,15 @@ function openPorts(
   const showing = { column: VERSIONS.standard[3], endpoint: "getCheck", keyKind: "readWrite" } as const;
   const serialize = checkSerializer(showing, { urls, sha1Hex });
   const optionsWith = (vapid: VapidKeys | null): SenderOptions => ({
+  const sender = createSender({
     http,
     adminHttp,
     mail,
     site: { name: config.siteName, url: urls.site },
     ...providersOf(config, vapid),
     checkJson: (check, now) => JSON.parse(serialize(check, now).json) as Record<string, unknown>,
+    ...providersOf(config, null),
+    checkJson: messageCheckJson({ urls, sha1Hex }),
   });
   const limits = { messages: config.messageLimit, calls: config.callLimit };
   const rules = createSender(optionsWith(null));

@@ -3,6 +3,7 @@
 import type { AlertCause } from "../core/alert.ts";
 import type { ChannelHealth } from "../core/delivery.ts";
 import type { Severity } from "../core/incident.ts";
+import type { AttemptedDelivery } from "../core/channel-health.ts";
 import type { Instant } from "../core/instant.ts";
 import type { OtherChecks } from "../core/message.ts";
 import type { HoldRule } from "../core/plan.ts";
@@ -178,6 +179,44 @@ export async function listDeliveriesOfChannel(
     page.limit,
   ]);
   return rows.map(toDelivery);
+}
+
+// The newest rows are taken first: a channel with many others that were never sent is not searched.
+const LIST_RECENT_OF_PROJECT = statement<{
+  channel_uuid: string;
+  state: AttemptedDelivery["state"];
+  attempt_count: number;
+  created_at: Instant;
+  attempted_at: Instant | null;
+  settled_at: Instant | null;
+}>({
+  name: "deliveries.list_recent_of_project",
+  text: `select ch.uuid as channel_uuid, d.state, d.attempt_count, d.created_at, d.attempted_at, d.settled_at
+    from channels ch cross join lateral (
+      select * from deliveries where channel_id = ch.id order by id desc limit $2
+    ) d
+    where ch.project_id = $1 and d.attempt_count > 0
+      and (d.state in ('sent', 'dead') or (d.state = 'pending' and d.reason is not null))
+    order by d.id`,
+});
+
+/** The newest deliveries that were attempted, by channel, at most `limit` for each, oldest first. */
+export async function listRecentDeliveries(
+  db: Db,
+  { projectId, limit }: { projectId: number; limit: number },
+): Promise<ReadonlyMap<string, AttemptedDelivery[]>> {
+  const { rows } = await db.query(LIST_RECENT_OF_PROJECT, [projectId, limit]);
+  return Map.groupBy(
+    rows.map((row) => ({
+      channelUuid: row.channel_uuid,
+      state: row.state,
+      attemptCount: row.attempt_count,
+      createdAt: row.created_at,
+      attemptedAt: row.attempted_at,
+      settledAt: row.settled_at,
+    })),
+    ({ channelUuid }) => channelUuid,
+  );
 }
 
 const LIST_DELIVERIES_OF_FLIP = statement<DeliveryRow>({

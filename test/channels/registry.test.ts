@@ -166,7 +166,7 @@ test("a kind that is added by one file and one line can be documented, validated
   // … and this the line.
   const kinds: readonly AnyKind[] = [...KINDS, pigeon];
 
-  expect(renderChannelKinds(kinds)).toContain("### pigeon\n\n| Field |");
+  expect(renderChannelKinds(kinds)).toContain("### pigeon\n\n1. ");
   expect(readConfig(pigeon, {}, { strict: true })).toEqual({
     ok: false,
     text: "loft is required: The loft.",
@@ -194,4 +194,10 @@ test("a kind that is added by one file and one line can be documented, validated
     excerpt: "no bird at https://birds.example/********",
   });
   expect(bodies).toEqual(["Nightly <backup> of *db_1* is DOWN"]);
+});
+
+test("setup steps contain links, bold text and code, and no other markup", () => {
+  const markup = /\[[^[\]]{1,100}\]\(https:\/\/[^\s()]{1,300}\)|\*\*[^*]{1,100}\*\*|`[^`]{1,100}`/g;
+  const left = KINDS.flatMap(({ guide }) => guide).filter((step) => /[[\]*`]/.test(step.replace(markup, "")));
+  expect(left).toEqual([]);
 });

@@ -1,6 +1,8 @@
 // The page of channels: a webhook is made, tried on a real receiver, edited, switched off and deleted; what it sent
 // stands in its log, and what was given up can be sent again.
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startNtfy } from "../receivers/kinds/ntfy.ts";
 import { type Receiver, startReceiver } from "../receivers/receiver.ts";
 import { accessibilityTrouble } from "../support/browser.ts";
 import {
@@ -80,33 +82,28 @@ describe("a webhook", () => {
     receiver.behave({ kind: "judge" });
     await room.go(`/projects/${room.project}/channels/`);
     await expectSeen(page.getByRole("heading", { level: 1, name: "No channels yet" }));
-    await button(page, "Add channel").first().click();
-    await page
-      .getByRole("dialog")
-      .getByRole("button", { name: /^Webhook/ })
-      .click();
-    const form = page.getByRole("dialog");
+    await page.getByRole("button", { name: /^Webhook/ }).click();
+    const form = page.getByRole("dialog", { name: "Add Webhook channel" });
     await form.getByLabel("Name").fill("Bridge");
     await form.getByLabel("URL when down").fill("ftp://nowhere");
-    await button(form, "Create").click();
+    await button(form, "Create channel").click();
     await expectSeen(form.getByRole("alert"));
     await form.getByLabel("URL when down").fill(`${receiver.url}/down`);
     await form.getByText(/^More options:/).click();
     await form.getByLabel("Body when down").fill("$NAME is $STATUS");
-    await button(form, "Create").click();
-    const made = page.getByRole("dialog", { name: "Copy this now" });
+    await button(form, "Create channel").click();
+    const made = form.getByRole("region", { name: "Copy this now" });
     const secret = await (await expectSeen(made.locator("pre"))).textContent();
     expect(secret).toMatch(/^whsec_.{20,}/);
-    await button(made, "I've copied it").click();
-    await expectGone(made);
+    const before = receiver.received.length;
+    await button(form, "Send test notification").click();
+    await expectSeen(form.getByText(/^Delivered \(HTTP 200\)/));
+    await expectSoon(() => form.textContent()).toContain("thank you");
+    expect(receiver.received.length).toBe(before + 1);
+    await button(form, "Done").click();
+    await expectGone(form);
     await expectSeen(page.getByText("Bridge", { exact: true }));
     expect(await page.content()).not.toContain(secret);
-    const before = receiver.received.length;
-    await button(page, "Send test notification").click();
-    const tried = page.getByRole("dialog", { name: "Test notification" });
-    await expectSeen(tried.getByText(/^Delivered \(HTTP 200\)/));
-    await expectSoon(() => tried.textContent()).toContain("thank you");
-    expect(receiver.received.length).toBe(before + 1);
     expect(receiver.received.at(-1)?.headers["webhook-signature"]).toMatch(/^v1,/);
     // The refusal of the wrong address is one that the browser notes by itself.
     expect(complaints.filter((one) => !one.startsWith("400 "))).toEqual([]);
@@ -202,6 +199,94 @@ test("an email channel without a mail server shows that in its row, and names th
   const row = page.getByRole("row", { name: /Postbox/ });
   await expectSeen(row.getByText(/^This server cannot send email.*OVERDUE_SMTP_HOST/));
   await expectSoon(() => page.title()).toContain("1 channel needs attention");
+  expect(complaints).toEqual([]);
+  await context.close();
+});
+
+/** Presses Tab until an element with this text or name has the focus. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  const focused =
+    "(document.activeElement.innerText || document.activeElement.labels?.[0]?.innerText || '').trim()";
+  for (let press = 0; press < 60; press += 1) {
+    if (((await page.evaluate<string>(focused)) ?? "").startsWith(name)) return;
+    await page.keyboard.press("Tab");
+  }
+  throw new Error(`no way to ${name} by the keyboard`);
+}
+
+test("ntfy is set up by the keyboard alone: found, previewed, created, and tested", async () => {
+  const room = await openRoom(used);
+  const { page, context, complaints } = room;
+  const ntfy = await startNtfy();
+  await room.go(`/projects/${room.project}/channels/`);
+  await expectSeen(page.getByRole("searchbox", { name: "Search channel kinds" }));
+  await page.keyboard.press("/");
+  await page.keyboard.type("ntfy");
+  await expectSoon(() => page.locator(".channels-tile").count()).toBe(1);
+  await page.keyboard.press("Enter");
+  const form = page.getByRole("dialog", { name: "Add ntfy channel" });
+  await expectSeen(form.getByText("Subscribe to a topic."));
+  expect(new URL(page.url()).search).toBe("?open=ntfy");
+  expect(await accessibilityTrouble(page)).toEqual([]);
+  await expectSeen(form.locator(".channels-message", { hasText: "Nightly backup is DOWN" }));
+
+  await tabTo(page, "Topic");
+  await page.keyboard.type("our-topic-7");
+  await tabTo(page, "URL");
+  await page.keyboard.press("Control+a");
+  await page.keyboard.type(ntfy.url);
+  await tabTo(page, "Priority ·");
+  await page.keyboard.press("Control+a");
+  await page.keyboard.type("5");
+  await tabTo(page, "Request");
+  await page.keyboard.press("Enter");
+  const request = form.locator(".channels-request pre");
+  await expectSoon(() => request.textContent()).toContain(`POST ${ntfy.url}`);
+  await expectSoon(() => request.textContent()).toContain('"priority": 5');
+  expect(await request.textContent()).not.toContain("our-topic-7");
+  await button(form, "Up").press("Enter");
+  await expectSeen(form.locator(".channels-message", { hasText: "Nightly backup is UP" }));
+
+  await tabTo(page, "Create channel");
+  await page.keyboard.press("Enter");
+  await expectSeen(form.getByText("Channel created", { exact: true }));
+  await tabTo(page, "Send test notification");
+  await page.keyboard.press("Enter");
+  await expectSeen(form.getByText(/^Delivered \(HTTP 200\)/));
+  await expectSoon(() => form.textContent()).toContain(`POST ${new URL(ntfy.url).host}`);
+  await expectSoon(() => form.textContent()).toMatch(/1 attempt · in \d+/);
+  await expectSoon(() => form.textContent()).toContain('"event":"message"');
+  expect(ntfy.received.map(({ json }) => json["topic"])).toEqual(["our-topic-7"]);
+  expect(await accessibilityTrouble(page)).toEqual([]);
+  await page.keyboard.press("Escape");
+  await expectGone(form);
+  expect(new URL(page.url()).search).toBe("");
+  await expectSoon(() => page.evaluate("document.activeElement.type")).toBe("search");
+  await expectSeen(page.getByRole("heading", { level: 1, name: "Your channel works" }));
+  await expectSeen(page.getByText("Connected: 1"));
+  expect(complaints).toEqual([]);
+  await ntfy.close();
+  await context.close();
+});
+
+test("the gallery is filtered, a kind can be linked to, and one that an admin must enable says so", async () => {
+  const room = await openRoom(used);
+  const { page, context, complaints } = room;
+  await room.go(`/projects/${room.project}/channels/?open=telegram`);
+  const form = page.getByRole("dialog", { name: "Add Telegram channel" });
+  await expectSeen(form.getByText(/OVERDUE_TELEGRAM_TOKEN/));
+  expect(await button(form, "Create channel").isDisabled()).toBe(true);
+  await page.keyboard.press("Escape");
+  await expectGone(form);
+  await expectSeen(page.locator(".channels-tile.is-off", { hasText: "OVERDUE_TELEGRAM_TOKEN" }));
+  const tiles = page.locator(".channels-tile");
+  const all = await tiles.count();
+  await page.getByRole("button", { name: /^On-call \d/ }).click();
+  expect(await tiles.count()).toBeLessThan(all);
+  await expectSeen(tiles.filter({ hasText: "PagerDuty" }));
+  await page.getByRole("searchbox").fill("no such service");
+  await expectSeen(page.getByText(/^No kind matches/));
+  expect(await accessibilityTrouble(page)).toEqual([]);
   expect(complaints).toEqual([]);
   await context.close();
 });

@@ -227,15 +227,13 @@ test("a run that was opened by its address is closed without losing the focus", 
 test("a channel is added, a user is invited, palette and help are opened and closed", async () => {
   const { page, context, ...room } = await openJobs();
   await room.go(`/projects/${room.project}/channels/`);
-  await tabTo(page, "Add channel");
-  await press(page, "Enter");
-  await expectSeen(page.getByRole("dialog"));
-  const email = page.locator(".channels-card", { hasText: "Sends email alerts" });
-  await tabTo(page, ((await email.textContent()) ?? "").trim());
+  const email = page.locator(".channels-tile", { hasText: "Sends email alerts" });
+  const tile = ((await (await expectSeen(email)).textContent()) ?? "").trim();
+  await tabTo(page, tile);
   await press(page, "Enter");
   await expectSeen(page.getByRole("dialog").locator("form"));
   await press(page, "Escape");
-  await expectFocus(page, "Add channel");
+  await expectFocus(page, tile);
 
   await room.go(`/projects/${room.project}/settings/`);
   await tabTo(page, "Invite someone");

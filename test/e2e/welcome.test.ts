@@ -1,7 +1,7 @@
 // The first run: the address is tried, a mail that cannot go out says why, and the first signal is seen when it
 // comes; a mistake on the way is named.
 import { expect, test } from "vitest";
-import { button, expectGone, openRoom, expectSeen } from "./at-the-screen.ts";
+import { button, expectGone, openRoom, expectSeen, expectSoon } from "./at-the-screen.ts";
 import { useSite } from "./use-site.ts";
 
 /** A mail server that is not there. */
@@ -113,6 +113,7 @@ test("another channel leads to the gallery, and the step can be skipped", async 
   const { page, context } = await openWelcome();
   await expectSeen(page.getByText("You can do this later. Until then, no notifications are sent."));
   await page.getByRole("link", { name: "Add another channel" }).click();
-  await expectSeen(page.getByRole("dialog", { name: "Add a channel" }));
+  await expectSeen(page.getByRole("heading", { name: "Add a channel" }));
+  await expectSoon(() => page.evaluate("document.activeElement.type")).toBe("search");
   await context.close();
 });

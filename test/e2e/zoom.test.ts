@@ -64,7 +64,11 @@ const WINDOWS: readonly [string, string, (page: Page) => Promise<unknown>][] = [
     "/checks/:check/details/",
     (page) => button(page, "Edit the notification policy").click(),
   ],
-  ["the kinds of channels", "/projects/:project/channels/", (page) => button(page, "Add channel").click()],
+  [
+    "the form of a channel",
+    "/projects/:project/channels/",
+    (page) => page.getByRole("button", { name: /^ntfy/ }).click(),
+  ],
   ["an invitation", "/projects/:project/settings/", (page) => button(page, "Invite someone").click()],
 ];
 

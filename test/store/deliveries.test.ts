@@ -6,6 +6,7 @@ import {
   findDeliveries,
   listDeliveriesOfChannel,
   listDeliveriesOfFlip,
+  listRecentDeliveries,
   pruneDeliveries,
 } from "../../src/store/deliveries.ts";
 import { insertNoticeDeliveries } from "../../src/store/planning.ts";
@@ -44,6 +45,29 @@ describe("the record", () => {
     );
     expect(deliveries[0]?.dedupeKey).not.toBe(deliveries[1]?.dedupeKey);
     expect(await findDeliveries(database.db, [deliveries[1]?.id ?? 0, 999_999])).toEqual([deliveries[1]]);
+  });
+
+  test("the newest attempted deliveries of each channel, oldest first", async () => {
+    const { check, channel } = await watchedCheck(database.db);
+    await owe(database.db, { check }, flip("down"), flip("up"), flip("down"), flip("up"));
+    const ids = (await listDeliveriesOfChannel(database.db, { channelId: channel.id, limit: 10 })).map(
+      ({ id }) => id,
+    );
+    const [newest, waiting, failing, sent] = ids;
+    const { pool } = database.db;
+    await pool.query(
+      "update deliveries set state = 'sent', attempt_count = 2, next_try_at = null, attempted_at = $2, settled_at = $2 where id = $1",
+      [sent, new Date(MONDAY_NOON)],
+    );
+    await pool.query("update deliveries set attempt_count = 1, reason = 'timeout' where id = $1", [failing]);
+    await pool.query("update deliveries set attempt_count = 1 where id = $1", [waiting]);
+    const list = (limit: number) => listRecentDeliveries(database.db, { projectId: check.projectId, limit });
+    expect(newest).toBeGreaterThan(sent ?? 0);
+    expect((await list(30)).get(channel.uuid)).toMatchObject([
+      { state: "sent", attemptCount: 2, attemptedAt: MONDAY_NOON, settledAt: MONDAY_NOON },
+      { state: "pending", attemptCount: 1, settledAt: null },
+    ]);
+    expect((await list(3)).get(channel.uuid)).toHaveLength(1);
   });
 
   test("the log of a channel goes back page by page", async () => {

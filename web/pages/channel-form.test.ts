@@ -1,6 +1,7 @@
 // Converts stored values to the form and back.
 import { expect, test } from "vitest";
 import type { Channel } from "../../src/contract/api/channels.ts";
+import { fieldLabel } from "../words/channels.ts";
 import {
   configOf,
   fieldsOf,
@@ -15,6 +16,7 @@ import {
 function field(name: string, given: Partial<KindField>): KindField {
   return {
     name,
+    label: fieldLabel(name),
     description: "",
     type: "text",
     isLong: false,

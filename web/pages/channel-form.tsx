@@ -1,6 +1,6 @@
 // The form of a channel, built from the fields of its kind. The server validates; its message is shown at the field.
-import { useQuery } from "@tanstack/react-query";
-import { type FormEvent, type ReactNode, useEffect, useMemo, useState } from "react";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { type FormEvent, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import type { EditConflict } from "../../src/contract/api/boot.ts";
 import type {
   Channel,
@@ -13,15 +13,20 @@ import { channelName } from "../../src/contract/api/words.ts";
 import { ApiError, call, errorText } from "../api.ts";
 import { Conflict } from "../parts/conflict.tsx";
 import { useDebounced } from "../parts/hooks.ts";
+import { StepText } from "../parts/step-text.tsx";
 import { Button } from "../ui/button.tsx";
 import { CodeBlock } from "../ui/copy.tsx";
-import { Dialog } from "../ui/dialog.tsx";
+import { Drawer } from "../ui/dialog.tsx";
 import { SelectField, TextArea, TextField, Tick } from "../ui/field.tsx";
+import { Band } from "../ui/page-state.tsx";
 import { toast } from "../ui/toast.tsx";
-import { channelsWords as words, fieldLabel } from "../words/channels.ts";
+import { channelsWords as words, fieldLabel, stepWords as steps } from "../words/channels.ts";
 import { words as shared } from "../words/shared.ts";
 import { webpushWords } from "../words/webpush.ts";
 import { WebPushSetup } from "./webpush-setup.tsx";
+import { Watched } from "./channel-deliveries.tsx";
+import { KindIcon } from "./channel-gallery.tsx";
+import { MessagePreview } from "./channel-preview.tsx";
 
 /** Delay after the last keystroke before the server checks a URL. */
 const TYPING_MS = 400;
@@ -34,42 +39,153 @@ type ChannelFormProps = {
   project: string;
   onDone: () => void;
   onClose: () => void;
-  /** Resets the form to the current channel. */
-  onReload: () => void;
+  /** Resets the form to the current channel; of a new one there is none. */
+  onReload?: () => void;
 };
 
 export function ChannelForm(props: ChannelFormProps) {
-  const { kind, channel, onClose, onReload } = props;
+  const { kind, channel, project, onDone, onClose, onReload } = props;
   const form = useChannelForm(props);
-  if (form.generated !== null) return <Generated secrets={form.generated} onClose={onClose} />;
+  const { created } = form;
+  const isNew = channel === null;
+  const settings = (
+    <form id="channel-form" className="form" onSubmit={(event) => void form.submit(event)}>
+      {form.conflict !== null && (
+        <Conflict
+          conflict={form.conflict}
+          isBusy={form.isBusy}
+          onOverwrite={() => void form.overwrite()}
+          onReload={() => onReload?.()}
+        />
+      )}
+      <FormFields {...props} form={form} />
+    </form>
+  );
   return (
-    <Dialog
+    <Drawer
       isOpen
       onClose={onClose}
       isUnsaved={form.isUnsaved}
-      title={channel === null ? words.newTitle(kind.title) : words.editTitle(channelName(channel))}
+      title={
+        <span className="channels-title">
+          <KindIcon kind={kind} />
+          {isNew ? words.newTitle(kind.title) : words.editTitle(channelName(channel))}
+        </span>
+      }
       description={kind.description}
       footer={
-        <>
-          <Button onClick={onClose}>{shared.cancel}</Button>
-          <Button kind="primary" type="submit" form="channel-form" isBusy={form.isBusy}>
-            {channel === null ? words.create : shared.save}
+        created === null ? (
+          <>
+            <Button onClick={onClose}>{shared.cancel}</Button>
+            <Button
+              kind="primary"
+              type="submit"
+              form="channel-form"
+              isBusy={form.isBusy}
+              disabled={isNew && kind.unavailable !== null}
+            >
+              {isNew ? words.create : shared.save}
+            </Button>
+          </>
+        ) : (
+          <Button kind="primary" onClick={onClose}>
+            {words.done}
           </Button>
-        </>
+        )
       }
     >
-      <form id="channel-form" className="form" onSubmit={(event) => void form.submit(event)}>
-        {form.conflict !== null && (
-          <Conflict
-            conflict={form.conflict}
-            isBusy={form.isBusy}
-            onOverwrite={() => void form.overwrite()}
-            onReload={onReload}
-          />
+      {kind.unavailable !== null && <Band text={kind.unavailable} />}
+      <ol className="channels-steps">
+        {isNew &&
+          kind.guide.map((step, index) => (
+            <li key={index}>
+              <p>
+                <StepText text={step} />
+              </p>
+            </li>
+          ))}
+        {created === null ? (
+          <>
+            <li>
+              <h3>{steps.settings}</h3>
+              {settings}
+            </li>
+            <li>
+              <h3>{steps.preview}</h3>
+              <MessagePreview project={project} kind={kind.name} config={previewed(form, channel)} />
+            </li>
+          </>
+        ) : (
+          <Created {...created} project={project} onDone={onDone} />
         )}
-        <FormFields {...props} form={form} />
-      </form>
-    </Dialog>
+      </ol>
+    </Drawer>
+  );
+}
+
+/** What the form has so far. A secret that stays unchanged is given as it is shown. */
+function previewed(
+  { fields, values }: { fields: readonly KindField[]; values: FormValues },
+  channel: Channel | null,
+): Record<string, unknown> {
+  const config = configOf(fields, { values, before: null });
+  const kept = fields.filter(({ name, isSecret }) => isSecret && channel !== null && isBlank(values[name]));
+  return { ...config, ...Object.fromEntries(kept.map(({ name }) => [name, channel?.config[name]])) };
+}
+
+function isBlank(value: FormValues[string] | undefined): boolean {
+  return value === undefined || value === "";
+}
+
+/** After a channel was created: its generated secrets, and a test. */
+function Created(props: CreatedChannel & { project: string; onDone: () => void }) {
+  const { channel, generated, project, onDone } = props;
+  const test = useMutation({ mutationFn: () => call("testChannel", { channel: channel.id }) });
+  const start = useRef<HTMLButtonElement>(null);
+  // The button that had the focus is gone.
+  useEffect(() => start.current?.focus(), []);
+  const secrets = Object.entries(generated);
+  return (
+    <>
+      <li className="is-done">
+        <h3>{steps.saved}</h3>
+        {channel.isVerified === false && !channel.notifies && <p>{steps.confirm}</p>}
+        {channel.warnings.map(({ field, text }) => (
+          <p key={field} className="warning">
+            {text}
+          </p>
+        ))}
+        {secrets.length > 0 && (
+          <section className="form" aria-label={words.generated.title}>
+            <p>
+              <b>{words.generated.title}.</b> {words.generated.text}
+            </p>
+            {secrets.map(([name, value]) => (
+              <div key={name} className="field">
+                <b>{fieldLabel(name)}</b>
+                <CodeBlock text={value} label={fieldLabel(name)} />
+              </div>
+            ))}
+          </section>
+        )}
+      </li>
+      <li>
+        <h3>{steps.test}</h3>
+        <p>
+          <Button ref={start} isBusy={test.isPending} onClick={() => test.mutate()}>
+            {words.test}
+          </Button>
+        </p>
+        {test.isError && (
+          <p className="mistake" role="alert">
+            {errorText(test.error)}
+          </p>
+        )}
+        {test.data?.deliveries.map((delivery) => (
+          <Watched key={delivery.id} project={project} first={delivery} onDone={onDone} />
+        ))}
+      </li>
+    </>
   );
 }
 
@@ -82,7 +198,7 @@ function useChannelForm({ kind, channel, project, onDone, onClose }: ChannelForm
   const [wrong, setWrong] = useState<Wrong | null>(null);
   const [conflict, setConflict] = useState<EditConflict | null>(null);
   const [isBusy, setBusy] = useState(false);
-  const [generated, setGenerated] = useState<Record<string, string> | null>(null);
+  const [created, setCreated] = useState<CreatedChannel | null>(null);
   /** Returns generated secrets, which are shown once. */
   const save = async (version: number | undefined): Promise<CreatedChannel> => {
     const config = configOf(fields, { values, before: channel === null ? null : begun });
@@ -103,9 +219,12 @@ function useChannelForm({ kind, channel, project, onDone, onClose }: ChannelForm
     try {
       const saved = await save(version);
       onDone();
-      toast({ text: savedText(saved.channel, channel === null) });
-      if (Object.keys(saved.generated).length === 0) onClose();
-      else setGenerated(saved.generated);
+      if (channel === null) {
+        setCreated(saved);
+        return;
+      }
+      toast({ text: saved.channel.warnings.length > 0 ? words.willFail : words.saved });
+      onClose();
     } catch (error) {
       if (error instanceof ApiError && error.conflict !== null) setConflict(error.conflict);
       else setWrong(wrongOf(error, fields));
@@ -124,14 +243,9 @@ function useChannelForm({ kind, channel, project, onDone, onClose }: ChannelForm
   }, [wrong]);
   const setValue = (field: string, value: FormValues[string]) =>
     setValues((all) => ({ ...all, [field]: value }));
-  const isUnsaved = generated === null && (name !== (channel?.name ?? "") || values !== begun);
+  const isUnsaved = created === null && (name !== (channel?.name ?? "") || values !== begun);
   const shown = { fields, name, setName, values, setValue, isForAll, setForAll, wrong };
-  return { ...shown, isBusy, generated, submit, conflict, overwrite, isUnsaved };
-}
-
-function savedText({ warnings }: Channel, isNew: boolean): string {
-  if (warnings.length > 0) return words.willFail;
-  return isNew ? words.created : words.saved;
+  return { ...shown, isBusy, created, submit, conflict, overwrite, isUnsaved };
 }
 
 /** The server's warnings, for URLs that are typed and for stored ones that stay unchanged. */
@@ -235,33 +349,11 @@ function wrongOf(error: unknown, fields: readonly KindField[]): Wrong {
   return found.field === null && fields.some(({ name }) => name === field) ? { ...found, field } : found;
 }
 
-function Generated({ secrets, onClose }: { secrets: Record<string, string>; onClose: () => void }) {
-  return (
-    <Dialog
-      isOpen
-      onClose={onClose}
-      title={words.generated.title}
-      description={words.generated.text}
-      footer={
-        <Button kind="primary" onClick={onClose}>
-          {words.generated.done}
-        </Button>
-      }
-    >
-      {Object.entries(secrets).map(([name, value]) => (
-        <div key={name} className="field">
-          <b>{fieldLabel(name)}</b>
-          <CodeBlock text={value} label={fieldLabel(name)} />
-        </div>
-      ))}
-    </Dialog>
-  );
-}
-
 // The fields of a form, from the schema of the kind.
 
 export type KindField = {
   name: string;
+  label: string;
   description: string;
   type: "text" | "url" | "number" | "flag" | "choice" | "headers" | "channels";
   /** Longer than a line. */
@@ -284,6 +376,7 @@ type SchemaField = {
   enum?: readonly unknown[];
   default?: unknown;
   maxLength?: number;
+  pattern?: string;
   format?: string;
   writeOnly?: boolean;
   "x-made"?: string;
@@ -310,6 +403,7 @@ function fieldOf(name: string, field: SchemaField): KindField {
   const isRequired = field.default === undefined;
   return {
     name,
+    label: fieldLabel(name, field.pattern),
     description: field.description ?? "",
     type: field.enum === undefined ? plain : "choice",
     isLong,
@@ -350,7 +444,7 @@ type ConfigFieldProps = {
 
 function ConfigField(props: ConfigFieldProps) {
   const { field, value, isStored, members, error, warning, onChange } = props;
-  const label = fieldLabel(field.name);
+  const { label } = field;
   if (field.type === "flag") {
     return (
       <Tick
@@ -508,6 +602,7 @@ export type Wrong = { text: string; field: string | null };
 /** The server's message begins with the name of the field; it is replaced by the label. */
 export function mistakeOf(text: string, fields: readonly KindField[]): Wrong {
   const lower = text.toLowerCase();
-  const field = fields.find(({ name }) => lower.startsWith(`${name} `))?.name ?? null;
-  return field === null ? { text, field } : { text: fieldLabel(field) + text.slice(field.length), field };
+  const found = fields.find(({ name }) => lower.startsWith(`${name} `));
+  if (found === undefined) return { text, field: null };
+  return { text: found.label + text.slice(found.name.length), field: found.name };
 }

@@ -1,9 +1,8 @@
 // The channels page: channels, whether they work, and what was sent.
 import "./channels.css";
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useDeferredValue, useEffect, useMemo, useState } from "react";
-import { useSearchParams } from "wouter";
-import type { Channel, ChannelKindInfo, Delivery } from "../../src/contract/api/channels.ts";
+import { useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
+import type { Channel, ChannelHealth, ChannelKindInfo, Delivery } from "../../src/contract/api/channels.ts";
 import type { CheckRow } from "../../src/contract/api/check-row.ts";
 import { channelName, checkName } from "../../src/contract/api/words.ts";
 import { ROWS_PAGE_MAX } from "../../src/contract/api/limits.ts";
@@ -11,33 +10,28 @@ import { call } from "../api.ts";
 import { mayIn } from "../boot.ts";
 import { checksStore, nameKey, searchText, useAllRows } from "../live/checks-store.ts";
 import { type PageProps, usePageTitle } from "../page-location.ts";
+import { useOpen } from "../parts/hooks.ts";
 import { Button, Icon, IconButton } from "../ui/button.tsx";
 import { Dialog, Drawer } from "../ui/dialog.tsx";
 import { TextField, Toggle } from "../ui/field.tsx";
-import { StateShape } from "../ui/marks.tsx";
 import { Menu, MenuItem, MenuLine } from "../ui/menu.tsx";
 import { Empty, Failed, Loading, Queried } from "../ui/page-state.tsx";
 import { toast, toastError } from "../ui/toast.tsx";
-import { Ago, Until, When } from "../ui/when.tsx";
-import {
-  channelChecksWords,
-  channelsWords,
-  deliveryOutcome,
-  deliveryWhat,
-  reasonAdvice,
-} from "../words/channels.ts";
+import { Ago, When } from "../ui/when.tsx";
+import { channelChecksWords, channelsWords, deliveryWhat, needsAttention } from "../words/channels.ts";
 import { formatDuration } from "../words/format.ts";
 import { words as shared } from "../words/shared.ts";
+import { DeliveryDetail, DeliveryMark, Watched } from "./channel-deliveries.tsx";
 import { ChannelForm, fieldsOf } from "./channel-form.tsx";
+import { Gallery, KindIcon } from "./channel-gallery.tsx";
 import { connectChecks } from "./checks-actions.ts";
-import { useChannelKinds, useChannels } from "./use-channels.ts";
+import { useChannelHealth, useChannelKinds, useChannels } from "./use-channels.ts";
 
-/** What is currently open over the page. */
-type OpenDialog =
-  | { what: "gallery" }
-  | { what: "new"; kind: string }
-  | { what: "edit" | "test" | "log" | "checks"; channel: Channel }
-  | null;
+/** What is open over the page, except for the form of a new channel: its kind is in the URL. */
+type OpenDialog = { what: "edit" | "test" | "log" | "checks"; channel: Channel } | null;
+
+/** In the place of a kind in the URL, it leads to the gallery; the setup page links to it. */
+const GALLERY = "gallery";
 
 export function ChannelsPage({ params }: PageProps) {
   const project = params.project ?? "";
@@ -46,42 +40,41 @@ export function ChannelsPage({ params }: PageProps) {
   const channels = query.data ?? [];
   const title = query.data === undefined ? channelsWords.tab : channelsWords.title(channels);
   usePageTitle(title);
-  // The setup page links to the gallery.
-  const [search] = useSearchParams();
-  const [dialog, setDialog] = useState<OpenDialog>(
-    search.get("open") === "gallery" ? { what: "gallery" } : null,
-  );
+  const [dialog, setDialog] = useState<OpenDialog>(null);
+  const [kind, setKind] = useOpen([GALLERY, ...(kinds.data ?? []).map(({ name }) => name)]);
   const mayEdit = mayIn(project, "editChannels");
-  const add = () => setDialog({ what: "gallery" });
+  const field = useRef<HTMLInputElement>(null);
+  const find = () => field.current?.focus();
+  const isLoading = query.data === undefined || kinds.data === undefined;
+  useEffect(() => {
+    if (kind !== GALLERY || isLoading) return;
+    setKind(null);
+    find();
+    // Only when the page is opened by such a link.
+    // oxlint-disable-next-line react-hooks/exhaustive-deps
+  }, [kind, isLoading]);
   return (
     <>
       <header className="top">
         <h1>{title}</h1>
         {mayEdit && channels.length > 0 && (
-          <Button kind="primary" onClick={add}>
+          <Button kind="primary" onClick={find}>
             {channelsWords.add}
           </Button>
         )}
       </header>
       <Queried query={query}>
-        {(all) =>
-          all.length === 0 ? (
-            <Empty
-              title={channelsWords.none.title}
-              action={
-                mayEdit && (
-                  <Button kind="primary" onClick={add}>
-                    {channelsWords.add}
-                  </Button>
-                )
-              }
-            >
-              {channelsWords.none.text}
-            </Empty>
-          ) : (
-            <List channels={all} kinds={kinds.data ?? []} {...{ mayEdit, project }} onDialog={setDialog} />
-          )
-        }
+        {(all) => (
+          <>
+            <Lead channels={all} />
+            {all.length > 0 && (
+              <List channels={all} kinds={kinds.data ?? []} {...{ mayEdit, project }} onDialog={setDialog} />
+            )}
+            {mayEdit && kinds.data !== undefined && (
+              <Gallery kinds={kinds.data} channels={all} field={field} onPick={setKind} />
+            )}
+          </>
+        )}
       </Queried>
       {kinds.isError && <Failed error={kinds.error} onRetry={() => void kinds.refetch()} />}
       {query.data !== undefined && kinds.data !== undefined && (
@@ -89,10 +82,23 @@ export function ChannelsPage({ params }: PageProps) {
           channels={query.data}
           kinds={kinds.data}
           {...{ mayEdit, project, dialog }}
+          newKind={mayEdit ? kind : null}
           onDialog={setDialog}
+          onNewKind={setKind}
         />
       )}
     </>
+  );
+}
+
+/** Below the title: which channels need attention, or what a channel is. */
+function Lead({ channels }: { channels: readonly Channel[] }) {
+  const broken = channels.filter(needsAttention).map(channelName);
+  if (channels.length > 0 && broken.length === 0) return null;
+  return (
+    <p className="channels-lead">
+      {channels.length === 0 ? channelsWords.none : channelsWords.mayNotArrive(broken)}
+    </p>
   );
 }
 
@@ -104,6 +110,9 @@ function List(props: {
   onDialog: (dialog: OpenDialog) => void;
 }) {
   const { channels, kinds, mayEdit, project, onDialog } = props;
+  const health = useChannelHealth(project);
+  // Those that need attention come first; the others stay in their order.
+  const sorted = channels.toSorted((a, b) => Number(needsAttention(b)) - Number(needsAttention(a)));
   return (
     <table className="table channels-table">
       <thead>
@@ -117,11 +126,12 @@ function List(props: {
         </tr>
       </thead>
       <tbody>
-        {channels.map((channel) => (
+        {sorted.map((channel) => (
           <ChannelRow
             key={channel.id}
             channel={channel}
             kind={kinds.find(({ name }) => name === channel.kind)}
+            health={health.data?.get(channel.id)}
             mayEdit={mayEdit}
             project={project}
             onOpen={(what) => onDialog({ what, channel })}
@@ -138,9 +148,11 @@ function Windows(props: {
   mayEdit: boolean;
   project: string;
   dialog: OpenDialog;
+  newKind: string | null;
   onDialog: (dialog: OpenDialog) => void;
+  onNewKind: (kind: null) => void;
 }) {
-  const { channels, kinds, mayEdit, project, dialog, onDialog } = props;
+  const { channels, kinds, mayEdit, project, dialog, newKind, onDialog, onNewKind } = props;
   const mayEditChecks = mayIn(project, "editChecks");
   const client = useQueryClient();
   const close = () => onDialog(null);
@@ -155,23 +167,26 @@ function Windows(props: {
     const channel = opened?.what === "edit" ? all.find(({ id }) => id === opened.channel.id) : undefined;
     onDialog(channel === undefined ? null : { what: "edit", channel });
   };
+  const kindOf = (name: string) => kinds.find((one) => one.name === name);
+  const form = { channels, project, onDone: changed };
   switch (dialog?.what) {
-    case undefined:
-      return null;
-    case "gallery":
-      return <Gallery kinds={kinds} onPick={(kind) => onDialog({ what: "new", kind })} onClose={close} />;
-    case "new":
+    case undefined: {
+      const kind = newKind === null ? undefined : kindOf(newKind);
+      if (kind === undefined) return null;
+      return (
+        <ChannelForm key={kind.name} {...form} kind={kind} channel={null} onClose={() => onNewKind(null)} />
+      );
+    }
     case "edit": {
-      const name = dialog.what === "new" ? dialog.kind : dialog.channel.kind;
-      const kind = kinds.find((one) => one.name === name);
-      const channel = dialog.what === "edit" ? dialog.channel : null;
+      const { channel } = dialog;
+      const kind = kindOf(channel.kind);
       if (kind === undefined) return null;
       return (
         <ChannelForm
           // A new version resets the form.
-          key={channel?.version ?? "new"}
-          {...{ kind, channel, channels, project }}
-          onDone={changed}
+          key={channel.version}
+          {...form}
+          {...{ kind, channel }}
           onClose={close}
           onReload={() => void reload(dialog)}
         />
@@ -188,52 +203,30 @@ function Windows(props: {
   }
 }
 
-// The gallery of channel kinds.
-
-export function Gallery(props: {
-  kinds: readonly ChannelKindInfo[];
-  onPick: (kind: string) => void;
-  onClose: () => void;
-}) {
-  return (
-    <Dialog
-      isOpen
-      onClose={props.onClose}
-      title={channelsWords.gallery.title}
-      description={channelsWords.gallery.text}
-    >
-      <ul className="channels-gallery">
-        {props.kinds.map(({ name, title, description }) => (
-          <li key={name}>
-            <button type="button" className="channels-card" onClick={() => props.onPick(name)}>
-              <b>{title}</b>
-              <span className="muted">{description}</span>
-            </button>
-          </li>
-        ))}
-      </ul>
-    </Dialog>
-  );
-}
-
 // One channel.
 
 type ChannelRowProps = {
   channel: Channel;
   kind: ChannelKindInfo | undefined;
+  health: ChannelHealth | undefined;
   mayEdit: boolean;
   project: string;
   onOpen: (what: "edit" | "test" | "log" | "checks") => void;
 };
 
-export function ChannelRow({ channel, kind, mayEdit, project, onOpen }: ChannelRowProps) {
+export function ChannelRow({ channel, kind, health, mayEdit, project, onOpen }: ChannelRowProps) {
   return (
-    <tr className={channel.isEnabled ? undefined : "is-off"}>
+    <tr className={rowClass(channel)}>
       <td>
-        <span className="channels-name">{channelName(channel)}</span>
-        <span className="muted channels-kind">
-          {kind?.title ?? channel.kind}
-          {summaryOf(channel, kind)}
+        <span className="channels-who">
+          {kind !== undefined && <KindIcon kind={kind} />}
+          <span>
+            <span className="channels-name">{channelName(channel)}</span>
+            <span className="muted channels-kind">
+              {kind?.title ?? channel.kind}
+              {summaryOf(channel, kind)}
+            </span>
+          </span>
         </span>
       </td>
       <td className="channels-hears" data-label={channelsWords.columns.checkColumn}>
@@ -250,7 +243,11 @@ export function ChannelRow({ channel, kind, mayEdit, project, onOpen }: ChannelR
         </button>
       </td>
       <td>
-        <Health channel={channel} />
+        <Health channel={channel} failingSince={health?.failingSince ?? null} />
+        {health !== undefined && <Strip health={health} />}
+        {mayEdit && !channel.isEnabled && (
+          <Fix channel={channel} project={project} onEdit={() => onOpen("edit")} />
+        )}
         {[...new Set(channel.warnings.map(({ text }) => text))].map((text) => (
           <p key={text} className="warning">
             {text}
@@ -268,6 +265,11 @@ export function ChannelRow({ channel, kind, mayEdit, project, onOpen }: ChannelR
   );
 }
 
+function rowClass(channel: Channel): string | undefined {
+  if (!channel.isEnabled) return "is-off";
+  return needsAttention(channel) ? "is-bad" : undefined;
+}
+
 /** The first setting that shows the destination, unless it is secret. */
 function summaryOf(channel: Channel, kind: ChannelKindInfo | undefined): string {
   const fields = kind === undefined ? [] : fieldsOf(kind);
@@ -279,10 +281,25 @@ function summaryOf(channel: Channel, kind: ChannelKindInfo | undefined): string 
   return typeof value === "string" && value !== channelName(channel) ? ` · ${value}` : "";
 }
 
-function Health({ channel }: { channel: Channel }) {
-  const { isEnabled, disabledReason, isVerified, lastNotifiedAt, lastError, lastDurationMs } = channel;
-  if (!isEnabled) return <span className="channels-bad">{channelsWords.off(disabledReason)}</span>;
-  if (isVerified === false) return <span className="channels-waits">{channelsWords.unverified}</span>;
+function Health({ channel, failingSince }: { channel: Channel; failingSince: number | null }) {
+  const { isEnabled, disabledReason, disabledAt, isVerified, notifies } = channel;
+  const { lastNotifiedAt, lastError, lastDurationMs } = channel;
+  if (!isEnabled) {
+    return (
+      <span className="channels-bad">
+        {channelsWords.off(disabledReason)}
+        {disabledAt !== null && (
+          <>
+            {" "}
+            (<When at={disabledAt} />)
+          </>
+        )}
+      </span>
+    );
+  }
+  if (isVerified === false && !notifies) {
+    return <span className="channels-waits">{channelsWords.unverified}</span>;
+  }
   if (lastNotifiedAt === null) return <span className="muted">{channelsWords.neverUsed}</span>;
   return (
     <span>
@@ -293,27 +310,91 @@ function Health({ channel }: { channel: Channel }) {
           {lastDurationMs !== null && ` ${channelsWords.duration(formatDuration(lastDurationMs))}`}
         </span>
       ) : (
-        <span className="channels-bad">, {channelsWords.failed(lastError)}</span>
+        <span className="channels-bad">
+          , {channelsWords.failed(lastError)}
+          {failingSince !== null && (
+            <>
+              . {channelsWords.failingSince} <When at={failingSince} />
+            </>
+          )}
+        </span>
       )}
     </span>
   );
 }
 
-function More({ channel, project, onEdit }: { channel: Channel; project: string; onEdit: () => void }) {
+const BAR_PX = 4;
+/** A worse result has a shorter bar. */
+const BARS = { delivered: "V1", retried: "V7", failed: "V11" } as const;
+
+/** The results of the last deliveries, the newest on the right. */
+function Strip({ health: { recent, medianMs } }: { health: ChannelHealth }) {
+  const accepted = recent.filter((outcome) => outcome !== "failed").length;
+  const counts = channelsWords.recent(recent.length, recent.length - accepted);
+  const path = (wanted: ChannelHealth["recent"][number]) =>
+    recent.map((one, index) => (one === wanted ? `M${index * BAR_PX + 1.5} 15${BARS[one]}` : "")).join("");
+  return (
+    <span className="channels-strip">
+      <svg
+        viewBox={`0 0 ${recent.length * BAR_PX} 16`}
+        width={recent.length * BAR_PX}
+        height="16"
+        role="img"
+        aria-label={counts}
+      >
+        {(["delivered", "retried", "failed"] as const).map((outcome) => (
+          <path key={outcome} className={`is-${outcome}`} d={path(outcome)} />
+        ))}
+      </svg>
+      <span className="figures">
+        {channelsWords.share(accepted / recent.length)}
+        {medianMs !== null && ` · ${channelsWords.median(formatDuration(medianMs))}`}
+      </span>
+    </span>
+  );
+}
+
+/** What to do about a disabled channel: enable it, or change its settings if its receiver refused. */
+function Fix({ channel, project, onEdit }: { channel: Channel; project: string; onEdit: () => void }) {
+  const { turn } = useTurn(channel, project);
+  const isByOwner = channel.disabledReason === null || channel.disabledReason.startsWith("Disabled");
+  return (
+    <p>
+      <button type="button" className="link" onClick={isByOwner ? turn : onEdit}>
+        {isByOwner ? channelsWords.enable : channelsWords.fix}
+        <span className="sr"> {channelName(channel)}</span>
+      </button>
+    </p>
+  );
+}
+
+/** Enables or disables a channel, with undo, and reloads after any change. */
+function useTurn(channel: Channel, project: string) {
   const client = useQueryClient();
-  const [isAsking, setAsking] = useState(false);
   const again = () => {
     void client.invalidateQueries({ queryKey: ["channels", project] });
     checksStore(project).reload();
   };
-  const act = (work: Promise<unknown>, text: string) => {
-    work.then(() => toast({ text }), toastError).finally(again);
+  const set = (isEnabled: boolean) =>
+    call("updateChannel", { channel: channel.id, body: { isEnabled } }).finally(again);
+  const turn = () => {
+    const { isEnabled } = channel;
+    const text = isEnabled
+      ? channelsWords.turnedOff(channelName(channel))
+      : channelsWords.turnedOn(channelName(channel));
+    set(!isEnabled).then(() => toast({ text, undo: () => set(isEnabled) }), toastError);
   };
-  const turn = () =>
-    act(
-      call("updateChannel", { channel: channel.id, body: { isEnabled: !channel.isEnabled } }),
-      channelsWords.saved,
-    );
+  return { turn, again };
+}
+
+function More({ channel, project, onEdit }: { channel: Channel; project: string; onEdit: () => void }) {
+  const [isAsking, setAsking] = useState(false);
+  const { turn, again } = useTurn(channel, project);
+  const remove = () => {
+    call("deleteChannel", { channel: channel.id })
+      .then(() => toast({ text: channelsWords.removed }), toastError)
+      .finally(again);
+  };
   return (
     <>
       <Menu
@@ -343,7 +424,7 @@ function More({ channel, project, onEdit }: { channel: Channel; project: string;
               kind="danger"
               onClick={() => {
                 setAsking(false);
-                act(call("deleteChannel", { channel: channel.id }), channelsWords.removed);
+                remove();
               }}
             >
               {channelsWords.remove}
@@ -471,8 +552,6 @@ async function checksOf(channel: string): Promise<ReadonlySet<string>> {
 
 // Sends a test notification and shows the request, the response and the duration.
 
-const ASK_EVERY_MS = 700;
-
 export function TestDialog(props: {
   project: string;
   channel: Channel;
@@ -503,39 +582,6 @@ export function TestDialog(props: {
         <Watched key={delivery.id} project={project} first={delivery} onDone={onDone} />
       ))}
     </Dialog>
-  );
-}
-
-/** Polls until the message was attempted. */
-function Watched({ project, first, onDone }: { project: string; first: Delivery; onDone: () => void }) {
-  const query = useQuery({
-    queryKey: ["delivery", first.id],
-    queryFn: () => call("getDelivery", { project, delivery: first.id }),
-    initialData: first,
-    refetchInterval: ({ state }) => (isTried(state.data) ? false : ASK_EVERY_MS),
-  });
-  const delivery = query.data;
-  const isOver = isTried(delivery);
-  useEffect(() => {
-    if (isOver) onDone();
-    // The list is refetched once the result is known.
-    // oxlint-disable-next-line react-hooks/exhaustive-deps
-  }, [isOver]);
-  return (
-    <div aria-live="polite">
-      {isOver ? (
-        <DeliveryDetail delivery={delivery} isMarked />
-      ) : (
-        <p className="muted">{channelsWords.testing.waits}</p>
-      )}
-    </div>
-  );
-}
-
-function isTried(delivery: Delivery | undefined): boolean {
-  return (
-    delivery !== undefined &&
-    (delivery.state !== "pending" || delivery.responseCode !== null || delivery.reason !== null)
   );
 }
 
@@ -599,63 +645,5 @@ function Line({ delivery, onRetry }: { delivery: Delivery; onRetry: (() => void)
         </div>
       )}
     </li>
-  );
-}
-
-// One delivery: request, response, duration and next attempt.
-
-const SHAPES = {
-  pending: "late",
-  sent: "up",
-  merged: "up",
-  withdrawn: "paused",
-  skipped: "paused",
-  dead: "down",
-} as const;
-
-export function DeliveryMark({ delivery }: { delivery: Delivery }) {
-  return (
-    <span className="channels-outcome">
-      <StateShape state={SHAPES[delivery.state]} label={null} />
-      <span>{deliveryOutcome(delivery)}</span>
-    </span>
-  );
-}
-
-/** `isMarked`: shows the outcome too, if nothing above shows it. */
-export function DeliveryDetail({ delivery, isMarked }: { delivery: Delivery; isMarked: boolean }) {
-  const { attemptedAt, settledAt, attempts, nextAttemptAt, request, response } = delivery;
-  const advice = delivery.state === "sent" ? null : reasonAdvice(delivery.reason);
-  const tookMs = attemptedAt === null || settledAt === null ? null : settledAt - attemptedAt;
-  return (
-    <div className="channels-detail">
-      {isMarked && <DeliveryMark delivery={delivery} />}
-      {advice !== null && <p>{advice}</p>}
-      <p className="muted">
-        {channelsWords.attempts(attempts)}
-        {tookMs !== null && ` · ${channelsWords.duration(formatDuration(tookMs))}`}
-        {nextAttemptAt !== null && (
-          <>
-            {" "}
-            · {channelsWords.nextTry} <Until at={nextAttemptAt} />
-          </>
-        )}
-      </p>
-      {request !== null && <Excerpt label={channelsWords.request} text={request} />}
-      {response !== null && response !== "" && <Excerpt label={channelsWords.response} text={response} />}
-    </div>
-  );
-}
-
-function Excerpt({ label, text }: { label: string; text: string }) {
-  return (
-    <div className="field">
-      <b>{label}</b>
-      <div className="code">
-        <pre tabIndex={0} aria-label={label}>
-          {text}
-        </pre>
-      </div>
-    </div>
   );
 }

@@ -1,6 +1,6 @@
 // The channels of a project, and the kinds of channels.
 import { useQuery } from "@tanstack/react-query";
-import type { Channel } from "../../src/contract/api/channels.ts";
+import type { Channel, ChannelHealth } from "../../src/contract/api/channels.ts";
 import { LIST_PAGE_MAX } from "../../src/contract/api/limits.ts";
 import { call } from "../api.ts";
 
@@ -21,6 +21,17 @@ async function loadChannels(project: string): Promise<Channel[]> {
     cursor = page.next;
   } while (cursor !== null);
   return channels;
+}
+
+/** The health of the channels that have sent something, by ID. Reloaded with the channels. */
+export function useChannelHealth(project: string) {
+  return useQuery({
+    queryKey: ["channels", project, "health"],
+    queryFn: async () => {
+      const { channels } = await call("listChannelHealth", { project });
+      return new Map(channels.map((one): [string, ChannelHealth] => [one.id, one]));
+    },
+  });
 }
 
 /** They only change with the version of the server. */

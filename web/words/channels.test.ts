@@ -1,7 +1,7 @@
 // Labels of settings.
 import { expect, test } from "vitest";
-import type { Delivery } from "../../src/contract/api/channels.ts";
-import { deliveryWhat, fieldLabel } from "./channels.ts";
+import type { Channel, Delivery } from "../../src/contract/api/channels.ts";
+import { channelsWords, deliveryWhat, fieldLabel } from "./channels.ts";
 
 test.each([
   ["url_down", "URL when down"],
@@ -21,4 +21,29 @@ test.each([
 ] as const)("a delivery of kind %s to %s reads %s", (kind, to, text) => {
   const check = { id: "", name: "nightly" };
   expect(deliveryWhat({ kind, to, check } as Delivery)).toBe(text);
+});
+
+test("the value of a channel is an email address or a phone number", () => {
+  expect(fieldLabel("value", "^[^@]+@[^@]+$")).toBe("Email address");
+  expect(fieldLabel("value", "^\\+[0-9]{5,15}$")).toBe("Phone number");
+});
+
+const WORKING = { notifies: true, isEnabled: true, lastError: null, warnings: [] } as unknown as Channel;
+
+test.each<[Partial<Channel>[], string]>([
+  [[], "No channels yet"],
+  [[{}], "Your channel works"],
+  [[{}, {}], "All 2 channels work"],
+  [[{}, { notifies: false }], "1 channel needs attention"],
+  [[{ lastError: "HTTP 500" }, { isEnabled: false }, {}], "2 channels need attention"],
+])("%j: %s", (channels, title) => {
+  expect(channelsWords.title(channels.map((one) => ({ ...WORKING, ...one })))).toBe(title);
+});
+
+test("the first names are listed, and how many more there are", () => {
+  expect(channelsWords.mayNotArrive(["A"])).toBe("Notifications may not arrive: A.");
+  expect(channelsWords.mayNotArrive(["A", "B"])).toBe("Notifications may not arrive: A and B.");
+  expect(channelsWords.mayNotArrive(["A", "B", "C", "D"])).toBe(
+    "Notifications may not arrive: A, B, C and 1 more.",
+  );
 });

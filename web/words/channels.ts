@@ -1,35 +1,37 @@
 // Texts of the channels page.
-import type { Channel, Delivery } from "../../src/contract/api/channels.ts";
+import type { Channel, ChannelKindInfo, Delivery, PreviewEvent } from "../../src/contract/api/channels.ts";
 import { formatCount } from "../../src/contract/api/words.ts";
 import { plural } from "./format.ts";
 
 export const channelsWords = {
   tab: "Channels",
   title: (channels: readonly Channel[]) => {
-    const broken = channels.filter(
-      ({ isEnabled, lastError, warnings }) => !isEnabled || lastError !== null || warnings.length > 0,
-    ).length;
+    const broken = channels.filter(needsAttention).length;
     if (channels.length === 0) return "No channels yet";
     if (broken > 0) return `${plural(broken, "channel needs", "channels need")} attention`;
-    return plural(channels.length, "channel");
+    return channels.length === 1 ? "Your channel works" : `All ${formatCount(channels.length)} channels work`;
   },
   add: "Add channel",
-  none: {
-    title: "Add your first channel",
-    text: "A channel sends notifications by email, chat, webhook or pager. You can test it before you need it.",
-  },
+  none: "A channel sends notifications by email, chat, push, phone or webhook. Add one below and test it before you need it.",
+  mayNotArrive: (names: readonly string[]) => `Notifications may not arrive: ${listText(names)}.`,
   columns: { name: "Channel", checkColumn: "Notifies for", last: "Last notification", act: "Actions" },
   checkCount: (count: number) => (count === 0 ? "no checks" : plural(count, "check")),
   chooseChecks: (name: string, checks: string) => `${name} notifies for ${checks}. Choose checks`,
   neverUsed: "Never used",
   delivered: "delivered",
   failed: (reason: string) => `failed: ${reasonText(reason)}`,
+  failingSince: "Failing since",
+  recent: (count: number, failed: number) =>
+    `Last ${plural(count, "delivery", "deliveries")}: ${failed === 0 ? "none failed" : `${formatCount(failed)} failed`}`,
+  share: (share: number) => `${Math.floor(share * 100)} % delivered`,
+  median: (duration: string) => `median ${duration}`,
+  fix: "Change its settings",
+  enable: "Enable",
   off: (reason: string | null) => {
     if (reason === null || reason === "") return "Disabled";
     return reason.startsWith("Disabled") ? reason : `Disabled: ${reasonText(reason)}`;
   },
   unverified: "Awaiting email confirmation",
-  gallery: { title: "Add a channel", text: "Choose how you want to be notified." },
   newTitle: (kind: string) => `Add ${kind} channel`,
   editTitle: (name: string) => `Edit ${name}`,
   name: "Name",
@@ -43,11 +45,11 @@ export const channelsWords = {
   bodyHint: "You can use $NAME, $STATUS, $NOW and other placeholders.",
   membersNone: "No other channels to add yet.",
   back: "Back",
-  create: "Create",
+  create: "Create channel",
+  done: "Done",
   generated: {
     title: "Copy this now",
     text: "Overdue generated this value for the channel. You won't be able to see it again.",
-    done: "I've copied it",
   },
   edit: "Edit",
   test: "Send test notification",
@@ -57,6 +59,8 @@ export const channelsWords = {
   removeText: "Past deliveries stay in the history of the checks. This can't be undone.",
   turnOn: "Enable",
   turnOff: "Disable",
+  turnedOn: (name: string) => `${name} enabled.`,
+  turnedOff: (name: string) => `${name} disabled.`,
   removed: "Channel deleted.",
   created: "Channel created.",
   saved: "Channel saved.",
@@ -75,6 +79,68 @@ export const channelsWords = {
   nextTry: "next attempt",
   duration: (duration: string) => `in ${duration}`,
 } as const;
+
+/** Whether notifications may not arrive: the channel is disabled, unconfirmed, failing, or cannot work. */
+export function needsAttention({ notifies, isEnabled, lastError, warnings }: Channel): boolean {
+  return !notifies || !isEnabled || lastError !== null || warnings.length > 0;
+}
+
+const NAMED_MAX = 3;
+
+/** "Ops, Phones and 2 more". */
+function listText(names: readonly string[]): string {
+  const shown = names.slice(0, NAMED_MAX);
+  const rest = names.length - shown.length;
+  const parts = rest > 0 ? [...shown, `${formatCount(rest)} more`] : shown;
+  const last = parts.at(-1) ?? "";
+  return parts.length < 2 ? last : `${parts.slice(0, -1).join(", ")} and ${last}`;
+}
+
+export const galleryWords = {
+  title: "Add a channel",
+  find: "Search channel kinds",
+  placeholder: (count: number) => `Search ${formatCount(count)} kinds`,
+  category: "Category",
+  all: "All",
+  none: "No kind matches. A webhook reaches any service that accepts HTTP requests.",
+  count: (count: number) => plural(count, "kind"),
+  connected: (count: number) => `Connected: ${formatCount(count)}`,
+} as const;
+
+/** The categories in their order. */
+export const CATEGORY_WORDS: Readonly<Record<ChannelKindInfo["category"], string>> = {
+  chat: "Chat",
+  push: "Email and push",
+  phone: "Phone and SMS",
+  incidents: "On-call",
+  automation: "Automation",
+};
+
+/** The form of a channel, as steps. */
+export const stepWords = {
+  guide: "Setup steps",
+  settings: "Settings",
+  preview: "Preview",
+  saved: "Channel created",
+  test: "Test",
+  confirm: "Notifications are sent after the recipient has confirmed the address.",
+} as const;
+
+export const previewWords = {
+  title: "Message preview",
+  event: "Event",
+  notSent: "With these settings, the channel is not notified of this event.",
+  request: (count: number) => (count === 1 ? "Request" : `${formatCount(count)} requests`),
+  failed: "The preview is not available right now.",
+} as const;
+
+/** The events of a preview in their order. */
+export const EVENT_WORDS: Readonly<Record<PreviewEvent, string>> = {
+  down: "Down",
+  up: "Up",
+  group: "Incident",
+  notice: "Notice",
+};
 
 /** The dialog that assigns checks to a channel. */
 export const channelChecksWords = {
@@ -98,9 +164,12 @@ export function reasonAdvice(reason: string | null): string | null {
 
 const CAPITALS: Readonly<Record<string, string>> = { url: "URL", id: "ID", api: "API" };
 
-/** "url_down" reads "URL when down", "url_notice" "URL for notices", "chat_id" "Chat ID". */
-export function fieldLabel(name: string): string {
-  if (name === "value") return "Email address";
+/**
+ * "url_down" reads "URL when down", "url_notice" "URL for notices", "chat_id" "Chat ID". The pattern of a field named
+ * "value" says what it is.
+ */
+export function fieldLabel(name: string, pattern = ""): string {
+  if (name === "value") return pattern.startsWith(String.raw`^\+`) ? "Phone number" : "Email address";
   const text = name
     .replace(/_(down|up)$/, "_when_$1")
     .replace(/_notice$/, "_for_notices")

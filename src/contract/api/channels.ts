@@ -5,6 +5,7 @@ import {
   CHANNEL_NAME_LENGTH_MAX,
   NAMED_CHECKS_MAX,
   PAGE_LENGTH_DEFAULT,
+  RECENT_DELIVERIES_MAX,
 } from "../../core/limits.ts";
 import { RULE } from "../check.ts";
 import { FlipDelivery } from "./history.ts";
@@ -16,6 +17,17 @@ const Kind = Type.Object({
   name: Type.String({ description: "The `kind` of channels of this kind." }),
   title: Type.String(),
   description: Type.String(),
+  category: Type.Enum(["chat", "push", "phone", "incidents", "automation"], {
+    description: "Where the kind is listed.",
+  }),
+  icon: nullable(Type.String(), "The name of its icon in the Simple Icons collection. Null if it has none."),
+  guide: Type.Array(Type.String(), {
+    description: "How to set up a channel, step by step: Markdown with links, bold text, and code.",
+  }),
+  unavailable: nullable(
+    Type.String(),
+    "Why channels of this kind cannot send until an admin changes the server's settings. Null if they can.",
+  ),
   rateLimit: nullable(
     Type.Object({ perMinute: Type.Integer(), burst: Type.Integer() }),
     "Rate limit for messages to one channel of this kind. Null means no limit.",
@@ -164,6 +176,60 @@ const ChannelChange = Type.Partial(
 
 const WarningsBody = Type.Object({ kind: KindName, config: FIELDS.config }, { additionalProperties: false });
 
+const PreviewBody = Type.Object(
+  {
+    kind: KindName,
+    config: Type.Record(Type.String(), Type.Unknown(), {
+      description:
+        "The configuration as far as it is known. Samples replace missing and invalid values. A masked secret is accepted.",
+    }),
+    event: Type.Enum(["down", "up", "notice", "group"], {
+      description:
+        "What the message is about: a check that goes down or comes back up, a monitoring gap (`notice`), or several checks of an incident (`group`).",
+    }),
+  },
+  { additionalProperties: false },
+);
+export type PreviewEvent = Static<typeof PreviewBody>["event"];
+
+const ChannelPreview = Type.Object({
+  title: Type.String(),
+  text: Type.String({ description: "The text of the message without markup." }),
+  isSent: Type.Boolean({
+    description: "Whether a channel with this configuration is notified of the event.",
+  }),
+  requests: Type.Array(
+    Type.Object({
+      method: Type.String(),
+      url: Type.String(),
+      headers: Type.Record(Type.String(), Type.String()),
+      body: Type.String(),
+    }),
+    {
+      description:
+        "The HTTP requests that would be sent, with secrets masked. Empty if none would be sent, for example by email.",
+    },
+  ),
+});
+export type ChannelPreview = Static<typeof ChannelPreview>;
+
+const Health = Type.Object({
+  id: UuidText,
+  recent: Type.Array(Type.Enum(["delivered", "retried", "failed"]), {
+    description:
+      "Results of the newest messages, oldest first: accepted, accepted after failed attempts (`retried`), or given up or still being retried (`failed`).",
+  }),
+  failingSince: nullable(
+    Time,
+    "When the first of the messages was due that have all failed since. Null if the newest message was accepted.",
+  ),
+  medianMs: nullable(
+    Type.Integer(),
+    "Median duration of accepted attempts, in milliseconds. Null if there is none.",
+  ),
+});
+export type ChannelHealth = Static<typeof Health>;
+
 const EXAMPLE_CHANNEL: Channel = {
   id: "5c2bbd30-6b2e-4a0f-9d3b-0f6f2f3c8a11",
   kind: "ntfy",
@@ -252,6 +318,10 @@ export const channelRoutes = {
             name: "slack",
             title: "Slack",
             description: "Sends messages to a Slack channel.",
+            category: "chat",
+            icon: null,
+            guide: ["Copy the webhook URL and paste it below."],
+            unavailable: null,
             rateLimit: { perMinute: 60, burst: 10 },
             schema: {
               type: "object",
@@ -325,6 +395,56 @@ export const channelRoutes = {
       description: "The warnings.",
       schema: Type.Object({ warnings: Type.Array(Warning) }),
       example: { warnings: [] },
+    },
+  }),
+  previewChannel: route({
+    method: "POST",
+    path: `${CHANNELS}/preview`,
+    access: "testChannel",
+    keys: "readWrite",
+    tag: "Channels",
+    summary: "Preview a notification",
+    description:
+      "Renders a notification about a fictitious check as a channel with this configuration would send it. Nothing is saved or sent.",
+    readsOnly: true,
+    body: PreviewBody,
+    bodyExample: { kind: "ntfy", config: { topic: "our-secret-topic", priority: 5 }, event: "down" },
+    success: {
+      status: 200,
+      description: "The notification.",
+      schema: ChannelPreview,
+      example: {
+        title: "Nightly backup is DOWN",
+        text: "No ping was received by the deadline.",
+        isSent: true,
+        requests: [
+          {
+            method: "POST",
+            url: "https://ntfy.sh",
+            headers: { "Content-Type": "application/json" },
+            body: '{"topic":"********","title":"Nightly backup is DOWN","priority":5}',
+          },
+        ],
+      },
+    },
+  }),
+  listChannelHealth: route({
+    method: "GET",
+    path: `${CHANNELS}/health`,
+    access: "view",
+    keys: "readWrite",
+    tag: "Channels",
+    summary: "List the health of channels",
+    description: `Returns for each channel of a project the results of its last ${RECENT_DELIVERIES_MAX} deliveries. Channels that have sent nothing are not listed.`,
+    success: {
+      status: 200,
+      description: "The health of the channels.",
+      schema: Type.Object({ channels: Type.Array(Health) }),
+      example: {
+        channels: [
+          { id: EXAMPLE_CHANNEL.id, recent: ["delivered", "retried"], failingSince: null, medianMs: 180 },
+        ],
+      },
     },
   }),
   getChannel: route({

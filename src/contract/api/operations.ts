@@ -44,6 +44,8 @@ export const OPERATIONS = {
   listChannels: "GET /projects/{project}/channels",
   createChannel: "POST /projects/{project}/channels",
   checkChannelConfig: "POST /projects/{project}/channels/warnings",
+  previewChannel: "POST /projects/{project}/channels/preview",
+  listChannelHealth: "GET /projects/{project}/channels/health",
   getChannel: "GET /channels/{channel}",
   updateChannel: "PATCH /channels/{channel}",
   deleteChannel: "DELETE /channels/{channel}",

@@ -1,6 +1,7 @@
 // Handlers of channels, channel kinds, and deliveries.
 import { shownConfig } from "../../channels/channel-config.ts";
 import type { AnyKind } from "../../channels/channel-kind.ts";
+import { previewMessage } from "../../channels/preview.ts";
 import { addressWarnings, CONFIG_RULES, kindNamed, KINDS } from "../../channels/registry.ts";
 import type {
   Channel,
@@ -10,10 +11,13 @@ import type {
   SeenChannel,
 } from "../../contract/api/channels.ts";
 import { API_PATH } from "../../contract/api/route.ts";
+import { messageCheckJson } from "../../contract/check.ts";
 import { GROUP, membersOf } from "../../core/channel.ts";
+import { channelHealth } from "../../core/channel-health.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Instant } from "../../core/instant.ts";
-import { PAGE_LENGTH_DEFAULT } from "../../core/limits.ts";
+import { PAGE_LENGTH_DEFAULT, RECENT_DELIVERIES_MAX } from "../../core/limits.ts";
+import { sha1Hex } from "../../lib/secrets.ts";
 import { listAudit } from "../../operations/audit.ts";
 import {
   createChannel,
@@ -27,7 +31,7 @@ import {
 } from "../../operations/channels.ts";
 import { getDelivery, listDeliveries, retryDelivery, testChannel } from "../../operations/deliveries.ts";
 import { type Channel as StoredChannel, listChannels, type ManagedChannel } from "../../store/channels.ts";
-import type { LoggedDelivery } from "../../store/deliveries.ts";
+import { listRecentDeliveries, type LoggedDelivery } from "../../store/deliveries.ts";
 import type { Project } from "../../store/projects.ts";
 import {
   changedBy,
@@ -41,11 +45,15 @@ import {
 import { type Actor, type ApiContext, type ApiHandlers, ApiProblem } from "./route.ts";
 import { presentFlipDelivery } from "./runs.ts";
 
-function presentKind({ name, title, about, rate, schema }: AnyKind): ChannelKindInfo {
+function presentKind(kind: AnyKind): Omit<ChannelKindInfo, "unavailable"> {
+  const { name, title, about, category, icon, guide, rate, schema } = kind;
   return {
     name,
     title,
     description: about,
+    category,
+    icon,
+    guide: [...guide],
     rateLimit: rate === null ? null : { perMinute: rate.perMinute, burst: rate.burst },
     // Without the symbols that TypeBox adds.
     schema: JSON.parse(JSON.stringify(schema)) as ChannelKindInfo["schema"],
@@ -53,7 +61,7 @@ function presentKind({ name, title, about, rate, schema }: AnyKind): ChannelKind
 }
 
 /** Constant while the server runs. */
-const CHANNEL_KINDS = KINDS.map(presentKind);
+const CHANNEL_KINDS = KINDS.map((kind) => ({ kind, info: presentKind(kind) }));
 
 /** Channels without their secrets. The configuration of a channel of an unknown kind is not shown. */
 async function presentChannels(context: ApiContext, channels: readonly ManagedChannel[]): Promise<Channel[]> {
@@ -174,7 +182,14 @@ async function versionConflict(
 }
 
 export const channelHandlers: ApiHandlers<typeof channelRoutes> = {
-  listChannelKinds: async () => ({ json: { kinds: CHANNEL_KINDS } }),
+  listChannelKinds: async ({ context }) => ({
+    json: {
+      kinds: CHANNEL_KINDS.map(({ kind, info }) => ({
+        ...info,
+        unavailable: kind.unavailable?.(context.accounts) ?? null,
+      })),
+    },
+  }),
   listChannels: async ({ context, project, keyKind, query }) => {
     const page = { projectId: project.id, ...pageOf(query) };
     const { items, next } = await listChannelPage(context.database, page);
@@ -208,6 +223,18 @@ export const channelHandlers: ApiHandlers<typeof channelRoutes> = {
   checkChannelConfig: async ({ context, body }) => ({
     json: { warnings: addressWarnings(body, context.destinations) },
   }),
+  listChannelHealth: async ({ context, project }) => {
+    const given = { projectId: project.id, limit: RECENT_DELIVERIES_MAX };
+    const recent = await listRecentDeliveries(context.database, given);
+    return {
+      json: { channels: [...recent].map(([id, deliveries]) => ({ id, ...channelHealth(deliveries) })) },
+    };
+  },
+  previewChannel: async ({ context, project, body, now }) => {
+    const { site, accounts, urls } = context;
+    const checkJson = messageCheckJson({ urls, sha1Hex });
+    return { json: await previewMessage(body, { site, project, checkJson, now, ...accounts }) };
+  },
   getChannel: async (request) => {
     const { context, keyKind } = request;
     const channel = await getChannel(context.database, nameOf(request));

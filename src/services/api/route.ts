@@ -1,5 +1,6 @@
 // What a handler of the Overdue API receives and returns. The server has checked credentials, path, role, query and body.
 import type { ServerResponse } from "node:http";
+import type { Outgoing } from "../../channels/channel-kind.ts";
 import type { Reach } from "../../channels/registry.ts";
 import type { ProblemExtras } from "../../contract/api/problem.ts";
 import type { BodyOf, ParamsOf, QueryOf, ResponseOf, RouteDefinition } from "../../contract/api/route.ts";
@@ -46,6 +47,8 @@ export type ApiContext = {
   signIn: { registrationOpen: boolean; oidcIssuer: string | null; proxyHeader: string | null };
   /** Which destinations are reachable, to warn about channels that are not. */
   destinations: Reach;
+  /** The server's accounts at providers, which decide about the available kinds of channels. */
+  accounts: Pick<Outgoing, "keys" | "providers">;
   /** The check limit of accounts without their own; null: unlimited. */
   checkLimitDefault: number | null;
   /** How many pings of a check are kept, unless its account has its own limit. */
