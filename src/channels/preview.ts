@@ -74,7 +74,7 @@ export async function previewMessage(
       method,
       url: shown(url),
       headers: Object.fromEntries(Object.entries(headers).map(([key, value]) => [key, shown(value)])),
-      body: shown(body),
+      body: typeof body === "string" ? shown(body) : `${body.length} encrypted bytes`,
     })),
   };
 }

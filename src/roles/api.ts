@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { providersOf } from "../channels/providers.ts";
+import { vapidKeysOf } from "../lib/web-push.ts";
 import { KINDS, reachOf } from "../channels/registry.ts";
 import type { Config } from "../config/config.ts";
 import { mailServerOf, objectStoreOf } from "../config/connections.ts";
@@ -185,7 +186,7 @@ async function makeHandlers(
       proxyHeader: config.remoteUserHeader,
     },
     destinations: reachOf(config),
-    accounts: providersOf(config, null),
+    accounts: providersOf(config, vapidKeysOf(secretKey)),
     retention: retentionOf(config),
     signalsPerMinute: config.signalsPerMinute,
     signing: signingWith(secretKey),

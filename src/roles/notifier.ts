@@ -102,17 +102,12 @@ function openPorts(
   const secretKey = secretKeyOnce({ database, config });
   const http = openOutgoing(config);
   const adminHttp = openOutgoing({ ...config, allowPrivateAddresses: true });
-  const showing = { column: VERSIONS.standard[3], endpoint: "getCheck", keyKind: "readWrite" } as const;
-  const serialize = checkSerializer(showing, { urls, sha1Hex });
   const optionsWith = (vapid: VapidKeys | null): SenderOptions => ({
-  const sender = createSender({
     http,
     adminHttp,
     mail,
     site: { name: config.siteName, url: urls.site },
     ...providersOf(config, vapid),
-    checkJson: (check, now) => JSON.parse(serialize(check, now).json) as Record<string, unknown>,
-    ...providersOf(config, null),
     checkJson: messageCheckJson({ urls, sha1Hex }),
   });
   const limits = { messages: config.messageLimit, calls: config.callLimit };

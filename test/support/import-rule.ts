@@ -113,7 +113,7 @@ export const ROOMS: readonly Room[] = [
     owns: /^src\/channels\//,
     holds: "how messages are sent",
     rooms: ["core", "lib"],
-    packages: ["typebox"],
+    packages: ["aws4fetch", "typebox"],
     node: "all",
     why: "A channel sends a finished message. If it looked anything up, a retry could send something else.",
   },

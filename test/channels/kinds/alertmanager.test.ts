@@ -31,7 +31,7 @@ test.each([
 
 test("labels replace those of the same name, except the key", async () => {
   const request = await sent({ labels: " team = the ops = team ,severity=page,, unique_key=x" });
-  expect(JSON.parse(request?.body ?? "")).toMatchObject([
+  expect(JSON.parse(String(request?.body))).toMatchObject([
     {
       labels: {
         alertname: "OverdueCheckDown",

@@ -1,5 +1,6 @@
 // Feishu: bots without signature verification.
 import { expect, test } from "vitest";
+import type { OutgoingRequest } from "../../../src/lib/outgoing-http.ts";
 import { useReceivers } from "../open-receiver.ts";
 import { DOWN } from "../sample-messages.ts";
 
@@ -8,8 +9,8 @@ const open = useReceivers();
 test("Feishu gets no signature without a secret", async () => {
   const bodies: string[] = [];
   const http = {
-    send: async ({ body = "" }: { body?: string }) => {
-      bodies.push(body);
+    send: async ({ body }: OutgoingRequest) => {
+      bodies.push(String(body));
       return { status: 200, headers: {}, text: '{"code":0}' };
     },
   };
