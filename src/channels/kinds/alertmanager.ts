@@ -15,15 +15,16 @@ const PROBLEM_MS = 365 * DAY_MS;
 const NOTICE_MS = HOUR_MS;
 const SUMMARY_LENGTH_MAX = 500;
 const LIMITS = { max: 10_000, output: 4_000, value: 1_000, names: 4_000 } as const;
-const LABEL = /^\s*([a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*(\S.*?)\s*$/;
+const LABEL_NAME = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
 
 /** `team=ops, env=prod` as labels; null if one is invalid. */
 function readLabels(text: string): Record<string, string> | null {
   const pairs: [string, string][] = [];
   for (const part of text.split(",").filter((one) => one.trim() !== "")) {
-    const [, name, value] = LABEL.exec(part) ?? [];
-    if (name === undefined || value === undefined) return null;
-    pairs.push([name, value]);
+    const [name = "", ...rest] = part.split("=");
+    const value = rest.join("=").trim();
+    if (!LABEL_NAME.test(name.trim()) || value === "") return null;
+    pairs.push([name.trim(), value]);
   }
   return Object.fromEntries(pairs);
 }
