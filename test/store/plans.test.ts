@@ -610,7 +610,7 @@ const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
   ],
   [
     "last successes",
-    ["pings_check"],
+    ["flips_check", "pings_check"],
     (tx) =>
       findLastSuccesses(
         tx,

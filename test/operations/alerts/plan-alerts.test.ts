@@ -7,8 +7,11 @@ import { acknowledgeIncident } from "../../../src/operations/incidents.ts";
 import { planAlerts } from "../../../src/operations/plan-alerts.ts";
 import { deliverDue } from "../../../src/operations/send-loop.ts";
 import { createSilence, endSilence } from "../../../src/operations/silences.ts";
+import { writeAlerts } from "../../../src/store/alerts.ts";
 import type { Channel } from "../../../src/store/channels.ts";
 import type { CheckWithState } from "../../../src/store/checks.ts";
+import { insertFlips } from "../../../src/store/flips.ts";
+import { inTransaction } from "../../../src/store/transaction.ts";
 import { useDatabase } from "../../support/database.ts";
 import { addChannel, assign, flip, owe, SENT } from "../../support/owed.ts";
 import { MONDAY_NOON as NOW, sampleCheck, sampleProject } from "../../support/sample.ts";
@@ -74,6 +77,13 @@ const down = (check: CheckWithState, at: number, reason: "fail" | "timeout" = "t
   owe(database.db, { check, at }, flip("down", at, { reason }));
 const up = (check: CheckWithState, at: number) => owe(database.db, { check, at }, flip("up", at));
 
+const success = (check: CheckWithState, n: number, at: number) =>
+  database.db.pool.query(
+    `insert into pings (check_id, n, at, kind, scheme, method, ua)
+     values ($1, $2, to_timestamp($3::float8 / 1000), 's', 'http', 'GET', '')`,
+    [check.id, n, at],
+  );
+
 const silence = (request: Partial<Parameters<typeof createSilence>[1]["request"]>, at = NOW) =>
   createSilence(database.db, {
     projectId,
@@ -134,6 +144,31 @@ describe("a silence", () => {
       by: BY,
       at: NOW + 2 * MINUTE_MS,
     });
+    expect(await deliver(NOW + 2 * MINUTE_MS)).toEqual(["down backup"]);
+  });
+
+  test("until a success does not end with one that counts as a failure", async () => {
+    const check = await newCheck("backup");
+    await silence({ from: NOW, until: NOW + HOUR_MS, untilSuccess: true });
+    const [firstAt, secondAt] = [NOW + MINUTE_MS, NOW + 10 * MINUTE_MS];
+    await success(check, 1, firstAt);
+    await success(check, 2, secondAt);
+    const tooFast = flip("down", firstAt, { reason: "tooFast" });
+    // The first one was tolerated.
+    await inTransaction(database.db, async (tx) => {
+      const [flipId = 0] = await insertFlips(tx, [{ checkId: check.id, flip: tooFast }]);
+      const change = { kind: "opened", at: secondAt, cause: "tooFast", flip: null } as const;
+      await writeAlerts(tx, [{ checkId: check.id, change, flipId }]);
+    });
+    expect(await deliver(secondAt)).toEqual([]);
+    expect(await deliver(NOW + HOUR_MS)).toEqual(["down backup"]);
+  });
+
+  test("until a success ends with one", async () => {
+    const check = await newCheck("backup");
+    await silence({ from: NOW, until: NOW + HOUR_MS, untilSuccess: true });
+    await success(check, 1, NOW + MINUTE_MS);
+    await down(check, NOW + 2 * MINUTE_MS);
     expect(await deliver(NOW + 2 * MINUTE_MS)).toEqual(["down backup"]);
   });
 
