@@ -237,6 +237,18 @@ describe("checks that stop together", () => {
     await up(a, NOW + SECOND_MS);
     expect(await deliver(NOW + HOUR_MS)).toEqual([]);
   });
+
+  test("and recover during the wait name the rule because of which they are not notified", async () => {
+    const a = await newCheck("a", { policy });
+    await down(a, NOW);
+    await up(a, NOW + SECOND_MS);
+    expect(await deliver(NOW + HOUR_MS)).toEqual([]);
+    const { rows } = await database.db.pool.query(
+      "select held_by, dropped_at is not null as is_dropped from alerts where check_id = $1",
+      [a.id],
+    );
+    expect(rows).toEqual([{ held_by: "group", is_dropped: true }]);
+  });
 });
 
 describe("a check that depends on another", () => {
