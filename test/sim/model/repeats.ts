@@ -75,14 +75,18 @@ export function repeatFindings(
     const worldEndsTrueAt = server.turns.findLast(({ sweeping }) => sweeping !== "no")?.trueAt ?? 0;
     const endsTrueAt = Math.min(problem.endsTrueAt, worldEndsTrueAt);
     let dueTrueAt = last.trueAt + repeatMs;
+    // A clock may have been set back.
+    let dueAt = last.at + repeatMs;
     for (const turn of turnsFrom(server, dueTrueAt)) {
-      const { trueAt, sending } = turn;
+      const { trueAt, at, sending } = turn;
       const isFailing = problem.receiver.failing.some(({ from, to }) => from < trueAt && trueAt < to);
       const isGone = (problem.receiver.goneTrueAt ?? Infinity) <= trueAt;
       if (trueAt > endsTrueAt || isGone) return null;
       // Afterwards, it counts from here.
-      if (problem.hold.heldAt(turn) !== "no" || isAcknowledged(turn, false)) dueTrueAt = trueAt + repeatMs;
-      else if (sending === "yes" && !isFailing && trueAt >= dueTrueAt) {
+      if (problem.hold.heldAt(turn) !== "no" || isAcknowledged(turn, false)) {
+        dueTrueAt = trueAt + repeatMs;
+        dueAt = at + repeatMs;
+      } else if (sending === "yes" && !isFailing && trueAt >= dueTrueAt && at >= dueAt) {
         const lateTrueAt = trueAt + (trueAt - dueTrueAt) + LATE_AFTER_MS + RELEASE_MS_MAX;
         return lateTrueAt < endsTrueAt ? turn : null;
       }
