@@ -355,7 +355,14 @@ function after(situation: Situation, fact: Fact, { manualResume }: Settings): Si
       // A failure, or a success without a run ID, ends any run; a success with a run ID ends that run.
       const isEnded = fact.what === "fail" || fact.rid === null || fact.rid === run?.rid;
       const ended = fact.rid === null ? situation.ended : [...situation.ended, fact.rid].slice(-8);
-      const next = { ...situation, ended, run: isEnded ? null : run, lastAt: at, expectedFromAt: null };
+      // A run that was missed does not count again.
+      const next = {
+        ...situation,
+        ended,
+        run: isEnded || run?.isMissed === true ? null : run,
+        lastAt: at,
+        expectedFromAt: null,
+      };
       // A newer outcome follows.
       if (fact.outcome === null) return next;
       const hasGap = rules !== null && rules.minGapSeconds !== null;
