@@ -605,7 +605,7 @@ const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
   ],
   [
     "policies of checks",
-    ["check_parents_pkey", "checks_pkey", "checks_project", "projects_pkey", "tag_rules_pkey"],
+    ["check_parents_pkey", "checks_pkey", "projects_pkey", "tag_rules_pkey"],
     (tx) => listPolicies(tx, SOME),
   ],
   [
