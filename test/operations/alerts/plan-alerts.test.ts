@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../src/core/instant.ts";
 import type { AlertMessage } from "../../../src/core/message.ts";
 import type { Policy } from "../../../src/core/policy.ts";
+import { claimDeliveries } from "../../../src/operations/deliveries.ts";
 import { acknowledgeIncident } from "../../../src/operations/incidents.ts";
 import { planAlerts } from "../../../src/operations/plan-alerts.ts";
 import { deliverDue } from "../../../src/operations/send-loop.ts";
@@ -62,6 +63,12 @@ async function deliver(now: number): Promise<string[]> {
     },
   });
   return sent.map(({ message }) => inShort(message)).toSorted();
+}
+
+/** A notifier claims what is due and dies; returns the number of messages of the test. */
+async function claim(now: number): Promise<number> {
+  const { claims } = await claimDeliveries(database.db, { now, limit: 100, rateOf: () => null });
+  return claims.filter(({ channelId }) => channelId === channel.id).length;
 }
 
 function inShort(message: AlertMessage): string {
@@ -131,6 +138,31 @@ describe("a silence", () => {
     await silence({ from: NOW + 1, until: NOW + HOUR_MS }, NOW + 1);
     expect(await deliver(NOW + 30 * MINUTE_MS)).toEqual([]);
     expect(await deliver(NOW + HOUR_MS)).toEqual(["down backup"]);
+  });
+
+  test.each<[string, Policy]>([
+    ["a notification", {}],
+    ["a grouped notification", { groupBy: ["project"], groupWait: 0 }],
+  ])("holds %s that a notifier was preparing when it died", async (_, policy) => {
+    const check = await newCheck("backup", { policy });
+    await down(check, NOW);
+    isDown = true;
+    expect(await deliver(NOW)).toEqual([]);
+    isDown = false;
+    await silence({ from: NOW + 1, until: NOW + HOUR_MS }, NOW + 1);
+    for (const minute of [10, 20]) {
+      expect(await claim(NOW + minute * MINUTE_MS)).toBe(1);
+      expect(await deliver(NOW + (minute + 2) * MINUTE_MS)).toEqual([]);
+    }
+    expect(await deliver(NOW + HOUR_MS + MINUTE_MS)).toHaveLength(1);
+  });
+
+  test("does not hold a notification that a notifier may have sent before", async () => {
+    const check = await newCheck("backup");
+    await down(check, NOW);
+    expect(await claim(NOW)).toBe(1);
+    await silence({ from: NOW + 1, until: NOW + HOUR_MS }, NOW + 1);
+    expect(await deliver(NOW + 2 * MINUTE_MS)).toEqual(["down backup"]);
   });
 
   test("that ends early releases what it holds at once", async () => {
