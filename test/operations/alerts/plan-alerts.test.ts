@@ -363,6 +363,17 @@ describe("an incident", () => {
       )
     ).rows[0]?.number ?? 0;
 
+  test("is repeated again after a silence that ended early", async () => {
+    const check = await newCheck("backup", { policy: { repeat: 300 } });
+    await down(check, NOW);
+    expect(await deliver(NOW)).toEqual(["down backup"]);
+    const { uuid } = await silence({ from: NOW + 1, until: NOW + HOUR_MS }, NOW + 1);
+    expect(await deliver(NOW + 5 * MINUTE_MS)).toEqual([]);
+    await endSilence(database.db, { projectId, uuid, expected: null, by: BY, at: NOW + 7 * MINUTE_MS });
+    expect(await deliver(NOW + 7 * MINUTE_MS)).toEqual(["still down backup"]);
+    expect(await deliver(NOW + 12 * MINUTE_MS)).toEqual(["still down backup"]);
+  });
+
   test("is repeated until it is acknowledged", async () => {
     const check = await newCheck("backup", { policy: { repeat: 3_600 } });
     await down(check, NOW);
