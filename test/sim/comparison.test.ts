@@ -338,6 +338,11 @@ describe("a repeat", () => {
     expect(countsOf(lines, { received: [down, repeat(66)] })).toMatchObject({ false: 1 });
     const ending = lines.replace("repeat 1h", "repeat 1h ack-timeout 30m");
     expect(countsOf(ending, { received: [down, repeat(66)] })).toEqual({ ...sent, repeats: 1 });
+    // Another one does not extend it.
+    const again = `${ending}\n  0.01:55 ack`;
+    expect(countsOf(again, { received: [down, repeat(66)] })).toEqual({ ...sent, repeats: 1 });
+    const later = `${ending}\n  0.02:03 ack`;
+    expect(countsOf(later, { received: [down, repeat(66)] })).toMatchObject({ false: 1 });
   });
 
   test("is expected after its time on the database clock", () => {

@@ -112,6 +112,13 @@ describe("run timing", () => {
     expect(notificationsOf(hourly("min-gap 30m", ...actions))).toEqual(["down 0.00:20", "up 0.00:58"]);
   });
 
+  test("the start of a run is known only with the same run ID", () => {
+    const actions = ["0.00:00 success", "0.00:20 start rid=a", "0.00:20:30 success rid=b", "0.00:25 success"];
+    expect(notificationsOf(hourly("min-gap 4m", ...actions, "0.00:30 delete"))).toEqual([]);
+    const begun = ["0.00:00 success", "0.00:57 start rid=a", "0.00:58 success", "0.01:10 delete"];
+    expect(notificationsOf(hourly("min-run 2m", ...begun))).toEqual([]);
+  });
+
   test("an early run counts for the next slot, but not in the first half of the gap", () => {
     const check = (early: string) =>
       day(`check job cron "0 * * * *" UTC grace 5m early ${early}

@@ -200,11 +200,12 @@ class Replay {
   }
 
   /** A success counts as failed if its run was too short or began too soon. */
-  #outcomeOf({ kind, at, rid }: Step & { what: "signal" }): "success" | "failed" {
+  #outcomeOf(step: Step & { what: "signal" }): "success" | "failed" {
+    const { kind, at } = step;
     const { minRunSeconds, minGapSeconds } = this.#settings.rules ?? DEFAULT_RUN_RULES;
-    const { run, beganAt } = this.#situation;
+    const { beganAt } = this.#situation;
     if (kind === "fail") return "failed";
-    const startedAt = run !== null && run.at <= at && (rid === null || rid === run.rid) ? run.at : null;
+    const startedAt = startOf(this.#situation, step);
     const isTooFast = startedAt !== null && at - startedAt < (minRunSeconds ?? 0) * 1_000;
     const isTooOften = beganAt !== null && (startedAt ?? at) - beganAt < (minGapSeconds ?? 0) * 1_000;
     return isTooFast || isTooOften ? "failed" : "success";
@@ -372,7 +373,7 @@ function after(situation: Situation, fact: Fact, { manualResume }: Settings): Si
           ? { ...flippedUp(situation, at), lastSuccessAt: at }
           : flippedDown(situation, at)),
         judgement: afterOutcome(judgement, fact.outcome, rules),
-        beganAt: hasGap ? (isEnded && run !== null ? run.at : at) : null,
+        beganAt: hasGap ? (startOf(situation, fact) ?? at) : null,
       };
     }
     case "start":
@@ -406,6 +407,11 @@ function after(situation: Situation, fact: Fact, { manualResume }: Settings): Si
       };
     }
   }
+}
+
+/** When the run began that a success or failure ends: known only if it has the same run ID. */
+function startOf({ run }: Situation, { at, rid }: { at: number; rid: string | null }): number | null {
+  return run !== null && run.at <= at && rid === run.rid ? run.at : null;
 }
 
 const NOTHING_EXPECTED = { run: null, expectedFromAt: null, judgement: NOTHING_JUDGED, beganAt: null };
