@@ -70,6 +70,18 @@ describe("tolerance", () => {
     expect(detectedOf(text)).toEqual(["down 0.00:30"]);
   });
 
+  test("a deadline that an edit moves into the past counts after the edit", () => {
+    const check = (missed: number) =>
+      day(`check job cron "0 * * * *" UTC grace 5m failures 1/1 recovery 3 early 10m
+  0.00:00 fail
+  0.00:10 success
+  0.00:55 success
+  0.01:30 edit cron "0 * * * *" UTC grace 5m missed ${missed}
+  0.01:50 delete`);
+    expect(notificationsOf(check(2))).toEqual(["down 0.00:00", "up 0.00:10"]);
+    expect(notificationsOf(check(1))).toEqual(["down 0.00:00", "up 0.00:10", "down 0.01:05"]);
+  });
+
   test("a pause forgets failures and ends the problem without a message", () => {
     const actions = ["0.00:10 fail", "0.00:20 pause", "0.00:30 resume", "0.00:40 fail", "0.00:50 delete"];
     expect(notificationsOf(hourly("failures 2/2", ...actions))).toEqual([]);

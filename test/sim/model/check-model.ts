@@ -219,7 +219,10 @@ class Replay {
       this.#facts.push(fact);
       this.#situation = after(before, fact, this.#settings);
     } else {
-      const place = this.#facts.findLastIndex((other) => other.at <= fact.at) + 1;
+      const isDeadline = fact.what === "timeout" || fact.what === "excused";
+      // An edit may have moved a deadline into the past: it counts from the edit on.
+      const place =
+        this.#facts.findLastIndex((one) => one.at <= fact.at || (isDeadline && one.what === "edit")) + 1;
       this.#facts.splice(place, 0, fact);
       let situation = NEW;
       for (const one of this.#facts) situation = after(situation, one, this.#settings);
