@@ -156,7 +156,7 @@ create table alerts (
   planned_at     timestamptz,
   plan_at        timestamptz not null,
   -- The rule that holds the alert, or because of which nothing was sent.
-  held_by        text check (held_by in ('silence', 'dependency', 'flapping')),
+  held_by        text check (held_by in ('silence', 'dependency', 'flapping', 'group')),
   silence_id     bigint,
   dropped_at     timestamptz,
   constraint closed_whole check ((closed_at is null) = (close_cause is null))

@@ -70,7 +70,7 @@ create table alerts (
   constraint alerts_pkey PRIMARY KEY (id),
   constraint alerts_cause_check CHECK (cause = ANY (ARRAY['failed'::text, 'missed'::text, 'overrun'::text, 'tooFast'::text, 'tooOften'::text])),
   constraint alerts_close_cause_check CHECK (close_cause = ANY (ARRAY['recovered'::text, 'paused'::text, 'takenBack'::text, 'resolved'::text, 'deleted'::text, 'moved'::text])),
-  constraint alerts_held_by_check CHECK (held_by = ANY (ARRAY['silence'::text, 'dependency'::text, 'flapping'::text])),
+  constraint alerts_held_by_check CHECK (held_by = ANY (ARRAY['silence'::text, 'dependency'::text, 'flapping'::text, 'group'::text])),
   constraint closed_whole CHECK ((closed_at IS NULL) = (close_cause IS NULL))
 );
 -- Reader: planning.last_incidents.

@@ -5,8 +5,8 @@ import type { Severity } from "./incident.ts";
 import { type Instant, MINUTE_MS, SECOND_MS } from "./instant.ts";
 import type { EffectivePolicy } from "./policy.ts";
 
-/** A rule that can hold an alert. */
-export type HoldRule = "silence" | "dependency" | "flapping";
+/** A rule that can hold an alert; `group` holds the message that names it. */
+export type HoldRule = "silence" | "dependency" | "flapping" | "group";
 
 export type AlertToPlan = {
   openedAt: Instant;

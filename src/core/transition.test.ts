@@ -3,6 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { applyDeadline, type Visibility } from "./deadline.ts";
 import { MINUTE_MS } from "./instant.ts";
+import { DEFAULT_RULES } from "./rules.ts";
 import type { SignalKind } from "./signal.ts";
 import { type CheckState, NEW_STATE, type Timing, type WatchedCheck } from "./state.ts";
 import { applySignal, applySignals, pause, resume } from "./transition.ts";
@@ -108,6 +109,27 @@ describe("a run", () => {
       lastDurationMs: null,
     });
     expect(run).toMatchObject({ startAt: null, durationMs: null });
+  });
+
+  test("that has overrun and taken the check down does not take it down again after a success of another run", () => {
+    const up = send(running, { kind: "success", at: minutes(30), rid: "b" });
+    expect(up.flips.map(({ to }) => to)).toEqual(["down", "up"]);
+    expect(applyDeadline(check(up.state), SEEN)).toMatchObject({ flip: { at: minutes(100) } });
+    const tolerant = { rules: { ...DEFAULT_RULES, missed: 2 } };
+    const tolerated = send(
+      { ...running, ...check({}, tolerant), state: running.state },
+      { kind: "success", at: minutes(30), rid: "b" },
+    );
+    expect(tolerated.flips.map(({ to }) => to)).toEqual(["down", "up"]);
+    expect(applyDeadline(check(tolerated.state, tolerant), SEEN)).toMatchObject({
+      flip: { at: minutes(100) },
+    });
+  });
+
+  test("that began after the missed deadline is still watched after a success of another run", () => {
+    const down = send(running, { kind: "start", at: minutes(30), rid: "c" }).state;
+    const { state } = send(check(down), { kind: "success", at: minutes(31), rid: "b" });
+    expect(applyDeadline(check(state), SEEN)).toMatchObject({ flip: { at: minutes(40) } });
   });
 
   test("ends unmeasured with a success that names no run", () => {

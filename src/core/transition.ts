@@ -257,7 +257,8 @@ function complete({ timing, state }: WatchedCheck, signal: AppliedSignal): Effec
     expectFromAt: null,
     missed: null,
     judged: judge(state, timing.rules, startAt ?? at),
-    ...(ended ? { lastStartAt: null, lastStartRid: null } : {}),
+    // A run that has taken the check down must not do so again after a success of another one.
+    ...(ended || isRunMissed(state) ? { lastStartAt: null, lastStartRid: null } : {}),
   };
   const flip: Flip | null = state.status === to ? null : { at, from: state.status, to, reason };
   const opens = reason === "tooFast" || reason === "tooOften" ? reason : "failed";
@@ -296,6 +297,12 @@ function endsRun({ lastStartAt, lastStartRid }: CheckState, { kind, at, rid }: A
   if (lastStartAt === null) return false;
   if (lastStartAt > at) return rid !== null && rid === lastStartRid;
   return kind === "fail" || rid === null || rid === lastStartRid;
+}
+
+/** Whether the run in progress is one of the missed ones since which the check is down. */
+function isRunMissed(state: CheckState): boolean {
+  const { missed, lastStartAt } = state;
+  return missed !== null && lastStartAt !== null && lastStartAt <= Math.max(...missedInARow(state, missed));
 }
 
 /** The missed deadlines in a row. Under the default rules there is one. */

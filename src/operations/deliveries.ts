@@ -266,7 +266,11 @@ function bucketsAfter(
 }
 
 function toClaim(
-  { deliveries, wasBound }: { deliveries: readonly Delivery[]; wasBound: boolean },
+  {
+    deliveries,
+    wasBound,
+    interruptedAt,
+  }: { deliveries: readonly Delivery[]; wasBound: boolean; interruptedAt: Instant | null },
   { claimedBy, owners, degraded }: { claimedBy: string } & Pick<Shares, "owners" | "degraded">,
 ): Claim {
   const [head, ...rest] = deliveries;
@@ -278,6 +282,7 @@ function toClaim(
     dedupeKey: head.dedupeKey,
     attempt: head.attemptCount,
     isRepeat: wasBound,
+    interruptedAt,
     isDegraded: degraded.has(head.channelId),
     quota: null,
     deliveries: [head, ...rest],

@@ -628,8 +628,10 @@ async function writePlanned(tx: Tx, placed: readonly Placed[], facts: Facts): Pr
     // What is dropped without having been held names the rule, too.
     const rule = decision.kind === "drop" && alert.heldBy === null ? dropRule(alert, facts) : null;
     if (rule !== null) held.push({ alertId, until: now, ...rule });
-    if (isUnsaid && facts.parentsOf(alert.checkId).length > 0)
-      held.push({ alertId, until: now, rule: "dependency", silenceId: null });
+    if (isUnsaid) {
+      const hasParents = facts.parentsOf(alert.checkId).length > 0;
+      held.push({ alertId, until: now, rule: hasParents ? "dependency" : "group", silenceId: null });
+    }
     const isNotified = decision.kind === "join" || decision.kind === "notify";
     planned.push({
       alertId,

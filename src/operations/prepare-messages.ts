@@ -69,6 +69,8 @@ export type Claim = {
   attempt: number;
   /** It may have been sent before, so its content must stay the same. */
   isRepeat: boolean;
+  /** When the only sender that may have sent it before claimed it; null: there is none, or there were several. */
+  interruptedAt: Instant | null;
   /** Its channel is failing or slow. */
   isDegraded: boolean;
   /** What it has taken from a monthly quota; null: nothing, or an earlier attempt has. */
@@ -242,8 +244,14 @@ async function prepareGroup(
     const reason = `Held while ${parent.name === "" ? "a check that it depends on" : parent.name} is down`;
     return { claim, kind: "hold", until: now + PARENT_LOOK_MS, reason };
   }
-  if (!claim.isRepeat) {
-    const silenced = await silenceOfGroup(db, { deliveryId, channel, now });
+  const judge = (at: Instant) => silenceOfGroup(db, { deliveryId, channel, now: at });
+  const { interruptedAt } = claim;
+  // A sender that was interrupted has not sent what a silence covered then.
+  const before = claim.isRepeat && interruptedAt !== null ? await judge(interruptedAt) : null;
+  const wasHeld =
+    before !== null && (before.alertIds.length > 0 || (before.whole !== null && closed.count === 0));
+  if (!claim.isRepeat || wasHeld) {
+    const silenced = await judge(now);
     if (silenced.whole !== null && closed.count === 0)
       return { claim, kind: "hold", ...holdBy(silenced.whole, now) };
     if (silenced.alertIds.length > 0) {
@@ -429,23 +437,30 @@ async function holdSilenced(
   { facts, now }: { facts: FactsOf; now: Instant },
 ): Promise<Map<Claim, Prepared>> {
   const held = new Map<Claim, Prepared>();
-  const unsent = composed.filter(({ claim }) => !claim.isRepeat);
-  if (unsent.length === 0) return held;
   // Of what was held, also whether it ended during the silence.
-  const judged = unsent.filter(
+  const candidates = composed.filter(
     ({ message, claim }) =>
       message.kind === "down" || claim.deliveries.some(({ heldUntilAt }) => heldUntilAt !== null),
   );
-  const silences = await silencesOf(
-    db,
-    judged.map(({ claim, check, message }) => ({
-      checkId: check.id,
-      projectId: check.projectId,
-      tags: check.settings.tags,
-      openedAt: facts(claim)?.openedAt ?? message.since,
-      at: message.kind === "down" ? now : Math.min(now, message.since),
-    })),
-  );
+  const silencesAt = (some: readonly Composed[], at: (claim: Claim) => Instant) =>
+    silencesOf(
+      db,
+      some.map(({ claim, check, message }) => ({
+        checkId: check.id,
+        projectId: check.projectId,
+        tags: check.settings.tags,
+        openedAt: facts(claim)?.openedAt ?? message.since,
+        at: message.kind === "down" ? at(claim) : Math.min(at(claim), message.since),
+      })),
+    );
+  // A sender that was interrupted has not sent what a silence covered then.
+  const interrupted = candidates.filter(({ claim }) => claim.isRepeat && claim.interruptedAt !== null);
+  const before = await silencesAt(interrupted, ({ interruptedAt }) => interruptedAt ?? now);
+  const judged = [
+    ...candidates.filter(({ claim }) => !claim.isRepeat),
+    ...interrupted.filter((_, index) => (before[index] ?? null) !== null),
+  ];
+  const silences = await silencesAt(judged, () => now);
   for (const [index, { claim, message }] of judged.entries()) {
     const silenced = silences[index] ?? null;
     if (silenced === null) continue;

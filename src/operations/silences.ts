@@ -38,6 +38,7 @@ import {
   type StoredSilence,
   writeSilence,
 } from "../store/silences.ts";
+import { reviewSteps } from "../store/steps.ts";
 import type { Tx } from "../store/transaction.ts";
 import { type Actor, audit } from "./audit.ts";
 import { type Page, pageOf, type PageRequest } from "./channels.ts";
@@ -197,6 +198,7 @@ export function updateSilence(database: Database, request: UpdateSilenceRequest)
     const after = await getSilence(tx, { projectId, uuid });
     await auditSilence(tx, { what: "silence.changed", before, after, by, at });
     await releaseHeldAlerts(tx, projectId);
+    await reviewSteps(tx, projectId);
     return after;
   });
 }
@@ -213,6 +215,7 @@ export function endSilence(
     const after = await getSilence(tx, { projectId, uuid });
     await auditSilence(tx, { what: "silence.ended", before, after, by, at });
     await releaseHeldAlerts(tx, projectId);
+    await reviewSteps(tx, projectId);
     return after;
   });
 }

@@ -353,10 +353,12 @@ const READ_IN_ORDER = statement({
 // The oldest unsent delivery of a check and channel is locked for all of them: only its holder may send. A
 // newer one that is due makes it due at once, unless it must be repeated unchanged. Nothing here waits for a
 // lock.
-const CLAIM_MESSAGES = statement<DeliveryRow & { was_bound: boolean }>({
+const CLAIM_MESSAGES = statement<DeliveryRow & { was_bound: boolean; interrupted_at: Instant | null }>({
   name: "claims.claim",
   text: `with head as (
-      select h.id, h.check_id, h.channel_id, h.message_id is not null as was_bound
+      select h.id, h.check_id, h.channel_id, h.message_id is not null as was_bound,
+        case when h.claimed_by is not null and (h.request_summary is null or h.response_code is not null)
+          then h.attempted_at end as interrupted_at
       from deliveries h
       where h.state = 'pending' and ${isFree("h.claimed_until_at")} and h.id in (
         select due.head_id
@@ -379,7 +381,7 @@ const CLAIM_MESSAGES = statement<DeliveryRow & { was_bound: boolean }>({
       )
       for update skip locked
     ), part as (
-      select member.id, head.id as message_id, head.was_bound
+      select member.id, head.id as message_id, head.was_bound, head.interrupted_at
       from head cross join lateral (
         select p.id from deliveries p
         where p.state = 'pending' and p.check_id = head.check_id and p.channel_id = head.channel_id
@@ -388,12 +390,12 @@ const CLAIM_MESSAGES = statement<DeliveryRow & { was_bound: boolean }>({
         for update skip locked
       ) as member
       union all
-      select id, id, was_bound from head
+      select id, id, was_bound, interrupted_at from head
     )
     update deliveries d set claimed_by = $5, claimed_until_at = $6, attempt_count = d.attempt_count + 1,
       attempted_at = $3, message_id = part.message_id
     from part where d.id = part.id
-    returning ${DELIVERY_COLUMNS}, part.was_bound`,
+    returning ${DELIVERY_COLUMNS}, part.was_bound, part.interrupted_at`,
 });
 
 export type ClaimRequest = {
@@ -409,11 +411,14 @@ export type ClaimRequest = {
   onlyId?: number;
 };
 
-/** Claims messages that are due: the deliveries of each, oldest first. `wasBound`: it may have been sent before. */
+/**
+ * Claims messages that are due: the deliveries of each, oldest first. `wasBound`: it may have been sent before.
+ * `interruptedAt`: only by a sender that claimed it then and has not reported since.
+ */
 export async function claimMessages(
   tx: Tx,
   { now, allowances, claimedBy, leaseMs, partsMax, onlyId }: ClaimRequest,
-): Promise<{ deliveries: Delivery[]; wasBound: boolean }[]> {
+): Promise<{ deliveries: Delivery[]; wasBound: boolean; interruptedAt: Instant | null }[]> {
   const [, { rows }] = await Promise.all([
     tx.query(READ_IN_ORDER, []),
     tx.query(CLAIM_MESSAGES, [
@@ -434,6 +439,7 @@ export async function claimMessages(
   return [...messages.values()].map((parts) => ({
     deliveries: parts.map(toDelivery),
     wasBound: parts[0]?.was_bound ?? false,
+    interruptedAt: parts[0]?.interrupted_at ?? null,
   }));
 }
 

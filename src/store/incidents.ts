@@ -2,6 +2,7 @@
 import type { AlertCause, CloseCause } from "../core/alert.ts";
 import type { IncidentActor, IncidentEventKind, IncidentStatus, Severity } from "../core/incident.ts";
 import type { Instant } from "../core/instant.ts";
+import type { HoldRule } from "../core/plan.ts";
 import { type Db, statement } from "./db.ts";
 import { type Delivery, DELIVERY_COLUMNS, type DeliveryRow, toDelivery } from "./deliveries.ts";
 import type { Tx } from "./transaction.ts";
@@ -370,7 +371,7 @@ export type IncidentAlert = {
   openedAt: Instant;
   closed: { at: Instant; cause: CloseCause } | null;
   /** The rule that holds it, or because of which nothing was sent, with the reason of the silence. */
-  held: { by: "silence" | "dependency" | "flapping"; isDropped: boolean; reason: string | null } | null;
+  held: { by: HoldRule; isDropped: boolean; reason: string | null } | null;
 };
 
 const LIST_INCIDENT_ALERTS = statement<{
@@ -382,7 +383,7 @@ const LIST_INCIDENT_ALERTS = statement<{
   opened_at: Instant;
   closed_at: Instant | null;
   close_cause: CloseCause;
-  held_by: "silence" | "dependency" | "flapping" | null;
+  held_by: HoldRule | null;
   is_dropped: boolean;
   is_planned: boolean;
   reason: string | null;

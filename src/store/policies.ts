@@ -172,12 +172,13 @@ const LIST_CHECK_POLICIES = statement<{
     where c.id = any ($1::bigint[]) order by c.id`,
 });
 
-// Separate: joined to the checks above, the planner reads all checks of the project for each of them.
+// Separate, and with a subquery: joined, the planner reads all checks of the project for each of them.
 const LIST_PARENTS = statement<{ check_id: number; id: number; uuid: string }>({
   name: "policies.list_parents",
   text: `select l.check_id, parent.id, parent.uuid
-    from check_parents l join checks c on c.id = l.check_id join checks parent on parent.id = l.parent_id
-    where l.check_id = any ($1::bigint[]) and parent.project_id = c.project_id and parent.deleted_at is null
+    from check_parents l join checks parent on parent.id = l.parent_id
+    where l.check_id = any ($1::bigint[]) and parent.deleted_at is null
+      and parent.project_id = (select c.project_id from checks c where c.id = l.check_id)
     order by parent.id`,
 });
 

@@ -276,15 +276,30 @@ export async function releaseHeldAlerts(tx: Tx, projectId: number): Promise<void
   await tx.query(RELEASE_HELD_ALERTS, [projectId]);
 }
 
+// A success that breaks a rule of its check leaves it down, or takes it down.
 const FIND_LAST_SUCCESSES = statement<{ at: Instant | null }>({
   name: "silences.find_last_successes",
-  text: `select (select max(p.at) from pings p
-        where p.check_id = w.check_id and p.kind = 's' and p.at < ${sqlInstant("w.before_at")}) as at
-    from unnest($1::bigint[], $2::bigint[]) with ordinality as w (check_id, before_at, position)
+  text: `with wanted as (
+      select check_id, ${sqlInstant("before_at")} as before_at, position
+      from unnest($1::bigint[], $2::bigint[]) with ordinality as w (check_id, before_at, position)
+    )
+    select (select max(p.at) from pings p
+        where p.check_id = w.check_id and p.kind = 's' and p.at < coalesce(down.at, w.before_at)) as at
+    from wanted w left join lateral (
+        select max(f.at) as at from flips f
+        where f.check_id = w.check_id and f.at < w.before_at and f.to_status = 'up' and f.taken_back_at is null
+      ) up on true left join lateral (
+        select min(f.at) as at from flips f
+        where f.check_id = w.check_id and f.at < w.before_at and f.to_status = 'down' and f.taken_back_at is null
+          and f.at >= coalesce(up.at, '-infinity')
+      ) down on true
     order by w.position`,
 });
 
-/** For each check, the last logged success before an instant; null if there is none in the log. In the given order. */
+/**
+ * For each check, the last logged success before an instant that did not count as a failure; null if there is none in
+ * the log. In the given order.
+ */
 export async function findLastSuccesses(
   db: Db,
   wanted: readonly { checkId: number; beforeAt: Instant }[],

@@ -157,7 +157,7 @@ const REVIEW_STEPS = statement({
   text: `update incidents set next_step_at = ${AT_ONCE} where project_id = $1 and state <> 'resolved'`,
 });
 
-/** Makes the next steps of open incidents due, because the policies of the project have changed. */
+/** Makes the next steps of open incidents due, because the policies or silences of the project have changed. */
 export async function reviewSteps(tx: Tx, projectId: number): Promise<void> {
   await tx.query(REVIEW_STEPS, [projectId]);
 }

@@ -300,6 +300,13 @@ describe("checks that are combined", () => {
     expect(countsOf(lines, { received: [notified(after(15))] })).toEqual({ owed: 1, delivered: 1 });
     expect(countsOf(lines, { received: [notified(after(16))] })).toMatchObject({ late: 1 });
   });
+
+  test("may wait for others after a silence", () => {
+    const job = JOB.replace("grace 5m", "grace 5m grouped group-wait 5m group-interval 1m");
+    const lines = `silence 0 all at 0.00:30 from 0.01:00 until 0.02:00 hold 10m\n${job}\n  0.04:00 pause`;
+    expect(countsOf(lines, { received: [notified(after(80))] })).toEqual({ owed: 1, delivered: 1 });
+    expect(countsOf(lines, { received: [notified(after(81))] })).toMatchObject({ late: 1 });
+  });
 });
 
 describe("a repeat", () => {
@@ -331,6 +338,18 @@ describe("a repeat", () => {
     expect(countsOf(lines, { received: [down, repeat(66)] })).toMatchObject({ false: 1 });
     const ending = lines.replace("repeat 1h", "repeat 1h ack-timeout 30m");
     expect(countsOf(ending, { received: [down, repeat(66)] })).toEqual({ ...sent, repeats: 1 });
+    // Another one does not extend it.
+    const again = `${ending}\n  0.01:55 ack`;
+    expect(countsOf(again, { received: [down, repeat(66)] })).toEqual({ ...sent, repeats: 1 });
+    const later = `${ending}\n  0.02:03 ack`;
+    expect(countsOf(later, { received: [down, repeat(66)] })).toMatchObject({ false: 1 });
+  });
+
+  test("is expected after its time on the database clock", () => {
+    const lines = REPEATED.replace("0.02:30", "0.02:15");
+    expect(countsOf(lines, { received: [down] })).toEqual({ ...sent, missed: 1 });
+    const setBack = `fault clock-step 0.01:40 -600000ms\n${lines}`;
+    expect(countsOf(setBack, { received: [down] })).toEqual(sent);
   });
 
   test("may follow the end of a silence at once", () => {

@@ -357,7 +357,8 @@ function holdOf(
   const silenced = (at: number) => (alert.to === "up" ? "no" : heldAt(verdict.silenced, at, problem));
   const ends = new Set([alert.changedAt, ...(next === undefined ? [] : [next.changedAt])].map(silenced));
   const isInside = ends.size > 1 ? "maybe" : ([...ends][0] ?? "no");
-  const isDelayed = alert.to === "notice" ? () => false : mayBeDelayed(alert, context);
+  const isSilenced = (turn: Turn) => silenced(turn.at) !== "no";
+  const isDelayed = alert.to === "notice" ? () => false : mayBeDelayed(alert, { ...context, isSilenced });
   const ofTurn = (turn: Turn) => {
     const held = silenced(turn.at);
     return held === "no" && isDelayed(turn) ? "maybe" : held;

@@ -70,6 +70,18 @@ describe("tolerance", () => {
     expect(detectedOf(text)).toEqual(["down 0.00:30"]);
   });
 
+  test("a deadline that an edit moves into the past counts after the edit", () => {
+    const check = (missed: number) =>
+      day(`check job cron "0 * * * *" UTC grace 5m failures 1/1 recovery 3 early 10m
+  0.00:00 fail
+  0.00:10 success
+  0.00:55 success
+  0.01:30 edit cron "0 * * * *" UTC grace 5m missed ${missed}
+  0.01:50 delete`);
+    expect(notificationsOf(check(2))).toEqual(["down 0.00:00", "up 0.00:10"]);
+    expect(notificationsOf(check(1))).toEqual(["down 0.00:00", "up 0.00:10", "down 0.01:05"]);
+  });
+
   test("a pause forgets failures and ends the problem without a message", () => {
     const actions = ["0.00:10 fail", "0.00:20 pause", "0.00:30 resume", "0.00:40 fail", "0.00:50 delete"];
     expect(notificationsOf(hourly("failures 2/2", ...actions))).toEqual([]);
@@ -110,6 +122,13 @@ describe("run timing", () => {
   test("so is one of a run that began too soon after the last one", () => {
     const actions = ["0.00:00 success", "0.00:20 success", "0.00:58 success", "0.01:10 delete"];
     expect(notificationsOf(hourly("min-gap 30m", ...actions))).toEqual(["down 0.00:20", "up 0.00:58"]);
+  });
+
+  test("the start of a run is known only with the same run ID", () => {
+    const actions = ["0.00:00 success", "0.00:20 start rid=a", "0.00:20:30 success rid=b", "0.00:25 success"];
+    expect(notificationsOf(hourly("min-gap 4m", ...actions, "0.00:30 delete"))).toEqual([]);
+    const begun = ["0.00:00 success", "0.00:57 start rid=a", "0.00:58 success", "0.01:10 delete"];
+    expect(notificationsOf(hourly("min-run 2m", ...begun))).toEqual([]);
   });
 
   test("an early run counts for the next slot, but not in the first half of the gap", () => {

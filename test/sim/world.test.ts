@@ -6,7 +6,7 @@ import { generateWorld } from "./world/generate.ts";
 import { serverHistory } from "./world/server-history.ts";
 import { receptionOf } from "./world/receipt.ts";
 import { describeWorld, readWorld } from "./world/text.ts";
-import { type Fault, shortened, type World } from "./world/world.ts";
+import { type Fault, projectOf, shortened, type World } from "./world/world.ts";
 
 const SIZE = { days: 14, checks: 60 };
 
@@ -90,6 +90,17 @@ describe("a generated world", () => {
     const changes = silences.flatMap((silence) => silence.changes);
     expect(changes.some(({ times }) => times === null)).toBe(true);
     expect(changes.some(({ times }) => times !== null)).toBe(true);
+  });
+
+  test("has checks that depend on checks of their project", () => {
+    const world = generateWorld({ seed: 4, days: 5, checks: 100, policies: true });
+    const checks = Array.from({ length: world.checkCount }, (_, index) => world.check(index));
+    const projects = new Map(checks.map((check) => [check.name, projectOf(check)]));
+    const children = checks.filter(({ parents }) => parents.length > 0);
+    expect(children.length).toBeGreaterThan(10);
+    for (const { name, parents } of children) {
+      for (const parent of parents) expect([name, projects.get(parent)]).toEqual([name, projects.get(name)]);
+    }
   });
 
   test("lists steps in the order in which the server recorded them", () => {

@@ -131,6 +131,22 @@ describe("a claim", () => {
     }
   });
 
+  test("names when a sender was interrupted, unless an attempt before was in doubt", async () => {
+    const one = await watchedCheck(database.db);
+    await owe(database.db, one, flip("down"));
+    const [message] = await claim(one);
+    expect(message).toMatchObject({ wasBound: false, interruptedAt: null });
+    const claimedBy = randomUUID();
+    const later = { ...one, now: NOW + LEASE_MS };
+    expect(await claim({ ...later, claimedBy })).toMatchObject([{ wasBound: true, interruptedAt: NOW }]);
+    const inDoubt = { answer: { summary: "POST", code: null, excerpt: null }, unbinds: false };
+    const id = message?.deliveries[0]?.id ?? 0;
+    await settle(settlement(id, { claimedBy, outcome: { retryAt: NOW }, ...inDoubt }));
+    await claim(later);
+    const again = await claim({ ...one, now: NOW + 2 * LEASE_MS });
+    expect(again).toMatchObject([{ wasBound: true, interruptedAt: null }]);
+  });
+
   test("cannot be claimed by a process that read the clock a moment before", async () => {
     const one = await watchedCheck(database.db);
     await owe(database.db, one, flip("down"));

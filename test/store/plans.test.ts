@@ -605,12 +605,12 @@ const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
   ],
   [
     "policies of checks",
-    ["check_parents_pkey", "checks_pkey", "checks_project", "projects_pkey", "tag_rules_pkey"],
+    ["check_parents_pkey", "checks_pkey", "projects_pkey", "tag_rules_pkey"],
     (tx) => listPolicies(tx, SOME),
   ],
   [
     "last successes",
-    ["pings_check"],
+    ["flips_check", "pings_check"],
     (tx) =>
       findLastSuccesses(
         tx,

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { DAY_MS, HOUR_MS, type Instant } from "../../src/core/instant.ts";
 import { covers, type SilencePlan } from "../../src/core/silence.ts";
+import { insertFlips, retractFlip } from "../../src/store/flips.ts";
 import {
   countSilences,
   endSilence,
@@ -23,6 +24,7 @@ import {
 } from "../../src/store/silences.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
+import { flip } from "../support/owed.ts";
 import { MONDAY_NOON, sampleAccount, sampleCheck, sampleProject } from "../support/sample.ts";
 
 const database = useDatabase();
@@ -244,6 +246,36 @@ describe("checks", () => {
       null,
     ]);
     expect(await findLastSuccesses(database.db, [])).toEqual([]);
+  });
+
+  test("have a last success only while they were up", async () => {
+    const { id: projectId } = await sampleProject(database.db);
+    const { id: checkId } = await sampleCheck(database.db, { projectId });
+    const success = (n: number, at: Instant) =>
+      database.db.pool.query(
+        `insert into pings (check_id, n, at, kind, scheme, method, ua)
+         values ($1, $2, to_timestamp($3::float8 / 1000), 's', 'http', 'GET', '')`,
+        [checkId, n, at],
+      );
+    for (const [index, minute] of [0, 10, 20, 30, 40, 50].entries()) {
+      await success(index + 1, MONDAY_NOON + minute);
+    }
+    const flips = [flip("down", MONDAY_NOON), flip("up", MONDAY_NOON + 10)];
+    // The runs after it were too short, also the first one after a pause.
+    flips.push(flip("down", MONDAY_NOON + 30, { reason: "tooFast" }));
+    flips.push(flip("down", MONDAY_NOON + 50, { from: "new", reason: "tooFast" }));
+    const takenBack = flip("down", MONDAY_NOON + 15);
+    await inTransaction(database.db, async (tx) => {
+      await insertFlips(
+        tx,
+        [...flips, takenBack].map((one) => ({ checkId, flip: one })),
+      );
+      await retractFlip(tx, { checkId, deadlineAt: takenBack.at, at: MONDAY_NOON + 20 });
+    });
+    const asked = [5, 11, 25, 35, 45, 55].map((after) => ({ checkId, beforeAt: MONDAY_NOON + after }));
+    const last = MONDAY_NOON + 20;
+    const expected = [null, MONDAY_NOON + 10, last, last, last, last];
+    expect(await findLastSuccesses(database.db, asked)).toEqual(expected);
   });
 });
 

@@ -109,6 +109,7 @@ const HELD = {
   silence: "a silence",
   dependency: "a problem of a check that it depends on",
   flapping: "the incident is flapping",
+  group: "the problem was over before the grouped notification was sent",
 } as const;
 
 /** "Held: a silence (DB upgrade)". */

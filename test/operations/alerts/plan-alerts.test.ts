@@ -3,13 +3,17 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../src/core/instant.ts";
 import type { AlertMessage } from "../../../src/core/message.ts";
 import type { Policy } from "../../../src/core/policy.ts";
+import { claimDeliveries } from "../../../src/operations/deliveries.ts";
 import { acknowledgeIncident } from "../../../src/operations/incidents.ts";
 import { planAlerts } from "../../../src/operations/plan-alerts.ts";
 import { deliverDue } from "../../../src/operations/send-loop.ts";
 import { takeSteps } from "../../../src/operations/incident-steps.ts";
 import { createSilence, endSilence } from "../../../src/operations/silences.ts";
+import { writeAlerts } from "../../../src/store/alerts.ts";
 import type { Channel } from "../../../src/store/channels.ts";
 import type { CheckWithState } from "../../../src/store/checks.ts";
+import { insertFlips } from "../../../src/store/flips.ts";
+import { inTransaction } from "../../../src/store/transaction.ts";
 import { useDatabase } from "../../support/database.ts";
 import { addChannel, assign, flip, owe, SENT } from "../../support/owed.ts";
 import { MONDAY_NOON as NOW, sampleCheck, sampleProject } from "../../support/sample.ts";
@@ -62,6 +66,12 @@ async function deliver(now: number): Promise<string[]> {
   return sent.map(({ message }) => inShort(message)).toSorted();
 }
 
+/** A notifier claims what is due and dies; returns the number of messages of the test. */
+async function claim(now: number): Promise<number> {
+  const { claims } = await claimDeliveries(database.db, { now, limit: 100, rateOf: () => null });
+  return claims.filter(({ channelId }) => channelId === channel.id).length;
+}
+
 function inShort(message: AlertMessage): string {
   if (message.kind === "group") {
     const names = [...message.opened, ...message.closed].map(({ name }) => name).join(" ");
@@ -74,6 +84,13 @@ function inShort(message: AlertMessage): string {
 const down = (check: CheckWithState, at: number, reason: "fail" | "timeout" = "timeout") =>
   owe(database.db, { check, at }, flip("down", at, { reason }));
 const up = (check: CheckWithState, at: number) => owe(database.db, { check, at }, flip("up", at));
+
+const success = (check: CheckWithState, n: number, at: number) =>
+  database.db.pool.query(
+    `insert into pings (check_id, n, at, kind, scheme, method, ua)
+     values ($1, $2, to_timestamp($3::float8 / 1000), 's', 'http', 'GET', '')`,
+    [check.id, n, at],
+  );
 
 const silence = (request: Partial<Parameters<typeof createSilence>[1]["request"]>, at = NOW) =>
   createSilence(database.db, {
@@ -124,6 +141,31 @@ describe("a silence", () => {
     expect(await deliver(NOW + HOUR_MS)).toEqual(["down backup"]);
   });
 
+  test.each<[string, Policy]>([
+    ["a notification", {}],
+    ["a grouped notification", { groupBy: ["project"], groupWait: 0 }],
+  ])("holds %s that a notifier was preparing when it died", async (_, policy) => {
+    const check = await newCheck("backup", { policy });
+    await down(check, NOW);
+    isDown = true;
+    expect(await deliver(NOW)).toEqual([]);
+    isDown = false;
+    await silence({ from: NOW + 1, until: NOW + HOUR_MS }, NOW + 1);
+    for (const minute of [10, 20]) {
+      expect(await claim(NOW + minute * MINUTE_MS)).toBe(1);
+      expect(await deliver(NOW + (minute + 2) * MINUTE_MS)).toEqual([]);
+    }
+    expect(await deliver(NOW + HOUR_MS + MINUTE_MS)).toHaveLength(1);
+  });
+
+  test("does not hold a notification that a notifier may have sent before", async () => {
+    const check = await newCheck("backup");
+    await down(check, NOW);
+    expect(await claim(NOW)).toBe(1);
+    await silence({ from: NOW + 1, until: NOW + HOUR_MS }, NOW + 1);
+    expect(await deliver(NOW + 2 * MINUTE_MS)).toEqual(["down backup"]);
+  });
+
   test("that ends early releases what it holds at once", async () => {
     const check = await newCheck("backup");
     const made = await silence({ from: NOW, until: NOW + HOUR_MS });
@@ -135,6 +177,31 @@ describe("a silence", () => {
       by: BY,
       at: NOW + 2 * MINUTE_MS,
     });
+    expect(await deliver(NOW + 2 * MINUTE_MS)).toEqual(["down backup"]);
+  });
+
+  test("until a success does not end with one that counts as a failure", async () => {
+    const check = await newCheck("backup");
+    await silence({ from: NOW, until: NOW + HOUR_MS, untilSuccess: true });
+    const [firstAt, secondAt] = [NOW + MINUTE_MS, NOW + 10 * MINUTE_MS];
+    await success(check, 1, firstAt);
+    await success(check, 2, secondAt);
+    const tooFast = flip("down", firstAt, { reason: "tooFast" });
+    // The first one was tolerated.
+    await inTransaction(database.db, async (tx) => {
+      const [flipId = 0] = await insertFlips(tx, [{ checkId: check.id, flip: tooFast }]);
+      const change = { kind: "opened", at: secondAt, cause: "tooFast", flip: null } as const;
+      await writeAlerts(tx, [{ checkId: check.id, change, flipId }]);
+    });
+    expect(await deliver(secondAt)).toEqual([]);
+    expect(await deliver(NOW + HOUR_MS)).toEqual(["down backup"]);
+  });
+
+  test("until a success ends with one", async () => {
+    const check = await newCheck("backup");
+    await silence({ from: NOW, until: NOW + HOUR_MS, untilSuccess: true });
+    await success(check, 1, NOW + MINUTE_MS);
+    await down(check, NOW + 2 * MINUTE_MS);
     expect(await deliver(NOW + 2 * MINUTE_MS)).toEqual(["down backup"]);
   });
 
@@ -202,6 +269,18 @@ describe("checks that stop together", () => {
     expect(await deliver(NOW)).toEqual(["down b"]);
     await up(a, NOW + SECOND_MS);
     expect(await deliver(NOW + HOUR_MS)).toEqual([]);
+  });
+
+  test("and recover during the wait name the rule because of which they are not notified", async () => {
+    const a = await newCheck("a", { policy });
+    await down(a, NOW);
+    await up(a, NOW + SECOND_MS);
+    expect(await deliver(NOW + HOUR_MS)).toEqual([]);
+    const { rows } = await database.db.pool.query(
+      "select held_by, dropped_at is not null as is_dropped from alerts where check_id = $1",
+      [a.id],
+    );
+    expect(rows).toEqual([{ held_by: "group", is_dropped: true }]);
   });
 });
 
@@ -284,6 +363,17 @@ describe("an incident", () => {
         [projectId],
       )
     ).rows[0]?.number ?? 0;
+
+  test("is repeated again after a silence that ended early", async () => {
+    const check = await newCheck("backup", { policy: { repeat: 300 } });
+    await down(check, NOW);
+    expect(await deliver(NOW)).toEqual(["down backup"]);
+    const { uuid } = await silence({ from: NOW + 1, until: NOW + HOUR_MS }, NOW + 1);
+    expect(await deliver(NOW + 5 * MINUTE_MS)).toEqual([]);
+    await endSilence(database.db, { projectId, uuid, expected: null, by: BY, at: NOW + 7 * MINUTE_MS });
+    expect(await deliver(NOW + 7 * MINUTE_MS)).toEqual(["still down backup"]);
+    expect(await deliver(NOW + 12 * MINUTE_MS)).toEqual(["still down backup"]);
+  });
 
   test("is repeated until it is acknowledged", async () => {
     const check = await newCheck("backup", { policy: { repeat: 3_600 } });

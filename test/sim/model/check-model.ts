@@ -200,11 +200,12 @@ class Replay {
   }
 
   /** A success counts as failed if its run was too short or began too soon. */
-  #outcomeOf({ kind, at, rid }: Step & { what: "signal" }): "success" | "failed" {
+  #outcomeOf(step: Step & { what: "signal" }): "success" | "failed" {
+    const { kind, at } = step;
     const { minRunSeconds, minGapSeconds } = this.#settings.rules ?? DEFAULT_RUN_RULES;
-    const { run, beganAt } = this.#situation;
+    const { beganAt } = this.#situation;
     if (kind === "fail") return "failed";
-    const startedAt = run !== null && run.at <= at && (rid === null || rid === run.rid) ? run.at : null;
+    const startedAt = startOf(this.#situation, step);
     const isTooFast = startedAt !== null && at - startedAt < (minRunSeconds ?? 0) * 1_000;
     const isTooOften = beganAt !== null && (startedAt ?? at) - beganAt < (minGapSeconds ?? 0) * 1_000;
     return isTooFast || isTooOften ? "failed" : "success";
@@ -218,7 +219,10 @@ class Replay {
       this.#facts.push(fact);
       this.#situation = after(before, fact, this.#settings);
     } else {
-      const place = this.#facts.findLastIndex((other) => other.at <= fact.at) + 1;
+      const isDeadline = fact.what === "timeout" || fact.what === "excused";
+      // An edit may have moved a deadline into the past: it counts from the edit on.
+      const place =
+        this.#facts.findLastIndex((one) => one.at <= fact.at || (isDeadline && one.what === "edit")) + 1;
       this.#facts.splice(place, 0, fact);
       let situation = NEW;
       for (const one of this.#facts) situation = after(situation, one, this.#settings);
@@ -355,7 +359,14 @@ function after(situation: Situation, fact: Fact, { manualResume }: Settings): Si
       // A failure, or a success without a run ID, ends any run; a success with a run ID ends that run.
       const isEnded = fact.what === "fail" || fact.rid === null || fact.rid === run?.rid;
       const ended = fact.rid === null ? situation.ended : [...situation.ended, fact.rid].slice(-8);
-      const next = { ...situation, ended, run: isEnded ? null : run, lastAt: at, expectedFromAt: null };
+      // A run that was missed does not count again.
+      const next = {
+        ...situation,
+        ended,
+        run: isEnded || run?.isMissed === true ? null : run,
+        lastAt: at,
+        expectedFromAt: null,
+      };
       // A newer outcome follows.
       if (fact.outcome === null) return next;
       const hasGap = rules !== null && rules.minGapSeconds !== null;
@@ -365,7 +376,7 @@ function after(situation: Situation, fact: Fact, { manualResume }: Settings): Si
           ? { ...flippedUp(situation, at), lastSuccessAt: at }
           : flippedDown(situation, at)),
         judgement: afterOutcome(judgement, fact.outcome, rules),
-        beganAt: hasGap ? (isEnded && run !== null ? run.at : at) : null,
+        beganAt: hasGap ? (startOf(situation, fact) ?? at) : null,
       };
     }
     case "start":
@@ -399,6 +410,11 @@ function after(situation: Situation, fact: Fact, { manualResume }: Settings): Si
       };
     }
   }
+}
+
+/** When the run began that a success or failure ends: known only if it has the same run ID. */
+function startOf({ run }: Situation, { at, rid }: { at: number; rid: string | null }): number | null {
+  return run !== null && run.at <= at && rid === run.rid ? run.at : null;
 }
 
 const NOTHING_EXPECTED = { run: null, expectedFromAt: null, judgement: NOTHING_JUDGED, beganAt: null };

@@ -19,19 +19,22 @@ export type NotifyContext = {
   server: ServerHistory;
 };
 
-/** Whether the message about the beginning or the end of a problem may be delayed in a turn. */
+/**
+ * Whether the message about the beginning or the end of a problem may be delayed in a turn. `isSilenced`: whether a
+ * silence may withhold it.
+ */
 export function mayBeDelayed(
   alert: Pick<Alert, "to" | "detectedTrueAt">,
-  { notify, parents, server }: NotifyContext,
+  { notify, parents, server, isSilenced }: NotifyContext & { isSilenced: (turn: Turn) => boolean },
 ): (turn: Turn) => boolean {
   const isShared = notify.isGrouped || parents.length > 0;
   const groupMs = isShared ? (notify.groupWaitSeconds + notify.groupIntervalSeconds) * 1_000 : 0;
   const dependencyMs = parents.length > 0 && alert.to === "down" ? notify.dependencyWaitSeconds * 1_000 : 0;
   const waitMs = Math.max(groupMs, dependencyMs);
   if (waitMs === 0 && !isShared) return () => false;
-  // The time counts from when the planner has seen the problem.
+  // The time counts from when the planner has seen the problem, and no silence withholds it.
   const planned = server.turns.find(
-    ({ trueAt, sending }) => trueAt >= alert.detectedTrueAt && sending === "yes",
+    (turn) => turn.trueAt >= alert.detectedTrueAt && turn.sending === "yes" && !isSilenced(turn),
   );
   const waitsTrueAt = (planned?.trueAt ?? Infinity) + waitMs + RELEASE_MS_MAX;
   const holding = alert.to === "down" ? parents.filter(({ hasChannels }) => hasChannels) : [];

@@ -118,6 +118,8 @@ function relations(
   const parent = beginCheck(context, parentIndex);
   if (parent.createdTrueAt > child.createdTrueAt) return UNRELATED;
   const project = Math.floor((parent.channels[0] ?? 0) / CHANNELS_PER_PROJECT) * CHANNELS_PER_PROJECT;
+  // A check without channels belongs to the first project.
+  if (child.channels.length === 0 && project > 0) return UNRELATED;
   const count = Math.min(CHANNELS_PER_PROJECT, context.base.channelCount - project);
   const channels = new Set(child.channels.map((channel) => project + (channel % count)));
   return { parents: [`c${parentIndex}`], channels: [...channels].toSorted((one, other) => one - other) };
