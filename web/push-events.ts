@@ -3,7 +3,7 @@
 /** The payload that src/channels/kinds/webpush.ts sends. */
 type PushPayload = { title: string; body: string; url: string; tag: string; ack?: string };
 
-/** TypeScript has the types of service workers only in place of those of documents. */
+/** TypeScript provides the types of service workers only instead of those of documents. */
 export type WorkerScope = {
   registration: {
     /** Ends with a slash. */
@@ -19,7 +19,7 @@ export type WorkerScope = {
 type OpenedWindow = { url: string; focus(): Promise<unknown> };
 
 type ShownOptions = NotificationOptions & {
-  /** Ring again when a notification is replaced. */
+  /** Alert the user again when a notification is replaced. */
   renotify?: boolean;
   actions?: { action: string; title: string }[];
 };
@@ -63,10 +63,10 @@ export async function openPush(scope: WorkerScope, clicked: Clicked, action: str
   await (open === undefined ? scope.clients.openWindow(target) : open.focus());
 }
 
-/** The worker does not know the channel, and may not be signed in, so it asks the user to renew the subscription. */
+/** The worker cannot identify the channel and may not be signed in, so it asks the user to renew the subscription. */
 export function showExpired({ registration }: WorkerScope): Promise<void> {
   return registration.showNotification("Notifications have stopped", {
-    body: "The push subscription of this browser has expired. Open the dashboard and set up the channel again.",
+    body: "The push subscription of this browser has expired. Open the dashboard, edit the channel, and turn on notifications again.",
     icon: registration.scope + ICON,
     tag: "expired",
     data: { url: registration.scope },

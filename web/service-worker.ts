@@ -13,7 +13,7 @@ const scope = globalThis as unknown as WorkerScope & {
   addEventListener(name: string, listener: (event: WorkerEvent) => void): void;
 };
 
-// A new version takes over at once: there is no state that a running one could lose.
+// A new version replaces the running one immediately: there is no state to lose.
 scope.addEventListener("install", (event) => event.waitUntil(scope.skipWaiting()));
 scope.addEventListener("push", (event) => event.waitUntil(showPush(scope, event.data?.text() ?? "")));
 scope.addEventListener("pushsubscriptionchange", (event) => event.waitUntil(showExpired(scope)));

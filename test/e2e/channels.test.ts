@@ -285,7 +285,7 @@ test("the gallery is filtered, a kind can be linked to, and one that an admin mu
   expect(await tiles.count()).toBeLessThan(all);
   await expectSeen(tiles.filter({ hasText: "PagerDuty" }));
   await page.getByRole("searchbox").fill("no such service");
-  await expectSeen(page.getByText(/^No kind matches/));
+  await expectSeen(page.getByText(/^No matching kinds/));
   expect(await accessibilityTrouble(page)).toEqual([]);
   expect(complaints).toEqual([]);
   await context.close();

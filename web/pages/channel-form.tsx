@@ -403,7 +403,7 @@ function fieldOf(name: string, field: SchemaField): KindField {
   const isRequired = field.default === undefined;
   return {
     name,
-    label: fieldLabel(name, field.pattern),
+    label: fieldLabel(name, field),
     description: field.description ?? "",
     type: field.enum === undefined ? plain : "choice",
     isLong,

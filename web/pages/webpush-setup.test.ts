@@ -1,4 +1,4 @@
-// The set-up of browser notifications: what each browser can do, and what it says.
+// The setup of browser notifications: what each browser can do, and the text it shows.
 import { createElement } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test } from "vitest";

@@ -8,7 +8,7 @@ import { webpushWords as words } from "../words/webpush.ts";
 /** The configuration of the channel. */
 export type PushConfig = { endpoint: string; p256dh: string; auth: string; browser: string };
 
-/** What the set-up needs of a browser. */
+/** What the setup needs from a browser. */
 export type PushBrowser = {
   ua: string;
   isTouch: boolean;
@@ -47,7 +47,7 @@ export async function setUpState(browser: PushBrowser, key: string): Promise<Set
   return { kind: "subscribed", config: configOf(subscription as PushSubscription, browser) };
 }
 
-/** An iPad pretends to be a Mac, but has a touch screen. */
+/** An iPad identifies itself as a Mac, but has a touch screen. */
 function isAppleMobile({ ua, isTouch }: PushBrowser): boolean {
   return /\b(iPhone|iPad|iPod)\b/.test(ua) || (isTouch && /\bMacintosh\b/.test(ua));
 }
@@ -128,7 +128,7 @@ export function WebPushSetup({ onSubscribed }: { onSubscribed: (config: PushConf
   );
 }
 
-/** One state of the set-up. */
+/** One state of the setup. */
 export function SetUpView(props: {
   state: SetUpState;
   onTurnOn: () => void;

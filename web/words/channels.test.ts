@@ -9,6 +9,8 @@ test.each([
   ["url_notice", "URL for notices"],
   ["chat_id", "Chat ID"],
   ["topic", "Topic"],
+  ["topic_arn", "Topic ARN"],
+  ["mtype", "Message type"],
 ])("%s", (name, label) => {
   expect(fieldLabel(name)).toBe(label);
 });
@@ -23,9 +25,10 @@ test.each([
   expect(deliveryWhat({ kind, to, check } as Delivery)).toBe(text);
 });
 
-test("the value of a channel is an email address or a phone number", () => {
-  expect(fieldLabel("value", "^[^@]+@[^@]+$")).toBe("Email address");
-  expect(fieldLabel("value", "^\\+[0-9]{5,15}$")).toBe("Phone number");
+test("the value of a channel is an email address, a phone number, or a recipient", () => {
+  expect(fieldLabel("value", { pattern: "^[^@]+@[^@]+$" })).toBe("Email address");
+  expect(fieldLabel("value", { format: "phone" })).toBe("Phone number");
+  expect(fieldLabel("value", { pattern: "^(\\+[0-9]{5,15}|\\w{3,48}\\.[0-9]{2,10})$" })).toBe("Recipient");
 });
 
 const WORKING = { notifies: true, isEnabled: true, lastError: null, warnings: [] } as unknown as Channel;

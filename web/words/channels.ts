@@ -23,9 +23,9 @@ export const channelsWords = {
   failingSince: "Failing since",
   recent: (count: number, failed: number) =>
     `Last ${plural(count, "delivery", "deliveries")}: ${failed === 0 ? "none failed" : `${formatCount(failed)} failed`}`,
-  share: (share: number) => `${Math.floor(share * 100)} % delivered`,
+  share: (share: number) => `${Math.floor(share * 100)}% delivered`,
   median: (duration: string) => `median ${duration}`,
-  fix: "Change its settings",
+  fix: "Change settings",
   enable: "Enable",
   off: (reason: string | null) => {
     if (reason === null || reason === "") return "Disabled";
@@ -80,7 +80,7 @@ export const channelsWords = {
   duration: (duration: string) => `in ${duration}`,
 } as const;
 
-/** Whether notifications may not arrive: the channel is disabled, unconfirmed, failing, or cannot work. */
+/** Whether notifications may not arrive: the channel is disabled, unconfirmed, failing, or will fail. */
 export function needsAttention({ notifies, isEnabled, lastError, warnings }: Channel): boolean {
   return !notifies || !isEnabled || lastError !== null || warnings.length > 0;
 }
@@ -102,7 +102,7 @@ export const galleryWords = {
   placeholder: (count: number) => `Search ${formatCount(count)} kinds`,
   category: "Category",
   all: "All",
-  none: "No kind matches. A webhook reaches any service that accepts HTTP requests.",
+  none: "No matching kinds. Use a webhook for any service that accepts HTTP requests.",
   count: (count: number) => plural(count, "kind"),
   connected: (count: number) => `Connected: ${formatCount(count)}`,
 } as const;
@@ -123,13 +123,13 @@ export const stepWords = {
   preview: "Preview",
   saved: "Channel created",
   test: "Test",
-  confirm: "Notifications are sent after the recipient has confirmed the address.",
+  confirm: "Notifications start after the recipient confirms the address.",
 } as const;
 
 export const previewWords = {
   title: "Message preview",
   event: "Event",
-  notSent: "With these settings, the channel is not notified of this event.",
+  notSent: "With these settings, the channel sends no notification for this event.",
   request: (count: number) => (count === 1 ? "Request" : `${formatCount(count)} requests`),
   failed: "The preview is not available right now.",
 } as const;
@@ -162,14 +162,30 @@ export function reasonAdvice(reason: string | null): string | null {
     : null;
 }
 
-const CAPITALS: Readonly<Record<string, string>> = { url: "URL", id: "ID", api: "API" };
+const CAPITALS: Readonly<Record<string, string>> = { url: "URL", id: "ID", api: "API", arn: "ARN" };
+
+/** Names that would not be clear as labels. */
+const LABELS: Readonly<Record<string, string>> = {
+  mtype: "Message type",
+  to: "Recipient",
+  repo: "Repository",
+  site: "Organization URL",
+};
 
 /**
- * "url_down" reads "URL when down", "url_notice" "URL for notices", "chat_id" "Chat ID". The pattern of a field named
- * "value" says what it is.
+ * "url_down" reads "URL when down", "url_notice" "URL for notices", "chat_id" "Chat ID". A field named "value" is an email
+ * address, a phone number, or either a phone number or a username, according to its schema.
  */
-export function fieldLabel(name: string, pattern = ""): string {
-  if (name === "value") return pattern.startsWith(String.raw`^\+`) ? "Phone number" : "Email address";
+export function fieldLabel(
+  name: string,
+  { format, pattern = "" }: { format?: string | undefined; pattern?: string | undefined } = {},
+): string {
+  if (name === "value") {
+    if (format === "phone") return "Phone number";
+    return pattern.includes("@") ? "Email address" : "Recipient";
+  }
+  const label = LABELS[name];
+  if (label !== undefined) return label;
   const text = name
     .replace(/_(down|up)$/, "_when_$1")
     .replace(/_notice$/, "_for_notices")
