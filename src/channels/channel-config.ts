@@ -123,7 +123,7 @@ function readText(field: Field, given: unknown): Read {
 
 const PHONE = /^\+[0-9]{5,15}$/;
 
-/** Without spaces and hyphens, and without the invisible characters that come along with a copied number. */
+/** Without spaces, hyphens, and invisible characters, which a copied number may contain. */
 function readPhone(given: string): Read {
   const value = given.replace(/[^!-~]|-/g, "");
   return PHONE.test(value)
@@ -192,7 +192,7 @@ function masked(field: Field, value: unknown): unknown {
   );
 }
 
-// The configuration of a preview: what is given so far, and samples for what is missing.
+// The configuration of a preview: the values given so far, and samples for missing ones.
 
 /**
  * A configuration that a message can be rendered with, whatever is given. Secrets are masked before anything is rendered,

@@ -101,7 +101,7 @@ export function tokenField(given: { about: string; lengthMax: number; fallback?:
   return textField({ ...given, pattern: "^[!-~]+$", must: "a token without spaces", secret: true });
 }
 
-/** The URL of a server that the user runs. It may have a path. */
+/** The URL of a server that the user operates. It may have a path. */
 export function serverField(given: { about: string; fallback?: string }) {
   return addressField(given);
 }
@@ -141,7 +141,7 @@ export function eventSwitches(on: Switches) {
     fields: {
       down: switchField({ about: "Notify when a check goes down.", fallback: on.down }),
       up: switchField({ about: "Notify when a check comes back up.", fallback: on.up }),
-      notice: switchField({ about: "Send notices, such as monitoring gaps.", fallback: on.notice }),
+      notice: switchField({ about: "Send notices, such as monitoring gap notices.", fallback: on.notice }),
     },
     validate: ({ down, up, notice }: Switches) =>
       down || up || notice ? null : "At least one of down, up, and notice must be true.",
@@ -166,7 +166,12 @@ export function priorities(given: {
 }) {
   const { min, max, off, fallback, low, high } = given;
   const field = (about: string, priority: number) =>
-    numberField({ about: `${about}, ${given.scale}. ${off} sends nothing.`, min, max, fallback: priority });
+    numberField({
+      about: `${about}, ${given.scale}. Use ${off} to send nothing.`,
+      min,
+      max,
+      fallback: priority,
+    });
   const severe = (priority: number, severity: Severity) => {
     if (severity === "normal") return priority;
     return severity === "low" ? Math.min(priority, low) : Math.max(priority, high);
@@ -176,10 +181,7 @@ export function priorities(given: {
     fields: {
       priority: field("Priority when a check goes down", fallback.priority),
       priority_up: field("Priority when a check comes back up", fallback.priority_up),
-      priority_notice: field(
-        "Priority of other messages, such as monitoring gap notices",
-        fallback.priority_notice,
-      ),
+      priority_notice: field("Priority of notices, such as monitoring gap notices", fallback.priority_notice),
     },
     validate: (config: Priorities) =>
       Object.values(names).every((name) => config[name] === off)

@@ -1,4 +1,4 @@
-// Makes a channel kind of a function that builds one HTTP request and a table of what the responses mean.
+// Makes a channel kind from a function that builds one HTTP request and a table of what the responses mean.
 import type { Static, TObject } from "typebox";
 import type { OutgoingRequest } from "../lib/outgoing-http.ts";
 import type { ChannelKind, ChannelMessage, Outgoing } from "./channel-kind.ts";

@@ -1,4 +1,4 @@
-// Sends a message as one HTTP request and interprets the response. Kinds say what the responses of their receiver mean.
+// Sends a message as one HTTP request and interprets the response. Kinds define what the responses of their receiver mean.
 import type { FailedResult, SendResult } from "../core/delivery.ts";
 import { type Instant, SECOND_MS } from "../core/instant.ts";
 import { RESPONSE_EXCERPT_LENGTH_MAX } from "../core/limits.ts";
@@ -18,7 +18,7 @@ export type AnswerRule = {
   text?: RegExp;
 };
 
-/** Why no later message will be accepted, or this one will not: the end of a sentence. Shown to the owner. */
+/** Why the receiver rejects this message, or all messages: a sentence without its period. Shown to the owner. */
 type Refusal = AnswerRule & { reason: string };
 
 /** How long the receiver asks to wait, if not in the standard header. */
@@ -30,9 +30,9 @@ export type Answers = {
   gone?: readonly Refusal[];
   /** This message is not tried again; the channel stays enabled. */
   once?: readonly Refusal[];
-  /** The server's own key is refused: an admin is told, and no channel is disabled. */
+  /** The server's own key is rejected: admins are notified, and no channel is disabled. */
   ours?: readonly (Refusal & Pause)[];
-  /** Not now. */
+  /** The message is retried later. */
   wait?: readonly (AnswerRule & Pause)[];
   /** The message was accepted. If omitted: 200, 201, 202 and 204. */
   ok?: readonly AnswerRule[];
@@ -54,7 +54,7 @@ function said(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 }
 
-/** All client errors other than those that a repetition can cure, for receivers that punish repetitions. */
+/** All client errors that a retry cannot fix, for receivers that block senders after retries. */
 export const CLIENT_ERRORS: readonly number[] = Array.from({ length: 100 }, (_, index) => 400 + index).filter(
   (status) => ![408, 425, 429].includes(status),
 );
@@ -108,7 +108,7 @@ export function interpret(
 
 function unexpected(code: number): string {
   return SUCCESS_STATUSES.includes(code)
-    ? `The response says that the message was not accepted (HTTP ${code})`
+    ? `The response indicates that the message was not accepted (HTTP ${code})`
     : `Received status code ${code}`;
 }
 

@@ -6,7 +6,7 @@ import type { ChannelMessage, Outgoing } from "./channel-kind.ts";
 import type { MessageText } from "./message-text.ts";
 
 export type IncidentEvent = {
-  /** The same for what opens an incident and for what closes it. */
+  /** The same for the message that opens an incident and the one that closes it. */
   key: string;
   action: "open" | "close";
   severity: "critical" | "warning" | "info";
@@ -15,7 +15,7 @@ export type IncidentEvent = {
   since: Instant;
 };
 
-/** The incident that a message opens or closes. Nothing closes a notice; only repetitions have the same key. */
+/** The incident that a message opens or closes. Notices are never closed, and only their repetitions have the same key. */
 export function incidentEvent(
   message: ChannelMessage,
   words: MessageText,

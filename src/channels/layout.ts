@@ -17,7 +17,7 @@ export type Dialect = {
   code: (foreign: string) => string;
   /** Several lines in a monospace font. */
   block: (foreign: string) => string;
-  /** Of text of our own. */
+  /** For our own text. */
   bold: (own: string) => string;
   link: (link: Link) => string;
   bullet: string;
@@ -73,7 +73,7 @@ export const HTML: Dialect = {
   newline: "\n",
 };
 
-/** An invisible joiner, so that a sign does not act as markup or mention anyone. */
+/** An invisible joiner, so that a character does not act as markup or mention anyone. */
 export const JOINER = "\u2060";
 
 /** Text in which no @ mentions anyone. */
@@ -81,7 +81,7 @@ export function withoutMentions(text: string): string {
   return text.replaceAll("@", `@${JOINER}`);
 }
 
-/** Text in which no < begins a tag of HTML, for receivers that show some of it as HTML and some of it unchanged. */
+/** Text in which no < starts an HTML tag, for receivers that show some of it as HTML and some of it unchanged. */
 export function withoutTags(text: string): string {
   return text.replaceAll("<", `<${JOINER}`);
 }
@@ -102,7 +102,7 @@ export type PartLimits = {
   name?: (check: Link) => string;
 };
 
-/** The parts of a message as lines. A part that has nothing to say is empty. */
+/** The parts of a message as lines. Parts without content are empty. */
 export type Parts = {
   sentences: string[];
   history: string[];
@@ -172,7 +172,7 @@ function sizeIn(unit: TextLimits["unit"]): (text: string) => number {
   return unit === "bytes" ? (text) => Buffer.byteLength(text) : (text) => text.length;
 }
 
-/** The last output may take half of the room; characters of other scripts have several bytes. */
+/** The last output may take half of the limit; non-ASCII characters have several bytes. */
 function outputPart(
   { output }: MessageText,
   dialect: Dialect,
@@ -217,10 +217,10 @@ export function clipBytes(text: string, bytesMax: number): string {
   return clipTo(text, bytesMax, sizeIn("bytes"));
 }
 
-/** Below this share of the room, long texts are left out. */
+/** Below this share of the limits, long texts are omitted. */
 const SHARE_MIN = 1 / 64;
 
-/** What `build` makes with the largest share of the room for long texts for which it fits into a limit as JSON. */
+/** The result of `build` with the largest share of the limits for long texts that fits into a size limit as JSON. */
 export function jsonWithin<Built>(bytesMax: number, build: (share: number) => Built): Built {
   for (let share = 1; share >= SHARE_MIN; share /= 2) {
     const built = build(share);
@@ -229,7 +229,7 @@ export function jsonWithin<Built>(bytesMax: number, build: (share: number) => Bu
   return build(0);
 }
 
-/** Everything that a message says, by label, for receivers that take details. */
+/** All contents of a message by label, for receivers with structured details. */
 export function detailsOf(
   { sentences, history, lists, facts, others, output }: MessageText,
   limits: { names: number; output: number },

@@ -547,7 +547,7 @@ function shownProject(name: string): string {
   return oneLine(name) || "unnamed project";
 }
 
-/** Only a severity that somebody has set. */
+/** Only a severity that is not the default. */
 function severityFacts(severity: Severity): Fact[] {
   if (severity === "normal") return [];
   return [{ label: "Severity", value: severity === "high" ? "High" : "Low", isShort: true }];

@@ -63,7 +63,7 @@ export async function previewMessage(
     }
   }
   const secrets = [...secretsIn(kind, given), ...keyTexts(options.keys)];
-  // A stored secret is given masked, and its mask may stay.
+  // A stored secret arrives masked, and the mask can be shown.
   const clean = secretRemover({ secrets: secrets.filter((secret) => !secret.includes(MASK)) });
   const shown = (text: string) => clipStart(clean(text), PREVIEW_LENGTH_MAX);
   return {
@@ -79,7 +79,7 @@ export async function previewMessage(
   };
 }
 
-/** Takes what would be sent. Every request is answered as if it had been accepted. */
+/** Records what would be sent. Every request gets a success response. */
 class Recorder {
   readonly requests: OutgoingRequest[] = [];
   mail: BounceableMail | null = null;

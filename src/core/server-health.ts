@@ -381,7 +381,7 @@ const TITLES: Readonly<Record<HealthProblemKind, { begun: string; over: string }
     over: "The admin channel can be used again",
   },
   providerKeyRefused: {
-    begun: "A provider refuses the server's key",
+    begun: "A provider rejects the server's key",
     over: "The provider accepts the server's key again",
   },
   pingQuarantined: { begun: "Pings are quarantined", over: "No pings are quarantined" },

@@ -152,7 +152,7 @@ test("a group, an unknown kind and a configuration from another time fail withou
   const { sender, send } = await open("slack");
   const sending = { dedupeKey: "k", attempt: 1, now: NOW };
   for (const [kind, config, reason] of [
-    ["group", { members: ["0c8983c9-9d73-446f-adb5-0641fdacc9d4"] }, /through its members/],
+    ["group", { members: ["0c8983c9-9d73-446f-adb5-0641fdacc9d4"] }, /by its members/],
     ["pigeon", {}, /does not support channels of kind pigeon/],
     ["slack", {}, /url is required/],
   ] as const) {

@@ -78,7 +78,7 @@ test("a message that was not delivered is noted and stays sent", async () => {
   expect(await read()).toMatchObject({
     state: "sent",
     nextTryAt: null,
-    reason: "The phone carrier did not deliver it (Twilio error 30003)",
+    reason: "The carrier did not deliver the message (Twilio error 30003)",
   });
 });
 

@@ -1,4 +1,4 @@
-// Alertmanager of Prometheus, on a server of the user's own, using version 2 of its API.
+// Prometheus Alertmanager on the user's server, using version 2 of its API.
 import { DAY_MS, HOUR_MS } from "../../core/instant.ts";
 import type { ChannelMessage } from "../channel-kind.ts";
 import { below, configSchema, serverField, textField, tokenField } from "../config-fields.ts";
@@ -7,11 +7,11 @@ import { fullText, PLAIN, tagsOf } from "../layout.ts";
 import { clipStart, isoText, type MessageText } from "../message-text.ts";
 
 /**
- * Alertmanager expects clients to repeat an alert while it lasts, and ends it otherwise. An end that is this far away
- * needs no repetition; the message that a check is up replaces it.
+ * Alertmanager resolves an alert at its end time unless clients send it again. With an end time this far away, nothing
+ * has to be repeated; the message that a check is up replaces it.
  */
 const PROBLEM_MS = 365 * DAY_MS;
-/** Nothing ends a notice or a test. */
+/** Notices and tests are never resolved by a later message. */
 const NOTICE_MS = HOUR_MS;
 const SUMMARY_LENGTH_MAX = 500;
 const LIMITS = { max: 10_000, output: 4_000, value: 1_000, names: 4_000 } as const;
@@ -63,14 +63,14 @@ export const alertmanager = httpKind({
   name: "alertmanager",
   title: "Alertmanager",
   about:
-    "Sends an alert to your own Prometheus Alertmanager when a check goes down and ends it when the check comes back up. The labels are alertname, severity, unique_key, and your own; names and texts are annotations.",
+    "Sends an alert to your Prometheus Alertmanager when a check goes down and resolves it when the check comes back up. The labels are alertname, severity, unique_key, and those you add. Names and texts are annotations.",
   category: "incidents",
   icon: "prometheus",
   guide: [
-    "Enter the URL of your Alertmanager, such as `https://alerts.example.org`. If a reverse proxy protects it, also enter a username and password, or a token.",
-    "Add labels that your routes match, such as `team=ops`. They replace labels of the same name. End all open alerts before you change them.",
-    "An alert stays active until the check is up, for at most 365 days. Notices and tests end after one hour.",
-    "Alertmanager loses alerts when it restarts. To send them again, turn on reminders in the alert policy of the project.",
+    "Enter the URL of your Alertmanager, such as `https://alerts.example.org`. If it requires authentication, also enter a username and password, or a token.",
+    "Optionally, add labels that your routes match, such as `team=ops`. They replace labels with the same name. Change labels only while no alert is active: Alertmanager identifies alerts by their labels, so an active alert would not be resolved.",
+    "An alert stays active until the check comes back up, but at most 365 days. Notices and tests are resolved after one hour.",
+    "Alertmanager loses active alerts when it restarts. To send them again, turn on reminders in the alert policy of the project.",
   ],
   schema: configSchema({
     url: serverField({ about: "The URL of the Alertmanager server, without /api." }),
@@ -86,14 +86,14 @@ export const alertmanager = httpKind({
       fallback: "",
     }),
     labels: textField({
-      about: "Labels for every alert, such as team=ops, env=prod.",
+      about: "Labels to add to every alert, such as team=ops, env=prod.",
       lengthMax: 500,
       fallback: "",
     }),
   }),
   validate: ({ username, password, token, labels }) => {
     if (token !== "" && (username !== "" || password !== ""))
-      return "Use either a token, or a username and password.";
+      return "Use either a token or a username and password, not both.";
     return readLabels(labels) === null ? "Labels must have the form name=value, separated by commas." : null;
   },
   isSubscribed: () => true,
@@ -125,5 +125,5 @@ export const alertmanager = httpKind({
     };
   },
   // A reverse proxy may answer 401 or 404 while the server restarts.
-  answers: { once: [{ status: [400, 413, 422], reason: "Alertmanager does not accept the alert" }] },
+  answers: { once: [{ status: [400, 413, 422], reason: "Alertmanager rejected the alert" }] },
 });

@@ -1,4 +1,4 @@
-// Apprise: more than a hundred other services, through an Apprise API gateway whose address an admin has set.
+// Apprise: more than 100 other services, through an Apprise API server whose URL an admin has set.
 import { below, configSchema, textField } from "../config-fields.ts";
 import { httpKind } from "../http-kind.ts";
 import { notTried } from "../http-request.ts";
@@ -11,7 +11,7 @@ const TYPES: Readonly<Record<Tone, string>> = { bad: "failure", good: "success",
 const NO_GATEWAY = "Apprise is not enabled on this server: OVERDUE_APPRISE_URL is not set";
 const NO_URLS = "Apprise URLs are not allowed on this server: OVERDUE_APPRISE_ALLOW_URLS is not set";
 
-/** Text that mentions nobody, in whatever service it is shown. */
+/** Text that mentions no one in any service. */
 function literal(text: string): string {
   return withoutMentions(text).replaceAll("<", `<${JOINER}`);
 }
@@ -27,15 +27,14 @@ const DIALECT: Dialect = {
 const schema = configSchema({
   target: textField({
     about:
-      "The key of a configuration that is stored in the gateway. If this server allows it, an Apprise URL, such as discord://ID/TOKEN.",
+      "The key of a configuration stored on the Apprise API server. If OVERDUE_APPRISE_ALLOW_URLS is set, also an Apprise URL, such as discord://ID/TOKEN.",
     lengthMax: 512,
     pattern: "^([A-Za-z0-9_-]{1,64}|[a-z0-9]+://\\S+)$",
     must: "a key of 1 to 64 letters, digits, hyphens, or underscores, or an Apprise URL",
     secret: true,
   }),
   tag: textField({
-    about:
-      "Notifies only the services with this tag. Leave blank to notify all services of the configuration.",
+    about: "Notify only services with this tag. Leave blank to notify all services in the configuration.",
     lengthMax: 200,
     fallback: "",
   }),
@@ -48,17 +47,18 @@ function isUrl(target: string): boolean {
 const gateway = httpKind({
   name: "apprise",
   title: "Apprise",
-  about: "Sends notifications to more than 100 other services through this server's Apprise gateway.",
+  about:
+    "Sends notifications to more than 100 other services through the Apprise API server that an admin has set up.",
   category: "automation",
   icon: null,
   guide: [
-    "An admin must run the [Apprise API](https://github.com/caronc/apprise-api) and set `OVERDUE_APPRISE_URL` to its URL.",
-    "In the Apprise API, open the configuration manager, add the [URLs of your services](https://github.com/caronc/apprise/wiki), and save them under a key.",
-    "Paste the key below. A tag selects some of the services.",
+    "An admin runs an [Apprise API](https://github.com/caronc/apprise-api) server and sets `OVERDUE_APPRISE_URL` to its URL.",
+    "Open that server in a browser, open the configuration manager, add the [URLs of your services](https://github.com/caronc/apprise/wiki), and save them under a key.",
+    "Enter the key below. To notify only some of the services, also enter a tag.",
   ],
   schema,
   validate: ({ target, tag }) =>
-    isUrl(target) && tag !== "" ? "A tag can only be used with a key, not with a URL." : null,
+    isUrl(target) && tag !== "" ? "A tag can be used only with a key, not with an Apprise URL." : null,
   unavailable: ({ providers }) => (providers.appriseUrl === null ? NO_GATEWAY : null),
   isSubscribed: () => true,
   rate: { perMinute: 30, burst: 10 },
@@ -74,7 +74,7 @@ const gateway = httpKind({
       format: "text",
     },
   }),
-  // 204 means that the gateway has no configuration with this key.
+  // 204 means that the server has no configuration with this key.
   answers: {
     once: [{ status: 413, reason: "The message is too long" }],
     ok: [{ status: 200 }],
@@ -83,7 +83,7 @@ const gateway = httpKind({
 
 export const apprise: typeof gateway = {
   ...gateway,
-  // The gateway calls any address of a URL, also in private networks.
+  // The Apprise API server sends requests to any host of a URL, also on private networks.
   send: async (message, config, out) =>
     isUrl(config.target) && !out.providers.appriseAllowUrls
       ? notTried(NO_URLS)

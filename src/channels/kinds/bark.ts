@@ -5,7 +5,7 @@ import { httpKind } from "../http-kind.ts";
 import { clipBytes, fullText, linkLines, PLAIN } from "../layout.ts";
 
 const PUBLIC_SERVER = "https://api.day.app";
-/** Apple's push service takes 4 KB, in which characters of markup have six bytes each. */
+/** Apple's push service accepts 4 KB. In it, characters with a meaning in HTML take six bytes each. */
 const TITLE_BYTES_MAX = 250;
 const LIMITS = { max: 1_800, unit: "bytes", output: 500, value: 200, names: 800 } as const;
 
@@ -31,13 +31,13 @@ export const bark = httpKind({
   category: "push",
   icon: null,
   guide: [
-    "Install the [Bark app](https://apps.apple.com/app/bark-custom-notifications/id1403753865) and open it.",
-    "The app shows a URL such as `https://api.day.app/KEY/`. Copy the key and paste it below.",
+    "Install the [Bark app](https://apps.apple.com/app/bark-custom-notifications/id1403753865) on your iPhone, open it, and allow notifications.",
+    "The app shows a URL such as `https://api.day.app/KEY/`. Copy the part between the slashes after the host and paste it below.",
     "If you run your own Bark server, also enter its URL.",
   ],
   schema: configSchema({
     device_key: textField({
-      about: "The key of the device. Anyone who knows it can send messages to the device.",
+      about: "The device key from the Bark app. Anyone who knows it can send messages to the device.",
       lengthMax: 100,
       pattern: "^[A-Za-z0-9_-]+$",
       must: "letters, digits, hyphens, and underscores",
@@ -46,7 +46,7 @@ export const bark = httpKind({
     url: serverField({ about: "The URL of the Bark server.", fallback: PUBLIC_SERVER }),
     level: choiceField({
       about:
-        "The interruption level when a check goes down: passive (silent), active, timeSensitive (shown during Focus), or critical (ignores the mute switch). Low severities are always passive, high ones at least timeSensitive.",
+        "The interruption level when a check goes down: passive (silent), active, timeSensitive (shown during Focus), or critical (plays a sound even in silent mode). Low-severity problems are always passive, and high-severity problems at least timeSensitive.",
       words: LEVELS,
       fallback: "active",
     }),
@@ -69,7 +69,7 @@ export const bark = httpKind({
       {
         status: 400,
         json: { message: /^failed to get device token: (failed to get \[.*\] device token|sql: no rows)/ },
-        reason: "Bark does not know the device key",
+        reason: "The device key is not registered on the Bark server",
       },
     ],
     once: [

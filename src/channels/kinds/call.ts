@@ -7,7 +7,7 @@ import { escapeHtml } from "../layout.ts";
 import { clipStart, type MessageText } from "../message-text.ts";
 import { missingSettings, TWILIO_ANSWERS, twilioRequest } from "./twilio.ts";
 
-/** Escaped, a character has at most six; Twilio takes 4,000. */
+/** Escaping turns a character into at most six; Twilio accepts 4,000. */
 const SPOKEN_LENGTH_MAX = 600;
 const HEADLINE_LENGTH_MAX = 200;
 /** Characters that XML cannot contain. */
@@ -19,23 +19,23 @@ function twimlOf({ headline, sentences }: MessageText, siteName: string): string
   return `<Response><Say>${escapeHtml(text)}</Say></Response>`;
 }
 
-const schema = configSchema({ value: phoneField("The phone number.") });
+const schema = configSchema({ value: phoneField("The phone number to call, in international format.") });
 
 const kind = httpKind({
   name: "call",
   title: "Phone call",
   about:
-    "Calls a phone when a check goes down, through the server's Twilio account. The server limits calls per month.",
+    "Calls a phone when a check goes down and reads the message aloud, through the server's Twilio account. The number of calls per month is limited.",
   category: "phone",
   icon: null,
-  guide: ["Enter the phone number in international format, for example `+1 415 555 0123`."],
+  guide: ["Enter the phone number in international format, such as `+1 415 555 0123`."],
   schema,
   isSubscribed: (_config, what) => what === "down",
   rate: { perMinute: 2, burst: 1 },
   quota: "calls",
   unavailable: (server) =>
     missingSettings(server, {
-      title: "Phone call",
+      subject: "Phone calls are",
       senders: [{ settings: ["twilioFrom"], name: "OVERDUE_TWILIO_FROM" }],
     }),
   request: ({ words, config, out }) =>
@@ -49,7 +49,7 @@ const kind = httpKind({
 
 export const call: ChannelKind<Static<typeof schema>> = {
   ...kind,
-  // Twilio does not deduplicate calls: one that may have been placed is not repeated.
+  // Twilio does not deduplicate calls: a call that may have been made is not repeated.
   send: async (message, config, out) => {
     const result = await kind.send(message, config, out);
     return result.kind === "failed" && result.inDoubt === true

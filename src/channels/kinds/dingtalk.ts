@@ -9,7 +9,7 @@ import { clipStart } from "../message-text.ts";
 const TITLE_LENGTH_MAX = 250;
 /** Of the 20,000 bytes of a request. */
 const LIMITS = { max: 8_000, unit: "bytes", output: 1_000, value: 500, names: 2_000 } as const;
-/** How long a robot that has sent too fast is blocked. */
+/** How long a robot that exceeds the rate limit is blocked. */
 const BLOCKED_MS = 10 * MINUTE_MS;
 
 /** DingTalk shows quotes, but no code. */
@@ -39,10 +39,10 @@ export const dingtalk = httpKind({
   category: "chat",
   icon: null,
   guide: [
-    "In DingTalk, open the group, then **Group Settings**, **Bot**, and **Add Robot**.",
+    "In DingTalk, open the group, then **Group Settings**, then **Bot**, and choose **Add Robot**.",
     "Choose **Custom** and give the robot a name.",
-    "Under **Security Settings**, choose **Additional Signature** and copy the secret. With **Custom Keywords**, enter the name of this server instead, which is in the title of each message.",
-    "Copy the webhook URL and paste it below, together with the secret.",
+    "Under **Security Settings**, choose **Additional Signature** and copy the secret. Or choose **Custom Keywords** and enter the name of this server, which is in the title of each message.",
+    "Complete the setup, copy the webhook URL, and paste it below. If you chose a signature, also paste the secret.",
   ],
   schema: configSchema({
     url: addressField({
@@ -50,7 +50,7 @@ export const dingtalk = httpKind({
       secret: true,
     }),
     secret: tokenField({
-      about: "The secret for signatures, if the robot requires them. It begins with SEC.",
+      about: "The signing secret, which starts with SEC. Leave blank if the robot does not use signatures.",
       lengthMax: 200,
       fallback: "",
     }),

@@ -5,7 +5,7 @@ import { type Dialect, factValue, MARKDOWN, partsOf } from "../layout.ts";
 import { clipEnd, clipStart, type MessageText, type Tone } from "../message-text.ts";
 
 const WEBHOOK = /^https:\/\/((ptb|canary)\.)?discord(app)?\.com\/api\/(v\d+\/)?webhooks\/\d+\/[\w-]+\/?$/;
-const COLOURS: Readonly<Record<Tone, number>> = { bad: 0xd9534f, good: 0x5cb85c, notice: 0xf0ad4e };
+const COLORS: Readonly<Record<Tone, number>> = { bad: 0xd9534f, good: 0x5cb85c, notice: 0xf0ad4e };
 
 /** Discord's limits; all texts of an embed together may have 6,000 characters. */
 const USERNAME_LENGTH_MAX = 80;
@@ -48,7 +48,7 @@ function embedOf(words: MessageText) {
     title: clipStart(DISCORD.text(words.headline), TITLE_LENGTH_MAX),
     url: words.link.url,
     description: clipStart(description, DESCRIPTION_LENGTH_MAX - ack.length) + ack,
-    color: COLOURS[words.tone],
+    color: COLORS[words.tone],
     fields,
   };
 }
@@ -60,8 +60,8 @@ export const discord = httpKind({
   category: "chat",
   icon: "discord",
   guide: [
-    "In Discord, open the settings of the channel (**Edit Channel**) and choose **Integrations**, then **Webhooks**.",
-    "Choose **New Webhook**, give it a name, and choose **Copy Webhook URL**.",
+    "In Discord, choose **Edit Channel** for the channel, then **Integrations**, then **Webhooks**. You need the permission **Manage Webhooks**.",
+    "Choose **New Webhook**, open the new webhook, give it a name, and choose **Copy Webhook URL**.",
     "Paste the URL below.",
   ],
   schema: configSchema({

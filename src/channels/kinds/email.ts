@@ -138,8 +138,8 @@ export const email: ChannelKind<Config> = {
   category: "push",
   icon: null,
   guide: [
-    "Enter the address. Overdue sends a link to it, and alerts begin when the recipient has confirmed it.",
-    "Choose whether the address gets messages about problems, recoveries, or both.",
+    "Enter the email address. Overdue sends a confirmation link to it, unless it belongs to a project member. Notifications start when the recipient confirms the address.",
+    "Choose whether to notify when a check goes down, comes back up, or both.",
   ],
   schema,
   validate: ({ up, down }) => (up || down ? null : "At least one of up and down must be true."),

@@ -1,4 +1,4 @@
-// Feishu, and Lark outside of China, using the URL of a custom bot.
+// Feishu, and Lark outside China, using the URL of a custom bot.
 import { type Instant, MINUTE_MS, SECOND_MS } from "../../core/instant.ts";
 import { hmacSha256Hex } from "../../lib/secrets.ts";
 import { addressField, configSchema, tokenField } from "../config-fields.ts";
@@ -50,7 +50,7 @@ function cardOf(words: MessageText) {
   };
 }
 
-/** Feishu uses what is signed as the key of an empty message. */
+/** Feishu uses the timestamp and the secret as the key and signs an empty message. */
 function signature(secret: string, now: Instant) {
   const timestamp = String(Math.floor(now / SECOND_MS));
   const hex = hmacSha256Hex({ key: `${timestamp}\n${secret}`, message: "" });
@@ -59,15 +59,15 @@ function signature(secret: string, now: Instant) {
 
 export const feishu = httpKind({
   name: "feishu",
-  title: "Feishu",
+  title: "Feishu and Lark",
   about: "Sends messages to a group in Feishu or Lark.",
   category: "chat",
   icon: null,
   guide: [
-    "In Feishu or Lark, open the group, then **Settings**, **Bots**, and **Add Bot**.",
+    "In Feishu or Lark, open the group, then **Settings**, then **Bots**, and choose **Add Bot**.",
     "Choose **Custom Bot**, give it a name, and choose **Add**.",
     "Copy the webhook URL and paste it below.",
-    "Under **Security settings**, turn on **Set signature verification**, copy the secret, and paste it below.",
+    "Optionally, under **Security settings**, turn on **Set signature verification**, copy the secret, and paste it below.",
   ],
   schema: configSchema({
     url: addressField({
@@ -76,7 +76,7 @@ export const feishu = httpKind({
       secret: true,
     }),
     secret: tokenField({
-      about: "The secret for signature verification, if it is on.",
+      about: "The secret for signature verification. Leave blank if it is turned off.",
       lengthMax: 200,
       fallback: "",
     }),
@@ -96,10 +96,10 @@ export const feishu = httpKind({
     ok: [{ status: 200, json: { code: 0 } }],
     gone: [{ status: [200, 400], json: { code: 19_001 }, reason: "The bot no longer exists" }],
     once: [
-      { status: [200, 400], json: { code: 9_499 }, reason: "Feishu does not accept the message" },
+      { status: [200, 400], json: { code: 9_499 }, reason: "Feishu rejected the message" },
       { status: 413, reason: "The message is too long" },
     ],
-    // Feishu is busy, usually at full and half hours.
+    // Feishu limits requests under high load, usually on the hour and half hour.
     wait: [{ status: [200, 400], json: { code: 11_232 }, ms: () => MINUTE_MS }],
   },
 });

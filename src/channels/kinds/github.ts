@@ -1,4 +1,4 @@
-// GitHub: a check that goes down opens an issue in a repository. While it is open, later messages are comments.
+// GitHub: a check that goes down opens an issue in a repository. Later messages are comments while the issue is open.
 import type { Static } from "typebox";
 import type { SendResult } from "../../core/delivery.ts";
 import type { OutgoingRequest } from "../../lib/outgoing-http.ts";
@@ -24,7 +24,7 @@ const PAGE_ISSUES = 50;
 const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 /** All requests together must end before the message is sent again. */
 const REQUEST_MS_MAX = 10_000;
-/** In a public repository, strangers can open issues, and copy our mark into one. */
+/** In a public repository, anyone can open an issue and copy our mark into it. */
 const AUTHORS: readonly unknown[] = ["OWNER", "MEMBER", "COLLABORATOR"];
 
 const SCHEMA = configSchema({
@@ -47,19 +47,26 @@ const SCHEMA = configSchema({
     about: "Close the issue when the check comes back up.",
     fallback: true,
   }),
-  notice: switchField({ about: "Open an issue for notices, such as monitoring gaps.", fallback: false }),
+  notice: switchField({
+    about: "Open an issue for notices, such as monitoring gap notices.",
+    fallback: false,
+  }),
 });
 
 type Config = Static<typeof SCHEMA>;
 
 const ANSWERS: Answers = {
   gone: [
-    { status: 401, reason: "GitHub does not accept the token" },
-    { status: 403, json: { message: /Resource not accessible/ }, reason: "The token cannot write issues" },
+    { status: 401, reason: "GitHub rejected the token" },
+    {
+      status: 403,
+      json: { message: /Resource not accessible/ },
+      reason: "The token has no write access to issues",
+    },
     { status: 404, reason: "The repository does not exist, or the token has no access to it" },
     { status: 410, reason: "Issues are disabled in the repository" },
   ],
-  once: [{ status: [413, 422], reason: "GitHub does not accept the issue" }],
+  once: [{ status: [413, 422], reason: "GitHub rejected the issue" }],
 };
 
 function labelsOf({ labels }: Pick<Config, "labels">): string[] {
@@ -174,21 +181,21 @@ export const github: ChannelKind<Config> = {
   name: "github",
   title: "GitHub",
   about:
-    "Opens an issue in a GitHub repository when a check goes down and, if you like, closes it when the check comes back up.",
+    "Opens an issue in a GitHub repository when a check goes down. Optionally closes it when the check comes back up.",
   category: "automation",
   icon: "github",
   guide: [
-    "In GitHub, open **Settings**, **Developer settings**, **Personal access tokens**, [**Fine-grained tokens**](https://github.com/settings/personal-access-tokens), and choose **Generate new token**.",
-    "Under **Repository access**, choose **Only select repositories** and select the repository.",
+    "In GitHub, open **Settings**, then **Developer settings**, then **Personal access tokens**, then [Fine-grained tokens](https://github.com/settings/personal-access-tokens), and choose **Generate new token**.",
+    "Enter a name, and under **Resource owner** select the owner of the repository. Under **Repository access**, choose **Only select repositories** and select the repository.",
     "Under **Permissions**, add **Issues** with **Read and write** access.",
-    "Generate the token and paste it below, together with the name of the repository. Set a reminder for the date when the token expires.",
-    "Everyone who can read the repository can read the issues, with the last output of the job.",
+    "Choose **Generate token**, copy the token, and paste it below, together with the name of the repository. Replace the token before it expires: after that, the channel fails.",
+    "Anyone who can read the repository can read the issues, which contain the last output of the job.",
   ],
   schema: SCHEMA,
   validate: (config) => {
     const labels = labelsOf(config);
     return labels.length > LABELS_MAX || labels.some((label) => label.length > LABEL_LENGTH_MAX)
-      ? `There can be at most ${LABELS_MAX} labels of at most ${LABEL_LENGTH_MAX} characters.`
+      ? `Enter at most ${LABELS_MAX} labels of at most ${LABEL_LENGTH_MAX} characters each.`
       : null;
   },
   isSubscribed: (config, what) => what === "down" || (what === "up" ? config.close_on_up : config.notice),

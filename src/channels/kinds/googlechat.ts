@@ -22,7 +22,7 @@ const CARD: Dialect = {
   newline: "<br>",
 };
 
-/** Text outside of cards has another markup, in which `<users/all>` rings; an invisible joiner prevents both. */
+/** Text outside of cards has another markup, in which `<users/all>` notifies everyone. An invisible joiner prevents both. */
 function plain(text: string): string {
   return text.replace(/[*_~`<]/g, (sign) => sign + JOINER);
 }
@@ -58,7 +58,7 @@ export const googlechat = httpKind({
   category: "chat",
   icon: "googlechat",
   guide: [
-    "In Google Chat, open the space, then the menu next to its name, and choose **Apps & integrations**.",
+    "In Google Chat in a browser, open the space, open the menu next to its name, and choose **Apps & integrations**. Webhooks require a Google Workspace account.",
     "Choose **Add webhooks**, enter a name, and choose **Save**.",
     "Copy the webhook URL and paste it below.",
   ],
@@ -113,12 +113,12 @@ export const googlechat = httpKind({
       {
         status: 403,
         json: { error: /"status":"PERMISSION_DENIED"/ },
-        reason: "Google Chat does not accept the URL",
+        reason: "Google Chat rejected the webhook URL",
       },
     ],
     once: [
-      { status: 400, json: { error: /"status":/ }, reason: "Google Chat does not accept the message" },
-      { status: 413, reason: "The message is too large" },
+      { status: 400, json: { error: /"status":/ }, reason: "Google Chat rejected the message" },
+      { status: 413, reason: "The message is too long" },
     ],
   },
 });

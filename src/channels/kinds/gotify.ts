@@ -1,4 +1,4 @@
-// Gotify, on a server of the user's own: push messages to phones.
+// Gotify, on the user's server: push messages to phones.
 import { below, configSchema, priorities, serverField, tokenField } from "../config-fields.ts";
 import { httpKind } from "../http-kind.ts";
 import { fullText, MARKDOWN } from "../layout.ts";
@@ -20,16 +20,16 @@ const PRIORITIES = priorities({
 export const gotify = httpKind({
   name: "gotify",
   title: "Gotify",
-  about: "Sends push notifications to phones through your own Gotify server.",
+  about: "Sends push notifications to Android phones and browsers through your Gotify server.",
   category: "push",
   icon: null,
   guide: [
-    "In Gotify, open **Apps** and choose **Create application**.",
-    "Copy the token of the application and paste it below, together with the URL of the server.",
+    "In Gotify, open **Apps**, choose **Create application**, and enter a name.",
+    "Copy the token of the application and paste it below, together with the URL of your Gotify server.",
   ],
   schema: configSchema({
     url: serverField({ about: "The URL of the Gotify server." }),
-    token: tokenField({ about: "The token of an application.", lengthMax: 50 }),
+    token: tokenField({ about: "The token of a Gotify application.", lengthMax: 50 }),
     ...PRIORITIES.fields,
   }),
   validate: PRIORITIES.validate,
@@ -49,8 +49,8 @@ export const gotify = httpKind({
       },
     },
   }),
-  // A reverse proxy may answer 404 while the server restarts; only the server itself says Unauthorized.
+  // A reverse proxy may answer 404 while the server restarts; only Gotify itself returns this error.
   answers: {
-    gone: [{ status: 401, json: { error: "Unauthorized" }, reason: "Gotify does not accept the token" }],
+    gone: [{ status: 401, json: { error: "Unauthorized" }, reason: "Gotify rejected the token" }],
   },
 });

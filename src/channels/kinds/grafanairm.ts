@@ -20,7 +20,7 @@ export const grafanairm = httpKind({
     "Copy the URL under **HTTP Endpoint** and paste it below.",
   ],
   schema: configSchema({
-    url: addressField({ about: "The URL of a formatted webhook.", secret: true }),
+    url: addressField({ about: "The URL of a Formatted Webhook integration.", secret: true }),
   }),
   isSubscribed: () => true,
   // Grafana accepts 300 alerts in five minutes for each integration.

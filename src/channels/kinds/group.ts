@@ -19,13 +19,13 @@ export const group: ChannelKind<Config> = {
   name: "group",
   title: "Group",
   about:
-    "Sends messages to several channels in the project, including members that are individually disabled.",
+    "Sends notifications to several channels of the project, including members that are disabled individually.",
   category: "automation",
   icon: null,
-  guide: ["Select the channels that are notified together."],
+  guide: ["Select the channels to notify together. Then assign the group to checks instead of its members."],
   schema,
   // Each member is checked separately.
   isSubscribed: () => true,
   rate: null,
-  send: async () => notTried("Messages to a group are sent through its members"),
+  send: async () => notTried("Notifications to a group are sent by its members"),
 };

@@ -1,9 +1,9 @@
-// Home Assistant: notifications on the phones that use its app, or through any other of its notify actions.
+// Home Assistant: notifications on phones with its app, or through any other notify action.
 import { below, configSchema, serverField, textField, tokenField } from "../config-fields.ts";
 import { httpKind } from "../http-kind.ts";
 import { clipBytes, type Dialect, fullText, JOINER, PLAIN } from "../layout.ts";
 
-/** The push services of phones take 4 KB. */
+/** The push services of phones accept 4 KB. */
 const TITLE_BYTES_MAX = 250;
 const LIMITS = { max: 2_000, unit: "bytes", output: 600, value: 200, names: 1_000 } as const;
 
@@ -24,19 +24,19 @@ export const homeassistant = httpKind({
   name: "homeassistant",
   title: "Home Assistant",
   about:
-    "Sends push notifications to the Home Assistant app. When a check comes back up, the notification replaces the one about the problem.",
+    "Sends push notifications to the Home Assistant app. When a check comes back up, the new notification replaces the one about the problem.",
   category: "push",
   icon: "homeassistant",
   guide: [
-    "In Home Assistant, open your profile, and on the tab **Security** choose **Create token** under **Long-lived access tokens**.",
-    "Open **Developer tools**, then **Actions**, and search for `notify.` to find the name of your phone, such as `notify.mobile_app_pixel_9`.",
-    "Enter the URL of the server, the token, and the name without `notify.` below. This server must be able to reach that URL.",
+    "In Home Assistant, open your profile, open the **Security** tab, and choose **Create token** under **Long-lived access tokens**. Copy the token: it is shown once.",
+    "Open **Developer tools**, then **Actions**, and search for `notify.` to find the action of your phone, such as `notify.mobile_app_pixel_9`.",
+    "Enter the URL of Home Assistant, the token, and the name of the action without `notify.` below. This server must be able to reach the URL.",
   ],
   schema: configSchema({
     url: serverField({ about: "The URL of Home Assistant." }),
     token: tokenField({ about: "A long-lived access token.", lengthMax: 500 }),
     service: textField({
-      about: "The notify action without `notify.`, such as mobile_app_pixel_9.",
+      about: "The name of the notify action, such as mobile_app_pixel_9 for notify.mobile_app_pixel_9.",
       lengthMax: 100,
       pattern: "^[a-z0-9_]+$",
       must: "lowercase letters, digits, and underscores",
@@ -53,7 +53,7 @@ export const homeassistant = httpKind({
       data: {
         // A notification replaces an earlier one with the same tag.
         tag: incident.key,
-        // The names of the same for iOS and for Android.
+        // The link, under its names for iOS and Android.
         url: words.link.url,
         clickAction: words.link.url,
         // Android delays other notifications while the phone is not used.
@@ -64,11 +64,9 @@ export const homeassistant = httpKind({
       },
     },
   }),
-  // Only the server itself says this. While it starts, actions and pages are missing.
+  // Only Home Assistant itself returns this text. While it starts, actions and pages are missing.
   answers: {
-    gone: [
-      { status: 401, text: /^401: Unauthorized$/, reason: "Home Assistant does not accept the access token" },
-    ],
+    gone: [{ status: 401, text: /^401: Unauthorized$/, reason: "Home Assistant rejected the access token" }],
     once: [{ status: 413, reason: "The message is too long" }],
   },
 });

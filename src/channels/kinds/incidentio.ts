@@ -11,7 +11,7 @@ export const incidentio = httpKind({
   name: "incidentio",
   title: "incident.io",
   about:
-    "Sends an alert to incident.io when a check goes down and resolves it when the check comes back up. Its metadata contains severity, project, and tags.",
+    "Sends an alert to incident.io when a check goes down and resolves it when the check comes back up. The metadata of the alert contains the severity, project, and tags.",
   category: "incidents",
   icon: null,
   guide: [
@@ -24,12 +24,12 @@ export const incidentio = httpKind({
       about: "The ID of the alert source: the last part of its URL.",
       lengthMax: 100,
       pattern: "^[-_A-Za-z0-9]+$",
-      must: "the last part of the URL of an alert source: letters and digits",
+      must: "the last part of the URL of an alert source: letters, digits, hyphens, and underscores",
     }),
     token: tokenField({ about: "The token of the alert source.", lengthMax: 500 }),
   }),
   isSubscribed: () => true,
-  // incident.io accepts 1200 requests per minute.
+  // incident.io accepts 1,200 requests per minute.
   rate: { perMinute: 60, burst: 30 },
   request: ({ words, config, incident }) => ({
     url: `https://api.incident.io/v2/alert_events/http/${config.source_id}`,
@@ -50,9 +50,9 @@ export const incidentio = httpKind({
   }),
   answers: {
     gone: [
-      { status: 401, reason: "The token is not accepted" },
+      { status: 401, reason: "incident.io rejected the token" },
       { status: 404, json: { type: "not_found" }, reason: "The alert source no longer exists" },
     ],
-    once: [{ status: [413, 422], reason: "The message is not accepted" }],
+    once: [{ status: [413, 422], reason: "incident.io rejected the message" }],
   },
 });

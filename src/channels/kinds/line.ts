@@ -1,4 +1,4 @@
-// LINE: messages of an official account to a user, a group, or a room.
+// LINE: messages from an official account to a user, a group, or a room.
 import { configSchema, eventSwitches, textField, tokenField } from "../config-fields.ts";
 import { httpKind } from "../http-kind.ts";
 import { fullText, PLAIN, SIGNS } from "../layout.ts";
@@ -12,17 +12,20 @@ const EVENTS = eventSwitches({ down: true, up: true, notice: false });
 export const line = httpKind({
   name: "line",
   title: "LINE",
-  about: "Sends messages to a LINE user or group through your own LINE official account.",
+  about: "Sends messages to a LINE user or group through your LINE Official Account.",
   category: "chat",
   icon: "line",
   guide: [
-    "In the [LINE Developers Console](https://developers.line.biz/console/), open the **Messaging API** channel of your official account, or create one.",
-    "On the tab **Messaging API**, under **Channel access token (long-lived)**, choose **Issue**, and copy the token.",
-    "To notify yourself, add the account as a friend and copy **Your user ID** from the tab **Basic settings**. To notify a group, invite the account to it and take the group ID from a webhook event.",
-    "Paste the token and the ID below. The plan of the account limits the number of messages per month.",
+    "Create a LINE Official Account and enable the Messaging API in its settings in the [LINE Official Account Manager](https://manager.line.biz/). Then open its channel in the [LINE Developers Console](https://developers.line.biz/console/).",
+    "On the **Messaging API** tab, under **Channel access token (long-lived)**, choose **Issue**, and copy the token.",
+    "To notify yourself, add the account as a friend and copy **Your user ID** from the **Basic settings** tab. To notify a group, allow the account to join groups, invite it, and copy the group ID from a webhook event that LINE sends.",
+    "Paste the token and the ID below. The plan of the LINE Official Account limits the number of messages per month.",
   ],
   schema: configSchema({
-    channel_access_token: tokenField({ about: "A channel access token of the account.", lengthMax: 500 }),
+    channel_access_token: tokenField({
+      about: "A channel access token of the LINE Official Account.",
+      lengthMax: 500,
+    }),
     to: textField({
       about: "The ID of the user, group, or room that receives the messages.",
       lengthMax: 33,
@@ -55,8 +58,8 @@ export const line = httpKind({
   }),
   answers: {
     gone: [
-      { status: 401, reason: "LINE does not accept the channel access token" },
-      { status: 400, json: { message: /'to'/ }, reason: "LINE does not know the recipient" },
+      { status: 401, reason: "LINE rejected the channel access token" },
+      { status: 400, json: { message: /'to'/ }, reason: "LINE rejected the recipient ID" },
     ],
     once: [{ status: 413, reason: "The message is too long" }],
     // An earlier attempt was accepted.

@@ -1,4 +1,4 @@
-// Matrix: a room, which the account joins when it has to.
+// Matrix: a room, which the account joins if necessary.
 import type { Static } from "typebox";
 import type { SendResult } from "../../core/delivery.ts";
 import type { OutgoingRequest } from "../../lib/outgoing-http.ts";
@@ -11,17 +11,18 @@ import { clipStart, type MessageText, messageText } from "../message-text.ts";
 const schema = configSchema({
   room: textField({
     about:
-      "The room ID or alias, such as #ops:example.org. In encrypted rooms, messages are shown as unencrypted.",
+      "The room ID or alias, such as #ops:example.org. Messages are not encrypted, even in encrypted rooms.",
     lengthMax: 255,
     pattern: "^(![!-~]+|#[^\\s:]+:[^\\s]+)$",
     must: "a room ID such as !abc:example.org, or an alias such as #ops:example.org",
   }),
   homeserver: serverField({
-    about: "The URL of the homeserver. Leave blank to use the account of this server.",
+    about: "The URL of the homeserver. Leave blank to use this server's Matrix account, if it has one.",
     fallback: "",
   }),
   token: tokenField({
-    about: "The access token of the account that sends the messages.",
+    about:
+      "The access token of the account that sends the messages. Leave blank to use this server's Matrix account.",
     lengthMax: 500,
     fallback: "",
   }),
@@ -47,7 +48,7 @@ function eventOf(words: MessageText) {
   return {
     // Clients do not notify about a notice.
     msgtype: words.tone === "notice" ? "m.notice" : "m.text",
-    // Servers that do not know m.mentions look for this word.
+    // Servers without support for m.mentions look for this word.
     body: body.replaceAll("@room", `@${JOINER}room`),
     format: "org.matrix.custom.html",
     formatted_body: `${SIGNS[words.tone]} ${HTML.bold(escapeHtml(headline))}<br>${fullText(words, MATRIX_HTML, { limits: LIMITS })}`,
@@ -71,24 +72,24 @@ function accountOf(
 const NO_ACCOUNT =
   "The channel needs a homeserver and a token, unless an admin sets OVERDUE_MATRIX_HOMESERVER and OVERDUE_MATRIX_TOKEN";
 
-// A reverse proxy may answer 404 while the server restarts; only these answers are the homeserver's own.
+// A reverse proxy may answer 404 while the server restarts; only these errors come from the homeserver itself.
 function answersOf({ isServersToken }: Account): Answers {
   const token = {
     status: 401,
     json: { errcode: /^M_(UNKNOWN|MISSING)_TOKEN$/ },
-    reason: "The homeserver does not accept the token",
+    reason: "The homeserver rejected the token",
   };
   return {
     gone: [
       {
         status: 403,
         json: { errcode: "M_FORBIDDEN" },
-        reason: "The account may not send to the room: invite it to the room",
+        reason: "The account is not allowed to send to the room: invite it to the room",
       },
       { status: 404, json: { errcode: "M_NOT_FOUND" }, reason: "The room does not exist" },
       ...(isServersToken ? [] : [token]),
     ],
-    once: [{ status: 413, reason: "The message is too large" }],
+    once: [{ status: 413, reason: "The message is too long" }],
     ours: isServersToken ? [token] : [],
     wait: [
       {
@@ -102,7 +103,7 @@ function answersOf({ isServersToken }: Account): Answers {
   };
 }
 
-/** Room IDs have signs that are allowed in a path but not everywhere left alone. */
+/** Room IDs contain characters that are allowed in a path but that some proxies change. */
 function encoded(part: string): string {
   return encodeURIComponent(part).replaceAll("!", "%21");
 }
@@ -150,9 +151,9 @@ export const matrix: ChannelKind<MatrixConfig> = {
   category: "chat",
   icon: "matrix",
   guide: [
-    "Create an account for the messages on your homeserver, and invite it to the room.",
-    "In Element, sign in with that account, open **All settings**, then **Help & About**, and copy the **Access Token**. Then close the window without signing out, which would revoke the token.",
-    "Enter the homeserver URL, the token, and the ID or alias of the room below. The account joins the room with the first message.",
+    "Create an account on your homeserver that sends the messages, and invite it to the room.",
+    "In Element, sign in with that account, open **All settings**, then **Help & About**, and copy the **Access Token**. Then close the window. Do not sign out: that would revoke the token.",
+    "Enter the homeserver URL, the token, and the ID or alias of the room below. The account joins the room when it sends the first message. If this server has its own Matrix account, you can leave the URL and token blank and invite that account.",
   ],
   schema,
   isSubscribed: () => true,

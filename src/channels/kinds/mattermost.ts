@@ -4,12 +4,12 @@ import { httpKind } from "../http-kind.ts";
 import { type Dialect, fullText, JOINER, MARKDOWN, withoutMentions } from "../layout.ts";
 import { clipStart, type Tone } from "../message-text.ts";
 
-const COLOURS: Readonly<Record<Tone, string>> = { bad: "#d9534f", good: "#5cb85c", notice: "#f0ad4e" };
+const COLORS: Readonly<Record<Tone, string>> = { bad: "#d9534f", good: "#5cb85c", notice: "#f0ad4e" };
 const TITLE_LENGTH_MAX = 300;
 /** Longer messages become several posts. */
 const LIMITS = { max: 6_000, output: 2_000, value: 500, names: 3_000 } as const;
 
-/** Mentions ring in any text, also in the form of Slack, `<!channel>`. */
+/** Mentions notify people in any text, also in Slack's form `<!channel>`. */
 function silent(text: string): string {
   return withoutMentions(text).replaceAll("<!", `<${JOINER}!`);
 }
@@ -33,7 +33,7 @@ export const mattermost = httpKind({
   category: "chat",
   icon: "mattermost",
   guide: [
-    "In Mattermost, open the product menu and choose **Integrations**, then **Incoming Webhooks**. If it is missing, ask a system admin to enable incoming webhooks.",
+    "In Mattermost, open the product menu and choose **Integrations**, then **Incoming Webhooks**. If **Integrations** is missing, ask a system admin to enable incoming webhooks.",
     "Choose **Add Incoming Webhook**, enter a title, select the channel, and choose **Save**.",
     "Copy the webhook URL and paste it below.",
   ],
@@ -54,7 +54,7 @@ export const mattermost = httpKind({
         username: out.site.name,
         attachments: [
           {
-            color: COLOURS[words.tone],
+            color: COLORS[words.tone],
             fallback: headline,
             // A title with a link is shown as it is.
             title: headline,
@@ -65,7 +65,7 @@ export const mattermost = httpKind({
       },
     };
   },
-  // A reverse proxy may answer 404 while the server restarts; only these answers are Mattermost's own.
+  // A reverse proxy may answer 404 while the server restarts; only these errors come from Mattermost itself.
   answers: {
     gone: [
       {
@@ -79,6 +79,6 @@ export const mattermost = httpKind({
         reason: "The owner of the webhook cannot post to the channel",
       },
     ],
-    once: [{ status: 413, reason: "The message is too large" }],
+    once: [{ status: 413, reason: "The message is too long" }],
   },
 });

@@ -17,7 +17,7 @@ const CARD: Dialect = {
   text: (foreign) =>
     foreign
       .replace(/[*_]|(?<=\])\(|(?<=\{)\{/g, (sign) => JOINER + sign)
-      // A single line break outside of a list is ignored.
+      // A single line break outside a list is ignored.
       .replaceAll("\n", "\n\n"),
   code: (foreign) => CARD.text(foreign),
   link: ({ text }) => CARD.text(text),
@@ -27,7 +27,7 @@ function textBlock(text: string) {
   return { type: "TextBlock", text, wrap: true };
 }
 
-/** `share` of the room for long texts is used. */
+/** `share`: how much of the limits for long texts is used. */
 function cardOf(words: MessageText, share: number) {
   const value = VALUE_LENGTH_MAX * share;
   const { sentences, history, lists, others } = partsOf(words, CARD, {
@@ -83,10 +83,10 @@ export const msteamsw = httpKind({
   category: "chat",
   icon: null,
   guide: [
-    "In Teams, open the menu of the channel (**…**) and choose **Workflows**.",
-    "Choose the template **Send webhook alerts to a channel** (formerly **Post to a channel when a webhook request is received**), then **Save**.",
-    "Copy the URL of the workflow and paste it below. Copy it whole: it is long.",
-    "Add a co-owner to the workflow in Power Automate: it stops working when its owner leaves.",
+    "In Teams, open the menu (**…**) of the channel or chat and choose **Workflows**.",
+    "Choose the template **Send webhook alerts to a channel**, or **Send webhook alerts to a chat**, then **Save**. It may also be called **Post to a channel when a webhook request is received**.",
+    "Copy the URL of the workflow and paste it below. Make sure to copy all of it: the URL is long.",
+    "In Power Automate, add a co-owner to the workflow. Otherwise it stops working when its owner leaves the organization.",
   ],
   schema: configSchema({
     url: addressField({
@@ -96,7 +96,7 @@ export const msteamsw = httpKind({
   }),
   validate: ({ url }) =>
     /(^|\.)webhook\.office\.com$/.test(new URL(url).hostname)
-      ? "url is the URL of a Microsoft 365 connector. Microsoft has retired connectors: create a workflow in Teams and use its URL."
+      ? "url is the URL of a Microsoft 365 connector. Microsoft has retired connectors. Create a workflow in Teams and use its URL."
       : null,
   isSubscribed: () => true,
   // Teams throttles above four requests per second.
@@ -117,13 +117,13 @@ export const msteamsw = httpKind({
   answers: {
     gone: [
       { status: 404, json: { error: /"code":/ }, reason: "The workflow no longer exists" },
-      { status: 401, json: { error: /"code":/ }, reason: "The workflow does not accept the URL" },
+      { status: 401, json: { error: /"code":/ }, reason: "The workflow rejected the URL" },
       {
         status: 400,
         json: { error: /MissingApiVersionParameter/ },
         reason: "The URL is incomplete: copy the whole URL of the workflow",
       },
     ],
-    once: [{ status: 413, reason: "The message is too large" }],
+    once: [{ status: 413, reason: "The message is too long" }],
   },
 });

@@ -32,12 +32,12 @@ export const ntfy = httpKind({
   icon: "ntfy",
   guide: [
     "Install the [ntfy app](https://ntfy.sh/#subscribe-phone), or open your ntfy server in a browser.",
-    "Subscribe to a topic. Choose a name that nobody can guess: anyone who knows it can read the messages.",
+    "Subscribe to a topic. Use a name that is hard to guess: anyone who knows it can read the messages.",
     "Enter the topic below. For your own server, also enter its URL, and an access token if the topic is protected.",
   ],
   schema: configSchema({
     topic: textField({
-      about: "The topic name. Anyone who knows it can read its messages, unless the server requires a token.",
+      about: "The topic name. Anyone who knows it can read the messages, unless the server requires a token.",
       lengthMax: 64,
       pattern: "^[-_A-Za-z0-9]{1,64}$",
       must: "1 to 64 letters, digits, hyphens, or underscores",

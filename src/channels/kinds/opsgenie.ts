@@ -1,5 +1,5 @@
-// Opsgenie and its successor Jira Service Management, which accepts the same requests at another address: a check that
-// goes down opens an alert, and coming up closes it.
+// Opsgenie and its successor Jira Service Management, which accepts the same requests at another URL: a check that
+// goes down opens an alert, and a check that comes back up closes it.
 import { choiceField, configSchema, tokenField } from "../config-fields.ts";
 import { httpKind } from "../http-kind.ts";
 import type { IncidentEvent } from "../incident-event.ts";
@@ -38,7 +38,7 @@ export const opsgenie = httpKind({
   category: "incidents",
   icon: "opsgenie",
   guide: [
-    "In Jira Service Management, open **Operations**, select a team, and open **Integrations**. In Opsgenie, open **Settings**, then **Integrations**.",
+    "In Jira Service Management, open **Operations**, select your team, and open **Integrations**. In Opsgenie, open **Settings**, then **Integrations**.",
     "Choose **Add integration** and select **API**. Other types of integrations do not accept these requests.",
     "Turn on the integration, copy its API key, and paste it below.",
   ],
@@ -46,7 +46,7 @@ export const opsgenie = httpKind({
     key: tokenField({ about: "The API key of an integration of type API.", lengthMax: 100 }),
     region: choiceField({
       about:
-        "Where the account is: Jira Service Management (jsm), or Opsgenie in the US or the EU. Opsgenie ends on April 5, 2027.",
+        "The service: Jira Service Management (jsm), or Opsgenie in the US (us) or EU (eu) region. Atlassian shuts down Opsgenie on April 5, 2027.",
       words: ["jsm", "us", "eu"],
       fallback: "jsm",
     }),
@@ -86,7 +86,7 @@ export const opsgenie = httpKind({
     };
   },
   answers: {
-    gone: [{ status: [401, 403], reason: "The API key is not accepted" }],
-    once: [{ status: [413, 422], reason: "The message is not accepted" }],
+    gone: [{ status: [401, 403], reason: "The API key was rejected" }],
+    once: [{ status: [413, 422], reason: "The message was rejected" }],
   },
 });

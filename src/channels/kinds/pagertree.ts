@@ -1,4 +1,4 @@
-// PagerTree, using an integration of the type that parses requests of this format.
+// PagerTree, using an integration type that parses requests in this format.
 import { addressField, configSchema } from "../config-fields.ts";
 import { httpKind } from "../http-kind.ts";
 import { fullText, PLAIN, tagsOf } from "../layout.ts";
@@ -14,7 +14,7 @@ export const pagertree = httpKind({
   category: "incidents",
   icon: null,
   guide: [
-    "In PagerTree, open **Integrations**, choose **New Integration**, and select **Healthchecks.io**. PagerTree reads requests by type, and these have the format of that one.",
+    "In PagerTree, open **Integrations**, choose **New Integration**, and select **Healthchecks.io**. Overdue sends requests in the format of that integration.",
     "Enter a name, select an urgency and a destination, and save the integration.",
     "Copy the endpoint URL of the integration and paste it below.",
   ],

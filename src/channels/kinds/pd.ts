@@ -1,4 +1,4 @@
-// PagerDuty, using its Events API v2: a check that goes down opens an incident, and coming up resolves it.
+// PagerDuty, using its Events API v2: a check that goes down opens an incident, and a check that comes back up resolves it.
 import { choiceField, configSchema, textField } from "../config-fields.ts";
 import { httpKind } from "../http-kind.ts";
 import { detailsOf } from "../layout.ts";
@@ -20,19 +20,19 @@ export const pd = httpKind({
   icon: "pagerduty",
   guide: [
     "In PagerDuty, open **Services**, then **Service Directory**, and select a service or create one.",
-    "On the tab **Integrations**, choose **Add an integration** and select **Events API V2**.",
+    "On the **Integrations** tab, choose **Add an integration** and select **Events API V2**.",
     "Open the new integration, copy the **Integration Key**, and paste it below.",
   ],
   schema: configSchema({
     routing_key: textField({
-      about: "The integration key of a PagerDuty service with an Events API v2 integration.",
+      about: "The integration key of an Events API v2 integration of a PagerDuty service.",
       lengthMax: 32,
       pattern: "^[A-Za-z0-9]{32}$",
       must: "an Events API v2 integration key: 32 letters and digits",
       secret: true,
     }),
     region: choiceField({
-      about: "The service region of the PagerDuty account.",
+      about: "The service region of the PagerDuty account: US (us) or EU (eu).",
       words: ["us", "eu"],
       fallback: "us",
     }),

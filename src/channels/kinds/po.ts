@@ -1,4 +1,5 @@
-// Pushover: push messages to phones. Emergencies repeat until somebody acknowledges them, or the check comes up.
+// Pushover: push messages to phones. Emergency messages are repeated until someone acknowledges them or the check comes
+// back up.
 import type { Static } from "typebox";
 import type { SendResult, SubscribedEvent } from "../../core/delivery.ts";
 import type { ChannelKind, ChannelMessage, Outgoing } from "../channel-kind.ts";
@@ -19,7 +20,7 @@ const EMERGENCY = 2;
 const RETRY_SECONDS_MIN = 30;
 const EXPIRE_SECONDS_MAX = 10_800;
 
-/** Pushover has no tags for code, and little room for links. */
+/** Pushover has no tags for code, and messages are too short for links. */
 const DIALECT: Dialect = {
   ...HTML,
   code: escapeHtml,
@@ -55,13 +56,13 @@ const schema = configSchema({
   }),
   ...PRIORITIES.fields,
   retry: numberField({
-    about: "Seconds between repetitions of an emergency.",
+    about: "Seconds between repetitions of an emergency message.",
     min: RETRY_SECONDS_MIN,
     max: EXPIRE_SECONDS_MAX,
     fallback: 300,
   }),
   expire: numberField({
-    about: "Seconds after which an emergency is no longer repeated.",
+    about: "Seconds after which an emergency message is no longer repeated.",
     min: RETRY_SECONDS_MIN,
     max: EXPIRE_SECONDS_MAX,
     fallback: EXPIRE_SECONDS_MAX,
@@ -70,18 +71,18 @@ const schema = configSchema({
 
 type Config = Static<typeof schema>;
 
-/** No client error gets better, and the server's address is blocked after several of them. */
+/** Client errors are permanent, and Pushover blocks the server's IP address after several of them. */
 function answersFor({ app_token }: Config): Answers {
   const token = { status: 400, json: { token: "invalid" } };
   return {
     gone: [
-      { status: 400, json: { user: "invalid" }, reason: "Pushover does not accept the user key" },
+      { status: 400, json: { user: "invalid" }, reason: "Pushover rejected the user key" },
       ...(app_token === ""
         ? []
-        : [{ ...token, reason: "Pushover does not accept the API token of the application" }]),
+        : [{ ...token, reason: "Pushover rejected the API token of the application" }]),
     ],
     once: [
-      { ...token, reason: "Pushover does not accept the API token of this server" },
+      { ...token, reason: "Pushover rejected the API token of this server (OVERDUE_PUSHOVER_TOKEN)" },
       { status: CLIENT_ERRORS, reason: "Pushover rejected the message" },
     ],
     wait: [{ status: 429, ms: untilTimeIn("x-limit-app-reset") }],
@@ -91,7 +92,7 @@ function answersFor({ app_token }: Config): Answers {
 
 const NO_TOKEN = "The channel has no API token, and OVERDUE_PUSHOVER_TOKEN is not set";
 
-/** Whether what a message closes may have been opened by an emergency. */
+/** Whether the problem that a message closes may have been sent as an emergency. */
 function mayRepeat(message: ChannelMessage, config: Config): boolean {
   return (eventOf(message) === "notice" ? config.priority_notice : config.priority) === EMERGENCY;
 }
@@ -131,17 +132,17 @@ export const po: ChannelKind<Config> = {
   name: "po",
   title: "Pushover",
   about:
-    "Sends push notifications to phones. An emergency is repeated until somebody acknowledges it or the check comes back up.",
+    "Sends push notifications to phones. An emergency message is repeated until someone acknowledges it or the check comes back up.",
   category: "push",
   icon: null,
   guide: [
     "Sign in to [Pushover](https://pushover.net/) and copy **Your User Key**, or the key of a delivery group.",
-    "Choose **Create an Application/API Token**, name the application, and copy its **API Token/Key**.",
+    "Choose **Create an Application/API Token**, enter a name for the application, create it, and copy its **API Token/Key**.",
     "Paste both below. If this server has its own application, you can leave the API token blank.",
   ],
   schema,
   validate: PRIORITIES.validate,
-  // An emergency has to be canceled although no message is wanted.
+  // An emergency message has to be canceled even if no message about the recovery is sent.
   isSubscribed: (config: Config, what: SubscribedEvent) =>
     PRIORITIES.isSubscribed(config, what) || (what === "up" && config.priority === EMERGENCY),
   rate: { perMinute: 12, burst: 5 },

@@ -15,11 +15,11 @@ export const pushbullet = httpKind({
   category: "push",
   icon: "pushbullet",
   guide: [
-    "In Pushbullet, open [Settings, Account](https://www.pushbullet.com/#settings/account).",
+    "Sign in to Pushbullet and open your [account settings](https://www.pushbullet.com/#settings/account).",
     "Choose **Create Access Token**, copy the token, and paste it below.",
   ],
   schema: configSchema({
-    access_token: tokenField({ about: "An access token of the account.", lengthMax: 100 }),
+    access_token: tokenField({ about: "An access token of the Pushbullet account.", lengthMax: 100 }),
   }),
   isSubscribed: () => true,
   rate: { perMinute: 30, burst: 10 },
@@ -29,7 +29,7 @@ export const pushbullet = httpKind({
     json: {
       type: "link",
       title: clipStart(words.headline, TITLE_LENGTH_MAX),
-      // The message is a link itself.
+      // The push itself is a link to the page.
       body: fullText(words, PLAIN, { limits: LIMITS, ends: linkLines(words, PLAIN).slice(1) }),
       url: words.link.url,
       // A second push with the same identifier is not shown.
@@ -37,7 +37,7 @@ export const pushbullet = httpKind({
     },
   }),
   answers: {
-    gone: [{ status: 401, reason: "Pushbullet does not accept the access token" }],
+    gone: [{ status: 401, reason: "Pushbullet rejected the access token" }],
     once: [{ status: 413, reason: "The message is too long" }],
     wait: [{ status: 429, ms: untilTimeIn("x-ratelimit-reset") }],
   },

@@ -4,14 +4,14 @@ import { httpKind } from "../http-kind.ts";
 import { type Dialect, fullText, JOINER, MARKDOWN, SIGNS, withoutMentions } from "../layout.ts";
 import { clipStart, type Tone } from "../message-text.ts";
 
-const COLOURS: Readonly<Record<Tone, string>> = { bad: "#d9534f", good: "#5cb85c", notice: "#f0ad4e" };
+const COLORS: Readonly<Record<Tone, string>> = { bad: "#d9534f", good: "#5cb85c", notice: "#f0ad4e" };
 const HEADLINE_LENGTH_MAX = 300;
 /** The default limit of the server is 5,000 characters. */
 const LIMITS = { max: 4_500, output: 1_500, value: 500, names: 2_500 } as const;
 
 const ROCKET: Dialect = {
   ...MARKDOWN,
-  // Only these signs can be escaped. A joiner prevents links, `[text](url)` and `<url|text>`.
+  // Only these characters can be escaped. A joiner prevents links, `[text](url)` and `<url|text>`.
   text: (foreign) =>
     withoutMentions(foreign)
       .replace(/[*_~`#]/g, (sign) => `\\${sign}`)
@@ -29,7 +29,7 @@ export const rocketchat = httpKind({
   icon: "rocketdotchat",
   guide: [
     "In Rocket.Chat, open **Administration**, then **Workspace** and **Integrations**, and choose **New**, then **Incoming**.",
-    "Turn on **Enabled**, enter the channel and the user that posts the messages, and choose **Save**.",
+    "Turn on **Enabled**. Under **Post to Channel**, enter the channel, such as `#ops`. Under **Post as**, enter the name of an existing user. Then choose **Save**.",
     "Copy the webhook URL and paste it below.",
   ],
   schema: configSchema({
@@ -47,7 +47,7 @@ export const rocketchat = httpKind({
       text: `${SIGNS[words.tone]} ${ROCKET.bold(ROCKET.text(clipStart(words.headline, HEADLINE_LENGTH_MAX)))}`,
       attachments: [
         {
-          color: COLOURS[words.tone],
+          color: COLORS[words.tone],
           title: words.link.text,
           title_link: words.link.url,
           text: fullText(words, ROCKET, {
@@ -58,7 +58,7 @@ export const rocketchat = httpKind({
       ],
     },
   }),
-  // A reverse proxy may answer 404 while the server restarts; only the server itself says this.
+  // A reverse proxy may answer 404 while the server restarts; only Rocket.Chat itself returns this error.
   answers: {
     gone: [
       {
@@ -67,7 +67,7 @@ export const rocketchat = httpKind({
         reason: "The webhook no longer exists",
       },
     ],
-    once: [{ status: 413, reason: "The message is too large" }],
+    once: [{ status: 413, reason: "The message is too long" }],
     wait: [{ status: 200, json: { success: false } }],
   },
 });

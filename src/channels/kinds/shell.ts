@@ -1,5 +1,5 @@
-// Programs on the server: an admin puts them into a folder, and a channel names those that it runs. No text of a user
-// becomes part of a command.
+// Programs on the server: an admin puts them into a folder, and a channel contains the file names of those that it runs.
+// No text from users becomes part of a command.
 import type { Static } from "typebox";
 import type { FailedResult, SendResult } from "../../core/delivery.ts";
 import {
@@ -28,7 +28,7 @@ function programField(when: string) {
     about: `The file name of the program to run ${when}. Leave blank to skip.`,
     lengthMax: NAME_LENGTH_MAX,
     pattern: "^[A-Za-z0-9_][A-Za-z0-9_.-]*$",
-    must: "a file name of letters, digits, dots, hyphens, or underscores that does not begin with a dot",
+    must: "a file name of letters, digits, dots, hyphens, or underscores that does not start with a dot",
     fallback: "",
   });
 }
@@ -41,14 +41,14 @@ const schema = configSchema({
 
 type Config = Static<typeof schema>;
 
-/** A test can be about an event that the channel has no program for. */
+/** A test may be about an event for which the channel has no program. */
 function programFor(message: ChannelMessage, config: Config): string {
   const { program_down, program_up, program_notice } = config;
   const name = config[`program_${eventOf(message)}`];
   return name || (message.isTest === true ? program_down || program_up || program_notice : "");
 }
 
-/** Nothing of the server's own environment, which has its secrets. */
+/** Contains nothing from the environment of the server, which contains secrets. */
 function environmentOf(message: ChannelMessage, out: Outgoing): Record<string, string> {
   const words = messageText(message, out);
   const incident = incidentEvent(message, words, out);
@@ -75,7 +75,7 @@ function excerptOf(text: string): string | null {
   return shown === "" ? null : clipEnd(shown, RESPONSE_EXCERPT_LENGTH_MAX);
 }
 
-/** Only a program that asks for it is run again, or one that was killed. */
+/** A program is run again only if it requests that with its exit status, or if it was killed. */
 function resultOf(name: string, result: ProgramResult): SendResult {
   const summary = `run ${name}`;
   if (result.kind === "refused") return notTried(`The program ${name} ${result.text}`, summary);
@@ -98,7 +98,7 @@ function resultOf(name: string, result: ProgramResult): SendResult {
     case null:
       return failed("The program was killed", again);
     case TRY_AGAIN:
-      return failed("The program asked to be run again later", { permanent: false, inDoubt: false });
+      return failed("The program requested another attempt", { permanent: false, inDoubt: false });
     default:
       return failed(`The program failed with exit status ${result.status}`, {
         permanent: true,
@@ -110,15 +110,15 @@ function resultOf(name: string, result: ProgramResult): SendResult {
 
 export const shell: ChannelKind<Config> = {
   name: "shell",
-  title: "Shell command",
-  about: "Runs a program on the server.",
+  title: "Program",
+  about: "Runs a program or script on the server when a check goes down or comes back up.",
   category: "automation",
   icon: "shell",
   guide: [
-    "On the server, put an executable file into the folder that OVERDUE_SHELL_FOLDER names.",
-    "Enter its file name below for each event that should run it.",
-    "The program receives the message as JSON on standard input, and its main values in environment variables such as `OVERDUE_STATUS`, `OVERDUE_NAME`, and `OVERDUE_DEDUPE_KEY`.",
-    "Exit with status 0 after success, or 75 to be run again later. Any other status is a failure, and the end of standard error is shown as its reason. After 30 seconds, the program and everything that it has started is killed.",
+    "An admin sets `OVERDUE_SHELL_FOLDER` to a folder on the server and puts an executable file into it.",
+    "Enter the file name below for each event that should run the program.",
+    "The program receives the message as JSON on standard input and the main values in environment variables, such as `OVERDUE_STATUS`, `OVERDUE_NAME`, and `OVERDUE_DEDUPE_KEY`.",
+    "The program must exit with status 0 on success, or with 75 to be run again later. Any other status is a failure, and the end of standard error is shown as the reason. After 30 seconds, the program and its child processes are killed.",
   ],
   schema,
   validate: ({ program_down, program_up, program_notice }) =>

@@ -13,17 +13,17 @@ const HEADLINE_LENGTH_MAX = 200;
 /** A longer text is sent as an attachment. */
 const MESSAGE_BYTES_MAX = 2_000;
 const LIMITS = { unit: "bytes", output: 500, value: 200, names: 800 } as const;
-/** Signal lifts a limit after a day, or when an admin has solved a CAPTCHA. */
+/** Signal removes a rate limit after a day, or when an admin has solved a CAPTCHA. */
 const LIMITED_MS = 6 * HOUR_MS;
 
 const SWITCHES = eventSwitches({ down: true, up: true, notice: true });
 
 const schema = configSchema({
   value: textField({
-    about: "The phone number in international format, or the user name, of the recipient.",
+    about: "The phone number of the recipient in international format, or their username.",
     lengthMax: 60,
     pattern: "^(\\+[0-9]{5,15}|\\w{3,48}\\.[0-9]{2,10})$",
-    must: "a phone number such as +14155550123, or a user name such as ada.01",
+    must: "a phone number such as +14155550123, or a username such as ada.01",
   }),
   ...SWITCHES.fields,
 });
@@ -43,7 +43,7 @@ function limitedMs({ text }: OutgoingResponse): number {
   return seconds === undefined ? LIMITED_MS : Number(seconds) * SECOND_MS;
 }
 
-/** signal-cli responds with 200 to everything that it can read. */
+/** signal-cli responds with 200 to every request that it can parse. */
 function answersTo(id: string): Answers {
   return {
     ok: [{ status: 200, json: { id, result: /"timestamp":\d/ } }],
@@ -62,12 +62,13 @@ function answersTo(id: string): Answers {
       {
         status: 200,
         json: { id, error: /"type":"IDENTITY_FAILURE"/ },
-        reason: "The safety number of the recipient has changed, and an admin must trust it in signal-cli",
+        reason:
+          "The safety number of the recipient has changed, and an admin must trust the new one in signal-cli",
       },
       {
         status: 200,
         json: { id, error: /"code":-32602\b/ },
-        reason: "signal-cli does not have the account of this server",
+        reason: "signal-cli has no account for this server (OVERDUE_SIGNAL_CLI_ACCOUNT)",
       },
     ],
   };
@@ -78,12 +79,12 @@ const NO_SIGNAL = "Signal is not enabled on this server: OVERDUE_SIGNAL_CLI_URL 
 export const signal: ChannelKind<Static<typeof schema>> = {
   name: "signal",
   title: "Signal",
-  about: "Sends messages to a Signal user.",
+  about: "Sends messages to a Signal user from the server's Signal account.",
   category: "phone",
   icon: "signal",
   guide: [
-    "In Signal, send a message to the account of this server. Otherwise Signal may treat its messages as spam.",
-    "Enter your phone number, or your user name from **Settings** > **Profile**, below.",
+    "Ask an admin for the phone number of the server's Signal account and send it a message. Otherwise Signal may treat its messages as spam.",
+    "Enter your phone number below, or your username from **Settings**, then **Profile**.",
   ],
   schema,
   validate: SWITCHES.validate,

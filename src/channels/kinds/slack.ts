@@ -5,7 +5,7 @@ import { httpKind } from "../http-kind.ts";
 import { type Dialect, factValue, JOINER, partsOf } from "../layout.ts";
 import { clipEnd, clipStart, type MessageText, type Tone } from "../message-text.ts";
 
-const COLOURS: Readonly<Record<Tone, string>> = { bad: "danger", good: "good", notice: "warning" };
+const COLORS: Readonly<Record<Tone, string>> = { bad: "danger", good: "good", notice: "warning" };
 const OUTPUT_LENGTH_MAX = 1_000;
 const VALUE_LENGTH_MAX = 1_000;
 /** The checks of an incident, with their links. */
@@ -50,7 +50,7 @@ function payloadOf(words: MessageText, site: Site) {
     username: site.name,
     attachments: [
       {
-        color: COLOURS[words.tone],
+        color: COLORS[words.tone],
         fallback: escaped(words.headline),
         mrkdwn_in: ["text", "fields"],
         title: escaped(words.headline),
@@ -69,9 +69,9 @@ export const slack = httpKind({
   category: "chat",
   icon: null,
   guide: [
-    "In Slack, open [your apps](https://api.slack.com/apps), choose **Create New App**, then **From scratch**, and select your workspace.",
+    "Open [your Slack apps](https://api.slack.com/apps), choose **Create New App**, then **From scratch**, enter a name, and select your workspace.",
     "Under **Incoming Webhooks**, turn on **Activate Incoming Webhooks**.",
-    "Choose **Add New Webhook**, select the channel for notifications, and choose **Allow**.",
+    "Choose **Add New Webhook** at the bottom of the page, select the channel for notifications, and choose **Allow**.",
     "Copy the webhook URL and paste it below.",
   ],
   schema: configSchema({

@@ -1,4 +1,4 @@
-// Text messages. Each segment of a message is billed, so that the text is kept to one where possible.
+// Text messages. Each segment of a message is billed, so the text is limited to one segment where possible.
 import type { Site } from "../channel-kind.ts";
 import { configSchema, eventSwitches, phoneField } from "../config-fields.ts";
 import { httpKind } from "../http-kind.ts";
@@ -10,7 +10,7 @@ const BODY_LENGTH_MAX = 1_600;
 const HEADLINE_LENGTH_MIN = 40;
 /** The end of a headline, which says what happened. */
 const HEADLINE_END_LENGTH = 16;
-/** The longest headline that one segment has room for. */
+/** The longest headline that fits into one segment. */
 const HEADLINE_LENGTH_MAX = 160;
 
 const GSM = /^[@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !"#¤%&'()*+,\-./0-9:;<=>?¡A-ZÄÖÑÜ§¿a-zäöñüà^{}\\[~\]|€]*$/;
@@ -74,18 +74,19 @@ const EVENTS = eventSwitches({ down: true, up: false, notice: false });
 export const sms = httpKind({
   name: "sms",
   title: "SMS",
-  about: "Sends text messages through the server's Twilio account. The server limits messages per month.",
+  about:
+    "Sends text messages through the server's Twilio account. The number of messages per month is limited.",
   category: "phone",
   icon: null,
-  guide: ["Enter the phone number in international format, for example `+1 415 555 0123`."],
-  schema: configSchema({ value: phoneField("The phone number."), ...EVENTS.fields }),
+  guide: ["Enter the phone number in international format, such as `+1 415 555 0123`."],
+  schema: configSchema({ value: phoneField("The phone number in international format."), ...EVENTS.fields }),
   validate: EVENTS.validate,
   isSubscribed: EVENTS.isSubscribed,
   rate: { perMinute: 10, burst: 5 },
   quota: "messages",
   unavailable: (server) =>
     missingSettings(server, {
-      title: "SMS",
+      subject: "SMS is",
       senders: [
         {
           settings: ["twilioMessagingServiceSid", "twilioFrom"],

@@ -1,4 +1,4 @@
-// Amazon SNS: publishes to a topic, from which AWS sends emails, text messages and events.
+// Amazon SNS: publishes to a topic, which forwards messages to its subscribers.
 import { AwsV4Signer } from "aws4fetch";
 import type { Static } from "typebox";
 import { type Instant, MINUTE_MS } from "../../core/instant.ts";
@@ -25,10 +25,10 @@ const schema = configSchema({
     must: "an ARN such as arn:aws:sns:eu-west-1:123456789012:alerts",
   }),
   access_key: tokenField({
-    about: "The access key ID of a user that may publish to the topic.",
+    about: "The access key ID of an IAM user that is allowed to publish to the topic.",
     lengthMax: 128,
   }),
-  secret_key: tokenField({ about: "The secret access key of the user.", lengthMax: 128 }),
+  secret_key: tokenField({ about: "The secret access key of the IAM user.", lengthMax: 128 }),
 });
 
 type Config = Static<typeof schema>;
@@ -45,7 +45,7 @@ function asciiOf(text: string): string {
     : ascii.slice(0, SUBJECT_LENGTH_MAX - ELLIPSIS.length) + ELLIPSIS;
 }
 
-/** The message for each kind of subscriber: text messages are short, because they are paid by length. */
+/** The message for each kind of subscriber: text messages are short, because they are billed by length. */
 function messagesOf(words: MessageText): string {
   return JSON.stringify({
     default: `${words.headline}\n\n${fullText(words, PLAIN, { limits: LIMITS })}`,
@@ -72,12 +72,12 @@ async function signed(
 const ANSWERS: Answers = {
   gone: [
     { status: 404, text: /<Code>NotFound</, reason: "The topic does not exist" },
-    { status: 403, text: /<Code>InvalidClientTokenId</, reason: "AWS does not accept the access key" },
+    { status: 403, text: /<Code>InvalidClientTokenId</, reason: "AWS rejected the access key ID" },
     {
       status: 403,
       // If the clock of this server is wrong, AWS reports the same code.
       text: /<Code>SignatureDoesNotMatch<(?!.*(expired|not yet current))/s,
-      reason: "AWS does not accept the secret access key",
+      reason: "AWS rejected the secret access key",
     },
     {
       status: 403,
@@ -86,7 +86,7 @@ const ANSWERS: Answers = {
     },
   ],
   once: [
-    { status: 400, text: /<Code>InvalidParameter(Value)?</, reason: "SNS does not accept the message" },
+    { status: 400, text: /<Code>InvalidParameter(Value)?</, reason: "Amazon SNS rejected the message" },
     { status: 413, reason: "The message is too long" },
   ],
   wait: [{ status: [400, 429], text: /<Code>(KMS)?Throttl/, ms: () => MINUTE_MS }],
@@ -99,9 +99,9 @@ export const sns: ChannelKind<Config> = {
   category: "automation",
   icon: null,
   guide: [
-    "In the [SNS console](https://console.aws.amazon.com/sns/), create a topic, add subscriptions to it, and copy its ARN.",
+    "In the [Amazon SNS console](https://console.aws.amazon.com/sns/), create a topic, add subscriptions to it, and copy its ARN.",
     "In the [IAM console](https://console.aws.amazon.com/iam/), create a user whose policy allows only `sns:Publish` on the topic.",
-    "Create an access key for the user. Paste both of its parts below, together with the ARN.",
+    "Create an access key for the user. Paste the access key ID and the secret access key below, together with the ARN.",
   ],
   schema,
   isSubscribed: () => true,

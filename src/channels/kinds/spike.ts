@@ -1,4 +1,4 @@
-// Spike, using an integration of the type that parses requests of this format.
+// Spike, using an integration type that parses requests in this format.
 import { addressField, configSchema } from "../config-fields.ts";
 import { httpKind } from "../http-kind.ts";
 import { fullText, PLAIN } from "../layout.ts";
@@ -14,7 +14,7 @@ export const spike = httpKind({
   category: "incidents",
   icon: null,
   guide: [
-    "In Spike, open **Integrations**, choose **New integration**, and select **Healthchecks.io**. Spike reads requests by type, and these have the format of that one.",
+    "In Spike, open **Integrations**, choose **New integration**, and select **Healthchecks.io**. Overdue sends requests in the format of that integration.",
     "Select a service and an escalation policy, and save the integration.",
     "Copy the webhook URL and paste it below.",
   ],

@@ -90,7 +90,7 @@ const schema = configSchema({
   chat_name: textField({ about: "The chat name.", lengthMax: NAME_LENGTH_MAX, fallback: "" }),
   setup_code: textField({
     about:
-      "The setup code that connects a chat: in the chat, send `/start` followed by the code to the bot. Generated if no chat is given, shown once, and valid for one use.",
+      "The setup code that connects a chat: in the chat, send /start followed by the code to the bot. Generated if no chat is given, shown once, and valid for one use.",
     lengthMax: CODE_LENGTH_MAX,
     pattern: "^[A-Za-z0-9_-]{16,64}$",
     must: "16 to 64 letters, digits, hyphens, or underscores",
@@ -169,7 +169,7 @@ const ANSWERS: Answers = {
   ours: [
     {
       status: [401, 404],
-      reason: "Telegram does not accept the token of the server's bot (OVERDUE_TELEGRAM_TOKEN)",
+      reason: "Telegram rejected the token of the server's bot (OVERDUE_TELEGRAM_TOKEN)",
     },
   ],
   wait: [
@@ -216,9 +216,9 @@ export const telegram: ChannelKind<TelegramConfig> = {
   category: "chat",
   icon: "telegram",
   guide: [
-    "Create the channel without a chat ID. A setup code is shown once.",
-    "In Telegram, open the chat with this server's bot, or add the bot to your group or channel.",
-    "Send `/start` and the code there. The bot confirms that the chat is connected.",
+    "Create the channel without a chat ID. Overdue shows a setup code, once.",
+    "Ask an admin for the name of this server's bot. In Telegram, open a chat with the bot, or add it to your group or channel.",
+    "In that chat, send `/start` followed by a space and the code. In a group, send `/start@name_of_the_bot` instead of `/start`. The bot confirms that the chat is connected.",
   ],
   schema,
   unavailable: ({ keys }) => (keys.telegramToken === null ? NO_BOT : null),

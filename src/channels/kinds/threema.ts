@@ -1,4 +1,4 @@
-// Threema, using the basic mode of its gateway. Each message is paid.
+// Threema, using the basic mode of Threema Gateway. Each message costs money.
 import { configSchema, eventSwitches, textField, tokenField } from "../config-fields.ts";
 import { httpKind } from "../http-kind.ts";
 import {
@@ -12,11 +12,11 @@ import {
   withoutMentions,
 } from "../layout.ts";
 
-/** The gateway takes 3500 bytes. */
+/** The gateway accepts 3,500 bytes. */
 const HEADLINE_BYTES_MAX = 800;
 const LIMITS = { max: 2_600, unit: "bytes", output: 800, value: 200, names: 1_200 } as const;
 
-/** A sign at the edge of a word acts as markup; an invisible joiner prevents that. */
+/** A character at the edge of a word acts as markup; an invisible joiner prevents that. */
 function literal(text: string): string {
   return withoutMentions(text).replace(
     /(?<![\p{L}\p{N}])[*_~]|[*_~](?![\p{L}\p{N}])/gu,
@@ -43,12 +43,12 @@ function recipientOf(recipient: string): Readonly<Record<string, string>> {
 export const threema = httpKind({
   name: "threema",
   title: "Threema",
-  about: "Sends messages to a Threema user through your own account at Threema Gateway.",
+  about: "Sends messages to a Threema user through your Threema Gateway account. Each message costs credits.",
   category: "chat",
   icon: "threema",
   guide: [
     "At [Threema Gateway](https://gateway.threema.ch/), create an account, buy credits, and request an ID of type **Basic**.",
-    "When the ID is approved, copy it and its **secret**, and paste both below.",
+    "When Threema has approved the ID, copy the ID and its secret, and paste both below.",
     "Enter the Threema ID, phone number, or email address of the recipient.",
   ],
   schema: configSchema({
@@ -56,7 +56,7 @@ export const threema = httpKind({
       about: "The gateway ID that sends the messages, such as *OVERDUE.",
       lengthMax: 8,
       pattern: "^\\*[0-9A-Z]{7}$",
-      must: "an asterisk and 7 capital letters or digits",
+      must: "an asterisk followed by 7 uppercase letters or digits",
     }),
     secret: tokenField({ about: "The secret of the gateway ID.", lengthMax: 100 }),
     recipient: textField({
@@ -84,9 +84,9 @@ export const threema = httpKind({
   }),
   answers: {
     gone: [
-      { status: 400, reason: "Threema does not know the recipient, or the gateway ID is not of type Basic" },
-      { status: 401, reason: "Threema does not accept the gateway ID and its secret" },
-      { status: 404, reason: "No Threema user has this phone number or email address" },
+      { status: 400, reason: "The recipient does not exist, or the gateway ID is not of type Basic" },
+      { status: 401, reason: "Threema rejected the gateway ID or its secret" },
+      { status: 404, reason: "No Threema user was found with this phone number or email address" },
     ],
     once: [{ status: 413, reason: "The message is too long" }],
   },

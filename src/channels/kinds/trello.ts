@@ -5,7 +5,7 @@ import { fullText, MARKDOWN } from "../layout.ts";
 import { clipStart } from "../message-text.ts";
 
 const NAME_LENGTH_MAX = 500;
-/** A description may have 16384 characters. */
+/** A description may have 16,384 characters. */
 const LIMITS = { max: 16_000, output: 5_000, value: 1_000, names: 5_000 } as const;
 
 export const trello = httpKind({
@@ -15,13 +15,13 @@ export const trello = httpKind({
   category: "automation",
   icon: "trello",
   guide: [
-    "Open the [Power-Up admin page](https://trello.com/power-ups/admin), create a Power-Up, open its tab **API key**, and choose **Generate a new API key**.",
-    "Beside the key, select **Token**, allow access, and copy the token. Paste the key and the token below.",
-    "In Trello, open a card of the list and add `.json` to the URL in your browser. Copy the value of `idList` and paste it below.",
+    "Open the [Power-Up admin page](https://trello.com/power-ups/admin), choose **New** and create a Power-Up. Then open its **API key** tab and choose **Generate a new API key**.",
+    "Next to the key, choose **Token**, allow access, and copy the token. Paste the key and the token below. The **Secret** is not needed.",
+    "In Trello, open any card in the list and add `.json` to the URL in your browser. In the text that appears, find `idList`, copy its value, and paste it below.",
   ],
   schema: configSchema({
     app_key: textField({
-      about: "The API key of a Power-Up.",
+      about: "The API key of your Power-Up.",
       lengthMax: 64,
       pattern: "^[A-Za-z0-9]+$",
       must: "an API key: letters and digits",
@@ -40,7 +40,10 @@ export const trello = httpKind({
       pattern: "^[0-9a-fA-F]{16,32}$",
       must: "the ID of a list: 16 to 32 hexadecimal digits",
     }),
-    notice: switchField({ about: "Create a card for notices, such as monitoring gaps.", fallback: false }),
+    notice: switchField({
+      about: "Create a card for notices, such as monitoring gap notices.",
+      fallback: false,
+    }),
   }),
   isSubscribed: ({ notice }, what) => what === "down" || (what === "notice" && notice),
   // Trello accepts 100 requests in ten seconds for each token.
@@ -62,11 +65,11 @@ export const trello = httpKind({
       {
         status: 401,
         text: /invalid (token|key)|expired token|unauthorized/i,
-        reason: "Trello does not accept the token",
+        reason: "Trello rejected the API key or token",
       },
       { status: 400, text: /idList/, reason: "The list does not exist" },
       { status: 404, text: /requested resource was not found/i, reason: "The list does not exist" },
     ],
-    once: [{ status: [400, 413], reason: "Trello does not accept the card" }],
+    once: [{ status: [400, 413], reason: "Trello rejected the card" }],
   },
 });

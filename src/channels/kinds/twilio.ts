@@ -1,4 +1,4 @@
-// Twilio: what text messages, calls and WhatsApp have in common, and the callbacks that report what became of them.
+// Twilio: what text messages, calls and WhatsApp have in common, and the callbacks that report their delivery.
 import { MINUTE_MS } from "../../core/instant.ts";
 import { foreseenRefusal } from "../../lib/outgoing-http.ts";
 import { hmacSha1, isSameText } from "../../lib/secrets.ts";
@@ -11,13 +11,13 @@ const API = "https://api.twilio.com/2010-04-01/Accounts";
 
 type Server = Pick<Outgoing, "keys" | "providers">;
 
-/** The sender that a kind needs, and the settings that name it; one of them is enough. */
+/** The sender that a kind needs, and its settings; one of them is enough. */
 export type NeededSender = { settings: readonly (keyof Providers)[]; name: string };
 
-/** Why a kind cannot be used: the settings that are missing; null: none is. */
+/** Why a kind cannot be used: the missing settings; null: none is missing. */
 export function missingSettings(
   { keys, providers }: Server,
-  { title, senders }: { title: string; senders: readonly NeededSender[] },
+  { subject, senders }: { subject: string; senders: readonly NeededSender[] },
 ): string | null {
   const missing = [
     ...(providers.twilioAccountSid === null ? ["OVERDUE_TWILIO_ACCOUNT_SID"] : []),
@@ -28,7 +28,7 @@ export function missingSettings(
   ];
   if (missing.length === 0) return null;
   const names = missing.join(", ").replace(/, ([^,]*)$/, " and $1");
-  return `${title} is not enabled on this server: ${names} ${missing.length === 1 ? "is" : "are"} not set`;
+  return `${subject} not enabled on this server: ${names} ${missing.length === 1 ? "is" : "are"} not set`;
 }
 
 /** A request that creates a message or a call. */
@@ -51,24 +51,24 @@ export function twilioRequest(
 
 export const TWILIO_ANSWERS: Answers = {
   gone: [
-    { status: 400, json: { code: 21211 }, reason: "Twilio says that the phone number is invalid" },
+    { status: 400, json: { code: 21211 }, reason: "The phone number is invalid" },
     { status: 400, json: { code: 21610 }, reason: "The recipient has opted out by replying STOP" },
     {
       status: 400,
       json: { code: 21614 },
-      reason: "Twilio says that the phone number cannot receive messages",
+      reason: "The phone number cannot receive messages",
     },
   ],
   once: [
-    { status: 400, json: { code: 21617 }, reason: "Twilio says that the message is too long" },
-    { status: 413, reason: "Twilio says that the message is too long" },
+    { status: 400, json: { code: 21617 }, reason: "The message is too long" },
+    { status: 413, reason: "The message is too long" },
   ],
-  // The URL contains nothing but the account.
+  // Apart from the account, the URL is constant.
   ours: [
     {
       status: [401, 404],
       reason:
-        "Twilio does not accept the server's account (OVERDUE_TWILIO_ACCOUNT_SID, OVERDUE_TWILIO_AUTH_TOKEN)",
+        "Twilio rejected the server's credentials (OVERDUE_TWILIO_ACCOUNT_SID, OVERDUE_TWILIO_AUTH_TOKEN)",
     },
   ],
   // The queue of the sender is full.
@@ -81,13 +81,13 @@ const STATUS_PATH = "/integrations/twilio/status";
 const STATUS =
   /^\/integrations\/twilio\/status\/(?<channelUuid>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.(?<dedupeKey>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
-/** Which message a path below the site is about; null if it is no callback. */
+/** The message that the path of a callback refers to; null if it is not the path of a callback. */
 export function decodeStatusPath(path: string): { channelUuid: string; dedupeKey: string } | null {
   const { channelUuid, dedupeKey } = STATUS.exec(path)?.groups ?? {};
   return channelUuid === undefined || dedupeKey === undefined ? null : { channelUuid, dedupeKey };
 }
 
-/** Whether Twilio signed a callback: by the whole URL and the sorted fields of the form, without separators. */
+/** Whether Twilio signed a callback: the whole URL and the sorted fields of the form, without separators. */
 export function isTwilioSignature(
   signature: string,
   { authToken, url, fields }: { authToken: string; url: string; fields: URLSearchParams },
@@ -104,13 +104,13 @@ function compare(one: string, other: string): number {
 }
 
 const FAILURES: Readonly<Record<string, string>> = {
-  failed: "Twilio could not send it",
-  undelivered: "The phone carrier did not deliver it",
+  failed: "Twilio could not send the message or make the call",
+  undelivered: "The carrier did not deliver the message",
   busy: "The line was busy",
   "no-answer": "The call was not answered",
 };
 
-/** What a callback says went wrong; null: nothing. */
+/** The failure that a callback reports; null: none. */
 export function reportedFailure(fields: URLSearchParams): string | null {
   const reason = FAILURES[fields.get("MessageStatus") ?? fields.get("CallStatus") ?? ""];
   if (reason === undefined) return null;

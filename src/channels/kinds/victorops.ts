@@ -12,30 +12,30 @@ const TYPES: Readonly<Record<IncidentEvent["severity"], string>> = {
   info: "INFO",
 };
 const NAME_LENGTH_MAX = 500;
-/** A message may have 20480 characters. */
+/** A message may have 20,480 characters. */
 const LIMITS = { max: 20_000, output: 10_000, value: 1_000, names: 5_000 } as const;
 
 export const victorops = httpKind({
   name: "victorops",
   title: "Splunk On-Call",
   about:
-    "Opens an incident in Splunk On-Call (formerly VictorOps) when a check goes down and resolves it when the check comes back up. Notices and low-severity problems are of type WARNING, and tests of type INFO.",
+    "Opens an incident in Splunk On-Call (formerly VictorOps) when a check goes down and resolves it when the check comes back up. Notices and low-severity problems have type WARNING, and tests have type INFO.",
   category: "incidents",
   icon: "splunk",
   guide: [
     "In Splunk On-Call, open **Integrations**, then **3rd Party Integrations**, and select **REST - Generic**. Choose **Enable** if the integration is not enabled yet.",
     "Copy the URL of the endpoint and paste it below.",
-    "Replace `$routing_key` at the end of the URL with a routing key. You find the keys under **Settings**, then **Routing Keys**.",
+    "Replace `$routing_key` at the end of the URL with a routing key, such as `database`. The keys are listed under **Settings**, then **Routing Keys**.",
   ],
   schema: configSchema({
     url: addressField({
       about:
-        "The URL of the REST endpoint with a routing key, such as https://alert.victorops.com/integrations/generic/20131114/alert/…/database.",
+        "The URL of the REST endpoint, ending with a routing key, such as https://alert.victorops.com/integrations/generic/20131114/alert/…/database.",
       secret: true,
     }),
   }),
   validate: ({ url }) =>
-    /\$|%24/.test(url) ? "The URL must end with a routing key instead of $routing_key." : null,
+    /\$|%24/.test(url) ? "Replace $routing_key at the end of the URL with a routing key." : null,
   isSubscribed: () => true,
   rate: { perMinute: 60, burst: 30 },
   request: ({ words, config, out, incident }) => ({

@@ -178,9 +178,9 @@ export const webhook: ChannelKind<Config> = {
   category: "automation",
   icon: null,
   guide: [
-    "Enter the URLs to call when a check goes down, comes back up, or when there is a notice. A URL left empty is not called.",
-    "Without a body, Overdue sends JSON. With a body, placeholders such as `$NAME`, `$STATUS`, and `$BODY` are replaced.",
-    "Requests are signed as described by [Standard Webhooks](https://www.standardwebhooks.com/). Verify the signature with the secret.",
+    "Enter the URLs to request when a check goes down, when it comes back up, and for notices. Leave a URL blank to skip it.",
+    "Leave the body blank to send JSON, or enter your own. Placeholders such as `$NAME`, `$STATUS`, and `$BODY` are replaced.",
+    "Requests are signed according to [Standard Webhooks](https://www.standardwebhooks.com/). Your receiver can verify the signature with the secret.",
   ],
   schema,
   validate: ({ url_down, url_up, url_notice, secret }) => {

@@ -1,4 +1,4 @@
-// Web Push: notifications of a browser, through the push service of its vendor.
+// Web Push: notifications in a browser, through the push service of its vendor.
 import { createHash } from "node:crypto";
 import { DAY_MS, SECOND_MS } from "../../core/instant.ts";
 import {
@@ -18,7 +18,7 @@ import type { MessageText, Tone } from "../message-text.ts";
 const TITLE_BYTES_MAX = 250;
 /** More than any system shows. */
 const LIMITS = { max: 2_000, unit: "bytes", output: 300, value: 200, names: 1_000 } as const;
-/** How long a push service keeps a message for a browser that is not connected: as long as we would try. */
+/** How long a push service keeps a message for a browser that is not connected: as long as messages are retried. */
 const TTL_S = DAY_MS / SECOND_MS;
 const URGENCIES: Readonly<Record<Tone, string>> = { bad: "high", good: "normal", notice: "low" };
 const TOPIC_LENGTH = 32;
@@ -31,17 +31,17 @@ export const webpush = httpKind({
   category: "push",
   icon: null,
   guide: [
-    "Open this page in the browser that should show the notifications. On an iPhone or iPad, first add the dashboard to the home screen and open it from there.",
-    "Choose **Turn on notifications** and allow them when the browser asks.",
-    "Save the channel, and send a test notification.",
+    "Open this page in the browser that should show the notifications. On an iPhone or iPad, first add the dashboard to the Home Screen and open it from there.",
+    "Choose **Turn on notifications** and allow notifications when the browser asks.",
+    "Create the channel and send a test notification.",
   ],
   schema: configSchema({
     endpoint: addressField({
-      about: "The URL at which the push service accepts messages for the browser. The browser provides it.",
+      about: "The URL of the browser's push subscription. The browser provides it.",
       secret: true,
     }),
     p256dh: textField({
-      about: "The public key of the browser.",
+      about: "The public key of the push subscription.",
       lengthMax: 100,
       pattern: "^[A-Za-z0-9_-]+$",
       must: "the public key of a push subscription, in base64url",
@@ -54,7 +54,7 @@ export const webpush = httpKind({
       secret: true,
     }),
     browser: textField({
-      about: "The browser and system, such as Firefox on Linux.",
+      about: "The browser and operating system, such as Firefox on Linux.",
       lengthMax: LABEL_LENGTH_MAX,
       fallback: "",
     }),
@@ -65,7 +65,7 @@ export const webpush = httpKind({
   },
   isSubscribed: () => true,
   rate: { perMinute: 30, burst: 10 },
-  unavailable: (server) => (vapidOf(server) === null ? "The server has no key pair for Web Push" : null),
+  unavailable: (server) => (vapidOf(server) === null ? "This server has no key pair for Web Push" : null),
   request: ({ words, config, out, incident }) => {
     const server = vapidOf(out) ?? { publicKey: "", privateKey: "" };
     // A later message about the same incident replaces one that is waiting (topic) or on the screen (tag).
@@ -91,11 +91,11 @@ export const webpush = httpKind({
   },
   answers: {
     gone: [
-      { status: 404, reason: "The browser's subscription no longer exists" },
-      { status: 410, reason: "The browser has unsubscribed, or its subscription has expired" },
+      { status: 404, reason: "The browser's push subscription no longer exists" },
+      { status: 410, reason: "The browser's push subscription was removed or has expired" },
     ],
-    once: [{ status: 413, reason: "The push service does not accept a message of this size" }],
-    ours: [{ status: [401, 403], reason: "The push service does not accept the key of this server" }],
+    once: [{ status: 413, reason: "The message is too long" }],
+    ours: [{ status: [401, 403], reason: "The push service rejected the key of this server" }],
   },
 });
 
@@ -123,7 +123,7 @@ function payloadOf(words: MessageText, tag: string): Buffer {
   return payload;
 }
 
-/** Where the operators of push services find the server that sends: its URL, or an address if it has no public one. */
+/** The contact for operators of push services: the URL of the server, or an email address if the URL is not HTTPS. */
 function contactOf({ url }: Site): string {
   return url.startsWith("https://") ? url : `mailto:overdue@${new URL(url).hostname}`;
 }

@@ -6,12 +6,12 @@ import { type Dialect, fullText, PLAIN, SIGNS } from "../layout.ts";
 import { clipStart } from "../message-text.ts";
 
 const HEADLINE_LENGTH_MAX = 200;
-/** Of 4,096 bytes, without the headline, of which a character can have three. */
+/** Of 4,096 bytes, without the headline, whose characters can have three bytes each. */
 const LIMITS = { max: 3_400, unit: "bytes", output: 500, value: 200, names: 1_000 } as const;
 
 const WIDE_OFFSET = 0xfee0;
 
-/** WeCom has no escape character, so signs with a meaning are replaced by their wide forms. */
+/** WeCom has no escape character, so markup characters are replaced by their full-width forms. */
 function wide(text: string): string {
   return text.replace(/[*_`[\]<>]/g, (sign) => String.fromCharCode(sign.charCodeAt(0) + WIDE_OFFSET));
 }
@@ -36,7 +36,7 @@ export const wecom = httpKind({
   category: "chat",
   icon: "wechat",
   guide: [
-    "In WeCom, open the group, then **Group Settings**, **Group Robot**, and **Add Robot**.",
+    "In WeCom, open the group, then **Group Settings**, then **Group Robot**, and choose **Add Robot**.",
     "Choose **Create Robot** and give it a name.",
     "Copy the webhook URL and paste it below.",
   ],
@@ -64,7 +64,7 @@ export const wecom = httpKind({
     ok: [{ status: 200, json: { errcode: 0 } }],
     gone: [{ status: 200, json: { errcode: 93_000 }, reason: "The robot no longer exists" }],
     once: [
-      { status: 200, json: { errcode: 40_058 }, reason: "WeCom does not accept the message" },
+      { status: 200, json: { errcode: 40_058 }, reason: "WeCom rejected the message" },
       { status: 413, reason: "The message is too long" },
     ],
     wait: [{ status: 200, json: { errcode: /^(45009|45033)$/ }, ms: () => MINUTE_MS }],

@@ -11,13 +11,18 @@ const { down, up } = eventSwitches({ down: true, up: true, notice: false }).fiel
 export const whatsapp = httpKind({
   name: "whatsapp",
   title: "WhatsApp",
-  about: "Sends WhatsApp messages through the server's Twilio account. The server limits messages per month.",
+  about:
+    "Sends WhatsApp messages through the server's Twilio account. The number of messages per month is limited.",
   category: "phone",
   icon: "whatsapp",
   guide: [
-    "Enter the phone number of the WhatsApp account in international format, for example `+1 415 555 0123`.",
+    "Enter the phone number of the WhatsApp account in international format, such as `+1 415 555 0123`.",
   ],
-  schema: configSchema({ value: phoneField("The phone number of the WhatsApp account."), down, up }),
+  schema: configSchema({
+    value: phoneField("The phone number of the WhatsApp account, in international format."),
+    down,
+    up,
+  }),
   validate: (config) => (config.down || config.up ? null : "At least one of down and up must be true."),
   // There is no template for notices.
   isSubscribed: (config, what) => what !== "notice" && config[what],
@@ -25,7 +30,7 @@ export const whatsapp = httpKind({
   quota: "messages",
   unavailable: (server) =>
     missingSettings(server, {
-      title: "WhatsApp",
+      subject: "WhatsApp is",
       senders: [
         { settings: ["twilioWhatsappFrom"], name: "OVERDUE_TWILIO_WHATSAPP_FROM" },
         { settings: ["twilioWhatsappDownSid"], name: "OVERDUE_TWILIO_WHATSAPP_DOWN_SID" },
@@ -36,7 +41,7 @@ export const whatsapp = httpKind({
     const { providers } = out;
     const service = providers.twilioMessagingServiceSid;
     const template = words.tone === "good" ? providers.twilioWhatsappUpSid : providers.twilioWhatsappDownSid;
-    // The subject is `DOWN | nightly backup`, and the template says the status.
+    // The subject is `DOWN | nightly backup`, and the template states the status.
     const name = words.subject.slice(words.subject.indexOf("|") + 1);
     return twilioRequest(
       "Messages",

@@ -8,9 +8,9 @@ import { clipStart, oneLine, shownName } from "../message-text.ts";
 
 const TOPIC_LENGTH_MAX = 60;
 const HEADLINE_LENGTH_MAX = 300;
-/** Zulip takes 10,000 characters. */
+/** Zulip accepts 10,000 characters. */
 const LIMITS = { max: 9_000, output: 3_000, value: 500, names: 3_000 } as const;
-/** Nothing is emphasized after a space, however thin. */
+/** An asterisk before a space is not markup, even if the space is thin. */
 const HAIR_SPACE = "\u200a";
 
 const ZULIP: Dialect = {
@@ -45,9 +45,9 @@ export const zulip = httpKind({
   category: "chat",
   icon: "zulip",
   guide: [
-    "In Zulip, open **Personal settings**, then **Bots**, and choose **Add a new bot** of the type **Incoming webhook** or **Generic bot**.",
+    "In Zulip, open **Personal settings**, then **Bots**, and choose **Add a new bot**. Select the type **Incoming webhook** or **Generic bot**, and enter a name and an email address for the bot.",
     "Copy the email address and the API key of the bot and paste them below, together with the URL of your Zulip organization.",
-    "Enter the channel that gets the messages. For a private channel, subscribe the bot to it first.",
+    "Enter the channel or user that receives the messages. For a private channel, subscribe the bot to it first.",
   ],
   schema: configSchema({
     site: serverField({ about: "The URL of the Zulip organization, such as https://example.zulipchat.com." }),
@@ -82,7 +82,7 @@ export const zulip = httpKind({
       url: below(site, "api/v1/messages"),
       headers: { Authorization: `Basic ${Buffer.from(`${bot}:${key}`).toString("base64")}` },
       form: {
-        // The words that old servers know, too.
+        // Old servers accept only these values.
         type: mtype,
         ...(mtype === "stream"
           ? { to, topic: clipStart(topic || topicOf({ message, words, incident }), TOPIC_LENGTH_MAX) }
@@ -91,17 +91,21 @@ export const zulip = httpKind({
       },
     };
   },
-  // A reverse proxy may answer 404 while the server restarts; only these answers are Zulip's own.
+  // A reverse proxy may answer 404 while the server restarts; only these errors come from Zulip itself.
   answers: {
     gone: [
-      { status: [401, 403], json: { result: "error" }, reason: "Zulip does not accept the bot" },
+      {
+        status: [401, 403],
+        json: { result: "error" },
+        reason: "Zulip rejected the email address or API key of the bot",
+      },
       {
         status: 400,
         json: { code: "STREAM_DOES_NOT_EXIST" },
         reason: "The channel does not exist",
       },
     ],
-    once: [{ status: 413, reason: "The message is too large" }],
+    once: [{ status: 413, reason: "The message is too long" }],
     wait: [
       {
         status: 429,

@@ -18,7 +18,7 @@ const Kind = Type.Object({
   title: Type.String(),
   description: Type.String(),
   category: Type.Enum(["chat", "push", "phone", "incidents", "automation"], {
-    description: "Where the kind is listed.",
+    description: "The category under which the kind is listed.",
   }),
   icon: nullable(Type.String(), "The name of its icon in the Simple Icons collection. Null if it has none."),
   guide: Type.Array(Type.String(), {
@@ -217,11 +217,11 @@ const Health = Type.Object({
   id: UuidText,
   recent: Type.Array(Type.Enum(["delivered", "retried", "failed"]), {
     description:
-      "Results of the newest messages, oldest first: accepted, accepted after failed attempts (`retried`), or given up or still being retried (`failed`).",
+      "Results of the newest messages, oldest first: accepted (`delivered`), accepted after failed attempts (`retried`), or failed or still being retried (`failed`).",
   }),
   failingSince: nullable(
     Time,
-    "When the first of the messages was due that have all failed since. Null if the newest message was accepted.",
+    "When the first message of the current series of failures was due. Null if the newest message was accepted.",
   ),
   medianMs: nullable(
     Type.Integer(),
@@ -435,7 +435,7 @@ export const channelRoutes = {
     keys: "readWrite",
     tag: "Channels",
     summary: "List the health of channels",
-    description: `Returns for each channel of a project the results of its last ${RECENT_DELIVERIES_MAX} deliveries. Channels that have sent nothing are not listed.`,
+    description: `Returns the results of the last ${RECENT_DELIVERIES_MAX} deliveries of each channel of a project. Channels that have sent nothing are not listed.`,
     success: {
       status: 200,
       description: "The health of the channels.",

@@ -47,7 +47,7 @@ test.each([
   [{ labels: "team" }, "Labels must have the form name=value, separated by commas."],
   [{ labels: "team=" }, "Labels must have the form name=value, separated by commas."],
   [{ labels: "the-team=ops" }, "Labels must have the form name=value, separated by commas."],
-  [{ token: "t", username: "u" }, "Use either a token, or a username and password."],
+  [{ token: "t", username: "u" }, "Use either a token or a username and password, not both."],
 ])("%j is rejected", (config, text) => {
   expect(CONFIG_RULES.read("alertmanager", { url, ...config })).toEqual({ ok: false, text });
 });

@@ -46,7 +46,7 @@ test("an unknown key in Apprise is no success", async () => {
 test("Apprise has tags of stored configurations, not of URLs", () => {
   expect(readConfig(apprise, { tag: "ops", ...URL_CONFIG }, { strict: true })).toEqual({
     ok: false,
-    text: "A tag can only be used with a key, not with a URL.",
+    text: "A tag can be used only with a key, not with an Apprise URL.",
   });
   expect(readConfig(apprise, { target: "two words" }, { strict: true })).toMatchObject({ ok: false });
 });

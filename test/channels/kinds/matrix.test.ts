@@ -45,7 +45,7 @@ describe("a Matrix room", () => {
     expect(await send(DOWN, { config: { ...OWN, room } })).toMatchObject({
       kind: "failed",
       permanent: true,
-      reason: "The account may not send to the room: invite it to the room (HTTP 403)",
+      reason: "The account is not allowed to send to the room: invite it to the room (HTTP 403)",
     });
     expect(matrix.events.size).toBe(0);
   });

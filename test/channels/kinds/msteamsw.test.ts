@@ -10,7 +10,7 @@ test("a connector is refused, because Microsoft has retired connectors", () => {
   const url = "https://contoso.webhook.office.com/webhookb2/1f2e@3d/IncomingWebhook/4c/5b";
   expect(CONFIG_RULES.read("msteamsw", { url })).toMatchObject({
     ok: false,
-    text: expect.stringMatching(/retired connectors: create a workflow/),
+    text: expect.stringMatching(/retired connectors\. Create a workflow/),
   });
 });
 

@@ -69,7 +69,7 @@ describe("a channel that runs programs", () => {
       summary: "run it",
       code: null,
       excerpt: null,
-      reason: "The program asked to be run again later: the modem is busy",
+      reason: "The program requested another attempt: the modem is busy",
     });
     writeProgram("echo 'the modem is gone' >&2; exit 1");
     expect(await send(DOWN)).toMatchObject({

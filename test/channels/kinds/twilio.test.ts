@@ -12,7 +12,7 @@ const fieldsOf = (body = "") => Object.fromEntries(new URLSearchParams(body));
 
 describe.each([
   ["sms", /^SMS is not .*: OVERDUE_TWILIO_ACCOUNT_SID, OVERDUE_TWILIO_AUTH_TOKEN and OVERDUE_TWILIO_FROM or/],
-  ["call", /^Phone call is not .*: .*AUTH_TOKEN and OVERDUE_TWILIO_FROM are not set$/],
+  ["call", /^Phone calls are not .*: .*AUTH_TOKEN and OVERDUE_TWILIO_FROM are not set$/],
   ["whatsapp", /^WhatsApp is not .*WHATSAPP_FROM, .*WHATSAPP_DOWN_SID and .*WHATSAPP_UP_SID are not set$/],
 ])("%s", (kind, missing) => {
   test("names the settings that are missing, and sends nothing without them", async () => {
@@ -123,10 +123,16 @@ describe("a callback", () => {
     [{ MessageStatus: "sent" }, null],
     [{ CallStatus: "completed" }, null],
     [{}, null],
-    [{ MessageStatus: "failed", ErrorCode: "30007" }, "Twilio could not send it (Twilio error 30007)"],
-    [{ MessageStatus: "undelivered", ErrorCode: "" }, "The phone carrier did not deliver it"],
-    [{ MessageStatus: "failed", ErrorCode: "<script>" }, "Twilio could not send it"],
-    [{ CallStatus: "failed" }, "Twilio could not send it"],
+    [
+      { MessageStatus: "failed", ErrorCode: "30007" },
+      "Twilio could not send the message or make the call (Twilio error 30007)",
+    ],
+    [{ MessageStatus: "undelivered", ErrorCode: "" }, "The carrier did not deliver the message"],
+    [
+      { MessageStatus: "failed", ErrorCode: "<script>" },
+      "Twilio could not send the message or make the call",
+    ],
+    [{ CallStatus: "failed" }, "Twilio could not send the message or make the call"],
     [{ CallStatus: "no-answer" }, "The call was not answered"],
   ])("with %j reports %s", (given, reason) => {
     expect(reportedFailure(new URLSearchParams(given as Record<string, string>))).toBe(reason);

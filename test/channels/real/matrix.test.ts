@@ -93,7 +93,7 @@ describe.skipIf(!isSynapseInstalled)(`Matrix, on a real homeserver${WHY_SKIPPED}
     });
     expect(await send(DOWN, { dedupeKey: "six", config: { ...config, token: "wrong" } })).toMatchObject({
       permanent: true,
-      reason: "The homeserver does not accept the token (HTTP 401)",
+      reason: "The homeserver rejected the token (HTTP 401)",
     });
   });
 });

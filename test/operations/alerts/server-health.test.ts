@@ -100,7 +100,7 @@ describe("the observed state", () => {
     expect(await kinds()).toEqual([]);
   });
 
-  test("a provider that refused the server's key within a day", async () => {
+  test("a provider that rejected the server's key within a day", async () => {
     const note = (at: Instant) =>
       inTransaction(database.db, (tx) =>
         noteProviderAnswers(tx, {
