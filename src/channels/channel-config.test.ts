@@ -174,6 +174,19 @@ describe("secrets", () => {
     }
     expect(secretsIn(kind("webhook"), config)).not.toContain("some words");
   });
+
+  test("a long token is a secret, and no template", () => {
+    const token = "t".repeat(1_500);
+    expect(secretsIn(kind("alertmanager"), { token })).toEqual([token]);
+    expect(previewConfig(kind("alertmanager"), { token })).toMatchObject({ token: "********" });
+  });
+
+  test("the parts of an Apprise URL are secrets, too", () => {
+    const config = { target: "tgram://123456789:abcdefghij/-1001234567890" };
+    expect(secretsIn(kind("apprise"), config)).toEqual(
+      expect.arrayContaining([config.target, "abcdefghij", "-1001234567890"]),
+    );
+  });
 });
 
 test("a preview has masked secrets, templates as they are, and samples for what is missing or wrong", () => {
@@ -198,4 +211,9 @@ test("a preview has masked secrets, templates as they are, and samples for what 
     priority: 3,
   });
   expect(previewConfig(kind("slack"), {})).toEqual({ url: "https://example.com" });
+  // Only a secret is shown masked: elsewhere, and in a longer text, the mask is a wrong value.
+  expect(previewConfig(kind("email"), { value: "********", up: "********" })).toMatchObject({ up: true });
+  expect(previewConfig(kind("slack"), { url: "********".repeat(1_000) })).toEqual({
+    url: "https://example.com",
+  });
 });

@@ -205,7 +205,9 @@ export function previewConfig(kind: AnyKind, given: ChannelConfig): ChannelConfi
 function previewValue(field: Field, name: string, given: ChannelConfig): unknown {
   const value = given[name];
   // A stored secret is given as it is shown.
-  if (typeof value === "string" && value.includes(MASK)) return value;
+  if (field.writeOnly === true && typeof value === "string" && value.includes(MASK)) {
+    if (value.length <= (field.maxLength ?? 0)) return value;
+  }
   const read = readField(field, value);
   if (!read.ok) return field.default ?? sampleOf(field, name);
   if (read.value === "" && field["x-made"] !== undefined) return MASK;
@@ -311,7 +313,7 @@ function problemOf(name: string, value: string): string | null {
 
 /** Shorter parts of a URL are words such as "services", not secrets. */
 const SECRET_PART_LENGTH_MIN = 9;
-/** Longer values are templates, not keys. */
+/** A field for longer values has templates, unless it has a pattern, as keys do. */
 const KEY_LENGTH_MAX = 1_000;
 
 /** All secret texts, the longest first, so that no part of one is left. */
@@ -322,8 +324,8 @@ export function secretsIn(kind: AnyKind, config: ChannelConfig): string[] {
   return [...new Set(texts)].filter((text) => text !== "").toSorted((a, b) => b.length - a.length);
 }
 
-function isTemplate({ maxLength = 0 }: Field): boolean {
-  return maxLength > KEY_LENGTH_MAX;
+function isTemplate({ maxLength = 0, pattern }: Field): boolean {
+  return maxLength > KEY_LENGTH_MAX && pattern === undefined;
 }
 
 function textsOf(field: Field, value: unknown): string[] {
@@ -333,7 +335,13 @@ function textsOf(field: Field, value: unknown): string[] {
       .flatMap(([, header]) => [String(header), lastWord(String(header))]);
   }
   if (typeof value !== "string" || value === "" || isTemplate(field)) return [];
-  return field.format === "uri" ? addressTexts(value) : [value];
+  return field.format === "uri" ? addressTexts(value) : [value, ...partsOf(value)];
+}
+
+/** A URL of another scheme may have its key anywhere. */
+function partsOf(value: string): string[] {
+  if (!value.includes("://")) return [];
+  return value.split(/[/:@?&=]+/).filter((part) => part.length >= SECRET_PART_LENGTH_MIN);
 }
 
 /** "Bearer abc": the key is treated separately. */
