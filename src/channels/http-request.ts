@@ -30,7 +30,10 @@ export type Answers = {
   gone?: readonly Refusal[];
   /** This message is not tried again; the channel stays enabled. */
   once?: readonly Refusal[];
-  /** The server's own key is refused: an admin is told, and no channel is disabled. */
+  /**
+   * The server's own key is refused: an admin is told, and no channel is disabled. The message is tried again, unless a
+   * rule of `once` matches, too. Only given if the request uses that key.
+   */
   ours?: readonly (Refusal & Pause)[];
   /** Not now. */
   wait?: readonly (AnswerRule & Pause)[];
@@ -90,11 +93,11 @@ export function interpret(
     rules.find((rule) => matches(rule, answer));
   const isGone = found(gone);
   const isOnce = isGone === undefined ? found(once) : undefined;
-  const isOurs = isGone === undefined && isOnce === undefined ? found(ours) : undefined;
-  const refusal = isGone ?? isOnce ?? isOurs;
+  const isOurs = isGone === undefined ? found(ours) : undefined;
+  const refusal = isGone ?? isOurs ?? isOnce;
   const waiting = refusal === undefined ? found(wait) : isOurs;
   if (refusal === undefined && waiting === undefined && found(ok) !== undefined)
-    return { kind: "sent", ...outcome };
+    return { kind: "sent", ...outcome, ...(ours.length === 0 ? {} : { isOurs: true as const }) };
   return {
     kind: "failed",
     ...outcome,
