@@ -8,7 +8,7 @@ import { isText, type KindReceiver, type Received, said, startReceiver } from ".
 /** The server's key pair, with which the browser has subscribed. */
 export const VAPID = vapidKeysOf("the secret key of a server in tests");
 
-const ORIGIN = "https://push.example.net";
+const ORIGIN = "https://updates.push.services.mozilla.com";
 const PATH = "/wpush/v2/gAAAAABc-a-subscription";
 const BODY_BYTES_MAX = 4_096;
 const EXPIRY_S_MAX = 24 * 3_600;
