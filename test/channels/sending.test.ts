@@ -103,6 +103,12 @@ describe.each(HTTP_KINDS)("%s", (kind) => {
     expect((await send(DOWN)).excerpt).not.toContain(cut.slice(0, 6));
   });
 
+  test("a message that is too large is not tried again", async () => {
+    const { send, receiver } = opened;
+    receiver.behave({ kind: "answer", answer: { status: 413, body: "" } });
+    expect(await send(DOWN)).toMatchObject({ code: 413, ...MEANINGS.once });
+  });
+
   test("credentials are not kept in the form in which they are sent, either", async () => {
     let credentials: string[] = [];
     const send = async ({ headers = {} }: OutgoingRequest) => {

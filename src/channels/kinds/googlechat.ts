@@ -116,9 +116,6 @@ export const googlechat = httpKind({
         reason: "Google Chat does not accept the URL",
       },
     ],
-    once: [
-      { status: 400, json: { error: /"status":/ }, reason: "Google Chat does not accept the message" },
-      { status: 413, reason: "The message is too large" },
-    ],
+    once: [{ status: 400, json: { error: /"status":/ }, reason: "Google Chat does not accept the message" }],
   },
 });

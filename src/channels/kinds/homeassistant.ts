@@ -1,7 +1,7 @@
 // Home Assistant: notifications on the phones that use its app, or through any other of its notify actions.
 import { below, configSchema, serverField, textField, tokenField } from "../config-fields.ts";
 import { httpKind } from "../http-kind.ts";
-import { clipBytes, type Dialect, fullText, JOINER, PLAIN } from "../layout.ts";
+import { clipBytes, fullText, JOINER, plainWith } from "../layout.ts";
 
 /** The push services of phones take 4 KB. */
 const TITLE_BYTES_MAX = 250;
@@ -12,13 +12,7 @@ function literal(text: string): string {
   return text.replace(/<|&(?=[a-z#])|\{(?=[{%#])/gi, (sign) => sign + JOINER);
 }
 
-const DIALECT: Dialect = {
-  ...PLAIN,
-  text: literal,
-  code: literal,
-  block: literal,
-  link: ({ text }) => literal(text),
-};
+const DIALECT = plainWith(literal);
 
 export const homeassistant = httpKind({
   name: "homeassistant",
@@ -69,6 +63,5 @@ export const homeassistant = httpKind({
     gone: [
       { status: 401, text: /^401: Unauthorized$/, reason: "Home Assistant does not accept the access token" },
     ],
-    once: [{ status: 413, reason: "The message is too long" }],
   },
 });

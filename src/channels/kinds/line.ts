@@ -58,7 +58,6 @@ export const line = httpKind({
       { status: 401, reason: "LINE does not accept the channel access token" },
       { status: 400, json: { message: /'to'/ }, reason: "LINE does not know the recipient" },
     ],
-    once: [{ status: 413, reason: "The message is too long" }],
     // An earlier attempt was accepted.
     ok: [{ status: [200, 409] }],
   },

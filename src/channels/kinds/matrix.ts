@@ -92,7 +92,6 @@ function answersOf({ isServersToken }: Account): Answers {
       { status: 404, json: { errcode: "M_NOT_FOUND" }, reason: "The room does not exist" },
       ...(isServersToken ? [] : [token]),
     ],
-    once: [{ status: 413, reason: "The message is too large" }],
     ours: isServersToken ? [token] : [],
     wait: [
       {

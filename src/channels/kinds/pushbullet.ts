@@ -38,7 +38,6 @@ export const pushbullet = httpKind({
   }),
   answers: {
     gone: [{ status: 401, reason: "Pushbullet does not accept the access token" }],
-    once: [{ status: 413, reason: "The message is too long" }],
     wait: [{ status: 429, ms: untilTimeIn("x-ratelimit-reset") }],
   },
 });

@@ -5,7 +5,7 @@ import { httpKind } from "../http-kind.ts";
 import { type Dialect, factValue, JOINER, partsOf } from "../layout.ts";
 import { clipEnd, clipStart, type MessageText, type Tone } from "../message-text.ts";
 
-const COLOURS: Readonly<Record<Tone, string>> = { bad: "danger", good: "good", notice: "warning" };
+const COLORS: Readonly<Record<Tone, string>> = { bad: "danger", good: "good", notice: "warning" };
 const OUTPUT_LENGTH_MAX = 1_000;
 const VALUE_LENGTH_MAX = 1_000;
 /** The checks of an incident, with their links. */
@@ -50,7 +50,7 @@ function payloadOf(words: MessageText, site: Site) {
     username: site.name,
     attachments: [
       {
-        color: COLOURS[words.tone],
+        color: COLORS[words.tone],
         fallback: escaped(words.headline),
         mrkdwn_in: ["text", "fields"],
         title: escaped(words.headline),

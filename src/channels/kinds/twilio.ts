@@ -59,10 +59,7 @@ export const TWILIO_ANSWERS: Answers = {
       reason: "Twilio says that the phone number cannot receive messages",
     },
   ],
-  once: [
-    { status: 400, json: { code: 21617 }, reason: "Twilio says that the message is too long" },
-    { status: 413, reason: "Twilio says that the message is too long" },
-  ],
+  once: [{ status: 400, json: { code: 21617 }, reason: "Twilio says that the message is too long" }],
   // The URL contains nothing but the account.
   ours: [
     {

@@ -97,7 +97,6 @@ export const webpush = httpKind({
       { status: 404, reason: "The browser's subscription no longer exists" },
       { status: 410, reason: "The browser has unsubscribed, or its subscription has expired" },
     ],
-    once: [{ status: 413, reason: "The push service does not accept a message of this size" }],
     ours: PUSH_SERVICES.test(new URL(config.endpoint).host)
       ? [{ status: [401, 403], reason: "The push service does not accept the key of this server" }]
       : [],

@@ -101,7 +101,6 @@ export const zulip = httpKind({
         reason: "The channel does not exist",
       },
     ],
-    once: [{ status: 413, reason: "The message is too large" }],
     wait: [
       {
         status: 429,

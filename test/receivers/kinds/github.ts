@@ -65,7 +65,9 @@ export async function startGitHub(): Promise<GitHubReceiver> {
     if (number !== undefined && issue === undefined)
       return { answer: { status: 404, body: { message: "Not Found" } } };
     if (issue !== undefined && method === "GET") {
-      const body = issue.comments.map((text) => ({ body: text })).slice(0, Number(searchParams.get("per_page")));
+      const body = issue.comments
+        .map((text) => ({ body: text }))
+        .slice(0, Number(searchParams.get("per_page")));
       return { answer: { status: 200, body }, problems: missing };
     }
     if (issue !== undefined && method === "PATCH" && action === undefined) {
@@ -119,7 +121,6 @@ export const receiver: KindReceiver = {
     { status: 403, body: { message: "You have exceeded a secondary rate limit." }, means: "retry" },
     { status: 404, body: { message: "Not Found" }, means: "gone" },
     { status: 410, body: { message: "Issues has been disabled in this repository." }, means: "gone" },
-    { status: 413, body: "", means: "once" },
     { status: 422, body: { message: "Validation Failed" }, means: "once" },
     { status: 429, body: { message: "API rate limit exceeded" }, means: "retry" },
   ],

@@ -140,6 +140,5 @@ export const receiver: KindReceiver = {
     { status: 403, body: "the VAPID credentials do not correspond", means: "ours" },
     { status: 404, body: "", means: "gone" },
     { status: 410, body: "push subscription has unsubscribed or expired", means: "gone" },
-    { status: 413, body: "", means: "once" },
   ],
 };
