@@ -8,7 +8,7 @@ import {
   shownConfig,
   withMadeSecrets,
 } from "./channel-config.ts";
-import { kindNamed } from "./registry.ts";
+import { CONFIG_RULES, kindNamed } from "./registry.ts";
 import { isWebhookSecret } from "./kinds/webhook.ts";
 
 function kind(name: string) {
@@ -215,5 +215,30 @@ test("a preview has masked secrets, templates as they are, and samples for what 
   expect(previewConfig(kind("email"), { value: "********", up: "********" })).toMatchObject({ up: true });
   expect(previewConfig(kind("slack"), { url: "********".repeat(1_000) })).toEqual({
     url: "https://example.com",
+  });
+});
+
+describe("a stored secret", () => {
+  const before = taken("gotify", { url: "https://gotify.example.org", token: "AbCdEfGhIjK" });
+  const changed = (given: ChannelConfig) => CONFIG_RULES.change("gotify", { before, given });
+
+  test("is not sent to a server that somebody else names", () => {
+    for (const url of ["https://evil.example.net", "http://gotify.example.org", "evil.example.net"]) {
+      expect(changed({ url })).toEqual({
+        ok: false,
+        text: "token must be entered again because url has changed.",
+      });
+    }
+    expect(changed({ url: "https://new.example.org", token: "other" })).toMatchObject({ ok: true });
+  });
+
+  test("is kept by every other change", () => {
+    for (const given of [{}, { priority: 9 }, { url: "https://gotify.example.org/path" }]) {
+      expect(changed(given)).toMatchObject({ ok: true, value: { token: "AbCdEfGhIjK", ...given } });
+    }
+    expect(changed({ priority: "loud" })).toMatchObject({ ok: false });
+    const open = taken("matrix", { room: "!a:example.org" });
+    const given = { homeserver: "https://matrix.example.org", token: "syt_x" };
+    expect(CONFIG_RULES.change("matrix", { before: open, given })).toMatchObject({ ok: true });
   });
 });

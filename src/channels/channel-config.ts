@@ -172,6 +172,33 @@ export function withMadeSecrets(
   return { config: { ...config, ...made }, made };
 }
 
+/**
+ * Why a change is refused: whoever names another server could read the stored secrets there, which nobody can otherwise.
+ * Null: it is not.
+ */
+export function unrepeatedSecrets(
+  kind: AnyKind,
+  { before, given, after }: { before: ChannelConfig; given: ChannelConfig; after: ChannelConfig },
+): string | null {
+  const fields = fieldsOf(kind);
+  const moved = fields.find(
+    ([name, field]) =>
+      field.format === "uri" &&
+      field.writeOnly !== true &&
+      originOf(before[name] ?? field.default) !== originOf(after[name]),
+  );
+  const kept = fields
+    .filter(([name, field]) => field.writeOnly === true && given[name] === undefined)
+    .filter(([name]) => (before[name] ?? "") !== "")
+    .map(([name]) => name);
+  if (moved === undefined || kept.length === 0) return null;
+  return `${kept.join(" and ")} must be entered again because ${moved[0]} has changed.`;
+}
+
+function originOf(address: unknown): string {
+  return URL.parse(String(address))?.origin ?? "";
+}
+
 /** The visible part of a configuration: everything but its secrets, and the host of secret URLs. */
 export function shownConfig(kind: AnyKind, config: ChannelConfig): ChannelConfig {
   return Object.fromEntries(
