@@ -8,7 +8,7 @@ import {
   shownConfig,
   withMadeSecrets,
 } from "./channel-config.ts";
-import { kindNamed } from "./registry.ts";
+import { CONFIG_RULES, kindNamed } from "./registry.ts";
 import { isWebhookSecret } from "./kinds/webhook.ts";
 
 function kind(name: string) {
@@ -174,6 +174,19 @@ describe("secrets", () => {
     }
     expect(secretsIn(kind("webhook"), config)).not.toContain("some words");
   });
+
+  test("a long token is a secret, and no template", () => {
+    const token = "t".repeat(1_500);
+    expect(secretsIn(kind("alertmanager"), { token })).toEqual([token]);
+    expect(previewConfig(kind("alertmanager"), { token })).toMatchObject({ token: "********" });
+  });
+
+  test("the parts of an Apprise URL are secrets, too", () => {
+    const config = { target: "tgram://123456789:abcdefghij/-1001234567890" };
+    expect(secretsIn(kind("apprise"), config)).toEqual(
+      expect.arrayContaining([config.target, "abcdefghij", "-1001234567890"]),
+    );
+  });
 });
 
 test("a preview has masked secrets, templates as they are, and samples for what is missing or wrong", () => {
@@ -198,4 +211,34 @@ test("a preview has masked secrets, templates as they are, and samples for what 
     priority: 3,
   });
   expect(previewConfig(kind("slack"), {})).toEqual({ url: "https://example.com" });
+  // Only a secret is shown masked: elsewhere, and in a longer text, the mask is a wrong value.
+  expect(previewConfig(kind("email"), { value: "********", up: "********" })).toMatchObject({ up: true });
+  expect(previewConfig(kind("slack"), { url: "********".repeat(1_000) })).toEqual({
+    url: "https://example.com",
+  });
+});
+
+describe("a stored secret", () => {
+  const before = taken("gotify", { url: "https://gotify.example.org", token: "AbCdEfGhIjK" });
+  const changed = (given: ChannelConfig) => CONFIG_RULES.change("gotify", { before, given });
+
+  test("is not sent to a server that somebody else names", () => {
+    for (const url of ["https://evil.example.net", "http://gotify.example.org", "evil.example.net"]) {
+      expect(changed({ url })).toEqual({
+        ok: false,
+        text: "token must be entered again because url has changed.",
+      });
+    }
+    expect(changed({ url: "https://new.example.org", token: "other" })).toMatchObject({ ok: true });
+  });
+
+  test("is kept by every other change", () => {
+    for (const given of [{}, { priority: 9 }, { url: "https://gotify.example.org/path" }]) {
+      expect(changed(given)).toMatchObject({ ok: true, value: { token: "AbCdEfGhIjK", ...given } });
+    }
+    expect(changed({ priority: "loud" })).toMatchObject({ ok: false });
+    const open = taken("matrix", { room: "!a:example.org" });
+    const given = { homeserver: "https://matrix.example.org", token: "syt_x" };
+    expect(CONFIG_RULES.change("matrix", { before: open, given })).toMatchObject({ ok: true });
+  });
 });

@@ -172,6 +172,33 @@ export function withMadeSecrets(
   return { config: { ...config, ...made }, made };
 }
 
+/**
+ * Why a change is refused: whoever names another server could read the stored secrets there, which nobody can otherwise.
+ * Null: it is not.
+ */
+export function unrepeatedSecrets(
+  kind: AnyKind,
+  { before, given, after }: { before: ChannelConfig; given: ChannelConfig; after: ChannelConfig },
+): string | null {
+  const fields = fieldsOf(kind);
+  const moved = fields.find(
+    ([name, field]) =>
+      field.format === "uri" &&
+      field.writeOnly !== true &&
+      originOf(before[name] ?? field.default) !== originOf(after[name]),
+  );
+  const kept = fields
+    .filter(([name, field]) => field.writeOnly === true && given[name] === undefined)
+    .filter(([name]) => (before[name] ?? "") !== "")
+    .map(([name]) => name);
+  if (moved === undefined || kept.length === 0) return null;
+  return `${kept.join(" and ")} must be entered again because ${moved[0]} has changed.`;
+}
+
+function originOf(address: unknown): string {
+  return URL.parse(String(address))?.origin ?? "";
+}
+
 /** The visible part of a configuration: everything but its secrets, and the host of secret URLs. */
 export function shownConfig(kind: AnyKind, config: ChannelConfig): ChannelConfig {
   return Object.fromEntries(
@@ -205,7 +232,9 @@ export function previewConfig(kind: AnyKind, given: ChannelConfig): ChannelConfi
 function previewValue(field: Field, name: string, given: ChannelConfig): unknown {
   const value = given[name];
   // A stored secret is given as it is shown.
-  if (typeof value === "string" && value.includes(MASK)) return value;
+  if (field.writeOnly === true && typeof value === "string" && value.includes(MASK)) {
+    if (value.length <= (field.maxLength ?? 0)) return value;
+  }
   const read = readField(field, value);
   if (!read.ok) return field.default ?? sampleOf(field, name);
   if (read.value === "" && field["x-made"] !== undefined) return MASK;
@@ -311,7 +340,7 @@ function problemOf(name: string, value: string): string | null {
 
 /** Shorter parts of a URL are words such as "services", not secrets. */
 const SECRET_PART_LENGTH_MIN = 9;
-/** Longer values are templates, not keys. */
+/** A field for longer values has templates, unless it has a pattern, as keys do. */
 const KEY_LENGTH_MAX = 1_000;
 
 /** All secret texts, the longest first, so that no part of one is left. */
@@ -322,8 +351,8 @@ export function secretsIn(kind: AnyKind, config: ChannelConfig): string[] {
   return [...new Set(texts)].filter((text) => text !== "").toSorted((a, b) => b.length - a.length);
 }
 
-function isTemplate({ maxLength = 0 }: Field): boolean {
-  return maxLength > KEY_LENGTH_MAX;
+function isTemplate({ maxLength = 0, pattern }: Field): boolean {
+  return maxLength > KEY_LENGTH_MAX && pattern === undefined;
 }
 
 function textsOf(field: Field, value: unknown): string[] {
@@ -333,7 +362,13 @@ function textsOf(field: Field, value: unknown): string[] {
       .flatMap(([, header]) => [String(header), lastWord(String(header))]);
   }
   if (typeof value !== "string" || value === "" || isTemplate(field)) return [];
-  return field.format === "uri" ? addressTexts(value) : [value];
+  return field.format === "uri" ? addressTexts(value) : [value, ...partsOf(value)];
+}
+
+/** A URL of another scheme may have its key anywhere. */
+function partsOf(value: string): string[] {
+  if (!value.includes("://")) return [];
+  return value.split(/[/:@?&=]+/).filter((part) => part.length >= SECRET_PART_LENGTH_MIN);
 }
 
 /** "Bearer abc": the key is treated separately. */

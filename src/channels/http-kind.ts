@@ -30,8 +30,8 @@ export type KindRequest = {
 
 export type HttpKind<Schema extends TObject> = Omit<ChannelKind<Static<Schema>>, "schema" | "send"> & {
   schema: Schema;
-  /** What the responses of its receiver mean. */
-  answers: Answers;
+  /** What the responses of its receiver mean; a function if that depends on whose key is used. */
+  answers: Answers | ((content: Pick<Content<Static<Schema>>, "config" | "out">) => Answers);
   request: (content: Content<Static<Schema>>) => KindRequest;
 };
 
@@ -50,7 +50,8 @@ export function httpKind<Schema extends TObject>({
       const incident = incidentEvent(message, words, out);
       const built = request({ words, message, config, out, incident });
       const http = built.isAdminUrl === true ? out.adminHttp : out.http;
-      return sendRequest(toOutgoing(built), { http, now: out.now }, answers);
+      const meanings = typeof answers === "function" ? answers({ config, out }) : answers;
+      return sendRequest(toOutgoing(built), { http, now: out.now }, meanings);
     },
   };
 }

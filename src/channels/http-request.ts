@@ -28,15 +28,21 @@ type Pause = { ms?(answer: OutgoingResponse, now: Instant): number | null };
 export type Answers = {
   /** The receiver rejects all messages permanently: the channel is disabled. */
   gone?: readonly Refusal[];
-  /** This message is not tried again; the channel stays enabled. */
+  /** This message is not tried again; the channel stays enabled. 413 means that for all receivers. */
   once?: readonly Refusal[];
-  /** The server's own key is rejected: admins are notified, and no channel is disabled. */
+  /**
+   * The server's own key is refused: an admin is told, and no channel is disabled. The message is tried again, unless a
+   * rule of `once` matches, too. Only given if the request uses that key.
+   */
   ours?: readonly (Refusal & Pause)[];
   /** The message is retried later. */
   wait?: readonly (AnswerRule & Pause)[];
   /** The message was accepted. If omitted: 200, 201, 202 and 204. */
   ok?: readonly AnswerRule[];
 };
+
+/** What no receiver accepts later, either. */
+const TOO_LARGE: Refusal = { status: 413, reason: "The message is too large" };
 
 const OK: readonly AnswerRule[] = [{ status: SUCCESS_STATUSES }];
 
@@ -89,12 +95,12 @@ export function interpret(
   const found = <Rule extends AnswerRule>(rules: readonly Rule[]) =>
     rules.find((rule) => matches(rule, answer));
   const isGone = found(gone);
-  const isOnce = isGone === undefined ? found(once) : undefined;
-  const isOurs = isGone === undefined && isOnce === undefined ? found(ours) : undefined;
-  const refusal = isGone ?? isOnce ?? isOurs;
+  const isOnce = isGone === undefined ? found([...once, TOO_LARGE]) : undefined;
+  const isOurs = isGone === undefined ? found(ours) : undefined;
+  const refusal = isGone ?? isOurs ?? isOnce;
   const waiting = refusal === undefined ? found(wait) : isOurs;
   if (refusal === undefined && waiting === undefined && found(ok) !== undefined)
-    return { kind: "sent", ...outcome };
+    return { kind: "sent", ...outcome, ...(ours.length === 0 ? {} : { isOurs: true as const }) };
   return {
     kind: "failed",
     ...outcome,

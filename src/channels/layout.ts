@@ -40,6 +40,11 @@ export const PLAIN: Dialect = {
   newline: "\n",
 };
 
+/** Text without markup, in which text of other people is changed so that it stays text. */
+export function plainWith(literal: (foreign: string) => string): Dialect {
+  return { ...PLAIN, text: literal, code: literal, block: literal, link: ({ text }) => literal(text) };
+}
+
 /** Markdown as in CommonMark. */
 export const MARKDOWN: Dialect = {
   text: (foreign) => foreign.replace(/[\\*_~`<>[\]#|]/g, (sign) => `\\${sign}`).replaceAll("\n", "  \n"),
@@ -93,6 +98,9 @@ export function tagsOf({ facts }: MessageText): readonly string[] {
 
 /** The sign before a headline. */
 export const SIGNS: Readonly<Record<Tone, string>> = { bad: "🔴", good: "🟢", notice: "🟡" };
+
+/** The color beside a message. */
+export const COLORS: Readonly<Record<Tone, string>> = { bad: "#d9534f", good: "#5cb85c", notice: "#f0ad4e" };
 
 export type PartLimits = {
   /** Characters of the value of a fact, and of the names of checks in lists. */

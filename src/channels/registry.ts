@@ -2,7 +2,7 @@
 import type { ConfigRules } from "../core/channel.ts";
 import { didYouMean } from "../lib/nearest-name.ts";
 import { type DestinationPolicy, foreseenRefusal } from "../lib/outgoing-http.ts";
-import { fieldsOf, readAddress, readConfig, withMadeSecrets } from "./channel-config.ts";
+import { fieldsOf, readAddress, readConfig, unrepeatedSecrets, withMadeSecrets } from "./channel-config.ts";
 import type { AnyKind } from "./channel-kind.ts";
 import { alertmanager } from "./kinds/alertmanager.ts";
 import { apprise } from "./kinds/apprise.ts";
@@ -108,6 +108,13 @@ export const CONFIG_RULES: ConfigRules = {
       };
     }
     return readConfig(kind, input, { strict: true });
+  },
+  change: (name, { before, given }) => {
+    const read = CONFIG_RULES.read(name, { ...before, ...given });
+    const kind = kindNamed(name);
+    if (!read.ok || kind === null) return read;
+    const text = unrepeatedSecrets(kind, { before, given, after: read.value });
+    return text === null ? read : { ok: false, text };
   },
   complete: (name, config) => {
     const kind = kindNamed(name);

@@ -13,7 +13,7 @@ import {
 import type { Quota } from "../core/quota.ts";
 import { NEW_STATE } from "../core/state.ts";
 import { secretRemover } from "../lib/log.ts";
-import type { GuardedHttp } from "../lib/outgoing-http.ts";
+import type { GuardedHttp, OutgoingRequest } from "../lib/outgoing-http.ts";
 import { readConfig, secretsIn } from "./channel-config.ts";
 import type { AnyKind, ChannelMessage, MailPort, Site } from "./channel-kind.ts";
 import { notTried } from "./http-request.ts";
@@ -130,9 +130,16 @@ function cleanAnswers(http: SenderOptions["http"], clean: Clean): SenderOptions[
   return {
     send: async (request) => {
       const answer = await http.send(request);
-      return { ...answer, text: clean(answer.text) };
+      const cleanSent = secretRemover({ secrets: credentialsOf(request) });
+      return { ...answer, text: cleanSent(clean(answer.text)) };
     },
   };
+}
+
+/** The words after the scheme: they may encode a secret, or be valid on their own for some time. */
+function credentialsOf({ headers }: OutgoingRequest): string[] {
+  const [, ...words] = (headers?.["Authorization"] ?? headers?.["authorization"] ?? "").split(/[ ,]+/);
+  return words;
 }
 
 function cleanResult(result: SendResult, clean: Clean): SendResult {

@@ -11,6 +11,8 @@ export type ChannelConfig = Readonly<Record<string, unknown>>;
 export type ConfigRules = {
   /** The validated configuration with defaults. Not ok also for an unknown kind. */
   read(kind: string, input: unknown): Checked<ChannelConfig>;
+  /** The same after a change: fields that are not given stay as they are. */
+  change(kind: string, configs: { before: ChannelConfig; given: ChannelConfig }): Checked<ChannelConfig>;
   /** A new channel's configuration with the secrets that its kind generates. */
   complete(
     kind: string,

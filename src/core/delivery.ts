@@ -21,6 +21,8 @@ export type SentResult = {
   excerpt: string | null;
   /** The receiver requested this configuration for future messages. */
   config?: Readonly<Record<string, unknown>>;
+  /** The server's own key was accepted. */
+  isOurs?: true;
 };
 
 export type FailedResult = {

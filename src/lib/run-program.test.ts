@@ -151,3 +151,15 @@ test("only so many programs run at the same time", async () => {
   expect(results.map(({ kind }) => kind).toSorted()).toEqual(["exited", "exited", "refused"]);
   expect(await runProgram(program({ folder, runningMax: 1 }))).toMatchObject({ kind: "exited" });
 });
+
+test("a program that the system cannot start is refused, and counts no longer", async () => {
+  const folder = folderWith({ it: "exit 0" });
+  // More than the system takes in one variable.
+  const environment = { X: "x".repeat(300_000) };
+  for (let time = 0; time < 2; time += 1) {
+    expect(await runProgram(program({ folder, environment, runningMax: 1 }))).toEqual({
+      kind: "refused",
+      text: "could not be started",
+    });
+  }
+});

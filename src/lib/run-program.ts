@@ -68,8 +68,12 @@ function run(
   { folder, environment, input, timeoutMs, outputBytesMax }: Program,
 ): Promise<ProgramResult> {
   return new Promise((resolve) => {
-    // Detached: it leads a process group of its own, which can be killed as a whole.
-    const child = spawn(path, [], { cwd: folder, env: environment, detached: true, shell: false });
+    const refuse = () => resolve({ kind: "refused", text: "could not be started" });
+    const child = start(path, { folder, environment });
+    if (child === null) return refuse();
+    child.on("error", refuse);
+    // Without a process, there may be no streams, either.
+    if (child.pid === undefined) return;
     const stdout = endOf(child.stdout, outputBytesMax);
     const stderr = endOf(child.stderr, outputBytesMax);
     const killGroup = () => {
@@ -84,10 +88,6 @@ function run(
       isLate = true;
       killGroup();
     }, timeoutMs);
-    child.on("error", () => {
-      clearTimeout(timer);
-      resolve({ kind: "refused", text: "could not be started" });
-    });
     child.on("exit", () => {
       clearTimeout(timer);
       killGroup();
@@ -106,6 +106,16 @@ function run(
     child.stdin.on("error", () => {});
     child.stdin.end(input);
   });
+}
+
+/** Detached: it leads a process group of its own, which can be killed as a whole. Null: the system refuses it. */
+function start(path: string, { folder, environment }: Pick<Program, "folder" | "environment">) {
+  try {
+    return spawn(path, [], { cwd: folder, env: environment, detached: true, shell: false });
+  } catch {
+    // Some errors are not reported as events.
+    return null;
+  }
 }
 
 /** The end of a stream as text, as far as it has been read. */

@@ -23,7 +23,7 @@ import {
   type Signing,
   VERIFICATION_EVERY_MS,
 } from "../core/email.ts";
-import { AppError } from "../core/errors.ts";
+import { AppError, type Checked } from "../core/errors.ts";
 import { newUuidIn } from "../core/identity.ts";
 import { DAY_MS, type Instant } from "../core/instant.ts";
 import { CHANNEL_CONFIG_LENGTH_MAX, CHANNELS_PER_PROJECT_MAX } from "../core/limits.ts";
@@ -102,8 +102,7 @@ async function lockChannel(
 }
 
 /** The validated configuration. Throws AppError `invalid` with a text for the user. */
-function judgedConfig(rules: ConfigRules, given: { kind: string; config: unknown }): ChannelConfig {
-  const read = rules.read(given.kind, given.config);
+function judgedConfig(read: Checked<ChannelConfig>): ChannelConfig {
   if (!read.ok) throw new AppError("invalid", read.text);
   if (JSON.stringify(read.value).length > CHANNEL_CONFIG_LENGTH_MAX) {
     throw new AppError(
@@ -229,7 +228,7 @@ export type CreatedChannel = {
  */
 export function createChannel(database: Database, request: CreateChannelRequest): Promise<CreatedChannel> {
   const { rules, kind } = request;
-  const { config, made } = rules.complete(kind, judgedConfig(rules, request));
+  const { config, made } = rules.complete(kind, judgedConfig(rules.read(kind, request.config)));
   return inRetriedTransaction(database, async (tx) => {
     const { projectId } = request;
     const projectUuid = await lockChannelsOfProject(tx, projectId);
@@ -309,7 +308,7 @@ async function applyChange(
   const config =
     given === undefined
       ? channel.config
-      : judgedConfig(rules, { kind, config: { ...channel.config, ...given } });
+      : judgedConfig(rules.change(kind, { before: channel.config, given }));
   if (given !== undefined) await permitMembers(tx, { ...channel, config });
   const before = disabledOf(channel);
   const disabled = disabledAfter(before, { ...change, at });

@@ -114,12 +114,14 @@ async function namesOf(db: Db, checkIds: readonly number[]): Promise<(id: number
   return (id) => byId.get(id) ?? `number ${id}`;
 }
 
-/** Notes which kinds of channels fail because of the key of the server, and which do not. */
+/** Notes for which kinds of channels the key of the server is refused, and for which it is accepted. */
 export async function noteProviderAnswers(
   tx: Tx,
   { answers, at }: { answers: readonly { kind: string; result: SendResult }[]; at: Instant },
 ): Promise<void> {
-  const accepted = answers.filter(({ result }) => result.kind === "sent").map(({ kind }) => kind);
+  const accepted = answers
+    .filter(({ result }) => result.kind === "sent" && result.isOurs === true)
+    .map(({ kind }) => kind);
   const refusals = new Map(
     answers.flatMap(({ kind, result }) =>
       result.kind === "failed" && result.isOurs === true ? [[kind, result.reason] as const] : [],

@@ -504,3 +504,11 @@ test("a read-only key sees id, kind and name of a channel, and nothing else of i
     expect([refused.status, refused.detail]).toEqual([403, "A read-write API key is required."]);
   }
 });
+
+test("whoever changes the server of a channel has to know its token", async () => {
+  const config = { url: "https://gotify.example.org", token: "AbCdEfGhIjK" };
+  const { id } = channelIn(await create({ kind: "gotify", config }));
+  const reply = await change(id, { config: { url: "https://evil.example.net" } });
+  expect([reply.status, reply.detail]).toEqual([400, "token must be entered again because url has changed."]);
+  expect((await change(id, { config: { priority: 9 } })).status).toBe(200);
+});

@@ -7,6 +7,7 @@ import { kindNamed, KINDS } from "../../src/channels/registry.ts";
 import { exampleMessage } from "../../src/channels/sender.ts";
 import type { SendResult } from "../../src/core/delivery.ts";
 import type { AlertMessage } from "../../src/core/message.ts";
+import type { OutgoingRequest } from "../../src/lib/outgoing-http.ts";
 import type { Meaning } from "../receivers/receiver.ts";
 import { type Opened, useReceivers } from "./open-receiver.ts";
 import { CONFIGS, KEYS, RECEIVERS, sampleChannel } from "./sample-kinds.ts";
@@ -100,6 +101,23 @@ describe.each(HTTP_KINDS)("%s", (kind) => {
     const [cut = ""] = secrets;
     receiver.behave({ kind: "answer", answer: { status: 500, body: "x".repeat(490) + cut } });
     expect((await send(DOWN)).excerpt).not.toContain(cut.slice(0, 6));
+  });
+
+  test("a message that is too large is not tried again", async () => {
+    const { send, receiver } = opened;
+    receiver.behave({ kind: "answer", answer: { status: 413, body: "" } });
+    expect(await send(DOWN)).toMatchObject({ code: 413, ...MEANINGS.once });
+  });
+
+  test("credentials are not kept in the form in which they are sent, either", async () => {
+    let credentials: string[] = [];
+    const send = async ({ headers = {} }: OutgoingRequest) => {
+      const text = new Headers(headers).get("authorization") ?? "";
+      credentials = text.split(/[ ,]+/).filter((word) => word.length > 40);
+      return { status: 500, headers: {}, text };
+    };
+    const { excerpt } = await (await open(kind, { http: { send }, adminHttp: { send } })).send(DOWN);
+    for (const word of credentials) expect(excerpt).not.toContain(word);
   });
 
   test("a receiver that asks for patience is given it", async () => {

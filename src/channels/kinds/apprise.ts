@@ -2,7 +2,7 @@
 import { below, configSchema, textField } from "../config-fields.ts";
 import { httpKind } from "../http-kind.ts";
 import { notTried } from "../http-request.ts";
-import { type Dialect, fullText, JOINER, linkLines, PLAIN, withoutMentions } from "../layout.ts";
+import { fullText, linkLines, PLAIN, plainWith, withoutMentions, withoutTags } from "../layout.ts";
 import { clipStart, type Tone } from "../message-text.ts";
 
 const TITLE_LENGTH_MAX = 200;
@@ -13,16 +13,10 @@ const NO_URLS = "Apprise URLs are not allowed on this server: OVERDUE_APPRISE_AL
 
 /** Text that mentions no one in any service. */
 function literal(text: string): string {
-  return withoutMentions(text).replaceAll("<", `<${JOINER}`);
+  return withoutMentions(withoutTags(text));
 }
 
-const DIALECT: Dialect = {
-  ...PLAIN,
-  text: literal,
-  code: literal,
-  block: literal,
-  link: ({ text }) => literal(text),
-};
+const DIALECT = plainWith(literal);
 
 const schema = configSchema({
   target: textField({
@@ -76,7 +70,6 @@ const gateway = httpKind({
   }),
   // 204 means that the server has no configuration with this key.
   answers: {
-    once: [{ status: 413, reason: "The message is too long" }],
     ok: [{ status: 200 }],
   },
 });

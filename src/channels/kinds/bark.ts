@@ -72,10 +72,7 @@ export const bark = httpKind({
         reason: "The device key is not registered on the Bark server",
       },
     ],
-    once: [
-      { status: 413, reason: "The message is too long" },
-      { status: 500, json: { message: /PayloadTooLarge/ }, reason: "The message is too long" },
-    ],
+    once: [{ status: 500, json: { message: /PayloadTooLarge/ }, reason: "The message is too long" }],
     ok: [{ status: 200, json: { code: 200 } }],
   },
 });

@@ -79,10 +79,7 @@ export const dingtalk = httpKind({
       { status: 200, json: { errcode: /^400(101|106)$/ }, reason: "The robot no longer exists" },
       { status: 200, json: { errcode: 400_013 }, reason: "The group no longer exists" },
     ],
-    once: [
-      { status: 200, json: { errcode: 460_101 }, reason: "The message is too long" },
-      { status: 413, reason: "The message is too long" },
-    ],
+    once: [{ status: 200, json: { errcode: 460_101 }, reason: "The message is too long" }],
     wait: [
       { status: 200, json: { errcode: /^(130101|410100)$/ }, ms: () => BLOCKED_MS },
       { status: 200, json: { punish: "deny" }, ms: () => BLOCKED_MS },

@@ -1,11 +1,10 @@
 // Discord, using the webhook URL of a channel.
 import { addressField, configSchema } from "../config-fields.ts";
 import { httpKind } from "../http-kind.ts";
-import { type Dialect, factValue, MARKDOWN, partsOf } from "../layout.ts";
-import { clipEnd, clipStart, type MessageText, type Tone } from "../message-text.ts";
+import { COLORS, type Dialect, factValue, MARKDOWN, partsOf } from "../layout.ts";
+import { clipEnd, clipStart, type MessageText } from "../message-text.ts";
 
 const WEBHOOK = /^https:\/\/((ptb|canary)\.)?discord(app)?\.com\/api\/(v\d+\/)?webhooks\/\d+\/[\w-]+\/?$/;
-const COLORS: Readonly<Record<Tone, number>> = { bad: 0xd9534f, good: 0x5cb85c, notice: 0xf0ad4e };
 
 /** Discord's limits; all texts of an embed together may have 6,000 characters. */
 const USERNAME_LENGTH_MAX = 80;
@@ -48,7 +47,7 @@ function embedOf(words: MessageText) {
     title: clipStart(DISCORD.text(words.headline), TITLE_LENGTH_MAX),
     url: words.link.url,
     description: clipStart(description, DESCRIPTION_LENGTH_MAX - ack.length) + ack,
-    color: COLORS[words.tone],
+    color: Number.parseInt(COLORS[words.tone].slice(1), 16),
     fields,
   };
 }

@@ -1,6 +1,8 @@
 // GitHub: a check that goes down opens an issue in a repository. Later messages are comments while the issue is open.
 import type { Static } from "typebox";
 import type { SendResult } from "../../core/delivery.ts";
+import { HOUR_MS, type Instant } from "../../core/instant.ts";
+import { SEND_MS_MAX } from "../../core/limits.ts";
 import type { OutgoingRequest } from "../../lib/outgoing-http.ts";
 import type { ChannelKind, Outgoing } from "../channel-kind.ts";
 import { configSchema, switchField, textField, tokenField } from "../config-fields.ts";
@@ -20,11 +22,14 @@ const OUTPUT_LENGTH_MAX = 10_000;
 /** The issues that are searched, by the time of their last change. */
 const PAGES_MAX = 3;
 const PAGE_ISSUES = 50;
+const COMMENTS_MAX = 100;
+/** How far the clocks may differ. */
+const CLOCKS_MS = HOUR_MS;
 /** Issues of other people may be long. */
 const PAGE_BYTES_MAX = 4 * 1024 * 1024;
-/** All requests together must end before the message is sent again. */
-const REQUEST_MS_MAX = 10_000;
-/** In a public repository, anyone can open an issue and copy our mark into it. */
+/** The pages, the comments, a comment, and closing: all together must end in time. */
+const REQUEST_MS_MAX = SEND_MS_MAX / (PAGES_MAX + 3);
+/** In a public repository, strangers can open issues, and copy our mark into one. */
 const AUTHORS: readonly unknown[] = ["OWNER", "MEMBER", "COLLABORATOR"];
 
 const SCHEMA = configSchema({
@@ -66,7 +71,7 @@ const ANSWERS: Answers = {
     { status: 404, reason: "The repository does not exist, or the token has no access to it" },
     { status: 410, reason: "Issues are disabled in the repository" },
   ],
-  once: [{ status: [413, 422], reason: "GitHub rejected the issue" }],
+  once: [{ status: 422, reason: "GitHub does not accept the issue" }],
 };
 
 function labelsOf({ labels }: Pick<Config, "labels">): string[] {
@@ -128,19 +133,22 @@ function client({ token, repo }: Config, { http, now }: Pick<Outgoing, "http" | 
   return {
     write: (method: "POST" | "PATCH", path: string, json: unknown, answers: Answers = {}) =>
       sendRequest(outgoing(method, path, json), { http, now }, answers),
-    list: async (query: URLSearchParams): Promise<{ result: SendResult; issues: unknown[] }> => {
+    list: async (
+      path: string,
+      query: Readonly<Record<string, string>>,
+    ): Promise<{ result: SendResult; items: unknown[] }> => {
       const summary = "GET api.github.com";
       try {
         const answer = await http.send({
-          ...outgoing("GET", `?${query.toString()}`),
+          ...outgoing("GET", `${path}?${new URLSearchParams(query).toString()}`),
           answerBytesMax: PAGE_BYTES_MAX,
         });
         const result = interpret(answer, { summary, now, answers: ANSWERS });
-        if (result.kind === "failed") return { result, issues: [] };
+        if (result.kind === "failed") return { result, items: [] };
         // An excerpt of the list would say nothing about the message.
-        return { result: { ...result, excerpt: null }, issues: Object.values(jsonOf(answer)) };
+        return { result: { ...result, excerpt: null }, items: Object.values(jsonOf(answer)) };
       } catch (error) {
-        return { result: failedToSend(error, summary), issues: [] };
+        return { result: failedToSend(error, summary), items: [] };
       }
     },
   };
@@ -162,19 +170,27 @@ async function findIssue(
   { mark, labels }: { mark: string; labels: readonly string[] },
 ): Promise<{ result: SendResult; issue: Issue | null }> {
   for (let page = 1; ; page += 1) {
-    const { result, issues } = await list(
-      new URLSearchParams({
-        state: "open",
-        sort: "updated",
-        per_page: String(PAGE_ISSUES),
-        page: String(page),
-        ...(labels.length === 0 ? {} : { labels: labels.join(",") }),
-      }),
-    );
-    const issue = issues.map((one) => issueWith(mark, one)).find((one) => one !== null) ?? null;
-    const isLast = issues.length < PAGE_ISSUES || page === PAGES_MAX;
+    const { result, items } = await list("", {
+      state: "open",
+      sort: "updated",
+      per_page: String(PAGE_ISSUES),
+      page: String(page),
+      ...(labels.length === 0 ? {} : { labels: labels.join(",") }),
+    });
+    const issue = items.map((one) => issueWith(mark, one)).find((one) => one !== null) ?? null;
+    const isLast = items.length < PAGE_ISSUES || page === PAGES_MAX;
     if (result.kind === "failed" || issue !== null || isLast) return { result, issue };
   }
+}
+
+/** Whether an earlier attempt has commented. If that cannot be read, a comment that is there twice does less harm. */
+async function hasCommented(
+  { list }: ReturnType<typeof client>,
+  { number, mark, since }: { number: number; mark: string; since: Instant },
+): Promise<boolean> {
+  const query = { since: new Date(since).toISOString(), per_page: String(COMMENTS_MAX) };
+  const { items } = await list(`/${number}/comments`, query);
+  return items.some((comment) => JSON.stringify(comment).includes(mark));
 }
 
 export const github: ChannelKind<Config> = {
@@ -209,6 +225,7 @@ export const github: ChannelKind<Config> = {
     if (result.kind === "failed") return result;
     const body = bodyOf(words);
     const sent = `message ${out.dedupeKey}`;
+    const sentMark = `<!-- ${sent} -->`;
     if (issue === null) {
       if (action === "close") return result;
       const title = clipStart(words.headline, TITLE_LENGTH_MAX);
@@ -216,10 +233,13 @@ export const github: ChannelKind<Config> = {
       return repository.write("POST", "", json, ANSWERS);
     }
     // The issue was opened by an earlier attempt of this message.
-    if (issue.body.includes(`<!-- ${sent} -->`)) return result;
-    const comment = { body: `**${ISSUE.text(words.headline)}**\n\n${marked(body, [])}` };
-    const commented = await repository.write("POST", `/${issue.number}/comments`, comment);
+    if (issue.body.includes(sentMark)) return result;
+    const { number } = issue;
+    const since = message.at - CLOCKS_MS;
+    const isRepeated = out.attempt > 1 && (await hasCommented(repository, { number, mark: sentMark, since }));
+    const comment = { body: `**${ISSUE.text(words.headline)}**\n\n${marked(body, [sent])}` };
+    const commented = isRepeated ? result : await repository.write("POST", `/${number}/comments`, comment);
     if (commented.kind === "failed" || action === "open") return commented;
-    return repository.write("PATCH", `/${issue.number}`, { state: "closed", state_reason: "completed" });
+    return repository.write("PATCH", `/${number}`, { state: "closed", state_reason: "completed" });
   },
 };

@@ -40,6 +40,5 @@ export const grafanairm = httpKind({
     gone: [
       { status: 403, text: /Integration key was not found/, reason: "The integration no longer exists" },
     ],
-    once: [{ status: 413, reason: "The message is too long" }],
   },
 });

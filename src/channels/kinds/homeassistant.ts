@@ -1,7 +1,7 @@
 // Home Assistant: notifications on phones with its app, or through any other notify action.
 import { below, configSchema, serverField, textField, tokenField } from "../config-fields.ts";
 import { httpKind } from "../http-kind.ts";
-import { clipBytes, type Dialect, fullText, JOINER, PLAIN } from "../layout.ts";
+import { clipBytes, fullText, JOINER, plainWith } from "../layout.ts";
 
 /** The push services of phones accept 4 KB. */
 const TITLE_BYTES_MAX = 250;
@@ -12,13 +12,7 @@ function literal(text: string): string {
   return text.replace(/<|&(?=[a-z#])|\{(?=[{%#])/gi, (sign) => sign + JOINER);
 }
 
-const DIALECT: Dialect = {
-  ...PLAIN,
-  text: literal,
-  code: literal,
-  block: literal,
-  link: ({ text }) => literal(text),
-};
+const DIALECT = plainWith(literal);
 
 export const homeassistant = httpKind({
   name: "homeassistant",
@@ -66,7 +60,8 @@ export const homeassistant = httpKind({
   }),
   // Only Home Assistant itself returns this text. While it starts, actions and pages are missing.
   answers: {
-    gone: [{ status: 401, text: /^401: Unauthorized$/, reason: "Home Assistant rejected the access token" }],
-    once: [{ status: 413, reason: "The message is too long" }],
+    gone: [
+      { status: 401, text: /^401: Unauthorized$/, reason: "Home Assistant does not accept the access token" },
+    ],
   },
 });

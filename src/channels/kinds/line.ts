@@ -61,7 +61,6 @@ export const line = httpKind({
       { status: 401, reason: "LINE rejected the channel access token" },
       { status: 400, json: { message: /'to'/ }, reason: "LINE rejected the recipient ID" },
     ],
-    once: [{ status: 413, reason: "The message is too long" }],
     // An earlier attempt was accepted.
     ok: [{ status: [200, 409] }],
   },

@@ -1,6 +1,7 @@
 // Matrix: a room, which the account joins if necessary.
 import type { Static } from "typebox";
 import type { SendResult } from "../../core/delivery.ts";
+import { SEND_MS_MAX } from "../../core/limits.ts";
 import type { OutgoingRequest } from "../../lib/outgoing-http.ts";
 import type { ChannelKind, ChannelMessage, Outgoing } from "../channel-kind.ts";
 import { below, configSchema, serverField, textField, tokenField } from "../config-fields.ts";
@@ -8,11 +9,13 @@ import { type Answers, failedToSend, interpret, jsonOf, notTried, summaryOf } fr
 import { type Dialect, escapeHtml, fullText, HTML, JOINER, PLAIN, SIGNS } from "../layout.ts";
 import { clipStart, type MessageText, messageText } from "../message-text.ts";
 
+const ROOM_LENGTH_MAX = 255;
+
 const schema = configSchema({
   room: textField({
     about:
-      "The room ID or alias, such as #ops:example.org. Messages are not encrypted, even in encrypted rooms.",
-    lengthMax: 255,
+      "The room ID or alias, such as #ops:example.org. In encrypted rooms, messages are shown as unencrypted.",
+    lengthMax: ROOM_LENGTH_MAX,
     pattern: "^(![!-~]+|#[^\\s:]+:[^\\s]+)$",
     must: "a room ID such as !abc:example.org, or an alias such as #ops:example.org",
   }),
@@ -31,7 +34,8 @@ const schema = configSchema({
 type MatrixConfig = Static<typeof schema>;
 
 /** A message may take three requests: to send it, to join the room, and to send it again. */
-const TIMEOUT_MS = 14_000;
+const TIMEOUT_MS = SEND_MS_MAX / 3;
+const ROOM_ID = new RegExp(`^![!-~]{1,${ROOM_LENGTH_MAX - 1}}$`);
 const HEADLINE_LENGTH_MAX = 300;
 /** An event may have 65,536 bytes, and has the text twice. */
 const LIMITS = { max: 20_000, unit: "bytes", output: 4_000, value: 1_000, names: 4_000 } as const;
@@ -89,7 +93,6 @@ function answersOf({ isServersToken }: Account): Answers {
       { status: 404, json: { errcode: "M_NOT_FOUND" }, reason: "The room does not exist" },
       ...(isServersToken ? [] : [token]),
     ],
-    once: [{ status: 413, reason: "The message is too long" }],
     ours: isServersToken ? [token] : [],
     wait: [
       {
@@ -133,7 +136,8 @@ async function send(message: ChannelMessage, config: MatrixConfig, out: Outgoing
         return interpret(answer, { summary, now: out.now, answers });
     }
     const joined = await http.send(request("POST", `join/${encoded(config.room)}`, {}));
-    const ok = [{ status: 200, json: { room_id: /^!/ } }];
+    // It is stored, and must be valid then.
+    const ok = [{ status: 200, json: { room_id: ROOM_ID } }];
     const joining = interpret(joined, { summary, now: out.now, answers: { ...answers, ok } });
     if (joining.kind === "failed") return joining;
     const room = String(jsonOf(joined)["room_id"]);

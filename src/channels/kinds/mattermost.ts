@@ -1,10 +1,9 @@
 // Mattermost, using the URL of an incoming webhook.
 import { addressField, configSchema } from "../config-fields.ts";
 import { httpKind } from "../http-kind.ts";
-import { type Dialect, fullText, JOINER, MARKDOWN, withoutMentions } from "../layout.ts";
-import { clipStart, type Tone } from "../message-text.ts";
+import { COLORS, type Dialect, fullText, JOINER, MARKDOWN, withoutMentions } from "../layout.ts";
+import { clipStart } from "../message-text.ts";
 
-const COLORS: Readonly<Record<Tone, string>> = { bad: "#d9534f", good: "#5cb85c", notice: "#f0ad4e" };
 const TITLE_LENGTH_MAX = 300;
 /** Longer messages become several posts. */
 const LIMITS = { max: 6_000, output: 2_000, value: 500, names: 3_000 } as const;
@@ -79,6 +78,5 @@ export const mattermost = httpKind({
         reason: "The owner of the webhook cannot post to the channel",
       },
     ],
-    once: [{ status: 413, reason: "The message is too long" }],
   },
 });

@@ -124,6 +124,5 @@ export const msteamsw = httpKind({
         reason: "The URL is incomplete: copy the whole URL of the workflow",
       },
     ],
-    once: [{ status: 413, reason: "The message is too long" }],
   },
 });

@@ -24,6 +24,10 @@ const PRIORITIES = priorities({
   high: 4,
 });
 
+function isPublic({ url }: { url: string }): boolean {
+  return new URL(url).origin === PUBLIC_SERVER;
+}
+
 export const ntfy = httpKind({
   name: "ntfy",
   title: "ntfy",
@@ -56,8 +60,7 @@ export const ntfy = httpKind({
   // ntfy.sh allows one message every five seconds, in bursts of sixty.
   rate: { perMinute: 12, burst: 30 },
   request: ({ words, message, config, out }) => {
-    const isPublic = new URL(config.url).origin === PUBLIC_SERVER;
-    const token = config.token || (isPublic ? out.keys.ntfyShToken : null);
+    const token = config.token || (isPublic(config) ? out.keys.ntfyShToken : null);
     return {
       url: config.url,
       headers: token === null ? {} : { Authorization: `Bearer ${token}` },
@@ -77,5 +80,10 @@ export const ntfy = httpKind({
       },
     };
   },
-  answers: {},
+  answers: ({ config, out }) => ({
+    ours:
+      config.token === "" && isPublic(config) && out.keys.ntfyShToken !== null
+        ? [{ status: 401, reason: "ntfy.sh does not accept the server's token (OVERDUE_NTFY_SH_TOKEN)" }]
+        : [],
+  }),
 });

@@ -3,7 +3,7 @@
 import { choiceField, configSchema, tokenField } from "../config-fields.ts";
 import { httpKind } from "../http-kind.ts";
 import type { IncidentEvent } from "../incident-event.ts";
-import { type Dialect, fullText, linkLines, PLAIN, tagsOf, withoutTags } from "../layout.ts";
+import { fullText, linkLines, PLAIN, plainWith, tagsOf, withoutTags } from "../layout.ts";
 import { clipStart } from "../message-text.ts";
 
 const ADDRESSES = {
@@ -23,12 +23,7 @@ const SOURCE_LENGTH_MAX = 100;
 const LIMITS = { max: 15_000, output: 5_000, value: 1_000, names: 5_000 } as const;
 
 /** Messages and descriptions may contain HTML. */
-const TEXT: Dialect = {
-  ...PLAIN,
-  text: withoutTags,
-  block: withoutTags,
-  link: ({ text }) => withoutTags(text),
-};
+const TEXT = plainWith(withoutTags);
 
 export const opsgenie = httpKind({
   name: "opsgenie",
@@ -86,7 +81,7 @@ export const opsgenie = httpKind({
     };
   },
   answers: {
-    gone: [{ status: [401, 403], reason: "The API key was rejected" }],
-    once: [{ status: [413, 422], reason: "The message was rejected" }],
+    gone: [{ status: [401, 403], reason: "The API key is not accepted" }],
+    once: [{ status: 422, reason: "The message is not accepted" }],
   },
 });

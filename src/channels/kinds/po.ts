@@ -74,17 +74,18 @@ type Config = Static<typeof schema>;
 /** Client errors are permanent, and Pushover blocks the server's IP address after several of them. */
 function answersFor({ app_token }: Config): Answers {
   const token = { status: 400, json: { token: "invalid" } };
+  const isServersToken = app_token === "";
   return {
     gone: [
-      { status: 400, json: { user: "invalid" }, reason: "Pushover rejected the user key" },
-      ...(app_token === ""
+      { status: 400, json: { user: "invalid" }, reason: "Pushover does not accept the user key" },
+      ...(isServersToken
         ? []
         : [{ ...token, reason: "Pushover rejected the API token of the application" }]),
     ],
-    once: [
-      { ...token, reason: "Pushover rejected the API token of this server (OVERDUE_PUSHOVER_TOKEN)" },
-      { status: CLIENT_ERRORS, reason: "Pushover rejected the message" },
-    ],
+    once: [{ status: CLIENT_ERRORS, reason: "Pushover rejected the message" }],
+    ours: isServersToken
+      ? [{ ...token, reason: "Pushover does not accept the server's token (OVERDUE_PUSHOVER_TOKEN)" }]
+      : [],
     wait: [{ status: 429, ms: untilTimeIn("x-limit-app-reset") }],
     ok: [{ status: 200, json: { status: 1 } }],
   };
@@ -108,8 +109,9 @@ async function send(message: ChannelMessage, config: Config, out: Outgoing): Pro
   };
   if (action === "close" && mayRepeat(message, config)) {
     const canceled = await call(`receipts/cancel_by_tag/${key}.json`, {});
-    const isRetried = canceled.kind === "failed" && !canceled.permanent;
-    if (isRetried || !PRIORITIES.isSubscribed(config, eventOf(message))) return canceled;
+    // Of all refusals, only one of the tag says nothing about the message.
+    const isOver = canceled.kind === "failed" && (canceled.keepsChannel !== true || canceled.isOurs === true);
+    if (isOver || !PRIORITIES.isSubscribed(config, eventOf(message))) return canceled;
   }
   const priority = PRIORITIES.of(message, config);
   return call("messages.json", {

@@ -1,10 +1,9 @@
 // Rocket.Chat, using the URL of an incoming webhook.
 import { addressField, configSchema } from "../config-fields.ts";
 import { httpKind } from "../http-kind.ts";
-import { type Dialect, fullText, JOINER, MARKDOWN, SIGNS, withoutMentions } from "../layout.ts";
-import { clipStart, type Tone } from "../message-text.ts";
+import { COLORS, type Dialect, fullText, JOINER, MARKDOWN, SIGNS, withoutMentions } from "../layout.ts";
+import { clipStart } from "../message-text.ts";
 
-const COLORS: Readonly<Record<Tone, string>> = { bad: "#d9534f", good: "#5cb85c", notice: "#f0ad4e" };
 const HEADLINE_LENGTH_MAX = 300;
 /** The default limit of the server is 5,000 characters. */
 const LIMITS = { max: 4_500, output: 1_500, value: 500, names: 2_500 } as const;
@@ -67,7 +66,6 @@ export const rocketchat = httpKind({
         reason: "The webhook no longer exists",
       },
     ],
-    once: [{ status: 413, reason: "The message is too long" }],
     wait: [{ status: 200, json: { success: false } }],
   },
 });

@@ -51,7 +51,6 @@ function answersTo(id: string): Answers {
       { json: { id, error: /"type":"UNREGISTERED_FAILURE"/ } },
       { json: { id, error: /"message":"The user [^"]+ is not registered/ } },
     ].map((rule) => ({ ...rule, status: 200, reason: "The recipient does not use Signal" })),
-    once: [{ status: 413, reason: "The message is too long" }],
     ours: [
       {
         status: 200,

@@ -6,6 +6,7 @@ import { type Dialect, factValue, JOINER, partsOf } from "../layout.ts";
 import { clipEnd, clipStart, type MessageText, type Tone } from "../message-text.ts";
 
 const COLORS: Readonly<Record<Tone, string>> = { bad: "danger", good: "good", notice: "warning" };
+const SLACK = /^https:\/\/hooks\.slack(-gov)?\.com\//;
 const OUTPUT_LENGTH_MAX = 1_000;
 const VALUE_LENGTH_MAX = 1_000;
 /** The checks of an incident, with their links. */
@@ -84,10 +85,11 @@ export const slack = httpKind({
   // Slack accepts one message per second for each webhook, with short bursts.
   rate: { perMinute: 60, burst: 10 },
   request: ({ words, config, out }) => ({ url: config.url, json: payloadOf(words, out.site) }),
-  answers: {
+  answers: ({ config }) => ({
     gone: [
-      { status: 404, reason: "The webhook no longer exists" },
+      // The reverse proxy of another chat server may answer 404 while the server restarts.
+      { status: SLACK.test(config.url) ? 404 : [], reason: "The webhook no longer exists" },
       { status: 400, text: /^\s*invalid_token\s*$/, reason: "The webhook no longer exists" },
     ],
-  },
+  }),
 });

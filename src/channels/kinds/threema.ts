@@ -3,11 +3,11 @@ import { configSchema, eventSwitches, textField, tokenField } from "../config-fi
 import { httpKind } from "../http-kind.ts";
 import {
   clipBytes,
-  type Dialect,
   fullText,
   JOINER,
   linkLines,
   PLAIN,
+  plainWith,
   SIGNS,
   withoutMentions,
 } from "../layout.ts";
@@ -24,13 +24,7 @@ function literal(text: string): string {
   );
 }
 
-const DIALECT: Dialect = {
-  ...PLAIN,
-  text: literal,
-  code: literal,
-  block: literal,
-  link: ({ text }) => literal(text),
-};
+const DIALECT = plainWith(literal);
 
 const EVENTS = eventSwitches({ down: true, up: true, notice: false });
 
@@ -88,6 +82,5 @@ export const threema = httpKind({
       { status: 401, reason: "Threema rejected the gateway ID or its secret" },
       { status: 404, reason: "No Threema user was found with this phone number or email address" },
     ],
-    once: [{ status: 413, reason: "The message is too long" }],
   },
 });

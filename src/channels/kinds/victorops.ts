@@ -51,6 +51,5 @@ export const victorops = httpKind({
   }),
   answers: {
     gone: [{ status: 404, reason: "The endpoint no longer exists" }],
-    once: [{ status: 413, reason: "The message is too long" }],
   },
 });

@@ -23,6 +23,9 @@ const TTL_S = DAY_MS / SECOND_MS;
 const URGENCIES: Readonly<Record<Tone, string>> = { bad: "high", good: "normal", notice: "low" };
 const TOPIC_LENGTH = 32;
 const LABEL_LENGTH_MAX = 100;
+/** Those of browsers. Any other endpoint may be a user's own server, which must not alarm the admins. */
+const PUSH_SERVICES =
+  /^(fcm\.googleapis\.com|updates\.push\.services\.mozilla\.com|web\.push\.apple\.com|.+\.notify\.windows\.com)$/;
 
 export const webpush = httpKind({
   name: "webpush",
@@ -89,14 +92,15 @@ export const webpush = httpKind({
       bytes: encryptPush(payload, { keys: config, secrets }),
     };
   },
-  answers: {
+  answers: ({ config }) => ({
     gone: [
       { status: 404, reason: "The browser's push subscription no longer exists" },
       { status: 410, reason: "The browser's push subscription was removed or has expired" },
     ],
-    once: [{ status: 413, reason: "The message is too long" }],
-    ours: [{ status: [401, 403], reason: "The push service rejected the key of this server" }],
-  },
+    ours: PUSH_SERVICES.test(new URL(config.endpoint).host)
+      ? [{ status: [401, 403], reason: "The push service does not accept the key of this server" }]
+      : [],
+  }),
 });
 
 function vapidOf({ keys, providers }: Pick<Outgoing, "keys" | "providers">): VapidKeys | null {

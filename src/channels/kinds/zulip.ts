@@ -105,7 +105,6 @@ export const zulip = httpKind({
         reason: "The channel does not exist",
       },
     ],
-    once: [{ status: 413, reason: "The message is too long" }],
     wait: [
       {
         status: 429,

@@ -1,6 +1,8 @@
 // GitHub: one open issue for each problem, found by its mark.
 import { beforeEach, describe, expect, test } from "vitest";
 import { CONFIG_RULES } from "../../../src/channels/registry.ts";
+import { SEND_MS_MAX } from "../../../src/core/limits.ts";
+import type { OutgoingRequest } from "../../../src/lib/outgoing-http.ts";
 import { type GitHubReceiver, type Issue, startGitHub } from "../../receivers/kinds/github.ts";
 import { type Opened, useReceivers } from "../open-receiver.ts";
 import { CONFIGS, sampleChannel } from "../sample-kinds.ts";
@@ -54,6 +56,32 @@ describe("GitHub", () => {
       ["closed", 2],
       ["open", 0],
     ]);
+  });
+
+  test("does not repeat a comment if the issue could not be closed, and ends in time", async () => {
+    await send(DOWN);
+    let isBroken = true;
+    let timeoutMs = 0;
+    const http = {
+      send: async ({ url, method, headers = {}, body = "", ...request }: OutgoingRequest) => {
+        timeoutMs += request.timeoutMs ?? Infinity;
+        if (method === "PATCH" && isBroken) return { status: 502, headers: {}, text: "" };
+        const to = url.replace("https://api.github.com", github.url);
+        const answer = await fetch(to, { method, headers, ...(method === "GET" ? {} : { body }) });
+        return { status: answer.status, headers: {}, text: await answer.text() };
+      },
+    };
+    const flaky = await open("github", { http });
+    const up = (attempt: number) =>
+      flaky.sender.send(sampleChannel("github"), UP, { dedupeKey: "up", attempt, now: NOW });
+    expect(await up(1)).toMatchObject({ kind: "failed", code: 502 });
+    isBroken = false;
+    timeoutMs = 0;
+    expect(await up(2)).toMatchObject({ kind: "sent" });
+    expect(shown()).toEqual([["closed", 1]]);
+    // Two more pages could have been read.
+    expect(timeoutMs).toBeLessThanOrEqual(SEND_MS_MAX / 2);
+    expect(github.problems).toEqual([]);
   });
 
   test("closes the issue of a wrong alert and of a group", async () => {

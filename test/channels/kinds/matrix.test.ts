@@ -1,5 +1,7 @@
 // Matrix: rooms that the account has yet to join, repetitions, and whose account it is.
 import { beforeEach, describe, expect, test } from "vitest";
+import { SEND_MS_MAX } from "../../../src/core/limits.ts";
+import type { OutgoingRequest } from "../../../src/lib/outgoing-http.ts";
 import { ALIAS, MATRIX_TOKEN, type MatrixReceiver, ROOM, startMatrix } from "../../receivers/kinds/matrix.ts";
 import { type Opened, useReceivers } from "../open-receiver.ts";
 import { CONFIGS, KEYS, PROVIDERS } from "../sample-kinds.ts";
@@ -50,8 +52,27 @@ describe("a Matrix room", () => {
     expect(matrix.events.size).toBe(0);
   });
 
-  test("whose homeserver names no room after joining is tried again", async () => {
-    matrix.behave({ kind: "answer", answer: { status: 200, body: "" } });
+  test("is given up in time, however slow the homeserver is", async () => {
+    let timeoutMs = 0;
+    const http = {
+      send: async ({ method, ...request }: OutgoingRequest) => {
+        timeoutMs += request.timeoutMs ?? Infinity;
+        return method === "PUT"
+          ? { status: 403, headers: {}, text: '{"errcode":"M_FORBIDDEN"}' }
+          : { status: 200, headers: {}, text: `{"room_id":"${ROOM}"}` };
+      },
+    };
+    await (await open("matrix", { http })).send(DOWN);
+    expect(timeoutMs).toBeLessThanOrEqual(SEND_MS_MAX);
+  });
+
+  test.each([
+    "",
+    { room_id: "#ops:example.org" },
+    { room_id: "!with space" },
+    { room_id: `!${"x".repeat(300)}` },
+  ])("whose homeserver names it %j after joining is tried again", async (body) => {
+    matrix.behave({ kind: "answer", answer: { status: 200, body } });
     const result = await send(DOWN, { config: { ...OWN, room: ALIAS } });
     expect(result).toMatchObject({ kind: "failed", permanent: false });
   });

@@ -19,6 +19,21 @@ describe("ntfy", () => {
     ]);
   });
 
+  test("tells the admins of a refused token only if it is the server's", async () => {
+    const { receiver, send } = await open("ntfy", { keys: { ...KEYS, ntfyShToken: "tk_installation" } });
+    receiver.behave({
+      kind: "answer",
+      answer: { status: 401, body: { code: 40_101, error: "unauthorized" } },
+    });
+    expect(await send(DOWN, { config: { topic: "a" } })).toMatchObject({ permanent: false, isOurs: true });
+    for (const config of [
+      { topic: "a", token: "tk_own-token" },
+      { topic: "a", url: "https://ntfy.example.org" },
+    ]) {
+      expect(await send(DOWN, { config })).not.toHaveProperty("isOurs");
+    }
+  });
+
   test("notifies for events that have a priority", async () => {
     const { receiver, send, sender } = await open("ntfy");
     const channel = sampleChannel("ntfy", { topic: "a", priority: 0, priority_up: 5 });

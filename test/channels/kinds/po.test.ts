@@ -67,9 +67,22 @@ describe("Pushover", () => {
       reason: expect.stringContaining("OVERDUE_PUSHOVER_TOKEN"),
     });
     const opened = await openPushover({ keys: { ...KEYS, pushoverToken: app_token } });
-    expect(await opened.send(DOWN, { config })).toMatchObject({ kind: "sent" });
-    const wrong = await openPushover({ keys: { ...KEYS, pushoverToken: "x".repeat(30) } });
-    expect(await wrong.send(DOWN, { config })).toMatchObject({ permanent: true, keepsChannel: true });
+    expect(await opened.send(DOWN, { config })).toMatchObject({ kind: "sent", isOurs: true });
+    expect(await opened.send(DOWN)).not.toHaveProperty("isOurs");
+  });
+
+  test("tells the admins that the token of the server is refused, and repeats nothing", async () => {
+    const { app_token: _own, ...config } = { app_token: "", ...EMERGENCY };
+    const opened = await openPushover({ keys: { ...KEYS, pushoverToken: "x".repeat(30) } });
+    const refused = { permanent: true, keepsChannel: true, isOurs: true };
+    expect(await opened.send(DOWN, { config })).toMatchObject(refused);
+    expect(await opened.send(UP, { config })).toMatchObject(refused);
+    expect(opened.receiver.received).toHaveLength(2);
+    const own = { ...EMERGENCY, app_token: "x".repeat(30) };
+    const result = await opened.send(UP, { config: own });
+    expect(result).toMatchObject({ permanent: true });
+    expect(result).not.toHaveProperty("isOurs");
+    expect(opened.receiver.received).toHaveLength(3);
   });
 
   test("waits until the quota of the application is reset", async () => {

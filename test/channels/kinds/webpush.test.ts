@@ -93,6 +93,14 @@ describe("Web Push", () => {
     });
   });
 
+  test("a server that is no push service of a browser cannot alarm the admins", async () => {
+    const http = { send: async () => ({ status: 403, headers: {}, text: "" }) };
+    const config = { ...CONFIGS["webpush"], endpoint: "https://fcm.googleapis.com.example.org/x" };
+    const result = await (await open("webpush", { http })).send(DOWN, { config });
+    expect(result).toMatchObject({ kind: "failed", permanent: false });
+    expect(result).not.toHaveProperty("isOurs");
+  });
+
   test("nothing is sent without a key pair", async () => {
     const without = await open("webpush", { keys: { ...KEYS, vapidPrivateKey: null } });
     expect(await without.send(DOWN)).toMatchObject({ kind: "failed", permanent: false, code: null });
@@ -101,7 +109,7 @@ describe("Web Push", () => {
 });
 
 test.each([
-  [{ endpoint: "http://push.example.net/x" }, "endpoint must be an https URL."],
+  [{ endpoint: "http://updates.push.services.mozilla.com/x" }, "endpoint must be an https URL."],
   [{ p256dh: "AAAA" }, "p256dh and auth must be the keys of a push subscription."],
   [{ auth: "not base64url!" }, /^auth must be the authentication secret/],
 ])("a subscription with %j is refused", (wrong, text) => {

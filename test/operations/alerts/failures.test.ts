@@ -193,7 +193,7 @@ test("a refusal of the server's own key disables no channel, and is noted until 
   expect(await states(one.channel)).toEqual(["pending"]);
   expect(await reread(one.channel)).toMatchObject({ disabledAt: null, failureCount: 1 });
   expect(await refusals()).toEqual([{ kind: one.channel.kind, reason, since: NOW }]);
-  await deliver(NOW + HOUR_MS);
+  await deliver(NOW + HOUR_MS, { send: async () => ({ ...SENT, isOurs: true }) });
   expect(await states(one.channel)).toEqual(["sent"]);
   expect(await refusals()).toEqual([]);
 });

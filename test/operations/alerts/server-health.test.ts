@@ -2,6 +2,7 @@
 // in the log and through the configured channel.
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
+import type { SendResult } from "../../../src/core/delivery.ts";
 import { HOUR_MS, type Instant } from "../../../src/core/instant.ts";
 import { type HealthProblem, healthProblemsOf } from "../../../src/core/server-health.ts";
 import { noteProviderAnswers, notifyAdmin, observeServer } from "../../../src/operations/server-health.ts";
@@ -119,9 +120,14 @@ describe("the observed state", () => {
         text: expect.stringContaining("OVERDUE_KEY"),
       },
     ]);
-    await inTransaction(database.db, (tx) =>
-      noteProviderAnswers(tx, { answers: [{ kind: "sms", result: SENT }], at: look.now }),
-    );
+    const accept = (result: SendResult) =>
+      inTransaction(database.db, (tx) =>
+        noteProviderAnswers(tx, { answers: [{ kind: "sms", result }], at: look.now }),
+      );
+    // A channel with a key of its own says nothing about the server's.
+    await accept(SENT);
+    expect(await kinds()).toEqual(["providerKeyRefused"]);
+    await accept({ ...SENT, isOurs: true });
     expect(await kinds()).toEqual([]);
   });
 

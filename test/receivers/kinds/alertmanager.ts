@@ -66,7 +66,6 @@ export const receiver: KindReceiver = {
     { status: 401, body: "Unauthorized", means: "retry" },
     { status: 404, body: "404 page not found", means: "retry" },
     { status: 410, body: "", means: "retry" },
-    { status: 413, body: "", means: "once" },
     { status: 429, body: "", means: "retry" },
   ],
 };

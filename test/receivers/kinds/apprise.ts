@@ -37,7 +37,6 @@ export const receiver: KindReceiver = {
     { status: 403, body: { error: "There has been an access denial" }, means: "retry" },
     { status: 404, body: "", means: "retry" },
     { status: 410, body: "", means: "retry" },
-    { status: 413, body: "", means: "once" },
     { status: 424, body: { error: "One or more notification could not be sent" }, means: "retry" },
     { status: 429, body: "", means: "retry" },
   ],

@@ -52,7 +52,6 @@ export const receiver: KindReceiver = {
     { status: 401, body: "Unauthorized", means: "retry" },
     { status: 404, body: "404 page not found", means: "retry" },
     { status: 410, body: "", means: "retry" },
-    { status: 413, body: "", means: "once" },
     { status: 500, body: TOO_LARGE, means: "once" },
     { status: 500, body: result(500, "push failed: APNS push failed: InternalServerError"), means: "retry" },
   ],

@@ -54,7 +54,7 @@ export async function startGitHub(): Promise<GitHubReceiver> {
     if (headers.authorization !== `Bearer ${TOKEN}`)
       return { answer: { status: 401, body: { message: "Bad credentials" } }, problems: ["bad credentials"] };
     if (!pathname.startsWith(REPOSITORY)) return { answer: { status: 404, body: { message: "Not Found" } } };
-    if (method === "GET")
+    if (method === "GET" && pathname === REPOSITORY)
       return { answer: { status: 200, body: listed(issues, searchParams) }, problems: missing };
     const problems = [
       ...missing,
@@ -64,6 +64,12 @@ export async function startGitHub(): Promise<GitHubReceiver> {
     const issue = issues.find((one) => one.number === Number(number));
     if (number !== undefined && issue === undefined)
       return { answer: { status: 404, body: { message: "Not Found" } } };
+    if (issue !== undefined && method === "GET") {
+      const body = issue.comments
+        .map((text) => ({ body: text }))
+        .slice(0, Number(searchParams.get("per_page")));
+      return { answer: { status: 200, body }, problems: missing };
+    }
     if (issue !== undefined && method === "PATCH" && action === undefined) {
       if (json["state"] !== "closed") problems.push("the state is unknown");
       issue.state = "closed";
@@ -115,7 +121,6 @@ export const receiver: KindReceiver = {
     { status: 403, body: { message: "You have exceeded a secondary rate limit." }, means: "retry" },
     { status: 404, body: { message: "Not Found" }, means: "gone" },
     { status: 410, body: { message: "Issues has been disabled in this repository." }, means: "gone" },
-    { status: 413, body: "", means: "once" },
     { status: 422, body: { message: "Validation Failed" }, means: "once" },
     { status: 429, body: { message: "API rate limit exceeded" }, means: "retry" },
   ],

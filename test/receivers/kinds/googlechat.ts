@@ -103,7 +103,6 @@ export const receiver: KindReceiver = {
     { status: 401, body: error(401, "UNAUTHENTICATED"), means: "retry" },
     { status: 404, body: "", means: "retry" },
     { status: 410, body: "", means: "retry" },
-    { status: 413, body: "", means: "once" },
     { status: 429, body: error(429, "RESOURCE_EXHAUSTED"), means: "retry" },
   ],
 };

@@ -34,6 +34,5 @@ export const receiver: KindReceiver = {
     { status: 401, body: "proxy", means: "retry" },
     { status: 404, body: "404 page not found", means: "retry" },
     { status: 410, body: "", means: "retry" },
-    { status: 413, body: "", means: "retry" },
   ],
 };

@@ -43,7 +43,6 @@ export const receiver: KindReceiver = {
     { status: 404, body: { type: "not_found", status: 404 }, means: "gone" },
     { status: 404, body: "", means: "retry" },
     { status: 410, body: "", means: "retry" },
-    { status: 413, body: "", means: "once" },
     { status: 422, body: { type: "validation_error", status: 422 }, means: "once" },
     { status: 429, body: { type: "too_many_requests", status: 429 }, means: "retry" },
   ],

@@ -52,7 +52,6 @@ export const receiver: KindReceiver = {
     },
     { status: 404, body: { message: "Not found" }, means: "retry" },
     { status: 410, body: "", means: "retry" },
-    { status: 413, body: "", means: "once" },
     { status: 429, body: { message: "You have reached your monthly limit." }, means: "retry" },
   ],
 };

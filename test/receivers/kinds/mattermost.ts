@@ -51,7 +51,6 @@ export const receiver: KindReceiver = {
     { status: 403, body: "proxy", means: "retry" },
     { status: 401, body: "proxy", means: "retry" },
     { status: 410, body: "", means: "retry" },
-    { status: 413, body: "", means: "once" },
     { status: 429, body: "limit exceeded", means: "retry" },
   ],
 };

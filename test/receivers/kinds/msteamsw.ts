@@ -84,7 +84,6 @@ export const receiver: KindReceiver = {
     { status: 400, body: error("TriggerInputSchemaMismatch"), means: "retry" },
     { status: 404, body: "not found", means: "retry" },
     { status: 410, body: "", means: "retry" },
-    { status: 413, body: "", means: "once" },
     { status: 429, body: error("WorkflowRunActionRepetitionsThrottled"), means: "retry" },
     { status: 401, body: "proxy", means: "retry" },
   ],

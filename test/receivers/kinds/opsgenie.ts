@@ -59,7 +59,6 @@ export const receiver: KindReceiver = {
     { status: 422, body: { message: "Request body is not processable" }, means: "once" },
     { status: 404, body: "", means: "retry" },
     { status: 410, body: "", means: "retry" },
-    { status: 413, body: "", means: "once" },
     { status: 429, body: { message: "You are making too many requests!" }, means: "retry" },
   ],
 };

@@ -76,7 +76,6 @@ export const receiver: KindReceiver = {
     { status: 401, body: "", means: "once" },
     { status: 404, body: "", means: "once" },
     { status: 410, body: "", means: "once" },
-    { status: 413, body: "", means: "once" },
     { status: 429, body: { errors: ["application is over its quota"], status: 0 }, means: "retry" },
   ],
 };

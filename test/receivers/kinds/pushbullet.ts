@@ -34,7 +34,6 @@ export const receiver: KindReceiver = {
     { status: 404, body: failure("not_found", "The resource could not be found."), means: "retry" },
     { status: 400, body: failure("pushbullet_pro_required", "Over the monthly limit."), means: "retry" },
     { status: 410, body: "", means: "retry" },
-    { status: 413, body: "", means: "once" },
     { status: 429, body: failure("ratelimited", "You have been ratelimited."), means: "retry" },
   ],
 };

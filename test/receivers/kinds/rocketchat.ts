@@ -51,7 +51,6 @@ export const receiver: KindReceiver = {
     { status: 400, body: failure("invalid-channel"), means: "retry" },
     { status: 401, body: "", means: "retry" },
     { status: 410, body: "", means: "retry" },
-    { status: 413, body: "", means: "once" },
     { status: 429, body: failure("Error, too many requests. [error-too-many-requests]"), means: "retry" },
     { status: 503, body: "Service Unavailable", means: "retry" },
   ],

@@ -92,7 +92,6 @@ export const receiver: KindReceiver = {
     { status: 404, body: "<h1>404 Not Found</h1>No context found for request", means: "retry" },
     { status: 405, body: "", means: "retry" },
     { status: 410, body: "", means: "retry" },
-    { status: 413, body: "", means: "once" },
     { status: 415, body: "", means: "retry" },
     { status: 429, body: "", means: "retry" },
   ],

@@ -93,6 +93,5 @@ export const receiver: KindReceiver = {
     { status: 400, body: errorOf("KMSAccessDenied", ""), means: "retry" },
     { status: 401, body: "", means: "retry" },
     { status: 410, body: "", means: "retry" },
-    { status: 413, body: "", means: "once" },
   ],
 };

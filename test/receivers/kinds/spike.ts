@@ -32,7 +32,6 @@ export const receiver: KindReceiver = {
     { status: 401, body: "", means: "retry" },
     { status: 404, body: "", means: "retry" },
     { status: 410, body: "", means: "retry" },
-    { status: 413, body: "", means: "once" },
     { status: 429, body: "", means: "retry" },
   ],
 };

@@ -36,7 +36,6 @@ export const receiver: KindReceiver = {
     { status: 402, body: "", means: "retry" },
     { status: 404, body: "", means: "gone" },
     { status: 410, body: "", means: "retry" },
-    { status: 413, body: "", means: "once" },
     { status: 429, body: "", means: "retry" },
   ],
 };

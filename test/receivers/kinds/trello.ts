@@ -32,7 +32,6 @@ export const receiver: KindReceiver = {
     { status: 404, body: "The requested resource was not found.", means: "gone" },
     { status: 404, body: "", means: "retry" },
     { status: 410, body: "", means: "retry" },
-    { status: 413, body: "", means: "once" },
     { status: 429, body: { error: "API_TOKEN_LIMIT_EXCEEDED" }, means: "retry" },
   ],
 };

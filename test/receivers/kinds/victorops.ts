@@ -40,7 +40,6 @@ export const receiver: KindReceiver = {
     { status: 404, body: "", means: "gone" },
     { status: 401, body: "", means: "retry" },
     { status: 410, body: "", means: "retry" },
-    { status: 413, body: "", means: "once" },
     { status: 429, body: "", means: "retry" },
   ],
 };

@@ -77,7 +77,6 @@ export const receiver: KindReceiver = {
     { status: 403, body: error("USER_DEACTIVATED"), means: "gone" },
     { status: 404, body: "404", means: "retry" },
     { status: 410, body: "", means: "retry" },
-    { status: 413, body: "", means: "once" },
     { status: 429, body: error("RATE_LIMIT_HIT", { "retry-after": 28.7 }), means: "wait" },
   ],
 };
