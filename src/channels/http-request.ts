@@ -42,7 +42,7 @@ export type Answers = {
 };
 
 /** What no receiver accepts later, either. */
-const TOO_LARGE: Refusal = { status: 413, reason: "The message is too large" };
+const TOO_LARGE: Refusal = { status: 413, reason: "The message is too long" };
 
 const OK: readonly AnswerRule[] = [{ status: SUCCESS_STATUSES }];
 

@@ -125,5 +125,5 @@ export const alertmanager = httpKind({
     };
   },
   // A reverse proxy may answer 401 or 404 while the server restarts.
-  answers: { once: [{ status: [400, 422], reason: "Alertmanager does not accept the alert" }] },
+  answers: { once: [{ status: [400, 422], reason: "Alertmanager rejected the alert" }] },
 });

@@ -95,7 +95,7 @@ export const feishu = httpKind({
   answers: {
     ok: [{ status: 200, json: { code: 0 } }],
     gone: [{ status: [200, 400], json: { code: 19_001 }, reason: "The bot no longer exists" }],
-    once: [{ status: [200, 400], json: { code: 9_499 }, reason: "Feishu does not accept the message" }],
+    once: [{ status: [200, 400], json: { code: 9_499 }, reason: "Feishu rejected the message" }],
     // Feishu is busy, usually at full and half hours.
     wait: [{ status: [200, 400], json: { code: 11_232 }, ms: () => MINUTE_MS }],
   },

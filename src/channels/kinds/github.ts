@@ -71,7 +71,7 @@ const ANSWERS: Answers = {
     { status: 404, reason: "The repository does not exist, or the token has no access to it" },
     { status: 410, reason: "Issues are disabled in the repository" },
   ],
-  once: [{ status: 422, reason: "GitHub does not accept the issue" }],
+  once: [{ status: 422, reason: "GitHub rejected the issue" }],
 };
 
 function labelsOf({ labels }: Pick<Config, "labels">): string[] {

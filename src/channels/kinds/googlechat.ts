@@ -116,6 +116,6 @@ export const googlechat = httpKind({
         reason: "Google Chat rejected the webhook URL",
       },
     ],
-    once: [{ status: 400, json: { error: /"status":/ }, reason: "Google Chat does not accept the message" }],
+    once: [{ status: 400, json: { error: /"status":/ }, reason: "Google Chat rejected the message" }],
   },
 });

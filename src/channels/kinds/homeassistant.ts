@@ -60,8 +60,6 @@ export const homeassistant = httpKind({
   }),
   // Only Home Assistant itself returns this text. While it starts, actions and pages are missing.
   answers: {
-    gone: [
-      { status: 401, text: /^401: Unauthorized$/, reason: "Home Assistant does not accept the access token" },
-    ],
+    gone: [{ status: 401, text: /^401: Unauthorized$/, reason: "Home Assistant rejected the access token" }],
   },
 });

@@ -53,6 +53,6 @@ export const incidentio = httpKind({
       { status: 401, reason: "incident.io rejected the token" },
       { status: 404, json: { type: "not_found" }, reason: "The alert source no longer exists" },
     ],
-    once: [{ status: 422, reason: "The message is not accepted" }],
+    once: [{ status: 422, reason: "The message was rejected" }],
   },
 });

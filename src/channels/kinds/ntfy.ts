@@ -83,7 +83,7 @@ export const ntfy = httpKind({
   answers: ({ config, out }) => ({
     ours:
       config.token === "" && isPublic(config) && out.keys.ntfyShToken !== null
-        ? [{ status: 401, reason: "ntfy.sh does not accept the server's token (OVERDUE_NTFY_SH_TOKEN)" }]
+        ? [{ status: 401, reason: "ntfy.sh rejected the API token of this server (OVERDUE_NTFY_SH_TOKEN)" }]
         : [],
   }),
 });

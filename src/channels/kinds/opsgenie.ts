@@ -81,7 +81,7 @@ export const opsgenie = httpKind({
     };
   },
   answers: {
-    gone: [{ status: [401, 403], reason: "The API key is not accepted" }],
-    once: [{ status: 422, reason: "The message is not accepted" }],
+    gone: [{ status: [401, 403], reason: "The API key was rejected" }],
+    once: [{ status: 422, reason: "The message was rejected" }],
   },
 });

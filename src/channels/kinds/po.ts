@@ -77,14 +77,12 @@ function answersFor({ app_token }: Config): Answers {
   const isServersToken = app_token === "";
   return {
     gone: [
-      { status: 400, json: { user: "invalid" }, reason: "Pushover does not accept the user key" },
-      ...(isServersToken
-        ? []
-        : [{ ...token, reason: "Pushover rejected the API token of the application" }]),
+      { status: 400, json: { user: "invalid" }, reason: "Pushover rejected the user key" },
+      ...(isServersToken ? [] : [{ ...token, reason: "Pushover rejected the API token of the application" }]),
     ],
     once: [{ status: CLIENT_ERRORS, reason: "Pushover rejected the message" }],
     ours: isServersToken
-      ? [{ ...token, reason: "Pushover does not accept the server's token (OVERDUE_PUSHOVER_TOKEN)" }]
+      ? [{ ...token, reason: "Pushover rejected the API token of this server (OVERDUE_PUSHOVER_TOKEN)" }]
       : [],
     wait: [{ status: 429, ms: untilTimeIn("x-limit-app-reset") }],
     ok: [{ status: 200, json: { status: 1 } }],

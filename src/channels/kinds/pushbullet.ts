@@ -37,7 +37,7 @@ export const pushbullet = httpKind({
     },
   }),
   answers: {
-    gone: [{ status: 401, reason: "Pushbullet does not accept the access token" }],
+    gone: [{ status: 401, reason: "Pushbullet rejected the access token" }],
     wait: [{ status: 429, ms: untilTimeIn("x-ratelimit-reset") }],
   },
 });

@@ -85,7 +85,7 @@ const ANSWERS: Answers = {
       reason: "The access key is not allowed to publish to the topic",
     },
   ],
-  once: [{ status: 400, text: /<Code>InvalidParameter(Value)?</, reason: "SNS does not accept the message" }],
+  once: [{ status: 400, text: /<Code>InvalidParameter(Value)?</, reason: "Amazon SNS rejected the message" }],
   wait: [{ status: [400, 429], text: /<Code>(KMS)?Throttl/, ms: () => MINUTE_MS }],
 };
 

@@ -70,6 +70,6 @@ export const trello = httpKind({
       { status: 400, text: /idList/, reason: "The list does not exist" },
       { status: 404, text: /requested resource was not found/i, reason: "The list does not exist" },
     ],
-    once: [{ status: 400, reason: "Trello does not accept the card" }],
+    once: [{ status: 400, reason: "Trello rejected the card" }],
   },
 });

@@ -59,7 +59,7 @@ export const TWILIO_ANSWERS: Answers = {
       reason: "The phone number cannot receive messages",
     },
   ],
-  once: [{ status: 400, json: { code: 21617 }, reason: "Twilio says that the message is too long" }],
+  once: [{ status: 400, json: { code: 21617 }, reason: "The message is too long" }],
   // The URL contains nothing but the account.
   ours: [
     {

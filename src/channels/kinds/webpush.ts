@@ -98,7 +98,7 @@ export const webpush = httpKind({
       { status: 410, reason: "The browser's push subscription was removed or has expired" },
     ],
     ours: PUSH_SERVICES.test(new URL(config.endpoint).host)
-      ? [{ status: [401, 403], reason: "The push service does not accept the key of this server" }]
+      ? [{ status: [401, 403], reason: "The push service rejected the key of this server" }]
       : [],
   }),
 });

@@ -63,7 +63,7 @@ export const wecom = httpKind({
   answers: {
     ok: [{ status: 200, json: { errcode: 0 } }],
     gone: [{ status: 200, json: { errcode: 93_000 }, reason: "The robot no longer exists" }],
-    once: [{ status: 200, json: { errcode: 40_058 }, reason: "WeCom does not accept the message" }],
+    once: [{ status: 200, json: { errcode: 40_058 }, reason: "WeCom rejected the message" }],
     wait: [{ status: 200, json: { errcode: /^(45009|45033)$/ }, ms: () => MINUTE_MS }],
   },
 });
