@@ -178,7 +178,7 @@ export const github: ChannelKind<Config> = {
   category: "automation",
   icon: "github",
   guide: [
-    "In GitHub, open **Settings**, **Developer settings**, **Personal access tokens**, [**Fine-grained tokens**](https://github.com/settings/personal-access-tokens), and choose **Generate new token**.",
+    "In GitHub, open **Settings**, **Developer settings**, **Personal access tokens**, [Fine-grained tokens](https://github.com/settings/personal-access-tokens), and choose **Generate new token**.",
     "Under **Repository access**, choose **Only select repositories** and select the repository.",
     "Under **Permissions**, add **Issues** with **Read and write** access.",
     "Generate the token and paste it below, together with the name of the repository. Set a reminder for the date when the token expires.",

@@ -113,7 +113,7 @@ export const shell: ChannelKind<Config> = {
   title: "Shell command",
   about: "Runs a program on the server.",
   category: "automation",
-  icon: "shell",
+  icon: null,
   guide: [
     "On the server, put an executable file into the folder that OVERDUE_SHELL_FOLDER names.",
     "Enter its file name below for each event that should run it.",
