@@ -28,7 +28,7 @@ const CHECKS_PER_TRANSACTION = 500;
 
 const CHANNELS = [
   { kind: "email", name: "Operations", config: { value: "ops@example.org" } },
-  { kind: "slack", name: "#alerts", config: { value: "https://hooks.slack.com/services/T0/B0/x" } },
+  { kind: "slack", name: "#alerts", config: { url: "https://hooks.slack.com/services/T0/B0/x" } },
   { kind: "webhook", name: "Pager bridge", config: { url_down: "https://hooks.example.org/down" } },
 ] as const;
 

@@ -227,7 +227,7 @@ test("a run that was opened by its address is closed without losing the focus", 
 test("a channel is added, a user is invited, palette and help are opened and closed", async () => {
   const { page, context, ...room } = await openJobs();
   await room.go(`/projects/${room.project}/channels/`);
-  const email = page.locator(".channels-tile", { hasText: "Sends email alerts" });
+  const email = page.locator(".channels-tile", { hasText: "Email address" });
   const tile = ((await (await expectSeen(email)).textContent()) ?? "").trim();
   await tabTo(page, tile);
   await press(page, "Enter");

@@ -43,7 +43,7 @@ test("the list shows the name of a machine whole, and what can be done beside th
 });
 
 test.each([
-  { what: "channels", column: ".channels-table td:nth-child(3)" },
+  { what: "channels", column: ".channels-last" },
   { what: "events", column: ".events-what" },
   { what: "settings", column: ".section-body" },
 ])("the page of $what has room for sentences", async ({ what, column }) => {

@@ -7,11 +7,14 @@ import type {
   ChannelKindInfo,
   ConfigWarning,
   CreatedChannel,
+  NewChannel,
 } from "../../src/contract/api/channels.ts";
 import { FIELD_LENGTHS } from "../../src/contract/api/limits.ts";
 import { channelName } from "../../src/contract/api/words.ts";
 import { ApiError, call, errorText } from "../api.ts";
+import { boot } from "../boot.ts";
 import { Conflict } from "../parts/conflict.tsx";
+import { postCommand } from "../parts/curl.ts";
 import { useDebounced } from "../parts/hooks.ts";
 import { StepText } from "../parts/step-text.tsx";
 import { Button } from "../ui/button.tsx";
@@ -20,13 +23,14 @@ import { Drawer } from "../ui/dialog.tsx";
 import { SelectField, TextArea, TextField, Tick } from "../ui/field.tsx";
 import { Band } from "../ui/page-state.tsx";
 import { toast } from "../ui/toast.tsx";
-import { channelsWords as words, fieldLabel, stepWords as steps } from "../words/channels.ts";
+import { channelsWords as words, fieldLabel, needsAttention, stepWords as steps } from "../words/channels.ts";
 import { words as shared } from "../words/shared.ts";
 import { webpushWords } from "../words/webpush.ts";
 import { WebPushSetup } from "./webpush-setup.tsx";
 import { Watched } from "./channel-deliveries.tsx";
-import { KindIcon } from "./channel-gallery.tsx";
+import { KindIcon } from "./channel-icon.tsx";
 import { MessagePreview } from "./channel-preview.tsx";
+import { useChannelKinds } from "./use-channels.ts";
 
 /** Delay after the last keystroke before the server checks a URL. */
 const TYPING_MS = 400;
@@ -39,14 +43,17 @@ type ChannelFormProps = {
   project: string;
   onDone: () => void;
   onClose: () => void;
+  /** Opens the form of the channel that was just created. */
+  onEdit?: (channel: Channel) => void;
   /** Resets the form to the current channel; of a new one there is none. */
   onReload?: () => void;
 };
 
 export function ChannelForm(props: ChannelFormProps) {
-  const { kind, channel, project, onDone, onClose, onReload } = props;
+  const { kind, channel, project, onDone, onClose, onEdit, onReload } = props;
   const form = useChannelForm(props);
   const { created } = form;
+  const [isCodeShown, setCodeShown] = useState(false);
   const isNew = channel === null;
   const settings = (
     <form id="channel-form" className="form" onSubmit={(event) => void form.submit(event)}>
@@ -66,6 +73,7 @@ export function ChannelForm(props: ChannelFormProps) {
       isOpen
       onClose={onClose}
       isUnsaved={form.isUnsaved}
+      className="channels-drawer"
       title={
         <span className="channels-title">
           <KindIcon kind={kind} />
@@ -76,6 +84,16 @@ export function ChannelForm(props: ChannelFormProps) {
       footer={
         created === null ? (
           <>
+            {isNew && (
+              <Button
+                kind="bare"
+                className="channels-as-code"
+                aria-pressed={isCodeShown}
+                onClick={() => setCodeShown(!isCodeShown)}
+              >
+                {words.asCode}
+              </Button>
+            )}
             <Button onClick={onClose}>{shared.cancel}</Button>
             <Button
               kind="primary"
@@ -88,17 +106,20 @@ export function ChannelForm(props: ChannelFormProps) {
             </Button>
           </>
         ) : (
-          <Button kind="primary" onClick={onClose}>
-            {words.done}
-          </Button>
+          <>
+            <Button onClick={() => onEdit?.(created.channel)}>{words.fix}</Button>
+            <Button kind="primary" onClick={onClose}>
+              {words.done}
+            </Button>
+          </>
         )
       }
     >
-      {kind.unavailable !== null && <Band text={kind.unavailable} />}
+      {kind.unavailable !== null && <Band text={words.unavailable(kind.unavailable)} />}
       <ol className="channels-steps">
         {isNew &&
           kind.guide.map((step, index) => (
-            <li key={index}>
+            <li key={index} className={created === null ? undefined : "is-done"}>
               <p>
                 <StepText text={step} />
               </p>
@@ -109,6 +130,7 @@ export function ChannelForm(props: ChannelFormProps) {
             <li>
               <h3>{steps.settings}</h3>
               {settings}
+              {isCodeShown && <Code body={form.requested()} project={project} />}
             </li>
             <li>
               <h3>{steps.preview}</h3>
@@ -120,6 +142,22 @@ export function ChannelForm(props: ChannelFormProps) {
         )}
       </ol>
     </Drawer>
+  );
+}
+
+/** The request that creates the channel, as a command. */
+function Code({ body, project }: { body: NewChannel; project: string }) {
+  const block = useRef<HTMLDivElement>(null);
+  // Its button is far below the form.
+  useEffect(() => {
+    // Newer browsers return a promise, which React would call as a cleanup function.
+    block.current?.scrollIntoView({ block: "nearest" });
+  }, []);
+  const url = `${boot.site.url}/api/overdue/v1/projects/${project}/channels`;
+  return (
+    <div ref={block}>
+      <CodeBlock text={postCommand(url, body)} label={words.asCode} />
+    </div>
   );
 }
 
@@ -199,6 +237,13 @@ function useChannelForm({ kind, channel, project, onDone, onClose }: ChannelForm
   const [conflict, setConflict] = useState<EditConflict | null>(null);
   const [isBusy, setBusy] = useState(false);
   const [created, setCreated] = useState<CreatedChannel | null>(null);
+  /** A new channel, without the settings that have their default value. */
+  const requested = (): NewChannel => ({
+    kind: kind.name,
+    name,
+    config: configOf(fields, { values, before: begun }),
+    checks: isForAll ? "*" : [],
+  });
   /** Returns generated secrets, which are shown once. */
   const save = async (version: number | undefined): Promise<CreatedChannel> => {
     const config = configOf(fields, { values, before: channel === null ? null : begun });
@@ -210,8 +255,7 @@ function useChannelForm({ kind, channel, project, onDone, onClose }: ChannelForm
       };
       return { channel: await call("updateChannel", { channel: channel.id, body: change }), generated: {} };
     }
-    const checks: "*" | string[] = isForAll ? "*" : [];
-    return call("createChannel", { project, body: { kind: kind.name, name, config, checks } });
+    return call("createChannel", { project, body: { ...requested(), config } });
   };
   const give = async (version: number | undefined) => {
     setBusy(true);
@@ -223,7 +267,8 @@ function useChannelForm({ kind, channel, project, onDone, onClose }: ChannelForm
         setCreated(saved);
         return;
       }
-      toast({ text: saved.channel.warnings.length > 0 ? words.willFail : words.saved });
+      const text = needsAttention(channel) ? words.savedAgain : words.saved;
+      toast({ text: saved.channel.warnings.length > 0 ? words.willFail : text });
       onClose();
     } catch (error) {
       if (error instanceof ApiError && error.conflict !== null) setConflict(error.conflict);
@@ -245,7 +290,7 @@ function useChannelForm({ kind, channel, project, onDone, onClose }: ChannelForm
     setValues((all) => ({ ...all, [field]: value }));
   const isUnsaved = created === null && (name !== (channel?.name ?? "") || values !== begun);
   const shown = { fields, name, setName, values, setValue, isForAll, setForAll, wrong };
-  return { ...shown, isBusy, created, submit, conflict, overwrite, isUnsaved };
+  return { ...shown, isBusy, created, submit, conflict, overwrite, isUnsaved, requested };
 }
 
 /** The server's warnings, for URLs that are typed and for stored ones that stay unchanged. */
@@ -284,12 +329,23 @@ function FormFields(props: ChannelFormProps & { form: ReturnType<typeof useChann
     />
   );
   const advanced = fields.filter(({ isAdvanced }) => isAdvanced);
+  const plain = fields.filter(({ isAdvanced }) => !isAdvanced);
+  // Where the messages go comes first, what is sent comes after the name.
+  const isDestination = ({ type }: KindField) => type !== "number" && type !== "flag";
   const isAdvancedWrong = advanced.some(({ name }) => name === wrong?.field);
   // The browser provides the configuration; nothing is typed.
   const isSubscription = kind.name === "webpush";
   const isMissing = isSubscription && channel === null && form.values["endpoint"] === "";
   return (
     <>
+      {isSubscription && (
+        <WebPushSetup
+          onSubscribed={(config) => {
+            for (const [field, value] of Object.entries(config)) form.setValue(field, value);
+          }}
+        />
+      )}
+      {!isSubscription && plain.filter(isDestination).map(shown)}
       <TextField
         label={words.name}
         hint={words.nameHint}
@@ -299,14 +355,7 @@ function FormFields(props: ChannelFormProps & { form: ReturnType<typeof useChann
         dir="auto"
         onChange={(change) => form.setName(change.target.value)}
       />
-      {isSubscription && (
-        <WebPushSetup
-          onSubscribed={(config) => {
-            for (const [field, value] of Object.entries(config)) form.setValue(field, value);
-          }}
-        />
-      )}
-      {!isSubscription && fields.filter(({ isAdvanced }) => !isAdvanced).map(shown)}
+      {plain.filter((field) => !isDestination(field)).map(shown)}
       {advanced.length > 0 && (
         <Fold isOpenFirst={usesAdvanced(fields, channel)} isForced={isAdvancedWrong}>
           {advanced.map(shown)}
@@ -448,7 +497,7 @@ function ConfigField(props: ConfigFieldProps) {
   if (field.type === "flag") {
     return (
       <Tick
-        label={field.description}
+        label={field.description.replace(/\.$/, "")}
         checked={value === true}
         onCheckedChange={(on) => onChange(on === true)}
       />
@@ -487,6 +536,7 @@ function Members(props: {
   onChange: (value: string[]) => void;
 }) {
   const { label, members, chosen, error, onChange } = props;
+  const titles = new Map(useChannelKinds().data?.map(({ name, title }) => [name, title]));
   const turn = (id: string, isOn: boolean) =>
     onChange(isOn ? [...chosen, id] : chosen.filter((one) => one !== id));
   return (
@@ -496,7 +546,7 @@ function Members(props: {
       {members.map((member) => (
         <Tick
           key={member.id}
-          label={`${channelName(member)} (${member.kind})`}
+          label={`${channelName(member)} (${titles.get(member.kind) ?? member.kind})`}
           checked={chosen.includes(member.id)}
           onCheckedChange={(on) => turn(member.id, on === true)}
         />

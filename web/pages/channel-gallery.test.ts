@@ -1,7 +1,8 @@
-// Which kinds the gallery shows for a search, and how a request is written in the preview.
+// Which kinds the gallery shows for a search, their initials, and how a request is written in the preview.
 import { expect, test } from "vitest";
 import type { ChannelKindInfo } from "../../src/contract/api/channels.ts";
 import { type Category, foundKinds } from "./channel-gallery.tsx";
+import { initialsOf } from "./channel-icon.tsx";
 import { requestText } from "./channel-preview.tsx";
 
 function kind(name: string, category: Category, description = ""): ChannelKindInfo {
@@ -20,11 +21,23 @@ test.each<[string, Category | null, string[]]>([
   ["  ", "push", ["ntfy"]],
   ["NTF", null, ["ntfy"]],
   ["own push", null, ["ntfy"]],
+  ["messages", null, ["slack"]],
+  ["s", null, ["slack", "sms", "ntfy"]],
   ["own slack", null, []],
   ["phone", null, ["sms"]],
   ["slack", "phone", []],
 ])("%j in %s finds %j", (text, category, names) => {
   expect(foundKinds(KINDS, { text, category }).map(({ name }) => name)).toEqual(names);
+});
+
+test.each([
+  ["Slack", "Sl"],
+  ["Microsoft Teams", "MT"],
+  ["DingTalk", "DT"],
+  ["incident.io", "In"],
+  ["Amazon SNS", "AS"],
+])("%s has the initials %s", (title, initials) => {
+  expect(initialsOf(title)).toBe(initials);
 });
 
 test("a request is shown with its headers, and JSON on several lines", () => {

@@ -1,10 +1,11 @@
-// The gallery of channel kinds: search, categories, and a card for each kind. Also the icons of kinds.
+// The gallery of channel kinds: search, categories, and a card for each kind.
 import { type RefObject, useDeferredValue, useState } from "react";
 import type { Channel, ChannelKindInfo } from "../../src/contract/api/channels.ts";
 import { useShortcuts } from "../shortcuts.ts";
 import { Keys } from "../ui/button.tsx";
 import { CATEGORY_WORDS, channelsWords, galleryWords as words, needsAttention } from "../words/channels.ts";
-import { CHANNEL_ICONS } from "./channel-icons.ts";
+import { fieldsOf } from "./channel-form.tsx";
+import { KindIcon } from "./channel-icon.tsx";
 
 export type Category = ChannelKindInfo["category"];
 
@@ -86,13 +87,13 @@ export function Gallery({ kinds, channels, field, onPick }: GalleryProps) {
   );
 }
 
-/** The kinds of a category that contain every word of a text in their name or description. */
+/** The kinds of a category that contain every word of a text, those with a word in their title first. */
 export function foundKinds(
   kinds: readonly ChannelKindInfo[],
   { text, category }: { text: string; category: Category | null },
 ): ChannelKindInfo[] {
-  const wanted = text.toLowerCase().split(/\s+/);
-  return kinds.filter((kind) => {
+  const wanted = text.trim().toLowerCase().split(/\s+/);
+  const found = kinds.filter((kind) => {
     const searched = [kind.name, kind.title, kind.description, CATEGORY_WORDS[kind.category]]
       .join(" ")
       .toLowerCase();
@@ -100,6 +101,18 @@ export function foundKinds(
       (category === null || kind.category === category) && wanted.every((word) => searched.includes(word))
     );
   });
+  const isTitled = ({ title }: ChannelKindInfo) => wanted.some((word) => title.toLowerCase().includes(word));
+  return found.toSorted((a, b) => Number(isTitled(b)) - Number(isTitled(a)));
+}
+
+/** What has to be entered for a channel, or what it does if nothing has to be. */
+function summaryOf(kind: ChannelKindInfo): string {
+  if (kind.unavailable !== null) return words.unavailable;
+  if (kind.name === "webpush") return words.thisBrowser;
+  const labels = fieldsOf(kind)
+    .filter(({ isRequired }) => isRequired)
+    .map(({ label }) => label);
+  return labels.length === 0 ? kind.description : words.needs(labels);
 }
 
 type TileProps = Pick<GalleryProps, "channels" | "onPick"> & { kind: ChannelKindInfo };
@@ -107,46 +120,25 @@ type TileProps = Pick<GalleryProps, "channels" | "onPick"> & { kind: ChannelKind
 function Tile({ kind, channels, onPick }: TileProps) {
   const { name, title, description, unavailable } = kind;
   const connected = channels.filter((channel) => channel.kind === name);
+  const broken = connected.filter(needsAttention).length;
   return (
     <button
       type="button"
       className={unavailable === null ? "channels-tile" : "channels-tile is-off"}
+      title={description}
       onClick={() => onPick(name)}
     >
       <KindIcon kind={kind} />
       <span className="channels-tile-text">
         <b>{title}</b>
-        <span className="channels-line-two">{unavailable ?? description}</span>
-        {connected.length > 0 && (
-          <span className={connected.some(needsAttention) ? "channels-bad" : "channels-good"}>
-            {words.connected(connected.length)}
+        {connected.length === 0 ? (
+          <span className="channels-line-two">{summaryOf(kind)}</span>
+        ) : (
+          <span className={broken > 0 ? "channels-bad" : "channels-good"}>
+            {words.connected(connected.length, broken)}
           </span>
         )}
       </span>
     </button>
-  );
-}
-
-// Icons: of the brand, or of the category.
-
-const GLYPHS: Readonly<Record<Category | "email", string>> = {
-  chat: "M4 5h16v11H10l-5 4v-4H4z",
-  push: "M6.5 17v-6a5.5 5.5 0 0 1 11 0v6l1.5 2H5zM10.5 21.5h3",
-  phone: "M7.5 3h9v18h-9zM11 18h2",
-  incidents: "M12 4.5 20.5 19h-17zM12 10v4M12 16.5v.1",
-  automation: "m9 8-4 4 4 4M15 8l4 4-4 4",
-  email: "M3.5 6h17v12h-17zM4 7l8 6 8-6",
-};
-
-/** Decorative: the name of the kind is beside it. */
-export function KindIcon({ kind }: { kind: Pick<ChannelKindInfo, "name" | "category" | "icon"> }) {
-  const brand = kind.icon === null ? undefined : CHANNEL_ICONS[kind.icon];
-  const glyph = kind.name === "email" ? GLYPHS.email : GLYPHS[kind.category];
-  return (
-    <span className={`channels-icon is-${kind.category}`} aria-hidden="true">
-      <svg viewBox="0 0 24 24" width="20" height="20">
-        {brand === undefined ? <path className="is-glyph" d={glyph} /> : <path d={brand} />}
-      </svg>
-    </span>
   );
 }

@@ -58,7 +58,9 @@ function Message({ preview, event }: { preview: ChannelPreview; event: PreviewEv
             )}
             <b>{title}</b>
           </p>
-          <p className="channels-text">{text}</p>
+          {text.split("\n\n").map((block, index) => (
+            <Block key={index} lines={block.split("\n")} />
+          ))}
         </div>
       </div>
       {!isSent && <p className="warning">{words.notSent}</p>}
@@ -75,6 +77,37 @@ function Message({ preview, event }: { preview: ChannelPreview; event: PreviewEv
         </details>
       )}
     </>
+  );
+}
+
+const FACT = /^([A-Z][^:]{1,30}): (.+)$/;
+const URL_START = /^https?:\/\//;
+
+/** Lines of a message: facts as a list, links as the buttons that most services make of them, anything else as text. */
+function Block({ lines }: { lines: readonly string[] }) {
+  const facts = lines.flatMap((line) => {
+    const [, label, value] = FACT.exec(line) ?? [];
+    return label === undefined || value === undefined ? [] : [{ label, value }];
+  });
+  if (facts.length < lines.length) return <p className="channels-text">{lines.join("\n")}</p>;
+  if (facts.every(({ value }) => URL_START.test(value))) {
+    return (
+      <p className="channels-links">
+        {facts.map(({ label }) => (
+          <span key={label}>{label}</span>
+        ))}
+      </p>
+    );
+  }
+  return (
+    <dl className="channels-facts">
+      {facts.map(({ label, value }) => (
+        <div key={label}>
+          <dt>{label}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
   );
 }
 

@@ -23,7 +23,8 @@ import { formatDuration } from "../words/format.ts";
 import { words as shared } from "../words/shared.ts";
 import { DeliveryDetail, DeliveryMark, Watched } from "./channel-deliveries.tsx";
 import { ChannelForm, fieldsOf } from "./channel-form.tsx";
-import { Gallery, KindIcon } from "./channel-gallery.tsx";
+import { Gallery } from "./channel-gallery.tsx";
+import { KindIcon } from "./channel-icon.tsx";
 import { connectChecks } from "./checks-actions.ts";
 import { useChannelHealth, useChannelKinds, useChannels } from "./use-channels.ts";
 
@@ -118,7 +119,13 @@ function List(props: {
       <thead>
         <tr>
           <th scope="col">{channelsWords.columns.name}</th>
-          <th scope="col">{channelsWords.columns.checkColumn}</th>
+          <th scope="col">{channelsWords.columns.recent}</th>
+          <th scope="col" className="is-number">
+            {channelsWords.columns.share}
+          </th>
+          <th scope="col" className="is-number">
+            {channelsWords.columns.median}
+          </th>
           <th scope="col">{channelsWords.columns.last}</th>
           <th scope="col">
             <span className="sr">{channelsWords.columns.act}</span>
@@ -174,7 +181,17 @@ function Windows(props: {
       const kind = newKind === null ? undefined : kindOf(newKind);
       if (kind === undefined) return null;
       return (
-        <ChannelForm key={kind.name} {...form} kind={kind} channel={null} onClose={() => onNewKind(null)} />
+        <ChannelForm
+          key={kind.name}
+          {...form}
+          kind={kind}
+          channel={null}
+          onClose={() => onNewKind(null)}
+          onEdit={(channel) => {
+            onNewKind(null);
+            onDialog({ what: "edit", channel });
+          }}
+        />
       );
     }
     case "edit": {
@@ -215,47 +232,49 @@ type ChannelRowProps = {
 };
 
 export function ChannelRow({ channel, kind, health, mayEdit, project, onOpen }: ChannelRowProps) {
+  const name = channelName(channel);
+  const checkCount = channelsWords.checkCount(channel.checkCount);
   return (
     <tr className={rowClass(channel)}>
-      <td>
+      <td className="channels-first">
         <span className="channels-who">
           {kind !== undefined && <KindIcon kind={kind} />}
           <span>
-            <span className="channels-name">{channelName(channel)}</span>
+            <span className="channels-name">{name === kind?.name ? kind.title : name}</span>
             <span className="muted channels-kind">
               {kind?.title ?? channel.kind}
-              {summaryOf(channel, kind)}
+              {summaryOf(channel, kind)}{" "}
+              <span className="channels-checks">
+                ·{" "}
+                <button
+                  type="button"
+                  className="link"
+                  aria-label={channelsWords.chooseChecks(name, checkCount)}
+                  onClick={() => onOpen("checks")}
+                >
+                  {checkCount}
+                </button>
+              </span>
             </span>
           </span>
         </span>
       </td>
-      <td className="channels-hears" data-label={channelsWords.columns.checkColumn}>
-        <button
-          type="button"
-          className="link"
-          aria-label={channelsWords.chooseChecks(
-            channelName(channel),
-            channelsWords.checkCount(channel.checkCount),
-          )}
-          onClick={() => onOpen("checks")}
-        >
-          {channelsWords.checkCount(channel.checkCount)}
-        </button>
-      </td>
-      <td>
+      <HealthCells health={health} />
+      <td className="channels-last">
         <Health channel={channel} failingSince={health?.failingSince ?? null} />
-        {health !== undefined && <Strip health={health} />}
-        {mayEdit && !channel.isEnabled && (
-          <Fix channel={channel} project={project} onEdit={() => onOpen("edit")} />
-        )}
         {[...new Set(channel.warnings.map(({ text }) => text))].map((text) => (
           <p key={text} className="warning">
             {text}
           </p>
         ))}
+        {mayEdit && (!channel.isEnabled || (channel.lastError !== null && channel.warnings.length === 0)) && (
+          <Fix channel={channel} project={project} onEdit={() => onOpen("edit")} />
+        )}
       </td>
       <td className="channels-acts">
-        <Button onClick={() => onOpen("test")}>{channelsWords.test}</Button>
+        <Button aria-label={channelsWords.test} onClick={() => onOpen("test")}>
+          {channelsWords.testShort}
+        </Button>
         <Button kind="bare" onClick={() => onOpen("log")}>
           {channelsWords.log}
         </Button>
@@ -266,8 +285,13 @@ export function ChannelRow({ channel, kind, health, mayEdit, project, onOpen }: 
 }
 
 function rowClass(channel: Channel): string | undefined {
-  if (!channel.isEnabled) return "is-off";
+  if (isDisabledByOwner(channel)) return "is-off";
   return needsAttention(channel) ? "is-bad" : undefined;
+}
+
+/** And not because its receiver refused messages. */
+function isDisabledByOwner({ isEnabled, disabledReason }: Channel): boolean {
+  return !isEnabled && (disabledReason === null || disabledReason.startsWith("Disabled"));
 }
 
 /** The first setting that shows the destination, unless it is secret. */
@@ -278,12 +302,13 @@ function summaryOf(channel: Channel, kind: ChannelKindInfo | undefined): string 
       (type === "text" || type === "url") && !isSecret && (channel.config[name] ?? "") !== "",
   );
   const value = shown === undefined ? undefined : channel.config[shown.name];
-  return typeof value === "string" && value !== channelName(channel) ? ` · ${value}` : "";
+  if (typeof value !== "string" || value === channelName(channel)) return "";
+  return ` · ${value.replace(/^https?:\/\//, "")}`;
 }
 
 function Health({ channel, failingSince }: { channel: Channel; failingSince: number | null }) {
   const { isEnabled, disabledReason, disabledAt, isVerified, notifies } = channel;
-  const { lastNotifiedAt, lastError, lastDurationMs } = channel;
+  const { lastNotifiedAt, lastError } = channel;
   if (!isEnabled) {
     return (
       <span className="channels-bad">
@@ -301,25 +326,26 @@ function Health({ channel, failingSince }: { channel: Channel; failingSince: num
     return <span className="channels-waits">{channelsWords.unverified}</span>;
   }
   if (lastNotifiedAt === null) return <span className="muted">{channelsWords.neverUsed}</span>;
+  if (lastError === null) {
+    return (
+      <span className="muted">
+        {channelsWords.delivered} <Ago at={lastNotifiedAt} />
+      </span>
+    );
+  }
   return (
-    <span>
-      <Ago at={lastNotifiedAt} />
-      {lastError === null ? (
-        <span className="muted">
-          , {channelsWords.delivered}
-          {lastDurationMs !== null && ` ${channelsWords.duration(formatDuration(lastDurationMs))}`}
-        </span>
-      ) : (
-        <span className="channels-bad">
-          , {channelsWords.failed(lastError)}
-          {failingSince !== null && (
-            <>
-              . {channelsWords.failingSince} <When at={failingSince} />
-            </>
-          )}
-        </span>
-      )}
-    </span>
+    <>
+      <span className="channels-bad">{channelsWords.failed(lastError)}</span>
+      <span className="muted channels-since">
+        {failingSince === null ? (
+          <Ago at={lastNotifiedAt} />
+        ) : (
+          <>
+            {channelsWords.failingSince} <When at={failingSince} />
+          </>
+        )}
+      </span>
+    </>
   );
 }
 
@@ -327,37 +353,42 @@ const BAR_PX = 4;
 /** A worse result has a shorter bar. */
 const BARS = { delivered: "V1", retried: "V7", failed: "V11" } as const;
 
-/** The results of the last deliveries, the newest on the right. */
-function Strip({ health: { recent, medianMs } }: { health: ChannelHealth }) {
-  const accepted = recent.filter((outcome) => outcome !== "failed").length;
-  const counts = channelsWords.recent(recent.length, recent.length - accepted);
-  const path = (wanted: ChannelHealth["recent"][number]) =>
-    recent.map((one, index) => (one === wanted ? `M${index * BAR_PX + 1.5} 15${BARS[one]}` : "")).join("");
+/** The results of the last deliveries, the newest on the right; their share and their median duration. */
+function HealthCells({ health }: { health: ChannelHealth | undefined }) {
+  const recent = health?.recent ?? [];
+  const failed = recent.filter((outcome) => outcome === "failed").length;
+  const median = health?.medianMs ?? null;
+  const isBad = recent.at(-1) === "failed";
   return (
-    <span className="channels-strip">
-      <svg
-        viewBox={`0 0 ${recent.length * BAR_PX} 16`}
-        width={recent.length * BAR_PX}
-        height="16"
-        role="img"
-        aria-label={counts}
-      >
-        {(["delivered", "retried", "failed"] as const).map((outcome) => (
-          <path key={outcome} className={`is-${outcome}`} d={path(outcome)} />
-        ))}
-      </svg>
-      <span className="figures">
-        {channelsWords.share(accepted / recent.length)}
-        {medianMs !== null && ` · ${channelsWords.median(formatDuration(medianMs))}`}
-      </span>
-    </span>
+    <>
+      <td className="channels-strip">
+        {recent.length > 0 && <Strip recent={recent} label={channelsWords.recent(recent.length, failed)} />}
+      </td>
+      <td className={isBad ? "channels-share is-number channels-bad" : "channels-share is-number"}>
+        {recent.length > 0 && channelsWords.share(1 - failed / recent.length)}
+      </td>
+      <td className="channels-median is-number muted">{median !== null && formatDuration(median)}</td>
+    </>
   );
 }
 
-/** What to do about a disabled channel: enable it, or change its settings if its receiver refused. */
+function Strip({ recent, label }: { recent: ChannelHealth["recent"]; label: string }) {
+  const path = (wanted: ChannelHealth["recent"][number]) =>
+    recent.map((one, index) => (one === wanted ? `M${index * BAR_PX + 1.5} 17${BARS[one]}` : "")).join("");
+  const width = recent.length * BAR_PX;
+  return (
+    <svg viewBox={`0 0 ${width} 18`} width={width} height="18" role="img" aria-label={label}>
+      {(["delivered", "retried", "failed"] as const).map((outcome) => (
+        <path key={outcome} className={`is-${outcome}`} d={path(outcome)} />
+      ))}
+    </svg>
+  );
+}
+
+/** What to do about a channel that does not work: enable it, or change its settings if its receiver refused. */
 function Fix({ channel, project, onEdit }: { channel: Channel; project: string; onEdit: () => void }) {
   const { turn } = useTurn(channel, project);
-  const isByOwner = channel.disabledReason === null || channel.disabledReason.startsWith("Disabled");
+  const isByOwner = isDisabledByOwner(channel);
   return (
     <p>
       <button type="button" className="link" onClick={isByOwner ? turn : onEdit}>

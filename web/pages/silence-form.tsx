@@ -20,6 +20,7 @@ import { useAllRows } from "../live/checks-store.ts";
 import { serverNow, useMinute } from "../live/clock.ts";
 import { CheckChoice, FindField } from "../parts/check-choice.tsx";
 import { Conflict } from "../parts/conflict.tsx";
+import { postCommand, quoted } from "../parts/curl.ts";
 import { useDebounced } from "../parts/hooks.ts";
 import { SpanField, useReading } from "../parts/schedule.tsx";
 import { ZoneField } from "../parts/zone-field.tsx";
@@ -161,10 +162,8 @@ export function missingIn({ scope, tag, checks }: SilenceForm): string | null {
 
 /** The same as a curl command, and with the command line. */
 export function codeOf(body: NewSilence, { project, siteUrl }: { project: string; siteUrl: string }) {
-  const json = quoted(JSON.stringify(body, null, 2));
-  const url = `${siteUrl}/api/overdue/v1/projects/${project}/silences`;
   return {
-    curl: `curl -fsS -m 10 -X POST -H "X-Api-Key: $API_KEY" \\\n  -H "Content-Type: application/json" \\\n  ${url} \\\n  -d ${json}`,
+    curl: postCommand(`${siteUrl}/api/overdue/v1/projects/${project}/silences`, body),
     cli: ["overdue silence", ...optionsOf(body)].join(" \\\n  "),
   };
 }
@@ -184,11 +183,6 @@ function optionsOf({ checks, tag, from, until, duration, ...body }: NewSilence):
     ...(holdAfter === undefined ? [] : [`--hold-after ${holdAfter}s`]),
     ...(reason === undefined ? [] : [`--reason ${quoted(reason)}`]),
   ];
-}
-
-/** A quote inside single quotes ends them; this is how a shell escapes it. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 // The drawer.

@@ -367,7 +367,10 @@ export function fieldOf(trouble: unknown): string | null {
 /** On top of the form: its fields are many, and the one with the error may be out of sight. */
 export function PolicyTrouble({ trouble }: { trouble: unknown }) {
   const place = useRef<HTMLParagraphElement>(null);
-  useEffect(() => place.current?.scrollIntoView({ block: "center" }), [trouble]);
+  useEffect(() => {
+    // Newer browsers return a promise, which React would call as a cleanup function.
+    place.current?.scrollIntoView({ block: "center" });
+  }, [trouble]);
   if (trouble === null) return null;
   const isStale = trouble instanceof ApiError && trouble.status === PRECONDITION_FAILED;
   return (

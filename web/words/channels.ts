@@ -7,25 +7,40 @@ export const channelsWords = {
   tab: "Channels",
   title: (channels: readonly Channel[]) => {
     const broken = channels.filter(needsAttention).length;
+    const untested = channels.filter(isUntested).length;
     if (channels.length === 0) return "No channels yet";
     if (broken > 0) return `${plural(broken, "channel needs", "channels need")} attention`;
+    if (untested > 0) {
+      return channels.length === 1
+        ? "Test your channel"
+        : `${plural(untested, "channel is", "channels are")} not tested yet`;
+    }
     return channels.length === 1 ? "Your channel works" : `All ${formatCount(channels.length)} channels work`;
   },
   add: "Add channel",
   none: "A channel sends notifications by email, chat, push, phone or webhook. Add one below and test it before you need it.",
   mayNotArrive: (names: readonly string[]) => `Notifications may not arrive: ${listText(names)}.`,
-  columns: { name: "Channel", checkColumn: "Notifies for", last: "Last notification", act: "Actions" },
+  columns: {
+    name: "Channel",
+    recent: "Recent deliveries",
+    share: "Delivered",
+    median: "Median time",
+    last: "Last notification",
+    act: "Actions",
+  },
   checkCount: (count: number) => (count === 0 ? "no checks" : plural(count, "check")),
   chooseChecks: (name: string, checks: string) => `${name} notifies for ${checks}. Choose checks`,
   neverUsed: "Never used",
-  delivered: "delivered",
-  failed: (reason: string) => `failed: ${reasonText(reason)}`,
+  delivered: "Delivered",
+  failed: (reason: string) => `Failed: ${reasonText(reason)}`,
   failingSince: "Failing since",
   recent: (count: number, failed: number) =>
     `Last ${plural(count, "delivery", "deliveries")}: ${failed === 0 ? "none failed" : `${formatCount(failed)} failed`}`,
   share: (share: number) => `${Math.floor(share * 100)}% delivered`,
   median: (duration: string) => `median ${duration}`,
   fix: "Change settings",
+  share: (share: number) => `${Math.floor(share * 100)} %`,
+  fix: "Edit settings",
   enable: "Enable",
   off: (reason: string | null) => {
     if (reason === null || reason === "") return "Disabled";
@@ -40,12 +55,14 @@ export const channelsWords = {
   secretKept: "Leave blank to keep the current value.",
   secretGenerated: "Leave blank to generate one. You'll see it once.",
   headersHint: "One per line, as Name: value",
-  more: "More options: headers, bodies, other events",
+  more: "More options",
   willFail: "Channel saved, but notifications will fail. See the channel list for details.",
   bodyHint: "You can use $NAME, $STATUS, $NOW and other placeholders.",
   membersNone: "No other channels to add yet.",
   back: "Back",
   create: "Create channel",
+  asCode: "Copy as code",
+  unavailable: (reason: string) => `${reason}. An admin of the server can change that.`,
   done: "Done",
   generated: {
     title: "Copy this now",
@@ -53,6 +70,7 @@ export const channelsWords = {
   },
   edit: "Edit",
   test: "Send test notification",
+  testShort: "Send test",
   log: "Deliveries",
   remove: "Delete",
   removeTitle: (name: string) => `Delete ${name}?`,
@@ -64,6 +82,7 @@ export const channelsWords = {
   removed: "Channel deleted.",
   created: "Channel created.",
   saved: "Channel saved.",
+  savedAgain: "Channel saved. Send a test to check that it works.",
   testing: { title: "Test notification", waits: "Sending…", slow: "Still queued." },
   logTitle: (name: string) => `Deliveries: ${name}`,
   logNone: "Nothing sent yet.",
@@ -85,6 +104,11 @@ export function needsAttention({ notifies, isEnabled, lastError, warnings }: Cha
   return !notifies || !isEnabled || lastError !== null || warnings.length > 0;
 }
 
+/** Whether nothing was ever sent to the channel. A group sends through its members. */
+function isUntested({ kind, lastNotifiedAt }: Channel): boolean {
+  return kind !== "group" && lastNotifiedAt === null;
+}
+
 const NAMED_MAX = 3;
 
 /** "Ops, Phones and 2 more". */
@@ -104,7 +128,15 @@ export const galleryWords = {
   all: "All",
   none: "No matching kinds. Use a webhook for any service that accepts HTTP requests.",
   count: (count: number) => plural(count, "kind"),
-  connected: (count: number) => `Connected: ${formatCount(count)}`,
+  connected: (count: number, broken: number) => {
+    if (broken === 0) return `${formatCount(count)} connected`;
+    if (count === 1) return "Needs attention";
+    return `${formatCount(broken)} of ${formatCount(count)} ${broken === 1 ? "needs" : "need"} attention`;
+  },
+  unavailable: "Not enabled on this server",
+  /** What has to be entered: "URL and token". */
+  needs: (labels: readonly string[]) => capitalized(listText(labels.map(inSentence))),
+  thisBrowser: "This browser",
 } as const;
 
 /** The categories in their order. */
@@ -180,18 +212,52 @@ export function fieldLabel(
   name: string,
   { format, pattern = "" }: { format?: string | undefined; pattern?: string | undefined } = {},
 ): string {
+/** Stored names that do not read well. */
+const LABELS: Readonly<Record<string, string>> = {
+  key: "API key",
+  mtype: "Recipient type",
+  repo: "Repository",
+  to: "Recipient",
+};
+
+/** "The incoming webhook URL, such as …" */
+const URL_PHRASE = /^The ((?:[a-z]+ )+URL)\b/;
+
+type Described = {
+  pattern?: string | undefined;
+  format?: string | undefined;
+  description?: string | undefined;
+};
+
+/**
+ * "url_down" reads "URL when down", "url_notice" "URL for notices", "chat_id" "Chat ID". The schema of the field says
+ * which URL it is, and what a field named "value" is.
+ */
+export function fieldLabel(name: string, { pattern = "", format, description = "" }: Described = {}): string {
   if (name === "value") {
     if (format === "phone") return "Phone number";
     return pattern.includes("@") ? "Email address" : "Recipient";
   }
   const label = LABELS[name];
   if (label !== undefined) return label;
+  const phrase = URL_PHRASE.exec(description)?.[1];
+  if (name === "url" && phrase !== undefined) return capitalized(phrase);
+  if (LABELS[name] !== undefined) return LABELS[name];
   const text = name
     .replace(/_(down|up)$/, "_when_$1")
     .replace(/_notice$/, "_for_notices")
     .split("_")
     .map((word) => CAPITALS[word] ?? word)
     .join(" ");
+  return capitalized(text);
+}
+
+/** "Routing key" becomes "routing key"; "API key" stays. */
+function inSentence(label: string): string {
+  return /^[A-Z][a-z]/.test(label) ? label.charAt(0).toLowerCase() + label.slice(1) : label;
+}
+
+function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
@@ -246,6 +312,8 @@ export function deliveryOutcome(delivery: Outcome): string {
   const stateWithStatus = status === null ? state : `${state} (${status})`;
   if (delivery.state === "sent") return stateWithStatus;
   if (delivery.reason === null) return stateWithStatus;
+  // The reason may have the status, too.
+  if (status !== null && delivery.reason.includes(status)) return `${state}: ${reasonText(delivery.reason)}`;
   if (STATUS_REASON.test(delivery.reason)) return `${state}: ${reasonText(delivery.reason)}`;
   return `${stateWithStatus}: ${delivery.reason}`;
 }

@@ -113,7 +113,7 @@ export const shell: ChannelKind<Config> = {
   title: "Program",
   about: "Runs a program or script on the server when a check goes down or comes back up.",
   category: "automation",
-  icon: "shell",
+  icon: null,
   guide: [
     "An admin sets `OVERDUE_SHELL_FOLDER` to a folder on the server and puts an executable file into it.",
     "Enter the file name below for each event that should run the program.",

@@ -21,7 +21,7 @@ export const victorops = httpKind({
   about:
     "Opens an incident in Splunk On-Call (formerly VictorOps) when a check goes down and resolves it when the check comes back up. Notices and low-severity problems have type WARNING, and tests have type INFO.",
   category: "incidents",
-  icon: "splunk",
+  icon: null,
   guide: [
     "In Splunk On-Call, open **Integrations**, then **3rd Party Integrations**, and select **REST - Generic**. Choose **Enable** if the integration is not enabled yet.",
     "Copy the URL of the endpoint and paste it below.",
