@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { describe, expect, test } from "vitest";
 import type { Step } from "./model/history.ts";
 import { appliedSteps } from "./world/check-history.ts";
@@ -100,6 +101,19 @@ describe("a generated world", () => {
     expect(children.length).toBeGreaterThan(10);
     for (const { name, parents } of children) {
       for (const parent of parents) expect([name, projects.get(parent)]).toEqual([name, projects.get(name)]);
+    }
+  });
+
+  test("has edits of the rules or of the schedule, in the order in which they were made", () => {
+    const world = generateWorld({ seed: 21, days: 1, checks: 10_000, policies: true });
+    // Its edits had to wait until the server was reachable.
+    const { settings, actions } = world.check(1443);
+    let { rules: rulesBefore, ...before } = settings;
+    for (const action of actions) {
+      if (action.what !== "edit") continue;
+      const { rules, ...rest } = action.settings;
+      if (!isDeepStrictEqual(rules, rulesBefore)) expect(rest).toEqual(before);
+      [rulesBefore, before] = [rules, rest];
     }
   });
 
