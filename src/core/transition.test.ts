@@ -126,6 +126,19 @@ describe("a run", () => {
     });
   });
 
+  test("that has overrun while the check was down does not take it down after a success of another run", () => {
+    const failed = { ...running.state, status: "down" } as const;
+    const { state, flips } = send(check(failed), { kind: "success", at: minutes(30), rid: "b" });
+    expect(flips).toMatchObject([{ at: minutes(30), to: "up" }]);
+    expect(applyDeadline(check(state), SEEN)).toMatchObject({ flip: { at: minutes(100) } });
+    // In time, or the end may have been missed.
+    const early = send(check(failed), { kind: "success", at: minutes(11), rid: "b" });
+    expect(applyDeadline(check(early.state), SEEN)).toMatchObject({ flip: { at: minutes(11) } });
+    const blind = { ...SEEN, blind: [{ from: minutes(5), to: minutes(21) }] };
+    const unseen = send(check(failed), { kind: "success", at: minutes(30), rid: "b" }, blind);
+    expect(applyDeadline(check(unseen.state), blind)).toMatchObject({ kind: "excused" });
+  });
+
   test("that began after the missed deadline is still watched after a success of another run", () => {
     const down = send(running, { kind: "start", at: minutes(30), rid: "c" }).state;
     const { state } = send(check(down), { kind: "success", at: minutes(31), rid: "b" });

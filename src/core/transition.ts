@@ -197,11 +197,11 @@ function takeEffect(check: WatchedCheck, signal: AppliedSignal, visibility: Visi
   if (answers && state.missed !== null && signal.at <= Math.max(...missedInARow(state, state.missed))) {
     return takeBack(check, { signal, missed: state.missed, visibility });
   }
-  return applyNow(check, signal);
+  return applyNow(check, signal, visibility);
 }
 
-function applyNow(check: WatchedCheck, signal: AppliedSignal): Effect {
-  return signal.kind === "start" ? begin(check.state, signal) : complete(check, signal);
+function applyNow(check: WatchedCheck, signal: AppliedSignal, visibility: Visibility): Effect {
+  return signal.kind === "start" ? begin(check.state, signal) : complete(check, signal, visibility);
 }
 
 /**
@@ -239,7 +239,7 @@ function begin(state: CheckState, { at, rid }: AppliedSignal): Effect {
 }
 
 /** A success or failure: sets the status, and ends the run that it belongs to. */
-function complete({ timing, state }: WatchedCheck, signal: AppliedSignal): Effect {
+function complete({ timing, state }: WatchedCheck, signal: AppliedSignal, { blind }: Visibility): Effect {
   const { at } = signal;
   const ended = endsRun(state, signal);
   const { lastStartAt } = state;
@@ -249,7 +249,7 @@ function complete({ timing, state }: WatchedCheck, signal: AppliedSignal): Effec
   const reason = signal.kind === "fail" ? "fail" : judgeRun({ timing, state }, { startAt, endAt: at });
   const to = reason === "success" ? "up" : "down";
   const judge = to === "up" ? judgeSuccess : judgeFailure;
-  const after: CheckState = {
+  const completed: CheckState = {
     ...state,
     status: to,
     lastPingAt: at,
@@ -257,9 +257,11 @@ function complete({ timing, state }: WatchedCheck, signal: AppliedSignal): Effec
     expectFromAt: null,
     missed: null,
     judged: judge(state, timing.rules, startAt ?? at),
-    // A run that has taken the check down must not do so again after a success of another one.
-    ...(ended || isRunMissed(state) ? { lastStartAt: null, lastStartRid: null } : {}),
+    ...(ended ? NO_RUN : {}),
   };
+  const after = isRunMissed(timing, { before: state, completed }, blind)
+    ? { ...completed, ...NO_RUN }
+    : completed;
   const flip: Flip | null = state.status === to ? null : { at, from: state.status, to, reason };
   const opens = reason === "tooFast" || reason === "tooOften" ? reason : "failed";
   return {
@@ -299,10 +301,24 @@ function endsRun({ lastStartAt, lastStartRid }: CheckState, { kind, at, rid }: A
   return kind === "fail" || rid === null || rid === lastStartRid;
 }
 
-/** Whether the run in progress is one of the missed ones since which the check is down. */
-function isRunMissed(state: CheckState): boolean {
-  const { missed, lastStartAt } = state;
-  return missed !== null && lastStartAt !== null && lastStartAt <= Math.max(...missedInARow(state, missed));
+const NO_RUN = { lastStartAt: null, lastStartRid: null };
+
+/**
+ * Whether a run that continues after a success of another one was missed before: it took the check down, or overran
+ * while it was down. It must not take the check down now.
+ */
+function isRunMissed(
+  timing: Timing,
+  { before, completed }: { before: CheckState; completed: CheckState },
+  blind: Visibility["blind"],
+): boolean {
+  const { lastStartAt, lastPingAt } = completed;
+  if (before.status !== "down" || lastStartAt === null) return false;
+  const { missed } = before;
+  if (missed !== null && lastStartAt <= Math.max(...missedInARow(before, missed))) return true;
+  const next = extendedDeadline({ timing, state: completed }, blind);
+  if (next === null || next.isBlindNow || next.deadline.cause !== "overrun") return false;
+  return next.firesAt < (lastPingAt ?? -Infinity);
 }
 
 /** The missed deadlines in a row. Under the default rules there is one. */
@@ -366,7 +382,7 @@ function takeBack(
   const keptCount = deadlines.filter((at) => at < signal.at).length;
   const isFirst = keptCount === 0;
   const before = isFirst ? beforeMissed(state, missed) : afterMissed(state, keptCount);
-  const effect = applyNow({ timing, state: before }, signal);
+  const effect = applyNow({ timing, state: before }, signal, visibility);
   if (effect.late) return { ...effect, state };
   const standing = isFirst ? standingDeadline({ timing, state: effect.state }, { missed, visibility }) : null;
   const known =

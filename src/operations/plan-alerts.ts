@@ -13,6 +13,7 @@ import {
   severityOf,
 } from "../core/plan.ts";
 import { DEFAULT_POLICY, type EffectivePolicy, routedChannels } from "../core/policy.ts";
+import { DELIVERY_LEASE_MS } from "../core/limits.ts";
 import { dueAfter } from "../core/run.ts";
 import { graceMs, mayBeLate, type Timing } from "../core/state.ts";
 import {
@@ -101,8 +102,7 @@ async function planSome(
     if (!(await lockPlanner(tx))) return 0;
     const alerts = await claimAlerts(tx, { now, limit });
     onClaimed?.(alerts.map(({ id }) => id));
-    if (alerts.length > 0) await plan(tx, alerts, now);
-    return alerts.length;
+    return alerts.length === 0 ? 0 : plan(tx, alerts, now);
   });
 }
 
@@ -127,13 +127,17 @@ async function planOneByOne(database: Database, { now, onFailure }: Required<Pla
   return ALONE_MAX;
 }
 
-async function plan(tx: Tx, alerts: readonly UnplannedAlert[], now: Instant): Promise<void> {
+/** Plans alerts and returns how many. Those that closed while a sender has the message about them wait for its result. */
+async function plan(tx: Tx, alerts: readonly UnplannedAlert[], now: Instant): Promise<number> {
   const facts = await readFacts(tx, alerts, now);
   const decided = alerts.map((alert) => ({ alert, decision: decide(alert, facts) }));
-  const placed = await withOpenings(tx, await placeInIncidents(tx, decided, facts));
+  const all = await withOpenings(tx, await placeInIncidents(tx, decided, facts), now);
+  const placed = all.filter(({ openings }) => openings.every(({ state }) => state !== "claimed"));
+  if (placed.length === 0) return 0;
   await notifyEach(tx, placed, facts);
   await notifyGroups(tx, placed, facts);
   await writePlanned(tx, placed, facts);
+  return placed.length;
 }
 
 /** What the rules need to know about the alerts. */
@@ -449,14 +453,15 @@ async function notifyEach(tx: Tx, placed: readonly Placed[], facts: Facts): Prom
 }
 
 /** Adds the group messages that name closed alerts. Those that are not sent yet are locked. */
-async function withOpenings(tx: Tx, placed: readonly Placed[]): Promise<Placed[]> {
+async function withOpenings(tx: Tx, placed: readonly Placed[], now: Instant): Promise<Placed[]> {
   const closed = placed.filter(({ alert }) => alert.closed !== null && alert.notifiedAt !== null);
   if (closed.length === 0) return [...placed];
   await lockGroupQueues(tx, [...new Set(closed.flatMap(({ incidentId }) => incidentId ?? []))]);
-  const openings = await listOpenings(
-    tx,
-    closed.map(({ alert }) => alert.id),
-  );
+  const openings = await listOpenings(tx, {
+    alertIds: closed.map(({ alert }) => alert.id),
+    // Some more time, so that the next sender can tell the result of one that has died.
+    claimedAfter: now - DELIVERY_LEASE_MS,
+  });
   const byAlert = Map.groupBy(openings, ({ alertId }) => alertId);
   return placed.map((one) => {
     const mine = byAlert.get(one.alert.id);

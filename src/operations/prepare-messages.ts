@@ -244,14 +244,14 @@ async function prepareGroup(
     const reason = `Held while ${parent.name === "" ? "a check that it depends on" : parent.name} is down`;
     return { claim, kind: "hold", until: now + PARENT_LOOK_MS, reason };
   }
-  const judge = (at: Instant) => silenceOfGroup(db, { deliveryId, channel, now: at });
   const { interruptedAt } = claim;
-  // A sender that was interrupted has not sent what a silence covered then.
-  const before = claim.isRepeat && interruptedAt !== null ? await judge(interruptedAt) : null;
-  const wasHeld =
-    before !== null && (before.alertIds.length > 0 || (before.whole !== null && closed.count === 0));
-  if (!claim.isRepeat || wasHeld) {
-    const silenced = await judge(now);
+  if (claim.isRepeat && interruptedAt !== null) {
+    const before = { deliveryId, channel, at: interruptedAt, includesClosed: true };
+    const { whole, alertIds } = await silenceOfGroup(db, before);
+    if (alertIds.length > 0 || (whole !== null && closed.count === 0)) return unsent(claim, now);
+  }
+  if (!claim.isRepeat) {
+    const silenced = await silenceOfGroup(db, { deliveryId, channel, at: now, includesClosed: false });
     if (silenced.whole !== null && closed.count === 0)
       return { claim, kind: "hold", ...holdBy(silenced.whole, now) };
     if (silenced.alertIds.length > 0) {
@@ -292,19 +292,33 @@ async function prepareGroup(
  */
 async function silenceOfGroup(
   db: Db,
-  { deliveryId, channel, now }: { deliveryId: number; channel: ChannelInProject; now: Instant },
+  {
+    deliveryId,
+    channel,
+    at,
+    includesClosed,
+  }: { deliveryId: number; channel: ChannelInProject; at: Instant; includesClosed: boolean },
 ): Promise<{ whole: Held | null; alertIds: number[] }> {
   const { id: channelId, projectId } = channel;
-  const members = await listGroupMembers(db, { deliveryId, channelId, limit: GROUP_MEMBERS_JUDGED_MAX });
+  const limit = GROUP_MEMBERS_JUDGED_MAX;
+  const members = await listGroupMembers(db, { deliveryId, channelId, includesClosed, limit });
   const held = await silencesOf(
     db,
-    members.map((member) => ({ ...member, projectId, at: now })),
+    members.map((member) => ({ ...member, projectId, at })),
   );
   const [first = null] = held.filter((one) => one !== null).toSorted((one, other) => one.until - other.until);
   const alertIds = members.flatMap(({ alertId, isSaid }, index) =>
     (held[index] ?? null) === null || isSaid ? [] : [alertId],
   );
   return { whole: held.includes(null) ? null : first, alertIds };
+}
+
+/**
+ * A sender was interrupted that could not have sent the message, because a silence covered it then. What has changed
+ * since is planned first.
+ */
+function unsent(claim: Claim, now: Instant): Prepared {
+  return { claim, kind: "hold", until: now, reason: "Interrupted before it was sent" };
 }
 
 function holdBy({ silence, until }: Held, now: Instant): { until: Instant; reason: string } {
@@ -442,28 +456,25 @@ async function holdSilenced(
     ({ message, claim }) =>
       message.kind === "down" || claim.deliveries.some(({ heldUntilAt }) => heldUntilAt !== null),
   );
-  const silencesAt = (some: readonly Composed[], at: (claim: Claim) => Instant) =>
-    silencesOf(
-      db,
-      some.map(({ claim, check, message }) => ({
-        checkId: check.id,
-        projectId: check.projectId,
-        tags: check.settings.tags,
-        openedAt: facts(claim)?.openedAt ?? message.since,
-        at: message.kind === "down" ? at(claim) : Math.min(at(claim), message.since),
-      })),
-    );
-  // A sender that was interrupted has not sent what a silence covered then.
-  const interrupted = candidates.filter(({ claim }) => claim.isRepeat && claim.interruptedAt !== null);
-  const before = await silencesAt(interrupted, ({ interruptedAt }) => interruptedAt ?? now);
-  const judged = [
-    ...candidates.filter(({ claim }) => !claim.isRepeat),
-    ...interrupted.filter((_, index) => (before[index] ?? null) !== null),
-  ];
-  const silences = await silencesAt(judged, () => now);
+  const judged = candidates.filter(({ claim }) => !claim.isRepeat || claim.interruptedAt !== null);
+  const atOf = ({ isRepeat, interruptedAt }: Claim) => (isRepeat ? (interruptedAt ?? now) : now);
+  const silences = await silencesOf(
+    db,
+    judged.map(({ claim, check, message }) => ({
+      checkId: check.id,
+      projectId: check.projectId,
+      tags: check.settings.tags,
+      openedAt: facts(claim)?.openedAt ?? message.since,
+      at: message.kind === "down" ? atOf(claim) : Math.min(atOf(claim), message.since),
+    })),
+  );
   for (const [index, { claim, message }] of judged.entries()) {
     const silenced = silences[index] ?? null;
     if (silenced === null) continue;
+    if (claim.isRepeat) {
+      held.set(claim, unsent(claim, now));
+      continue;
+    }
     if (message.kind === "up") {
       held.set(claim, settledWithout(claim, "withdrawn", "The problem began and ended during a silence"));
       continue;

@@ -926,18 +926,24 @@ const LIST_GROUP_MEMBERS = statement<{
 }>({
   name: "message_facts.list_group_members",
   text: `select a.id as alert_id, c.id as check_id, c.tags, a.opened_at, ${IS_SAID} as is_said
-    from delivery_alerts da join alerts a on a.id = da.alert_id and a.closed_at is null
+    from delivery_alerts da join alerts a on a.id = da.alert_id and (a.closed_at is null or $4)
       join checks c on c.id = a.check_id and c.deleted_at is null
     where da.delivery_id = $1 and da.change = 'opened'
     order by a.id limit $3`,
 });
 
-/** Checks that a group message says are down, at most `limit`. */
+/** Checks that a group message says are down, at most `limit`; `includesClosed`: also those that have recovered since. */
 export async function listGroupMembers(
   db: Db,
-  { deliveryId, channelId, limit }: { deliveryId: number; channelId: number; limit: number },
+  {
+    deliveryId,
+    channelId,
+    includesClosed,
+    limit,
+  }: { deliveryId: number; channelId: number; includesClosed: boolean; limit: number },
 ): Promise<GroupMember[]> {
-  return (await db.query(LIST_GROUP_MEMBERS, [deliveryId, channelId, limit])).rows.map((row) => ({
+  const { rows } = await db.query(LIST_GROUP_MEMBERS, [deliveryId, channelId, limit, includesClosed]);
+  return rows.map((row) => ({
     alertId: row.alert_id,
     checkId: row.check_id,
     tags: row.tags,

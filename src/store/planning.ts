@@ -449,10 +449,10 @@ export type ListedOpening = {
   channelId: number;
   groupId: number | null;
   /**
-   * `unsaid`: not sent so far. `said`: it was, or may have been, sent, or the channel gets only recoveries. `over`: given
-   * up, or withdrawn.
+   * `unsaid`: not sent so far. `claimed`: a sender has it, and sends or holds it. `said`: it was, or may have been, sent,
+   * or the channel gets only recoveries. `over`: given up, or withdrawn.
    */
-  state: "unsaid" | "said" | "over";
+  state: "unsaid" | "claimed" | "said" | "over";
 };
 
 const LIST_OPENINGS = statement<{
@@ -464,16 +464,21 @@ const LIST_OPENINGS = statement<{
 }>({
   name: "planning.openings",
   text: `select da.alert_id, d.id as delivery_id, d.channel_id, d.group_id,
-      case when d.state in ('sent', 'skipped') or (d.state in ('pending', 'dead') and d.message_id is not null) then 'said'
+      case when d.state = 'pending' and d.claimed_until_at > $2 then 'claimed'
+        when d.state in ('sent', 'skipped') or (d.state in ('pending', 'dead') and d.message_id is not null) then 'said'
         when d.state = 'pending' then 'unsaid' else 'over' end as state
     from delivery_alerts da join deliveries d on d.id = da.delivery_id
     where da.alert_id = any ($1::bigint[]) and da.change = 'opened'
     order by d.id`,
 });
 
-/** The group messages that say, or will say, that these alerts opened. */
-export async function listOpenings(tx: Tx, alertIds: readonly number[]): Promise<ListedOpening[]> {
-  return (await tx.query(LIST_OPENINGS, [toNumberArray(alertIds)])).rows.map((row) => ({
+/** The group messages that say, or will say, that these alerts opened. A claim counts that ends after an instant. */
+export async function listOpenings(
+  tx: Tx,
+  { alertIds, claimedAfter }: { alertIds: readonly number[]; claimedAfter: Instant },
+): Promise<ListedOpening[]> {
+  const { rows } = await tx.query(LIST_OPENINGS, [toNumberArray(alertIds), toTimestamp(claimedAfter)]);
+  return rows.map((row) => ({
     alertId: row.alert_id,
     deliveryId: row.delivery_id,
     channelId: row.channel_id,

@@ -212,6 +212,12 @@ describe("a silence", () => {
     expect(countsOf(lines, { received: [notified(after(31), [up])] })).toEqual({ dropped: 1, false: 1 });
   });
 
+  test("drops it also if the check is deleted later", () => {
+    expect(countsOf(`${BEFORE}\n${JOB}\n${RECOVERED}\n  0.02:20 pause\n  0.20:00 delete`)).toEqual({
+      dropped: 1,
+    });
+  });
+
   test("does not withhold the recovery of a problem that was notified before", () => {
     const lines = `silence 0 all at 0.01:10 from 0.01:10 until 0.02:00\n${JOB}\n${RECOVERED}\n  0.02:20 pause`;
     const down = notified(after(6));

@@ -159,7 +159,7 @@ export class Comparison {
       // A message that waits for a retry can delay the next one.
       if (due.kind === "owed") lateAfterTrueAt = Math.max(lateAfterTrueAt, due.lateAfterTrueAt);
       if (alert.to === "down") {
-        const isOptional: boolean = deletedTrueAt === null && (due.kind === "may" || due.kind === "dropped");
+        const isOptional: boolean = due.kind === "dropped" || (due.kind === "may" && deletedTrueAt === null);
         opening = times.length > 0 ? "sent" : isOptional ? "not sent" : null;
         if (due.kind === "dropped") this.tally.dropped += 1;
         this.#findHeld(times[0], { alert, hold, about: { checks: [index], channel } });

@@ -123,15 +123,28 @@ function round(seconds: number): number {
   return Math.round(seconds * 10) / 10;
 }
 
-/** Writes the world of each affected check to a file, so that it can be run alone. */
+/** Writes the world of each affected check to a file, so that it can be run alone, with those related to it. */
 function writeFindings({ findings, world }: Simulated, seed: number | null): string {
   const folder = join(tmpdir(), `overdue-sim-${seed ?? "world"}`);
   mkdirSync(folder, { recursive: true });
+  const all = Array.from({ length: world.checkCount }, (_, index) => {
+    const { name, parents } = world.check(index);
+    return { index, name, parents };
+  });
   for (const { kind, checks, text } of findings.slice(0, FINDINGS_SHOWN)) {
     const [check] = checks;
     if (check === undefined) continue;
+    const { name = "", parents = [] } = all[check] ?? {};
+    const family = new Set([name, ...parents]);
+    const related = all.filter(
+      (one) => family.has(one.name) || one.parents.some((parent) => family.has(parent)),
+    );
+    const described = describeWorld(
+      world,
+      related.map(({ index }) => index),
+    );
     const path = join(folder, `${kind}-${check}.world`);
-    writeFileSync(path, `# seed ${seed}, check ${check}: ${kind}, ${text}\n${describeWorld(world, [check])}`);
+    writeFileSync(path, `# seed ${seed}, check ${name}: ${kind}, ${text}\n${described}`);
   }
   return folder;
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { describe, expect, test } from "vitest";
 import type { Step } from "./model/history.ts";
 import { appliedSteps } from "./world/check-history.ts";
@@ -101,6 +102,20 @@ describe("a generated world", () => {
     for (const { name, parents } of children) {
       for (const parent of parents) expect([name, projects.get(parent)]).toEqual([name, projects.get(name)]);
     }
+  });
+
+  test("has edits of the rules or of the schedule, in the order in which they were made", () => {
+    const world = generateWorld({ seed: 21, days: 1, checks: 10_000, policies: true });
+    // Its edits had to wait until the server was reachable.
+    const { settings, actions } = world.check(1443);
+    const edits = actions.flatMap((action) => (action.what === "edit" ? [action.settings] : []));
+    const before = [settings, ...edits];
+    const ofBoth = edits.filter(({ rules, ...rest }, index) => {
+      const { rules: rulesBefore, ...restBefore } = before[index] ?? settings;
+      return !isDeepStrictEqual(rules, rulesBefore) && !isDeepStrictEqual(rest, restBefore);
+    });
+    expect(edits.length).toBeGreaterThan(1);
+    expect(ofBoth).toEqual([]);
   });
 
   test("lists steps in the order in which the server recorded them", () => {

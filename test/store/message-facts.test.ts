@@ -274,8 +274,14 @@ describe("a group message", () => {
     const closed = { checks: [up?.line], count: 1 };
     expect(await lines(9)).toEqual({ opened: { checks: [a?.line, b?.line, c?.line], count: 3 }, closed });
     expect(await lines(2)).toEqual({ opened: { checks: [a?.line, b?.line], count: 3 }, closed });
-    const members = await listGroupMembers(database.db, { ...message, limit: 9 });
-    expect(members.map(({ checkId }) => checkId)).toEqual([c, a, b].map((one) => one?.check.id));
+    const memberIds = async (includesClosed: boolean) => {
+      const members = await listGroupMembers(database.db, { ...message, includesClosed, limit: 9 });
+      return members.map(({ checkId }) => checkId);
+    };
+    expect(await memberIds(false)).toEqual([c, a, b].map((one) => one?.check.id));
+    await setRow("alerts", alertIds[0] ?? 0, CLOSED);
+    expect(await memberIds(false)).toEqual([a, b].map((one) => one?.check.id));
+    expect(await memberIds(true)).toEqual([c, a, b].map((one) => one?.check.id));
     const none = { checks: [], count: 0 };
     const empty = await groupMessage(id, { projectId });
     expect(await listGroupLines(database.db, { ...empty, limit: 9 })).toEqual({ opened: none, closed: none });
@@ -294,7 +300,7 @@ describe("a group message", () => {
     expect(await names(reminder)).toEqual(["a", "b"]);
     await setRow("deliveries", before.deliveryId, SENT);
     expect(await names(reminder)).toEqual(["b"]);
-    const members = await listGroupMembers(database.db, { ...reminder, limit: 9 });
+    const members = await listGroupMembers(database.db, { ...reminder, includesClosed: false, limit: 9 });
     expect(members.map(({ alertId, isSaid }) => [alertId, isSaid])).toEqual([
       [first, true],
       [alertIds[1], false],

@@ -170,15 +170,19 @@ describe("a group message", () => {
     });
   });
 
-  test("names an opening that is unsaid, said or over", async () => {
+  test("names an opening that is unsaid, claimed, said or over", async () => {
     const { id: incidentId, alertId } = await incidentOf(1);
-    const messages = await groupMessages(incidentId, 5);
-    const [, claimed, sent, dead, withdrawn] = messages.map(({ id }) => id);
+    const messages = await groupMessages(incidentId, 7);
+    const [, bound, sent, dead, withdrawn, claimed, died] = messages.map(({ id }) => id);
     const ids = messages.map(({ id }) => id);
     await name(ids, [alertId]);
     await name(ids, [alertId]);
     await name(ids.slice(0, 1), [alertId], "closed");
-    await set("deliveries", claimed ?? 0, "message_id = id");
+    await set("deliveries", bound ?? 0, "message_id = id");
+    const claim = (until: string) =>
+      `message_id = id, claimed_by = gen_random_uuid(), claimed_until_at = '${until}'`;
+    await set("deliveries", claimed ?? 0, claim("2026-11-16 12:00:01Z"));
+    await set("deliveries", died ?? 0, claim("2026-11-16 12:00Z"));
     await set("deliveries", sent ?? 0, SENT);
     for (const [id, state] of [
       [dead, "dead"],
@@ -186,8 +190,10 @@ describe("a group message", () => {
     ] as const) {
       await set("deliveries", id ?? 0, `state = '${state}', next_try_at = null, settled_at = '2026-11-16'`);
     }
-    const states = ["unsaid", "said", "said", "over", "over"] as const;
-    expect(await write((tx) => listOpenings(tx, [alertId, 999_999]))).toEqual(
+    const states = ["unsaid", "said", "said", "over", "over", "claimed", "said"] as const;
+    expect(
+      await write((tx) => listOpenings(tx, { alertIds: [alertId, 999_999], claimedAfter: NOW })),
+    ).toEqual(
       messages.map(({ id, channelId }, index) => ({
         alertId,
         deliveryId: id,
@@ -196,7 +202,7 @@ describe("a group message", () => {
         state: states[index],
       })),
     );
-    expect(await write((tx) => listOpenings(tx, []))).toEqual([]);
+    expect(await write((tx) => listOpenings(tx, { alertIds: [], claimedAfter: NOW }))).toEqual([]);
   });
 
   test("without any line left is withdrawn", async () => {
@@ -215,8 +221,10 @@ describe("a group message", () => {
     );
     const pending = { state: "pending", settled_at: null };
     expect(rows).toEqual([{ state: "withdrawn", settled_at: NOW + 5 }, pending, pending, pending]);
-    expect(await write((tx) => listOpenings(tx, [first]))).toEqual([]);
-    expect(await write((tx) => listOpenings(tx, [second]))).toMatchObject([{ deliveryId: listed }]);
+    expect(await write((tx) => listOpenings(tx, { alertIds: [first], claimedAfter: NOW }))).toEqual([]);
+    expect(await write((tx) => listOpenings(tx, { alertIds: [second], claimedAfter: NOW }))).toMatchObject([
+      { deliveryId: listed },
+    ]);
   });
 
   test("that is not being sent can be due at another time", async () => {

@@ -518,7 +518,7 @@ const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
   [
     "where alerts are listed as open",
     ["deliveries_pkey", "delivery_alerts_alert"],
-    (tx) => listOpenings(tx, SOME),
+    (tx) => listOpenings(tx, { alertIds: SOME, claimedAfter: MONDAY_NOON }),
   ],
   [
     "remove openings",

@@ -271,6 +271,29 @@ describe("checks that stop together", () => {
     expect(await deliver(NOW + HOUR_MS)).toEqual([]);
   });
 
+  test("and recover while a notifier prepares the message that a silence holds are not notified", async () => {
+    const a = await newCheck("a", { policy });
+    await down(a, NOW);
+    await silence({ from: NOW + SECOND_MS, until: NOW + HOUR_MS }, NOW + SECOND_MS);
+    expect(await deliver(NOW + MINUTE_MS)).toEqual([]);
+    expect(await claim(NOW + 10 * MINUTE_MS)).toBe(1);
+    await up(a, NOW + 10 * MINUTE_MS + SECOND_MS);
+    for (const minutes of [10.5, 11.5, 20, 70]) expect(await deliver(NOW + minutes * MINUTE_MS)).toEqual([]);
+  });
+
+  test("and recover while the message is sent are notified afterwards", async () => {
+    const a = await newCheck("a", { policy });
+    await down(a, NOW);
+    expect(await claim(NOW + 30 * SECOND_MS)).toBe(1);
+    await up(a, NOW + 31 * SECOND_MS);
+    expect(await deliver(NOW + 40 * SECOND_MS)).toEqual([]);
+    await deliver(NOW + 2 * MINUTE_MS);
+    expect(sent.map(({ message }) => message)).toMatchObject([
+      { openedCount: 1, closedCount: 0 },
+      { openedCount: 0, closedCount: 1 },
+    ]);
+  });
+
   test("and recover during the wait name the rule because of which they are not notified", async () => {
     const a = await newCheck("a", { policy });
     await down(a, NOW);

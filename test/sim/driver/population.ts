@@ -1,6 +1,7 @@
 // The checks and channels of a world in the database, and the operations that users apply to them, with the virtual
 // time.
 import { randomUUID } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import type { CheckParams } from "../../../src/core/check.ts";
 import type { Visibility } from "../../../src/core/deadline.ts";
 import type { PolicyChange } from "../../../src/core/policy.ts";
@@ -38,7 +39,7 @@ export class Population {
   readonly #channelIndexes = new Map<number | string, number>();
   /** UUIDs of checks by name. */
   readonly #uuids = new Map<string, string>();
-  readonly #rules = new Map<number, RunRules | null>();
+  readonly #settings = new Map<number, Settings>();
   readonly #silences = new Map<SilencePlan, string>();
 
   constructor(database: Database, channels: readonly Channel[]) {
@@ -100,7 +101,7 @@ export class Population {
     this.#made.set(index, { projectId, checkId, uuid });
     this.#indexes.set(checkId, index).set(uuid, index);
     this.#uuids.set(plan.name, uuid);
-    this.#rules.set(index, plan.settings.rules);
+    this.#settings.set(index, plan.settings);
     await this.#setPolicy(index, plan, at);
   }
 
@@ -117,8 +118,6 @@ export class Population {
 
   /** Changes the policy of a check so that its runs are judged by these rules. */
   async #changeRules(index: number, rules: RunRules | null, { at, visibility }: Moment): Promise<void> {
-    if (JSON.stringify(rules) === JSON.stringify(this.#rules.get(index))) return;
-    this.#rules.set(index, rules);
     const edit = { ...this.#name(index), change: policyOf(rules), by: NO_ACTOR, expected: null };
     await updateCheckPolicy(this.#database, { ...edit, at, visibility });
   }
@@ -149,8 +148,13 @@ export class Population {
   }
 
   async edit(index: number, settings: Settings, { at, visibility }: Moment): Promise<void> {
-    if (JSON.stringify(settings.rules) !== JSON.stringify(this.#rules.get(index))) {
-      return this.#changeRules(index, settings.rules, { at, visibility });
+    const { rules: rulesBefore, ...before } = this.#settings.get(index) ?? settings;
+    const { rules, ...rest } = settings;
+    this.#settings.set(index, settings);
+    const isOfRest = !isDeepStrictEqual(rest, before);
+    if (!isDeepStrictEqual(rules, rulesBefore)) {
+      if (isOfRest) throw new Error(`an edit of check ${index} changes both its rules and its schedule`);
+      return this.#changeRules(index, rules, { at, visibility });
     }
     const edit = {
       params: paramsOf(settings),

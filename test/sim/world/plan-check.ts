@@ -191,12 +191,16 @@ function planEdits(
   const changes = policy === null || policy.fraction() < 0.6 ? [] : [policy, policy];
   for (const of of changes) times.push({ trueAt: someTime(of, context.base), ofRules: true });
   let current = settings;
+  let editedTrueAt = 0;
   return times
     .filter(({ trueAt }) => trueAt > createdTrueAt)
     .toSorted((one, other) => one.trueAt - other.trueAt)
     .map(({ trueAt, ofRules }) => {
       current = ofRules ? withRules(policy, current) : edited(chance, current);
-      return { trueAt: whenReachable(context, trueAt), settings: current };
+      const reachedTrueAt = whenReachable(context, trueAt);
+      // Without policies, the worlds of a seed stay what they were.
+      editedTrueAt = policy === null ? reachedTrueAt : Math.max(reachedTrueAt, editedTrueAt);
+      return { trueAt: editedTrueAt, settings: current };
     });
 }
 
