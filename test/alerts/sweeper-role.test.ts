@@ -205,10 +205,13 @@ describe("the sweeper", () => {
       const both = () => said() + second.said();
       await expect.poll(both, SOON).toContain("Alerts for missing pings are on time again");
       expect(both().split('"Alerts for missing pings are delayed"')).toHaveLength(2);
-      const { rows } = await database.db.pool.query(
-        "select about ->> 'isOver' as over from deliveries where kind = 'operator' order by id",
-      );
-      expect(rows).toEqual([{ over: "false" }, { over: "true" }]);
+      const reported = async () =>
+        (
+          await database.db.pool.query(
+            "select about ->> 'isOver' as over from deliveries where kind = 'operator' order by id",
+          )
+        ).rows;
+      await expect.poll(reported, SOON).toEqual([{ over: "false" }, { over: "true" }]);
     },
     TEST_MS_MAX,
   );

@@ -85,12 +85,7 @@ async function registrationIn(devTools: CDPSession): Promise<string> {
 test("the form asks for permission instead of typed keys, and says what is missing", async () => {
   const room = await openRoom(used);
   const { page, context } = room;
-  await room.go(`/projects/${room.project}/channels/`);
-  await button(page, "Add channel").first().click();
-  await page
-    .getByRole("dialog")
-    .getByRole("button", { name: /^Browser notifications/ })
-    .click();
+  await room.go(`/projects/${room.project}/channels/?open=webpush`);
   const form = page.getByRole("dialog");
   await expectSeen(form.getByText(/even when the dashboard is not open/));
   expect(await form.getByLabel("Endpoint").count()).toBe(0);

@@ -158,6 +158,7 @@ const PLAIN: readonly { handler: string; path: string; cells: Cells }[] = [
   // Links in mails carry their own permission; without it nothing is said, whatever key comes along.
   { handler: "web", path: "/integrations/UUID/verify/forged/", cells: FORGED },
   { handler: "ack", path: "/ack/forged", cells: FORGED },
+  { handler: "twilio", path: `/integrations/twilio/status/${UNKNOWN_UUID}.${UNKNOWN_UUID}`, cells: FORGED },
   // Answered only while the server asks its own public URL who is there.
   { handler: "identity", path: "/.well-known/overdue-instance/UUID", cells: NOT_FOUND },
 ];
@@ -402,6 +403,7 @@ describe("a server with a route and a handler that no table knows", () => {
       "/.well-known/overdue-instance/x",
       link,
       "/ack/forged",
+      `/integrations/twilio/status/${UNKNOWN_UUID}.${UNKNOWN_UUID}`,
       "/api/overdue/v1/",
       "/api/v3/checks/",
     ];

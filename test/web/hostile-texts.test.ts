@@ -86,7 +86,15 @@ function urlOf(path: string): string {
 }
 
 /** Not walked: public files, and redirects to an identity provider. */
-const SKIPPED = ["asset", "oidc.begin", "oidc.confirm", "signIn.style", "signIn.script"];
+const SKIPPED = [
+  "asset",
+  "web app manifest",
+  "service worker",
+  "oidc.begin",
+  "oidc.confirm",
+  "signIn.style",
+  "signIn.script",
+];
 const pages = WEB_ROUTES.filter(({ method, name }) => method === "GET" && !SKIPPED.includes(name));
 const reads = Object.entries<RouteDefinition>(API_ROUTES).filter(
   // The stream does not end; its headers have a test below.

@@ -36,10 +36,7 @@ export const channelsWords = {
   failingSince: "Failing since",
   recent: (count: number, failed: number) =>
     `Last ${plural(count, "delivery", "deliveries")}: ${failed === 0 ? "none failed" : `${formatCount(failed)} failed`}`,
-  share: (share: number) => `${Math.floor(share * 100)}% delivered`,
-  median: (duration: string) => `median ${duration}`,
-  fix: "Change settings",
-  share: (share: number) => `${Math.floor(share * 100)} %`,
+  share: (share: number) => `${Math.floor(share * 100)}%`,
   fix: "Edit settings",
   enable: "Enable",
   off: (reason: string | null) => {
@@ -196,27 +193,12 @@ export function reasonAdvice(reason: string | null): string | null {
 
 const CAPITALS: Readonly<Record<string, string>> = { url: "URL", id: "ID", api: "API", arn: "ARN" };
 
-/** Names that would not be clear as labels. */
-const LABELS: Readonly<Record<string, string>> = {
-  mtype: "Message type",
-  to: "Recipient",
-  repo: "Repository",
-  site: "Organization URL",
-};
-
-/**
- * "url_down" reads "URL when down", "url_notice" "URL for notices", "chat_id" "Chat ID". A field named "value" is an email
- * address, a phone number, or either a phone number or a username, according to its schema.
- */
-export function fieldLabel(
-  name: string,
-  { format, pattern = "" }: { format?: string | undefined; pattern?: string | undefined } = {},
-): string {
 /** Stored names that do not read well. */
 const LABELS: Readonly<Record<string, string>> = {
   key: "API key",
   mtype: "Recipient type",
   repo: "Repository",
+  site: "Organization URL",
   to: "Recipient",
 };
 
@@ -238,8 +220,6 @@ export function fieldLabel(name: string, { pattern = "", format, description = "
     if (format === "phone") return "Phone number";
     return pattern.includes("@") ? "Email address" : "Recipient";
   }
-  const label = LABELS[name];
-  if (label !== undefined) return label;
   const phrase = URL_PHRASE.exec(description)?.[1];
   if (name === "url" && phrase !== undefined) return capitalized(phrase);
   if (LABELS[name] !== undefined) return LABELS[name];

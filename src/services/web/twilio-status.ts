@@ -50,7 +50,7 @@ export function twilioStatusHandler(options: TwilioStatusOptions): TwilioStatusH
     },
   });
   return {
-    handles: ({ url = "" }) => options.authToken !== null && decodeStatusPath(pathOf(url)) !== null,
+    handles: ({ url = "" }) => decodeStatusPath(pathOf(url)) !== null,
     handle: (request, response) => answers.handle(request, response),
     answerCounts: () => answers.counts(),
   };
@@ -62,6 +62,8 @@ async function answer(
   { database, siteUrl, authToken }: TwilioStatusOptions,
   { request, path, budget }: Asked,
 ): Promise<HttpResponse> {
+  // Without an account at Twilio there are no callbacks.
+  if (authToken === null) return status(404);
   if (request.method !== "POST") return status(405, { Allow: "POST" });
   const limits = { keepBytes: TWILIO_FORM_BYTES_MAX, readBytesMax: TWILIO_FORM_BYTES_MAX, budget };
   const read = await new Promise<ReadBody>((resolve) => readBody(request, limits, resolve));
@@ -70,13 +72,8 @@ async function answer(
   // The URL that Twilio was given: a proxy may have changed what arrives here.
   const url = siteUrl + path;
   const signature = request.headers["x-twilio-signature"];
-  if (
-    authToken === null ||
-    typeof signature !== "string" ||
-    !isTwilioSignature(signature, { authToken, url, fields })
-  ) {
+  if (typeof signature !== "string" || !isTwilioSignature(signature, { authToken, url, fields }))
     return status(403);
-  }
   const message = decodeStatusPath(path);
   const reason = reportedFailure(fields);
   if (message !== null && reason !== null) await note(database, { ...message, reason });
