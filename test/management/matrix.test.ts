@@ -134,6 +134,7 @@ const SCRAPE = cells(M, "400 wrong api key", F, F, "200", F, F, "200");
 const CLOSED = cells(F, F, F, F, F, F, F, F);
 
 const NOT_FOUND = cells(N, N, N, N, N, N, N, N);
+const WITHOUT_TEXT = cells("404 ", "404 ", "404 ", "404 ", "404 ", "404 ", "404 ", "404 ");
 const FORGED = cells("404", "404", "404", "404", "404", "404", "404", "404");
 
 /** What is served beside the API, in the same dialect whatever the API's: who answers, and what. */
@@ -158,7 +159,11 @@ const PLAIN: readonly { handler: string; path: string; cells: Cells }[] = [
   // Links in mails carry their own permission; without it nothing is said, whatever key comes along.
   { handler: "web", path: "/integrations/UUID/verify/forged/", cells: FORGED },
   { handler: "ack", path: "/ack/forged", cells: FORGED },
-  { handler: "twilio", path: `/integrations/twilio/status/${UNKNOWN_UUID}.${UNKNOWN_UUID}`, cells: FORGED },
+  {
+    handler: "twilio",
+    path: `/integrations/twilio/status/${UNKNOWN_UUID}.${UNKNOWN_UUID}`,
+    cells: WITHOUT_TEXT,
+  },
   // Answered only while the server asks its own public URL who is there.
   { handler: "identity", path: "/.well-known/overdue-instance/UUID", cells: NOT_FOUND },
 ];
