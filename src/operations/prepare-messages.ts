@@ -188,6 +188,7 @@ async function prepareOther(
   return { claim, kind: "send", channel, message, parts, includedFlips: [] };
 }
 
+const ACKNOWLEDGED = "Acknowledged before it was sent";
 const NOT_SUBSCRIBED = "The channel is not set up for this type of message";
 
 async function otherMessage(
@@ -239,12 +240,14 @@ async function prepareGroup(
   if (facts.isBehind && !claim.isRepeat)
     return { claim, kind: "hold", until: now + EARLIER_LOOK_MS, reason: "Waits for an earlier notification" };
   const { opened, closed } = lines;
-  // A recovery is never held.
-  if (parent?.isDown && closed.count === 0 && !claim.isRepeat) {
+  const { interruptedAt } = claim;
+  const isReminder = opened.count + closed.count === 0;
+  // A recovery is never held, and neither is what may have been sent; a reminder need not be repeated.
+  const mayBeHeld = !claim.isRepeat || interruptedAt !== null || isReminder;
+  if (parent?.isDown && closed.count === 0 && mayBeHeld) {
     const reason = `Held while ${parent.name === "" ? "a check that it depends on" : parent.name} is down`;
     return { claim, kind: "hold", until: now + PARENT_LOOK_MS, reason };
   }
-  const { interruptedAt } = claim;
   if (claim.isRepeat && interruptedAt !== null) {
     const before = { deliveryId, channel, at: interruptedAt, includesClosed: true };
     const { whole, alertIds } = await silenceOfGroup(db, before);
@@ -259,10 +262,9 @@ async function prepareGroup(
       return { claim, kind: "hold", until: now, reason, separated: silenced.alertIds };
     }
   }
-  if (opened.count + closed.count + downCount === 0)
+  if (isReminder && downCount === 0)
     return settledWithout(claim, "withdrawn", "The checks have recovered before it was sent");
-  if (opened.count + closed.count === 0 && facts.isAcknowledged && !claim.isRepeat)
-    return settledWithout(claim, "withdrawn", "Acknowledged before it was sent");
+  if (isReminder && facts.isAcknowledged) return settledWithout(claim, "withdrawn", ACKNOWLEDGED);
   const message: GroupMessage = {
     kind: "group",
     at: now,
@@ -380,6 +382,10 @@ async function prepareFlipMessages(
   }
   const facts = await readAlertFacts(db, composed);
   const held = await holdSilenced(db, composed, { facts, now: options.now });
+  for (const { claim, message } of composed) {
+    if (message.isRepeat && facts(claim)?.isAcknowledged)
+      held.set(claim, settledWithout(claim, "withdrawn", ACKNOWLEDGED));
+  }
   const sent = composed.filter((one) => !held.has(one.claim));
   return [...done, ...held.values(), ...(await withFacts(db, sent, { ...options, facts }))];
 }

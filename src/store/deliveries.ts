@@ -707,6 +707,7 @@ export type AlertFacts = {
   incidentId: number;
   number: number;
   severity: Severity;
+  isAcknowledged: boolean;
   cause: AlertCause;
   openedAt: Instant;
   heldBy: HoldRule | null;
@@ -722,6 +723,7 @@ type AlertFactsRow = {
   incident_id: number;
   number: number;
   severity: AlertFacts["severity"];
+  is_acknowledged: boolean;
   cause: AlertCause;
   opened_at: Instant;
   held_by: HoldRule | null;
@@ -733,8 +735,8 @@ type AlertFactsRow = {
 
 const FIND_ALERT_FACTS = statement<AlertFactsRow>({
   name: "message_facts.find_alerts",
-  text: `select a.id, i.id as incident_id, i.number, i.severity, a.cause, a.opened_at, a.held_by,
-      s.reason as silence_reason,
+  text: `select a.id, i.id as incident_id, i.number, i.severity, i.state = 'acknowledged' as is_acknowledged, a.cause,
+      a.opened_at, a.held_by, s.reason as silence_reason,
       p.has_ack_links, (
         select parent.name from check_parents l join checks parent on parent.id = l.parent_id
         where a.held_by = 'dependency' and l.check_id = a.check_id order by parent.id limit 1
@@ -754,6 +756,7 @@ export async function findAlertFacts(db: Db, alertIds: readonly number[]): Promi
     incidentId: row.incident_id,
     number: row.number,
     severity: row.severity,
+    isAcknowledged: row.is_acknowledged,
     cause: row.cause,
     openedAt: row.opened_at,
     heldBy: row.held_by,

@@ -228,6 +228,16 @@ describe("a silence", () => {
     });
   });
 
+  test("withholds a message that waits for its next attempt when it begins", () => {
+    const silence = "silence 0 all at 0.00:30 from 0.01:50 until 0.03:00";
+    const lines = `fault receiver-failing 0 0.01:00 0.01:36\n${silence}\n${JOB}`;
+    expect(countsOf(lines, { received: [notified(after(49))] })).toEqual({ owed: 1, delivered: 1 });
+    expect(countsOf(lines, { received: [notified(after(123))] })).toEqual({ owed: 1, delivered: 1 });
+    expect(countsOf(lines, { received: [notified(after(124))] })).toEqual({ owed: 1, delivered: 1, late: 1 });
+    // The problem may be over before the next attempt.
+    expect(countsOf(`${lines}\n  0.02:30 success\n  0.03:00 pause`)).toEqual({});
+  });
+
   test("that is ended early, or changed, withholds messages until then", () => {
     const ended = `${BEFORE}\n  0.01:20 end\n${JOB}\n${END}`;
     expect(countsOf(ended, { received: [notified(after(20))] })).toEqual({ owed: 1, delivered: 1 });

@@ -96,11 +96,13 @@ export class Comparison {
     verdict: CheckVerdict;
     notify?: NotifyRules;
     parents?: readonly ParentVerdict[];
+    /** Whether other checks depend on it. */
+    isParent?: boolean;
     received: readonly Received[];
     givenUp: readonly GivenUp[];
   }): void {
     const { index, channels, verdict, received, givenUp } = check;
-    const { notify = DEFAULT_NOTIFY_RULES, parents = [] } = check;
+    const { notify = DEFAULT_NOTIFY_RULES, parents = [], isParent = false } = check;
     this.tally.doubtful += verdict.doubtCount;
     this.tally.unseen += verdict.unseenCount;
     const seen = new Set(channels);
@@ -117,8 +119,9 @@ export class Comparison {
       const gone = givenUp.filter((one) => one.channel === channel);
       const context = { notify, parents, server: this.#server };
       this.#addChannel({ index, channel, verdict, context, received: mine, givenUp: gone });
-      // With several channels, one may wait for another; in an incident of several checks, for other checks.
-      const isAlone = channels.length === 1 && parents.length === 0 && !notify.isGrouped;
+      // With several channels, one may wait for another; in an incident of several checks, for other checks, which
+      // may be acknowledged.
+      const isAlone = channels.length === 1 && parents.length === 0 && !isParent && !notify.isGrouped;
       this.#addRepeats({ index, channel, verdict, context, received: mine, isAlone });
     }
   }

@@ -38,6 +38,7 @@ export async function simulate(world: World, options: RunOptions): Promise<Simul
     const { channels, notify } = simulatedWorld.check(index);
     return [{ isTroubledAt, hasChannels: channels.length > 0, notify }];
   };
+  const parentNames = new Set(namesOfParents(simulatedWorld));
   for (let index = 0; index < simulatedWorld.checkCount; index += 1) {
     indexes.set(simulatedWorld.check(index).name, index);
     const mine = received.get(index) ?? [];
@@ -47,13 +48,14 @@ export async function simulate(world: World, options: RunOptions): Promise<Simul
     const fired = result.fired.get(index);
     // Deleting a check deletes its flips, but the received messages remain.
     const verdict = verdicts.of(index, (at) => fired?.has(at) === true || notified.has(at));
-    const { channels, notify, parents } = simulatedWorld.check(index);
+    const { name, channels, notify, parents } = simulatedWorld.check(index);
     const related = parents.flatMap((name) => parentOf(indexes.get(name)));
     comparison.addCheck({
       index,
       channels,
       notify,
       parents: related,
+      isParent: parentNames.has(name),
       verdict,
       received: mine,
       givenUp: givenUp.get(index) ?? [],
@@ -73,6 +75,10 @@ export async function simulate(world: World, options: RunOptions): Promise<Simul
     runSeconds: (ranMs - startedMs) / 1_000,
     compareSeconds: (performance.now() - ranMs) / 1_000,
   };
+}
+
+function* namesOfParents(world: World): Generator<string> {
+  for (let index = 0; index < world.checkCount; index += 1) yield* world.check(index).parents;
 }
 
 function digestOf(lines: readonly string[]): string {

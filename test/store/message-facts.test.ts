@@ -118,6 +118,7 @@ describe("a message about an alert", () => {
       incidentId: id,
       number,
       severity: "high",
+      isAcknowledged: false,
       cause: "missed",
       openedAt: MONDAY_NOON,
       heldBy: null,
@@ -127,7 +128,8 @@ describe("a message about an alert", () => {
       dependentCount: 1,
     });
     await query("update projects set has_ack_links = false where id = $1", [projectId]);
-    expect(await facts(alertId)).toMatchObject({ hasAckLinks: false });
+    await setRow("incidents", id, "state = 'acknowledged', acknowledged_at = now()");
+    expect(await facts(alertId)).toMatchObject({ hasAckLinks: false, isAcknowledged: true });
     expect(await findAlertFacts(database.db, [])).toEqual([]);
   });
 

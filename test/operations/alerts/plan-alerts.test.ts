@@ -5,6 +5,7 @@ import type { AlertMessage } from "../../../src/core/message.ts";
 import type { Policy } from "../../../src/core/policy.ts";
 import { claimDeliveries } from "../../../src/operations/deliveries.ts";
 import { acknowledgeIncident } from "../../../src/operations/incidents.ts";
+import { takeSteps } from "../../../src/operations/incident-steps.ts";
 import { planAlerts } from "../../../src/operations/plan-alerts.ts";
 import { deliverDue } from "../../../src/operations/send-loop.ts";
 import { takeSteps } from "../../../src/operations/incident-steps.ts";
@@ -331,6 +332,20 @@ describe("a check that depends on another", () => {
     expect(await deliver(NOW + 2 * HOUR_MS)).toEqual(["group up 0 down: child"]);
   });
 
+  test("is not notified while that is down, even if a notifier dies while it prepares the message", async () => {
+    const { router, child } = await family();
+    await down(router, NOW);
+    await down(child, NOW + SECOND_MS);
+    expect(await deliver(NOW + SECOND_MS)).toEqual(["down router"]);
+    for (const minute of [10, 20]) {
+      expect(await claim(NOW + minute * MINUTE_MS)).toBe(1);
+      expect(await deliver(NOW + (minute + 2) * MINUTE_MS)).toEqual([]);
+    }
+    await up(router, NOW + HOUR_MS);
+    expect(await deliver(NOW + HOUR_MS)).toEqual(["up router"]);
+    expect(await deliver(NOW + HOUR_MS + 10 * MINUTE_MS)).toEqual(["group down 1 down: child"]);
+  });
+
   test("and recovers first is not notified", async () => {
     const { router, child } = await family();
     await down(router, NOW);
@@ -415,6 +430,20 @@ describe("an incident", () => {
     expect(await deliver(NOW + 24 * HOUR_MS)).toEqual([]);
     await up(check, NOW + 25 * HOUR_MS);
     expect(await deliver(NOW + 25 * HOUR_MS)).toEqual(["up backup"]);
+  });
+
+  test.each<[string, Policy]>([
+    ["of one check", {}],
+    ["of several checks", { groupBy: ["project"], groupWait: 0 }],
+  ])("%s is not repeated after it was acknowledged, even if a notifier has died", async (_, policy) => {
+    const check = await newCheck("backup", { policy: { repeat: 300, ...policy } });
+    await down(check, NOW);
+    expect(await deliver(NOW)).toHaveLength(1);
+    await takeSteps(database.db, { now: NOW + 5 * MINUTE_MS });
+    expect(await claim(NOW + 5 * MINUTE_MS)).toBe(1);
+    const at = NOW + 6 * MINUTE_MS;
+    await acknowledgeIncident(database.db, { projectId, number: await number(), by: BY, at });
+    expect(await deliver(NOW + 7 * MINUTE_MS)).toEqual([]);
   });
 
   test("opens again within the time, and from the third time on only says when it is over", async () => {

@@ -44,16 +44,44 @@ export function dueOf(
   if (!alert.isOwed) return { kind: "may" };
   const detectedTrueAt =
     alert.to === "notice" ? whenFolded(alert.detectedTrueAt, server) : alert.detectedTrueAt;
-  const { possibleTrueAt, blockedTrueAt, held } = firstChance(detectedTrueAt, { server, receiver, hold });
-  if (hold.endsTrueAt !== null && hold.endsTrueAt <= possibleTrueAt) {
+  const context = { server, receiver, hold };
+  const { held, ...first } = firstChance(detectedTrueAt, context);
+  if (hold.endsTrueAt !== null && hold.endsTrueAt <= first.possibleTrueAt) {
     if (held === "throughout" && hold.isInside === "yes") return { kind: "dropped" };
     if (held !== "no" || hold.isInside !== "no") return { kind: "may" };
-  } else if (held !== "no" && possibleTrueAt === Infinity) return { kind: "may" };
+  } else if (held !== "no" && first.possibleTrueAt === Infinity) return { kind: "may" };
+  let { possibleTrueAt } = first;
+  let lateAfterTrueAt = lateAfter(first);
+  // A silence may begin before the next attempt.
+  for (;;) {
+    const again = heldBetween(possibleTrueAt, lateAfterTrueAt, context);
+    if (again === null) break;
+    const next = firstChance(again.trueAt, context);
+    if ((hold.endsTrueAt ?? Infinity) <= next.possibleTrueAt) return { kind: "may" };
+    ({ possibleTrueAt } = next);
+    lateAfterTrueAt = lateAfter(next);
+  }
   if (receiver.goneTrueAt !== null && possibleTrueAt > receiver.goneTrueAt) return { kind: "dead" };
-  // A blocked message may take twice as long: the delay between retries at most doubles.
-  const lateAfterTrueAt = possibleTrueAt + (possibleTrueAt - blockedTrueAt) + LATE_AFTER_MS;
   if (deletedTrueAt !== null && deletedTrueAt <= lateAfterTrueAt) return { kind: "may" };
   return { kind: "owed", lateAfterTrueAt };
+}
+
+/** A blocked message may take twice as long: the delay between retries at most doubles. */
+function lateAfter({ possibleTrueAt, blockedTrueAt }: Omit<Chance, "held">): number {
+  return possibleTrueAt + (possibleTrueAt - blockedTrueAt) + LATE_AFTER_MS;
+}
+
+/** The first turn after the first chance in which the message may be withheld. */
+function heldBetween(
+  possibleTrueAt: number,
+  lateAfterTrueAt: number,
+  { server, hold }: { server: ServerHistory; hold: Hold },
+): Turn | null {
+  for (const turn of turnsFrom(server, possibleTrueAt)) {
+    if (turn.trueAt > lateAfterTrueAt) return null;
+    if (hold.heldAt(turn) !== "no") return turn;
+  }
+  return null;
 }
 
 /** A notice waits for other checks, starting with the turn in which it is detected. */
@@ -62,6 +90,8 @@ function whenFolded(detectedTrueAt: number, server: ServerHistory): number {
   return Infinity;
 }
 
+type Chance = { possibleTrueAt: number; blockedTrueAt: number; held: "no" | "partly" | "throughout" };
+
 /**
  * The first turn in which the message could be sent and accepted, and from when it was blocked by other causes than
  * rules. `held`: whether it was withheld in some turns before, or in all until the problem was over.
@@ -69,7 +99,7 @@ function whenFolded(detectedTrueAt: number, server: ServerHistory): number {
 function firstChance(
   fromTrueAt: number,
   { server, receiver, hold }: { server: ServerHistory; receiver: ReceiverHistory; hold: Hold },
-): { possibleTrueAt: number; blockedTrueAt: number; held: "no" | "partly" | "throughout" } {
+): Chance {
   let blockedTrueAt: number | null = null;
   let isHeld = false;
   let isThroughout = true;
