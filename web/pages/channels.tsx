@@ -242,19 +242,18 @@ export function ChannelRow({ channel, kind, health, mayEdit, project, onOpen }: 
           <span>
             <span className="channels-name">{name === kind?.name ? kind.title : name}</span>
             <span className="muted channels-kind">
-              {kind?.title ?? channel.kind}
-              {summaryOf(channel, kind)}{" "}
-              <span className="channels-checks">
-                ·{" "}
-                <button
-                  type="button"
-                  className="link"
-                  aria-label={channelsWords.chooseChecks(name, checkCount)}
-                  onClick={() => onOpen("checks")}
-                >
-                  {checkCount}
-                </button>
+              <span>
+                {kind?.title ?? channel.kind}
+                {summaryOf(channel, kind)}
               </span>
+              <button
+                type="button"
+                className="link"
+                aria-label={channelsWords.chooseChecks(name, checkCount)}
+                onClick={() => onOpen("checks")}
+              >
+                {checkCount}
+              </button>
             </span>
           </span>
         </span>

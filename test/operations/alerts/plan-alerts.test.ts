@@ -8,7 +8,6 @@ import { acknowledgeIncident } from "../../../src/operations/incidents.ts";
 import { takeSteps } from "../../../src/operations/incident-steps.ts";
 import { planAlerts } from "../../../src/operations/plan-alerts.ts";
 import { deliverDue } from "../../../src/operations/send-loop.ts";
-import { takeSteps } from "../../../src/operations/incident-steps.ts";
 import { createSilence, endSilence } from "../../../src/operations/silences.ts";
 import { writeAlerts } from "../../../src/store/alerts.ts";
 import type { Channel } from "../../../src/store/channels.ts";
