@@ -216,6 +216,8 @@ describe("a silence", () => {
     expect(countsOf(`${BEFORE}\n${JOB}\n${RECOVERED}\n  0.02:20 pause\n  0.20:00 delete`)).toEqual({
       dropped: 1,
     });
+    const later = RECOVERED.replace("0.01:30", "0.02:05");
+    expect(countsOf(`${BEFORE}\n${JOB}\n${later}\n  0.02:20 pause\n  0.20:00 delete`)).toEqual({});
   });
 
   test("does not withhold the recovery of a problem that was notified before", () => {

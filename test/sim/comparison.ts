@@ -140,7 +140,7 @@ export class Comparison {
     const notified = notificationTimes(of.received);
     let lateAfterTrueAt = -Infinity;
     /** Whether the channel was notified of the current problem; null if that is not known. */
-    let opening: "sent" | "not sent" | null = null;
+    let opening: "sent" | "not sent" | "optional" | null = null;
     const { deletedTrueAt } = verdict;
     const flapping = flappingPlaces(verdict.alerts, context.notify);
     for (const [place, alert] of verdict.alerts.entries()) {
@@ -149,7 +149,8 @@ export class Comparison {
       // A recovery belongs to the message about the problem.
       const isOfUnsent: boolean = alert.to === "up" && opening === "not sent";
       const isFlapping = flapping.has(place);
-      const due: Due = isFlapping ? { kind: "may" } : isOfUnsent ? { kind: "dropped" } : ofAlert;
+      const isOptional: boolean = isFlapping || (alert.to === "up" && opening === "optional");
+      const due: Due = isOptional ? { kind: "may" } : isOfUnsent ? { kind: "dropped" } : ofAlert;
       if (alert.to === "notice") {
         // A silenced check may be left out of a notice.
         const isLeftOut = due.kind === "dropped";
@@ -162,8 +163,13 @@ export class Comparison {
       // A message that waits for a retry can delay the next one.
       if (due.kind === "owed") lateAfterTrueAt = Math.max(lateAfterTrueAt, due.lateAfterTrueAt);
       if (alert.to === "down") {
-        const isOptional: boolean = due.kind === "dropped" || (due.kind === "may" && deletedTrueAt === null);
-        opening = times.length > 0 ? "sent" : isOptional ? "not sent" : null;
+        const isNotSent: boolean = due.kind === "dropped" || (due.kind === "may" && deletedTrueAt === null);
+        const unsent: "not sent" | "optional" | null = isNotSent
+          ? "not sent"
+          : due.kind === "may"
+            ? "optional"
+            : null;
+        opening = times.length > 0 ? "sent" : unsent;
         if (due.kind === "dropped") this.tally.dropped += 1;
         this.#findHeld(times[0], { alert, hold, about: { checks: [index], channel } });
       }

@@ -49,7 +49,7 @@ export async function simulate(world: World, options: RunOptions): Promise<Simul
     // Deleting a check deletes its flips, but the received messages remain.
     const verdict = verdicts.of(index, (at) => fired?.has(at) === true || notified.has(at));
     const { name, channels, notify, parents } = simulatedWorld.check(index);
-    const related = parents.flatMap((name) => parentOf(indexes.get(name)));
+    const related = parents.flatMap((parent) => parentOf(indexes.get(parent)));
     comparison.addCheck({
       index,
       channels,
