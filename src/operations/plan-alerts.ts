@@ -37,6 +37,7 @@ import {
   findIncidentsByKey,
   findLastIncidents,
   type GroupQueue,
+  hastenGroups,
   insertAlertDeliveries,
   insertGroupDeliveries,
   insertIncidents,
@@ -536,16 +537,23 @@ async function addLines(
     if (incidentId !== null && alert.closed === null) overIds.delete(incidentId);
   }
   const queueOf = new Map(queues.map((queue) => [queueName(queue), queue]));
-  const missing = new Map<string, NewGroupDelivery>();
+  // As soon as the policy of one of the checks allows.
+  const wanted = new Map<string, NewGroupDelivery>();
   for (const line of lines) {
     const name = queueName(line);
-    const queue = queueOf.get(name);
-    if ((queue?.openId ?? null) !== null || missing.has(name)) continue;
     const { incidentId, channelId, groupId } = line;
-    const dueAt = dueAtOf(line, { queue, placed, facts, isOver: overIds.has(incidentId) });
-    missing.set(name, { incidentId, channelId, groupId, dueAt });
+    const queue = queueOf.get(name);
+    const lineDueAt = dueAtOf(line, { queue, placed, facts, isOver: overIds.has(incidentId) });
+    const dueAt = Math.min(lineDueAt, wanted.get(name)?.dueAt ?? Infinity);
+    wanted.set(name, { incidentId, channelId, groupId, dueAt });
   }
-  const created = [...missing.values()];
+  const openIdOf = (one: NewGroupDelivery) => queueOf.get(queueName(one))?.openId ?? null;
+  const sooner = [...wanted.values()].flatMap((one) => {
+    const deliveryId = openIdOf(one);
+    return deliveryId === null ? [] : [{ deliveryId, dueAt: one.dueAt }];
+  });
+  if (sooner.length > 0) await hastenGroups(tx, sooner);
+  const created = [...wanted.values()].filter((one) => openIdOf(one) === null);
   const ids =
     created.length === 0 ? [] : await insertGroupDeliveries(tx, { deliveries: created, at: facts.now });
   const idOf = new Map(created.map((one, index) => [queueName(one), ids[index] ?? 0]));

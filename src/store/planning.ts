@@ -529,6 +529,24 @@ export async function rescheduleGroups(
   ]);
 }
 
+const HASTEN_GROUPS = statement({
+  name: "planning.hasten_groups",
+  text: `update deliveries d set next_try_at = least(d.next_try_at, ${sqlInstant("n.due_at")})
+    from unnest($1::bigint[], $2::bigint[]) as n (id, due_at)
+    where d.id = n.id and d.state = 'pending' and d.message_id is null`,
+});
+
+/** Makes unsent group messages due earlier, unless they are. */
+export async function hastenGroups(
+  tx: Tx,
+  due: readonly { deliveryId: number; dueAt: Instant }[],
+): Promise<void> {
+  await tx.query(HASTEN_GROUPS, [
+    toNumberArray(due.map(({ deliveryId }) => deliveryId)),
+    toNumberArray(due.map(({ dueAt }) => dueAt)),
+  ]);
+}
+
 const FIND_BY_KEY = statement<{ id: number; project_id: number; key: string; opened_at: Instant }>({
   name: "planning.find_by_key",
   text: `select i.id, i.project_id, i.key, i.opened_at

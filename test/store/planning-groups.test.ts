@@ -6,6 +6,7 @@ import {
   addToDeliveries,
   findIncidentsByKey,
   findLastIncidents,
+  hastenGroups,
   insertGroupDeliveries,
   listOpenings,
   listOverIncidents,
@@ -240,6 +241,20 @@ describe("a group message", () => {
       { id: claimed?.id, next_try_at: NOW + 30_000 },
       { id: unrelated?.id, next_try_at: NOW + 30_000 },
     ]);
+  });
+
+  test("that is not being sent can be due earlier, and not later", async () => {
+    const { id: incidentId } = await incidentOf(0);
+    const [sooner, later, claimed] = (await groupMessages(incidentId, 3)).map(({ id }) => id);
+    await set("deliveries", claimed ?? 0, "message_id = id");
+    const due = [
+      { deliveryId: sooner ?? 0, dueAt: NOW + 9 },
+      { deliveryId: later ?? 0, dueAt: NOW + 30_001 },
+      { deliveryId: claimed ?? 0, dueAt: NOW + 9 },
+    ];
+    await write((tx) => hastenGroups(tx, due));
+    const { rows } = await database.db.pool.query("select next_try_at from deliveries order by id");
+    expect(rows.map(({ next_try_at: at }) => Number(at) - NOW)).toEqual([9, 30_000, 30_000]);
   });
 
   test("has the checks that are still down", async () => {

@@ -38,6 +38,7 @@ import {
   findIncidentsByKey,
   findLastIncidents,
   insertAlertDeliveries,
+  hastenGroups,
   listOpenings,
   listOverIncidents,
   listParents,
@@ -513,6 +514,15 @@ const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
       rescheduleGroups(
         tx,
         SOME.map((incidentId) => ({ incidentId, dueAt: 0 })),
+      ),
+  ],
+  [
+    "hasten group messages",
+    ["deliveries_pkey"],
+    (tx) =>
+      hastenGroups(
+        tx,
+        SOME.map((deliveryId) => ({ deliveryId, dueAt: 0 })),
       ),
   ],
   [

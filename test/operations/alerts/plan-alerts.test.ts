@@ -235,6 +235,19 @@ describe("checks that stop together", () => {
     expect(await deliver(NOW + 6 * MINUTE_MS)).toEqual(["group up 0 down: b c"]);
   });
 
+  test("are sent as soon as the policy of one of them allows", async () => {
+    const slow = { ...policy, groupWait: 300, groupInterval: 3_600 };
+    const a = await newCheck("a", { policy: slow });
+    const b = await newCheck("b", { policy });
+    await down(a, NOW);
+    await down(b, NOW + SECOND_MS);
+    expect(await deliver(NOW + 31 * SECOND_MS)).toEqual(["group down 2 down: a b"]);
+    const c = await newCheck("c", { policy: slow });
+    await down(c, NOW + MINUTE_MS);
+    await up(b, NOW + MINUTE_MS);
+    expect(await deliver(NOW + 6 * MINUTE_MS)).toEqual(["group update 2 down: c b"]);
+  });
+
   test("and are silenced during the wait are notified afterwards", async () => {
     const a = await newCheck("a", { policy });
     await down(a, NOW);

@@ -30,7 +30,9 @@ const UNACCOUNTED = `select a.check_id, cc.channel_id, extract(epoch from f.at) 
     and not exists (
       select from delivery_alerts l join deliveries d on d.id = l.delivery_id
       where l.alert_id = a.id and d.channel_id = cc.channel_id
-    ) end`;
+    )
+    -- A grouped alert was over before the message to this channel was sent; another channel has got it.
+    and not (a.closed_at is not null and exists (select from delivery_alerts l where l.alert_id = a.id)) end`;
 const FIRED = "select check_id, extract(epoch from at) * 1000 as at from flips where reason = 'timeout'";
 
 const FLIPS = `select check_id, (extract(epoch from at) * 1000)::bigint as at, from_status, to_status, reason,
