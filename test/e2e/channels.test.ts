@@ -285,13 +285,13 @@ test("a channel that is refused says why, leads to its settings, and asks for a 
   await expectSoon(() => form.locator(".code").first().textContent()).toContain('"token": "Awrong"');
   await button(form, "Create channel").click();
   await button(form, "Send test notification").click();
-  await expectSeen(form.getByText("Failed: Gotify does not accept the token (HTTP 401)", { exact: true }));
+  await expectSeen(form.getByText("Failed: Gotify rejected the token (HTTP 401)", { exact: true }));
   await button(form, "Edit settings").click();
   const edited = page.getByRole("dialog", { name: "Edit gotify" });
   await page.keyboard.press("Escape");
   await expectGone(edited);
   const row = page.getByRole("row", { name: /Gotify/ });
-  await expectSeen(row.getByText("Failed: Gotify does not accept the token (HTTP 401)"));
+  await expectSeen(row.getByText("Failed: Gotify rejected the token (HTTP 401)"));
   await expectSeen(row.getByRole("img", { name: "Last 1 delivery: 1 failed" }));
   await button(row, "Edit settings gotify").click();
   await edited.getByLabel("Token").fill("Aright");

@@ -87,9 +87,9 @@ test("the form asks for permission instead of typed keys, and says what is missi
   const { page, context } = room;
   await room.go(`/projects/${room.project}/channels/?open=webpush`);
   const form = page.getByRole("dialog");
-  await expectSeen(form.getByText(/even when the dashboard is not open/));
+  await expectSeen(form.getByText(/even when the dashboard is closed/));
   expect(await form.getByLabel("Endpoint").count()).toBe(0);
-  await button(form, "Create").click();
+  await button(form, "Create channel").click();
   await expectSeen(form.getByRole("alert").getByText("Turn on notifications for this browser first."));
   await context.close();
 });
