@@ -109,7 +109,7 @@ const OPEN_ALERTS = statement({
     select n.check_id, n.cause, ${sqlInstant("n.opened_at")}, coalesce(n.flip_id, (
         select id from flips
         where check_id = n.check_id and to_status = 'down' and taken_back_at is null
-        order by at desc, id desc limit 1
+        order by at <= ${sqlInstant("n.opened_at")} desc, at desc, id desc limit 1
       ), 0), ${sqlInstant("n.closed_at")}, n.close_cause,
       ${recoveryFlip({ cause: "n.close_cause", flipId: "n.closed_flip_id", at: "n.closed_at" })}, ${AT_ONCE}
     from unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[])

@@ -756,12 +756,16 @@ export async function listOverIncidents(
 const LIST_QUEUED_CHECKS = statement<{ incident_id: number; check_id: number }>({
   name: "planning.queued_checks",
   text: `select distinct d.incident_id, a.check_id
-    from deliveries d join delivery_alerts da on da.delivery_id = d.id and da.change = 'opened'
+    from deliveries d join incidents i on i.id = d.incident_id and i.key is null
+      join delivery_alerts da on da.delivery_id = d.id and da.change = 'opened'
       join alerts a on a.id = da.alert_id and a.closed_at is null
     where d.incident_id = any ($1::bigint[]) and d.kind = 'group' and d.state = 'pending' and d.message_id is null`,
 });
 
-/** Checks that are down and named in unsent group messages of incidents. */
+/**
+ * Checks that are down and named in unsent group messages of incidents. Where checks are combined by what they have in
+ * common, none waits for another.
+ */
 export async function listQueuedChecks(
   tx: Tx,
   incidentIds: readonly number[],

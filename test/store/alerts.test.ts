@@ -89,6 +89,27 @@ test("an alert that opens without a flip belongs to the newest flip to down", as
   expect((await rows(check.id)).map((row) => row["opened_flip_id"])).toEqual([flipId, flipId]);
 });
 
+test("an alert without a flip does not belong to a flip that follows it in the same transaction", async () => {
+  const { check } = await watchedCheck(database.db);
+  await write(async (tx) => {
+    const changes = [flip("down"), flip("up", NOW + 2), flip("down", NOW + 3)];
+    const [first] = await insertFlips(
+      tx,
+      changes.map((change) => ({ checkId: check.id, flip: change })),
+    );
+    await writeAlerts(tx, [{ checkId: check.id, change: opened(NOW + 1), flipId: null }]);
+    expect(first).toBeGreaterThan(0);
+    const { rows: found } = await tx.query(
+      {
+        name: "found",
+        text: "select opened_flip_id from alerts where check_id = $1",
+      },
+      [check.id],
+    );
+    expect(found).toEqual([{ opened_flip_id: first }]);
+  });
+});
+
 test("a recovery and a problem that a process of the previous release wrote in between", async () => {
   const { check } = await openOne();
   const up = { checkId: check.id, flip: flip("up", NOW + 1) };

@@ -266,6 +266,9 @@ describe("a group message", () => {
     await set("alerts", recovered, CLOSED);
     const queued = () => write((tx) => listQueuedChecks(tx, [incidentId]));
     expect(await queued()).toEqual([{ incidentId, checkId: checkIds[0] }]);
+    await set("incidents", incidentId, "key = 'project'");
+    expect(await queued()).toEqual([]);
+    await set("incidents", incidentId, "key = null");
     await set("deliveries", first?.id ?? 0, "message_id = id");
     await set("deliveries", second?.id ?? 0, SENT);
     expect(await queued()).toEqual([]);

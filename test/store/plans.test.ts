@@ -572,7 +572,7 @@ const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
   ["resolve incidents", ["alerts_incident", "incidents_pkey"], (tx) => resolveIncidents(tx, SOME)],
   [
     "checks in unsent group messages",
-    ["alerts_pkey", "deliveries_incident", "delivery_alerts_pkey"],
+    ["alerts_pkey", "deliveries_incident", "delivery_alerts_pkey", "incidents_pkey"],
     (tx) => listQueuedChecks(tx, SOME),
   ],
   ["whether steps are due", ["incidents_step", "silences_end"], (tx) => hasDueSteps(tx, MONDAY_NOON)],

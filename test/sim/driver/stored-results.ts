@@ -33,7 +33,10 @@ const UNACCOUNTED = `select a.check_id, cc.channel_id, extract(epoch from f.at) 
     )
     -- A grouped alert was over before the message to this channel was sent; another channel has got it.
     and not (a.closed_at is not null and exists (select from delivery_alerts l where l.alert_id = a.id)) end`;
-const FIRED = "select check_id, extract(epoch from at) * 1000 as at from flips where reason = 'timeout'";
+// A check that is down already has no flip for a deadline that opens an alert.
+const FIRED = `select check_id, extract(epoch from at) * 1000 as at from flips where reason = 'timeout'
+  union all
+  select check_id, extract(epoch from opened_at) * 1000 from alerts where cause in ('missed', 'overrun')`;
 
 const FLIPS = `select check_id, (extract(epoch from at) * 1000)::bigint as at, from_status, to_status, reason,
     taken_back_at is not null as is_taken_back from flips`;
