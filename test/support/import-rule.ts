@@ -100,6 +100,15 @@ export const ROOMS: readonly Room[] = [
     why: "The store converts rows to domain values. Only the store sees rows, and it does not produce JSON.",
   },
   {
+    name: "import",
+    owns: /^src\/import\//,
+    holds: "reading other products, by their database or their API",
+    rooms: ["core", "lib", "store"],
+    packages: ["mysql2"],
+    node: "all",
+    why: "A reader only reads. It uses the store to connect to PostgreSQL, because TLS is handled there; it never uses our own tables.",
+  },
+  {
     name: "intake",
     owns: /^src\/intake\//,
     holds: "making received pings durable",
