@@ -32,7 +32,6 @@ import {
   type SourceTable,
   type TableRow,
 } from "./source-table.ts";
-import { readInteger } from "./source-value.ts";
 
 const USERS = {
   table: "auth_user",
@@ -248,9 +247,12 @@ function sourceOf(database: SourceDatabase): ImportSource {
     return id;
   };
 
+  let users: TableRow<(typeof USERS)["columns"]>[] | null = null;
+  const readUsers = async () => (users ??= await all(tables.users, "id"));
+
   const accounts = async (): Promise<SourceAccount[]> => {
     const profiles = new Map((await all(tables.profiles, "user_id")).map((row) => [row.user_id, row]));
-    return (await all(tables.users, "id")).map((user) => {
+    return (await readUsers()).map((user) => {
       const profile = profiles.get(user.id);
       const password = user.password ?? "";
       const isUsable = password !== "" && !password.startsWith(UNUSABLE_PASSWORD) && user.is_active !== false;
@@ -271,7 +273,7 @@ function sourceOf(database: SourceDatabase): ImportSource {
   };
 
   const projects = async (): Promise<SourceProject[]> => {
-    const emails = new Map((await all(tables.users, "id")).map((user) => [user.id, user.email]));
+    const emails = new Map((await readUsers()).map((user) => [user.id, user.email]));
     const members = Map.groupBy(await all(tables.members, "project_id, user_id"), (row) => row.project_id);
     const channels = Map.groupBy(await all(tables.channels, "id"), (row) => row.project_id);
     const counts = new Map(
@@ -334,7 +336,7 @@ function sourceOf(database: SourceDatabase): ImportSource {
       const channels = await channelsOf({ from: rows.at(0)?.id ?? 0, to: rows.at(-1)?.id ?? 0 });
       for (const row of rows) ids.set(row.code, row.id);
       yield rows.map((row) => checkOf(row, { channelUuids: channels.get(row.id) ?? [], limitations }));
-      after = readInteger(last?.["id"]).value;
+      after = last?.("id") ?? null;
     }
   }
 
@@ -349,8 +351,8 @@ function sourceOf(database: SourceDatabase): ImportSource {
         IMPORT_PINGS_PER_PAGE,
       );
       yield* readBodies(rows);
-      number = readInteger(last?.["n"]).value;
-      id = readInteger(last?.["id"]).value ?? id;
+      number = last?.("n") ?? null;
+      id = last?.("id") ?? id;
     }
   }
 
@@ -395,7 +397,8 @@ function sourceOf(database: SourceDatabase): ImportSource {
       kind: textOrNull(row.kind) ?? "success",
       scheme: row.scheme ?? "",
       method: row.method ?? "",
-      remoteAddress: textOrNull(row.remote_addr),
+      // PostgreSQL adds the length of the network.
+      remoteAddress: textOrNull(row.remote_addr?.replace(/\/(32|128)$/, "")),
       userAgent: row.ua ?? "",
       exitStatus: row.exitstatus,
       rid: row.rid,

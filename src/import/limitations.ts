@@ -12,6 +12,8 @@ export class Limitations {
 
   /** A source can have a million damaged values: the first ones are listed, further ones are counted. */
   addDamage(line: string): void {
+    // A row may be read twice.
+    if (this.lines.includes(line)) return;
     this.#damageCount += 1;
     const moreCount = this.#damageCount - IMPORT_DAMAGES_LISTED_MAX;
     if (moreCount <= 0) {

@@ -58,11 +58,15 @@ export type Body = { column: string; byteCount: number; bytes: Uint8Array | null
 export type SourceTable<Named extends Columns> = {
   /** Rows that match, by the end of a statement: "where id > ? order by id limit 10". */
   rows(rest: string, parameters: readonly Parameter[]): Promise<TableRow<Named>[]>;
-  /** The same with a limit, and where the next page begins; null after the last one. */
+  /** The same with a limit. */
   page(rest: string, parameters: readonly Parameter[], lengthMax: number): Promise<TablePage<Named>>;
 };
 
-export type TablePage<Named extends Columns> = { rows: TableRow<Named>[]; last: RawRow | null };
+export type TablePage<Named extends Columns> = {
+  rows: TableRow<Named>[];
+  /** Whole numbers of the last row, after which the next page begins; null if there is none. */
+  last: ((column: keyof Named & string) => number | null) | null;
+};
 
 const READERS: { readonly [Type in ColumnType]: (raw: unknown) => Read<Values[Type]> } = {
   boolean: readBoolean,
@@ -73,8 +77,10 @@ const READERS: { readonly [Type in ColumnType]: (raw: unknown) => Read<Values[Ty
   uuid: readUuid,
 };
 
-const BODY = "overdue_body";
-const BODY_BYTES = "overdue_body_bytes";
+/** Results have other names than columns, which "order by" would otherwise not find. */
+const alias = (column: string) => `v_${column}`;
+const bodyAlias = (column: string) => `body_${column}`;
+const bodySizeAlias = (column: string) => `body_size_${column}`;
 
 /** Compares a table with its definition. Throws SourceError if something required is missing. */
 export function openTable<const Named extends Columns>(
@@ -103,7 +109,11 @@ export function openTable<const Named extends Columns>(
     page: async (rest, parameters, lengthMax) => {
       const rows = await database.query(`${text} ${rest} limit ${lengthMax}`, parameters);
       // By the rows that were read: those that are left out must not end the list.
-      return { rows: decodeAll(rows), last: rows.length < lengthMax ? null : (rows.at(-1) ?? null) };
+      const last = rows.length < lengthMax ? undefined : rows.at(-1);
+      return {
+        rows: decodeAll(rows),
+        last: last === undefined ? null : (column) => readInteger(last[alias(column)]).value,
+      };
     },
   };
 }
@@ -121,17 +131,15 @@ function selectList<Named extends Columns>(
 ): string {
   const plain = Object.entries(columns)
     .filter(([name]) => existing.has(name))
-    .map(
-      ([name, { type }]) => `${database.expression(type, database.quote(name))} as ${database.quote(name)}`,
-    );
+    .map(([name, { type }]) => `${database.expression(type, database.quote(name))} as ${alias(name)}`);
   const large = bodies
     .filter((name) => existing.has(name))
     .flatMap((name) => {
       const quoted = database.quote(name);
       const isSmall = `octet_length(${quoted}) <= ${IMPORT_PAGED_BODY_BYTES_MAX}`;
       return [
-        `octet_length(${quoted}) as ${database.quote(`${BODY_BYTES}_${name}`)}`,
-        `case when ${isSmall} then ${quoted} end as ${database.quote(`${BODY}_${name}`)}`,
+        `octet_length(${quoted}) as ${bodySizeAlias(name)}`,
+        `case when ${isSmall} then ${quoted} end as ${bodyAlias(name)}`,
       ];
     });
   return [...plain, ...large].join(", ");
@@ -145,11 +153,11 @@ function decode<Named extends Columns>(
 ): TableRow<Named> | null {
   const found: Record<string, unknown> = {};
   for (const [name, { type, isRequired = false }] of Object.entries(columns)) {
-    const raw = row[name] ?? null;
+    const raw = row[alias(name)] ?? null;
     const { value, why } = raw === null ? { value: null, why: "is empty" } : READERS[type](raw);
     const isLost = isRequired && value === null;
     if (isLost || (raw !== null && why !== undefined)) {
-      const id = row["id"] === undefined ? "" : `, row ${String(row["id"])}`;
+      const id = row[alias("id")] === undefined ? "" : `, row ${String(row[alias("id")])}`;
       limitations.addDamage(`${table}${id}: ${name} ${why}.${isLost ? " The row is left out." : ""}`);
     }
     if (isLost) return null;
@@ -160,12 +168,13 @@ function decode<Named extends Columns>(
 }
 
 function bodyOf(row: RawRow, column: string): Body | null {
-  const byteCount = readInteger(row[`${BODY_BYTES}_${column}`]).value ?? 0;
-  return byteCount === 0 ? null : { column, byteCount, bytes: bytesOf(row[`${BODY}_${column}`]) };
+  const byteCount = readInteger(row[bodySizeAlias(column)]).value ?? 0;
+  return byteCount === 0 ? null : { column, byteCount, bytes: bytesOf(row[bodyAlias(column)]) };
 }
 
 /** Bytes, or text of a version that stored bodies as text; null for anything else. */
 export function bytesOf(raw: unknown): Uint8Array | null {
-  if (raw instanceof Uint8Array) return raw;
-  return typeof raw === "string" ? Buffer.from(raw, "utf8") : null;
+  const bytes = typeof raw === "string" ? Buffer.from(raw, "utf8") : raw;
+  // Drivers return different classes.
+  return bytes instanceof Uint8Array ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length) : null;
 }

@@ -191,7 +191,7 @@ export const ROOMS: readonly Room[] = [
     name: "cli",
     owns: /^src\/cli\//,
     holds: "the command line",
-    rooms: [...INWARD, "client", "config"],
+    rooms: [...INWARD, "client", "config", "import"],
     packages: ["commander"],
     node: "all",
     why: "Commands call operations, as services do. main.ts passes in the function that starts servers.",
