@@ -113,9 +113,8 @@ async function sourceOf(
   const limitations = new Limitations();
   for (const line of LIMITATIONS) limitations.add(line);
   if (!withBodies) limitations.add("The bodies of pings are left out, as requested.");
-  const listed = await client.connect();
+  const checks = listOf(await client.connect(), "checks");
   const channels = await readChannels(client, limitations);
-  const checks = listOf(listed, "checks");
   if (checks.some((check) => uuidOf(check) === null)) throw new SourceError(READ_ONLY_TEXT);
 
   const projects = async (): Promise<SourceProject[]> => [

@@ -706,5 +706,6 @@ async function readBeginning(
     // Leaving the loop closes the connection.
     if (count > bytesMax) break;
   }
-  return { bytes: Buffer.concat(chunks).subarray(0, bytesMax), isWhole: count <= bytesMax };
+  const { buffer, byteOffset } = Buffer.concat(chunks);
+  return { bytes: new Uint8Array(buffer, byteOffset, Math.min(count, bytesMax)), isWhole: count <= bytesMax };
 }
