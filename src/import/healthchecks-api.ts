@@ -103,7 +103,7 @@ function siteOf(text: string): string {
   if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") {
     throw new SourceError("The URL of the API must not contain a user name, a password, ? or #.");
   }
-  return url.href.replace(/\/+$/, "").replace(/\/api(\/v\d)?$/, "");
+  return url.href.replace(/(?<!\/)\/+$/, "").replace(/\/api(\/v\d)?$/, "");
 }
 
 async function sourceOf(

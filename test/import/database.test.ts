@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import pg from "pg";
 import { IMPORT_BODY_BYTES_MAX, IMPORT_TEXT_LENGTH_MAX } from "../../src/core/limits.ts";
 import { openDatabaseSource } from "../../src/import/healthchecks-database.ts";
+import { type Certificates, makeCertificates } from "../support/certificates.ts";
 import { isMariadbInstalled, type MariadbServer, startMariadb, WHY_SKIPPED } from "../support/mariadb.ts";
 import { buildFixture, openTarget } from "./fixtures/build.ts";
 import { FIXTURE_KEYS, fixtureContent, type FixtureOptions } from "./fixtures/content.ts";
@@ -474,5 +475,58 @@ describe("Opening a database", () => {
     url.port = "1";
     const { checks } = await readAll(await openDatabaseSource(url.href));
     expect(checks.size).toBe(3);
+  });
+});
+
+describe.skipIf(!isMariadbInstalled)("MySQL with TLS", () => {
+  let server: MariadbServer | null = null;
+  let certificates: Certificates | null = null;
+  let url = "";
+
+  beforeAll(async () => {
+    certificates = makeCertificates(folder, { name: "mysql", host: "localhost" });
+    const { certificate, key } = certificates;
+    server = await startMariadb([`--ssl-cert=${certificate}`, `--ssl-key=${key}`]);
+    const base = await server.create("hc");
+    await buildFixture(base, { content: fixtureContent({ checkCount: 1 }) });
+    const admin = await openTarget(base);
+    await admin.run("create user encrypted@'127.0.0.1' identified by 'p@ss/word' require ssl");
+    await admin.run("grant select on hc.* to encrypted@'127.0.0.1'");
+    await admin.close();
+    url = base.replace("root@", "encrypted:p%40ss%2Fword@");
+  });
+
+  afterAll(async () => {
+    await server?.stop();
+  });
+
+  test.each(["", "?ssl-mode=PREFERRED", "?ssl-mode=REQUIRED"])(
+    "is used by default, without a certificate: %j",
+    async (query) => {
+      const { checks } = await readAll(await openDatabaseSource(url + query));
+      expect(checks.size).toBe(1);
+    },
+  );
+
+  test("is not used if it is disabled", async () => {
+    await expect(openDatabaseSource(`${url}?ssl-mode=disabled`)).rejects.toThrow("Access denied");
+  });
+
+  test("verifies the certificate and the name of the server", async () => {
+    const ca = `ssl-ca=${certificates?.authority}`;
+    const named = url.replace("127.0.0.1", "localhost");
+    await expect(openDatabaseSource(`${url}?ssl-mode=VERIFY_CA`)).rejects.toThrow(/certificate/);
+    await (await openDatabaseSource(`${url}?ssl-mode=VERIFY_CA&${ca}`)).close();
+    await (await openDatabaseSource(`${named}?ssl-mode=VERIFY_IDENTITY&${ca}`)).close();
+    await expect(openDatabaseSource(`${url}?ssl-mode=VERIFY_IDENTITY&${ca}`)).rejects.toThrow(
+      /does not match|altnames/i,
+    );
+  });
+
+  test("is required by a server that has none", async () => {
+    const plain = await fixtureIn("mysql", { options: { checkCount: 1 } });
+    await expect(openDatabaseSource(`${plain}?ssl-mode=required`)).rejects.toThrow(
+      "does not support secure connection",
+    );
   });
 });

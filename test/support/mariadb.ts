@@ -65,7 +65,7 @@ export async function startMariadb(settings: readonly string[] = []): Promise<Ma
     try {
       const connection = await mysql.createConnection({ socketPath, user: USER });
       await connection.query(`create or replace user ${USER}@'127.0.0.1'`);
-      await connection.query(`grant all on *.* to ${USER}@'127.0.0.1'`);
+      await connection.query(`grant all on *.* to ${USER}@'127.0.0.1' with grant option`);
       await connection.end();
       break;
     } catch (error) {
