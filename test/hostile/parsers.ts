@@ -19,6 +19,7 @@ import {
 } from "../../src/channels/kinds/webhook.ts";
 import { checkBodySchema, readCheckRequest } from "../../src/contract/check.ts";
 import { VERSIONS } from "../../src/contract/versions.ts";
+import { readDuration, readInteger, readText, readTime, readUuid } from "../../src/import/source-value.ts";
 import { naturalKey } from "../../src/contract/api/check-row.ts";
 import { checkRoutes } from "../../src/contract/api/checks.ts";
 import { validateBody } from "../../src/contract/api/validate.ts";
@@ -200,6 +201,11 @@ export const PARSERS: readonly HostileParser[] = [
   { name: "namingOf", read: namingOf },
   { name: "pathNumber", read: pathNumber },
   { name: "isUuid", read: isUuid },
+  { name: "readUuid", read: readUuid },
+  { name: "readTime", read: readTime },
+  { name: "readText", read: readText },
+  { name: "readInteger", read: readInteger },
+  { name: "readDuration", read: readDuration },
   { name: "parseRunId", read: parseRunId },
   { name: "parseExitStatus", read: parseExitStatus },
   { name: "parseSignatureSegment", read: parseSignatureSegment },
