@@ -7,7 +7,7 @@ import type { Dialect } from "../../src/core/access.ts";
 import { createLog, type Log } from "../../src/lib/log.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
 import { createAccount } from "../../src/operations/accounts.ts";
-import { secretKeyOf } from "../../src/operations/api-keys.ts";
+import { secretKeyOf } from "../../src/operations/secrets.ts";
 import { createProject } from "../../src/operations/projects.ts";
 import { chooseRoles } from "../../src/roles/names.ts";
 import { run, type RunningProcess } from "../../src/roles/roles.ts";

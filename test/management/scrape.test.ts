@@ -54,7 +54,7 @@ beforeEach(() => {
 function handlerOn(db: Db, { requestsPerMinute = 0 } = {}): PrometheusHandler {
   const limiter = new RateLimiter({ perMinute: requestsPerMinute, monotonic: () => 0 });
   const auth = apiAuth({
-    context: { database: db, secretKey: SECRET },
+    context: { database: db, secrets: { current: SECRET, previous: null } },
     limiter,
     networkOf: ({ headers }) => String(headers["x-network"] ?? "here"),
   });
