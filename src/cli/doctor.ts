@@ -158,7 +158,7 @@ async function diagnose(config: Config): Reading {
     timeoutMs: STEP_MS_MAX,
     connectionsNeeded: connectionsOf(config),
     adminChannel: config.adminChannel,
-    secrets: config,
+    secrets: { secretKey: config.secretKey, secretKeyPrevious: config.secretKeyPrevious },
   });
 }
 

@@ -142,7 +142,8 @@ export function useCast(options: CastOptions = {}): Cast {
   };
 }
 
-async function startServer(
+/** Starts the program on a database; the caller stops it. */
+export async function startServer(
   url: string,
   { dialect, roles = ["api"], settings = {}, log = createLog({ level: "fatal" }) }: CastOptions,
 ) {
@@ -171,7 +172,8 @@ async function startServer(
   return { site, serverDb, secretKey: await secretKeyOf(serverDb, config.secretKey), running };
 }
 
-async function makePlayer(
+/** An account with a project and keys. */
+export async function makePlayer(
   db: Database,
   { name, secretKey }: { name: string; secretKey: string },
 ): Promise<Player> {
