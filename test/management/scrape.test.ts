@@ -209,7 +209,7 @@ describe("answers 200", () => {
     await scrape(owner.ro);
     const keys = await listApiKeys(database.db, owner.id);
     const readOnly = keys.find(({ kind }) => kind === "readOnly");
-    expect(uses).toEqual([{ keyId: readOnly?.id, at: MONDAY_NOON }]);
+    expect(uses).toEqual([{ keyId: readOnly?.id, at: MONDAY_NOON, renewal: null }]);
   });
 });
 
