@@ -12,6 +12,7 @@ create table access_tokens (
   created_at   timestamptz not null,
   expires_at   timestamptz not null,
   last_used_at timestamptz,
+  secret_id    text,
   constraint access_tokens_pkey PRIMARY KEY (id),
   constraint access_tokens_digest_key UNIQUE (digest),
   constraint access_tokens_uuid_key UNIQUE (uuid),
@@ -93,6 +94,7 @@ create table api_keys (
   created_at   timestamptz not null,
   last_used_at timestamptz,
   revoked_at   timestamptz,
+  secret_id    text,
   constraint api_keys_pkey PRIMARY KEY (id),
   constraint api_keys_digest_key UNIQUE (digest),
   constraint api_keys_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE,
@@ -141,6 +143,7 @@ create table authenticators (
   created_at   timestamptz not null,
   confirmed_at timestamptz,
   last_step    bigint,
+  secret_id    text,
   constraint authenticators_pkey PRIMARY KEY (account_id),
   constraint authenticators_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE
 );
@@ -788,6 +791,7 @@ create table recovery_codes (
   account_id bigint not null,
   digest     bytea not null,
   used_at    timestamptz,
+  secret_id  text,
   constraint recovery_codes_pkey PRIMARY KEY (account_id, digest),
   constraint recovery_codes_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
   constraint recovery_codes_digest_check CHECK (octet_length(digest) = 32)

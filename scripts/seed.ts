@@ -5,7 +5,7 @@ import { type CheckParams, newCheck } from "../src/core/check.ts";
 import { newUuidIn } from "../src/core/identity.ts";
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from "../src/core/instant.ts";
 import { createAccount } from "../src/operations/accounts.ts";
-import { secretKeyOf } from "../src/operations/api-keys.ts";
+import { secretKeyOf } from "../src/operations/secrets.ts";
 import { pauseCheck } from "../src/operations/checks.ts";
 import { type CreatedProject, createProject } from "../src/operations/projects.ts";
 import { assignToAllChecks, insertChannel } from "../src/store/channels.ts";

@@ -53,6 +53,9 @@ export async function serve(given: Config, serving: Serving): Promise<number> {
     process.exit(EXIT.failed);
   });
   log.info({ version, node: process.versions.node, pid: process.pid, roles }, "starting");
+  if (config.secretKeyPrevious !== null && config.secretKeyPrevious === config.secretKey) {
+    log.warn("OVERDUE_SECRET_KEY_PREVIOUS is the same as OVERDUE_SECRET_KEY and is ignored");
+  }
   startWatchdog({ log });
   adjustHeapGrowth();
   let running: RunningProcess;

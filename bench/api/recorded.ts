@@ -52,7 +52,7 @@ export async function recordWorks(stage: ApiStage, works: readonly Work[]): Prom
       checkLimitDefault: null,
       pingLogLimit: 100,
       visibility: () => ({ watermarkAt: null, blind: [] }),
-      secretKey: stage.secretKey,
+      secrets: { current: stage.secretKey, previous: null },
       objects: null,
       log,
     },

@@ -6,7 +6,7 @@ import type pg from "pg";
 import { uniqueKey } from "../../src/core/identity.ts";
 import { sha1Hex } from "../../src/lib/secrets.ts";
 import { createAccount } from "../../src/operations/accounts.ts";
-import { secretKeyOf } from "../../src/operations/api-keys.ts";
+import { secretKeyOf } from "../../src/operations/secrets.ts";
 import { createProject } from "../../src/operations/projects.ts";
 import { type Database, openDatabase } from "../../src/store/db.ts";
 import { migrate } from "../../src/store/migrate.ts";

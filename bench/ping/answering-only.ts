@@ -16,6 +16,7 @@ const service = pingService({
   reusePort: true,
   siteUrl: new URL("http://localhost:8000"),
   pingUrl: null,
+  pingAliases: null,
   trustedProxies: ["127.0.0.0/8", "::1/128"],
   bodyLimitBytes: 10_000,
   connectionsMax: 10_000,

@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { ApiClient } from "../../src/client/client.ts";
 import type { TokenScope } from "../../src/core/access.ts";
-import { secretKeyOf } from "../../src/operations/api-keys.ts";
+import { secretKeyOf } from "../../src/operations/secrets.ts";
 import { createAccessToken } from "../../src/operations/tokens.ts";
 import { openDatabase } from "../../src/store/db.ts";
 import { readDatabaseClock } from "../../src/store/instance.ts";

@@ -2,6 +2,7 @@
 import type { AccountEmailFacts, EmailChannel, EmailFacts, SecurityChange, Signing } from "../core/email.ts";
 import { type Instant, MINUTE_MS } from "../core/instant.ts";
 import { confirmCode, linkToken } from "../core/sign-in.ts";
+import { digestOfToken } from "../lib/secrets.ts";
 import type { Site } from "./channel-kind.ts";
 import { button, mailPage, mailText, paragraph, row, undisguised } from "./email-layout.ts";
 import type { RenderedMail } from "./kinds/email.ts";
@@ -130,6 +131,16 @@ function plainMail(note: Note, { site, address }: AccountEmailOptions): Rendered
   };
 }
 
+type StoredLink = Parameters<typeof linkToken>[1] & { digest: Uint8Array };
+
+/** The token whose digest is stored: if the email waited while the secret key was changed, it is one of the previous. */
+function storedToken(signing: Signing, link: StoredLink): string {
+  const { previous } = signing;
+  const earlier = previous === null ? null : linkToken(previous, link);
+  const isEarlier = earlier !== null && digestOfToken(earlier).equals(link.digest);
+  return isEarlier ? earlier : linkToken(signing, link);
+}
+
 /** The links of account emails. Only here are a row and the secret combined into a link. */
 export function accountLinks(
   facts: EmailFacts,
@@ -139,12 +150,12 @@ export function accountLinks(
   switch (facts.kind) {
     case "signIn": {
       const purpose = facts.isNew ? "register" : "signIn";
-      return page(`link/${linkToken(signing, { purpose, uuid: facts.uuid })}`);
+      return page(`link/${storedToken(signing, { ...facts, purpose })}`);
     }
     case "changeEmail":
-      return page(`change_email/${linkToken(signing, { purpose: "changeEmail", uuid: facts.uuid })}`);
+      return page(`change_email/${storedToken(signing, { ...facts, purpose: "changeEmail" })}`);
     case "invitation":
-      return page(`invitation/${linkToken(signing, { purpose: "invite", uuid: facts.uuid })}`);
+      return page(`invitation/${storedToken(signing, { ...facts, purpose: "invite" })}`);
     case "confirm":
       return { ...page("confirm"), code: confirmCode(signing, facts.uuid) };
     case "transfer":

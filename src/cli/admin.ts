@@ -9,14 +9,15 @@ import { INVITATION_DAYS, TOKEN_MS } from "../core/sign-in.ts";
 import { decodeQuarantined } from "../intake/accepted-codec.ts";
 import { createAccount } from "../operations/accounts.ts";
 import { setCheckLimit } from "../operations/admin.ts";
-import { createKeys, secretKeyOf } from "../operations/api-keys.ts";
+import { createKeys } from "../operations/api-keys.ts";
 import { removeAuthenticator } from "../operations/credentials.ts";
 import { confirmRestore } from "../operations/database-identity.ts";
-import { setPreferences, signingWith } from "../operations/emails.ts";
+import { setPreferences } from "../operations/emails.ts";
 import { readIntakes } from "../operations/intakes.ts";
 import { invite } from "../operations/members.ts";
 import { createProject } from "../operations/projects.ts";
 import { type Retried, retryQuarantined } from "../operations/quarantine.ts";
+import { secretKeyOf, secretsOf, signingWith } from "../operations/secrets.ts";
 import { createLoginLink } from "../operations/sign-in.ts";
 import { type Account, listAccounts } from "../store/accounts.ts";
 import { type ApiKey, listApiKeys } from "../store/api-keys.ts";
@@ -255,7 +256,7 @@ function registerInvite(admin: Command, context: CommandContext): void {
     .option("--json", "Output JSON (email, link, days)")
     .action((options: { email: string; json?: true }) =>
       onDatabase(context, async ({ database, config }) => {
-        const signing = signingWith(await secretKeyOf(database, config.secretKey));
+        const signing = signingWith(await secretsOf(database, config));
         const now = await readDatabaseClock(database);
         const of = { project: null, role: null, inviterId: null, byMail: false };
         const { token } = await invite(database, { ...of, email: options.email, signing, now });

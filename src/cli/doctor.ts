@@ -35,9 +35,9 @@ const ADMIN_BYTES_MAX = 64 * 1024;
 export const EXTRA_CONNECTIONS = { receiving: 8, sweeper: 3 };
 
 const AFTER_HELP = `
-Checks the settings, the database and its schema, clocks, the spool folder, email, the public URL and its proxy, the
-object store, and the running server. Run it on the machine of the server, as the same user and with the same
-settings. Each check has a time limit; all of them take at most ${SECONDS_MAX} seconds. Secrets are never printed.
+Checks the settings, the database and its schema, secret keys, clocks, the spool folder, email, the public URL and
+its proxy, the object store, and the running server. Run it on the machine of the server, as the same user and with
+the same settings. Each check has a time limit; all of them take at most ${SECONDS_MAX} seconds. Secrets are never printed.
 
 Nothing is changed and no email is sent, except a test email with --send-mail. If an object store is configured, a
 small test object is written and deleted.
@@ -158,6 +158,7 @@ async function diagnose(config: Config): Reading {
     timeoutMs: STEP_MS_MAX,
     connectionsNeeded: connectionsOf(config),
     adminChannel: config.adminChannel,
+    secrets: { secretKey: config.secretKey, secretKeyPrevious: config.secretKeyPrevious },
   });
 }
 

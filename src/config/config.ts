@@ -249,6 +249,7 @@ const NEEDS: Readonly<Partial<Record<SettingName, readonly SettingName[]>>> = {
   smtpUser: ["smtpPassword"],
   smtpPassword: ["smtpUser"],
   pingMailListen: ["pingMailDomain"],
+  pingMailAliases: ["pingMailDomain"],
   pingMailCertificate: ["pingMailCertificateKey"],
   pingMailCertificateKey: ["pingMailCertificate"],
   oidcIssuer: ["oidcClientId"],

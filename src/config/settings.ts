@@ -17,7 +17,9 @@ import {
   MOVABLE_BODY_BYTES_MIN,
   NAME_LENGTH_MAX,
   PAID_PING_LOG_ROWS,
+  PING_ALIASES_MAX,
   PING_READ_BYTES_MAX,
+  SECRET_KEY_LENGTH_MIN,
 } from "../core/limits.ts";
 import { isHostName, type ListenAddress } from "../lib/address.ts";
 import {
@@ -355,6 +357,16 @@ const PING_MAIL_SETTINGS = {
       "The domain of the email addresses of checks: <uuid>@domain and <ping key>+<slug>@domain. Its MX record must point to this server. No email is sent from it.",
     example: "ping.overdue.example.org",
     aliases: ["PING_EMAIL_DOMAIN"],
+  }),
+  pingMailAliases: optionalSetting({
+    key: "OVERDUE_PING_MAIL_ALIASES",
+    group: "Pings by email",
+    kind: listKind(domainKind, { countMax: PING_ALIASES_MAX }),
+    fallbackMeans: "none",
+    secret: false,
+    meaning:
+      "Further domains of the email addresses of checks, for example of the server that you moved from. Email for them is accepted as for OVERDUE_PING_MAIL_DOMAIN. They are never shown.",
+    example: "hc-ping.example.org",
   }),
   pingMailCertificate: optionalSetting({
     key: "OVERDUE_PING_MAIL_CERTIFICATE",
@@ -954,7 +966,6 @@ const RETENTION_SETTINGS = {
 
 const ROLES_MAX = 20;
 /** Shorter secrets can be guessed from a stolen key hash. */
-const SECRET_KEY_LENGTH_MIN = 32;
 const API_REQUESTS_PER_MINUTE_MAX = 10_000_000;
 const POOL_SIZE_MIN = 2;
 const POOL_SIZE_MAX = 200;
@@ -1106,6 +1117,16 @@ export const SETTINGS = {
     example: "https://ping.overdue.example.org",
     aliases: ["PING_ENDPOINT"],
   }),
+  pingAliases: optionalSetting({
+    key: "OVERDUE_PING_ALIASES",
+    group: "Network",
+    kind: listKind(webAddressKind, { countMax: PING_ALIASES_MAX }),
+    fallbackMeans: "none",
+    secret: false,
+    meaning:
+      "Further URLs at which pings are accepted, as at OVERDUE_PING_URL, for example the ping URL of the server that you moved from. They are never shown.",
+    example: "https://hc-ping.example.org, https://old.example.org/ping",
+  }),
   ...SIGNAL_SETTINGS,
   ...PING_MAIL_SETTINGS,
   ...CHANNEL_SETTINGS,
@@ -1119,10 +1140,20 @@ export const SETTINGS = {
     fallbackMeans: "the one stored in the database",
     secret: true,
     meaning:
-      "The secret used to hash API keys. The first migration generates one and stores it in the database; set this to store it elsewhere. Changing it invalidates all API keys, badge URLs, links in emails, authenticator apps, and browser notifications. Generate one with `openssl rand -hex 32`.",
+      "The secret used to hash API keys. The first migration generates one and stores it in the database; set this to store it elsewhere. To change it, set OVERDUE_SECRET_KEY_PREVIOUS to the old one; otherwise all API keys, badge URLs, links in emails, authenticator apps, and browser notifications become invalid. Generate one with `openssl rand -hex 32`.",
     // Too short on purpose: a working example would be used as it is.
     example: "output-of-openssl-rand",
     aliases: ["SECRET_KEY"],
+  }),
+  secretKeyPrevious: optionalSetting({
+    key: "OVERDUE_SECRET_KEY_PREVIOUS",
+    group: "Keys and limits",
+    kind: textKind({ lengthMin: 1 }),
+    fallbackMeans: "none",
+    secret: true,
+    meaning:
+      "A second secret key: the earlier OVERDUE_SECRET_KEY after you changed it, or the SECRET_KEY of the Healthchecks server that you imported. API keys and badge URLs made with it keep working. If it has at least 32 characters, links in emails and authenticator apps do, too. `overdue doctor` reports when it is no longer needed.",
+    example: "the-earlier-secret-key",
   }),
   checkLimit: optionalSetting({
     key: "OVERDUE_CHECK_LIMIT",

@@ -7,6 +7,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from "./instant.ts";
 const NOON = Date.UTC(2026, 10, 16, 12);
 const signingWith = (secret: string): Signing => ({
   sign: (message) => createHmac("sha256", secret).update(message).digest("hex"),
+  previous: null,
   isSame: (one, other) => one === other,
 });
 const signing = signingWith("secret");

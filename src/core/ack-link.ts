@@ -1,6 +1,6 @@
 // Links that acknowledge an incident. A link is signed, and names the channel to which it was sent. A GET shows a form;
 // only the form acknowledges, because mail scanners open every link.
-import { type Signing, signed } from "./email.ts";
+import { isSigned, type Signer, type Signing, signed } from "./email.ts";
 import type { IncidentState } from "./incident.ts";
 import { DAY_MS, type Instant, MINUTE_MS } from "./instant.ts";
 import { ACK_FORM_MINUTES, ACK_LINK_DAYS } from "./limits.ts";
@@ -8,11 +8,11 @@ import { ACK_FORM_MINUTES, ACK_LINK_DAYS } from "./limits.ts";
 export type AckLink = { incidentId: number; channelId: number };
 
 /** The URL of the link that is sent to a channel. */
-export function ackUrl({ site, signing }: { site: string; signing: Signing }, link: AckLink): string {
+export function ackUrl({ site, signing }: { site: string; signing: Signer }, link: AckLink): string {
   return `${site}/ack/${ackToken(signing, link)}`;
 }
 
-function ackToken(signing: Signing, { incidentId, channelId }: AckLink): string {
+function ackToken(signing: Signer, { incidentId, channelId }: AckLink): string {
   return `${incidentId}.${channelId}.${signed(signing, "acknowledge", String(incidentId), String(channelId))}`;
 }
 
@@ -23,7 +23,7 @@ export function readAckToken(signing: Signing, token: string): AckLink | null {
   const { incident, channel } = TOKEN.exec(token)?.groups ?? {};
   if (incident === undefined || channel === undefined) return null;
   const link = { incidentId: Number(incident), channelId: Number(channel) };
-  return signing.isSame(token, ackToken(signing, link)) ? link : null;
+  return isSigned(token, signing, (signer) => ackToken(signer, link)) ? link : null;
 }
 
 /** Whether a link is still valid, by the incident that it names. */
@@ -41,7 +41,7 @@ export type AckAction = (typeof ACK_ACTIONS)[number];
 type AckForm = { link: AckLink; action: AckAction };
 
 /** A value of the form that a program gets only from the page: bound to the link, the action and the time. */
-export function ackNonce(signing: Signing, form: AckForm, at: Instant): string {
+export function ackNonce(signing: Signer, form: AckForm, at: Instant): string {
   const minute = Math.floor(at / MINUTE_MS).toString(36);
   return `${minute}.${nonceSignature(signing, form, minute)}`;
 }
@@ -55,12 +55,13 @@ export function isAckNonce(
 ): boolean {
   const minute = NONCE.exec(nonce)?.groups?.["minute"];
   if (minute === undefined) return false;
-  if (!signing.isSame(nonce, `${minute}.${nonceSignature(signing, form, minute)}`)) return false;
+  if (!isSigned(nonce, signing, (signer) => `${minute}.${nonceSignature(signer, form, minute)}`))
+    return false;
   const age = Math.floor(now / MINUTE_MS) - Number.parseInt(minute, 36);
   // The processes that show the page and take the form can have different clocks.
   return age >= -1 && age <= ACK_FORM_MINUTES;
 }
 
-function nonceSignature(signing: Signing, { link, action }: AckForm, minute: string): string {
+function nonceSignature(signing: Signer, { link, action }: AckForm, minute: string): string {
   return signed(signing, "ackForm", String(link.incidentId), String(link.channelId), action, minute);
 }

@@ -7,6 +7,7 @@ import {
   diskFindings,
   nodeFinding,
   problemOf,
+  secretFindings,
   type ServerFacts,
   serverFindings,
   siteUrlFindings,
@@ -120,4 +121,38 @@ test("a message is divided after its first sentence", () => {
   const both = problemOf("schema", "It is 1.5 MB too large. Make it smaller. Then retry.", "otherwise");
   expect(both).toMatchObject({ text: "It is 1.5 MB too large.", fix: "Make it smaller. Then retry." });
   expect(problemOf("schema", "It is too large", "otherwise").fix).toBe("otherwise");
+});
+
+describe("the secret keys", () => {
+  const none = { previous: 0, neither: 0 };
+  const counts = { apiKeys: none, accessTokens: none, authenticators: none, recoveryCodes: none };
+  const sound = { previous: "none", isShort: false, counts } as const;
+
+  test("a server that never had another key has no findings", () => {
+    expect(secretFindings(sound)).toEqual([]);
+  });
+
+  test("what needs the previous key is counted, until nothing does", () => {
+    const some = {
+      ...counts,
+      apiKeys: { previous: 2, neither: 0 },
+      recoveryCodes: { previous: 1, neither: 0 },
+    };
+    const [found] = secretFindings({ ...sound, previous: "other", counts: some });
+    expect(found).toMatchObject({
+      level: "ok",
+      text: "OVERDUE_SECRET_KEY_PREVIOUS is needed for 2 API keys, 1 recovery code.",
+    });
+    expect(found?.fix).toMatch(/^Remove it when this is 0\./);
+    expect(secretFindings({ ...sound, previous: "other" })[0]?.text).toMatch(/^No stored key needs/);
+  });
+
+  test("a useless, a weak and a lost key are warnings", () => {
+    expect(levels(secretFindings({ ...sound, previous: "same" }))).toEqual(["warning"]);
+    expect(levels(secretFindings({ ...sound, previous: "other", isShort: true }))).toEqual(["ok", "warning"]);
+    const lost = { ...counts, accessTokens: { previous: 0, neither: 3 } };
+    const found = secretFindings({ ...sound, counts: lost });
+    expect(levels(found)).toEqual(["warning"]);
+    expect(found[0]?.text).toContain("3 access tokens");
+  });
 });

@@ -1,6 +1,7 @@
 // What `overdue doctor` concludes from the facts it has read: one finding for each thing it checked.
 import { MINUTE_MS, SECOND_MS } from "./instant.ts";
 import { FREE_DISK_BYTES_MIN } from "./limits.ts";
+import { SECRET_USES, type SecretCounts, type SecretUse } from "./secrets.ts";
 
 /** What a finding is about. */
 export type Subject =
@@ -16,6 +17,7 @@ export type Subject =
   | "email"
   | "public URL"
   | "object store"
+  | "secret key"
   | "server";
 
 export type Finding = {
@@ -170,6 +172,66 @@ export function schemaFinding({ applied, pending }: { applied: string[]; pending
     "Start `overdue serve`, which migrates the database, or run `overdue migrate`. `overdue migrate --plan` shows what it does.";
   if (applied.length === 0) return problem("schema", "The database has no tables of Overdue yet.", fix);
   return problem("schema", `The schema is older than this version: ${pending.join(", ")} is missing.`, fix);
+}
+
+// The secret keys.
+
+const USE_WORDS: Readonly<Record<SecretUse, readonly [one: string, many: string]>> = {
+  apiKeys: ["API key", "API keys"],
+  accessTokens: ["access token", "access tokens"],
+  authenticators: ["authenticator app", "authenticator apps"],
+  recoveryCodes: ["recovery code", "recovery codes"],
+};
+
+export type SecretFacts = {
+  /** Whether OVERDUE_SECRET_KEY_PREVIOUS is set, and the same as the current key. */
+  previous: "none" | "same" | "other";
+  /** Whether it is shorter than a key of this program can be. */
+  isShort: boolean;
+  counts: Readonly<Record<SecretUse, SecretCounts>>;
+};
+
+/** Findings about the secret keys; none for a server that never had another one. */
+export function secretFindings({ previous, isShort, counts }: SecretFacts): Finding[] {
+  const listed = (which: keyof SecretCounts) =>
+    SECRET_USES.flatMap((use) => {
+      const count = counts[use][which];
+      return count === 0 ? [] : [`${count} ${USE_WORDS[use][count === 1 ? 0 : 1]}`];
+    }).join(", ");
+  const found: Finding[] = [];
+  if (previous === "same") {
+    const text = "OVERDUE_SECRET_KEY_PREVIOUS is the same as the current secret key.";
+    found.push(warning("secret key", text, "Set it to the earlier secret key, or remove it."));
+  }
+  if (previous === "other") {
+    const needed = listed("previous");
+    const removal =
+      needed === ""
+        ? "No stored key needs OVERDUE_SECRET_KEY_PREVIOUS. Only badge URLs and links that were made with it do."
+        : `OVERDUE_SECRET_KEY_PREVIOUS is needed for ${needed}.`;
+    found.push({
+      about: "secret key",
+      level: "ok",
+      text: removal,
+      fix:
+        needed === ""
+          ? "Remove it when no page shows such a badge any more."
+          : "Remove it when this is 0. An API key or token is updated when it is used; new recovery codes replace the old ones.",
+    });
+  }
+  if (previous === "other" && isShort) {
+    const text = "OVERDUE_SECRET_KEY_PREVIOUS is short, so it can be guessed from a badge URL.";
+    const fix = "Replace the badge URLs that were made with it, then remove it.";
+    found.push(warning("secret key", text, fix));
+  }
+  const lost = listed("neither");
+  if (lost !== "") {
+    const text = `These were made with another secret key and do not work: ${lost}.`;
+    const fix =
+      "If you changed the secret key, set OVERDUE_SECRET_KEY_PREVIOUS to the earlier one. Otherwise replace them.";
+    found.push(warning("secret key", text, fix));
+  }
+  return found;
 }
 
 // This machine.

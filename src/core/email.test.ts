@@ -28,7 +28,7 @@ function signingWith(key: string): Signing {
     }
     return digits;
   };
-  return { sign, isSame: (one, other) => one === other };
+  return { sign, previous: null, isSame: (one, other) => one === other };
 }
 
 const signing = signingWith("secret");

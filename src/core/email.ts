@@ -30,17 +30,21 @@ export type SecurityChange =
   | "tokenCreated"
   | "emailChanged";
 
-/** Emails about accounts. Links and codes are derived from the UUIDs when the email is composed. */
+/**
+ * Emails about accounts. Links and codes are derived from the UUIDs when the email is composed; the digest is the one of
+ * the link.
+ */
 export type AccountEmailFacts =
   /** The link to sign in, or to create an account. */
-  | { kind: "signIn"; uuid: string; expiresAt: Instant; isNew: boolean }
+  | { kind: "signIn"; uuid: string; digest: Uint8Array; expiresAt: Instant; isNew: boolean }
   /** The code for re-authentication. */
   | { kind: "confirm"; uuid: string; expiresAt: Instant }
   /** The link that moves an account to this address. */
-  | { kind: "changeEmail"; uuid: string; expiresAt: Instant }
+  | { kind: "changeEmail"; uuid: string; digest: Uint8Array; expiresAt: Instant }
   | {
       kind: "invitation";
       uuid: string;
+      digest: Uint8Array;
       /** Null: to the server, not to a project. */
       projectName: string | null;
       invitedBy: string | null;
@@ -58,11 +62,21 @@ export const EMAIL_LEASE_MS = 60_000;
 /** Older emails are dropped; they may have waited for a mail server to be configured. */
 export const EMAIL_DAYS_MAX = 7;
 
+/** Signs links and return addresses with a secret of the instance; 64 hexadecimal digits. */
+export type Signer = { sign(message: string): string };
+
 /**
- * Signs links and return addresses with the instance's secret; 64 hexadecimal digits. `isSame` takes constant
- * time.
+ * Signs with the current secret. What the previous one signed is accepted; null: there is none. `isSame` takes
+ * constant time.
  */
-export type Signing = { sign(message: string): string; isSame(one: string, other: string): boolean };
+export type Signing = Signer & { previous: Signer | null; isSame(one: string, other: string): boolean };
+
+/** Whether a text is the one that a secret of the instance signs. All of them are tried, so that time reveals nothing. */
+export function isSigned(given: string, signing: Signing, textBy: (signer: Signer) => string): boolean {
+  const isCurrent = signing.isSame(given, textBy(signing));
+  const isPrevious = signing.previous !== null && signing.isSame(given, textBy(signing.previous));
+  return isCurrent || isPrevious;
+}
 
 /**
  * A channel and its address. Links are bound to both, so that an earlier recipient cannot act for the next
@@ -73,7 +87,7 @@ export type ChannelAddress = { channelUuid: string; address: string };
 type Purpose = "verify" | "unsubscribe" | "reports" | "bounce" | "acknowledge" | "ackForm";
 
 /** Token of the link that confirms an address. Valid as long as the channel has the address. */
-export function verificationToken(signing: Signing, { channelUuid, address }: ChannelAddress): string {
+export function verificationToken(signing: Signer, { channelUuid, address }: ChannelAddress): string {
   return signed(signing, "verify", channelUuid, address);
 }
 
@@ -81,7 +95,7 @@ export function verificationToken(signing: Signing, { channelUuid, address }: Ch
  * Token of the link that unsubscribes from a channel. Valid as long as the channel has the address, because
  * old emails must keep working.
  */
-export function unsubscribeToken(signing: Signing, { channelUuid, address }: ChannelAddress): string {
+export function unsubscribeToken(signing: Signer, { channelUuid, address }: ChannelAddress): string {
   return signed(signing, "unsubscribe", channelUuid, address);
 }
 
@@ -90,20 +104,20 @@ export function isTokenFor(
   token: string,
   { signing, purpose, of }: { signing: Signing; purpose: "verify" | "unsubscribe"; of: ChannelAddress },
 ): boolean {
-  return signing.isSame(token, signed(signing, purpose, of.channelUuid, of.address));
+  return isSigned(token, signing, (signer) => signed(signer, purpose, of.channelUuid, of.address));
 }
 
 /** Token of the link that turns off reports and reminders. */
-export function reportsToken(signing: Signing, accountUuid: string): string {
+export function reportsToken(signing: Signer, accountUuid: string): string {
   return `${accountUuid}.${signed(signing, "reports", accountUuid)}`;
 }
 
 /** The account of such a link; null if its signature is invalid. */
 export function readReportsToken(signing: Signing, token: string): string | null {
   const accountUuid = token.split(".", 1)[0] ?? "";
-  return isUuid(accountUuid) && signing.isSame(token, reportsToken(signing, accountUuid))
-    ? accountUuid
-    : null;
+  const isOurs =
+    isUuid(accountUuid) && isSigned(token, signing, (signer) => reportsToken(signer, accountUuid));
+  return isOurs ? accountUuid : null;
 }
 
 /** The bounced email: of a channel or an account email, with its UUID. */
@@ -121,7 +135,7 @@ const BOUNCE =
 
 /** Local part of the return address; at most 64 characters. */
 export function bounceLocalPart(
-  signing: Signing,
+  signing: Signer,
   { id, address, at }: { id: BounceId; address: string; at: Instant },
 ): string {
   const seconds = Math.floor(at / SECOND_MS).toString(16);
@@ -142,13 +156,14 @@ export function isOurBounce(
   { id, seconds, signature }: Bounce,
   { signing, address, now }: { signing: Signing; address: string; now: Instant },
 ): boolean {
-  if (!signing.isSame(signature, bounceSignature(signing, { id, seconds, address }))) return false;
+  if (!isSigned(signature, signing, (signer) => bounceSignature(signer, { id, seconds, address })))
+    return false;
   const ageMs = now - Number.parseInt(seconds, 16) * SECOND_MS;
   return ageMs <= BOUNCE_HOURS_MAX * HOUR_MS && ageMs >= -EARLY_MS_MAX;
 }
 
 function bounceSignature(
-  signing: Signing,
+  signing: Signer,
   { id, seconds, address }: { id: string; seconds: string; address: string },
 ): string {
   return signed(signing, "bounce", id, seconds, address).slice(0, BOUNCE_SIGNATURE_LENGTH);
@@ -165,6 +180,6 @@ export function bounceVerdict(status: string): BounceVerdict {
 }
 
 /** Purpose and parts are separated, so that a signature for one purpose is not valid for another. */
-export function signed(signing: Signing, purpose: Purpose, ...parts: string[]): string {
+export function signed(signing: Signer, purpose: Purpose, ...parts: string[]): string {
   return signing.sign([purpose, ...parts].join("\n"));
 }

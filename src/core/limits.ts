@@ -278,6 +278,13 @@ export const PROJECTS_OWNED_MAX = 500;
 
 export const API_KEYS_MAX = 50;
 
+/** Characters of OVERDUE_SECRET_KEY. */
+export const SECRET_KEY_LENGTH_MIN = 32;
+/** Authenticator apps whose secrets are encrypted again in one transaction. */
+export const RESEALED_AT_ONCE_MAX = 100;
+/** Further URLs, and further mail domains, at which pings are accepted. */
+export const PING_ALIASES_MAX = 10;
+
 export const PASSKEYS_MAX = 20;
 
 // Personal access tokens.

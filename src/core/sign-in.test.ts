@@ -141,6 +141,7 @@ describe("Tries", () => {
 describe("A token", () => {
   const signing = {
     sign: (message: string) => Buffer.from(message).toString("hex").padEnd(64, "0"),
+    previous: null,
     isSame: Object.is,
   };
 
@@ -326,6 +327,7 @@ describe("a way in is left", () => {
 const ID = "a-browser-that-was-here";
 const signing = {
   sign: (message: string) => createHmac("sha256", "secret").update(message).digest("hex"),
+  previous: null,
   isSame: Object.is,
 };
 const token = deviceToken(signing, { accountId: 7, id: ID, at: NOW });

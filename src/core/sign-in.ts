@@ -1,4 +1,4 @@
-import type { Signing } from "./email.ts";
+import { isSigned, type Signer, type Signing } from "./email.ts";
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from "./instant.ts";
 
 // Rules for signing in: sign-in methods, sessions, passwords, codes, links, attempts and known browsers.
@@ -180,14 +180,14 @@ const CODE_SOURCE_DIGITS = 12;
  * links.
  */
 export function linkToken(
-  signing: Signing,
+  signing: Signer,
   { purpose, uuid }: { purpose: TokenPurpose | "invite"; uuid: string },
 ) {
   return signing.sign(["token", purpose, uuid].join("\n"));
 }
 
 /** The digits of an emailed code. */
-export function confirmCode(signing: Signing, uuid: string): string {
+export function confirmCode(signing: Signer, uuid: string): string {
   const source = signing.sign(["code", uuid].join("\n")).slice(0, CODE_SOURCE_DIGITS);
   return String(Number.parseInt(source, 16) % 10 ** CODE_DIGITS).padStart(CODE_DIGITS, "0");
 }
@@ -277,13 +277,13 @@ const DEVICE = /^(?<id>[\w-]{16,64})\.(?<at>[0-9]{1,15})\.(?<signature>[0-9a-f]{
 
 type Device = { accountId: number; id: string; at: string };
 
-function deviceSignature(signing: Signing, { accountId, id, at }: Device): string {
+function deviceSignature(signing: Signer, { accountId, id, at }: Device): string {
   return signing.sign(["device", accountId, id, at].join("\n"));
 }
 
 /** Stored in a browser that was signed in to an account; `id` is random. */
 export function deviceToken(
-  signing: Signing,
+  signing: Signer,
   { accountId, id, at }: { accountId: number; id: string; at: Instant },
 ): string {
   return `${id}.${at}.${deviceSignature(signing, { accountId, id, at: String(at) })}`;
@@ -307,7 +307,7 @@ export function readDevice(
 ): string | null {
   const { id, at, signature } = DEVICE.exec(token)?.groups ?? {};
   if (id === undefined || at === undefined || signature === undefined) return null;
-  if (!signing.isSame(signature, deviceSignature(signing, { accountId, id, at }))) return null;
+  if (!isSigned(signature, signing, (signer) => deviceSignature(signer, { accountId, id, at }))) return null;
   if (knownFromAt !== null && Number(at) < knownFromAt) return null;
   const ageMs = now - Number(at);
   return ageMs >= -EARLY_MS_MAX && ageMs < SESSION_DAYS_MAX * DAY_MS ? id : null;

@@ -25,6 +25,11 @@ export function hmacSha1({ key, message }: { key: Uint8Array; message: string })
   return createHmac("sha1", key).update(message, "utf8").digest();
 }
 
+/** HMAC-SHA-256 as bytes. */
+export function hmacSha256({ key, message }: { key: string; message: string }): Buffer {
+  return createHmac("sha256", key).update(message, "utf8").digest();
+}
+
 /** HMAC-SHA-256 in lower-case hexadecimal. */
 export function hmacSha256Hex({ key, message }: { key: string; message: string }): string {
   return createHmac("sha256", key).update(message, "utf8").digest("hex");
@@ -51,6 +56,20 @@ export function newToken(): string {
 /** The stored form of a secret. Plain SHA-256 is enough, because random secrets cannot be guessed. */
 export function digestOfToken(token: string): Buffer {
   return createHash("sha256").update(token, "utf8").digest();
+}
+
+const SECRET_ID_LENGTH = 16;
+
+/** The last result: every request with an API key asks for the same one. */
+let lastId = { secretKey: "", id: "" };
+
+/** Names a secret key in stored rows, without revealing it. */
+export function secretIdOf(secretKey: string): string {
+  if (lastId.secretKey !== secretKey) {
+    const id = hmacSha256Hex({ key: secretKey, message: "secret id" }).slice(0, SECRET_ID_LENGTH);
+    lastId = { secretKey, id };
+  }
+  return lastId.id;
 }
 
 // Sealing: AES-256-GCM with a key derived from the instance's secret.

@@ -43,13 +43,18 @@ function publicKeyOf(privateKey: Uint8Array): Buffer {
   return ecdh.getPublicKey();
 }
 
-/** The key pair that belongs to the secret key of the server. Another secret key makes all subscriptions invalid. */
+/** The key pair of a private key in base64url. */
+export function vapidKeysFrom(privateKey: string): VapidKeys {
+  return { privateKey, publicKey: publicKeyOf(bytesOf(privateKey)).toString("base64url") };
+}
+
+/** The key pair that belongs to a secret key of the server. Subscriptions are valid for one key pair. */
 export function vapidKeysOf(secretKey: string): VapidKeys {
   const material = Buffer.from(secretKey, "utf8");
   const scalar = derivedScalar((round) =>
     hkdf(material, { salt: Buffer.alloc(0), info: `vapid ${round}`, length: SCALAR_BYTES }),
   );
-  return { privateKey: scalar.toString("base64url"), publicKey: publicKeyOf(scalar).toString("base64url") };
+  return vapidKeysFrom(scalar.toString("base64url"));
 }
 
 /** Whether messages can be encrypted for these keys: the public key has to be a point on the curve. */

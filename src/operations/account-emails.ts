@@ -94,16 +94,17 @@ async function composeTokenEmail(
   const account = token.accountId === null ? null : await findAccountById(db, token.accountId);
   const to = token.email ?? account?.email;
   if (to === undefined) return null;
-  const { uuid, expiresAt } = token;
-  if (kind === "signIn") return { to, facts: { kind, uuid, expiresAt, isNew: token.purpose === "register" } };
-  return { to, facts: { kind, uuid, expiresAt } };
+  const { uuid, digest, expiresAt } = token;
+  if (kind === "confirm") return { to, facts: { kind, uuid, expiresAt } };
+  if (kind === "changeEmail") return { to, facts: { kind, uuid, digest, expiresAt } };
+  return { to, facts: { kind, uuid, digest, expiresAt, isNew: token.purpose === "register" } };
 }
 
 async function readInvitation(db: Db, uuid: string, now: Instant): Promise<AccountEmail | null> {
   const invitation = await findInvitationByUuid(db, uuid);
   if (invitation === null || now >= invitation.expiresAt) return null;
-  const { email, projectName, invitedBy, expiresAt } = invitation;
-  return { to: email, facts: { kind: "invitation", uuid, projectName, invitedBy, expiresAt } };
+  const { email, digest, projectName, invitedBy, expiresAt } = invitation;
+  return { to: email, facts: { kind: "invitation", uuid, digest, projectName, invitedBy, expiresAt } };
 }
 
 async function readTransfer(

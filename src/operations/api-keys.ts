@@ -1,17 +1,23 @@
 // API keys: creating, hashing and recording their use. A key is stored as a keyed digest, with its first
 // characters for recognition.
-import { createHmac } from "node:crypto";
 import { AppError } from "../core/errors.ts";
 import { type KeyKind, newApiKey } from "../core/identity.ts";
 import type { Instant } from "../core/instant.ts";
 import { API_KEY_NAME_LENGTH_MAX } from "../core/limits.ts";
 import { randomText } from "../lib/secrets.ts";
-import { insertApiKey, listApiKeys, revokeApiKey, touchApiKeys } from "../store/api-keys.ts";
-import type { Database, Db } from "../store/db.ts";
-import { findSecretKey } from "../store/instance.ts";
+import {
+  insertApiKey,
+  type KeyDigest,
+  listApiKeys,
+  renewApiKeys,
+  revokeApiKey,
+  touchApiKeys,
+} from "../store/api-keys.ts";
+import type { Database } from "../store/db.ts";
 import { findProjectByUuid, type Project } from "../store/projects.ts";
 import { inTransaction, type Tx } from "../store/transaction.ts";
 import { audit } from "./audit.ts";
+import { newKeyDigest } from "./secrets.ts";
 
 /** The prefix of the kind and eight more characters. */
 const SHOWN_LENGTH = 12;
@@ -24,11 +30,6 @@ export function prefixOf(key: string): string {
 /** The name of a key in the audit log, or its first characters. */
 export function keySubject({ name, prefix }: { name: string; prefix: string }): string {
   return name || `${prefix}…`;
-}
-
-/** The digest that a key is stored and looked up by: HMAC-SHA-256 with the instance's secret. */
-export function digestOfKey({ key, secretKey }: { key: string; secretKey: string }): Buffer {
-  return createHmac("sha256", secretKey).update(key).digest();
 }
 
 export type KeyRequest = {
@@ -48,25 +49,32 @@ export async function addApiKey(tx: Tx, request: KeyRequest): Promise<string> {
     kind,
     name: request.name,
     prefix: prefixOf(key),
-    digest: digestOfKey({ key, secretKey: request.secretKey }),
+    ...newKeyDigest({ key, secretKey: request.secretKey }),
     createdAt: request.now,
   });
   return key;
 }
 
-/** The secret for hashing keys: the configured one, or the instance's own. */
-export async function secretKeyOf(db: Db, configured: string | null): Promise<string> {
-  return configured ?? (await findSecretKey(db));
-}
-
-/** `keyId` is the id of an API key or of a personal access token. */
-export type KeyUse = { keyId: number; at: Instant };
+/**
+ * `keyId` is the id of an API key or of a personal access token. `renewal` is its digest by the current secret key, if
+ * another one is stored.
+ */
+export type KeyUse = { keyId: number; at: Instant; renewal?: KeyDigest | null };
 
 /** Records when keys were last used; older uses change nothing. */
 export async function recordKeyUses(database: Database, uses: readonly KeyUse[]): Promise<void> {
   // In id order, to avoid deadlocks.
   const ordered = uses.toSorted((a, b) => a.keyId - b.keyId);
-  await inTransaction(database, (tx) => touchApiKeys(tx, ordered));
+  const renewals = renewalsIn(ordered);
+  await inTransaction(database, async (tx) => {
+    await touchApiKeys(tx, ordered);
+    if (renewals.length > 0) await renewApiKeys(tx, renewals);
+  });
+}
+
+/** The digests to replace. */
+export function renewalsIn(uses: readonly KeyUse[]): ({ keyId: number } & KeyDigest)[] {
+  return uses.flatMap(({ keyId, renewal }) => (renewal ? [{ keyId, ...renewal }] : []));
 }
 
 export type KeysRequest = {

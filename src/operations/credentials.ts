@@ -1,10 +1,11 @@
 // Sign-in methods of an account: passwords, passkeys, authenticator apps, recovery codes and linked
 // identities.
-import { createHmac, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import type { SecurityChange } from "../core/email.ts";
 import { AppError } from "../core/errors.ts";
 import type { Instant } from "../core/instant.ts";
 import { PASSKEYS_MAX } from "../core/limits.ts";
+import { ownSecrets, type Secrets } from "../core/secrets.ts";
 import {
   hasSignInMethod,
   isStepFresh,
@@ -21,7 +22,7 @@ import {
   TOTP_WINDOW,
 } from "../core/sign-in.ts";
 import { hashPassword, isPassword, TooBusyError } from "../lib/password-hash.ts";
-import { digestOfToken, randomText, seal, type SealOf, unseal } from "../lib/secrets.ts";
+import { digestOfToken, hmacSha256, randomText, seal, secretIdOf } from "../lib/secrets.ts";
 import { newTotpSecret, qrFields, totpStep, totpUri } from "../lib/totp.ts";
 import { findAccountById, lockAccount, writeKnownFrom } from "../store/accounts.ts";
 import {
@@ -30,6 +31,7 @@ import {
   deleteIdentity,
   deletePasskey,
   deletePassword,
+  deleteRecoveryCodes,
   findAuthenticator,
   findPasskey,
   findPassword,
@@ -55,6 +57,7 @@ import { queueSecurityEmail } from "./account-emails.ts";
 import { countAttempts, type Visitor } from "./attempts.ts";
 import { audit } from "./audit.ts";
 import { inRetriedTransaction } from "./retry.ts";
+import { appSeal, unsealWith } from "./secrets.ts";
 
 export type PasswordChange = { person: Person; password: string; sessionId: number | null; now: Instant };
 
@@ -198,10 +201,6 @@ export async function countUse(
 
 const SHAPE = { digits: TOTP_DIGITS, stepSeconds: TOTP_STEP_SECONDS };
 
-function sealOf({ accountId, secretKey }: { accountId: number; secretKey: string }): SealOf {
-  return { secretKey, purpose: "totp", owner: String(accountId) };
-}
-
 export type Person = { accountId: number; email: string };
 
 export type AppSetUp = { secret: string; uri: string; qr: boolean[][] };
@@ -213,27 +212,30 @@ export async function beginAuthenticator(
 ): Promise<AppSetUp> {
   const { accountId, email } = person;
   const secret = newTotpSecret();
-  const sealed = seal(secret, sealOf({ accountId, secretKey }));
-  const isNew = await inTransaction(database, (tx) => writeAuthenticator(tx, { accountId, sealed, at: now }));
+  const sealed = seal(secret, { ...appSeal(accountId), secretKey });
+  const secretId = secretIdOf(secretKey);
+  const isNew = await inTransaction(database, (tx) =>
+    writeAuthenticator(tx, { accountId, sealed, secretId, at: now }),
+  );
   if (!isNew) throw new AppError("conflict", "An authenticator app is already set up. Remove it first.");
   const uri = totpUri(secret, { ...SHAPE, issuer: siteName, label: email });
   return { secret: secret.replaceAll(/(.{4})(?=.)/g, "$1 "), uri, qr: qrFields(uri) };
 }
 
-export type CodeRequest = { person: Person; code: string; secretKey: string; now: Instant };
+export type CodeRequest = { person: Person; code: string; secrets: Secrets; now: Instant };
 
 /**
  * Confirms the app by its first code and returns the recovery codes, once. AppError `invalid` for a wrong
  * code.
  */
 export async function finishAuthenticator(database: Database, request: CodeRequest): Promise<string[]> {
-  const { person, code, secretKey, now } = request;
+  const { person, code, secrets, now } = request;
   const { accountId } = person;
   await countAttempts(database, [{ kind: "secondFactor", subject: String(accountId) }], { now });
   const app = await findAuthenticator(database, accountId);
   if (app === null || app.confirmedAt !== null)
     throw new AppError("conflict", "No authenticator app setup is in progress.");
-  const secret = unseal(app.sealed, sealOf({ accountId, secretKey }));
+  const secret = unsealWith(app.sealed, { secrets, ...appSeal(accountId) });
   const typed = readTypedCode(code);
   const step =
     secret === null || typed?.kind !== "totp"
@@ -246,7 +248,7 @@ export async function finishAuthenticator(database: Database, request: CodeReque
     if (!(await confirmAuthenticator(tx, { accountId, at: now, step }))) {
       throw new AppError("conflict", "No authenticator app setup is in progress.");
     }
-    const codes = await newCodes(tx, { accountId, secretKey });
+    const codes = await newCodes(tx, { accountId, secretKey: secrets.current });
     await recordCredentialChange(tx, { person, what: "totpAdded", at: now });
     return codes;
   });
@@ -255,7 +257,7 @@ export async function finishAuthenticator(database: Database, request: CodeReque
 /** Replaces the recovery codes. AppError `conflict` without an app. */
 export async function renewRecoveryCodes(
   database: Database,
-  { person, secretKey, now }: Omit<CodeRequest, "code">,
+  { person, secretKey, now }: { person: Person; secretKey: string; now: Instant },
 ): Promise<string[]> {
   const { accountId, email } = person;
   return inTransaction(database, async (tx) => {
@@ -286,7 +288,7 @@ async function newCodes(
     randomText({ alphabet: RECOVERY_ALPHABET, length: RECOVERY_LENGTH }),
   );
   const digests = codes.map((code) => digestOfCode(code, { accountId, secretKey }));
-  await writeRecoveryCodes(tx, { accountId, digests });
+  await writeRecoveryCodes(tx, { accountId, digests, secretId: secretIdOf(secretKey) });
   return codes.map(shownRecoveryCode);
 }
 
@@ -295,7 +297,7 @@ function digestOfCode(
   code: string,
   { accountId, secretKey }: { accountId: number; secretKey: string },
 ): Buffer {
-  return createHmac("sha256", secretKey).update(`recovery\n${accountId}\n${code}`).digest();
+  return hmacSha256({ key: secretKey, message: `recovery\n${accountId}\n${code}` });
 }
 
 export type TypedCode = NonNullable<ReturnType<typeof readTypedCode>>;
@@ -303,14 +305,16 @@ export type TypedCode = NonNullable<ReturnType<typeof readTypedCode>>;
 /** Uses a typed code of an account. False: it is wrong, or was used before. */
 export async function useTypedCode(
   tx: Tx,
-  request: { accountId: number; typed: TypedCode; now: Instant; secretKey: string },
+  { accountId, typed, now, secrets }: { accountId: number; typed: TypedCode; now: Instant; secrets: Secrets },
 ): Promise<boolean> {
-  const { accountId, typed, now, secretKey } = request;
   if (typed.kind === "recovery") {
-    return useRecoveryCode(tx, { accountId, digest: digestOfCode(typed.code, request), at: now });
+    const digests = ownSecrets(secrets).map((secretKey) =>
+      digestOfCode(typed.code, { accountId, secretKey }),
+    );
+    return useRecoveryCode(tx, { accountId, digests, at: now });
   }
   const app = await findAuthenticator(tx, accountId);
-  const secret = app === null ? null : unseal(app.sealed, sealOf({ accountId, secretKey }));
+  const secret = app === null ? null : unsealWith(app.sealed, { secrets, ...appSeal(accountId) });
   if (app === null || app.confirmedAt === null || secret === null) return false;
   const step = totpStep(typed.code, { ...SHAPE, secret, now, window: TOTP_WINDOW });
   if (step === null || !isStepFresh(step, app.lastStep)) return false;
@@ -325,7 +329,7 @@ export async function removeAuthenticator(
   const { accountId } = person;
   return inTransaction(database, async (tx) => {
     const hadOne = await deleteAuthenticator(tx, accountId);
-    await writeRecoveryCodes(tx, { accountId, digests: [] });
+    await deleteRecoveryCodes(tx, accountId);
     if (!hadOne) return false;
     await recordCredentialChange(tx, { person, what: "totpRemoved", actorId, at: now });
     return true;

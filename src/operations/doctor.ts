@@ -7,17 +7,26 @@ import {
   problem,
   problemOf,
   schemaFinding,
+  secretFindings,
   serverFindings,
 } from "../core/doctor.ts";
+import { SECRET_KEY_LENGTH_MIN } from "../core/limits.ts";
 import { changesOf, healthProblemsOf } from "../core/server-health.ts";
 import { explainConnection } from "../lib/postgres-error.ts";
 import { type Database, type DatabaseOptions, openDatabase } from "../store/db.ts";
 import { UnusableDatabaseError } from "../store/errors.ts";
-import { findStoredIdentity, findStoredSecret, inspectServer, listIncidents } from "../store/instance.ts";
+import {
+  findStoredIdentity,
+  findStoredSecret,
+  inspectServer,
+  listIncidents,
+  readDatabaseClock,
+} from "../store/instance.ts";
 import { planMigrations, refuseTransactionPooling } from "../store/migrate.ts";
 import { createChallenge, readService } from "./database-identity.ts";
 import { observeServer } from "./server-health.ts";
 import { readIntakes } from "./intakes.ts";
+import { readSecretUses, type SecretSettings, secretsOf } from "./secrets.ts";
 
 export type DiagnoseOptions = {
   database: DatabaseOptions;
@@ -26,6 +35,7 @@ export type DiagnoseOptions = {
   /** Connections that a process with these settings can open. */
   connectionsNeeded: number;
   adminChannel: string | null;
+  secrets: SecretSettings;
 };
 
 export type Diagnosis = {
@@ -75,12 +85,13 @@ function findingOf(error: unknown): Finding {
 type Service = { findings: Finding[]; database: DatabaseOptions; isWritable: boolean };
 
 async function diagnoseService(
-  { adminChannel }: DiagnoseOptions,
+  { adminChannel, secrets }: DiagnoseOptions,
   { findings, database: options, isWritable }: Service,
 ): Promise<Diagnosis> {
   const database = openDatabase({ ...options, connectionsMax: 2 });
   try {
     findings.push(await stateFinding(database), ...(await healthFindings(database, adminChannel)));
+    findings.push(...(await readSecretFindings(database, secrets)));
     const secret = await findStoredSecret(database);
     return { findings, challenge: isWritable ? await createChallenge(database) : null, secret };
   } finally {
@@ -97,6 +108,17 @@ async function stateFinding(database: Database): Promise<Finding> {
     `The server is in safe mode or about to enter it, so no notifications are sent: ${reason}`,
     "If this server is in service, run `overdue admin confirm-restore`. If it is a copy, do nothing.",
   );
+}
+
+async function readSecretFindings(database: Database, settings: SecretSettings): Promise<Finding[]> {
+  const secrets = await secretsOf(database, settings);
+  const given = settings.secretKeyPrevious;
+  const now = await readDatabaseClock(database);
+  return secretFindings({
+    previous: given === null ? "none" : secrets.previous === null ? "same" : "other",
+    isShort: given !== null && given.length < SECRET_KEY_LENGTH_MIN,
+    counts: await readSecretUses(database, { secrets, now }),
+  });
 }
 
 async function healthFindings(database: Database, channelUuid: string | null): Promise<Finding[]> {

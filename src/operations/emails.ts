@@ -31,7 +31,6 @@ import {
 } from "../core/report.ts";
 import { isZone } from "../core/schedule/zone.ts";
 import { statusAt } from "../core/state.ts";
-import { hmacSha256Hex, isSameText } from "../lib/secrets.ts";
 import { type Account, findAccountByEmail, findAccountById, findAccountByUuid } from "../store/accounts.ts";
 import {
   findChannelById,
@@ -436,9 +435,4 @@ function reasonOf({ status, diagnostic }: DeliveryReport): string {
   return `The email bounced (${status})${said === "" ? "" : `: ${said}`}`
     .slice(0, DELIVERY_ERROR_LENGTH_MAX)
     .toWellFormed();
-}
-
-/** Signs with a secret; HMAC-SHA-256. */
-export function signingWith(secretKey: string): Signing {
-  return { sign: (message) => hmacSha256Hex({ key: secretKey, message }), isSame: isSameText };
 }

@@ -1,10 +1,11 @@
 // Signing in: by link, password, passkey, identity provider or proxy, with the second factor;
 // re-authentication; and the first account.
 import { randomUUID } from "node:crypto";
-import type { Signing } from "../core/email.ts";
+import { isSigned, type Signing } from "../core/email.ts";
 import { AppError } from "../core/errors.ts";
 import type { Instant } from "../core/instant.ts";
 import { OIDC_ISSUER_LENGTH_MAX, OIDC_SUBJECT_LENGTH_MAX, USER_AGENT_LENGTH_MAX } from "../core/limits.ts";
+import type { Secrets } from "../core/secrets.ts";
 import {
   authenticatedByProvider,
   codeAttempts,
@@ -132,7 +133,7 @@ export type SecondFactorRequest = Known & {
   token: string;
   code: string;
   visitor: Visitor;
-  secretKey: string;
+  secrets: Secrets;
 };
 
 /**
@@ -143,7 +144,7 @@ export async function passSecondFactor(
   database: Database,
   request: SecondFactorRequest,
 ): Promise<SignInResult> {
-  const { token, code, visitor, secretKey } = request;
+  const { token, code, visitor, secrets } = request;
   const { now, ua, remoteAddr } = visitor;
   const waiting = await findPendingSignIn(database, { token, now });
   if (waiting === null) throw new AppError("unauthenticated", "Your sign-in attempt expired. Sign in again.");
@@ -152,7 +153,7 @@ export async function passSecondFactor(
   await countAttempts(database, codeAttempts({ accountId, deviceId }), { now });
   const typed = readTypedCode(code);
   const admitted = await inRetriedTransaction(database, async (tx): Promise<SignInResult | null> => {
-    const isRight = typed !== null && (await useTypedCode(tx, { accountId, typed, now, secretKey }));
+    const isRight = typed !== null && (await useTypedCode(tx, { accountId, typed, now, secrets }));
     if (!isRight) return null;
     const taken = await takeStep(tx, { digest: digestOfToken(token), kind: "secondFactor" });
     if (taken === null) throw new AppError("unauthenticated", "Your sign-in attempt expired. Sign in again.");
@@ -473,7 +474,7 @@ export type ReauthRequest = ReauthSession & {
   mailed: string;
   code: string;
   signing: Signing;
-  secretKey: string;
+  secrets: Secrets;
 };
 
 /**
@@ -481,7 +482,7 @@ export type ReauthRequest = ReauthSession & {
  * `invalid` does not reveal which is wrong, and uses up no code.
  */
 export async function reauthenticate(database: Database, proof: ReauthRequest): Promise<void> {
-  const { accountId, sessionId, now, secretKey } = proof;
+  const { accountId, sessionId, now, secrets } = proof;
   await countAttempts(database, [{ kind: "confirm", subject: String(accountId) }], { now });
   const stored = await findPassword(database, accountId);
   const password = proof.password !== "" && (await checkPassword(proof.password, stored));
@@ -491,7 +492,7 @@ export async function reauthenticate(database: Database, proof: ReauthRequest): 
     const shown = {
       password,
       mailedCode: await useMailedCode(tx, proof),
-      appCode: typed !== null && (await useTypedCode(tx, { accountId, typed, now, secretKey })),
+      appCode: typed !== null && (await useTypedCode(tx, { accountId, typed, now, secrets })),
     };
     if (!isReauthenticationComplete({ password: stored !== null, app }, shown))
       throw new AppError("invalid", WRONG);
@@ -503,7 +504,7 @@ async function useMailedCode(tx: Tx, { accountId, mailed, signing, now }: Reauth
   const token = await findNewestToken(tx, { accountId, purpose: "confirm" });
   const typed = readTypedCode(mailed);
   if (token === null || typed === null || !isTokenValid(token, now)) return false;
-  if (!signing.isSame(typed.code, confirmCode(signing, token.uuid))) return false;
+  if (!isSigned(typed.code, signing, (signer) => confirmCode(signer, token.uuid))) return false;
   return useToken(tx, { tokenId: token.id, at: now });
 }
 

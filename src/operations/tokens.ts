@@ -19,13 +19,15 @@ import {
   deleteExpiredAccessTokens,
   insertAccessToken,
   listAccessTokens,
+  renewAccessTokens,
   touchAccessTokens,
 } from "../store/tokens.ts";
 import { inTransaction } from "../store/transaction.ts";
 import { queueSecurityEmail } from "./account-emails.ts";
-import { digestOfKey, type KeyUse, prefixOf } from "./api-keys.ts";
+import { type KeyUse, prefixOf, renewalsIn } from "./api-keys.ts";
 import { audit } from "./audit.ts";
 import { inRetriedTransaction } from "./retry.ts";
+import { newKeyDigest } from "./secrets.ts";
 
 type Owner = { id: number; email: string };
 
@@ -67,7 +69,7 @@ export async function createAccessToken(database: Database, request: TokenReques
       name,
       scope,
       prefix: prefixOf(token),
-      digest: digestOfKey({ key: token, secretKey }),
+      ...newKeyDigest({ key: token, secretKey }),
       createdAt: now,
       expiresAt,
     });
@@ -126,5 +128,9 @@ export async function revokeAccessToken(
 export async function recordTokenUses(database: Database, uses: readonly KeyUse[]): Promise<void> {
   // In id order, to avoid deadlocks.
   const ordered = uses.toSorted((a, b) => a.keyId - b.keyId);
-  await inTransaction(database, (tx) => touchAccessTokens(tx, ordered));
+  const renewals = renewalsIn(ordered);
+  await inTransaction(database, async (tx) => {
+    await touchAccessTokens(tx, ordered);
+    if (renewals.length > 0) await renewAccessTokens(tx, renewals);
+  });
 }

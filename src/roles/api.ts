@@ -2,7 +2,6 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { providersOf } from "../channels/providers.ts";
-import { vapidKeysOf } from "../lib/web-push.ts";
 import { KINDS, reachOf } from "../channels/registry.ts";
 import type { Config } from "../config/config.ts";
 import { mailServerOf, objectStoreOf } from "../config/connections.ts";
@@ -23,9 +22,8 @@ import {
   statusClass,
 } from "../lib/metrics.ts";
 import { addressIn } from "../lib/setting-value.ts";
-import { secretKeyOf } from "../operations/api-keys.ts";
-import { signingWith } from "../operations/emails.ts";
 import { guardedObjects } from "../operations/ping-bodies.ts";
+import { pushKeysOf, secretsOf, signingWith } from "../operations/secrets.ts";
 import { recordTokenUses } from "../operations/tokens.ts";
 import { type WatermarkLoop, watermarkLoop } from "../operations/watermark-loop.ts";
 import { keyUseLoop, KeyUses } from "../services/api/auth.ts";
@@ -154,7 +152,8 @@ async function makeHandlers(
   { config, database, log, metrics, misses, serviceState = () => "normal" }: ApiResources,
   { watermark, uses, tokenUses, live, onAnswered, signal }: Parts,
 ): Promise<Handlers> {
-  const secretKey = await secretKeyOf(database, config.secretKey);
+  const secrets = await secretsOf(database, config);
+  const signing = signingWith(secrets);
   const siteUrl = new URL(config.siteUrl);
   const urls = publicUrls(config);
   const objects = objectStoreOf(config, { signal });
@@ -166,7 +165,7 @@ async function makeHandlers(
     checkLimitDefault: config.checkLimit,
     pingLogLimit: config.pingLogLimit,
     visibility: () => watermark.visibility(),
-    secretKey,
+    secrets,
     objects: objects === null ? null : guardedObjects(objects, { now }),
     log,
   };
@@ -186,16 +185,16 @@ async function makeHandlers(
       proxyHeader: config.remoteUserHeader,
     },
     destinations: reachOf(config),
-    accounts: providersOf(config, vapidKeysOf(secretKey)),
+    accounts: providersOf(config, await pushKeysOf(database, secrets)),
     retention: retentionOf(config),
     signalsPerMinute: config.signalsPerMinute,
-    signing: signingWith(secretKey),
+    signing,
     live,
     missesSince: (at) => misses?.since(at) ?? [],
     now: () => watermark.now(),
     serviceState,
   };
-  const resolve = resolverOf(config, { database, secretKey });
+  const resolve = resolverOf(config, { database, secretKey: secrets.current });
   const api = await apiHandler({
     context,
     siteUrl,
@@ -218,7 +217,7 @@ async function makeHandlers(
   return {
     api,
     overdue: { answerCounts: () => api.overdueCounts() },
-    badge: badgeHandler({ database, siteUrl, siteName: config.siteName, secret: secretKey, now, log }),
+    badge: badgeHandler({ database, siteUrl, siteName: config.siteName, secrets, now, log }),
     scrape: prometheusHandler({ database, siteUrl, identify, now, log, keyUsed }),
     documents: referenceHandler({
       urls,
@@ -229,14 +228,14 @@ async function makeHandlers(
     web: mailPagesHandler({
       database,
       site: { name: config.siteName, url: config.siteUrl },
-      signing: signingWith(secretKey),
+      signing,
       now,
       log,
     }),
     ack: ackHandler({
       database,
       site: { name: config.siteName, url: config.siteUrl },
-      signing: signingWith(secretKey),
+      signing,
       trustedProxies: config.trustedProxies,
       now,
       monotonic,

@@ -28,8 +28,7 @@ import { addFigures, type LoopMetrics, type Metrics } from "../lib/metrics.ts";
 import { type GuardedHttp, OutgoingError } from "../lib/outgoing-http.ts";
 import { sha1Hex } from "../lib/secrets.ts";
 import { addressIn, returnPathFor } from "../lib/setting-value.ts";
-import { type VapidKeys, vapidKeysOf } from "../lib/web-push.ts";
-import { secretKeyOf } from "../operations/api-keys.ts";
+import type { VapidKeys } from "../lib/web-push.ts";
 import { connectWaiting, isAnyChatWaitingNow, notifyUnverified } from "../operations/channels.ts";
 import { whileInService } from "../operations/database-identity.ts";
 import type { Ports } from "../operations/deliveries.ts";
@@ -41,9 +40,9 @@ import {
   planReminders,
   planReports,
   settleEmail,
-  signingWith,
 } from "../operations/emails.ts";
 import { guardedObjects } from "../operations/ping-bodies.ts";
+import { pushKeysOf, secretsOf, signingWith } from "../operations/secrets.ts";
 import { sendLoop } from "../operations/send-loop.ts";
 import { findRecipient } from "../store/channels.ts";
 import type { Database } from "../store/db.ts";
@@ -99,7 +98,7 @@ function openPorts(
   { mail, database }: { mail: MailPort | null; database: Database },
 ): OpenPorts {
   const urls = publicUrls(config);
-  const secretKey = secretKeyOnce({ database, config });
+  const secrets = once(() => secretsOf(database, config));
   const http = openOutgoing(config);
   const adminHttp = openOutgoing({ ...config, allowPrivateAddresses: true });
   const optionsWith = (vapid: VapidKeys | null): SenderOptions => ({
@@ -112,7 +111,7 @@ function openPorts(
   });
   const limits = { messages: config.messageLimit, calls: config.callLimit };
   const rules = createSender(optionsWith(null));
-  const sender = once(async () => createSender(optionsWith(vapidKeysOf(await secretKey()))));
+  const sender = once(async () => createSender(optionsWith(await pushKeysOf(database, await secrets()))));
   const ending = new AbortController();
   const objects = objectStoreOf(config, { signal: ending.signal });
   const ports: Ports = {
@@ -124,7 +123,7 @@ function openPorts(
       return quota === null ? null : { quota, limit: limits[quota] };
     },
     ackUrl: async () => {
-      const made = { site: urls.site, signing: signingWith(await secretKey()) };
+      const made = { site: urls.site, signing: signingWith(await secrets()) };
       return (link) => ackUrl(made, link);
     },
     objects: objects === null ? null : guardedObjects(objects, { now: () => Date.now() }),
@@ -247,10 +246,6 @@ function once<T>(compute: () => Promise<T>): () => Promise<T> {
   };
 }
 
-function secretKeyOnce({ database, config }: { database: Database; config: Config }): () => Promise<string> {
-  return once(() => secretKeyOf(database, config.secretKey));
-}
-
 /** Opens mail, or null if no mail server is configured. */
 async function openMail(resources: MailResources): Promise<OpenMail | null> {
   const { config, database } = resources;
@@ -259,8 +254,8 @@ async function openMail(resources: MailResources): Promise<OpenMail | null> {
   const { from } = server;
   const { openMailSender } = await import("../lib/mail-sender.ts");
   const sender = openMailSender(server);
-  const secretKey = secretKeyOnce({ database, config });
-  const deps: MailDeps = { ...resources, sender, from, signing: async () => signingWith(await secretKey()) };
+  const signing = once(async () => signingWith(await secretsOf(database, config)));
+  const deps: MailDeps = { ...resources, sender, from, signing };
   return {
     port: mailPort(deps),
     loops: [accountEmailLoop(deps), planLoop(deps)],

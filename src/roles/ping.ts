@@ -89,6 +89,7 @@ function handlerFor(
     intake,
     siteUrl: new URL(config.siteUrl),
     pingUrl: config.pingUrl === null ? null : new URL(config.pingUrl),
+    pingAliases: config.pingAliases?.map((url) => new URL(url)) ?? null,
     trustedProxies: config.trustedProxies,
     bodyLimitBytes: config.pingBodyLimitBytes,
     log,

@@ -71,10 +71,17 @@ const ROLES = {
   notifier: async (resources) => (await import("./notifier.ts")).notifierRole(resources),
   /** Moves large bodies to the object store, if there is one. Several may run: each moves what the others do not. */
   mover: async (resources) => (await import("./mover.ts")).moverRole(resources),
-  /** Deletes data past its retention period. Several may run: each deletes what it finds. */
+  /**
+   * Deletes data past its retention period, and replaces what was made with the previous secret key. Several may run:
+   * each takes what it finds.
+   */
   housekeeper: async ({ config, database, log, metrics }) => {
-    const { pruneHistory } = await import("../operations/prune-history.ts");
+    const [{ pruneHistory }, { secretRenewal }] = await Promise.all([
+      import("../operations/prune-history.ts"),
+      import("../operations/secrets.ts"),
+    ]);
     const retention = retentionOf(config);
+    const renewSecrets = secretRenewal(database, { settings: config, log });
     let runsAfter = 0;
     return loopService("housekeeper", {
       idleMs: HOUSEKEEPER_IDLE_MS,
@@ -89,7 +96,8 @@ const ROLES = {
         });
         runsAfter = runsThrough;
         if (Object.values(removed).some((count) => count > 0)) log.info({ removed }, "history pruned");
-        return isComplete ? "idle" : "again";
+        const areSecretsRenewed = await renewSecrets(now);
+        return isComplete && areSecretsRenewed ? "idle" : "again";
       },
     });
   },

@@ -31,6 +31,7 @@ export function smtpRole(resources: SignalRoleResources): ServerRole {
         intake,
         listen,
         domain,
+        aliases: config.pingMailAliases ?? [],
         certificate,
         isBehindProxy: config.pingMailProxy,
         connectionsMax: config.pingMailConnectionsMax,

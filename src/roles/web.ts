@@ -10,10 +10,8 @@ import type { ServiceState } from "../core/database-identity.ts";
 import { trustedPeers } from "../lib/http/client-address.ts";
 import type { Log } from "../lib/log.ts";
 import { addFigures, type Metrics } from "../lib/metrics.ts";
-import { vapidKeysOf } from "../lib/web-push.ts";
-import { secretKeyOf } from "../operations/api-keys.ts";
-import { signingWith } from "../operations/emails.ts";
 import { guardedObjects } from "../operations/ping-bodies.ts";
+import { pushKeysOf, secretsOf, signingWith } from "../operations/secrets.ts";
 import { type WatermarkLoop, watermarkLoop } from "../operations/watermark-loop.ts";
 import { folderAssets } from "../services/web/assets.ts";
 import { alertDelays } from "../services/web/pages.ts";
@@ -68,7 +66,7 @@ async function makeWebContext(
   { config, database, log, metrics, serviceState }: WebResources,
   { watermark, signal }: { watermark: WatermarkLoop; signal: AbortSignal },
 ): Promise<WebContext> {
-  const secretKey = await secretKeyOf(database, config.secretKey);
+  const secrets = await secretsOf(database, config);
   const objects = objectStoreOf(config, { signal });
   return {
     database,
@@ -82,11 +80,11 @@ async function makeWebContext(
     pingLogLimit: config.pingLogLimit,
     signalsPerMinute: config.signalsPerMinute,
     visibility: () => watermark.visibility(),
-    secretKey,
-    signing: signingWith(secretKey),
-    pushKey: vapidKeysOf(secretKey).publicKey,
+    secrets,
+    signing: signingWith(secrets),
+    pushKey: (await pushKeysOf(database, secrets)).publicKey,
     objects: objects === null ? null : guardedObjects(objects, { now: () => watermark.now() }),
-    resolveSession: resolverOf(config, { database, secretKey }),
+    resolveSession: resolverOf(config, { database, secretKey: secrets.current }),
     signIn: await signInOf(config),
     now: () => watermark.now(),
     assets: folderAssets(builtFolder()),

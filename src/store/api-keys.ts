@@ -52,13 +52,14 @@ function toKey(row: KeyRow): ApiKey {
 
 const INSERT = statement<KeyRow>({
   name: "keys.insert",
-  text: `insert into api_keys (project_id, kind, name, prefix, digest, created_at)
-    values ($1, $2, $3, $4, $5, $6) returning ${COLUMNS}`,
+  text: `insert into api_keys (project_id, kind, name, prefix, digest, secret_id, created_at)
+    values ($1, $2, $3, $4, $5, $6, $7) returning ${COLUMNS}`,
 });
 
-export type NewApiKey = Pick<ApiKey, "projectId" | "kind" | "name" | "prefix" | "createdAt"> & {
-  digest: Buffer;
-};
+/** The digest of a key, and the secret key that it was made with. */
+export type KeyDigest = { digest: Buffer; secretId: string };
+
+export type NewApiKey = Pick<ApiKey, "projectId" | "kind" | "name" | "prefix" | "createdAt"> & KeyDigest;
 
 /** Inserts a key; a project may have several of each kind. */
 export async function insertApiKey(tx: Tx, key: NewApiKey): Promise<ApiKey> {
@@ -68,6 +69,7 @@ export async function insertApiKey(tx: Tx, key: NewApiKey): Promise<ApiKey> {
     key.name,
     key.prefix,
     key.digest,
+    key.secretId,
     toTimestamp(key.createdAt),
   ]);
   const [row] = rows;
@@ -79,6 +81,8 @@ export async function insertApiKey(tx: Tx, key: NewApiKey): Promise<ApiKey> {
 export type KeyWithProject = {
   key: Pick<ApiKey, "id" | "projectId" | "kind">;
   digest: Buffer;
+  /** Null: not known. */
+  secretId: string | null;
   project: { id: number; uuid: string; badgeKey: string };
   /** The database's clock. */
   at: Instant;
@@ -88,19 +92,21 @@ type KeyWithProjectRow = {
   key_id: number;
   key_kind: KeyKind;
   digest: Buffer;
+  secret_id: string | null;
   key_project_id: number;
   project_uuid: string;
   badge_key: string;
   at: Instant;
 };
 
-const KEY_COLUMNS = `k.id as key_id, k.kind as key_kind, k.digest, k.project_id as key_project_id,
+const KEY_COLUMNS = `k.id as key_id, k.kind as key_kind, k.digest, k.secret_id, k.project_id as key_project_id,
   p.uuid as project_uuid, p.badge_key, clock_timestamp() as at`;
 
 function toKeyWithProject(row: KeyWithProjectRow): KeyWithProject {
   return {
     key: { id: row.key_id, projectId: row.key_project_id, kind: row.key_kind },
     digest: row.digest,
+    secretId: row.secret_id,
     project: { id: row.key_project_id, uuid: row.project_uuid, badgeKey: row.badge_key },
     at: row.at,
   };
@@ -109,20 +115,29 @@ function toKeyWithProject(row: KeyWithProjectRow): KeyWithProject {
 const FIND_WITH_PROJECT = statement<KeyWithProjectRow>({
   name: "keys.find_with_project",
   text: `select ${KEY_COLUMNS} from api_keys k join projects p on p.id = k.project_id
-    where k.digest = $1 and k.revoked_at is null`,
+    where k.digest = any($1) and k.revoked_at is null`,
 });
 
 /**
- * The key with this digest, unless it was revoked, with its project and the time. Looking up a keyed digest leaks
- * nothing through timing: clients cannot compute it, so they cannot control it.
+ * The key with one of these digests, the first if there are several, unless it was revoked, with its project and the
+ * time. Looking up a keyed digest leaks nothing through timing: clients cannot compute it, so they cannot control it.
  */
-export async function findKeyWithProject(db: Db, digest: Buffer): Promise<KeyWithProject | null> {
-  const [row] = (await db.query(FIND_WITH_PROJECT, [digest])).rows;
+export async function findKeyWithProject(db: Db, digests: readonly Buffer[]): Promise<KeyWithProject | null> {
+  const row = firstOf((await db.query(FIND_WITH_PROJECT, [digests])).rows, digests);
   return row === undefined ? null : toKeyWithProject(row);
 }
 
-/** A key by its digest, and the check that a request with it is about. */
-export type CheckLookup = { digest: Buffer; name: string };
+/** The row with the first of the digests that any row has. */
+export function firstOf<Row extends { digest: Buffer }>(
+  rows: readonly Row[],
+  digests: readonly Buffer[],
+): Row | undefined {
+  if (rows.length < 2) return rows[0];
+  return rows.find(({ digest }) => digests[0]?.equals(digest)) ?? rows[0];
+}
+
+/** A key by its possible digests, and the check that a request with it is about. */
+export type CheckLookup = { digests: readonly Buffer[]; name: string };
 
 /** How requests name a check: by UUID in any project, by unique key only in the project of the key. */
 export type CheckNames = "uuid" | "uniqueKey";
@@ -160,10 +175,17 @@ export async function findKeysWithChecks(
   db: Db,
   { namedBy, lookups }: { namedBy: CheckNames; lookups: readonly CheckLookup[] },
 ): Promise<KeyWithCheck[]> {
-  const values = [lookups.map(({ digest }) => digest), lookups.map(({ name }) => name)];
+  const asked = lookups.flatMap(({ digests, name }, index) =>
+    digests.map((digest) => ({ digest, name, index })),
+  );
+  const values = [asked.map(({ digest }) => digest), asked.map(({ name }) => name)];
   const { rows } = await db.query(FIND_WITH_CHECK[namedBy], values);
   const results = lookups.map((): KeyWithCheck => ({ found: null, check: null }));
-  for (const row of rows) results[row.position - 1] = toKeyWithCheck(row);
+  for (const row of rows) {
+    const { digest, index = -1 } = asked[row.position - 1] ?? {};
+    const isFirst = lookups[index]?.digests[0] === digest;
+    if (isFirst || results[index]?.found === null) results[index] = toKeyWithCheck(row);
+  }
   return results;
 }
 
@@ -193,6 +215,22 @@ const TOUCH = statement({
 /** Records when keys were last used, for many at once. */
 export async function touchApiKeys(tx: Tx, uses: readonly { keyId: number; at: Instant }[]): Promise<void> {
   await tx.query(TOUCH, [uses.map((use) => use.keyId), uses.map((use) => toTimestamp(use.at))]);
+}
+
+const RENEW = statement({
+  name: "keys.renew",
+  text: `update api_keys k set digest = u.digest, secret_id = u.secret_id
+    from unnest($1::bigint[], $2::bytea[], $3::text[]) as u (id, digest, secret_id)
+    where k.id = u.id and not exists (select 1 from api_keys o where o.digest = u.digest and o.id <> u.id)`,
+});
+
+/** Replaces the digests of keys by those made with the current secret key. */
+export async function renewApiKeys(tx: Tx, keys: readonly ({ keyId: number } & KeyDigest)[]): Promise<void> {
+  await tx.query(RENEW, [
+    keys.map(({ keyId }) => keyId),
+    keys.map(({ digest }) => digest),
+    keys.map(({ secretId }) => secretId),
+  ]);
 }
 
 const REVOKE = statement({

@@ -176,17 +176,18 @@ export async function findAuthenticator(db: Db, accountId: number): Promise<Auth
 
 const WRITE_AUTHENTICATOR = statement({
   name: "authenticators.write",
-  text: `insert into authenticators as t (account_id, sealed, created_at) values ($1, $2, $3)
-    on conflict (account_id) do update set sealed = excluded.sealed, created_at = excluded.created_at, last_step = null
+  text: `insert into authenticators as t (account_id, sealed, secret_id, created_at) values ($1, $2, $3, $4)
+    on conflict (account_id) do update set sealed = excluded.sealed, secret_id = excluded.secret_id,
+      created_at = excluded.created_at, last_step = null
     where t.confirmed_at is null`,
 });
 
 /** Starts the setup of an app. False: a confirmed one exists and is kept. */
 export async function writeAuthenticator(
   tx: Tx,
-  { accountId, sealed, at }: { accountId: number; sealed: Buffer; at: Instant },
+  { accountId, sealed, secretId, at }: { accountId: number; sealed: Buffer; secretId: string; at: Instant },
 ): Promise<boolean> {
-  return (await tx.query(WRITE_AUTHENTICATOR, [accountId, sealed, toTimestamp(at)])).count === 1;
+  return (await tx.query(WRITE_AUTHENTICATOR, [accountId, sealed, secretId, toTimestamp(at)])).count === 1;
 }
 
 const CONFIRM_AUTHENTICATOR = statement({
@@ -233,29 +234,34 @@ const DELETE_CODES = statement({
 });
 const INSERT_CODES = statement({
   name: "recovery_codes.insert",
-  text: "insert into recovery_codes (account_id, digest) select $1, unnest($2::bytea[])",
+  text: "insert into recovery_codes (account_id, digest, secret_id) select $1, unnest($2::bytea[]), $3",
 });
+
+/** Deletes the recovery codes of an account. */
+export async function deleteRecoveryCodes(tx: Tx, accountId: number): Promise<void> {
+  await tx.query(DELETE_CODES, [accountId]);
+}
 
 /** Replaces the recovery codes of an account. */
 export async function writeRecoveryCodes(
   tx: Tx,
-  { accountId, digests }: { accountId: number; digests: readonly Buffer[] },
+  { accountId, digests, secretId }: { accountId: number; digests: readonly Buffer[]; secretId: string },
 ): Promise<void> {
   await tx.query(DELETE_CODES, [accountId]);
-  if (digests.length > 0) await tx.query(INSERT_CODES, [accountId, digests]);
+  await tx.query(INSERT_CODES, [accountId, digests, secretId]);
 }
 
 const USE_RECOVERY_CODE = statement({
   name: "recovery_codes.use",
-  text: "update recovery_codes set used_at = $3 where account_id = $1 and digest = $2 and used_at is null",
+  text: "update recovery_codes set used_at = $3 where account_id = $1 and digest = any($2) and used_at is null",
 });
 
-/** Uses a recovery code. False: the account has no such code, or it was already used. */
+/** Uses a recovery code, by its possible digests. False: the account has no such code, or it was already used. */
 export async function useRecoveryCode(
   tx: Tx,
-  { accountId, digest, at }: { accountId: number; digest: Buffer; at: Instant },
+  { accountId, digests, at }: { accountId: number; digests: readonly Buffer[]; at: Instant },
 ): Promise<boolean> {
-  return (await tx.query(USE_RECOVERY_CODE, [accountId, digest, toTimestamp(at)])).count === 1;
+  return (await tx.query(USE_RECOVERY_CODE, [accountId, digests, toTimestamp(at)])).count === 1;
 }
 
 const COUNT_RECOVERY_CODES = statement<{ count: number }>({

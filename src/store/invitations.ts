@@ -8,6 +8,8 @@ import { toTimestamp } from "./values.ts";
 export type Invitation = {
   id: number;
   uuid: string;
+  /** The digest of the link. */
+  digest: Buffer;
   email: string;
   /** Null: to the server, not to a project. */
   projectId: number | null;
@@ -24,6 +26,7 @@ export type Invitation = {
 type Row = {
   id: number;
   uuid: string;
+  digest: Buffer;
   email: string;
   project_id: number | null;
   project_name: string | null;
@@ -35,7 +38,7 @@ type Row = {
   expires_at: Instant;
 };
 
-const SELECT = `select i.id, i.uuid, i.email, i.project_id, p.name as project_name, i.role, a.email as inviter,
+const SELECT = `select i.id, i.uuid, i.digest, i.email, i.project_id, p.name as project_name, i.role, a.email as inviter,
     m.role as inviter_role, a.is_operator as inviter_is_operator, i.created_at, i.expires_at
   from invitations i left join projects p on p.id = i.project_id left join accounts a on a.id = i.invited_by
     left join members m on m.project_id = i.project_id and m.account_id = i.invited_by`;
@@ -44,6 +47,7 @@ function toInvitation(row: Row): Invitation {
   return {
     id: row.id,
     uuid: row.uuid,
+    digest: row.digest,
     email: row.email,
     projectId: row.project_id,
     projectName: row.project_name,
@@ -64,9 +68,8 @@ const INSERT = statement({
 
 export type NewInvitation = Pick<
   Invitation,
-  "uuid" | "email" | "projectId" | "role" | "createdAt" | "expiresAt"
+  "uuid" | "digest" | "email" | "projectId" | "role" | "createdAt" | "expiresAt"
 > & {
-  digest: Buffer;
   inviterId: number | null;
 };
 

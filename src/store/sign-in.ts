@@ -8,6 +8,8 @@ import { toTimestamp } from "./values.ts";
 export type Token = {
   id: number;
   uuid: string;
+  /** The digest of the link. */
+  digest: Buffer;
   purpose: TokenPurpose;
   /** Null if the token creates an account. */
   accountId: number | null;
@@ -20,6 +22,7 @@ export type Token = {
 type TokenRow = {
   id: number;
   uuid: string;
+  digest: Buffer;
   purpose: TokenPurpose;
   account_id: number | null;
   email: string | null;
@@ -28,12 +31,13 @@ type TokenRow = {
   used_at: Instant | null;
 };
 
-const TOKEN_COLUMNS = "id, uuid, purpose, account_id, email, next_path, expires_at, used_at";
+const TOKEN_COLUMNS = "id, uuid, digest, purpose, account_id, email, next_path, expires_at, used_at";
 
 function toToken(row: TokenRow): Token {
   return {
     id: row.id,
     uuid: row.uuid,
+    digest: row.digest,
     purpose: row.purpose,
     accountId: row.account_id,
     email: row.email,
@@ -49,7 +53,7 @@ const INSERT_TOKEN = statement({
     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
 });
 
-export type NewToken = Omit<Token, "id" | "usedAt"> & { digest: Buffer; createdAt: Instant };
+export type NewToken = Omit<Token, "id" | "usedAt"> & { createdAt: Instant };
 
 /** Inserts a token. */
 export async function insertToken(tx: Tx, token: NewToken): Promise<void> {

@@ -2,6 +2,7 @@
 import type { TokenScope } from "../core/access.ts";
 import type { Instant } from "../core/instant.ts";
 import { ACCOUNT_COLUMNS, type AccountRow, type Density, type Theme, toAccount } from "./accounts.ts";
+import { firstOf, type KeyDigest } from "./api-keys.ts";
 import { type Db, statement } from "./db.ts";
 import type { Person } from "./sessions.ts";
 import type { Tx } from "./transaction.ts";
@@ -49,11 +50,11 @@ function toToken(row: TokenRow): AccessToken {
 
 const INSERT = statement({
   name: "access_tokens.insert",
-  text: `insert into access_tokens (uuid, account_id, name, scope, prefix, digest, created_at, expires_at)
-    values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+  text: `insert into access_tokens (uuid, account_id, name, scope, prefix, digest, secret_id, created_at, expires_at)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 });
 
-export type NewAccessToken = Omit<AccessToken, "id" | "lastUsedAt"> & { accountId: number; digest: Buffer };
+export type NewAccessToken = Omit<AccessToken, "id" | "lastUsedAt"> & { accountId: number } & KeyDigest;
 
 export async function insertAccessToken(tx: Tx, token: NewAccessToken): Promise<void> {
   await tx.query(INSERT, [
@@ -63,29 +64,45 @@ export async function insertAccessToken(tx: Tx, token: NewAccessToken): Promise<
     token.scope,
     token.prefix,
     token.digest,
+    token.secretId,
     toTimestamp(token.createdAt),
     toTimestamp(token.expiresAt),
   ]);
 }
 
-type FoundRow = TokenRow & AccountRow & { digest: Buffer; theme: Theme; density: Density; tz: string | null };
+type FoundRow = TokenRow &
+  AccountRow & {
+    digest: Buffer;
+    secret_id: string | null;
+    theme: Theme;
+    density: Density;
+    tz: string | null;
+  };
 
 const FIND = statement<FoundRow>({
   name: "access_tokens.find",
-  text: `select ${COLUMNS}, t.digest, ${ACCOUNT_COLUMNS}, a.theme, a.density, p.tz
+  text: `select ${COLUMNS}, t.digest, t.secret_id, ${ACCOUNT_COLUMNS}, a.theme, a.density, p.tz
     from access_tokens t join accounts a on a.id = t.account_id left join preferences p on p.account_id = a.id
-    where t.digest = $1`,
+    where t.digest = any($1)`,
 });
 
-export type FoundAccessToken = { token: AccessToken; digest: Buffer; person: Person };
+export type FoundAccessToken = {
+  token: AccessToken;
+  digest: Buffer;
+  /** Null: not known. */
+  secretId: string | null;
+  person: Person;
+};
 
-/** The token with this digest, expired or not, and its owner. Timing reveals nothing: the digest is keyed. */
-export async function findAccessToken(db: Db, digest: Buffer): Promise<FoundAccessToken | null> {
-  const { rows } = await db.query(FIND, [digest]);
-  const [row] = rows;
+/**
+ * The token with one of these digests, the first if there are several, expired or not, and its owner. Timing reveals
+ * nothing: the digests are keyed.
+ */
+export async function findAccessToken(db: Db, digests: readonly Buffer[]): Promise<FoundAccessToken | null> {
+  const row = firstOf((await db.query(FIND, [digests])).rows, digests);
   if (row === undefined) return null;
   const person = { ...toAccount(row), theme: row.theme, density: row.density, zone: row.tz };
-  return { token: toToken(row), digest: row.digest, person };
+  return { token: toToken(row), digest: row.digest, secretId: row.secret_id, person };
 }
 
 const LIST = statement<TokenRow>({
@@ -111,6 +128,24 @@ export async function touchAccessTokens(
   uses: readonly { keyId: number; at: Instant }[],
 ): Promise<void> {
   await tx.query(TOUCH, [uses.map(({ keyId }) => keyId), uses.map(({ at }) => toTimestamp(at))]);
+}
+
+const RENEW = statement({
+  name: "access_tokens.renew",
+  text: `update access_tokens t set digest = u.digest, secret_id = u.secret_id
+    from unnest($1::bigint[], $2::bytea[], $3::text[]) as u (id, digest, secret_id) where t.id = u.id`,
+});
+
+/** Replaces the digests of tokens by those made with the current secret key. */
+export async function renewAccessTokens(
+  tx: Tx,
+  tokens: readonly ({ keyId: number } & KeyDigest)[],
+): Promise<void> {
+  await tx.query(RENEW, [
+    tokens.map(({ keyId }) => keyId),
+    tokens.map(({ digest }) => digest),
+    tokens.map(({ secretId }) => secretId),
+  ]);
 }
 
 const DELETE = statement<TokenRow>({

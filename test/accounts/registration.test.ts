@@ -6,7 +6,7 @@ import type { AccountPage } from "../../src/contract/api/account.ts";
 import type { AdminAccounts, Retention, ServerState } from "../../src/contract/api/admin.ts";
 import type { ProjectSettings } from "../../src/contract/api/projects.ts";
 import { linkToken } from "../../src/core/sign-in.ts";
-import { signingWith } from "../../src/operations/emails.ts";
+import { signingWith } from "../../src/operations/secrets.ts";
 import { registerIntake } from "../../src/store/intakes.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { useDashboard } from "../web/dashboard.ts";
@@ -26,7 +26,7 @@ async function linkOf(email: string): Promise<string> {
     [email],
   );
   expect(rows).toHaveLength(1);
-  const signing = signingWith(open.secretKey);
+  const signing = signingWith({ current: open.secretKey, previous: null });
   return `/accounts/link/${linkToken(signing, { purpose: "register", uuid: rows[0]?.uuid ?? "" })}/`;
 }
 

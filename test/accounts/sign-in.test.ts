@@ -388,19 +388,20 @@ describe("An authenticator app", () => {
     const now = Date.UTC(2026, 10, 16, 12);
     const person = { accountId: account.id, email: account.email };
     const secretKey = cast.secretKey;
+    const secrets = { current: secretKey, previous: null };
     const { secret } = await beginAuthenticator(cast.db, { person, secretKey, siteName: "Overdue", now });
     const app = new TOTP({ secret: Secret.fromBase32(secret.replaceAll(" ", "")) });
     const at = (timestamp: number) => app.generate({ timestamp });
-    const first = finishAuthenticator(cast.db, { person, code: at(now - 61_000), secretKey, now });
+    const first = finishAuthenticator(cast.db, { person, code: at(now - 61_000), secrets, now });
     await expect(first).rejects.toThrow("code is incorrect");
-    await finishAuthenticator(cast.db, { person, code: at(now - 30_000), secretKey, now });
+    await finishAuthenticator(cast.db, { person, code: at(now - 30_000), secrets, now });
     const use = (timestamp: number, when: number) =>
       inTransaction(cast.db, (tx) =>
         useTypedCode(tx, {
           accountId: account.id,
           typed: { kind: "totp", code: at(timestamp) },
           now: when,
-          secretKey,
+          secrets,
         }),
       );
     expect(await use(now - 30_000, now)).toBe(false);

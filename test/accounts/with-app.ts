@@ -9,11 +9,22 @@ export async function withApp(
   cast: Cast,
   { id: accountId, email }: Pick<Account, "id" | "email">,
 ): Promise<{ app: TOTP; codes: string[] }> {
-  const of = { person: { accountId, email }, secretKey: cast.secretKey };
+  const person = { accountId, email };
+  const secrets = { current: cast.secretKey, previous: null };
   const now = await cast.now();
   await cast.db.pool.query("delete from authenticators");
-  const { secret } = await beginAuthenticator(cast.db, { ...of, siteName: "Overdue", now });
+  const { secret } = await beginAuthenticator(cast.db, {
+    person,
+    secretKey: secrets.current,
+    siteName: "Overdue",
+    now,
+  });
   const app = new TOTP({ secret: Secret.fromBase32(secret.replaceAll(" ", "")) });
-  const codes = await finishAuthenticator(cast.db, { ...of, code: app.generate({ timestamp: now }), now });
+  const codes = await finishAuthenticator(cast.db, {
+    person,
+    secrets,
+    code: app.generate({ timestamp: now }),
+    now,
+  });
   return { app, codes };
 }

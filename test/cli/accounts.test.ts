@@ -62,7 +62,12 @@ describe("overdue admin", () => {
       const now = Date.now();
       const { secret } = await beginAuthenticator(db, { person, secretKey, siteName: "Overdue", now });
       const app = new TOTP({ secret: Secret.fromBase32(secret.replaceAll(" ", "")) });
-      await finishAuthenticator(db, { person, code: app.generate({ timestamp: now }), secretKey, now });
+      await finishAuthenticator(db, {
+        person,
+        code: app.generate({ timestamp: now }),
+        secrets: { current: secretKey, previous: null },
+        now,
+      });
       return person.accountId;
     });
     expect(JSON.parse((await admin("reset-2fa", "--json")).out)).toEqual({

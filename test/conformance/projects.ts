@@ -2,7 +2,7 @@
 // for people. Channels of every kind are plain rows: they are listed and assigned, whether or not they can send.
 import { randomUUID } from "node:crypto";
 import { createAccount } from "../../src/operations/accounts.ts";
-import { secretKeyOf } from "../../src/operations/api-keys.ts";
+import { secretKeyOf } from "../../src/operations/secrets.ts";
 import { createProject } from "../../src/operations/projects.ts";
 import { insertChannel } from "../../src/store/channels.ts";
 import type { Database } from "../../src/store/db.ts";

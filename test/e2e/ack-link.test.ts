@@ -3,8 +3,7 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { ackUrl } from "../../src/core/ack-link.ts";
-import { secretKeyOf } from "../../src/operations/api-keys.ts";
-import { signingWith } from "../../src/operations/emails.ts";
+import { secretsOf, signingWith } from "../../src/operations/secrets.ts";
 import { getIncident } from "../../src/operations/incidents.ts";
 import { findProjectByUuid } from "../../src/store/projects.ts";
 import { accessibilityTrouble, visit } from "../support/browser.ts";
@@ -24,7 +23,7 @@ async function newLink() {
   }
   const incident = await sampleIncident(database, { projectId, checkIds });
   const channel = await sampleChannel(database, { projectId, name: "Ops" });
-  const signing = signingWith(await secretKeyOf(database, null));
+  const signing = signingWith(await secretsOf(database, { secretKey: null, secretKeyPrevious: null }));
   const url = ackUrl({ site, signing }, { incidentId: incident.id, channelId: channel.id });
   const read = () => getIncident(database, { projectId, number: incident.number });
   return { url, read };

@@ -105,7 +105,7 @@ const answer = (text: string) => ({ status: 500, headers: { "retry-after": text 
 const isTrusted = { trusted: ["10.0.0.0/8"], peer: "10.0.0.1" };
 const clientOf = clientAddressReader(isTrusted.trusted, { schemeLengthMax: 10 });
 const certainOf = certainAddressReader(isTrusted.trusted);
-const signing = { isSame: (a: string, b: string) => a === b, sign: (text: string) => text };
+const signing = { isSame: (a: string, b: string) => a === b, sign: (text: string) => text, previous: null };
 const webhook = kindNamed("webhook") ?? KINDS[0];
 const values = placeholderValues(DOWN, { checkJson: () => ({}), isBody: true });
 const filled = (work: () => unknown) => {

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { bounceLocalPart, reportsToken, unsubscribeToken, verificationToken } from "../../src/core/email.ts";
 import { HOUR_MS } from "../../src/core/instant.ts";
 import { createLog } from "../../src/lib/log.ts";
-import { signingWith } from "../../src/operations/emails.ts";
+import { signingWith } from "../../src/operations/secrets.ts";
 import { mailPagesHandler } from "../../src/services/web/mail-pages.ts";
 import { type Channel, findChannelById, insertChannel, writeChannel } from "../../src/store/channels.ts";
 import { findPreferences, insertEmail, writePreferences } from "../../src/store/emails.ts";
@@ -16,7 +16,7 @@ import { autoReply, encodedReport, postfixReport } from "./bounce-mails.ts";
 
 const database = useDatabase();
 stopServingAtEnd();
-const signing = signingWith("a-secret-of-the-instance-0123456789");
+const signing = signingWith({ current: "a-secret-of-the-instance-0123456789", previous: null });
 const write = <T>(work: (tx: Tx) => Promise<T>) => inTransaction(database.db, work);
 
 const serve = (siteUrl = "https://overdue.example.org/watch") =>

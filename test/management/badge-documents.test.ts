@@ -37,7 +37,7 @@ beforeAll(async () => {
     database: counting,
     siteUrl: new URL("https://overdue.example.org/site"),
     siteName: "Our jobs",
-    secret: SECRET,
+    secrets: { current: SECRET, previous: null },
     now: () => now,
     log: createLog({ level: "fatal" }),
   });
@@ -288,7 +288,7 @@ describe("when the database fails", () => {
         database: failingDatabase(error),
         siteUrl: new URL("https://overdue.example.org"),
         siteName: "",
-        secret: SECRET,
+        secrets: { current: SECRET, previous: null },
         now: () => now,
         log: createLog({ level: "fatal" }),
       }),

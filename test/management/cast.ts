@@ -7,7 +7,7 @@ import type { Dialect } from "../../src/core/access.ts";
 import { createLog, type Log } from "../../src/lib/log.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
 import { createAccount } from "../../src/operations/accounts.ts";
-import { secretKeyOf } from "../../src/operations/api-keys.ts";
+import { secretKeyOf } from "../../src/operations/secrets.ts";
 import { createProject } from "../../src/operations/projects.ts";
 import { chooseRoles } from "../../src/roles/names.ts";
 import { run, type RunningProcess } from "../../src/roles/roles.ts";
@@ -142,7 +142,8 @@ export function useCast(options: CastOptions = {}): Cast {
   };
 }
 
-async function startServer(
+/** Starts the program on a database; the caller stops it. */
+export async function startServer(
   url: string,
   { dialect, roles = ["api"], settings = {}, log = createLog({ level: "fatal" }) }: CastOptions,
 ) {
@@ -171,7 +172,8 @@ async function startServer(
   return { site, serverDb, secretKey: await secretKeyOf(serverDb, config.secretKey), running };
 }
 
-async function makePlayer(
+/** An account with a project and keys. */
+export async function makePlayer(
   db: Database,
   { name, secretKey }: { name: string; secretKey: string },
 ): Promise<Player> {

@@ -5,7 +5,7 @@ import { loadConfig } from "../../src/config/config.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
 import { createAccount } from "../../src/operations/accounts.ts";
-import { secretKeyOf } from "../../src/operations/api-keys.ts";
+import { secretKeyOf } from "../../src/operations/secrets.ts";
 import { createProject } from "../../src/operations/projects.ts";
 import { chooseRoles } from "../../src/roles/names.ts";
 import { run, type RunningProcess } from "../../src/roles/roles.ts";

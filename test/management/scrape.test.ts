@@ -54,7 +54,7 @@ beforeEach(() => {
 function handlerOn(db: Db, { requestsPerMinute = 0 } = {}): PrometheusHandler {
   const limiter = new RateLimiter({ perMinute: requestsPerMinute, monotonic: () => 0 });
   const auth = apiAuth({
-    context: { database: db, secretKey: SECRET },
+    context: { database: db, secrets: { current: SECRET, previous: null } },
     limiter,
     networkOf: ({ headers }) => String(headers["x-network"] ?? "here"),
   });
@@ -209,7 +209,7 @@ describe("answers 200", () => {
     await scrape(owner.ro);
     const keys = await listApiKeys(database.db, owner.id);
     const readOnly = keys.find(({ kind }) => kind === "readOnly");
-    expect(uses).toEqual([{ keyId: readOnly?.id, at: MONDAY_NOON }]);
+    expect(uses).toEqual([{ keyId: readOnly?.id, at: MONDAY_NOON, renewal: null }]);
   });
 });
 

@@ -3,7 +3,8 @@ import { createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { createAccount } from "../../src/operations/accounts.ts";
 import { setCheckLimit } from "../../src/operations/admin.ts";
-import { createKeys, digestOfKey, secretKeyOf } from "../../src/operations/api-keys.ts";
+import { createKeys } from "../../src/operations/api-keys.ts";
+import { digestOfKey, secretKeyOf } from "../../src/operations/secrets.ts";
 import { listAudit } from "../../src/operations/audit.ts";
 import { createProject } from "../../src/operations/projects.ts";
 import { findAccountByEmail } from "../../src/store/accounts.ts";
@@ -37,7 +38,7 @@ async function newProject(name = "Backups") {
 }
 
 const lookUp = async (key: string, secretKey = SECRET_KEY) =>
-  (await findKeyWithProject(database.db, digestOfKey({ key, secretKey })))?.key ?? null;
+  (await findKeyWithProject(database.db, [digestOfKey({ key, secretKey })]))?.key ?? null;
 
 describe("create-account", () => {
   test("stores the address in lower case, and the rest as given", async () => {

@@ -69,6 +69,7 @@ export async function startPingServer(changes: Partial<PingServiceOptions> = {})
     listen: { host: "127.0.0.1", port: 0 },
     siteUrl: new URL("http://localhost:8000"),
     pingUrl: new URL("https://ping.example.org"),
+    pingAliases: null,
     trustedProxies: ["127.0.0.0/8"],
     bodyLimitBytes: BODY_LIMIT_BYTES,
     connectionsMax: 5_000,

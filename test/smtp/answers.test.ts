@@ -142,6 +142,13 @@ test("A domain of another script is the same in both of its spellings", async ()
     expect(await client.say(`RCPT TO:<${UUID}@${domain}>`)).toBe("250 OK");
 });
 
+test("Mail for an alias of the domain is accepted, and mail for any other domain is not", async () => {
+  const { client } = await stage({ aliases: ["hc-ping.example.net"] });
+  await client.say("MAIL FROM:<a@b.example>");
+  expect(await client.say(`RCPT TO:<${UUID}@HC-ping.example.net>`)).toBe("250 OK");
+  expect(await client.say(`RCPT TO:<${UUID}@example.net>`)).toMatch(/^550 5\.1\.1 /);
+});
+
 test("A server that closes answers what has begun, and says goodbye to the others", async () => {
   const held = Promise.withResolvers<Acceptance>();
   const { client, server, signals, port } = await stage({}, () => held.promise);

@@ -11,6 +11,7 @@ import {
   type KeyWithCheck,
   listApiKeys,
   pruneApiKeys,
+  renewApiKeys,
   revokeApiKey,
   touchApiKeys,
 } from "../../src/store/api-keys.ts";
@@ -22,9 +23,8 @@ const database = useDatabase();
 
 async function sampleKey(projectId: number, kind: "readWrite" | "readOnly" = "readWrite") {
   const digest = randomBytes(32);
-  const key = await inTransaction(database.db, (tx) =>
-    insertApiKey(tx, { projectId, kind, name: "ci", prefix: "odw_abcd", digest, createdAt: MONDAY_NOON }),
-  );
+  const made = { name: "ci", prefix: "odw_abcd", digest, secretId: "previous", createdAt: MONDAY_NOON };
+  const key = await inTransaction(database.db, (tx) => insertApiKey(tx, { projectId, kind, ...made }));
   return { key, digest };
 }
 
@@ -37,15 +37,16 @@ test("a key is found by its digest and by nothing else, with its project and the
     prefix: "odw_abcd",
     lastUsedAt: null,
   });
-  const found = await findKeyWithProject(database.db, digest);
+  const found = await findKeyWithProject(database.db, [digest]);
   const { id, kind, projectId } = key;
   expect(found).toMatchObject({
     key: { id, kind, projectId },
     digest,
+    secretId: "previous",
     project: { id: project.id, uuid: project.uuid },
   });
   expect(found?.at).toBeTypeOf("number");
-  expect(await findKeyWithProject(database.db, randomBytes(32))).toBeNull();
+  expect(await findKeyWithProject(database.db, [randomBytes(32)])).toBeNull();
 });
 
 test("keys are found together with checks, by UUID in any project, by unique key only in their own", async () => {
@@ -54,7 +55,7 @@ test("keys are found together with checks, by UUID in any project, by unique key
   const own = await sampleCheck(database.db, { projectId: project.id, name: "own" });
   const foreign = await sampleCheck(database.db, { projectId: (await sampleProject(database.db)).id });
   const find = (namedBy: CheckNames, names: string[]) =>
-    findKeysWithChecks(database.db, { namedBy, lookups: names.map((name) => ({ digest, name })) });
+    findKeysWithChecks(database.db, { namedBy, lookups: names.map((name) => ({ digests: [digest], name })) });
   const idsOf = (results: KeyWithCheck[]) => results.map(({ check }) => check?.id ?? null);
   const uuids = [foreign.uuid, own.uuid, randomUUID(), own.uuid];
   const uniqueKeys = uuids.map((uuid) => uniqueKey(uuid, sha1Hex));
@@ -66,13 +67,40 @@ test("keys are found together with checks, by UUID in any project, by unique key
   }
   const { settings, badgeUuid } = own;
   expect(byUuid[1]?.check).toMatchObject({ settings, badgeUuid, channelUuids: [], projectId: project.id });
-  const unknown = { digest: randomBytes(32), name: own.uuid };
-  const mixed = [unknown, { digest, name: own.uuid }];
+  const unknown = { digests: [randomBytes(32)], name: own.uuid };
+  const mixed = [unknown, { digests: [randomBytes(32), digest], name: own.uuid }];
   const [none, some] = await findKeysWithChecks(database.db, { namedBy: "uuid", lookups: mixed });
   expect([none, some?.check?.id]).toEqual([{ found: null, check: null }, own.id]);
   await database.db.pool.query("update checks set deleted_at = now() where id = $1", [own.id]);
   expect(idsOf(await find("uuid", [own.uuid]))).toEqual([null]);
   expect(idsOf(await find("uniqueKey", [uniqueKey(own.uuid, sha1Hex)]))).toEqual([null]);
+});
+
+test("a key is found by any of its digests, by the first if there are two, and gets the current one", async () => {
+  const { id: projectId } = await sampleProject(database.db);
+  const [{ key, digest: previous }, other] = [await sampleKey(projectId), await sampleKey(projectId)];
+  const check = await sampleCheck(database.db, { projectId });
+  const digest = randomBytes(32);
+  const lookUp = async (...digests: Buffer[]) => {
+    const found = await findKeyWithProject(database.db, digests);
+    const lookups = [{ digests, name: check.uuid }];
+    const [together] = await findKeysWithChecks(database.db, { namedBy: "uuid", lookups });
+    expect(together?.found?.key).toEqual(found?.key);
+    return { id: found?.key.id ?? null, secretId: found?.secretId ?? null };
+  };
+  const renew = () =>
+    inTransaction(database.db, (tx) => renewApiKeys(tx, [{ keyId: key.id, digest, secretId: "current" }]));
+  expect(await lookUp(digest, previous)).toEqual({ id: key.id, secretId: "previous" });
+  expect((await lookUp(previous, other.digest)).id).toBe(key.id);
+  expect((await lookUp(other.digest, previous)).id).toBe(other.key.id);
+  await renew();
+  expect(await lookUp(previous)).toEqual({ id: null, secretId: null });
+  expect(await lookUp(digest, previous)).toEqual({ id: key.id, secretId: "current" });
+  // Another key with the same digest keeps it.
+  await database.db.pool.query("update api_keys set digest = $1 where id = $2", [previous, key.id]);
+  await database.db.pool.query("update api_keys set digest = $1 where id = $2", [digest, other.key.id]);
+  await renew();
+  expect((await lookUp(digest)).id).toBe(other.key.id);
 });
 
 test("a project may have several keys of a kind", async () => {
@@ -89,7 +117,7 @@ test("a revoked key is no longer found, stays listed, and is deleted later", asy
     inTransaction(database.db, (tx) => revokeApiKey(tx, { keyId: key.id, projectId, at: MONDAY_NOON }));
   expect(await revoke()).toBe(true);
   expect(await revoke()).toBe(false);
-  expect(await findKeyWithProject(database.db, digest)).toBeNull();
+  expect(await findKeyWithProject(database.db, [digest])).toBeNull();
   expect((await listApiKeys(database.db, projectId))[0]?.revokedAt).toBe(MONDAY_NOON);
 
   const prune = (before: number) =>

@@ -310,7 +310,9 @@ const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
     (tx) =>
       findKeysWithChecks(tx, {
         namedBy: "uuid",
-        lookups: [{ digest: Buffer.alloc(32), name: "00000000-0000-0000-0000-000000000000" }],
+        lookups: [
+          { digests: [Buffer.alloc(32), Buffer.alloc(32, 1)], name: "00000000-0000-0000-0000-000000000000" },
+        ],
       }),
   ],
   [
@@ -326,7 +328,7 @@ const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
     (tx) =>
       findKeysWithChecks(tx, {
         namedBy: "uniqueKey",
-        lookups: [{ digest: Buffer.alloc(32), name: "0".repeat(40) }],
+        lookups: [{ digests: [Buffer.alloc(32), Buffer.alloc(32, 1)], name: "0".repeat(40) }],
       }),
   ],
   [
@@ -407,7 +409,11 @@ const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
   ],
   ["list flips", ["flips_check"], (tx) => listFlips(tx, { checkId: 77 })],
   ["prune flips", ["flips_pkey"], (tx) => pruneFlips(tx, { before: 0, limit: 100 })],
-  ["find a key", ["api_keys_digest_key", "projects_pkey"], (tx) => findKeyWithProject(tx, Buffer.alloc(32))],
+  [
+    "find a key",
+    ["api_keys_digest_key", "projects_pkey"],
+    (tx) => findKeyWithProject(tx, [Buffer.alloc(32), Buffer.alloc(32, 1)]),
+  ],
   [
     "channels of a batch",
     ["channels_pkey", "check_channels_pkey"],

@@ -10,6 +10,7 @@ import {
   deleteIdentity,
   deletePasskey,
   deletePassword,
+  deleteRecoveryCodes,
   findAuthenticator,
   findPasskey,
   findPassword,
@@ -102,7 +103,7 @@ describe("Credentials", () => {
   test("an app is confirmed once, a working one is not replaced, and no step is used twice", async () => {
     const { id: accountId } = await sampleAccount(database.db);
     const write = (sealed: string) =>
-      tx((t) => writeAuthenticator(t, { accountId, sealed: Buffer.from(sealed), at: NOW }));
+      tx((t) => writeAuthenticator(t, { accountId, sealed: Buffer.from(sealed), secretId: "a", at: NOW }));
     expect(await write("one")).toBe(true);
     expect(await write("two")).toBe(true);
     expect(await tx((t) => useAuthenticatorStep(t, { accountId, step: 5 }))).toBe(false);
@@ -123,13 +124,16 @@ describe("Credentials", () => {
   test("a recovery code is used once, and new ones end the old ones", async () => {
     const { id: accountId } = await sampleAccount(database.db);
     const [one, two] = [digest(), digest()];
-    await tx((t) => writeRecoveryCodes(t, { accountId, digests: [one, two] }));
+    await tx((t) => writeRecoveryCodes(t, { accountId, digests: [one, two], secretId: "a" }));
     expect(await countRecoveryCodes(database.db, accountId)).toBe(2);
-    expect(await tx((t) => useRecoveryCode(t, { accountId, digest: one, at: NOW }))).toBe(true);
-    expect(await tx((t) => useRecoveryCode(t, { accountId, digest: one, at: NOW }))).toBe(false);
+    expect(await tx((t) => useRecoveryCode(t, { accountId, digests: [digest(), one], at: NOW }))).toBe(true);
+    expect(await tx((t) => useRecoveryCode(t, { accountId, digests: [digest(), one], at: NOW }))).toBe(false);
     expect(await countRecoveryCodes(database.db, accountId)).toBe(1);
-    await tx((t) => writeRecoveryCodes(t, { accountId, digests: [] }));
-    expect(await tx((t) => useRecoveryCode(t, { accountId, digest: two, at: NOW }))).toBe(false);
+    const three = digest();
+    await tx((t) => writeRecoveryCodes(t, { accountId, digests: [three], secretId: "b" }));
+    expect(await tx((t) => useRecoveryCode(t, { accountId, digests: [two], at: NOW }))).toBe(false);
+    await tx((t) => deleteRecoveryCodes(t, accountId));
+    expect(await tx((t) => useRecoveryCode(t, { accountId, digests: [three], at: NOW }))).toBe(false);
   });
 
   test("an identity of a provider belongs to one account", async () => {

@@ -9,6 +9,7 @@ import {
   listAccessTokens,
   type NewAccessToken,
   pruneAccessTokens,
+  renewAccessTokens,
   touchAccessTokens,
 } from "../../src/store/tokens.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
@@ -27,6 +28,7 @@ async function sampleToken(accountId: number, given: Partial<NewAccessToken> = {
     scope: "write",
     prefix: "ovd_abcd",
     digest: randomBytes(32),
+    secretId: "current",
     createdAt: MONDAY_NOON,
     expiresAt: MONDAY_NOON + DAY_MS,
     ...given,
@@ -37,13 +39,16 @@ async function sampleToken(accountId: number, given: Partial<NewAccessToken> = {
 
 test("a token is found by its digest, expired or not, with its owner", async () => {
   const account = await sampleAccount(database.db, { isAdmin: true });
-  const { digest, accountId, ...token } = await sampleToken(account.id, { expiresAt: MONDAY_NOON - 1 });
-  expect(await findAccessToken(database.db, digest)).toMatchObject({
+  const { digest, secretId, accountId, ...token } = await sampleToken(account.id, {
+    expiresAt: MONDAY_NOON - 1,
+  });
+  expect(await findAccessToken(database.db, [digest])).toMatchObject({
     token: { ...token, lastUsedAt: null },
     digest,
+    secretId,
     person: { id: accountId, email: account.email, isAdmin: true, zone: null },
   });
-  expect(await findAccessToken(database.db, randomBytes(32))).toBeNull();
+  expect(await findAccessToken(database.db, [randomBytes(32)])).toBeNull();
 });
 
 test("the tokens of an account are listed newest first, and deleted only by their account", async () => {
@@ -63,12 +68,27 @@ test("the tokens of an account are listed newest first, and deleted only by thei
 test("the last use only moves forward", async () => {
   const { id: accountId } = await sampleAccount(database.db);
   const { digest } = await sampleToken(accountId);
-  const found = async () => (await findAccessToken(database.db, digest))?.token;
+  const found = async () => (await findAccessToken(database.db, [digest]))?.token;
   const keyId = (await found())?.id ?? 0;
   for (const at of [MONDAY_NOON + 20, MONDAY_NOON + 10]) {
     await write((tx) => touchAccessTokens(tx, [{ keyId, at }]));
     expect((await found())?.lastUsedAt).toBe(MONDAY_NOON + 20);
   }
+});
+
+test("a token is found by any of its digests, and gets the current one", async () => {
+  const { id: accountId } = await sampleAccount(database.db);
+  const { digest: previous } = await sampleToken(accountId, { secretId: "previous" });
+  const { digest: foreign } = await sampleToken(accountId, { name: "other" });
+  const digest = randomBytes(32);
+  const keyId = (await findAccessToken(database.db, [digest, previous]))?.token.id ?? 0;
+  await write((tx) => renewAccessTokens(tx, [{ keyId, digest, secretId: "current" }]));
+  expect(await findAccessToken(database.db, [previous])).toBeNull();
+  expect(await findAccessToken(database.db, [digest])).toMatchObject({
+    token: { id: keyId },
+    secretId: "current",
+  });
+  expect((await findAccessToken(database.db, [foreign]))?.token.name).toBe("other");
 });
 
 test("expired tokens are deleted: those of an account at once, all others by age", async () => {

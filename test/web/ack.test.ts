@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { ackNonce, ackUrl } from "../../src/core/ack-link.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/core/instant.ts";
 import { createLog } from "../../src/lib/log.ts";
-import { signingWith } from "../../src/operations/emails.ts";
+import { signingWith } from "../../src/operations/secrets.ts";
 import { getIncident } from "../../src/operations/incidents.ts";
 import { ackHandler } from "../../src/services/web/ack.ts";
 import { type Channel, deleteChannel, insertChannel } from "../../src/store/channels.ts";
@@ -16,7 +16,7 @@ import { MONDAY_NOON, sampleCheck, sampleProject } from "../support/sample.ts";
 
 const database = useDatabase();
 stopServingAtEnd();
-const signing = signingWith("a-secret-of-the-instance-0123456789");
+const signing = signingWith({ current: "a-secret-of-the-instance-0123456789", previous: null });
 const SITE = "https://overdue.example.org/watch";
 
 let now = MONDAY_NOON;

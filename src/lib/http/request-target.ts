@@ -29,14 +29,16 @@ export function hostMatcher(own: URL, site: URL): (host: string | undefined) => 
   const isByName = own.hostname !== site.hostname;
   // Nearly every request has the same host; parsing it each time would cost more than the rest.
   let lastMatch: string | undefined;
+  let lastOther: string | undefined;
   return (host) => {
-    if (host === undefined) return false;
+    if (host === undefined || host === lastOther) return false;
     if (host === lastMatch) return true;
     const given = URL.parse(`${own.protocol}//${host}`);
     const isMatch =
       given !== null &&
       (isByName ? withoutDot(given.hostname) === withoutDot(own.hostname) : given.host === own.host);
     if (isMatch) lastMatch = host;
+    else lastOther = host;
     return isMatch;
   };
 }

@@ -4,14 +4,18 @@ import { type Credential, isAccessTokenValid, presentedKey, type presentedToken 
 import { AppError, ERROR_TEXT } from "../../core/errors.ts";
 import type { Instant } from "../../core/instant.ts";
 import { type Bucket, isExhausted, type RateVerdict, takeRequest } from "../../core/rate-limit.ts";
+import type { Secrets } from "../../core/secrets.ts";
 import type { Log } from "../../lib/log.ts";
 import { type Loop, loopService } from "../../lib/loop.ts";
 import type { LoopMetrics } from "../../lib/metrics.ts";
-import { digestOfKey, type KeyUse, recordKeyUses } from "../../operations/api-keys.ts";
+import { secretIdOf } from "../../lib/secrets.ts";
+import { type KeyUse, recordKeyUses } from "../../operations/api-keys.ts";
+import { digestsOfKey } from "../../operations/secrets.ts";
 import {
   type CheckLookup,
   type CheckNames,
   findKeysWithChecks,
+  type KeyDigest,
   type KeyWithCheck,
   type KeyWithProject,
 } from "../../store/api-keys.ts";
@@ -108,16 +112,21 @@ export type Presented = {
   network: string;
 };
 
+/** `renewal` is the digest by the current secret key, if another one is stored; see KeyUse. */
+export type Renewable<Found> = Found & { renewal: KeyDigest | null };
+
+export type UsedKey = Renewable<KeyWithProject>;
+
 export type Identified = {
   credential: Credential;
   /** The key that was found; null when there is none. */
-  found: KeyWithProject | null;
+  found: UsedKey | null;
   rate: RateVerdict | null;
   /** The check that the request is about; null if there is none, if it does not exist, or if there is no key. */
   check: KeyWithCheck["check"];
 };
 
-export type CredentialParts = { secretKey: string; limiter: RateLimiter };
+export type CredentialParts = { secrets: Secrets; limiter: RateLimiter };
 
 /** When to try again after a request that could not be served. */
 export const RETRY_AFTER_SECONDS = "5";
@@ -143,28 +152,41 @@ export class TooManyRequestsError extends AppError {
   }
 }
 
-/** Looks up the key of a request by its digest, with the check that the request is about, if there is one. */
-export type LookUp = (digest: Buffer) => Promise<KeyWithCheck>;
+/** Looks up the key of a request by its possible digests, with the check that the request is about, if there is one. */
+export type LookUp = (digests: readonly Buffer[]) => Promise<KeyWithCheck>;
 
 /**
  * Finds the key of a request. Requests that are rejected before the lookup cause no query. Throws TooManyRequestsError.
  */
 export async function identify(
-  { secretKey, limiter }: CredentialParts,
+  { secrets, limiter }: CredentialParts,
   { header, body, network }: Presented,
   lookUp: LookUp,
 ): Promise<Identified> {
   const presented = presentedKey({ header, body });
   if (typeof presented === "string") return unknownSender(limiter, { network, credential: presented });
-  const digest = digestOfKey({ key: presented.key, secretKey });
-  const name = digest.toString("base64");
+  const digests = digestsOfKey(presented.key, secrets);
+  const name = digests[0].toString("base64");
   requireTry(limiter, { key: name, network });
-  const { found, check } = await lookUp(digest);
-  if (found === null || !timingSafeEqual(found.digest, digest)) {
+  const { found, check } = await lookUp(digests);
+  if (found === null || !isOneOf(found.digest, digests)) {
     return unknownSender(limiter, { network, credential: "unknown" });
   }
   const rate = permitted(limiter.takeForKey(name));
-  return { credential: found.key.kind, found, rate, check };
+  return { credential: found.key.kind, found: renewable(found, { digests, secrets }), rate, check };
+}
+
+/** Compares with all of them, so that time does not show which one it is. */
+function isOneOf(digest: Buffer, digests: readonly Buffer[]): boolean {
+  return digests.map((one) => timingSafeEqual(one, digest)).includes(true);
+}
+
+function renewable<Found extends { secretId: string | null }>(
+  found: Found,
+  { digests: [digest], secrets }: { digests: readonly [Buffer, ...Buffer[]]; secrets: Secrets },
+): Renewable<Found> {
+  const secretId = secretIdOf(secrets.current);
+  return { ...found, renewal: found.secretId === secretId ? null : { digest, secretId } };
 }
 
 /** More lookups than this are sent in several statements. */
@@ -225,7 +247,7 @@ function unknownSender(
 
 /** A valid personal access token, or why there is none. */
 export type IdentifiedToken = {
-  found: FoundAccessToken | "malformed" | "unknown";
+  found: Renewable<FoundAccessToken> | "malformed" | "unknown";
   rate: RateVerdict | null;
 };
 
@@ -233,7 +255,7 @@ export type TokenSource = { presented: ReturnType<typeof presentedToken>; networ
 
 /** Finds the owner of a personal access token. The same limits apply as to API keys. Throws TooManyRequestsError. */
 export async function identifyToken(
-  { database, secretKey, limiter }: CredentialParts & { database: Db },
+  { database, secrets, limiter }: CredentialParts & { database: Db },
   { presented, network, now }: TokenSource,
 ): Promise<IdentifiedToken> {
   const unknown = (found: "malformed" | "unknown") => ({
@@ -241,14 +263,14 @@ export async function identifyToken(
     rate: permitted(limiter.takeForNetwork(network)),
   });
   if (typeof presented === "string") return unknown("malformed");
-  const digest = digestOfKey({ key: presented.token, secretKey });
-  const name = digest.toString("base64");
+  const digests = digestsOfKey(presented.token, secrets);
+  const name = digests[0].toString("base64");
   requireTry(limiter, { key: name, network });
-  const found = await findAccessToken(database, digest);
-  if (found === null || !timingSafeEqual(found.digest, digest) || !isAccessTokenValid(found.token, now)) {
+  const found = await findAccessToken(database, digests);
+  if (found === null || !isOneOf(found.digest, digests) || !isAccessTokenValid(found.token, now)) {
     return unknown("unknown");
   }
-  return { found, rate: permitted(limiter.takeForKey(name)) };
+  return { found: renewable(found, { digests, secrets }), rate: permitted(limiter.takeForKey(name)) };
 }
 
 function requireTry(limiter: RateLimiter, of: { key: string; network: string }): void {
@@ -270,25 +292,25 @@ const IDLE_MS = 5_000;
 
 /** The newest unwritten use of each key. */
 export class KeyUses {
-  readonly #uses = new Map<number, Instant>();
+  readonly #uses = new Map<number, KeyUse>();
   readonly #keysMax: number;
 
   constructor({ keysMax = KEYS_MAX }: { keysMax?: number } = {}) {
     this.#keysMax = keysMax;
   }
 
-  note({ keyId, at }: KeyUse): void {
-    const known = this.#uses.get(keyId);
+  note(use: KeyUse): void {
+    const known = this.#uses.get(use.keyId);
     if (known === undefined && this.#uses.size >= this.#keysMax) return;
-    if (known === undefined || known < at) this.#uses.set(keyId, at);
+    if (known === undefined || known.at < use.at) this.#uses.set(use.keyId, use);
   }
 
   /** Removes and returns the oldest entries, at most `limit`. */
   take(limit: number): KeyUse[] {
     const taken: KeyUse[] = [];
-    for (const [keyId, at] of this.#uses) {
+    for (const use of this.#uses.values()) {
       if (taken.length >= limit) break;
-      taken.push({ keyId, at });
+      taken.push(use);
     }
     for (const { keyId } of taken) this.#uses.delete(keyId);
     return taken;

@@ -10,11 +10,12 @@ import type { ApiHandlers } from "./route.ts";
 export const badgeHandlers: Pick<ApiHandlers<typeof checkRoutes>, "listBadges" | "getCheckBadge"> = {
   listBadges: async ({ context, project }) => {
     const { badgeKey } = project;
-    const { urls, secretKey: secret } = context;
+    const { urls, secrets } = context;
     const limit = BADGE_TAGS_SHOWN_MAX + 1;
     const found = await listTags(context.database, { projectId: project.id, limit });
     const isTruncated = found.length > BADGE_TAGS_SHOWN_MAX;
-    const sign = (tag: string) => badgeSignature({ badgeKey, tag, secret }, { sha1, hmacSha1 });
+    const sign = (tag: string) =>
+      badgeSignature({ badgeKey, tag, secret: secrets.current }, { sha1, hmacSha1 });
     const { badges } = presentBadges(found.slice(0, BADGE_TAGS_SHOWN_MAX), { urls, badgeKey, sign });
     const listed = Object.entries(badges).map(([tag, addresses]) => ({
       tag: tag === OVERALL_TAG ? null : tag,

@@ -3,15 +3,15 @@
 import { type Credential, presentedToken } from "../../core/access.ts";
 import type { RateVerdict } from "../../core/rate-limit.ts";
 import { readCookies } from "../../lib/http/cookies.ts";
+import type { KeyUse } from "../../operations/api-keys.ts";
 import type { FoundSession } from "../../operations/sessions.ts";
-import type { KeyWithProject } from "../../store/api-keys.ts";
-import { type IdentifiedToken, type TokenSource, TooManyRequestsError } from "./auth.ts";
+import { type IdentifiedToken, type TokenSource, TooManyRequestsError, type UsedKey } from "./auth.ts";
 import type { Identity, Source } from "./respond.ts";
 
 /** `credential` is null if the request was rate limited. */
 type IdentifiedKey = {
   credential: Credential | null;
-  found: KeyWithProject | null;
+  found: UsedKey | null;
   rate: RateVerdict | null;
 };
 
@@ -20,8 +20,8 @@ export type IdentifyDeps = {
     identifyKey: (from: { network: string; key: string }) => Promise<IdentifiedKey>;
     identifyToken: (from: TokenSource) => Promise<IdentifiedToken>;
   };
-  keyUsed: (use: { keyId: number; at: number }) => void;
-  tokenUsed: (use: { keyId: number; at: number }) => void;
+  keyUsed: (use: KeyUse) => void;
+  tokenUsed: (use: KeyUse) => void;
   resolveSession(of: Source & { cookies: Readonly<Record<string, string>> }): Promise<FoundSession | null>;
 };
 
@@ -75,7 +75,7 @@ async function identifyByKey(
     return { ...ANONYMOUS, caller: { kind: "none", why: credential }, rate };
   }
   if (found === null) throw new Error("a known API key was not found");
-  keyUsed({ keyId: found.key.id, at: found.at });
+  keyUsed({ keyId: found.key.id, at: found.at, renewal: found.renewal });
   return {
     ...ANONYMOUS,
     caller: { kind: "key", key: credential },
@@ -92,8 +92,8 @@ async function identifyByToken(
 ): Promise<Identity> {
   const { found, rate } = await auth.identifyToken({ network, presented, now });
   if (typeof found === "string") return { ...ANONYMOUS, caller: { kind: "none", why: found }, rate };
-  const { token, person } = found;
-  tokenUsed({ keyId: token.id, at: now });
+  const { token, person, renewal } = found;
+  tokenUsed({ keyId: token.id, at: now, renewal });
   return {
     ...ANONYMOUS,
     caller: { kind: "token", scope: token.scope, isAdmin: person.isAdmin },

@@ -243,7 +243,7 @@ export const projectHandlers: ApiHandlers<typeof projectRoutes> = {
   },
   createKey: async (request) => {
     const { context, body } = request;
-    const { secretKey } = context;
+    const secretKey = context.secrets.current;
     const key = await makeApiKey(context.database, { ...changeOf(request), ...body, secretKey });
     return { json: { key, settings: await projectSettings(request) } };
   },

@@ -12,6 +12,7 @@ import type { Signing } from "../../core/email.ts";
 import { AppError, type ErrorCode } from "../../core/errors.ts";
 import type { Instant } from "../../core/instant.ts";
 import type { RetentionDays } from "../../core/retention.ts";
+import type { Secrets } from "../../core/secrets.ts";
 import type { UnmatchedRequest } from "../../lib/http/unmatched-requests.ts";
 import type { Log } from "../../lib/log.ts";
 import type { MailResult } from "../../lib/mail-sender.ts";
@@ -58,7 +59,7 @@ export type ApiContext = {
   signalsPerMinute: number;
   visibility: () => Visibility;
   /** Signs badge URLs. */
-  secretKey: string;
+  secrets: Secrets;
   /** Signs links in emails. */
   signing: Signing;
   /** Stores large bodies; null: all are in the database. */

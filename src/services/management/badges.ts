@@ -21,6 +21,7 @@ import { ERROR_TEXT, type ErrorCode, HTTP_STATUS } from "../../core/errors.ts";
 import { isUuid } from "../../core/identity.ts";
 import type { Instant } from "../../core/instant.ts";
 import { TAGS_LENGTH_MAX, TAGS_LISTED_MAX } from "../../core/limits.ts";
+import { acceptedSecrets, type Secrets } from "../../core/secrets.ts";
 import { statusAt } from "../../core/state.ts";
 import type { HttpHandler } from "../../lib/http/listener.ts";
 import { sitePath } from "../../lib/http/request-target.ts";
@@ -39,10 +40,11 @@ import type { Handler } from "./exchange.ts";
 const PRESENTED_AT_ONCE = 100;
 
 /** Six URLs for each tag of the project's checks, and six for all its checks. */
-export const listBadges: Handler = async ({ project }, { database, urls, secretKey: secret }) => {
+export const listBadges: Handler = async ({ project }, { database, urls, secrets }) => {
   const { badgeKey } = project;
   const tags = badgeTags(await listTags(database, { projectId: project.id, limit: TAGS_LISTED_MAX }));
-  const sign = (tag: string) => badgeSignature({ badgeKey, tag, secret }, { sha1, hmacSha1 });
+  const sign = (tag: string) =>
+    badgeSignature({ badgeKey, tag, secret: secrets.current }, { sha1, hmacSha1 });
   return { status: 200, pieces: badgePieces(tags, { urls, badgeKey, sign }) };
 };
 
@@ -135,8 +137,8 @@ export type BadgeHandlerOptions = {
   siteUrl: URL;
   /** The label of a project's overall badge. */
   siteName: string;
-  /** The instance's secret, which signs the URLs. */
-  secret: string;
+  /** Sign the URLs. */
+  secrets: Secrets;
   now(): Instant;
   log: Log;
 };
@@ -234,13 +236,20 @@ function repeated(status: ShownStatus, count: number): ShownStatus[] {
   return Array.from({ length: count }, () => status);
 }
 
-/** Compares in constant time, so that a signature cannot be guessed character by character. */
+/**
+ * Compares in constant time, so that a signature cannot be guessed character by character. URLs that were published
+ * with the previous secret stay valid.
+ */
 function isSigned(
-  { secret }: BadgeHandlerOptions,
+  { secrets }: BadgeHandlerOptions,
   { badgeKey, tag, signature }: { badgeKey: string; tag: string; signature: string },
 ): boolean {
-  const right = badgeSignature({ badgeKey, tag, secret }, { sha1, hmacSha1 });
-  return signature.length === right.length && timingSafeEqual(Buffer.from(signature), Buffer.from(right));
+  const given = Buffer.from(signature);
+  const matches = acceptedSecrets(secrets).map((secret) => {
+    const right = Buffer.from(badgeSignature({ badgeKey, tag, secret }, { sha1, hmacSha1 }));
+    return given.length === right.length && timingSafeEqual(given, right);
+  });
+  return matches.includes(true);
 }
 
 function refusal(code: ErrorCode, text: string, more: Record<string, string> = {}): HttpResponse {

@@ -15,6 +15,7 @@ import type { KeyKind } from "../../core/identity.ts";
 import type { Instant } from "../../core/instant.ts";
 import { API_ANSWER_MS_MAX } from "../../core/limits.ts";
 import type { RateVerdict } from "../../core/rate-limit.ts";
+import type { Secrets } from "../../core/secrets.ts";
 import { type ByteBudget, byteBudget } from "../../lib/http/body.ts";
 import { SAFETY_HEADERS } from "../../lib/http/response.ts";
 import type { Log } from "../../lib/log.ts";
@@ -186,7 +187,7 @@ export type ApiContext = {
   /** The watermark as of a moment ago. */
   visibility(): Visibility;
   /** The secret that signs badge URLs. */
-  secretKey: string;
+  secrets: Secrets;
   /** Stores large bodies; null: all are in the database. */
   objects: Pick<ObjectStore, "get"> | null;
   log: Log;

@@ -14,6 +14,7 @@ import { type AsyncHandler, asyncHandler, type HttpResponse } from "../../lib/ht
 import type { Log } from "../../lib/log.ts";
 import { sha1Hex } from "../../lib/secrets.ts";
 import { findSilencedChecks } from "../../operations/silences.ts";
+import type { KeyUse } from "../../operations/api-keys.ts";
 import type { ApiKey } from "../../store/api-keys.ts";
 import { listScrapedChecks, type ScrapedCheck } from "../../store/check-lists.ts";
 import type { Db } from "../../store/db.ts";
@@ -170,13 +171,13 @@ export type PrometheusHandlerOptions = {
   identify(request: IncomingMessage, key: string | undefined): Promise<Caller>;
   now(): Instant;
   /** Called for each use of a key. */
-  keyUsed(use: { keyId: number; at: Instant }): void;
+  keyUsed(use: KeyUse): void;
   log: Log;
 };
 
 export type Caller = {
   credential: Credential | null;
-  found: { key: Pick<ApiKey, "id" | "projectId"> } | null;
+  found: ({ key: Pick<ApiKey, "id" | "projectId"> } & Pick<KeyUse, "renewal">) | null;
   rate: RateVerdict | null;
 };
 
@@ -230,9 +231,9 @@ async function answer(
   }
   // Only valid keys have access.
   if (found === null) return refusal("internal", ERROR_TEXT.internal);
-  const { key } = found;
+  const { key, renewal } = found;
   const now = options.now();
-  options.keyUsed({ keyId: key.id, at: now });
+  options.keyUsed({ keyId: key.id, at: now, renewal: renewal ?? null });
   const checks = await listAll(options.database, key.projectId);
   const alerts = includesAlerts(request.url ?? "")
     ? await readAlerts(options.database, { projectId: key.projectId, checks, now })

@@ -11,6 +11,7 @@ import { isUniqueKey, isUuid } from "../../core/identity.ts";
 import { API_ANSWER_MS_MAX, STATUS_QUERY_MS_MAX } from "../../core/limits.ts";
 import type { RateVerdict } from "../../core/rate-limit.ts";
 import type { ByteBudget } from "../../lib/http/body.ts";
+import type { KeyUse } from "../../operations/api-keys.ts";
 import { findKeyWithProject } from "../../store/api-keys.ts";
 import { listChannels as readChannels } from "../../store/channels.ts";
 import { isDatabaseAway } from "../../store/errors.ts";
@@ -129,7 +130,7 @@ export type RespondParts = {
   /** The client network of a request. */
   networkOf: (request: IncomingMessage) => string;
   /** Called for each valid key. */
-  keyUsed: (use: { keyId: number; at: number }) => void;
+  keyUsed: (use: KeyUse) => void;
   onFault: (error: unknown, at: { endpoint: string | null; version: number }) => void;
 };
 
@@ -285,8 +286,8 @@ async function answerWithKey(
   const target = targetFor(who, segment);
   permit(decideAccess({ endpoint: route.endpoint, credential, target, dialect }));
   if (who.found === null) throw new Error(`${route.endpoint} accepts requests without an API key`);
-  const { key, project, at: now } = who.found;
-  parts.keyUsed({ keyId: key.id, at: now });
+  const { key, project, at: now, renewal } = who.found;
+  parts.keyUsed({ keyId: key.id, at: now, renewal });
   const bodySchema = resource.bodySchemas.get(route) ?? null;
   const ifNoneMatch = raw.headers["if-none-match"];
   const exchange: Exchange = {
@@ -318,15 +319,15 @@ function lookUp(
   { context, lookups, limiter, networkOf }: RespondParts,
   { raw, apiKey, segment }: { raw: IncomingMessage; apiKey: unknown; segment: string | undefined },
 ): Promise<Identified> {
-  const { database, secretKey } = context;
+  const { database, secrets } = context;
   const given = raw.headers["x-api-key"];
   const header = Array.isArray(given) ? given.join(",") : given;
   const presented = { header, body: apiKey, network: networkOf(raw) };
   const namedBy = segment === undefined ? null : namingOf(segment);
-  return identify({ secretKey, limiter }, presented, async (digest) =>
+  return identify({ secrets, limiter }, presented, async (digests) =>
     segment === undefined || namedBy === null
-      ? { found: await findKeyWithProject(database, digest), check: null }
-      : lookups.find(namedBy, { digest, name: segment }),
+      ? { found: await findKeyWithProject(database, digests), check: null }
+      : lookups.find(namedBy, { digests, name: segment }),
   );
 }
 

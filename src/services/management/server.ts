@@ -11,11 +11,12 @@ import { byteBudget } from "../../lib/http/body.ts";
 import { ConcurrencyByKey } from "../../lib/concurrency-by-key.ts";
 import { certainAddressReader, networkOf, networkReader } from "../../lib/http/client-address.ts";
 import { type HttpHandler, RequestQueue } from "../../lib/http/listener.ts";
+import type { Secrets } from "../../core/secrets.ts";
 import { basePath, hostMatcher, requestTarget } from "../../lib/http/request-target.ts";
 import { writePieces } from "../../lib/http/response.ts";
 import { limitedWarning, type Log } from "../../lib/log.ts";
 import { sha1Hex } from "../../lib/secrets.ts";
-import { findKeyWithProject, type KeyWithProject } from "../../store/api-keys.ts";
+import { findKeyWithProject } from "../../store/api-keys.ts";
 import type { Db } from "../../store/db.ts";
 import { isDatabaseAway } from "../../store/errors.ts";
 import {
@@ -27,6 +28,7 @@ import {
   RateLimiter,
   type TokenSource,
   TooManyRequestsError,
+  type UsedKey,
 } from "../api/auth.ts";
 import { identify as identifyCaller, type IdentifyDeps } from "../api/identify.ts";
 import { SenderGoneError } from "../api/request-body.ts";
@@ -101,7 +103,7 @@ function below(base: string, path: string): string | null {
 export type Caller = {
   /** Null: rate limited, so the key was not looked up. */
   credential: Credential | null;
-  found: KeyWithProject | null;
+  found: UsedKey | null;
   rate: RateVerdict | null;
 };
 
@@ -115,19 +117,19 @@ export type ApiAuth = {
 };
 
 export type ApiAuthParts = Pick<RespondParts, "limiter" | "networkOf"> & {
-  context: { database: Db; secretKey: string };
+  context: { database: Db; secrets: Secrets };
 };
 
 export function apiAuth({ context, limiter, ...parts }: ApiAuthParts): ApiAuth {
-  const { database, secretKey } = context;
+  const { database, secrets } = context;
   const identifyKey: ApiAuth["identifyKey"] = async ({ network, key }) => {
     const presented = { header: key, body: undefined, network };
     try {
-      const find: LookUp = async (digest) => ({
-        found: await findKeyWithProject(database, digest),
+      const find: LookUp = async (digests) => ({
+        found: await findKeyWithProject(database, digests),
         check: null,
       });
-      return await identify({ secretKey, limiter }, presented, find);
+      return await identify({ secrets, limiter }, presented, find);
     } catch (error) {
       if (!(error instanceof TooManyRequestsError)) throw error;
       return { credential: null, found: null, rate: error.rate };
@@ -135,7 +137,7 @@ export function apiAuth({ context, limiter, ...parts }: ApiAuthParts): ApiAuth {
   };
   return {
     identifyKey,
-    identifyToken: (from) => identifyToken({ database, secretKey, limiter }, from),
+    identifyToken: (from) => identifyToken({ database, secrets, limiter }, from),
     networkOf: parts.networkOf,
   };
 }

@@ -5,8 +5,12 @@ import { pingLocator } from "./ping-url.ts";
 const UUID = "0f3a4b5c-1111-4222-8333-444455556666";
 const SITE = "https://overdue.example.org";
 
-function locator(pingUrl: string | null, siteUrl = SITE) {
-  return pingLocator({ siteUrl: new URL(siteUrl), pingUrl: pingUrl === null ? null : new URL(pingUrl) });
+function locator(pingUrl: string | null, siteUrl = SITE, aliases: string[] | null = null) {
+  return pingLocator({
+    siteUrl: new URL(siteUrl),
+    pingUrl: pingUrl === null ? null : new URL(pingUrl),
+    pingAliases: aliases?.map((alias) => new URL(alias)) ?? null,
+  });
 }
 
 describe("with the site alone", () => {
@@ -38,6 +42,38 @@ describe("with the site alone", () => {
     "ftp://x/ping/",
   ])("%j is not a ping", (url) => {
     expect(locate(url, "overdue.example.org")).toBeNull();
+  });
+});
+
+describe("with aliases", () => {
+  const aliases = ["https://hc-ping.example.net", "https://old.example.net/hooks", SITE];
+  const locate = locator("https://ping.example.org", SITE, aliases);
+
+  test("pings are accepted under each of them, as under the ping URL", () => {
+    for (const host of ["hc-ping.example.net", "HC-PING.example.net:8443", "ping.example.org"]) {
+      expect(locate(`/${UUID}/start?rid=x`, host)).toBe(`/${UUID}/start?rid=x`);
+      expect(locate("/key/slug", host)).toBe("/key/slug");
+    }
+    expect(locate(`/hooks/${UUID}`, "old.example.net")).toBe(`/${UUID}`);
+    expect(locate(`https://hc-ping.example.net/${UUID}`, undefined)).toBe(`/${UUID}`);
+  });
+
+  test("at the site's own host, only unambiguous paths are pings", () => {
+    expect(locate(`/${UUID}`, "overdue.example.org")).toBe(`/${UUID}`);
+    expect(locate("/key/slug", "overdue.example.org")).toBeNull();
+  });
+
+  test("other hosts and paths are not pings, whatever was requested before", () => {
+    for (const host of [
+      "other.example.net",
+      "hc-ping.example.net.evil.org",
+      undefined,
+      "other.example.net",
+    ]) {
+      expect(locate("/key/slug", host)).toBeNull();
+    }
+    expect(locate("/key/slug", "old.example.net")).toBeNull();
+    expect(locate("/key/slug", "hc-ping.example.net")).toBe("/key/slug");
   });
 });
 

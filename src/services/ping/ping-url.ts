@@ -1,5 +1,5 @@
-// Decides which requests are pings (everything under /ping/ on any host, and under the published ping URL), and
-// parses them.
+// Decides which requests are pings (everything under /ping/ on any host, under the published ping URL, and under its
+// aliases), and parses them.
 import { hasSlugCharacters, isUuid } from "../../core/identity.ts";
 import { SLUG_LENGTH_MAX } from "../../core/limits.ts";
 import { type HttpAction, parseExitStatus, parseRunId, type SignalTarget } from "../../core/signal.ts";
@@ -9,6 +9,8 @@ export type PublishedAddresses = {
   siteUrl: URL;
   /** The URL in front of every UUID, if it is not /ping/ on the site. */
   pingUrl: URL | null;
+  /** Further URLs that are accepted like the ping URL; null: none. */
+  pingAliases: readonly URL[] | null;
 };
 
 /** The rest of the path after the ping URL, from its slash on; null if the request is not a ping. */
@@ -18,11 +20,12 @@ const PING_PATH = "/ping";
 const UUID_LENGTH = 36;
 
 /** A locator for these URLs. A path in the site's URL is accepted, whether or not a proxy removes it. */
-export function pingLocator({ siteUrl, pingUrl }: PublishedAddresses): LocatePing {
+export function pingLocator({ siteUrl, pingUrl, pingAliases }: PublishedAddresses): LocatePing {
   const sitePath = basePath(siteUrl);
   const locators: LocatePing[] = [under(PING_PATH)];
   if (sitePath !== "") locators.push(under(sitePath + PING_PATH));
   if (pingUrl !== null) locators.push(published(pingUrl, siteUrl));
+  for (const alias of pingAliases ?? []) locators.push(published(alias, siteUrl));
   const locate: LocatePing = (path, host) => {
     for (const locator of locators) {
       const rest = locator(path, host);

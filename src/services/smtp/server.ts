@@ -215,8 +215,9 @@ class ConnectionLimit {
 export type MailServerOptions = {
   intake: SignalIntake;
   listen: ListenAddress;
-  /** The domain of the addresses; mail for any other is rejected. */
+  /** The domain of the addresses; mail for any other is rejected, except for the aliases. */
   domain: string;
+  aliases?: readonly string[];
   /** PEM texts. Without them, STARTTLS is off. */
   certificate: { cert: string; key: string } | null;
   /** Every connection begins with the PROXY line of a load balancer, which contains the client address. */
@@ -311,8 +312,8 @@ type Deps = {
 
 function listenerOptions(options: MailServerOptions, deps: Deps): SMTPServerOptions {
   const { certificate, connectionsMax, isBehindProxy } = options;
-  const domain = comparable(options.domain);
-  const isOf = (named: string) => named === options.domain || comparable(named) === domain;
+  const domains = [options.domain, ...(options.aliases ?? [])].map(comparable);
+  const isOf = (named: string) => named === options.domain || domains.includes(comparable(named));
   return {
     name: options.domain,
     // Only with the operator's own certificate: the library's private key is public.

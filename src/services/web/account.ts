@@ -250,7 +250,8 @@ const totp = accountRoute({
   body: EmptyForm,
   answer: async (request) => {
     demandOwnSignIn(request);
-    const { database, secretKey, site } = request.context;
+    const { database, secrets, site } = request.context;
+    const secretKey = secrets.current;
     const of = { person: personOf(request), secretKey, siteName: site.name, now: request.now };
     return { json: await beginAuthenticator(database, of) };
   },
@@ -263,8 +264,8 @@ const confirmTotp = accountRoute({
   path: `${PATH}/totp/confirm`,
   body: TotpCodeBody,
   answer: async (request) => {
-    const { database, secretKey } = request.context;
-    const of = { person: personOf(request), code: request.body.code, secretKey, now: request.now };
+    const { database, secrets } = request.context;
+    const of = { person: personOf(request), code: request.body.code, secrets, now: request.now };
     return { json: { codes: await finishAuthenticator(database, of) } };
   },
 });
@@ -276,8 +277,8 @@ const newCodes = accountRoute({
   path: `${PATH}/totp/codes`,
   body: EmptyForm,
   answer: async (request) => {
-    const { database, secretKey } = request.context;
-    const of = { person: personOf(request), secretKey, now: request.now };
+    const { database, secrets } = request.context;
+    const of = { person: personOf(request), secretKey: secrets.current, now: request.now };
     return { json: { codes: await renewRecoveryCodes(database, of) } };
   },
 });

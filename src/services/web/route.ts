@@ -9,6 +9,7 @@ import type { Visibility } from "../../core/deadline.ts";
 import type { Signing } from "../../core/email.ts";
 import { AppError, ERROR_TEXT, type ErrorCode } from "../../core/errors.ts";
 import type { Instant } from "../../core/instant.ts";
+import type { Secrets } from "../../core/secrets.ts";
 import type { Log } from "../../lib/log.ts";
 import type { ObjectStore } from "../../lib/object-store.ts";
 import type { FoundSession } from "../../operations/sessions.ts";
@@ -66,7 +67,7 @@ export type WebContext = {
   /** The watermark as of a moment ago. */
   visibility: () => Visibility;
   /** The secret that signs badge URLs. */
-  secretKey: string;
+  secrets: Secrets;
   /** The secret that signs links in emails. */
   signing: Signing;
   /** The public key with which browsers subscribe to push messages. */

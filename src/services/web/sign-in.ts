@@ -282,10 +282,10 @@ const secondFactor = openRoute({
   body: CodeForm,
   answer: async (request) => {
     demandOwnSignIn(request);
-    const { database, secretKey, signing } = request.context;
+    const { database, secrets, signing } = request.context;
     const known = { device: deviceOf(request), signing };
     const { code = "" } = request.body;
-    const input = { token: stepToken(request), code, visitor: visitorOf(request), secretKey, ...known };
+    const input = { token: stepToken(request), code, visitor: visitorOf(request), secrets, ...known };
     return orShowForm(
       async () => signedIn(request, await passSecondFactor(database, input)),
       (trouble, status) =>
@@ -441,7 +441,7 @@ const confirm = accountRoute({
   body: ConfirmForm,
   answer: async (request) => {
     const { context, session, account, now, body } = request;
-    const { database, signing, secretKey } = context;
+    const { database, signing, secrets } = context;
     const next = nextOf(body);
     const proving = { accountId: account.id, sessionId: session.id, now };
     const done = { redirect: next ?? HOME };
@@ -452,7 +452,7 @@ const confirm = accountRoute({
           return confirmPage(request, { next, isMailed: context.signIn.mail });
         }
         const { password = "", mailed = "", code = "" } = body;
-        await reauthenticate(database, { ...proving, password, mailed, code, signing, secretKey });
+        await reauthenticate(database, { ...proving, password, mailed, code, signing, secrets });
         return done;
       },
       (trouble, status) => confirmPage(request, { trouble, status, next, isMailed: body.way === "mailed" }),

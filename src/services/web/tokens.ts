@@ -11,7 +11,8 @@ const create = accountRoute({
   path: "/web/account/tokens",
   body: TokenBody,
   answer: async ({ context, account, body, now }) => {
-    const { database, secretKey } = context;
+    const { database, secrets } = context;
+    const secretKey = secrets.current;
     const token = await createAccessToken(database, { account, ...body, secretKey, now });
     return { status: 201, json: { token } satisfies TokenCreated };
   },
