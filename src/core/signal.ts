@@ -2,8 +2,14 @@
 // recorded. What a signal does to a check is in transition.ts.
 import type { SignalSettings } from "./check.ts";
 import { hasSlugCharacters, uuidOfAnyCase } from "./identity.ts";
-import { type Instant, SECOND_MS } from "./instant.ts";
-import { EXIT_STATUS_MAX, LATE_END_RUN_SECONDS_MAX, PING_KEY_LENGTH, SLUG_LENGTH_MAX } from "./limits.ts";
+import { type Instant, MINUTE_MS, SECOND_MS } from "./instant.ts";
+import {
+  EXIT_STATUS_MAX,
+  LATE_END_RUN_SECONDS_MAX,
+  LATE_END_SKEW_MINUTES_MAX,
+  PING_KEY_LENGTH,
+  SLUG_LENGTH_MAX,
+} from "./limits.ts";
 
 /** The kind after methods and keyword filters are applied. */
 export type SignalKind = "success" | "start" | "fail" | "log" | "ign";
@@ -83,6 +89,11 @@ function parseRfc3339(text: string): Instant | null {
   if (Number.isNaN(midnightAt) || Number.isNaN(at)) return null;
   // February 30 would be March 2.
   return new Date(midnightAt).toISOString().startsWith(date) ? at : null;
+}
+
+/** Whether an end of the same run that was logged at an instant is this late end, sent before. */
+export function isSameEnd({ endedAt }: LateEnd, loggedAt: Instant): boolean {
+  return loggedAt >= endedAt - LATE_END_SKEW_MINUTES_MAX * MINUTE_MS;
 }
 
 /** The keywords of a comma-separated field, trimmed; empty ones are none. */
