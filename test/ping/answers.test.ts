@@ -224,7 +224,7 @@ describe("settings in the URL", () => {
     expect(await created(`/ping/${KEY}/fresh?create=1&schedule=${hostile}&name=%ff&channels=*`)).toEqual({
       status: 201,
       warning:
-        "Ignored settings: schedule is not a valid cron or OnCalendar expression; name is not valid percent-encoded UTF-8; channels cannot be set by a ping.",
+        "Ignored settings: schedule contains a character that cannot be stored; name is not valid percent-encoded UTF-8; channels cannot be set by a ping.",
     });
     expect(actions()).toEqual(["success"]);
   });
