@@ -28,7 +28,7 @@ export type PingSettings = {
 /** A ping without settings: all defaults. */
 export const NO_PING_SETTINGS: PingSettings = { params: {}, policy: {}, warning: null };
 
-type Refused = { problem: string };
+type Read<T> = { value: T } | { problem: string };
 
 type TextField = { key: "name" | "tags" | "desc" | "schedule" | "tz"; lengthMax: number; rule: TextRule };
 
@@ -69,10 +69,9 @@ export function readPingSettings(
   const params: CheckParams = {};
   const policy: Policy = {};
   const problems: string[] = [];
-  const take = <T>(name: string, read: T | Refused, use: (value: T) => void) => {
-    if (typeof read === "object" && read !== null && "problem" in read)
-      problems.push(`${name} ${read.problem}`);
-    else use(read as T);
+  const take = <T>(name: string, read: Read<T>, use: (value: T) => void) => {
+    if ("problem" in read) problems.push(`${name} ${read.problem}`);
+    else use(read.value);
   };
   for (const [name, value] of new Map(query)) {
     const text = Object.hasOwn(TEXTS, name) ? TEXTS[name] : undefined;
@@ -103,21 +102,21 @@ export function readPingSettings(
 
 const UNDECODABLE = { problem: "is not valid percent-encoded UTF-8" };
 
-function readText(value: string | null, { lengthMax, rule }: TextField): string | Refused {
+function readText(value: string | null, { lengthMax, rule }: TextField): Read<string> {
   if (value === null) return UNDECODABLE;
   if (isLongerThan(value, lengthMax)) return { problem: `is longer than ${lengthMax} characters` };
   const problem = TEXT_RULES.storable(value) ?? TEXT_RULES[rule](value);
-  return problem === null ? value : { problem };
+  return problem === null ? { value } : { problem };
 }
 
 const WHOLE_SECONDS = /^[0-9]{1,9}$/;
 
 /** Seconds as a number, or a duration such as `1h30m`. */
-function readSeconds(value: string | null, { min, max, isZeroAllowed = false }: Range): number | Refused {
+function readSeconds(value: string | null, { min, max, isZeroAllowed = false }: Range): Read<number> {
   if (value === null) return UNDECODABLE;
   const seconds = WHOLE_SECONDS.test(value) ? Number(value) : parseDuration(value);
   if (seconds === null) return { problem: "is not a duration such as 3600 or 1h" };
-  if ((seconds >= min && seconds <= max) || (isZeroAllowed && seconds === 0)) return seconds;
+  if ((seconds >= min && seconds <= max) || (isZeroAllowed && seconds === 0)) return { value: seconds };
   const range = `${sentenceText(min)} to ${sentenceText(max)}`;
   return { problem: isZeroAllowed ? `is neither 0 nor ${range}` : `is not in the range of ${range}` };
 }

@@ -178,14 +178,14 @@ describe("a ping with create=1", () => {
       { kind: "settings_ignored", at: NOW, accountId: null, detail: { warning } },
     ]);
     // The check exists: its settings stay, whatever a ping carries.
-    const other = {
+    const again = {
       ...ping,
       given: readPingSettings([
         ["name", "Other"],
         ["tz", "x"],
       ]),
     };
-    expect(await provisionCheck(database.db, other)).toBe("exists");
+    expect(await provisionCheck(database.db, again)).toBe("exists");
     expect((await listChecks(database.db, { projectId }))[0]?.settings.name).toBe("Nightly");
     expect(await listEvents(database.db, { checkId, limit: 10 })).toHaveLength(1);
   });
