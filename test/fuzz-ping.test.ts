@@ -39,7 +39,7 @@ describe("What is sent", () => {
         (_, number) => malformedAttempt(chanceOf({ seed: 3, number }), TARGETS).fault,
       ),
     );
-    expect(faults.size).toBe(27);
+    expect(faults.size).toBe(28);
   });
 });
 

@@ -143,7 +143,69 @@ const ODD_QUERIES: readonly [string, ...string[]] = [
   "&&&&",
   "rid[]=1",
   "%00=%00",
+  "at=",
+  "at=1e400",
+  "at=99999999999.999999999&ran=999999999",
+  "at=0&ran=0.0000001",
+  "at=2026-02-30T25:61:61Z",
+  "at=0000-01-01T00:00:00Z",
+  "at=9999-12-31T23:59:59-23:59",
+  "at=%00&ran=%ff",
 ];
+
+/** Names and values of settings that a new check can have. The check exists, or is created by one of them. */
+const SETTINGS: readonly [string, ...string[]] = [
+  "name",
+  "tags",
+  "desc",
+  "timeout",
+  "schedule",
+  "tz",
+  "grace",
+  "start_within",
+  "max_run",
+  "min_run",
+  "early",
+  "keep_alive",
+  "channels",
+  "__proto__",
+];
+
+const ODD_VALUES: readonly [string, ...string[]] = [
+  "",
+  "0",
+  "1h",
+  "99999999999999999999",
+  "-1",
+  "%00",
+  "%zz",
+  "%ed%a0%80",
+  "%0d%0aSet-Cookie:%20a=b",
+  "%F0%9F%98%80".repeat(120),
+  "*+*+*+*+*",
+  "0+0+30+2+*",
+  "Mon..Fri+*-*-*+25:00",
+  "Europe/Riga",
+  "../../etc/passwd",
+];
+
+/** Slugs that the run creates, at most. */
+const NEW_SLUGS_MAX = 50;
+
+/** A ping that creates a check with settings, or finds it created; or a late end. */
+function settings(chance: Chance, { pingKey, uuids }: Targets): string {
+  if (chance.oneIn(2)) {
+    const at = `at=${Math.floor(chance.below(4_000_000_000))}&ran=${chance.below(1_000_000)}`;
+    return request({ path: `/ping/${chance.pick(uuids)}${chance.pick(["", "/fail", "/3"])}?${at}` });
+  }
+  const pairs = Array.from({ length: chance.below(8) }, () => {
+    const value = chance.oneIn(4) ? encodeURIComponent(noise(chance, 40)) : chance.pick(ODD_VALUES);
+    return `${chance.pick(SETTINGS)}=${value}`;
+  });
+  return request({
+    path: `/ping/${pingKey}/new-${chance.below(NEW_SLUGS_MAX)}?${["create=1", ...pairs].join("&")}`,
+  });
+}
 
 const ODD_LENGTHS: readonly [string, ...string[]] = [
   "-1",
@@ -294,6 +356,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     const query = chance.oneIn(3) ? words(chance, 100) : chance.pick(ODD_QUERIES);
     return request({ path: `${goodPath(chance, targets)}?${query}` });
   },
+  settings,
   "unknown address": (chance) =>
     request({
       path: `/ping/${chance.oneIn(2) ? words(chance, 36) : "00000000-0000-4000-8000-000000000000"}`,

@@ -1,8 +1,9 @@
 // `overdue silence`: creates, lists, and ends silences by the API of a running server.
 import { type Command, InvalidArgumentError } from "commander";
 import type { NewSilence, Silence } from "../contract/api/silences.ts";
+import { parseDuration } from "../core/duration-text.ts";
 import { isUuid } from "../core/identity.ts";
-import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from "../core/instant.ts";
+import type { Instant } from "../core/instant.ts";
 import { PAGE_LENGTH_MAX } from "../core/limits.ts";
 import { addConnectionOptions, CONNECTION_HELP, type ConnectionOptions, onApi } from "./api-connection.ts";
 import { type CommandContext, CommandError, EXIT, printJson, renderColumns } from "./command-context.ts";
@@ -51,7 +52,7 @@ export function defineSilence(command: Command, context: CommandContext): void {
     .option("--check <uuid...>", "Silence these checks", collectUuid)
     .option("--tag <tag>", "Silence checks with this tag")
     .option("--all", "Silence all checks of the project")
-    .option("--for <duration>", "How long it lasts", parseDuration)
+    .option("--for <duration>", "How long it lasts", readDuration)
     .option("--until <time>", "When it ends", parseTime)
     .option("--until-success", "End it for each check at its next success")
     .option("--from <time>", "When it starts (default: now)", parseTime)
@@ -63,7 +64,7 @@ export function defineSilence(command: Command, context: CommandContext): void {
     .option(
       "--hold-after <duration>",
       "After the end, wait up to this long for the next run before notifying",
-      parseDuration,
+      readDuration,
     )
     .option("--reason <text>", "Reason, shown with the silence and in delayed notifications")
     .option("--json", "Output JSON (the silence)");
@@ -214,16 +215,11 @@ function collectUuid(given: string, before: readonly string[] | undefined): read
   return [...(before ?? []), uuid];
 }
 
-const UNITS_MS: Readonly<Record<string, number>> = { d: DAY_MS, h: HOUR_MS, m: MINUTE_MS, s: SECOND_MS };
-
 /** `1h30m` in seconds. */
-function parseDuration(text: string): number {
-  if (!/^(?=\d)(?:\d{1,6}d)?(?:\d{1,6}h)?(?:\d{1,6}m)?(?:\d{1,6}s)?$/.test(text)) {
-    throw new InvalidArgumentError("Expected a duration such as 45m, 2h, or 1h30m.");
-  }
-  const parts = [...text.matchAll(/(\d{1,6})([dhms])/g)];
-  const ms = parts.reduce((sum, [, count, unit = "s"]) => sum + Number(count) * (UNITS_MS[unit] ?? 0), 0);
-  return ms / SECOND_MS;
+function readDuration(text: string): number {
+  const seconds = parseDuration(text);
+  if (seconds === null) throw new InvalidArgumentError("Expected a duration such as 45m, 2h, or 1h30m.");
+  return seconds;
 }
 
 const TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?)(Z|[+-]\d\d:?\d\d)?)?$/;

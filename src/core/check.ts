@@ -86,9 +86,9 @@ export function newCheck(params: CheckParams, rule: SlugRule): CheckSettings {
   return patchCheck(DEFAULT_SETTINGS, params, rule);
 }
 
-/** The settings of a check created by its first ping. */
-export function provisionedCheck(slug: string): CheckSettings {
-  return { ...DEFAULT_SETTINGS, name: slug, slug };
+/** The settings of a check created by its first ping, with those that the ping carries. */
+export function provisionedCheck(slug: string, params: CheckParams = {}): CheckSettings {
+  return patchCheck({ ...DEFAULT_SETTINGS, name: slug, slug }, params, { deriveSlug: false });
 }
 
 /** The settings after an update. */

@@ -1,13 +1,29 @@
 // Durations as text, in each of the four formats.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { downtimeText, periodText, runText, sentenceText } from "./duration-text.ts";
+import { downtimeText, parseDuration, periodText, runText, sentenceText } from "./duration-text.ts";
 import { PERIOD_SECONDS_MAX, PERIOD_SECONDS_MIN } from "./limits.ts";
 
 const MINUTE = 60;
 const HOUR = 3600;
 const DAY = 86_400;
 const WEEK = 7 * DAY;
+
+test.each([
+  ["45m", 45 * MINUTE],
+  ["1h30m", HOUR + 30 * MINUTE],
+  ["2d", 2 * DAY],
+  ["1d1h1m1s", DAY + HOUR + MINUTE + 1],
+  ["0s", 0],
+  ["90", null],
+  ["", null],
+  ["1m1h", null],
+  ["1.5h", null],
+  ["1H", null],
+  [" 1h", null],
+])("%j is read as %j seconds", (text, seconds) => {
+  expect(parseDuration(text)).toBe(seconds);
+});
 
 describe("periods", () => {
   test.each([

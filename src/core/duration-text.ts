@@ -1,5 +1,5 @@
 // Durations as text for pages, messages and badges. There are four formats, because a setting, a run, a table cell
-// and a sentence each omit something else.
+// and a sentence each omit something else. A fifth one is read from commands and URLs.
 import { SECOND_MS } from "./instant.ts";
 
 const MINUTE = 60;
@@ -24,6 +24,15 @@ const ABBREVIATIONS: readonly Unit[] = [
   { seconds: MINUTE, one: "min", many: "min" },
   { seconds: 1, one: "sec", many: "sec" },
 ];
+
+const DURATION = /^(?=[0-9])(?:([0-9]{1,6})d)?(?:([0-9]{1,6})h)?(?:([0-9]{1,6})m)?(?:([0-9]{1,6})s)?$/;
+
+/** `45m`, `2h` or `1h30m` in seconds; null if it is not a duration. */
+export function parseDuration(text: string): number | null {
+  const [whole, ...counts] = DURATION.exec(text) ?? [];
+  if (whole === undefined) return null;
+  return counts.reduce((sum, digits, index) => sum + Number(digits ?? 0) * (WORDS[index]?.seconds ?? 0), 0);
+}
 
 /** A period or grace time: `2 weeks`, `8 days`, `1 hour 30 minutes`. Seconds beyond the minute are left out. */
 export function periodText(seconds: number): string {

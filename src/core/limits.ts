@@ -25,6 +25,12 @@ export const USER_AGENT_LENGTH_MAX = 200;
 export const EXIT_STATUS_MAX = 255;
 /** Above this many signals of a check per minute, successes and logs change the state without a log row. */
 export const DEFAULT_SIGNALS_PER_MINUTE = 60;
+/** A late end that is older than this is logged and changes nothing. */
+export const LATE_END_DAYS_MAX = 7;
+/** The longest run that a late end can report. */
+export const LATE_END_RUN_SECONDS_MAX = 31_536_000;
+/** An end of the same run that was logged up to this long before the reported time is the same end. */
+export const LATE_END_SKEW_MINUTES_MAX = 5;
 /** A start that is older than this is not paired with a later signal in the list of pings. */
 export const RUN_PAIRING_HOURS_MAX = 72;
 

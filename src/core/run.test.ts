@@ -98,6 +98,12 @@ describe("a duration", () => {
     const start = { n: 6, at: 80_000, kind: "start", rid: null, durationMs: null } as const;
     expect(runDurations([end, start]).get(7)).toBe(10_000);
   });
+
+  test("of a late end is the one that it reports, not the time until it was logged", () => {
+    const start = { n: 6, at: 0, kind: "start", rid: "a", durationMs: null } as const;
+    const end = { n: 7, at: 3_600_000, kind: "success", rid: "a", durationMs: 5_000 } as const;
+    expect(runDurations([end, start]).get(7)).toBe(5_000);
+  });
 });
 
 test("whatever the list, a duration is never negative nor longer than 72 hours, and belongs to an end", () => {

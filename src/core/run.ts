@@ -17,7 +17,7 @@ export type PairedPing = {
  * The durations of the pings of a list, by number; unknown ones are missing. A success or failure is paired with the
  * nearest earlier start, success or failure with the same run ID (no ID counts as an ID); only a start gives a
  * duration. Log entries, ignored pings and other runs in between do not matter. If the list contains nothing earlier
- * of the run, the duration measured when the ping was recorded is used.
+ * of the run, or the run ended before the ping, the duration recorded with the ping is used.
  */
 export function runDurations(newestFirst: readonly PairedPing[]): Map<number, number> {
   const durations = new Map<number, number>();
@@ -39,7 +39,8 @@ function durationOf(ping: PairedPing, earlier: PairedPing | undefined): number |
   if (earlier === undefined) return ping.durationMs;
   // A replayed ping is listed where it was logged, and may be older than those before it.
   if (earlier.kind !== "start" || earlier.at > ping.at) return null;
-  return ping.at - earlier.at;
+  // A late end was logged after its run had ended: the recorded duration is shorter.
+  return Math.min(ping.at - earlier.at, ping.durationMs ?? Infinity);
 }
 
 export type Usual = {

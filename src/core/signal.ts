@@ -2,8 +2,14 @@
 // recorded. What a signal does to a check is in transition.ts.
 import type { SignalSettings } from "./check.ts";
 import { hasSlugCharacters, uuidOfAnyCase } from "./identity.ts";
-import type { Instant } from "./instant.ts";
-import { EXIT_STATUS_MAX, PING_KEY_LENGTH, SLUG_LENGTH_MAX } from "./limits.ts";
+import { type Instant, MINUTE_MS, SECOND_MS } from "./instant.ts";
+import {
+  EXIT_STATUS_MAX,
+  LATE_END_RUN_SECONDS_MAX,
+  LATE_END_SKEW_MINUTES_MAX,
+  PING_KEY_LENGTH,
+  SLUG_LENGTH_MAX,
+} from "./limits.ts";
 
 /** The kind after methods and keyword filters are applied. */
 export type SignalKind = "success" | "start" | "fail" | "log" | "ign";
@@ -17,6 +23,16 @@ export type Signal = {
   rid: string | null;
   /** Replayed from a spool: newer signals may have been applied before. */
   replayed: boolean;
+  /** Of a success or failure that was sent later; absent or null: it was sent at once. */
+  lateEnd?: LateEnd | null;
+};
+
+/** The end of a run that the sender could not report in time. */
+export type LateEnd = {
+  /** By the clock of the sender, never after the receive time. */
+  endedAt: Instant;
+  /** How long the run took; null: unknown. */
+  ranMs: number | null;
 };
 
 const KIND_NAME: Readonly<Record<SignalKind, string>> = {
@@ -45,6 +61,39 @@ export function parseExitStatus(segment: string): number | "too large" | null {
   if (!/^[0-9]+$/.test(segment)) return null;
   const status = Number(segment);
   return status <= EXIT_STATUS_MAX ? status : "too large";
+}
+
+const UNIX_SECONDS = /^[0-9]{1,11}(?:\.[0-9]{1,9})?$/;
+/** A `+` that was not encoded arrives as a space. */
+const RFC_3339 =
+  /^([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt]([0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?)([Zz]|[-+ ][0-9]{2}:[0-9]{2})$/;
+const SECONDS = /^[0-9]{1,9}(?:\.[0-9]{1,9})?$/;
+
+/**
+ * The late end in the parameters `at` (RFC 3339 or Unix seconds) and `ran` (seconds) of a ping; null if `at` is
+ * unreadable. An unreadable `ran` counts as unknown.
+ */
+export function parseLateEnd({ at, ran }: { at: string; ran: string | null }): LateEnd | null {
+  const endedAt = UNIX_SECONDS.test(at) ? Math.floor(Number(at) * SECOND_MS) : parseRfc3339(at);
+  if (endedAt === null) return null;
+  const seconds = ran !== null && SECONDS.test(ran) ? Number(ran) : Infinity;
+  const ranMs = seconds <= LATE_END_RUN_SECONDS_MAX ? Math.round(seconds * SECOND_MS) : null;
+  return { endedAt, ranMs };
+}
+
+function parseRfc3339(text: string): Instant | null {
+  const [, date, time, offset] = RFC_3339.exec(text) ?? [];
+  if (date === undefined || time === undefined || offset === undefined) return null;
+  const midnightAt = Date.parse(`${date}T00:00:00Z`);
+  const at = Date.parse(`${date}T${time}${offset.toUpperCase().replace(" ", "+")}`);
+  if (Number.isNaN(midnightAt) || Number.isNaN(at)) return null;
+  // February 30 would be March 2.
+  return new Date(midnightAt).toISOString().startsWith(date) ? at : null;
+}
+
+/** Whether an end of the same run that was logged at an instant is this late end, sent before. */
+export function isSameEnd({ endedAt }: LateEnd, loggedAt: Instant): boolean {
+  return loggedAt >= endedAt - LATE_END_SKEW_MINUTES_MAX * MINUTE_MS;
 }
 
 /** The keywords of a comma-separated field, trimmed; empty ones are none. */
@@ -128,6 +177,8 @@ export type AcceptedSignal = {
   body: Uint8Array | null;
   /** Receive time on the database's clock. */
   at: Instant;
+  /** See Signal. */
+  lateEnd?: LateEnd | null;
 };
 
 /** The number of a batch: 1, 2, 3 … without a gap in each lane of an intake. */

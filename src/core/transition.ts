@@ -10,17 +10,20 @@ import {
   type PassedDeadlines,
   type Visibility,
 } from "./deadline.ts";
-import { type Instant, MINUTE_MS, SECOND_MS } from "./instant.ts";
+import { DAY_MS, type Instant, MINUTE_MS, SECOND_MS } from "./instant.ts";
+import { LATE_END_DAYS_MAX } from "./limits.ts";
 import type { Signal, SignalKind } from "./signal.ts";
 import {
   type CheckState,
   type Deadline,
+  deadlineOf,
   type Flip,
   type FlipReason,
   graceMs,
   ignoresSignals,
   isAlertOpen,
   type Missed,
+  runLimitMs,
   type Timing,
   type WatchedCheck,
 } from "./state.ts";
@@ -49,7 +52,7 @@ export type Outcome = {
   at: Instant;
   /** Number of the log row; null if the signal was coalesced. */
   n: number | null;
-  /** Replayed after something newer was applied: logged, without effect on the check. */
+  /** Replayed or reported after something newer was applied: logged, without effect on the status of the check. */
   late: boolean;
   flips: readonly Flip[];
   /** Changes of the alert, in order. */
@@ -81,12 +84,18 @@ export function applySignal(
   { signal, visibility, rules }: { signal: Signal; visibility: Visibility; rules: SignalRules },
 ): Outcome {
   const kind = acceptsSignal(check, signal) ? signal.kind : "ign";
-  const acts = kind === "start" && hasEnded(check.state, signal.rid) ? "log" : kind;
   const newestAt = check.state.newestAt ?? signal.at;
   const at = signal.replayed ? signal.at : Math.max(signal.at, newestAt);
+  const { rid } = signal;
+  const lateEnd = kind === "success" || kind === "fail" ? (signal.lateEnd ?? null) : null;
+  const isTooLate = lateEnd !== null && at - lateEnd.endedAt > LATE_END_DAYS_MAX * DAY_MS;
+  const acts = isTooLate || (kind === "start" && hasEnded(check.state, rid)) ? "log" : kind;
   // Whether it was in time depends on when it was received, whatever has been applied since.
   const passed = passBefore(check, { kind: acts, at: signal.at, visibility });
-  const applied = { kind: acts, at, rid: signal.rid };
+  const applied: AppliedSignal =
+    lateEnd === null
+      ? { kind: acts, at, endAt: at, rid, ranMs: null, isLateEnd: false }
+      : { kind: acts, at, endAt: Math.min(lateEnd.endedAt, at), rid, ranMs: lateEnd.ranMs, isLateEnd: true };
   const effect = takeEffect({ timing: check.timing, state: passed.state }, applied, visibility);
   const flips = [...passed.flips, ...effect.flips];
   const alerts = passed.alerts.length === 0 ? effect.alerts : [...passed.alerts, ...effect.alerts];
@@ -95,7 +104,7 @@ export function applySignal(
     effect.retractedAt !== null ||
     (effect.run?.durationMs ?? null) !== null;
   const counted = countSignal(effect.state, { at, perMinute: rules.ratePerMinute });
-  const coalesced = counted.isOver && !changes && kind !== "start" && kind !== "fail";
+  const coalesced = counted.isOver && !changes && kind !== "start" && kind !== "fail" && lateEnd === null;
   const state = {
     ...counted.state,
     newestAt: Math.max(newestAt, at),
@@ -108,13 +117,14 @@ export function applySignal(
     recordedAs: kind,
     at,
     n: coalesced ? null : state.pingCount,
-    late: effect.late,
+    late: effect.late || isTooLate,
     flips,
     alerts,
     retractedAt: effect.retractedAt,
     notices: passed.notices,
     repeated: passed.repeated,
-    notObserved: passed.unobserved,
+    // A late end can leave the deadline as it is.
+    notObserved: lateEnd === null ? passed.unobserved : null,
     run: effect.run,
   };
 }
@@ -181,8 +191,17 @@ type Effect = {
   retractedAt: Instant | null;
   run: Run | null;
 };
-/** A signal with the kind and time that apply to the check. */
-type AppliedSignal = { kind: SignalKind; at: Instant; rid: string | null };
+/** A signal with the kind and times that apply to the check. */
+type AppliedSignal = {
+  kind: SignalKind;
+  at: Instant;
+  /** When the run ended; before `at` only for a late end. */
+  endAt: Instant;
+  rid: string | null;
+  /** Duration of the run as reported by a late end. */
+  ranMs: number | null;
+  isLateEnd: boolean;
+};
 
 function takeEffect(check: WatchedCheck, signal: AppliedSignal, visibility: Visibility): Effect {
   const { state } = check;
@@ -191,13 +210,13 @@ function takeEffect(check: WatchedCheck, signal: AppliedSignal, visibility: Visi
   // Compared with what determined the status, not with the newest log entry: a success that was received in
   // time must prevent its alert even if a start was applied before it.
   const decidedAt = Math.max(state.lastPingAt ?? -Infinity, state.commandAt ?? -Infinity);
-  if (signal.at < decidedAt) return overtaken(check, { unchanged, signal, visibility });
+  if (signal.endAt < decidedAt) return overtaken(check, { unchanged, signal, visibility });
   // Under the default rules, a start satisfies no deadline.
   const answers = signal.kind !== "start" || check.timing.rules !== null;
   if (answers && state.missed !== null && signal.at <= Math.max(...missedInARow(state, state.missed))) {
     return takeBack(check, { signal, missed: state.missed, visibility });
   }
-  return applyNow(check, signal, visibility);
+  return signal.isLateEnd ? completeLate(check, signal, visibility) : applyNow(check, signal, visibility);
 }
 
 function applyNow(check: WatchedCheck, signal: AppliedSignal, visibility: Visibility): Effect {
@@ -212,23 +231,33 @@ function overtaken(
   { timing, state }: WatchedCheck,
   { unchanged, signal, visibility }: { unchanged: Effect; signal: AppliedSignal; visibility: Visibility },
 ): Effect {
-  const { kind, at } = signal;
+  const { kind, at, endAt, ranMs } = signal;
   if (kind === "start") return { ...unchanged, late: true };
   const outcome = kind === "fail" ? "fail" : "success";
-  const late = {
-    ...unchanged,
-    late: true,
-    run: { startAt: null, endAt: at, outcome, durationMs: null } as const,
-  };
+  const startAt = ranMs === null ? null : endAt - ranMs;
+  const late = { ...unchanged, late: true, run: { startAt, endAt, outcome, durationMs: ranMs } as const };
   if (!endsRun(state, signal)) return late;
   const ended = { ...state, lastStartAt: null, lastStartRid: null };
   const { missed } = state;
-  if (missed === null || at > Math.min(...missedInARow(state, missed))) return { ...late, state: ended };
+  if (missed === null) return { ...late, state: ended };
+  const isInTime = at <= Math.min(...missedInARow(state, missed));
+  const isRecovery = signal.isLateEnd && missed.from === "up";
+  if (!isInTime && !isRecovery) return { ...late, state: ended };
   const before = beforeMissed(ended, missed);
   const next = extendedDeadline({ timing, state: before }, visibility.blind);
-  const standsAnyway = next !== null && next.firesAt <= missed.deadlineAt;
+  const standsAnyway = next !== null && next.firesAt <= (isInTime ? missed.deadlineAt : at);
   if (standsAnyway) return { ...late, state: ended };
-  return { ...late, state: before, retractedAt: flipAt(missed), alerts: takenBack({ state, before, at }) };
+  if (isInTime) {
+    return { ...late, state: before, retractedAt: flipAt(missed), alerts: takenBack({ state, before, at }) };
+  }
+  const flip: Flip = { at, from: "down", to: "up", reason: "success" };
+  const change = { at, flip, opens: "failed", closes: "recovered" } as const;
+  return {
+    ...late,
+    state: before,
+    flips: [flip],
+    alerts: alertChanges({ before: state, after: before }, change),
+  };
 }
 
 /** A run begins. Only the newest start counts. */
@@ -238,25 +267,64 @@ function begin(state: CheckState, { at, rid }: AppliedSignal): Effect {
   return { ...effect, state: { ...state, lastStartAt: at, lastStartRid: rid }, late: false };
 }
 
+/**
+ * A late success recovers the check only if nothing is overdue since then. A check that is down stays so without a
+ * change, and one that is not goes down by its deadline. A late failure has the effect of any other.
+ */
+function completeLate(check: WatchedCheck, signal: AppliedSignal, visibility: Visibility): Effect {
+  const effect = complete(check, signal, visibility);
+  if (effect.state.status !== "up") return effect;
+  const since = passDeadlines(
+    { timing: check.timing, state: effect.state },
+    { visibility: { watermarkAt: Infinity, blind: visibility.blind }, beforeAt: signal.at },
+  );
+  const isBeforeOverrun = !endsRun(check.state, signal) && signal.endAt < overrunFrom(check);
+  const isOverdue = since.state.status === "down" || isBeforeOverrun;
+  if (!isOverdue) return effect;
+  if (check.state.status !== "down") return { ...effect, flips: [] };
+  const { lastPingAt, lastDurationMs, lastStartAt, lastStartRid } = effect.state;
+  const { missed } = check.state;
+  // Before the deadline it was up, as is known now.
+  const wasUp = missed !== null && missed.from !== "down" && signal.endAt <= missed.deadlineAt;
+  const state: CheckState = {
+    ...check.state,
+    lastPingAt,
+    lastDurationMs,
+    lastStartAt,
+    lastStartRid,
+    missed: wasUp ? { ...missed, from: "up" } : missed,
+  };
+  return { ...effect, state, flips: [], alerts: NO_ALERTS };
+}
+
+/** When the run began that took the check down and was replaced by a newer start; -Infinity if there is none. */
+function overrunFrom({ timing, state }: WatchedCheck): Instant {
+  const { missed, lastStartAt } = state;
+  if (missed === null || lastStartAt === null || lastStartAt <= missed.deadlineAt) return -Infinity;
+  const before = { ...beforeMissed(state, missed), ...NO_RUN };
+  const isSlotMissed = deadlineOf({ timing, state: before })?.at === missed.deadlineAt;
+  return isSlotMissed ? -Infinity : missed.deadlineAt - runLimitMs(timing);
+}
+
 /** A success or failure: sets the status, and ends the run that it belongs to. */
 function complete({ timing, state }: WatchedCheck, signal: AppliedSignal, { blind }: Visibility): Effect {
-  const { at } = signal;
+  const { at, endAt, ranMs, isLateEnd } = signal;
   const ended = endsRun(state, signal);
-  const { lastStartAt } = state;
-  const measured = ended && lastStartAt !== null && lastStartAt <= at && signal.rid === state.lastStartRid;
-  const startAt = measured ? state.lastStartAt : null;
-  const durationMs = startAt === null ? null : at - startAt;
-  const reason = signal.kind === "fail" ? "fail" : judgeRun({ timing, state }, { startAt, endAt: at });
+  const { lastStartAt, expectFromAt } = state;
+  const measured = ended && lastStartAt !== null && lastStartAt <= endAt && signal.rid === state.lastStartRid;
+  const startAt = ranMs !== null ? endAt - ranMs : measured ? lastStartAt : null;
+  const durationMs = startAt === null ? null : endAt - startAt;
+  const reason = signal.kind === "fail" ? "fail" : judgeRun({ timing, state }, { startAt, endAt });
   const to = reason === "success" ? "up" : "down";
   const judge = to === "up" ? judgeSuccess : judgeFailure;
   const completed: CheckState = {
     ...state,
     status: to,
-    lastPingAt: at,
+    lastPingAt: endAt,
     lastDurationMs: durationMs,
-    expectFromAt: null,
+    expectFromAt: isLateEnd && expectFromAt !== null && expectFromAt > endAt ? expectFromAt : null,
     missed: null,
-    judged: judge(state, timing.rules, startAt ?? at),
+    judged: judge(state, timing.rules, startAt ?? endAt),
     ...(ended ? NO_RUN : {}),
   };
   const after = isRunMissed(timing, { before: state, completed }, blind)
@@ -270,7 +338,7 @@ function complete({ timing, state }: WatchedCheck, signal: AppliedSignal, { blin
     alerts: alertChanges({ before: state, after }, { at, flip, opens, closes: "recovered" }),
     late: false,
     retractedAt: null,
-    run: { startAt, endAt: at, outcome: signal.kind === "fail" ? "fail" : "success", durationMs },
+    run: { startAt, endAt, outcome: signal.kind === "fail" ? "fail" : "success", durationMs },
   };
 }
 
@@ -295,9 +363,9 @@ function judgeRun(
  * A failure, or a success without a run id, ends any run; a success with a run id ends only that run. A start
  * newer than the signal has not ended, unless it has the same run id.
  */
-function endsRun({ lastStartAt, lastStartRid }: CheckState, { kind, at, rid }: AppliedSignal): boolean {
+function endsRun({ lastStartAt, lastStartRid }: CheckState, { kind, endAt, rid }: AppliedSignal): boolean {
   if (lastStartAt === null) return false;
-  if (lastStartAt > at) return rid !== null && rid === lastStartRid;
+  if (lastStartAt > endAt) return rid !== null && rid === lastStartRid;
   return kind === "fail" || rid === null || rid === lastStartRid;
 }
 
@@ -315,7 +383,12 @@ function isRunMissed(
   const { lastStartAt, lastPingAt } = completed;
   if (before.status !== "down" || lastStartAt === null) return false;
   const { missed } = before;
-  if (missed !== null && lastStartAt <= Math.max(...missedInARow(before, missed))) return true;
+  if (missed !== null) {
+    const missedAt = Math.max(...missedInARow(before, missed));
+    // The run went on after a late end.
+    if (lastPingAt !== null && lastPingAt <= missedAt) return false;
+    if (lastStartAt <= missedAt) return true;
+  }
   const next = extendedDeadline({ timing, state: completed }, blind);
   if (next === null || next.isBlindNow || next.deadline.cause !== "overrun") return false;
   return next.firesAt < (lastPingAt ?? -Infinity);

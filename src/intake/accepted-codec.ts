@@ -1,6 +1,6 @@
 // Encodes accepted signals as bytes. Texts are stored as JSON, which keeps NUL and broken surrogates; bodies are
 // stored unchanged. Decoding errors are returned as a reason, never thrown, because the bytes come from a disk.
-import type { AcceptedSignal, HttpAction, SignalSource, SignalTarget } from "../core/signal.ts";
+import type { AcceptedSignal, HttpAction, LateEnd, SignalSource, SignalTarget } from "../core/signal.ts";
 
 export type Decoded<T> = { ok: true; value: T } | { ok: false; reason: string };
 
@@ -99,7 +99,17 @@ function signalOf(fields: Fields, body: Uint8Array | null): AcceptedSignal | nul
   if (!isTextOrNull(rid) || !isTextOrNull(remoteAddr)) return null;
   if (exitStatus !== null && !isWhole(exitStatus)) return null;
   if (typeof scheme !== "string" || typeof ua !== "string" || !isWhole(at)) return null;
-  return { target, source, rid, exitStatus, scheme, remoteAddr, ua, body, at };
+  const signal = { target, source, rid, exitStatus, scheme, remoteAddr, ua, body, at };
+  // Earlier versions did not write it.
+  if (fields["lateEnd"] === undefined || fields["lateEnd"] === null) return signal;
+  const lateEnd = lateEndOf(fields["lateEnd"]);
+  return lateEnd === null ? null : { ...signal, lateEnd };
+}
+
+function lateEndOf(value: unknown): LateEnd | null {
+  if (!isFields(value)) return null;
+  const { endedAt, ranMs } = value;
+  return isWhole(endedAt) && (ranMs === null || isWhole(ranMs)) ? { endedAt, ranMs } : null;
 }
 
 function targetOf(value: unknown): SignalTarget | null {

@@ -1,6 +1,7 @@
 // Receives signals from HTTP and SMTP and makes them durable: accept, wait in a lane, numbered batch, database or
 // spool, response. Decides here whether a signal is accepted; lane.ts forms batches, recorder.ts stores them.
 import type { Instant, Interval } from "../core/instant.ts";
+import { NO_PING_SETTINGS, type PingSettings } from "../core/ping-settings.ts";
 import { type AcceptedSignal, LANES, laneOf, type SignalTarget } from "../core/signal.ts";
 import type { AttributedRefusals } from "../core/watermark.ts";
 import { ConcurrencyByKey } from "../lib/concurrency-by-key.ts";
@@ -19,8 +20,8 @@ import { AttributedRefusalSet, type Refusal, Refusals } from "./refusals.ts";
 export type Acceptance =
   /** On stable storage, for a check that exists. */
   | { kind: "recorded" }
-  /** The same, for a check that was created for it. */
-  | { kind: "created" }
+  /** The same, for a check that was created for it. The warning says which settings of the ping were ignored. */
+  | { kind: "created"; warning?: string | null }
   /** The check does not exist, and was not created. */
   | { kind: "unknown" }
   /** Several checks of the project share the slug. */
@@ -34,6 +35,8 @@ export type Resolution = "known" | "unknown" | "ambiguous" | "busy";
 export type CreateOption = {
   /** Create the check if it does not exist. Only possible for a target with a slug. */
   create: boolean;
+  /** Reads the settings that the ping carries; called only if the check is created. Null or absent: none. */
+  settings?: (() => PingSettings) | null;
 };
 
 export type AcceptOptions = CreateOption & {
@@ -84,7 +87,7 @@ const RETRY_AFTER_SECONDS = 5;
 
 export type IntakeDeps = RecorderDeps & {
   find: (target: SignalTarget) => Promise<"known" | "unknown" | "ambiguous">;
-  create: (target: SignalTarget) => Promise<"created" | "exists" | "unknown">;
+  create: (target: SignalTarget, settings: PingSettings) => Promise<"created" | "exists" | "unknown">;
   /** Whether a signal that is only spooled may be acknowledged. */
   mayPromise: () => boolean;
 };
@@ -165,19 +168,24 @@ export class DatabaseIntake implements SignalIntake {
     return acceptance;
   }
 
-  async #accept(signal: AcceptedSignal, { create, network }: AcceptOptions): Promise<Acceptance> {
+  async #accept(
+    signal: AcceptedSignal,
+    { create, settings = null, network }: AcceptOptions,
+  ): Promise<Acceptance> {
     const result = await this.#take(signal, network);
     if (result === "recorded") this.#noteValidKey(signal.target);
     if (result !== "unknown" || !create) return acceptanceOf(result);
-    const made = await this.#create(signal.target);
+    const given = settings?.() ?? NO_PING_SETTINGS;
+    const made = await this.#create(signal.target, given);
     if (made === "busy") this.#noteRefused({ ...signal, at: this.now() }, network);
     if (made === "unknown" || made === "busy") return acceptanceOf(made);
     // The watermark may have passed it in the meantime.
     const again = await this.#take({ ...signal, at: this.now() }, network);
-    return again === "recorded" && made === "created" ? { kind: "created" } : acceptanceOf(again);
+    if (again !== "recorded" || made !== "created") return acceptanceOf(again);
+    return { kind: "created", warning: given.warning };
   }
 
-  async resolve(target: SignalTarget, { create }: CreateOption): Promise<Resolution> {
+  async resolve(target: SignalTarget, { create, settings = null }: CreateOption): Promise<Resolution> {
     try {
       const found = await this.#deps.find(target);
       if (found === "known") this.#noteValidKey(target);
@@ -186,7 +194,7 @@ export class DatabaseIntake implements SignalIntake {
       this.#deps.onError(error, "looking up a check");
       return this.#deps.known.knows(target, this.now()) ? "known" : "busy";
     }
-    const made = await this.#create(target);
+    const made = await this.#create(target, settings?.() ?? NO_PING_SETTINGS);
     return made === "created" || made === "exists" ? "known" : made;
   }
 
@@ -338,7 +346,10 @@ export class DatabaseIntake implements SignalIntake {
     return this.#take({ ...signal, at: this.now() }, network);
   }
 
-  async #create(target: SignalTarget): Promise<"created" | "exists" | "unknown" | "busy"> {
+  async #create(
+    target: SignalTarget,
+    settings: PingSettings,
+  ): Promise<"created" | "exists" | "unknown" | "busy"> {
     const { isSpooling, isAnswering } = this.#recorder;
     if (isSpooling && !isAnswering) return "busy";
     const isValid = target.by === "slug" && this.#validKeys.has(target.pingKey);
@@ -347,7 +358,7 @@ export class DatabaseIntake implements SignalIntake {
     });
     if (end === null) return "busy";
     try {
-      const made = await this.#deps.create(target);
+      const made = await this.#deps.create(target, settings);
       if (made !== "unknown") this.#noteValidKey(target);
       return made;
     } catch (error) {

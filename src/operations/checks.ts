@@ -23,6 +23,7 @@ import { AppError, ERROR_TEXT, type ErrorCode, FIELD_PROBLEM, fieldText } from "
 import { newUuidIn, withTag } from "../core/identity.ts";
 import type { Instant } from "../core/instant.ts";
 import { NAME_LENGTH_MAX, PING_COMMIT_MS_MAX, SLUG_LENGTH_MAX, TAGS_LENGTH_MAX } from "../core/limits.ts";
+import { NO_PING_SETTINGS, type PingSettings } from "../core/ping-settings.ts";
 import { DAYS_KEPT, keptFrom } from "../core/retention.ts";
 import { isSameRules, type Policy } from "../core/policy.ts";
 import type { AcceptedSignal } from "../core/signal.ts";
@@ -299,16 +300,23 @@ async function create(
   return { kind: "created", check };
 }
 
-export type ProvisionRequest = LimitDefault & { pingKey: string; slug: string; at: Instant };
+export type ProvisionRequest = LimitDefault & {
+  pingKey: string;
+  slug: string;
+  /** The settings that the ping carries; absent: none. */
+  given?: PingSettings;
+  at: Instant;
+};
 
 /**
- * Creates the check for a ping by ping key and slug, with all channels of the project. "exists": another
+ * Creates the check for a ping by ping key and slug, with all channels of the project. Settings that were ignored are
+ * an event of the check. "exists": another
  * request created it, or several checks share the slug. "unknown": no project has the key, or its owner has
  * reached the limit.
  */
 export function provisionCheck(
   database: Database,
-  { pingKey, slug, at, checkLimitDefault }: ProvisionRequest,
+  { pingKey, slug, given = NO_PING_SETTINGS, at, checkLimitDefault }: ProvisionRequest,
 ): Promise<"created" | "exists" | "unknown"> {
   const work = async (tx: Tx) => {
     const project = await findProjectByPingKey(tx, pingKey);
@@ -320,7 +328,13 @@ export function provisionCheck(
     if (quota === null || !mayProvisionCheck(quota)) return "unknown";
     const channels = await chooseChannels(tx, { projectId, param: "*" });
     if (channels.kind === "refused") throw new Error(`all channels were rejected: ${channels.text}`);
-    await makeCheck(tx, { projectId, projectUuid, settings: provisionedCheck(slug), channels, at });
+    const { params, policy: own, warning } = given;
+    const settings = provisionedCheck(slug, params);
+    const { id: checkId } = await makeCheck(tx, { projectId, projectUuid, settings, channels, own, at });
+    if (warning !== null) {
+      const detail = { warning };
+      await insertEvents(tx, [{ checkId, at, kind: "settings_ignored", accountId: null, detail }]);
+    }
     return "created";
   };
   return inRetriedTransaction(database, work, { commitTimeoutMs: PING_COMMIT_MS_MAX });

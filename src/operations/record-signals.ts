@@ -12,6 +12,8 @@ import {
   type Batch,
   classifyEmail,
   classifyHttp,
+  isSameEnd,
+  type LateEnd,
   type SignalKind,
   type SignalResult,
 } from "../core/signal.ts";
@@ -37,6 +39,7 @@ import {
   type RefusedInterval,
 } from "../store/intakes.ts";
 import {
+  findEnds,
   insertBodies,
   insertPings,
   type Ping,
@@ -215,18 +218,26 @@ export async function applyBatch(
 ): Promise<SignalResult[]> {
   const { resolved, states, settings } = options.targets;
   const byCheck = new Map<number, AcceptedSignal[]>();
+  const lateEnds = lateEndsOf(signals, resolved);
+  const repeated = lateEnds.length === 0 ? NONE_REPEATED : await repeatedEnds(tx, lateEnds);
+  const resultsOf = (written: ReadonlySet<number>) =>
+    resolved.map((one, index) => {
+      if (typeof one !== "number") return one;
+      return written.has(one) || repeated.has(index) ? "recorded" : "unknown";
+    });
   let batchAt = 0;
   for (const [index, signal] of signals.entries()) {
     batchAt = Math.max(batchAt, signal.at);
     const id = resolved[index];
-    if (typeof id !== "number") continue;
+    if (typeof id !== "number" || repeated.has(index)) continue;
     const mine = byCheck.get(id);
     if (mine === undefined) byCheck.set(id, [signal]);
     else mine.push(signal);
   }
-  if (byCheck.size === 0) return resolved.map((one) => (typeof one === "number" ? "unknown" : one));
+  if (byCheck.size === 0) return resultsOf(new Set());
   const writes = noWrites();
-  const passed = states.filter((stored) => needsCheckVisibility(stored, batchAt));
+  const late = new Set(lateEnds.map(({ checkId }) => checkId));
+  const passed = states.filter((stored) => needsCheckVisibility(stored, batchAt) || late.has(stored.checkId));
   const visibility = await checkVisibilities(tx, passed, options.visibility);
   for (const stored of states) {
     const given = settings.get(stored.checkId);
@@ -238,8 +249,38 @@ export async function applyBatch(
   }
   const { pingLogRows, isWhole = false } = options;
   await writeBatch(tx, writes, { pingLogRows, now: batchAt, isWhole });
-  const written = new Set(writes.states.map(({ checkId }) => checkId));
-  return resolved.map((one) => (typeof one === "number" ? (written.has(one) ? "recorded" : "unknown") : one));
+  return resultsOf(new Set(writes.states.map(({ checkId }) => checkId)));
+}
+
+type LateEndOfCheck = { index: number; checkId: number; rid: string | null; lateEnd: LateEnd };
+
+function lateEndsOf(signals: readonly AcceptedSignal[], resolved: readonly Resolved[]): LateEndOfCheck[] {
+  const found: LateEndOfCheck[] = [];
+  for (const [index, { rid, lateEnd }] of signals.entries()) {
+    const checkId = resolved[index];
+    if (lateEnd && typeof checkId === "number") found.push({ index, checkId, rid, lateEnd });
+  }
+  return found;
+}
+
+const NONE_REPEATED: ReadonlySet<number> = new Set();
+
+/**
+ * The late ends of runs whose end is logged already: a sender that was interrupted, or got no answer, sends it again.
+ * Without a run id they cannot be told apart.
+ */
+async function repeatedEnds(tx: Tx, lateEnds: readonly LateEndOfCheck[]): Promise<ReadonlySet<number>> {
+  const named = lateEnds.flatMap(({ rid, ...one }) => (rid === null ? [] : [{ ...one, rid }]));
+  const keyOf = ({ checkId, rid }: { checkId: number; rid: string }) => `${checkId} ${rid}`;
+  const logged = named.length === 0 ? [] : await findEnds(tx, named);
+  const loggedAt = new Map(logged.map((one) => [keyOf(one), one.at]));
+  const repeated = new Set<number>();
+  for (const one of named) {
+    const key = keyOf(one);
+    if (isSameEnd(one.lateEnd, loggedAt.get(key) ?? -Infinity)) repeated.add(one.index);
+    else loggedAt.set(key, Infinity);
+  }
+  return repeated;
 }
 
 /** For each signal, in order: the id of its check, or why there is none. */
@@ -316,6 +357,7 @@ function foldSignals(
     at: signal.at,
     rid: signal.rid,
     replayed,
+    lateEnd: signal.lateEnd ?? null,
   }));
   const { state, outcomes } = applySignals(
     { timing: settings, state: stored.state },
@@ -327,6 +369,7 @@ function foldSignals(
     if (signal === undefined) continue;
     writeLog(writes, { checkId, signal, outcome });
     writeChanges(writes, { checkId, outcome });
+    if (signal.lateEnd) writeLateEnd(writes, { checkId, outcome, lateEnd: signal.lateEnd });
     if (outcome.recordedAs === "success" && !outcome.late) lastSuccessN = outcome.n ?? lastSuccessN;
     if (outcome.run === null) continue;
     const counted = countRun(today, outcome.run);
@@ -385,6 +428,17 @@ function writeChanges(writes: Writes, { checkId, outcome }: Omit<Logged, "signal
   const { notices, repeated, notObserved: unobserved } = outcome;
   for (const { blind } of notices) writes.notices.push({ checkId, blind });
   writes.events.push(...deadlineEvents(checkId, { notices, repeated, unobserved }));
+}
+
+/** The log has the time at which a late end was received; this event has the time at which the run ended. */
+function writeLateEnd(
+  writes: Writes,
+  { checkId, outcome, lateEnd }: Omit<Logged, "signal"> & { lateEnd: LateEnd },
+): void {
+  const { recordedAs, n, at } = outcome;
+  if (recordedAs !== "success" && recordedAs !== "fail") return;
+  const detail = { n, outcome: recordedAs, ...lateEnd };
+  writes.events.push({ checkId, at, kind: "late_end", accountId: null, detail });
 }
 
 export type LogLimits = { pingLogRows: number };

@@ -6,6 +6,7 @@ import { hostname } from "node:os";
 import { type Config, ConfigError } from "../config/config.ts";
 import { DatabaseClock } from "../core/database-clock.ts";
 import { type Instant, SECOND_MS } from "../core/instant.ts";
+import type { PingSettings } from "../core/ping-settings.ts";
 import { type Batch, LANES, type SignalTarget } from "../core/signal.ts";
 import { type ClockReading, type IntakeEntered, leaseMsOf } from "../core/watermark.ts";
 import { encodeSignal } from "../intake/accepted-codec.ts";
@@ -518,10 +519,10 @@ function lookups(
       if (id === "ambiguous") return id;
       return id === undefined || id === null ? "unknown" : "known";
     },
-    create: async (target: SignalTarget) => {
+    create: async (target: SignalTarget, settings: PingSettings) => {
       if (target.by === "uuid") return "unknown" as const;
       const { pingKey, slug } = target;
-      return provisionCheck(database, { pingKey, slug, at: now(), checkLimitDefault });
+      return provisionCheck(database, { pingKey, slug, given: settings, at: now(), checkLimitDefault });
     },
   };
 }

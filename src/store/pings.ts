@@ -148,6 +148,25 @@ export async function findLastPings(
   return rows.map(toPing);
 }
 
+const FIND_ENDS = statement<{ check_id: number; rid: string; at: Instant }>({
+  name: "pings.find_ends",
+  text: `select p.check_id, p.rid, max(p.at) as at from unnest($1::bigint[], $2::uuid[]) as wanted (check_id, rid)
+    join pings p on p.check_id = wanted.check_id and p.rid = wanted.rid
+    where p.kind in ('s', 'f') group by p.check_id, p.rid`,
+});
+
+/** When the newest success or failure of these runs was logged; runs without one are left out. */
+export async function findEnds(
+  db: Db,
+  runs: readonly { checkId: number; rid: string }[],
+): Promise<{ checkId: number; rid: string; at: Instant }[]> {
+  const { rows } = await db.query(FIND_ENDS, [
+    toNumberArray(runs.map(({ checkId }) => checkId)),
+    toTextArray(runs.map(({ rid }) => rid)),
+  ]);
+  return rows.map(({ check_id: checkId, rid, at }) => ({ checkId, rid, at }));
+}
+
 type RunRow = Pick<PingRow, "check_id" | "n" | "at" | "kind" | "duration_ms">;
 
 function toEndedRuns(rows: RunRow[]): (EndedRun & { checkId: number })[] {

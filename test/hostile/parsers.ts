@@ -26,6 +26,7 @@ import { validateBody } from "../../src/contract/api/validate.ts";
 import { badgeLabel, parseSignatureSegment, tagsOfSegment } from "../../src/core/badge.ts";
 import { resolveChannels } from "../../src/core/channel.ts";
 import { DEFAULT_SETTINGS, isCheckWanted, readFlipFilter, readListFilter } from "../../src/core/check.ts";
+import { parseDuration } from "../../src/core/duration-text.ts";
 import { bounceVerdict, readBounceLocalPart } from "../../src/core/email.ts";
 import { hasSlugCharacters, isUuid, slugify, splitTags, withTag } from "../../src/core/identity.ts";
 import {
@@ -46,7 +47,13 @@ import {
   readTypedCode,
   safeNext,
 } from "../../src/core/sign-in.ts";
-import { classifyEmail, mailboxTarget, parseExitStatus, parseRunId } from "../../src/core/signal.ts";
+import {
+  classifyEmail,
+  mailboxTarget,
+  parseExitStatus,
+  parseLateEnd,
+  parseRunId,
+} from "../../src/core/signal.ts";
 import { byteBudget, isBeyondBounds } from "../../src/lib/http/body.ts";
 import { certainAddressReader, clientAddressReader, networkOf } from "../../src/lib/http/client-address.ts";
 import { escapeHtml } from "../../src/lib/http/html.ts";
@@ -66,7 +73,7 @@ import { addressIn, senderKind } from "../../src/lib/setting-value.ts";
 import { badgeDocument, decodeBadgePath } from "../../src/services/management/badges.ts";
 import { decodePrometheusPath } from "../../src/services/management/prometheus.ts";
 import { namingOf, parseBody } from "../../src/services/management/respond.ts";
-import { decodePing } from "../../src/services/ping/ping-url.ts";
+import { decodePing, settingsIn } from "../../src/services/ping/ping-url.ts";
 import { htmlText, MailDecoder } from "../../src/services/smtp/decode.ts";
 import { MailCollector } from "../../src/services/smtp/receive.ts";
 import { decodeStatusPath, isTwilioSignature, reportedFailure } from "../../src/channels/kinds/twilio.ts";
@@ -207,6 +214,14 @@ export const PARSERS: readonly HostileParser[] = [
   { name: "readInteger", read: readInteger },
   { name: "readDuration", read: readDuration },
   { name: "parseRunId", read: parseRunId },
+  { name: "parseLateEnd", read: (text) => parseLateEnd({ at: text, ran: text }) },
+  { name: "parseDuration", read: parseDuration },
+  {
+    name: "settingsIn",
+    read: (text) =>
+      ["name", "schedule", "tz", "grace"].map((name) => settingsIn(`/?${name}=${text}&${text}`)),
+    lengthMax: HEADERS_LENGTH_MAX,
+  },
   { name: "parseExitStatus", read: parseExitStatus },
   { name: "parseSignatureSegment", read: parseSignatureSegment },
   { name: "tagsOfSegment", read: tagsOfSegment },

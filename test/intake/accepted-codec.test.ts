@@ -1,7 +1,7 @@
 // Signals are encoded and decoded without loss, and bytes that are not a signal are rejected.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { AcceptedSignal } from "../../src/core/signal.ts";
+import type { AcceptedSignal, LateEnd } from "../../src/core/signal.ts";
 import { decodeSignal, decodeSignals, encodeSignal, encodeSignals } from "../../src/intake/accepted-codec.ts";
 import { signalOf } from "./support/batches.ts";
 
@@ -11,7 +11,7 @@ const text = fc
   .map((units) => String.fromCharCode(...units));
 const textOrNull = fc.option(text);
 
-const signal: fc.Arbitrary<AcceptedSignal> = fc.record({
+const plain: fc.Arbitrary<AcceptedSignal> = fc.record({
   target: fc.oneof(
     fc.record({ by: fc.constant("uuid" as const), uuid: text }),
     fc.record({ by: fc.constant("slug" as const), pingKey: text, slug: text }),
@@ -35,6 +35,11 @@ const signal: fc.Arbitrary<AcceptedSignal> = fc.record({
   body: fc.option(fc.uint8Array({ maxLength: 100 })),
   at: fc.maxSafeInteger(),
 });
+const lateEnd = fc.record({ endedAt: fc.maxSafeInteger(), ranMs: fc.option(fc.nat()) });
+const signal: fc.Arbitrary<AcceptedSignal> = fc.oneof(
+  plain,
+  fc.tuple(plain, lateEnd).map(([one, late]) => ({ ...one, lateEnd: late })),
+);
 
 describe("A signal", () => {
   test("comes back as it was", () => {
@@ -43,6 +48,15 @@ describe("A signal", () => {
         expect(decodeSignal(encodeSignal(one))).toEqual({ ok: true, value: one });
       }),
     );
+  });
+
+  test("comes back without a late end that is null, and not at all with one that is invalid", () => {
+    const one = signalOf(1);
+    expect(decodeSignal(encodeSignal({ ...one, lateEnd: null }))).toEqual({ ok: true, value: one });
+    for (const invalid of [{}, 5, { endedAt: "x", ranMs: null }, { endedAt: 1, ranMs: 0.5 }]) {
+      const bytes = encodeSignal({ ...one, lateEnd: invalid as LateEnd });
+      expect(decodeSignal(bytes)).toEqual({ ok: false, reason: "missing fields" });
+    }
   });
 
   test("comes back from bytes that lie anywhere in a larger buffer", () => {

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DEFAULT_SETTINGS } from "../../src/core/check.ts";
 import { AppError } from "../../src/core/errors.ts";
 import { MINUTE_MS } from "../../src/core/instant.ts";
+import { readPingSettings } from "../../src/core/ping-settings.ts";
 import { downAtOf } from "../../src/core/state.ts";
 import {
   createCheck,
@@ -25,7 +26,9 @@ import {
 } from "../../src/store/checks.ts";
 import { type Database, statement } from "../../src/store/db.ts";
 import { isDatabaseAway, postgresErrorName } from "../../src/store/errors.ts";
+import { listEvents } from "../../src/store/events.ts";
 import { listPings } from "../../src/store/pings.ts";
+import { listPolicies } from "../../src/store/policies.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
 import { creation, edit, sampleChannel, sampleIntake, UNSEEN } from "../support/checks-under-change.ts";
 import { openTestDatabase, useDatabase } from "../support/database.ts";
@@ -148,6 +151,43 @@ describe("a ping with create=1", () => {
     const assigned = await listAssignmentsOfChecks(database.db, [check?.id ?? 0]);
     expect(assigned.map(({ channelId }) => channelId)).toEqual(channels.map(({ id }) => id));
     expect(await provisionCheck(database.db, ping)).toBe("exists");
+  });
+
+  test("gives the check its settings and policy, and what was ignored is an event", async () => {
+    const { id: projectId, pingKey } = await sampleProject(database.db);
+    const given = readPingSettings(
+      Object.entries({ name: "Nightly", tags: "prod", schedule: "30 2 * * *", max_run: "6h", tz: "Mars" }),
+    );
+    const ping = { pingKey: pingKey ?? "", slug: "nightly", given, at: NOW, checkLimitDefault: null };
+    expect(await provisionCheck(database.db, ping)).toBe("created");
+    const [check] = await listChecks(database.db, { projectId });
+    expect(check?.settings).toMatchObject({
+      name: "Nightly",
+      slug: "nightly",
+      tags: "prod",
+      kind: "cron",
+      schedule: "30 2 * * *",
+      tz: "UTC",
+      rules: { maxRunSeconds: 21_600 },
+    });
+    const checkId = check?.id ?? 0;
+    const [policy] = await listPolicies(database.db, [checkId]);
+    expect(policy?.own).toEqual({ maxRun: 21_600 });
+    const warning = "Ignored settings: tz is not a valid timezone.";
+    expect(await listEvents(database.db, { checkId, limit: 10 })).toMatchObject([
+      { kind: "settings_ignored", at: NOW, accountId: null, detail: { warning } },
+    ]);
+    // The check exists: its settings stay, whatever a ping carries.
+    const again = {
+      ...ping,
+      given: readPingSettings([
+        ["name", "Other"],
+        ["tz", "x"],
+      ]),
+    };
+    expect(await provisionCheck(database.db, again)).toBe("exists");
+    expect((await listChecks(database.db, { projectId }))[0]?.settings.name).toBe("Nightly");
+    expect(await listEvents(database.db, { checkId, limit: 10 })).toHaveLength(1);
   });
 
   test("creates none next to several with the same slug, and none for an unknown key", async () => {

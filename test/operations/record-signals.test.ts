@@ -274,6 +274,76 @@ describe("a batch", () => {
   });
 });
 
+describe("a late end", () => {
+  const RID = "11111111-1111-4111-8111-111111111111";
+  const lateEnd = { endedAt: MONDAY_NOON - 3_600_000, ranMs: 90_000 };
+
+  async function recorder() {
+    const check = await newCheck();
+    const intakeId = await newIntake();
+    let seq = 0;
+    return {
+      check,
+      record: (signals: readonly Partial<AcceptedSignal>[], options = {}) => {
+        seq += 1;
+        const batch = { intakeId, lane: 0, seq, signals: signals.map((one) => signal(check.uuid, one)) };
+        return recordSignals(database.db, batch, { ...OPTIONS, ...options });
+      },
+    };
+  }
+
+  test("is logged at the time of receipt, counts from its end, and is marked in the history", async () => {
+    const { check, record } = await recorder();
+    expect(await record([{ rid: RID, lateEnd }])).toEqual(["recorded"]);
+    expect(await logOf(check.id)).toMatchObject([
+      { n: 1, at: MONDAY_NOON, kind: "success", durationMs: 90_000 },
+    ]);
+    const stored = await findCheckByUuid(database.db, check.uuid);
+    expect(stored?.state).toMatchObject({ status: "up", lastPingAt: lateEnd.endedAt });
+    expect(await listEvents(database.db, { checkId: check.id, limit: 10 })).toMatchObject([
+      { kind: "late_end", at: MONDAY_NOON, detail: { n: 1, outcome: "success", ...lateEnd } },
+    ]);
+  });
+
+  test("is recorded once, however often it is sent", async () => {
+    const { check, record } = await recorder();
+    const late = { rid: RID, lateEnd };
+    expect(await record([late, late])).toEqual(["recorded", "recorded"]);
+    expect(await record([{ ...late, at: MONDAY_NOON + 5_000 }])).toEqual(["recorded"]);
+    expect(await record([{ ...late, at: MONDAY_NOON + 9_000 }], { replayed: true })).toEqual(["recorded"]);
+    expect(await logOf(check.id)).toHaveLength(1);
+    expect(await listEvents(database.db, { checkId: check.id, limit: 10 })).toHaveLength(1);
+    expect((await findCheckByUuid(database.db, check.uuid))?.state.pingCount).toBe(1);
+  });
+
+  test("is not recorded after the same end, which was recorded although its sender got no answer", async () => {
+    const { check, record } = await recorder();
+    await record([{ rid: RID, at: lateEnd.endedAt - 2_000 }]);
+    expect(await record([{ rid: RID, lateEnd }])).toEqual(["recorded"]);
+    expect(await logOf(check.id)).toHaveLength(1);
+  });
+
+  test("is another one with another run id, without one, or long after an end with the same", async () => {
+    const { check, record } = await recorder();
+    await record([{ rid: RID, at: lateEnd.endedAt - 6 * MINUTE_MS }]);
+    const other = { rid: RID.replaceAll("1", "2"), lateEnd };
+    await record([{ rid: RID, lateEnd }, { lateEnd }, { lateEnd }, other]);
+    expect(await logOf(check.id)).toHaveLength(5);
+  });
+
+  test("of a start, by the keywords in its body, is a start", async () => {
+    const { check, record } = await recorder();
+    await inTransaction(database.db, (tx) =>
+      updateCheck(tx, { checkId: check.id, patch: { filterHttpBody: true, startKw: "go" }, at: MONDAY_NOON }),
+    );
+    await record([
+      { lateEnd, body: Buffer.from("go"), source: { by: "http", action: "success", method: "POST" } },
+    ]);
+    expect(await logOf(check.id)).toMatchObject([{ kind: "start" }]);
+    expect(await listEvents(database.db, { checkId: check.id, limit: 10 })).toEqual([]);
+  });
+});
+
 test("several intakes at once, over the same checks in opposite orders, lose nothing and number without gap", async () => {
   const checks = await Promise.all(Array.from({ length: 8 }, newCheck));
   const uuids = checks.map(({ uuid }) => uuid);

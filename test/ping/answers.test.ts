@@ -21,6 +21,7 @@ beforeAll(async () => {
 beforeEach(() => {
   server.intake.signals.length = 0;
   server.intake.made.length = 0;
+  server.intake.settings.length = 0;
   server.intake.resolvedCount = 0;
 });
 afterAll(stopPingServers);
@@ -66,6 +67,7 @@ describe("by UUID", () => {
         ua: "curl/8.0",
         body: Buffer.from("not json{"),
         at: expect.any(Number),
+        lateEnd: null,
       },
     ]);
   });
@@ -173,6 +175,61 @@ test("long paths are answered like short ones", async () => {
   expect(await ask(`/ping/${KEY}/${"s".repeat(100)}?create=1`)).toEqual({ status: 201, text: "Created" });
 });
 
+describe("a late end", () => {
+  // The intake of this test counts from here.
+  const NOW = 1_700_000_000;
+
+  test("has the time at which the run ended, beside that of receipt", async () => {
+    expect(await ask(`/ping/${UUID}?rid=${RID}&at=${NOW - 3_600}&ran=30`)).toEqual({
+      status: 200,
+      text: "OK",
+    });
+    const lateEnd = { endedAt: (NOW - 3_600) * 1_000, ranMs: 30_000 };
+    expect(server.intake.signals).toMatchObject([{ rid: RID, lateEnd }]);
+    expect(server.intake.signals[0]?.at).toBeGreaterThan(NOW * 1_000);
+  });
+
+  test.each([NOW + 1_000_000, "2099-01-01T00:00:00Z", "home", ""])(
+    "at=%s is an ordinary ping",
+    async (at) => {
+      expect(await ask(`/ping/${UUID}?at=${at}`)).toEqual({ status: 200, text: "OK" });
+      expect(server.intake.signals).toMatchObject([{ lateEnd: null }]);
+    },
+  );
+});
+
+describe("settings in the URL", () => {
+  const created = async (path: string, init?: RequestInit) => {
+    const response = await fetch(server.origin + path, init);
+    return { status: response.status, warning: response.headers.get("overdue-warning") };
+  };
+
+  test.each(["GET", "POST", "HEAD"])("of a %s that creates the check are passed on", async (method) => {
+    const query = "create=1&name=Nightly+job&timeout=2h&max_run=1h";
+    expect(await created(`/ping/${KEY}/fresh?${query}`, { method })).toEqual({ status: 201, warning: null });
+    expect(server.intake.settings).toEqual([
+      { params: { name: "Nightly job", timeoutSeconds: 7_200 }, policy: { maxRun: 3_600 }, warning: null },
+    ]);
+  });
+
+  test("are not read for a check that exists, or without create=1", async () => {
+    await ask(`/ping/${KEY}/known?create=1&timeout=x`);
+    await ask(`/ping/${KEY}/unknown?timeout=x`);
+    await ask(`/ping/${UUID}?create=1&timeout=x`);
+    expect(server.intake.settings).toEqual([]);
+  });
+
+  test("that cannot be used are named in a header, and the ping counts", async () => {
+    const hostile = encodeURIComponent('x\r\nSet-Cookie: a=b\u0000"é\ud83d\ude00');
+    expect(await created(`/ping/${KEY}/fresh?create=1&schedule=${hostile}&name=%ff&channels=*`)).toEqual({
+      status: 201,
+      warning:
+        "Ignored settings: schedule contains a character that cannot be stored; name is not valid percent-encoded UTF-8; channels cannot be set by a ping.",
+    });
+    expect(actions()).toEqual(["success"]);
+  });
+});
+
 describe("methods", () => {
   test("HEAD is a signal and answered like GET, without the body", async () => {
     const text = `HEAD /ping/${UUID} HTTP/1.1\r\nHost: x\r\n\r\n`;
@@ -180,7 +237,7 @@ describe("methods", () => {
     expect(answer).toMatchObject({
       status: 200,
       body: "",
-      headers: { "content-length": "2", "ping-body-limit": "10000" },
+      headers: { "content-length": "2", "ping-body-limit": "10000", "ping-features": "at" },
     });
     expect(server.intake.signals[0]?.source).toMatchObject({ method: "HEAD" });
   });
@@ -244,7 +301,7 @@ describe("headers", () => {
     "X-Frame-Options: DENY",
   ];
   const CACHE = "Cache-Control: max-age=0, no-cache, no-store, must-revalidate, private";
-  const RECORDED = ["Access-Control-Allow-Origin: *", "Ping-Body-Limit: 10000"];
+  const RECORDED = ["Access-Control-Allow-Origin: *", "Ping-Body-Limit: 10000", "Ping-Features: at"];
 
   /** All header lines but the dates, sorted. */
   async function headerLines(path: string): Promise<string[]> {

@@ -1,5 +1,6 @@
 // The real ping service on a free port, in front of an intake that remembers what it was given. The intake is
 // the outer border of these tests: what it does with signals is tested where it lives.
+import type { PingSettings } from "../../src/core/ping-settings.ts";
 import type { AcceptedSignal, SignalTarget } from "../../src/core/signal.ts";
 import type { Acceptance, CreateOption, Resolution, SignalIntake } from "../../src/intake/intake.ts";
 import type { Refusal } from "../../src/intake/refusals.ts";
@@ -16,6 +17,8 @@ export const BODY_LIMIT_BYTES = 10_000;
 export class MemoryIntake implements SignalIntake {
   readonly signals: AcceptedSignal[] = [];
   readonly made: string[] = [];
+  /** The settings of those. */
+  readonly settings: PingSettings[] = [];
   /** When senders were turned away before their signals came here. */
   readonly refusals: Refusal[] = [];
   resolvedCount = 0;
@@ -35,7 +38,8 @@ export class MemoryIntake implements SignalIntake {
     const found = this.#find(signal.target, options);
     if (found !== "known") return { kind: found };
     this.signals.push(signal);
-    return { kind: this.made.length > before ? "created" : "recorded" };
+    if (this.made.length === before) return { kind: "recorded" };
+    return { kind: "created", warning: this.settings.at(-1)?.warning ?? null };
   }
 
   refused(refusal: Refusal): void {
@@ -47,13 +51,14 @@ export class MemoryIntake implements SignalIntake {
     return this.resolution === null ? this.#find(target, options) : this.resolution();
   }
 
-  #find(target: SignalTarget, { create }: CreateOption): "known" | "unknown" | "ambiguous" {
+  #find(target: SignalTarget, { create, settings = null }: CreateOption): "known" | "unknown" | "ambiguous" {
     if (target.by === "uuid") return target.uuid === UUID ? "known" : "unknown";
     if (target.pingKey !== KEY) return "unknown";
     if (target.slug === "same") return "ambiguous";
     if (target.slug === "known" || this.made.includes(target.slug)) return "known";
     if (!create) return "unknown";
     this.made.push(target.slug);
+    if (settings !== null) this.settings.push(settings());
     return "known";
   }
 }

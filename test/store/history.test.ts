@@ -7,6 +7,7 @@ import {
   deleteBodiesOfCheck,
   deletePingsOfCheck,
   findBody,
+  findEnds,
   findLastPings,
   findPing,
   insertBodies,
@@ -77,6 +78,27 @@ describe("pings", () => {
     const last = await findLastPings(database.db, [moment(a, 2), moment(b, 9)]);
     expect(last).toEqual([a.pings[1], b.pings[0]]);
     expect(await findLastPings(database.db, [moment(a, 0)])).toEqual([]);
+  });
+
+  test("the newest end of a run is found by its id, for several runs at once", async () => {
+    const [one, other] = ["11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"];
+    const a = nextCheckId++;
+    const b = nextCheckId++;
+    await write((tx) =>
+      insertPings(tx, [
+        samplePing(a, 1, { kind: "start", rid: other }),
+        samplePing(a, 2, { kind: "success", rid: one }),
+        samplePing(a, 3, { kind: "fail", rid: one }),
+        samplePing(a, 4, { kind: "log", rid: one }),
+        samplePing(b, 1, { kind: "success", rid: other }),
+      ]),
+    );
+    const wanted = [a, b].flatMap((checkId) => [one, other].map((rid) => ({ checkId, rid })));
+    const found = await findEnds(database.db, wanted);
+    expect(found.toSorted((x, y) => x.checkId - y.checkId)).toEqual([
+      { checkId: a, rid: one, at: samplePing(a, 3).at },
+      { checkId: b, rid: other, at: samplePing(b, 1).at },
+    ]);
   });
 
   test("come back with everything that was logged", async () => {

@@ -1,11 +1,39 @@
-// The labels of things without a name.
-import { expect, test } from "vitest";
-import { channelName } from "./words.ts";
+import { describe, expect, test } from "vitest";
+import type { EventRow } from "./history.ts";
+import { eventSentence } from "./words.ts";
 
-test("a channel is labeled by its name, or by its email address, or by its kind", () => {
-  const config = { value: "ops@example.org" };
-  expect(channelName({ name: "Night shift", kind: "email", config })).toBe("Night shift");
-  expect(channelName({ name: "", kind: "email", config })).toBe("ops@example.org");
-  expect(channelName({ name: "", kind: "webhook", config: { value: "secret" } })).toBe("webhook");
-  expect(channelName({ name: "", kind: "email" })).toBe("email");
+const AT = Date.UTC(2026, 10, 17, 9);
+
+function sentence(kind: string, detail: Record<string, unknown>): string {
+  const event: Extract<EventRow, { type: "event" }> = {
+    type: "event",
+    id: 1,
+    at: AT,
+    kind,
+    by: null,
+    detail,
+  };
+  return eventSentence(event);
+}
+
+describe("the sentence of an event", () => {
+  test("of a late end says how long ago the run had ended", () => {
+    const endedAt = AT - 3 * 3_600_000 - 120_000;
+    expect(sentence("late_end", { outcome: "success", endedAt, ranMs: null })).toBe(
+      "late report of a success: the run ended 3 h 2 min earlier",
+    );
+    expect(sentence("late_end", { outcome: "fail", endedAt: AT, ranMs: 1 })).toBe(
+      "late report of a failure: the run ended 0 sec earlier",
+    );
+  });
+
+  test("of ignored settings has the warning", () => {
+    const warning = "Ignored settings: tz is not a valid timezone.";
+    expect(sentence("settings_ignored", { warning })).toBe(`was created by a ping. ${warning}`);
+  });
+
+  test("of a kind with unknown details, or of an unknown kind, is its name", () => {
+    expect(sentence("late_end", {})).toBe("late end");
+    expect(sentence("paused", {})).toBe("was paused");
+  });
 });

@@ -1,4 +1,6 @@
 // Texts of the checks page that the server renders too. All other texts on screen are in web/words.
+import { downtimeText } from "../../core/duration-text.ts";
+import { SECOND_MS } from "../../core/instant.ts";
 import type { ProjectHead, StateCounts } from "./boot.ts";
 import type { CheckRow, DrawnState, SilentChecks } from "./check-row.ts";
 import { FIELD_NAMES } from "./field-names.ts";
@@ -106,6 +108,19 @@ const EVENT_SENTENCES: Readonly<Record<string, string>> = {
   not_observed: "monitoring gap: pings couldn't be received, so no alerts were sent",
 };
 
+/** Of events whose sentence depends on their details. */
+const EVENT_DETAILS: Readonly<
+  Record<string, (event: { at: number; detail: Readonly<Record<string, unknown>> }) => string | null>
+> = {
+  late_end: ({ at, detail: { outcome, endedAt } }) => {
+    if (typeof endedAt !== "number") return null;
+    const result = outcome === "fail" ? "a failure" : "a success";
+    return `late report of ${result}: the run ended ${downtimeText((at - endedAt) / SECOND_MS)} earlier`;
+  },
+  settings_ignored: ({ detail: { warning } }) =>
+    typeof warning === "string" ? `was created by a ping. ${warning}` : null,
+};
+
 const RETRACTED = "corrected: a ping was received in time";
 
 /** Events searched for one download; limits the load on the database. */
@@ -117,6 +132,8 @@ export function eventSentence(event: Exclude<EventRow, { type: "ping" }>): strin
     const change = event.to === "up" ? "came up" : DOWN_REASONS[event.reason];
     return event.retractedAt === null ? change : `${change}; ${RETRACTED}`;
   }
+  const detailed = EVENT_DETAILS[event.kind]?.(event) ?? null;
+  if (detailed !== null) return detailed;
   const known = EVENT_SENTENCES[event.kind] ?? event.kind.replaceAll("_", " ");
   const fields = event.kind === "edited" ? editedFields(event.detail) : [];
   return fields.length === 0 ? known : `${known}: ${fields.join(", ")}`;

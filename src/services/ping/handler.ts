@@ -28,6 +28,7 @@ import {
   pingLocator,
   type PingRequest,
   type PublishedAddresses,
+  settingsIn,
 } from "./ping-url.ts";
 
 export type AnswerKind =
@@ -41,9 +42,12 @@ export type AnswerKind =
   | "ambiguous"
   | "unavailable";
 
+/** `retryAfterSeconds` belongs to "unavailable", `warning` to "created". */
+type AnswerMore = { retryAfterSeconds?: number | undefined; warning?: string | null | undefined };
+
 export type PingAnswers = {
-  /** Responds, unless that has already been done. `retryAfterSeconds` belongs to "unavailable". */
-  send(response: ServerResponse, kind: AnswerKind, retryAfterSeconds?: number): void;
+  /** Responds, unless that has already been done. */
+  send(response: ServerResponse, kind: AnswerKind, more?: AnswerMore): void;
   /** Number of responses by type. */
   counts(): Readonly<Record<AnswerKind, number>>;
 };
@@ -52,6 +56,8 @@ const METHODS = "GET, HEAD, POST, OPTIONS";
 /** A cached response would hide a ping from the server, or a check that has been created since. */
 const NO_CACHE = "max-age=0, no-cache, no-store, must-revalidate, private";
 const ANY_ORIGIN = { "Access-Control-Allow-Origin": "*" };
+/** What a sender can rely on beyond the URLs of Healthchecks; `at`: late ends. */
+const FEATURES = "at";
 const PREFLIGHT_SECONDS = "600";
 /** The default of Retry-After. */
 const RETRY_AFTER_SECONDS = 5;
@@ -70,12 +76,16 @@ function pingAnswers({ bodyLimitBytes, onMiss }: PingAnswerOptions): PingAnswers
   const counts = { ...NONE_YET };
   const date = httpDate();
   return {
-    send: (response, kind, retryAfterSeconds = RETRY_AFTER_SECONDS) => {
+    send: (response, kind, { retryAfterSeconds = RETRY_AFTER_SECONDS, warning = null } = {}) => {
       if (response.headersSent) return;
       counts[kind] += 1;
       if (onMiss !== undefined && MISSES.has(kind)) onMiss(response.req);
-      if (kind !== "unavailable") return answers[kind].send(response, { date: date() });
-      answers[kind].send(response, { date: date(), more: ["Retry-After", String(retryAfterSeconds)] });
+      if (kind === "unavailable") {
+        const more = ["Retry-After", String(retryAfterSeconds)];
+        return answers[kind].send(response, { date: date(), more });
+      }
+      if (warning === null) return answers[kind].send(response, { date: date() });
+      answers[kind].send(response, { date: date(), more: ["Overdue-Warning", warning] });
     },
     counts: () => ({ ...counts }),
   };
@@ -106,7 +116,7 @@ const STATUS: Readonly<Record<AnswerKind, number>> = {
 };
 
 function answerTable(bodyLimit: string): Record<AnswerKind, RepeatedResponse> {
-  const recorded = { ...ANY_ORIGIN, "Ping-Body-Limit": bodyLimit };
+  const recorded = { ...ANY_ORIGIN, "Ping-Body-Limit": bodyLimit, "Ping-Features": FEATURES };
   return {
     ok: makeAnswer("ok", "OK", recorded),
     created: makeAnswer("created", "Created", recorded),
@@ -383,7 +393,8 @@ async function record(deps: Deps, { ping, request, response, body }: Received): 
     forwardedFor: headers["x-forwarded-for"],
     forwardedProto: headers["x-forwarded-proto"],
   });
-  const { target, action, rid, create } = ping;
+  const { target, action, rid, create, lateEnd } = ping;
+  const at = intake.now();
   const signal = {
     target,
     source: { by: "http" as const, action, method },
@@ -393,15 +404,19 @@ async function record(deps: Deps, { ping, request, response, body }: Received): 
     remoteAddr,
     ua: (headers["user-agent"] ?? "").slice(0, USER_AGENT_LENGTH_MAX),
     body,
-    at: intake.now(),
+    at,
+    // The clock of the sender is ahead by more than the delay, so that the receive time is the better one.
+    lateEnd: lateEnd !== null && lateEnd.endedAt > at ? null : lateEnd,
   };
   const network = senderOf(deps, request);
   const pendingAnswer = pending.add(response);
   try {
-    const accepted = await intake.accept(signal, { create, network });
+    const settings = create ? () => settingsIn(request.url ?? "") : null;
+    const accepted = await intake.accept(signal, { create, settings, network });
     if (!pending.remove(pendingAnswer)) return;
     const retryAfterSeconds = accepted.kind === "busy" ? accepted.retryAfterSeconds : undefined;
-    sendAnswer(deps, { pendingAnswer, kind: ANSWER_TO[accepted.kind], retryAfterSeconds });
+    const warning = accepted.kind === "created" ? accepted.warning : null;
+    sendAnswer(deps, { pendingAnswer, kind: ANSWER_TO[accepted.kind], retryAfterSeconds, warning });
   } catch (error) {
     intake.refused({ at: signal.at, target, network });
     fail(deps, { pendingAnswer, error });
@@ -427,7 +442,8 @@ async function refuse(
   const pendingAnswer = pending.add(response);
   deps.flawedCount += 1;
   try {
-    const resolution = await intake.resolve(ping.target, { create: ping.create });
+    const settings = ping.create ? () => settingsIn(response.req.url ?? "") : null;
+    const resolution = await intake.resolve(ping.target, { create: ping.create, settings });
     if (pending.remove(pendingAnswer)) {
       sendAnswer(deps, { pendingAnswer, kind: answerToFlaw(resolution, flaw) });
     }
@@ -464,11 +480,11 @@ function fail(deps: Deps, { pendingAnswer, error }: { pendingAnswer: PendingAnsw
   if (deps.pending.remove(pendingAnswer)) sendAnswer(deps, { pendingAnswer, kind: "unavailable" });
 }
 
-type Answer = { pendingAnswer: PendingAnswer; kind: AnswerKind; retryAfterSeconds?: number | undefined };
+type Answer = AnswerMore & { pendingAnswer: PendingAnswer; kind: AnswerKind };
 
-function sendAnswer({ answers, onAnswered }: Deps, { pendingAnswer, kind, retryAfterSeconds }: Answer): void {
+function sendAnswer({ answers, onAnswered }: Deps, { pendingAnswer, kind, ...more }: Answer): void {
   const { response, startedAtMs } = pendingAnswer;
-  answers.send(response, kind, retryAfterSeconds);
+  answers.send(response, kind, more);
   onAnswered({ status: STATUS[kind], ms: performance.now() - startedAtMs });
 }
 

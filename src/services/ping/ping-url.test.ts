@@ -1,7 +1,7 @@
 // Every form of a ping URL and its meaning. No input makes the parser throw.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { decodePing, type PingRequest } from "./ping-url.ts";
+import { decodePing, type PingRequest, settingsIn } from "./ping-url.ts";
 
 const UUID = "0f3a4b5c-1111-4222-8333-444455556666";
 const KEY = "abcdefghijklmnopqrstuv";
@@ -10,7 +10,15 @@ const BY_UUID = { by: "uuid", uuid: UUID } as const;
 const bySlug = (slug: string, pingKey = KEY) => ({ by: "slug", pingKey, slug }) as const;
 
 function asked(expected: Partial<PingRequest>): PingRequest {
-  return { target: BY_UUID, action: "success", rid: null, flaw: null, create: false, ...expected };
+  return {
+    target: BY_UUID,
+    action: "success",
+    rid: null,
+    flaw: null,
+    create: false,
+    lateEnd: null,
+    ...expected,
+  };
 }
 
 describe("a URL with a UUID", () => {
@@ -186,6 +194,100 @@ describe("a run id", () => {
   });
 });
 
+describe("a late end", () => {
+  const AT = Date.UTC(2026, 10, 17, 2, 30);
+  const end = (ranMs: number | null = null) => ({ endedAt: AT, ranMs });
+
+  test.each([
+    ["at=2026-11-17T02:30:00Z", end()],
+    ["at=2026-11-17t02:30:00.000z&ran=12.5", end(12_500)],
+    ["at=2026-11-17T03:30:00%2B01:00&ran=0", end(0)],
+    ["at=2026-11-17T03:30:00+01:00", end()],
+    [`at=${AT / 1000}&ran=x`, end()],
+    [`at=${AT / 1000}.0009&ran=-1`, end()],
+    [`at=x&at=${AT / 1000}&ran=31536001`, end()],
+    [`rid=${RID}&at=${AT / 1000}&ran=60`, end(60_000)],
+  ])("%s is read", (query, lateEnd) => {
+    for (const path of [`/${UUID}`, `/${UUID}/fail`, `/${UUID}/7`, `/${KEY}/job`]) {
+      expect(decodePing(`${path}?${query}`)).toMatchObject({ lateEnd, flaw: null });
+    }
+  });
+
+  test.each([
+    "at=",
+    "at",
+    "at=home",
+    "at=2026-11-17",
+    "at=2026-11-17T02:30:00",
+    "at=2026-02-30T02:30:00Z",
+    "at=2026-11-17T25:00:00Z",
+    "at=-1",
+    "at=1e9",
+    "at=999999999999",
+    "at=%",
+    "ran=5",
+    "what=5",
+    "that=1763346600",
+  ])("%s is none: an ordinary ping", (query) => {
+    expect(decodePing(`/${UUID}?${query}`)).toEqual(asked({}));
+  });
+
+  test("is none of a start or a log entry", () => {
+    expect(decodePing(`/${UUID}/start?at=1`)).toEqual(asked({ action: "start" }));
+    expect(decodePing(`/${UUID}/log?at=1`)).toEqual(asked({ action: "log" }));
+  });
+});
+
+describe("settings in a URL", () => {
+  test("are decoded like a form; the last of repeated ones counts", () => {
+    expect(
+      settingsIn(
+        `/ping/${KEY}/job?create=1&name=Nightly+backup%20%C3%A9&tags=a&tags=b+c&timeout=1h&gr%61ce=120`,
+      ),
+    ).toEqual({
+      params: { name: "Nightly backup é", tags: "b c", timeoutSeconds: 3_600, graceSeconds: 120 },
+      policy: {},
+      warning: null,
+    });
+    expect(settingsIn(`/ping/${KEY}/job`)).toEqual({ params: {}, policy: {}, warning: null });
+  });
+
+  test("that cannot be decoded are ignored with a warning", () => {
+    expect(settingsIn("/x?name=%E4&desc=%zz&schedule=%")).toEqual({
+      params: {},
+      policy: {},
+      warning:
+        "Ignored settings: name is not valid percent-encoded UTF-8; desc is not valid percent-encoded UTF-8; schedule is not valid percent-encoded UTF-8.",
+    });
+  });
+
+  test("never throw, and the warning is a short ASCII line", () => {
+    const names = fc.constantFrom(
+      "name",
+      "tags",
+      "desc",
+      "timeout",
+      "schedule",
+      "tz",
+      "grace",
+      "max_run",
+      "channels",
+    );
+    const pairs = fc.array(fc.tuple(fc.oneof(names, fc.string()), fc.string({ unit: "binary" })), {
+      maxLength: 15,
+    });
+    fc.assert(
+      fc.property(pairs, fc.boolean(), (given, isEncoded) => {
+        const encode = (text: string) => (isEncoded ? encodeURIComponent(text.toWellFormed()) : text);
+        const { warning } = settingsIn(
+          `/x?${given.map(([name, value]) => `${encode(name)}=${encode(value)}`).join("&")}`,
+        );
+        if (warning !== null) expect(warning).toMatch(/^[ -~]{1,1000}$/);
+      }),
+    );
+  });
+});
+
 describe("any input", () => {
   const segment = fc.oneof(
     fc.constantFrom(
@@ -251,7 +353,7 @@ describe("any input", () => {
   test("unknown parameters are ignored", () => {
     const name = fc
       .string({ minLength: 1, maxLength: 6 })
-      .filter((text) => !["rid", "create"].includes(text));
+      .filter((text) => !["rid", "create", "at"].includes(text));
     fc.assert(
       fc.property(fc.array(fc.tuple(name, fc.string({ maxLength: 6 })), { maxLength: 4 }), (pairs) => {
         const extra = pairs

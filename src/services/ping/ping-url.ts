@@ -2,7 +2,15 @@
 // aliases), and parses them.
 import { hasSlugCharacters, isUuid } from "../../core/identity.ts";
 import { SLUG_LENGTH_MAX } from "../../core/limits.ts";
-import { type HttpAction, parseExitStatus, parseRunId, type SignalTarget } from "../../core/signal.ts";
+import { NO_PING_SETTINGS, type PingSettings, readPingSettings } from "../../core/ping-settings.ts";
+import {
+  type HttpAction,
+  type LateEnd,
+  parseExitStatus,
+  parseLateEnd,
+  parseRunId,
+  type SignalTarget,
+} from "../../core/signal.ts";
 import { basePath, hostMatcher, requestTarget } from "../../lib/http/request-target.ts";
 
 export type PublishedAddresses = {
@@ -76,6 +84,8 @@ export type PingRequest = {
   flaw: PingFlaw | null;
   /** Create the check if it does not exist; only with a slug. */
   create: boolean;
+  /** Of a success or failure; null: it is reported in time. */
+  lateEnd: LateEnd | null;
 };
 
 /** "notFound": no check can exist there. "invalidUrl": not a ping URL, whatever the check. */
@@ -105,8 +115,31 @@ export function decodePing(rest: string): PingRequest | PingRefusal {
   }
   const rid = lastValue(query, "rid");
   const runId = rid === null ? null : parseRunId(rid);
-  if (action === "impossible") return { target, action: "fail", rid: runId, flaw: "invalidUrl", create };
-  return { target, action, rid: runId, flaw: rid !== null && runId === null ? "invalidRunId" : null, create };
+  const common = { target, rid: runId, create, lateEnd: lateEndIn(query, action) };
+  if (action === "impossible") return { ...common, action: "fail", flaw: "invalidUrl" };
+  return { ...common, action, flaw: rid !== null && runId === null ? "invalidRunId" : null };
+}
+
+/** Null if `at` is unreadable: it may be a parameter that is not ours. */
+function lateEndIn(query: string, action: PathAction): LateEnd | null {
+  if (!query.includes("at=") || action === "start" || action === "log") return null;
+  const at = lastValue(query, "at");
+  return at === null ? null : parseLateEnd({ at, ran: lastValue(query, "ran") });
+}
+
+/** The settings in the URL of a ping, for the check that it creates. */
+export function settingsIn(url: string): PingSettings {
+  const queryAt = url.indexOf("?");
+  if (queryAt === -1) return NO_PING_SETTINGS;
+  const pairs = url
+    .slice(queryAt + 1)
+    .split("&")
+    .map((pair) => {
+      const equalsAt = pair.indexOf("=");
+      const name = equalsAt === -1 ? pair : pair.slice(0, equalsAt);
+      return [decodeQueryText(name), formText(equalsAt === -1 ? "" : pair.slice(equalsAt + 1))] as const;
+    });
+  return readPingSettings(pairs);
 }
 
 /** The segments after the leading slash, percent-decoded; null if they cannot be decoded. */
@@ -161,10 +194,15 @@ function lastValue(query: string, name: string): string | null {
 
 /** A name or value of a form; one that cannot be decoded is left unchanged, and then matches nothing. */
 function decodeQueryText(text: string): string {
+  return formText(text) ?? text;
+}
+
+/** Null if it cannot be decoded. */
+function formText(text: string): string | null {
   if (!text.includes("%") && !text.includes("+")) return text;
   try {
     return decodeURIComponent(text.replaceAll("+", " "));
   } catch {
-    return text;
+    return null;
   }
 }
