@@ -61,7 +61,9 @@ export async function compareRequests(
       const environment = { ...at.environment, HC_API_URL: servers.url("recorder"), ...uuid };
       const command = [...wrapper.command, ...given, "--", "/bin/sh", "-c", job];
       await start(command, { environment, folder: at.path }).ended;
-      const expected = requests.map((one) => JSON.stringify({ ...one, path: one.path.replace("CHECK", check) }));
+      const expected = requests.map((one) =>
+        JSON.stringify({ ...one, path: one.path.replace("CHECK", check) }),
+      );
       const found = servers.pings(check).map((ping) => JSON.stringify(requestOf(ping, check)));
       const isSame = expected.join("\n") === found.join("\n");
       results.push({

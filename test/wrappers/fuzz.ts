@@ -13,14 +13,103 @@ export function randomOf(seed: number): (below: number) => number {
   };
 }
 
-const TEXTS = ["", " ", "a b", "x\ny", "'", '"', "\\", "$(id)", "`id`", "*", "-", "--x", "é", "=", "%00", ";", "&", "0", "false"];
-const VALUED = ["slug", "ping-key", "uuid", "api-url", "name", "tag", "schedule", "tz", "period", "grace", "ping-body-limit", "api-timeout", "api-retries", "on-success", "on-nonzero-exit", "req-header"];
-const PLAIN = ["create", "no-start-ping", "no-output-in-ping", "no-run-id", "quiet", "silent", "bogus", "v", "merge"];
-const NAMES = ["HC_API_URL", "PING_KEY", "HC_PING_KEY", "CHECK_SLUG", "CHECK_UUID", "TMPDIR", "HOME", "PATH", "IFS", "ENV", "LC_ALL", "LANG", "COLUMNS", "PS4", "CDPATH", "OVERDUE_QUEUE", "POSIXLY_CORRECT", "status", "od_job", "od_dir", "od_got", "http_proxy", "PING_BODY_LIMIT", "NODE_ENV"];
-const VALUES = [...TEXTS, "file:", "file:/no/such/file", "file:/etc/hostname", "/no/such/folder", "/etc/passwd", "/dev/null", "http://", "http://127.0.0.1:1", "ftp://x", "1e9", "-1", "99999999999999999999"];
+const TEXTS = [
+  "",
+  " ",
+  "a b",
+  "x\ny",
+  "'",
+  '"',
+  "\\",
+  "$(id)",
+  "`id`",
+  "*",
+  "-",
+  "--x",
+  "é",
+  "=",
+  "%00",
+  ";",
+  "&",
+  "0",
+  "false",
+];
+const VALUED = [
+  "slug",
+  "ping-key",
+  "uuid",
+  "api-url",
+  "name",
+  "tag",
+  "schedule",
+  "tz",
+  "period",
+  "grace",
+  "ping-body-limit",
+  "api-timeout",
+  "api-retries",
+  "on-success",
+  "on-nonzero-exit",
+  "req-header",
+];
+const PLAIN = [
+  "create",
+  "no-start-ping",
+  "no-output-in-ping",
+  "no-run-id",
+  "quiet",
+  "silent",
+  "bogus",
+  "v",
+  "merge",
+];
+const NAMES = [
+  "HC_API_URL",
+  "PING_KEY",
+  "HC_PING_KEY",
+  "CHECK_SLUG",
+  "CHECK_UUID",
+  "TMPDIR",
+  "HOME",
+  "PATH",
+  "IFS",
+  "ENV",
+  "PS4",
+  "CDPATH",
+  "OVERDUE_QUEUE",
+  "POSIXLY_CORRECT",
+  "status",
+  "od_job",
+  "od_dir",
+  "od_got",
+  "http_proxy",
+  "PING_BODY_LIMIT",
+  "NODE_ENV",
+];
+const VALUES = [
+  ...TEXTS,
+  "file:",
+  "file:/no/such/file",
+  "file:/etc/hostname",
+  "/no/such/folder",
+  "/etc/passwd",
+  "/dev/null",
+  "http://",
+  "http://127.0.0.1:1",
+  "ftp://x",
+  "1e9",
+  "-1",
+  "99999999999999999999",
+];
 const SHELL_OPTIONS = ["errexit", "nounset", "noclobber", "noglob", "allexport", "errexit:nounset:pipefail"];
 
-type Fuzzed = { flags: string[]; environment: Record<string, string>; args: string[]; input: string; code: number };
+type Fuzzed = {
+  flags: string[];
+  environment: Record<string, string>;
+  args: string[];
+  input: string;
+  code: number;
+};
 
 function fuzzed(random: (below: number) => number): Fuzzed {
   const of = <T>(items: readonly T[]): T => items[random(items.length)] as T;
@@ -44,7 +133,8 @@ function fuzzed(random: (below: number) => number): Fuzzed {
 }
 
 /** Builtins only, because PATH may be anything. It has no part in the choice of its exit code. */
-const JOB = 'echo run >>"$0"; code=$1; shift; while read -r line; do echo "<$line>"; done; printf "[%s]" "$@"; exit "$code"';
+const JOB =
+  'echo run >>"$0"; code=$1; shift; while read -r line; do echo "<$line>"; done; printf "[%s]" "$@"; exit "$code"';
 const AT_ONCE = 4;
 
 export type FuzzOptions = { servers: Servers; folder: string; count: number; seed: number };
@@ -61,28 +151,37 @@ export async function fuzzWrappers(
     network: NETWORKS.filter((name) => name !== "hole")[random(NETWORKS.length - 1)] ?? "recorder",
     ...fuzzed(random),
   }));
-  return inParallel(runs, AT_ONCE, async ({ at, wrapper, network, flags, environment, args, input, code }) => {
-    const where = newFolder(folder);
-    const own = { ...where.environment, HC_API_URL: servers.url(network), CHECK_UUID: randomUUID() };
-    const hurry = wrapper.kind === "exec" ? ["--report-for", "1s"] : [];
-    const job = ["/bin/sh", "-c", JOB, where.runs, String(code), ...args];
-    const command = [...wrapper.command, ...hurry, ...flags, "--", ...job];
-    const started = start(command, { environment: { ...own, ...environment }, input, folder: where.path });
-    const ended = await started.ended;
-    endGroup(started.child);
-    const isHidden = flags.some((flag) => /^--?(?:quiet|silent)/.test(flag));
-    const lines = input.split("\n").slice(0, -1).map((line) => `<${line}>\n`);
-    const printed = `${lines.join("")}${args.length === 0 ? "[]" : args.map((one) => `[${one}]`).join("")}`;
-    const problems = [
-      runCount(where) === 1 ? "" : `ran ${runCount(where)} times`,
-      codeOf(ended) === code ? "" : `exit code ${codeOf(ended)} instead of ${code}`,
-      isHidden || ended.out === printed ? "" : `stdout ${JSON.stringify(ended.out)} instead of ${JSON.stringify(printed)}`,
-    ].filter((text) => text !== "");
-    const shown = `${JSON.stringify(flags)} ${JSON.stringify(environment)} stderr ${JSON.stringify(ended.err.slice(0, 300))}`;
-    return {
-      case: `fuzz ${at} of seed ${seed}`,
-      wrapper: wrapper.name,
-      problem: problems.length === 0 ? null : `${problems.join("; ")}: ${shown}`,
-    };
-  });
+  return inParallel(
+    runs,
+    AT_ONCE,
+    async ({ at, wrapper, network, flags, environment, args, input, code }) => {
+      const where = newFolder(folder);
+      const own = { ...where.environment, HC_API_URL: servers.url(network), CHECK_UUID: randomUUID() };
+      const hurry = wrapper.kind === "exec" ? ["--report-for", "1s"] : [];
+      const job = ["/bin/sh", "-c", JOB, where.runs, String(code), ...args];
+      const command = [...wrapper.command, ...hurry, ...flags, "--", ...job];
+      const started = start(command, { environment: { ...own, ...environment }, input, folder: where.path });
+      const ended = await started.ended;
+      endGroup(started.child);
+      const isHidden = flags.some((flag) => /^--?(?:quiet|silent)/.test(flag));
+      const lines = input
+        .split("\n")
+        .slice(0, -1)
+        .map((line) => `<${line}>\n`);
+      const printed = `${lines.join("")}${args.length === 0 ? "[]" : args.map((one) => `[${one}]`).join("")}`;
+      const problems = [
+        runCount(where) === 1 ? "" : `ran ${runCount(where)} times`,
+        codeOf(ended) === code ? "" : `exit code ${codeOf(ended)} instead of ${code}`,
+        isHidden || ended.out === printed
+          ? ""
+          : `stdout ${JSON.stringify(ended.out)} instead of ${JSON.stringify(printed)}`,
+      ].filter((text) => text !== "");
+      const shown = `${JSON.stringify(flags)} ${JSON.stringify(environment)} stderr ${JSON.stringify(ended.err.slice(0, 300))}`;
+      return {
+        case: `fuzz ${at} of seed ${seed}`,
+        wrapper: wrapper.name,
+        problem: problems.length === 0 ? null : `${problems.join("; ")}: ${shown}`,
+      };
+    },
+  );
 }

@@ -4,7 +4,16 @@ import { constants } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Case, CASES } from "./cases.ts";
 import type { Ping, Servers } from "./servers.ts";
-import { type Ended, endGroup, type Folder, leftFiles, newFolder, runCount, start, type Wrapper } from "./wrapper.ts";
+import {
+  type Ended,
+  endGroup,
+  type Folder,
+  leftFiles,
+  newFolder,
+  runCount,
+  start,
+  type Wrapper,
+} from "./wrapper.ts";
 
 /** What is wrong with a case; null: nothing. */
 export type Result = { case: string; wrapper: string; problem: string | null };
@@ -47,7 +56,11 @@ export async function inParallel<T, R>(
   return results;
 }
 
-async function runCase(one: Case, wrapper: Wrapper, { servers, folder }: CaseOptions): Promise<string | null> {
+async function runCase(
+  one: Case,
+  wrapper: Wrapper,
+  { servers, folder }: CaseOptions,
+): Promise<string | null> {
   const at = newFolder(folder);
   const check = randomUUID();
   const filled = Object.entries(one.environment ?? {}).map(([name, value]) => [
@@ -82,7 +95,8 @@ async function sendSignal(
 ): Promise<void> {
   const until = Date.now() + WAIT_MS_MAX;
   while (!out().includes(after) && child.exitCode === null && Date.now() < until) await sleep(POLL_MS);
-  if (child.pid !== undefined && child.exitCode === null) process.kill(toGroup ? -child.pid : child.pid, name);
+  if (child.pid !== undefined && child.exitCode === null)
+    process.kill(toGroup ? -child.pid : child.pid, name);
 }
 
 /** The exit code as a shell has it. */
@@ -98,11 +112,15 @@ function problemOf(one: Case, { ended, pings, at }: Seen): string | null {
     differs("runs", one.runs ?? 1, runCount(at)),
     one.out === undefined ? null : differs("stdout", one.out, ended.out),
     textProblem("stderr", one.err, ended.err),
-    one.pings === undefined || one.pings === false ? null : differs("pings", one.pings.join(), endsOf(pings).join()),
+    one.pings === undefined || one.pings === false
+      ? null
+      : differs("pings", one.pings.join(), endsOf(pings).join()),
     textProblem("body", one.body, pings.at(-1)?.body.toString("utf8") ?? ""),
     ...queryProblems(one, pings[0]),
     ...pings.map(formProblem),
-    one.secondsMax !== undefined && ended.ms > one.secondsMax * 1_000 ? `took ${ended.ms.toFixed()} ms` : null,
+    one.secondsMax !== undefined && ended.ms > one.secondsMax * 1_000
+      ? `took ${ended.ms.toFixed()} ms`
+      : null,
     differs("left files", "", leftFiles(at).join()),
   ].filter((problem) => problem !== null);
   return problems.length === 0 ? null : `${problems.join("; ")} (stderr: ${ended.err.slice(0, 300)})`;
@@ -122,8 +140,11 @@ function differs(what: string, expected: string | number, found: string | number
 }
 
 function textProblem(what: string, expected: string | RegExp | undefined, found: string): string | null {
-  if (expected === undefined || typeof expected === "string") return expected === undefined ? null : differs(what, expected, found);
-  return expected.test(found) ? null : `${what}: ${JSON.stringify(found.slice(-SHOWN_LENGTH_MAX))} does not match ${String(expected)}`;
+  if (expected === undefined || typeof expected === "string")
+    return expected === undefined ? null : differs(what, expected, found);
+  return expected.test(found)
+    ? null
+    : `${what}: ${JSON.stringify(found.slice(-SHOWN_LENGTH_MAX))} does not match ${String(expected)}`;
 }
 
 /** Each expected value, and no other parameter but the run ID. */
@@ -135,7 +156,11 @@ function queryProblems({ query, name }: Case, ping: Ping | undefined): (string |
   const values = Object.entries(query).map(([key, value]) =>
     value === "*" ? (key in found ? null : `no ${key}`) : differs(key, value, found[key] ?? "nothing"),
   );
-  return [differs("rid", String(hasRid), String(rid !== undefined)), differs("parameters", Object.keys(query).toSorted().join(), Object.keys(found).toSorted().join()), ...values];
+  return [
+    differs("rid", String(hasRid), String(rid !== undefined)),
+    differs("parameters", Object.keys(query).toSorted().join(), Object.keys(found).toSorted().join()),
+    ...values,
+  ];
 }
 
 const RID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -146,6 +171,7 @@ function formProblem({ method, headers, query, body }: Ping): string | null {
   if (method !== "POST") return `method ${method}`;
   if (headers["content-type"] !== "text/plain") return `type ${headers["content-type"]}`;
   if (headers["content-length"] !== String(body.length)) return `length ${headers["content-length"]}`;
-  if (!/^overdue-(?:run|exec)\/\S+$/.test(headers["user-agent"] ?? "")) return `user agent ${headers["user-agent"]}`;
+  if (!/^overdue-(?:run|exec)\/\S+$/.test(headers["user-agent"] ?? ""))
+    return `user agent ${headers["user-agent"]}`;
   return rid === null || RID.test(rid) ? null : `rid ${rid}`;
 }

@@ -33,11 +33,20 @@ export function wrappersHere(): { wrappers: Wrapper[]; missing: string[] } {
   );
   const hasExec = existsSync(join(ROOT, "src/exec"));
   const exec: Wrapper = { name: "exec", kind: "exec", command: [process.execPath, PROGRAM, "exec"] };
-  return { wrappers: [...shells, ...(hasExec ? [exec] : [])], missing: [...missing, ...(hasExec ? [] : ["exec"])] };
+  return {
+    wrappers: [...shells, ...(hasExec ? [exec] : [])],
+    missing: [...missing, ...(hasExec ? [] : ["exec"])],
+  };
 }
 
 /** A folder for each run: the temporary files of the wrapper, its queue, and what the job writes. */
-export type Folder = { path: string; temporary: string; queue: string; runs: string; environment: Environment };
+export type Folder = {
+  path: string;
+  temporary: string;
+  queue: string;
+  runs: string;
+  environment: Environment;
+};
 export type Environment = Readonly<Record<string, string>>;
 
 export function newFolder(parent: string): Folder {
