@@ -10,7 +10,13 @@ const SQL = ["test/store/**/*.test.ts", ...UPGRADES];
 const BROWSER = ["test/e2e/**/*.test.ts"];
 const WEB = ["web/**/*.test.ts"];
 const MOCKS = ["test/management/matrix.test.ts", "test/api/matrix.test.ts"];
-const UNIT = ["src/**/*.test.ts", "test/tidy*.test.ts", "test/docs*.test.ts", "test/hostile/*.test.ts"];
+const UNIT = [
+  "src/**/*.test.ts",
+  "test/tidy*.test.ts",
+  "test/docs*.test.ts",
+  "test/hostile/*.test.ts",
+  "test/wrappers/*.test.ts",
+];
 
 // Each takes a minute or more: begun last, one of them would run alone at the end.
 const SLOW = [
@@ -25,6 +31,7 @@ const SLOW = [
   "alerts-short",
   "upgrade",
   "drill",
+  "wrappers",
 ].map((name) => `/${name}.test.ts`);
 
 class SlowFirst extends BaseSequencer {

@@ -17,7 +17,7 @@ export type Case = {
   input?: string;
   network?: Network;
   /** Sent to the wrapper when the job has printed this. */
-  signal?: { name: NodeJS.Signals; after: string; toGroup?: true };
+  signal?: { name: NodeJS.Signals; after: string; delayMs?: number; toGroup?: true };
   /** The exit code; 128 + n also for a wrapper that ends with the signal n. */
   code: number;
   out?: string;
@@ -608,8 +608,8 @@ export const CASES: readonly Case[] = [
     name: "TERM while nothing answers",
     network: "hole",
     flags: ["-no-start-ping"],
-    job: `${BEGIN} trap '' TERM; echo ready; exit 3`,
-    signal: { name: "SIGTERM", after: "ready" },
+    job: `${BEGIN} echo ready; exit 3`,
+    signal: { name: "SIGTERM", after: "ready", delayMs: 1_500 },
     code: 3,
     out: "ready\n",
     err: noted,

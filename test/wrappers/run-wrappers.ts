@@ -13,7 +13,7 @@ import { wrappersHere } from "./wrapper.ts";
 export type Size = "quick" | "full";
 
 const SIZES = {
-  quick: { repeats: 3, bytes: 32 * 1024 * 1024, hasHole: false, tolerance: 10, kills: 20, fuzz: 30 },
+  quick: { repeats: 2, bytes: 32 * 1024 * 1024, hasHole: false, tolerance: 10, kills: 16, fuzz: 20 },
   full: { repeats: 15, bytes: 1024 * 1024 * 1024, hasHole: true, tolerance: 1, kills: 200, fuzz: 400 },
 } as const;
 
@@ -27,8 +27,8 @@ export type Report = {
 export type RunOptions = { size: Size; seed: number; say: (text: string) => void };
 
 export async function runWrappers({ size, seed, say }: RunOptions): Promise<Report> {
-  const { wrappers, missing } = wrappersHere();
   const folder = mkdtempSync(join(tmpdir(), "overdue-wrappers-"));
+  const { wrappers, missing } = wrappersHere(folder);
   const servers = await startServers();
   const given = { ...SIZES[size], servers, folder, seed };
   const results: Result[] = [];

@@ -1,13 +1,13 @@
 // The wrappers, and how one of them is run with a job.
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { stripTypeScriptTypes } from "node:module";
 import { join } from "node:path";
 import { endWithUs } from "../support/end-with-us.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 export const SCRIPT = join(ROOT, "deploy/overdue-run");
-const PROGRAM = join(ROOT, "src/main.ts");
 const PATH = "/usr/local/bin:/usr/bin:/bin";
 
 export type Wrapper = {
@@ -25,18 +25,32 @@ const SHELLS: readonly (readonly [name: string, program: string, ...args: string
 ];
 
 /** The wrappers that can run here, and the names of the others. */
-export function wrappersHere(): { wrappers: Wrapper[]; missing: string[] } {
+export function wrappersHere(folder: string): { wrappers: Wrapper[]; missing: string[] } {
   const found = SHELLS.filter(([, program]) => existsSync(program));
   const missing = SHELLS.filter((shell) => !found.includes(shell)).map(([name]) => name);
   const shells = found.map(
     ([name, ...command]): Wrapper => ({ name, kind: "run", command: [...command, SCRIPT] }),
   );
-  const hasExec = existsSync(join(ROOT, "src/exec"));
-  const exec: Wrapper = { name: "exec", kind: "exec", command: [process.execPath, PROGRAM, "exec"] };
-  return {
-    wrappers: [...shells, ...(hasExec ? [exec] : [])],
-    missing: [...missing, ...(hasExec ? [] : ["exec"])],
+  const exec: Wrapper = {
+    name: "exec",
+    kind: "exec",
+    command: [process.execPath, builtExec(folder), "exec"],
   };
+  return { wrappers: [...shells, exec], missing };
+}
+
+/** `overdue exec` in JavaScript, as it is installed: TypeScript would cost it time and memory. */
+function builtExec(folder: string): string {
+  const main = join(folder, "built/src/main.js");
+  mkdirSync(join(folder, "built/src/exec"), { recursive: true });
+  copyFileSync(join(ROOT, "package.json"), join(folder, "built/package.json"));
+  const parts = readdirSync(join(ROOT, "src/exec")).filter((name) => /^[\w-]+\.ts$/.test(name));
+  for (const name of ["main.ts", ...parts.map((part) => `exec/${part}`)]) {
+    const text = stripTypeScriptTypes(readFileSync(join(ROOT, "src", name), "utf8"));
+    const path = join(folder, "built/src", name.replace(/ts$/, "js"));
+    writeFileSync(path, text.replaceAll(/(?<=["'`]\.[^"'`\n]*)\.ts(?=["'`])/g, ".js"));
+  }
+  return main;
 }
 
 /** A folder for each run: the temporary files of the wrapper, its queue, and what the job writes. */
