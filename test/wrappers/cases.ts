@@ -17,7 +17,7 @@ export type Case = {
   input?: string;
   network?: Network;
   /** Sent to the wrapper when the job has printed this. */
-  signal?: { name: NodeJS.Signals; after: string; delayMs?: number; toGroup?: true };
+  signal?: { name: NodeJS.Signals; after: string; delayMs?: number; toGroup?: boolean };
   /** The exit code; 128 + n also for a wrapper that ends with the signal n. */
   code: number;
   out?: string;
@@ -34,7 +34,7 @@ export type Case = {
   secondsMax?: number;
   /** Wrappers that it is not for, each with the reason. */
   not?: { run?: string; exec?: string };
-  isSlow?: true;
+  isSlow?: boolean;
 };
 
 const BEGIN = 'echo run >>"$RUNS";';

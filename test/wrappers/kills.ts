@@ -20,6 +20,8 @@ const AT_ONCE = 6;
 const KILL_MS_MAX = 2_500;
 const CUT_MS_MAX = 1_500;
 const FLUSHES_MAX = 40;
+const FLUSH_EVERY_MS = 500;
+const WATCH_MS = 20;
 
 export type KillOptions = { servers: Servers; folder: string; count: number; seed: number };
 export type Killed = {
@@ -48,6 +50,8 @@ export async function killWrappers(
       await sleep(random(CUT_MS_MAX));
     }
   })();
+  const seen = new Set<string>();
+  const watching = setInterval(() => queueFiles(queue).forEach((name) => seen.add(name)), WATCH_MS);
   const runs = Array.from({ length: count }, (_, at) => ({
     at,
     killMs: random(KILL_MS_MAX),
@@ -94,47 +98,65 @@ export async function killWrappers(
   });
   isDone = true;
   await cutting;
+  clearInterval(watching);
   servers.cut(null);
+  queueFiles(queue).forEach((name) => seen.add(name));
   const checks = runs.map(({ check }) => check);
-  const queue_ = await flush(wrappers, { servers, folder, queue, checks });
+  const flushed = await flush(wrappers, { servers, folder, queue, checks, seen });
   const harmed = results.filter(({ problem }) => problem !== null).length;
-  return { results: [...results, ...queue_.results], killed, harmed, ...queue_.counts };
+  return { results: [...results, ...flushed.results], killed, harmed, ...flushed.counts };
 }
 
-type Flushing = { servers: Servers; folder: string; queue: string; checks: readonly string[] };
+/** Those that are complete; while one is being sent, its name is longer. */
+function queueFiles(queue: string): string[] {
+  const names = existsSync(queue) ? readdirSync(queue) : [];
+  return names.flatMap((name) => /^\d{13}-[0-9a-f]+\.json/.exec(name)?.[0] ?? []);
+}
+
+type Flushing = {
+  servers: Servers;
+  folder: string;
+  queue: string;
+  checks: readonly string[];
+  /** The names of the files that were in the queue. */
+  seen: ReadonlySet<string>;
+};
 
 /** Delivers the queue, and compares what arrived with what was in it. */
 async function flush(
   wrappers: readonly Wrapper[],
-  { servers, folder, queue, checks }: Flushing,
+  { servers, folder, queue, checks, seen }: Flushing,
 ): Promise<{ results: Result[]; counts: Pick<Killed, "queued" | "delivered" | "repeated"> }> {
   const exec = wrappers.find(({ kind }) => kind === "exec");
   if (exec === undefined) return { results: [], counts: { queued: 0, delivered: 0, repeated: 0 } };
   const command = [...exec.command.slice(0, -1), "flush"];
   let err = "";
-  const files = () => (existsSync(queue) ? readdirSync(queue).filter((name) => name.endsWith(".json")) : []);
-  for (let at = 0; at < FLUSHES_MAX && (at === 0 || files().length > 0); at += 1) {
+  for (let at = 0; at < FLUSHES_MAX && (at === 0 || queueFiles(queue).length > 0); at += 1) {
     const where = newFolder(folder);
     const environment = { ...where.environment, OVERDUE_QUEUE: queue };
     ({ err } = await start(command, { environment, folder: where.path }).ended);
+    await sleep(FLUSH_EVERY_MS);
   }
-  // An end that is reported late has its time in the query.
-  const late = checks.flatMap((check) => {
-    const found = servers
+  // The time of a late end is in the query, or in the text of a log entry.
+  const late = checks.flatMap((check) =>
+    servers
       .pings(check)
-      .filter(({ query, status, network }) => query.has("at") && status === 200 && network === "recorder");
-    return found.map(({ query }) => `${check} ${query.get("rid")} ${query.get("at")}`);
-  });
+      .filter(({ status, network }) => status === 200 && network === "recorder")
+      .filter(({ query, path }) => query.has("at") || path.endsWith("/log"))
+      .map(({ query }) => `${check} ${query.get("rid")}`),
+  );
   const delivered = new Set(late).size;
   const repeated = late.length - delivered;
+  const left = queueFiles(queue).length;
   const problems = [
-    files().length === 0 ? "" : `${files().length} files are left: ${err.slice(-300)}`,
-    repeated === 0 ? "" : `${repeated} ends were delivered more than once`,
+    left === 0 ? "" : `${left} files are left: ${err.slice(-300)}`,
+    delivered >= seen.size ? "" : `${seen.size - delivered} of ${seen.size} ends did not arrive`,
+    repeated === 0 ? "" : `${repeated} ends arrived more than once`,
   ].filter((text) => text !== "");
   const result = {
     case: "the queue delivers each end once",
     wrapper: exec.name,
     problem: problems.join("; ") || null,
   };
-  return { results: [result], counts: { queued: delivered + files().length, delivered, repeated } };
+  return { results: [result], counts: { queued: Math.max(seen.size, delivered), delivered, repeated } };
 }

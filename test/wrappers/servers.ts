@@ -45,7 +45,10 @@ export async function startServers(): Promise<Servers> {
     const network = (first === "recorder" ? decide?.() : undefined) ?? first;
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
-    if (network === "dead") return request.socket.destroy();
+    if (network === "dead") {
+      request.socket.destroy();
+      return;
+    }
     const path = `/${rest.join("/")}`;
     const isFirst = !pings.some((ping) => ping.network === first && ping.path === path);
     const status = network === "flaky" && isFirst ? 503 : (STATUS[network] ?? 200);
