@@ -16,6 +16,7 @@ const UNIT = [
   "test/docs*.test.ts",
   "test/hostile/*.test.ts",
   "test/wrappers/*.test.ts",
+  "test/exec/*.test.ts",
 ];
 
 // Each takes a minute or more: begun last, one of them would run alone at the end.

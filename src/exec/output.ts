@@ -123,15 +123,15 @@ function outputByPipes(options: OutputOptions, folder: string): Output {
     shell.on("error", () => {});
     if (shell.pid === undefined) throw new Error("/bin/sh cannot be started");
     shell.unref();
-    const streams = ends.map(
-      (_, index) => (shell.stdio as ReadableSocket[])[FD.both + index] as ReadableSocket,
-    );
+    // Listened to at once: Node discards what nobody listens to when the shell ends.
+    const sockets = (shell.stdio as NodeJS.ReadableStream[]).slice(FD.both, FD.both + ends.length);
+    const tails = sockets.map((socket) => keepEnd(socket));
     const jobStdout = dropsStdout ? "ignore" : isDirect ? copy.write : stdout.write;
     const jobStderr = dropsStderr ? "ignore" : isDirect ? copy.write : isMerged ? jobStdout : stderr.write;
     return {
       stdio: [STDIN, jobStdout, jobStderr],
       connect: close,
-      collect: () => collect(streams),
+      collect: () => collect(tails),
     };
   } catch (error) {
     close();
@@ -181,13 +181,9 @@ function programIn(environment: Environment, name: string): string | undefined {
     .find((path) => existsSync(path));
 }
 
-type ReadableSocket = NodeJS.ReadableStream & { destroy(): void; unref?(): void };
-
-/** Reads what the programs have kept, which they write when the output has ended. */
-async function collect(streams: readonly ReadableSocket[]): Promise<Captured> {
-  const tails = streams.map((stream) => keepEnd(stream));
+/** What the programs have kept, which they write when the output has ended. */
+async function collect(tails: readonly EndOfStream[]): Promise<Captured> {
   const isHeld = !(await endsInTime(tails.map(({ end }) => end)));
-  for (const stream of streams) stream.destroy();
   const [both, stdout, stderr] = tails.map((tail) => tail.bytes());
   return { both: both ?? EMPTY, stdout: stdout ?? EMPTY, stderr: stderr ?? EMPTY, isHeld };
 }
@@ -261,7 +257,9 @@ function endOfBytes(): Tail {
   };
 }
 
-function keepEnd(stream: NodeJS.ReadableStream): { end: Promise<void>; bytes(): Buffer } {
+type EndOfStream = { end: Promise<void>; bytes(): Buffer };
+
+function keepEnd(stream: NodeJS.ReadableStream): EndOfStream {
   const tail = endOfBytes();
   stream.on("data", (chunk: Buffer) => tail.push(chunk));
   return { end: ended(stream), bytes: tail.bytes };

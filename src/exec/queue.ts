@@ -14,7 +14,7 @@ import {
   writeSync,
 } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import {
   CLAIM_MS_MAX,
   QUEUE_AGE_MS_MAX,
@@ -72,7 +72,7 @@ export function enqueue(folder: string, end: QueuedEnd): void {
     acceptsLateEnds: end.acceptsLateEnds,
     body: cutBody(end.body, QUEUE_BODY_BYTES_MAX).toString("base64"),
   };
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   const name = `${padded(end.late.endedAtMs)}-${randomBytes(8).toString("hex")}.json`;
   const temporary = join(folder, `.${name}`);
   try {
@@ -90,6 +90,19 @@ export function enqueue(folder: string, end: QueuedEnd): void {
   }
   syncFolder(folder);
   dropExcess(folder, Date.now());
+}
+
+/** With its parents. The recursive mkdir of Node never returns for a folder that cannot be made below /proc. */
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, 0o700);
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : null;
+    if (code === "EEXIST") return;
+    if (code !== "ENOENT" || dirname(folder) === folder) throw error;
+    makeFolder(dirname(folder));
+    mkdirSync(folder, 0o700);
+  }
 }
 
 /** Makes the rename durable. */

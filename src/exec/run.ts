@@ -1,5 +1,4 @@
 // One run: the job is started first, and reported beside it and after it.
-import { randomUUID } from "node:crypto";
 import { writeSync } from "node:fs";
 import { EXIT_CODE_MAX, type JobEnd, type Signals, startJob } from "./job.ts";
 import { BODY_BYTES, BODY_BYTES_MAX, FLUSH_FILES_MAX, FLUSH_MS_MAX } from "./limits.ts";
@@ -80,10 +79,10 @@ type Reporting = RunOptions & {
 };
 
 async function reportRun(reporting: Reporting): Promise<void> {
-  const { settings, environment, version, signals, say, sending } = reporting;
+  const { settings, environment, version, signals, say } = reporting;
   const { target } = settings;
   if (target === null) return;
-  const runId = settings.sendsRunId ? randomUUID() : null;
+  const runId = settings.sendsRunId ? (await import("node:crypto")).randomUUID() : null;
   const sender: Sender = {
     userAgent: `overdue-exec/${version}`,
     environment,
@@ -148,7 +147,6 @@ async function reportRun(reporting: Reporting): Promise<void> {
     deadline: Math.min(deadline, performance.now() + FLUSH_MS_MAX),
     signal: stop.signal,
   });
-  void sending;
 }
 
 /** Sends a ping; with --dry-run, prints it and returns null. */

@@ -19,7 +19,8 @@ const ERR = numbers.map((at) => `err ${at}\n`).join("");
 const AT_ONCE = 6;
 const KILL_MS_MAX = 2_500;
 const CUT_MS_MAX = 1_500;
-const FLUSHES_MAX = 40;
+/** Longer than an end is reserved for a process that was killed while it sent the end. */
+const FLUSH_MS_MAX = 90_000;
 const FLUSH_EVERY_MS = 500;
 const WATCH_MS = 20;
 
@@ -131,7 +132,8 @@ async function flush(
   if (exec === undefined) return { results: [], counts: { queued: 0, delivered: 0, repeated: 0 } };
   const command = [...exec.command.slice(0, -1), "flush"];
   let err = "";
-  for (let at = 0; at < FLUSHES_MAX && (at === 0 || queueFiles(queue).length > 0); at += 1) {
+  const until = Date.now() + FLUSH_MS_MAX;
+  while (queueFiles(queue).length > 0 && Date.now() < until) {
     const where = newFolder(folder);
     const environment = { ...where.environment, OVERDUE_QUEUE: queue };
     ({ err } = await start(command, { environment, folder: where.path }).ended);
@@ -143,10 +145,11 @@ async function flush(
       .pings(check)
       .filter(({ status, network }) => status === 200 && network === "recorder")
       .filter(({ query, path }) => query.has("at") || path.endsWith("/log"))
-      .map(({ query }) => `${check} ${query.get("rid")}`),
+      .map(({ query }) => ({ rid: `${check} ${query.get("rid")}`, at: query.get("at") ?? randomUUID() })),
   );
-  const delivered = new Set(late).size;
-  const repeated = late.length - delivered;
+  const delivered = new Set(late.map(({ rid }) => rid)).size;
+  // A server records an end with the same run ID and time once: a process may be killed after it has sent it.
+  const repeated = new Set(late.map(({ rid, at }) => `${rid} ${at}`)).size - delivered;
   const left = queueFiles(queue).length;
   const problems = [
     left === 0 ? "" : `${left} files are left: ${err.slice(-300)}`,
