@@ -43,10 +43,10 @@ export async function killWrappers(
   const queue = join(folder, "kills-queue");
   const states: readonly Network[] = ["recorder", "dead", "503", "hole"];
   let state: Network = "recorder";
-  let isDone = false;
+  const done = new AbortController();
   servers.cut(() => state);
   const cutting = (async () => {
-    while (!isDone) {
+    while (!done.signal.aborted) {
       state = states[random(states.length)] ?? "recorder";
       await sleep(random(CUT_MS_MAX));
     }
@@ -63,8 +63,8 @@ export async function killWrappers(
     // Half of them is `overdue exec`, which has a queue.
     const exec = wrappers.find(({ kind }) => kind === "exec");
     const shells = wrappers.filter(({ kind }) => kind === "run");
-    const wrapper =
-      (at % 2 === 0 ? exec : undefined) ?? (shells[Math.floor(at / 2) % shells.length] as Wrapper);
+    const wrapper = (at % 2 === 0 ? exec : undefined) ?? shells[Math.floor(at / 2) % shells.length] ?? exec;
+    if (wrapper === undefined) throw new Error("there is no wrapper");
     const where = newFolder(folder);
     const environment = {
       ...where.environment,
@@ -97,7 +97,7 @@ export async function killWrappers(
     const shown = `notes ${JSON.stringify(notes)}, ${out.length} of ${OUT.length} and ${own.length} of ${ERR.length} bytes`;
     return { case: `kill ${at} after ${killMs} ms`, wrapper: wrapper.name, problem: isWhole ? null : shown };
   });
-  isDone = true;
+  done.abort();
   await cutting;
   clearInterval(watching);
   servers.cut(null);

@@ -1,7 +1,7 @@
 // What a wrapper costs: the delay before and after the job, its memory, and a large output.
 import { spawn } from "node:child_process";
 import { createHash, randomUUID } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Result } from "./run-cases.ts";
@@ -45,10 +45,7 @@ export async function measure(wrapper: Wrapper, options: MeasureOptions): Promis
   const idle = bare === null ? 0 : least(await bareTimes(bare, options));
   const without = least((await delays([], "recorder", options)).map(({ before }) => before));
   for (const network of ["recorder", ...(options.hasHole ? (["hole"] as const) : [])] as const) {
-    const times = await delays(wrapper.command, network, {
-      ...options,
-      repeats: network === "hole" ? 1 : options.repeats,
-    });
+    const times = await delays(wrapper.command, network, options);
     const before = times.map((time) => time.before - without);
     const after = times.map((time) => time.after);
     figures[`${wrapper.name}.${network}.before_ms`] = median(before);
@@ -105,14 +102,23 @@ async function delays(
     const environment = { ...where.environment, HC_API_URL: servers.url(network), CHECK_UUID: randomUUID() };
     const job = ["/bin/sh", "-c", CLOCK_JOB];
     const startedAt = Date.now();
-    const { ms } = await start([...command, ...(command.length === 0 ? [] : ["--"]), ...job], {
+    const started = start([...command, ...(command.length === 0 ? [] : ["--"]), ...job], {
       environment,
       folder: where.path,
-    }).ended;
+    });
+    // Without an answer, one run to the end is enough.
+    const first = network === "hole" ? times[0] : undefined;
+    if (first !== undefined) {
+      while (!existsSync(where.runs) || readFileSync(where.runs, "utf8").split("\n").length < 3) {
+        await sleep(SAMPLE_MS);
+      }
+      endGroup(started.child);
+    }
+    const { ms } = await started.ended;
     const [begun = 0, ended = 0] = readFileSync(where.runs, "utf8")
       .split("\n")
       .map((line) => Number(line) / 1e6);
-    times.push({ before: begun - startedAt, after: startedAt + ms - ended });
+    times.push({ before: begun - startedAt, after: first?.after ?? startedAt + ms - ended });
   }
   return times;
 }
@@ -151,14 +157,13 @@ async function largeOutput(
   });
   const closed = new Promise((resolve) => child.once("close", resolve));
   const samples: number[] = [];
-  let isOpen = true;
-  void closed.then(() => (isOpen = false));
-  while (isOpen) {
+  while (child.exitCode === null && child.signalCode === null) {
     await Promise.race([sleep(SAMPLE_MS), closed]);
     // Only while the job runs: afterwards there are short-lived processes that report it.
-    const size = isOpen && child.pid !== undefined ? memoryOf(child.pid) : null;
+    const size = child.pid === undefined ? null : memoryOf(child.pid);
     if (size !== null) samples.push(size / MB);
   }
+  await closed;
   clearTimeout(timer);
   const expected = createHash("sha256");
   const block = `${LINE}\n`.repeat(10_000);

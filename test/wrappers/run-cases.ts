@@ -43,8 +43,8 @@ function isLeftOut({ isSlow = false }: Case, at: number, index: number): boolean
   return isSlow || ![at % WRAPPER_COUNT, (at + 2) % WRAPPER_COUNT].includes(index);
 }
 
-function isFor({ not = {} }: Case, { kind }: Wrapper): boolean {
-  return not[kind] === undefined;
+function isFor({ not = {} }: Case, { name }: Wrapper): boolean {
+  return !(name in not);
 }
 
 /** The results in the order of the items. */
@@ -96,11 +96,13 @@ async function runCase(
 type Signal = NonNullable<Case["signal"]>;
 
 async function sendSignal(
-  { child, out }: ReturnType<typeof start>,
+  started: ReturnType<typeof start>,
   { name, after, delayMs = 0, toGroup = false }: Signal,
 ): Promise<void> {
   const until = Date.now() + WAIT_MS_MAX;
-  while (!out().includes(after) && child.exitCode === null && Date.now() < until) await sleep(POLL_MS);
+  const { child } = started;
+  while (!started.out().includes(after) && child.exitCode === null && Date.now() < until)
+    await sleep(POLL_MS);
   await sleep(delayMs);
   if (child.pid !== undefined && child.exitCode === null)
     process.kill(toGroup ? -child.pid : child.pid, name);

@@ -1,4 +1,5 @@
 // The quick version of `npm run wrappers`.
+import { spawnSync } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -21,6 +22,12 @@ test(
   },
   TEST_MS_MAX,
 );
+
+test("shellcheck reports nothing", ({ skip }) => {
+  const { error, status, stdout } = spawnSync("shellcheck", ["--shell=sh", SCRIPT], { encoding: "utf8" });
+  if (error !== undefined) skip("shellcheck is not installed");
+  expect([status, stdout]).toEqual([0, ""]);
+});
 
 test("overdue-run is short", () => {
   expect(readFileSync(SCRIPT, "utf8").split("\n").length - 1).toBeLessThanOrEqual(LINES_MAX);
