@@ -15,6 +15,7 @@ const UNIT = [
   "test/tidy*.test.ts",
   "test/docs*.test.ts",
   "test/hostile/*.test.ts",
+  "test/wrappers/*.test.ts",
   "test/exec/*.test.ts",
 ];
 
@@ -31,6 +32,7 @@ const SLOW = [
   "alerts-short",
   "upgrade",
   "drill",
+  "wrappers",
 ].map((name) => `/${name}.test.ts`);
 
 class SlowFirst extends BaseSequencer {
