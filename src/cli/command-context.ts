@@ -7,8 +7,8 @@ import type { ObjectStore } from "../lib/object-store.ts";
 import type { Database, DatabaseOptions } from "../store/db.ts";
 import { UnusableDatabaseError } from "../store/errors.ts";
 
-/** Exit codes of `overdue`, as in the help and docs/operating.md. */
-export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
+/** Exit codes of `overdue`, as in the help and docs/cli.md. 3 is reserved for differences. */
+export const EXIT = { ok: 0, failed: 1, usage: 2, unconfirmed: 4 } as const;
 
 export type ServeOptions = {
   roles: readonly string[] | null;
@@ -33,6 +33,10 @@ export type CommandContext = {
   err: (text: string) => void;
   /** Whether standard error is a terminal. */
   isTerminal: boolean;
+  /** Asks on the terminal and returns the line, which is not shown if it is hidden; null if there is no terminal. */
+  ask(question: string, options: { isHidden: boolean }): Promise<string | null>;
+  /** The text on standard input, up to a length. */
+  readInput(lengthMax: number): Promise<string>;
   /**
    * The configured object store, or another bucket of it; null if there is none. When the signal is aborted, its calls
    * end.
@@ -61,9 +65,54 @@ export class CommandError extends Error {
   }
 }
 
-/** Prints a result for scripts: one JSON object on one line. */
-export function printJson(context: CommandContext, result: unknown): void {
-  context.out(`${JSON.stringify(result)}\n`);
+/** Prints a result for scripts: one JSON object on one line. Its keys are in snake_case, as in all commands. */
+export function printJson(context: CommandContext, result: Readonly<Record<string, unknown>>): void {
+  context.out(`${JSON.stringify(inSnakeCase(result))}\n`);
+}
+
+/** Former keys, which scripts may still read. They are removed with the next major version. */
+const KEPT_KEYS = new Set(["isComplete"]);
+
+function inSnakeCase(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inSnakeCase);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [snakeCase(key), inSnakeCase(one)]));
+}
+
+function snakeCase(key: string): string {
+  if (KEPT_KEYS.has(key)) return key;
+  return key.replaceAll(/([a-z0-9])([A-Z])/g, (_, before: string, letter: string) => {
+    return `${before}_${letter.toLowerCase()}`;
+  });
+}
+
+/**
+ * Asks before something is deleted. Throws CommandError if the answer is not yes, or if there is no terminal to ask on
+ * and no --yes.
+ */
+export async function confirm(
+  context: CommandContext,
+  question: string,
+  { yes = false }: { yes?: boolean },
+): Promise<void> {
+  if (yes) return;
+  const answer = await context.ask(`${question} [y/N] `, { isHidden: false });
+  if (answer === null) {
+    throw new CommandError("This needs a confirmation. Run the command again with --yes.", EXIT.unconfirmed);
+  }
+  if (!/^y(?:es)?$/i.test(answer.trim())) {
+    throw new CommandError("Canceled. Nothing was changed.", EXIT.unconfirmed);
+  }
+}
+
+/** A time for scripts. */
+export function isoTime(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString();
+}
+
+/** A time for people, without fractions of a second. */
+export function shownTime(at: number | null): string | null {
+  return isoTime(at)?.replace(/\.\d+Z$/, "Z") ?? null;
 }
 
 /** Rows as aligned columns, two spaces apart, without trailing spaces. */
@@ -125,8 +174,8 @@ export function databaseOptionsOf(config: Config): DatabaseOptions {
     throw new CommandError(
       "OVERDUE_DATABASE_URL is not set. Set it to the URL of your database, for example\n" +
         "  export OVERDUE_DATABASE_URL=postgres://overdue@127.0.0.1:5432/overdue\n" +
-        "or run `overdue` without arguments to try it with a built-in database. To use `overdue admin` with a\n" +
-        "running trial, run it in the folder where you started the trial.",
+        "or run `overdue trial` to try it with a built-in database. To use `overdue admin` with a running trial,\n" +
+        "run it in the folder where you started the trial.",
       EXIT.usage,
     );
   }

@@ -1131,7 +1131,7 @@ export const SETTINGS = {
     fallbackMeans: "unlimited",
     secret: false,
     meaning:
-      "The maximum number of checks per account. To change it for one account, use `overdue admin set-check-limit`.",
+      "The maximum number of checks per account. To change it for one account, use `overdue admin account set-limit`.",
     example: "1000",
   }),
   apiRequestsPerMinute: setting({
@@ -1163,6 +1163,16 @@ export const SETTINGS = {
     meaning:
       "The API key of a project, for commands that use the API of a running server, such as `overdue silence`. They connect to OVERDUE_SITE_URL. The server does not use this setting.",
     example: "api-key-of-your-project",
+  }),
+  profile: optionalSetting({
+    key: "OVERDUE_PROFILE",
+    group: "Command line",
+    kind: textKind({ lengthMin: 1 }),
+    fallbackMeans: "the default profile",
+    secret: false,
+    meaning:
+      "The profile of `overdue login` that these commands use if OVERDUE_API_KEY is not set. The server does not use this setting.",
+    example: "production",
   }),
   ...RETENTION_SETTINGS,
 } as const;

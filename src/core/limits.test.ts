@@ -167,6 +167,14 @@ const PROMISED: [number | string, number | string][] = [
   [limits.REPEAT_SECONDS_MIN, 300],
   [limits.REPEAT_SECONDS_MAX, 604_800],
   [limits.TAG_RULES_MAX, 100],
+  [limits.PROFILES_MAX, 100],
+  [limits.PROFILE_NAME_LENGTH_MAX, 64],
+  [limits.PROFILES_FILE_BYTES_MAX, 1_048_576],
+  [limits.KEY_COMMAND_SECONDS_MAX, 120],
+  [limits.KEY_SOURCE_LENGTH_MAX, 4_096],
+  [limits.RUNS_LISTED_DEFAULT, 20],
+  [limits.RUNS_LISTED_MAX, 1_000],
+  [limits.TAIL_RECONNECTS_MAX, 10],
 ];
 
 test("every limit has its documented value", () => {

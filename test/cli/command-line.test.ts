@@ -76,7 +76,7 @@ describe("a process loads only what it needs", () => {
 describe("mistakes end with code 2 and a hint, never with a stack trace", () => {
   test.each([
     ["an unknown command", ["migrat"], "Did you mean migrate?"],
-    ["an unknown admin command", ["admin", "create-acount"], "Did you mean create-account?"],
+    ["an unknown admin command", ["admin", "acount"], "Did you mean account?"],
     ["an unknown option", ["config", "--jsn"], "Did you mean --json?"],
     ["a missing option", ["admin", "create-account"], "--email"],
     [

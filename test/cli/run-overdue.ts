@@ -64,9 +64,21 @@ export async function runOverdue(args: readonly string[], environment: Environme
   }
 }
 
+/** What the person at the terminal enters; without it, there is no terminal. */
+export type Typed = {
+  answers?: readonly string[];
+  /** Standard input. */
+  input?: string;
+};
+
 /** The same command line inside this process: a second faster, for what does not depend on main.ts. */
-export async function callOverdue(args: readonly string[], environment: Environment = {}): Promise<Ended> {
+export async function callOverdue(
+  args: readonly string[],
+  environment: Environment = {},
+  { answers, input = "" }: Typed = {},
+): Promise<Ended> {
   const said = { out: "", err: "" };
+  const left = [...(answers ?? [])];
   const code = await runCommandLine(args, {
     environment,
     version: "0.0.0",
@@ -79,6 +91,12 @@ export async function callOverdue(args: readonly string[], environment: Environm
       said.err += text;
     },
     isTerminal: false,
+    ask: async (question, { isHidden }) => {
+      if (answers === undefined) return null;
+      said.err += isHidden ? `${question}(hidden)\n` : `${question}\n`;
+      return left.shift() ?? "";
+    },
+    readInput: async () => input,
     openObjects: async (config, options) => objectStoreOf(config, options),
     testPublicUrl,
     serve: () => Promise.reject(new Error("serving needs a process of its own")),
