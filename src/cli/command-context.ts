@@ -70,17 +70,20 @@ export function printJson(context: CommandContext, result: Readonly<Record<strin
   context.out(`${JSON.stringify(inSnakeCase(result))}\n`);
 }
 
-/** Former keys, which scripts may still read. They are removed with the next major version. */
-const KEPT_KEYS = new Set(["isComplete"]);
+/** Former keys of `overdue prune`, which scripts may still read. The next major version removes them. */
+const KEPT_KEYS = new Set(["isComplete", "removed"]);
 
 function inSnakeCase(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inSnakeCase);
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [snakeCase(key), inSnakeCase(one)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) =>
+      KEPT_KEYS.has(key) ? [key, one] : [snakeCase(key), inSnakeCase(one)],
+    ),
+  );
 }
 
 function snakeCase(key: string): string {
-  if (KEPT_KEYS.has(key)) return key;
   return key.replaceAll(/([a-z0-9])([A-Z])/g, (_, before: string, letter: string) => {
     return `${before}_${letter.toLowerCase()}`;
   });

@@ -89,14 +89,16 @@ export function definePrune(
     // The former name.
     .addOption(new Option("--minutes <number>").argParser(minutes).hideHelp())
     .option("--quiet", "Do not print progress")
-    .option("--json", "Output JSON (removed, complete, left)")
+    .option("--json", "Output JSON (deleted, complete, left)")
     .addHelpText("after", () => afterHelp(retentionIn(context.environment)))
     .action(async (options: Options) => {
       const { config } = loadConfig(context.environment);
       const result = await withDatabase(config, (database) => prune(database, { config, context, options }));
       if (!result.isComplete) setExitCode(EXIT.failed);
-      // `isComplete` is the former name.
-      if (options.json) return printJson(context, { ...result, complete: result.isComplete });
+      if (options.json) {
+        const { removed, isComplete, left } = result;
+        return printJson(context, { deleted: removed, complete: isComplete, left, removed, isComplete });
+      }
       context.out(`${sentenceFor(result)}\n`);
     });
 }

@@ -13,6 +13,8 @@ import { embeddedPostgres } from "../support/postgres-binaries.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+/** So that no profile of the developer is used. */
+const NO_HOME = "/nonexistent";
 const RUN_TIMEOUT_MS = 90_000;
 const START_TIMEOUT_MS = 120_000;
 
@@ -50,7 +52,7 @@ export function startOverdue(
 ): ChildProcessWithoutNullStreams {
   // By default the spool of a server is in a folder of the system.
   const env = args[0] === "serve" ? { OVERDUE_SPOOL_FOLDER: "off", ...environment } : environment;
-  return spawn(process.execPath, [MAIN, ...args], { env: { ...COMPILE_CACHE, ...env } });
+  return spawn(process.execPath, [MAIN, ...args], { env: { ...COMPILE_CACHE, HOME: NO_HOME, ...env } });
 }
 
 /** Runs `overdue` to its end. */
@@ -80,7 +82,7 @@ export async function callOverdue(
   const said = { out: "", err: "" };
   const left = [...(answers ?? [])];
   const code = await runCommandLine(args, {
-    environment,
+    environment: { HOME: NO_HOME, ...environment },
     version: "0.0.0",
     roleNames: ["one", "two"],
     chooseRoles: (names) => names ?? [],
