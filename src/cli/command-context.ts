@@ -118,8 +118,14 @@ export function shownTime(at: number | null): string | null {
   return isoTime(at)?.replace(/\.\d+Z$/, "Z") ?? null;
 }
 
+/** Text from elsewhere, such as the output of a job, without sequences that control the terminal. */
+export function printable(text: string): string {
+  return text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, " ");
+}
+
 /** Rows as aligned columns, two spaces apart, without trailing spaces. */
-export function renderColumns(rows: readonly (readonly string[])[]): string {
+export function renderColumns(given: readonly (readonly string[])[]): string {
+  const rows = given.map((row) => row.map(printable));
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows
     .map(

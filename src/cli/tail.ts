@@ -1,9 +1,11 @@
 // `overdue tail`: prints pings and status changes as they happen.
 import type { Command } from "commander";
 import { setTimeout as sleep } from "node:timers/promises";
+import { ApiResponseError } from "../client/api-client.ts";
 import type { EventsPage, EventRow } from "../contract/api/history.ts";
 import type { ChecksEvent, FlipEvent } from "../contract/api/live.ts";
 import type { CheckRow } from "../contract/api/overview.ts";
+import type { Problem } from "../contract/api/problem.ts";
 import { PINGS_LISTED_MAX, TAIL_RECONNECTS_MAX } from "../core/limits.ts";
 import {
   addConnectionOptions,
@@ -15,7 +17,14 @@ import {
 } from "./api-connection.ts";
 import { numberFrom } from "./arguments.ts";
 import { findCheck, listAll, nameOf } from "./checks.ts";
-import { type CommandContext, CommandError, isoTime, printJson, shownTime } from "./command-context.ts";
+import {
+  type CommandContext,
+  CommandError,
+  isoTime,
+  printable,
+  printJson,
+  shownTime,
+} from "./command-context.ts";
 import { readEvents } from "./event-stream.ts";
 import { durationText } from "./runs.ts";
 
@@ -71,7 +80,7 @@ function printer(context: CommandContext, { count = Number.POSITIVE_INFINITY, js
       if (printed >= count) return;
       printed += 1;
       if (json) printJson(context, jsonOf(line));
-      else context.out(`${textOf(line)}\n`);
+      else context.out(`${printable(textOf(line))}\n`);
     },
   };
 }
@@ -103,17 +112,8 @@ async function follow(tail: Tail, context: CommandContext): Promise<void> {
 /** Errors of the network, timeouts, and a server that restarts. */
 function isTemporary(error: unknown): error is Error {
   if (!(error instanceof Error) || error instanceof CommandError) return false;
-  if ("status" in error) return Number(error.status) >= 500 || error.status === 429;
+  if (error instanceof ApiResponseError) return error.status >= 500 || error.status === 429;
   return error instanceof TypeError || error.name === "TimeoutError" || error.name === "AbortError";
-}
-
-class StreamError extends Error {
-  readonly status: number;
-
-  constructor(status: number) {
-    super(`status ${status}`);
-    this.status = status;
-  }
 }
 
 /** One project's pings. What was printed is remembered by check, so that nothing is printed twice. */
@@ -148,7 +148,10 @@ class Tail {
         headers: { "X-Api-Key": apiKey, Accept: "text/event-stream" },
         signal: closing.signal,
       });
-      if (!response.ok || response.body === null) throw new StreamError(response.status);
+      if (!response.ok || response.body === null) {
+        const problem = (await response.json().catch(() => null)) as Problem | null;
+        throw new ApiResponseError(response.status, problem);
+      }
       // After the stream is open, so that no ping is between the two.
       if (this.#isFirst) await this.#readAll();
       this.#isFirst = false;
