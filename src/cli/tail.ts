@@ -43,7 +43,7 @@ ${CONNECTION_HELP}
 Examples:
   $ overdue tail
   $ overdue tail nightly-backup --count 1     # wait for the next ping
-  $ overdue tail --json | jq -r .check.name`;
+  $ overdue tail --json | jq --unbuffered -r .check.name`;
 
 type Options = ConnectionOptions & { count?: number; json?: true };
 

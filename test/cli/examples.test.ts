@@ -88,9 +88,12 @@ const stage = {
   database: "",
   project: "",
   apiKey: "",
+  otherProject: "",
   check: "",
   channel: "",
   silence: "",
+  /** Where backups are; a new place for each example, because none is overwritten. */
+  place: 0,
 };
 const servers: ChildProcess[] = [];
 
@@ -136,9 +139,33 @@ async function emptyDatabase(): Promise<Environment> {
   return { ...onServer(), OVERDUE_DATABASE_URL: await postgres.newDatabase() };
 }
 
-async function newBackup(path: string): Promise<Environment> {
-  if (!existsSync(path)) await jsonOf(["backup", "--to", path], onServer());
+/** A place for backups in which there is none. */
+function newPlace(environment: Environment = onServer()): Environment {
+  stage.place += 1;
+  mkdirSync(folderOf());
+  return environment;
+}
+
+const folderOf = () => join(sandbox, "backups", String(stage.place));
+const bucketOf = () => `s3://bodies/${stage.place}`;
+const RESTORED = "overdue-2026-11-01.tar";
+
+async function newBackup(): Promise<Environment> {
+  newPlace();
+  await jsonOf(["backup", "--to", join(folderOf(), RESTORED)], onServer());
   return emptyDatabase();
+}
+
+async function newBackupInStore(): Promise<Environment> {
+  newPlace();
+  await jsonOf(["backup", "--to", `${bucketOf()}/${RESTORED}`], { ...onServer(), ...objectStore() });
+  return { ...(await emptyDatabase()), ...objectStore() };
+}
+
+/** The file that the example writes was written by another one. */
+async function inTrialWithoutBackup(): Promise<Environment> {
+  rmSync(join(sandbox, "trial.tar"), { force: true });
+  return inTrial();
 }
 
 type Hook = {
@@ -161,7 +188,7 @@ const ping = () => fetch(`${stage.site}/ping/${stage.check}`);
 /** The first that matches. */
 const HOOKS: readonly Hook[] = [
   { of: /^overdue trial/, prepare: inTrial, until: "Ctrl-C" },
-  { of: /--data overdue-data/, prepare: inTrial },
+  { of: /--data overdue-data/, prepare: inTrialWithoutBackup },
   { of: /--data new-trial/, prepare: inTrial },
   {
     of: /^overdue serve/,
@@ -175,10 +202,11 @@ const HOOKS: readonly Hook[] = [
   },
   // It finds that this machine sends no email, and that the URL is not public.
   { of: /^overdue doctor/, codes: [1] },
-  { of: /^overdue restore .*s3:/, prepare: async () => ({ ...(await emptyDatabase()), ...objectStore() }) },
-  { of: /^overdue backup .*s3:/, prepare: () => ({ ...onServer(), ...objectStore() }) },
+  { of: /^overdue restore .*s3:/, prepare: newBackupInStore },
+  { of: /^overdue backup .*s3:/, prepare: () => newPlace({ ...onServer(), ...objectStore() }) },
+  { of: /^overdue backup/, prepare: () => newPlace() },
   { of: /^overdue restore .*trial.tar/, prepare: emptyDatabase },
-  { of: /^overdue restore/, prepare: () => newBackup(join(sandbox, "backups/overdue-2026-11-01.tar")) },
+  { of: /^overdue restore/, prepare: newBackup },
   {
     of: /^overdue admin restore confirm/,
     prepare: async () => {
@@ -197,6 +225,14 @@ const HOOKS: readonly Hook[] = [
   {
     of: /^overdue admin account create/,
     prepare: async () => ({ ...onServer(), ...(await noSuchAccount()) }),
+  },
+  // Not those of the project that the other examples use.
+  {
+    of: /^overdue admin key/,
+    prepare: async () => {
+      stage.otherProject = (await jsonOf(["admin", "project", "create"], onServer()))["uuid"] ?? "";
+      return onServer();
+    },
   },
   { of: /^overdue login/, prepare: here, input: asKey },
   {
@@ -231,26 +267,20 @@ async function noSuchAccount(): Promise<Environment> {
 
 function objectStore(): Environment {
   if (store === null) throw new Error("there is no object store");
-  const { endpoint, accessKey, secretKey } = store;
-  return {
-    OVERDUE_S3_ENDPOINT: endpoint,
-    OVERDUE_S3_ACCESS_KEY: accessKey,
-    OVERDUE_S3_SECRET_KEY: secretKey,
-    OVERDUE_S3_BUCKET: store.bucket,
-  };
+  return store.settings();
 }
 
 /** The addresses and paths of this machine in place of those in an example. */
 async function localized(line: string): Promise<string> {
   const tomorrow = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
   const replacements: [string, string][] = [
-    ["5c2bbd30-6b2e-4a0f-9d3b-0f6f2f3c8a11", stage.project],
+    ["5c2bbd30-6b2e-4a0f-9d3b-0f6f2f3c8a11", line.includes("admin key") ? stage.otherProject : stage.project],
     ["9b1f6a52-40a8-4c4d-8f2e-6f0b4a3f7d10", stage.channel],
     ["f618072a-7bde-4eee-af63-71a77c5723bc", stage.check],
     ["1f0c6a7e-52d1-4f6b-8a53-6a1f6d0f7c21", stage.silence],
     ["https://overdue.example.org", stage.site],
-    ["s3://backups/", "s3://bodies/"],
-    ["/backups/", `${sandbox}/backups/`],
+    ["s3://backups/", `${bucketOf()}/`],
+    ["/backups/", `${folderOf()}/`],
     ["/run/secrets/", `${sandbox}/`],
     ["/srv/overdue-trial", `${sandbox}/other-trial`],
     ["8001", String(await freePort())],
@@ -370,22 +400,15 @@ beforeAll(async () => {
     OVERDUE_API_RATE_LIMIT: "0",
   });
   servers.push(server);
-  await expect
-    .poll(
-      () =>
-        fetch(stage.site).then(
-          () => true,
-          () => false,
-        ),
-      { timeout: READY_MS },
-    )
-    .toBe(true);
-  if (isS3ServerInstalled) store = await S3Server.make();
+  await vi.waitFor(() => fetch(stage.site), { timeout: READY_MS, interval: WAIT_MS });
+  if (!isS3ServerInstalled) return;
+  store = await S3Server.make();
+  await store.start();
 });
 
 afterAll(async () => {
   for (const server of servers) server.kill("SIGTERM");
-  await store?.stop();
+  await store?.remove();
   rmSync(sandbox, { recursive: true, force: true });
 });
 
