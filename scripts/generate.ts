@@ -16,6 +16,7 @@ import { readTree } from "../test/support/tidy-tree.ts";
 import { renderSchema } from "./dump-schema.ts";
 import { renderChannelIcons } from "./render-channel-icons.ts";
 import { renderChannelKinds } from "./render-channels.ts";
+import { renderCommandReference, renderCommandWords, renderManPage } from "./render-commands.ts";
 import { renderRights } from "./render-rights.ts";
 
 /** `render` gets the current file, empty if there is none, and returns the new content. */
@@ -33,12 +34,15 @@ const GENERATED: readonly Generated[] = [
   { path: "docs/openapi-overdue.json", render: renderOverdueOpenApi },
   { path: "src/contract/api/operations.ts", render: renderOperations },
   { path: "web/pages/channel-icons.ts", render: renderChannelIcons },
+  { path: "src/cli/command-words.ts", render: renderCommandWords },
+  { path: "docs/overdue.1", render: renderManPage },
   // A chart contains only files below its own folder.
   copy("deploy/observability/alerts.yaml", "deploy/helm/overdue/files/alerts.yaml"),
   copy("deploy/observability/grafana-dashboard.json", "deploy/helm/overdue/files/grafana-dashboard.json"),
   section("docs/import-rules.md", "import-table", renderImportTable),
   section("docs/state-machine.md", "state-table", renderStateTable),
   section("docs/channels.md", "kinds", renderChannelKinds),
+  section("docs/cli.md", "commands", renderCommandReference),
 ];
 
 const HELP = `Writes the generated files of this repository.
@@ -67,8 +71,11 @@ function copy(from: string, path: string): Generated {
 }
 
 /** A part of a document, between \`<!-- generated: name -->\` and the next \`<!-- end -->\`. */
-export function section(path: string, name: string, render: () => string): Generated {
-  return { path, render: (current) => replaceSection({ path, name, current, content: render() }) };
+export function section(path: string, name: string, render: () => string | Promise<string>): Generated {
+  return {
+    path,
+    render: async (current) => replaceSection({ path, name, current, content: await render() }),
+  };
 }
 
 function replaceSection(at: { path: string; name: string; current: string; content: string }): string {

@@ -64,6 +64,14 @@ async function runCommand(args: readonly string[]): Promise<number> {
     out: (text) => void process.stdout.write(text),
     err: (text) => void process.stderr.write(clean(text)),
     isTerminal: process.stderr.isTTY,
+    ask: async (question, options) => {
+      const { ask } = await import("./cli/terminal.ts");
+      return ask({ input: process.stdin, output: process.stderr }, question, options);
+    },
+    readInput: async (lengthMax) => {
+      const { readAll } = await import("./cli/terminal.ts");
+      return readAll(process.stdin, lengthMax);
+    },
     openObjects: async (config, options) => {
       const { objectStoreOf } = await import("./config/connections.ts");
       return objectStoreOf(config, options);

@@ -1,11 +1,10 @@
 // `overdue admin channel`: manages channels with the same operations as the API.
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, Option } from "commander";
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { type Field, fieldsOf } from "../channels/channel-config.ts";
 import { addressWarnings, CONFIG_RULES, kindNamed, KINDS, reachOf } from "../channels/registry.ts";
 import { channelNameProblem, type ChosenChecks } from "../core/channel.ts";
-import { isUuid } from "../core/identity.ts";
 import { PAGE_LENGTH_DEFAULT, PAGE_LENGTH_MAX } from "../core/limits.ts";
 import { createChannel, deleteChannel } from "../operations/channels.ts";
 import { getDelivery, listDeliveries, testChannel } from "../operations/deliveries.ts";
@@ -13,39 +12,49 @@ import { findChannelByUuid, listChannels } from "../store/channels.ts";
 import type { Database } from "../store/db.ts";
 import type { LoggedDelivery } from "../store/deliveries.ts";
 import { findStoredIdentity, readDatabaseClock } from "../store/instance.ts";
-import { findProjectByUuid } from "../store/projects.ts";
-import { onDatabase } from "./admin-session.ts";
-import { type CommandContext, CommandError, EXIT, printJson, renderColumns } from "./command-context.ts";
+import { onDatabase, projectIdOf } from "./admin-session.ts";
+import { numberFrom, parseUuid } from "./arguments.ts";
+import {
+  type CommandContext,
+  CommandError,
+  confirm,
+  EXIT,
+  printJson,
+  renderColumns,
+} from "./command-context.ts";
 
 const AFTER_HELP = `
 docs/channels.md lists the fields of each kind. Other users on this machine can see command-line arguments, so pass
 secrets with --config: a file that contains a JSON object, or "-" for standard input.
 
 Examples:
-  $ overdue admin channel add --project <uuid> --kind email --set value=ops@example.org
-  $ overdue admin channel add --project <uuid> --kind slack --name Ops --config slack.json
-  $ overdue admin channel test <channel>
-  $ overdue admin channel log <channel>`;
+  $ PROJECT=5c2bbd30-6b2e-4a0f-9d3b-0f6f2f3c8a11
+  $ CHANNEL=9b1f6a52-40a8-4c4d-8f2e-6f0b4a3f7d10
+  $ overdue admin channel create --project $PROJECT --kind email \\
+      --set value=ops@example.org
+  $ overdue admin channel create --project $PROJECT --kind slack --name Ops \\
+      --config slack.json
+  $ overdue admin channel list --project $PROJECT
+  $ overdue admin channel test $CHANNEL
+  $ overdue admin channel deliveries $CHANNEL
+  $ overdue admin channel delete $CHANNEL --yes`;
 
-/** Adds the commands to `overdue admin`. */
-export function registerChannel(admin: Command, context: CommandContext): void {
-  const channel = admin
-    .command("channel")
-    .description("List, add, test, and remove channels; show deliveries")
-    .addHelpText("after", AFTER_HELP);
-  registerChannelList(channel, context);
-  registerChannelAdd(channel, context);
-  registerChannelTest(channel, context);
-  registerChannelRemove(channel, context);
-  registerChannelLog(channel, context);
+/** Adds the commands. */
+export function defineAdminChannel(channel: Command, context: CommandContext): void {
+  channel.addHelpText("after", AFTER_HELP);
+  registerList(channel, context);
+  registerCreate(channel, context);
+  registerTest(channel, context);
+  registerDelete(channel, context);
+  registerDeliveries(channel, context);
 }
 
-function registerChannelList(channel: Command, context: CommandContext): void {
+function registerList(channel: Command, context: CommandContext): void {
   type Options = { project: string; json?: true };
   channel
     .command("list")
     .description("List the channels of a project")
-    .requiredOption("--project <uuid>", "Project UUID; see `overdue admin list`", parseUuid)
+    .requiredOption("--project <uuid>", "Project UUID; see `overdue admin project list`", parseUuid)
     .option("--json", "Output JSON (channels)")
     .action((options: Options) =>
       onDatabase(context, async ({ database }) => {
@@ -68,7 +77,7 @@ type Listed = {
 };
 
 function renderChannels(channels: readonly Listed[]): string {
-  if (channels.length === 0) return "No channels yet. Create one with `overdue admin channel add`.\n";
+  if (channels.length === 0) return "No channels yet. Create one with `overdue admin channel create`.\n";
   return renderColumns(
     channels.map(({ uuid, kind, name, disabled_reason: reason, last_error: error }) => [
       uuid,
@@ -79,26 +88,28 @@ function renderChannels(channels: readonly Listed[]): string {
   );
 }
 
-function registerChannelRemove(channel: Command, context: CommandContext): void {
+function registerDelete(channel: Command, context: CommandContext): void {
   channel
-    .command("remove")
+    .command("delete")
     .description("Delete a channel and its delivery log")
     .argument("<channel>", "Channel UUID; see `overdue admin channel list`", parseUuid)
+    .option("--yes", "Do not ask for confirmation")
     .option("--json", "Output JSON (uuid)")
-    .action((uuid: string, options: { json?: true }) =>
+    .action((uuid: string, options: { yes?: true; json?: true }) =>
       onDatabase(context, async ({ database }) => {
-        const { projectId } = await channelOf(database, uuid);
+        const { projectId, name, kind } = await channelOf(database, uuid);
+        await confirm(context, `Delete the channel ${name || kind} and its delivery log?`, options);
         const at = await readDatabaseClock(database);
         await deleteChannel(database, { projectId, uuid, expected: null, by: COMMAND_LINE, at });
         if (options.json) return printJson(context, { uuid });
-        context.out(`Removed channel ${uuid}.\n`);
+        context.out(`Deleted channel ${uuid}.\n`);
       }),
     );
 }
 
-// `overdue admin channel add`: a configuration from a file and from options. A generated secret is shown once.
+// `overdue admin channel create`: a configuration from a file and from options. A generated secret is shown once.
 
-type AddOptions = {
+type CreateOptions = {
   project: string;
   kind: string;
   name: string;
@@ -109,12 +120,11 @@ type AddOptions = {
   json?: true;
 };
 
-/** Adds the command to `overdue admin channel`. */
-function registerChannelAdd(channel: Command, context: CommandContext): void {
+function registerCreate(channel: Command, context: CommandContext): void {
   channel
-    .command("add")
+    .command("create")
     .description("Create a channel")
-    .requiredOption("--project <uuid>", "Project UUID; see `overdue admin list`", parseUuid)
+    .requiredOption("--project <uuid>", "Project UUID; see `overdue admin project list`", parseUuid)
     .addOption(
       new Option("--kind <kind>", "Kind of channel")
         .choices(KINDS.map(({ name }) => name))
@@ -131,7 +141,7 @@ function registerChannelAdd(channel: Command, context: CommandContext): void {
     )
     .option("--disabled", "Create the channel disabled")
     .option("--json", "Output JSON (uuid, made)")
-    .action((options: AddOptions) =>
+    .action((options: CreateOptions) =>
       onDatabase(context, async ({ database, config }) => {
         const { kind, name, checks } = options;
         const problem = channelNameProblem(name);
@@ -208,20 +218,24 @@ function valueFor(type: Field["type"], value: string): unknown {
   return type === "array" ? value.split(",") : value;
 }
 
-// `overdue admin channel test` and `log`.
+// `overdue admin channel test` and `deliveries`.
 
 const WAIT_SECONDS_DEFAULT = 15;
 const WAIT_SECONDS_MAX = 300;
 const LOOK_EVERY_MS = 250;
 
-/** Adds the command to `overdue admin channel`. */
-function registerChannelTest(channel: Command, context: CommandContext): void {
+function registerTest(channel: Command, context: CommandContext): void {
   type Options = { wait: number; json?: true };
   channel
     .command("test")
-    .description("Send a test notification and wait for the result; exits with 1 if delivery fails")
+    .description("Send a test notification and wait for the result")
     .argument("<channel>", "Channel UUID; see `overdue admin channel list`", parseUuid)
-    .option("--wait <seconds>", "Maximum time to wait", numberUpTo(WAIT_SECONDS_MAX), WAIT_SECONDS_DEFAULT)
+    .option(
+      "--wait <seconds>",
+      "Maximum time to wait",
+      numberFrom({ min: 0, max: WAIT_SECONDS_MAX }),
+      WAIT_SECONDS_DEFAULT,
+    )
     .option("--json", "Output JSON (deliveries)")
     .action((uuid: string, options: Options) =>
       onDatabase(context, async ({ database }) => {
@@ -247,16 +261,8 @@ async function whyUnsent(database: Database): Promise<string> {
   }
   return (
     "The server is in safe mode and sends no notifications, because its database was restored or copied. " +
-    "If this is the production server, run `overdue admin confirm-restore`."
+    "If this is the production server, run `overdue admin restore confirm`."
   );
-}
-
-function numberUpTo(max: number): (given: string) => number {
-  return (given) => {
-    const number = /^\d{1,6}$/.test(given) ? Number(given) : Number.NaN;
-    if (number <= max) return number;
-    throw new InvalidArgumentError(`Expected a whole number from 0 to ${max}.`);
-  };
 }
 
 /** The deliveries after each was attempted, or when the time is over. */
@@ -276,17 +282,16 @@ async function outcomes(
   }
 }
 
-/** Adds the command to `overdue admin channel`. */
-function registerChannelLog(channel: Command, context: CommandContext): void {
+function registerDeliveries(channel: Command, context: CommandContext): void {
   type Options = { limit: number; json?: true };
   channel
-    .command("log")
-    .description("List the deliveries of a channel, newest first")
+    .command("deliveries")
+    .description("Show the delivery log of a channel, newest first")
     .argument("<channel>", "Channel UUID; see `overdue admin channel list`", parseUuid)
     .option(
       "--limit <number>",
       "Maximum number of deliveries",
-      numberUpTo(PAGE_LENGTH_MAX),
+      numberFrom({ min: 0, max: PAGE_LENGTH_MAX }),
       PAGE_LENGTH_DEFAULT,
     )
     .option("--json", "Output JSON (deliveries)")
@@ -339,13 +344,6 @@ function renderDeliveries(deliveries: readonly LoggedDelivery[]): string {
 /** The command line is neither an account nor an API key. */
 const COMMAND_LINE = { accountId: null, keyId: null };
 
-/** A UUID, in either letter case. */
-function parseUuid(given: string): string {
-  const uuid = given.toLowerCase();
-  if (isUuid(uuid)) return uuid;
-  throw new InvalidArgumentError("Expected a UUID.");
-}
-
 /** The channel with this UUID, in any project. */
 async function channelOf(
   database: Database,
@@ -356,11 +354,4 @@ async function channelOf(
   throw new CommandError(
     `No channel with UUID ${uuid}. Run \`overdue admin channel list\` to see the channels of a project.`,
   );
-}
-
-/** The id of a project. */
-async function projectIdOf(database: Database, uuid: string): Promise<number> {
-  const project = await findProjectByUuid(database, uuid);
-  if (project !== null) return project.id;
-  throw new CommandError(`No project with UUID ${uuid}. Run \`overdue admin list\` to see them.`);
 }

@@ -3,7 +3,9 @@ import { resolve } from "node:path";
 import { type Config, type Environment, loadConfig } from "../config/config.ts";
 import { normalEmail } from "../operations/accounts.ts";
 import { type Account, findAccountByEmail, listAccounts } from "../store/accounts.ts";
+import type { ApiKey } from "../store/api-keys.ts";
 import type { Database } from "../store/db.ts";
+import { findProjectByUuid } from "../store/projects.ts";
 import { type CommandContext, CommandError, renderColumns, withDatabase } from "./command-context.ts";
 import { DEFAULT_FOLDER, findRunning } from "./trial.ts";
 
@@ -38,21 +40,47 @@ export async function ownerOf(database: Database, email: string | undefined): Pr
     const account = await findAccountByEmail(database, normalEmail(email));
     if (account !== null) return account;
     throw new CommandError(
-      `No account found for ${email}. Create it with \`overdue admin create-account --email ${email}\`.`,
+      `No account found for ${email}. Create it with \`overdue admin account create --email ${email}\`.`,
     );
   }
   const [first, second] = await listAccounts(database, { afterId: 0, limit: 2 });
   if (first === undefined) {
     throw new CommandError(
-      "No accounts yet. Create one with `overdue admin create-account --email <address>`.",
+      "No accounts yet. Create one with `overdue admin account create --email <address>`.",
     );
   }
   if (second !== undefined) {
     throw new CommandError(
-      "There is more than one account. Choose one with --account; `overdue admin list` shows them.",
+      "There is more than one account. Choose one with --account; `overdue admin account list` shows them.",
     );
   }
   return first;
+}
+
+/** The id of a project. */
+export async function projectIdOf(database: Database, uuid: string): Promise<number> {
+  const project = await findProjectByUuid(database, uuid);
+  if (project !== null) return project.id;
+  throw new CommandError(`No project with UUID ${uuid}. Run \`overdue admin account list\` to see them.`);
+}
+
+/** An API key without its secret part. */
+export type ShownKey = {
+  prefix: string;
+  kind: string;
+  name: string;
+  created: string;
+  last_used: string | null;
+};
+
+export function shownKey({ prefix, kind, name, createdAt, lastUsedAt }: ApiKey): ShownKey {
+  return {
+    prefix,
+    kind: kind === "readWrite" ? "read-write" : "read-only",
+    name,
+    created: new Date(createdAt).toISOString(),
+    last_used: lastUsedAt === null ? null : new Date(lastUsedAt).toISOString(),
+  };
 }
 
 export type ShownKeys = {

@@ -28,7 +28,7 @@ never overwritten. On a terminal, progress is one line; otherwise a line is prin
 Examples:
   $ overdue backup --to /backups/overdue-$(date +%F).tar
   $ overdue backup --to s3://backups/overdue-$(date +%F).tar --quiet --json
-  $ overdue backup --to trial.tar --data overdue-data    # the trial in this folder`;
+  $ overdue backup --to trial.tar --data overdue-data    # of a trial`;
 
 const WAITING = "overdue: A database migration is running. Waiting for it to finish (Ctrl-C to cancel).\n";
 

@@ -7,8 +7,8 @@ import type { ObjectStore } from "../lib/object-store.ts";
 import type { Database, DatabaseOptions } from "../store/db.ts";
 import { UnusableDatabaseError } from "../store/errors.ts";
 
-/** Exit codes of `overdue`, as in the help and docs/operating.md. */
-export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
+/** Exit codes of `overdue`, as in the help and docs/cli.md. 3 is reserved for differences. */
+export const EXIT = { ok: 0, failed: 1, usage: 2, unconfirmed: 4 } as const;
 
 export type ServeOptions = {
   roles: readonly string[] | null;
@@ -33,6 +33,10 @@ export type CommandContext = {
   err: (text: string) => void;
   /** Whether standard error is a terminal. */
   isTerminal: boolean;
+  /** Asks on the terminal and returns the line, which is not shown if it is hidden; null if there is no terminal. */
+  ask(question: string, options: { isHidden: boolean }): Promise<string | null>;
+  /** The text on standard input, up to a length. */
+  readInput(lengthMax: number): Promise<string>;
   /**
    * The configured object store, or another bucket of it; null if there is none. When the signal is aborted, its calls
    * end.
@@ -61,13 +65,67 @@ export class CommandError extends Error {
   }
 }
 
-/** Prints a result for scripts: one JSON object on one line. */
-export function printJson(context: CommandContext, result: unknown): void {
-  context.out(`${JSON.stringify(result)}\n`);
+/** Prints a result for scripts: one JSON object on one line. Its keys are in snake_case, as in all commands. */
+export function printJson(context: CommandContext, result: Readonly<Record<string, unknown>>): void {
+  context.out(`${JSON.stringify(inSnakeCase(result))}\n`);
+}
+
+/** Former keys of `overdue prune`, which scripts may still read. The next major version removes them. */
+const KEPT_KEYS = new Set(["isComplete", "removed"]);
+
+function inSnakeCase(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inSnakeCase);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) =>
+      KEPT_KEYS.has(key) ? [key, one] : [snakeCase(key), inSnakeCase(one)],
+    ),
+  );
+}
+
+function snakeCase(key: string): string {
+  return key.replaceAll(/([a-z0-9])([A-Z])/g, (_, before: string, letter: string) => {
+    return `${before}_${letter.toLowerCase()}`;
+  });
+}
+
+/**
+ * Asks before something is deleted. Throws CommandError if the answer is not yes, or if there is no terminal to ask on
+ * and no --yes.
+ */
+export async function confirm(
+  context: CommandContext,
+  question: string,
+  { yes = false }: { yes?: boolean },
+): Promise<void> {
+  if (yes) return;
+  const answer = await context.ask(`${question} [y/N] `, { isHidden: false });
+  if (answer === null) {
+    throw new CommandError("This needs a confirmation. Run the command again with --yes.", EXIT.unconfirmed);
+  }
+  if (!/^y(?:es)?$/i.test(answer.trim())) {
+    throw new CommandError("Canceled. Nothing was changed.", EXIT.unconfirmed);
+  }
+}
+
+/** A time for scripts. */
+export function isoTime(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString();
+}
+
+/** A time for people, without fractions of a second. */
+export function shownTime(at: number | null): string | null {
+  return isoTime(at)?.replace(/\.\d+Z$/, "Z") ?? null;
+}
+
+/** Text from elsewhere, such as the output of a job, without sequences that control the terminal. */
+export function printable(text: string): string {
+  return text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, " ");
 }
 
 /** Rows as aligned columns, two spaces apart, without trailing spaces. */
-export function renderColumns(rows: readonly (readonly string[])[]): string {
+export function renderColumns(given: readonly (readonly string[])[]): string {
+  const rows = given.map((row) => row.map(printable));
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows
     .map(
@@ -125,8 +183,8 @@ export function databaseOptionsOf(config: Config): DatabaseOptions {
     throw new CommandError(
       "OVERDUE_DATABASE_URL is not set. Set it to the URL of your database, for example\n" +
         "  export OVERDUE_DATABASE_URL=postgres://overdue@127.0.0.1:5432/overdue\n" +
-        "or run `overdue` without arguments to try it with a built-in database. To use `overdue admin` with a\n" +
-        "running trial, run it in the folder where you started the trial.",
+        "or run `overdue trial` to try it with a built-in database. To use `overdue admin` with a running trial,\n" +
+        "run it in the folder where you started the trial.",
       EXIT.usage,
     );
   }

@@ -9,24 +9,31 @@ import {
   type ConnectionOptions,
   onApi,
 } from "./api-connection.ts";
-import { renderColumns } from "./command-context.ts";
-import { type CommandContext, CommandError, EXIT, printJson } from "./command-context.ts";
+import {
+  type CommandContext,
+  CommandError,
+  EXIT,
+  isoTime,
+  printJson,
+  renderColumns,
+  shownTime,
+} from "./command-context.ts";
 
-const LIST_HELP = `
+const LIST_HELP = `${CONNECTION_HELP}
+
 Examples:
-  $ overdue incidents                           # open and acknowledged incidents
-  $ overdue incidents --state resolved --json
-${CONNECTION_HELP}`;
+  $ overdue incidents                # open and acknowledged
+  $ overdue incidents --state resolved --json`;
 
 const ACK_HELP = `
 Acknowledging stops repeated notifications. Recovery notifications are still sent. It has no effect on an incident that
 is already acknowledged or resolved.
+${CONNECTION_HELP}
 
 Examples:
   $ overdue ack 217
   $ overdue ack 217 218
-  $ overdue ack --all
-${CONNECTION_HELP}`;
+  $ overdue ack --all`;
 
 const STATES = ["open", "resolved", "all"] as const;
 
@@ -40,11 +47,11 @@ export function defineIncidents(command: Command, context: CommandContext): void
         .choices(STATES)
         .default("open"),
     )
-    .option("--json", "Output JSON")
+    .option("--json", "Output JSON (incidents)")
     .addHelpText("after", LIST_HELP)
     .action(async (options: ListOptions) => {
       const incidents = await onApi(context, options, (api) => listAll(api, options.state));
-      if (options.json) return printJson(context, incidents);
+      if (options.json) return printJson(context, { incidents: incidents.map(jsonOf) });
       context.out(
         incidents.length === 0 ? "No incidents.\n" : renderColumns([HEAD, ...incidents.map(rowOf)]),
       );
@@ -77,8 +84,19 @@ function rowOf({ number, state, severity, openedAt, cause, checks, checkCount }:
   const names = checks.map(({ name }) => (name === "" ? "unnamed" : name));
   const more = checkCount - names.length;
   const shown = more > 0 ? [...names, `and ${more} more`] : names;
-  const opened = new Date(openedAt).toISOString().replace(/\.\d+Z$/, "Z");
-  return [String(number), state, severity, opened, cause ?? "", shown.join(", ")];
+  return [String(number), state, severity, shownTime(openedAt) ?? "", cause ?? "", shown.join(", ")];
+}
+
+/** For scripts: times as ISO 8601 in UTC, as in all commands. */
+function jsonOf(incident: IncidentRow): Record<string, unknown> {
+  const { openedAt, resolvedAt, acknowledged, nextStep } = incident;
+  return {
+    ...incident,
+    openedAt: isoTime(openedAt),
+    resolvedAt: isoTime(resolvedAt),
+    acknowledged: acknowledged && { ...acknowledged, at: isoTime(acknowledged.at) },
+    nextStep: nextStep && { ...nextStep, at: isoTime(nextStep.at) },
+  };
 }
 
 type AckOptions = ConnectionOptions & { all?: true; json?: true };

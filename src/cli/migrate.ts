@@ -12,7 +12,7 @@ session, such as a backup, locks a table, the migration retries for up to 10 min
 200 ms for the lock, so that pings are still recorded.
 
 Examples:
-  $ overdue migrate --plan    # show pending migrations, what they lock, and for how long, estimated by table size
+  $ overdue migrate --plan    # show pending migrations and what they lock
   $ overdue migrate           # apply them`;
 
 const WAITING = "Another process is migrating the database. Waiting for it to finish (Ctrl-C to cancel).\n";

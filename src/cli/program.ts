@@ -6,109 +6,228 @@ import { AppError } from "../core/errors.ts";
 import { explainConnection } from "../lib/postgres-error.ts";
 import { UnusableDatabaseError } from "../store/errors.ts";
 import { type CommandContext, CommandError, EXIT } from "./command-context.ts";
+import { fitted, HELP_COLUMNS } from "./help-text.ts";
+import { withCurrentName } from "./old-names.ts";
+
+const DESCRIPTION =
+  "Overdue monitors scheduled jobs and sends an alert when an expected ping does not arrive.";
 
 const AFTER_HELP = `
 Examples:
-  $ overdue                                                # try it with a built-in database
-  $ overdue exec -slug backup -- ./backup.sh               # run a job and report it
-  $ overdue config                                         # show the settings and their sources
-  $ overdue doctor                                         # find out what to fix
-  $ overdue migrate                                        # apply pending migrations
-  $ overdue admin create-account --email you@example.org
-  $ overdue admin create-project --name Backups --json
-  $ overdue serve                                          # run all roles in one process
+  $ overdue trial                      # try it with a built-in database
+  $ overdue exec -slug backup -- ./backup.sh
+  $ overdue doctor                     # find out what to fix on a server
+  $ overdue login                      # save an API key for the commands below
+  $ overdue checks list
   $ overdue silence --tag db --for 2h --reason "DB upgrade"
+  $ overdue admin account create --email you@example.org
 
-Settings are read from OVERDUE_* environment variables and from a .env file in the working directory.
-Run \`overdue config --example\` for a description of each setting.
-Exit codes: 0 success, 1 failure, 2 invalid arguments or settings.`;
+Settings are read from OVERDUE_* environment variables and from a .env file in the working directory. Run \`overdue config --example\` for a description of each setting.
 
-/** The default command. */
-const ALONE = "trial";
+Exit codes: 0 success, 1 failure, 2 invalid arguments or settings, 4 confirmation needed (see --yes).`;
+
+const ADMIN_HELP = `
+These commands use the database in OVERDUE_DATABASE_URL, or that of the trial running in this folder. They need no account and no API key.
+
+Examples:
+  $ overdue admin account create --email you@example.org
+  $ overdue admin project create --name Backups --json
+  $ overdue admin account login-link      # locked out, or email is not set up`;
+
+/** The command of a call without arguments under npx, where someone tries the program. */
+const TRIAL = "trial";
 
 /** Adds the options and the action of a command. */
 type Define = (command: Command, context: CommandContext, setExitCode: (code: number) => void) => void;
 
-/** The code of a command is loaded when the command is called, or its help is shown. */
-const COMMANDS: readonly { name: string; summary: string; load: () => Promise<Define> }[] = [
+/** The headings of the list of commands. */
+type Group = "Jobs" | "Checks" | "Server" | "Admin" | "Other";
+
+type Entry = {
+  name: string;
+  /** One line, in the imperative. */
+  summary: string;
+  /** The code of a command is loaded when the command is called, or its help is shown. */
+  load?: () => Promise<Define>;
+  /** For a command that main.ts runs without this file: it is only listed here. */
+  usage?: string;
+  /** Printed after the help of a command that consists of others. */
+  help?: string;
+  commands?: readonly Entry[];
+};
+
+/** In the order of the help, by group. */
+const COMMANDS: readonly (Entry & { group: Group })[] = [
   {
-    name: ALONE,
-    summary: "Try Overdue with a built-in database (the default command)",
-    load: async () => (await import("./trial.ts")).defineTrial,
+    group: "Jobs",
+    name: "exec",
+    summary: "Run a job and report its start, end, and output",
+    usage: "[flags] -- command",
+  },
+  { group: "Jobs", name: "ping", summary: "Send one ping", usage: "[flags] SLUG|UUID [ping]" },
+  {
+    group: "Jobs",
+    name: "flush",
+    summary: "Send reports that could not be sent before",
+    usage: "[flags]",
   },
   {
-    name: "serve",
-    summary: "Run the server with all roles, or only the given ones",
-    load: async () => (await import("./serve.ts")).defineServe,
+    group: "Checks",
+    name: "checks",
+    summary: "List, create, pause, resume, and delete checks",
+    load: async () => (await import("./checks.ts")).defineChecks,
   },
   {
-    name: "migrate",
-    summary: "Apply pending database migrations",
-    load: async () => (await import("./migrate.ts")).defineMigrate,
+    group: "Checks",
+    name: "runs",
+    summary: "List the runs of a check",
+    load: async () => (await import("./runs.ts")).defineRuns,
   },
   {
-    name: "config",
-    summary: "Validate the settings and print their values and sources",
-    load: async () => (await import("./config.ts")).defineConfig,
+    group: "Checks",
+    name: "tail",
+    summary: "Follow pings and status changes as they happen",
+    load: async () => (await import("./tail.ts")).defineTail,
   },
   {
-    name: "doctor",
-    summary: "Check the server and its surroundings, and say what to fix",
-    load: async () => (await import("./doctor.ts")).defineDoctor,
-  },
-  {
-    name: "silence",
-    summary: "Hold notifications during maintenance",
-    load: async () => (await import("./silence.ts")).defineSilence,
-  },
-  {
-    name: "prune",
-    summary: "Delete data past its retention period",
-    load: async () => (await import("./prune.ts")).definePrune,
-  },
-  {
-    name: "backup",
-    summary: "Write a backup to a file or an object store",
-    load: async () => (await import("./backup.ts")).defineBackup,
-  },
-  {
-    name: "restore",
-    summary: "Restore a backup into an empty database",
-    load: async () => (await import("./restore.ts")).defineRestore,
-  },
-  {
+    group: "Checks",
     name: "incidents",
     summary: "List incidents of a project",
     load: async () => (await import("./incidents.ts")).defineIncidents,
   },
   {
+    group: "Checks",
     name: "ack",
     summary: "Acknowledge incidents",
     load: async () => (await import("./incidents.ts")).defineAck,
   },
   {
-    name: "admin",
-    summary: "Manage accounts, projects, API keys, channels, and limits",
-    load: async () => (await import("./admin.ts")).defineAdmin,
+    group: "Checks",
+    name: "silence",
+    summary: "Hold notifications during maintenance",
+    load: async () => (await import("./silence.ts")).defineSilence,
   },
-];
-
-/** main.ts runs these without this file; here they are only listed. */
-const RUNNERS: readonly { name: string; summary: string; usage: string }[] = [
-  { name: "exec", summary: "Run a job and report its start, end, and output", usage: "[flags] -- command" },
-  { name: "ping", summary: "Send one ping", usage: "[flags] SLUG|UUID [ping]" },
-  { name: "flush", summary: "Send reports that could not be sent before", usage: "[flags]" },
+  {
+    group: "Server",
+    name: "serve",
+    summary: "Run the server with all roles, or only the given ones",
+    load: async () => (await import("./serve.ts")).defineServe,
+  },
+  {
+    group: "Server",
+    name: TRIAL,
+    summary: "Try Overdue with a built-in database",
+    load: async () => (await import("./trial.ts")).defineTrial,
+  },
+  {
+    group: "Server",
+    name: "migrate",
+    summary: "Apply pending database migrations",
+    load: async () => (await import("./migrate.ts")).defineMigrate,
+  },
+  {
+    group: "Server",
+    name: "config",
+    summary: "Validate the settings and print their values and sources",
+    load: async () => (await import("./config.ts")).defineConfig,
+  },
+  {
+    group: "Server",
+    name: "doctor",
+    summary: "Check the server and its surroundings, and say what to fix",
+    load: async () => (await import("./doctor.ts")).defineDoctor,
+  },
+  {
+    group: "Server",
+    name: "prune",
+    summary: "Delete data past its retention period",
+    load: async () => (await import("./prune.ts")).definePrune,
+  },
+  {
+    group: "Server",
+    name: "backup",
+    summary: "Write a backup to a file or an object store",
+    load: async () => (await import("./backup.ts")).defineBackup,
+  },
+  {
+    group: "Server",
+    name: "restore",
+    summary: "Restore a backup into an empty database",
+    load: async () => (await import("./restore.ts")).defineRestore,
+  },
+  {
+    group: "Admin",
+    name: "admin",
+    summary: "Manage accounts, projects, API keys, and channels",
+    help: ADMIN_HELP,
+    commands: [
+      {
+        name: "account",
+        summary: "Create, list, and change accounts",
+        load: async () => (await import("./admin-account.ts")).defineAdminAccount,
+      },
+      {
+        name: "project",
+        summary: "Create and list projects",
+        load: async () => (await import("./admin-project.ts")).defineAdminProject,
+      },
+      {
+        name: "key",
+        summary: "Create, rotate, and list API keys",
+        load: async () => (await import("./admin-key.ts")).defineAdminKey,
+      },
+      {
+        name: "channel",
+        summary: "Create, list, test, and delete channels",
+        load: async () => (await import("./admin-channel.ts")).defineAdminChannel,
+      },
+      {
+        name: "quarantine",
+        summary: "List and retry pings that could not be recorded",
+        load: async () => (await import("./admin-quarantine.ts")).defineAdminQuarantine,
+      },
+      {
+        name: "restore",
+        summary: "Resume notifications after a restore",
+        load: async () => (await import("./admin-restore.ts")).defineAdminRestore,
+      },
+    ],
+  },
+  {
+    group: "Other",
+    name: "login",
+    summary: "Save an API key in a profile",
+    load: async () => (await import("./login.ts")).defineLogin,
+  },
+  {
+    group: "Other",
+    name: "logout",
+    summary: "Delete a profile",
+    load: async () => (await import("./login.ts")).defineLogout,
+  },
+  {
+    group: "Other",
+    name: "whoami",
+    summary: "Show the API key, project, and server in use",
+    load: async () => (await import("./whoami.ts")).defineWhoami,
+  },
+  {
+    group: "Other",
+    name: "completion",
+    summary: "Print a shell completion script",
+    load: async () => (await import("./completion.ts")).defineCompletion,
+  },
 ];
 
 /** Runs one command line (without the program name) and returns the exit code. */
 export async function runCommandLine(args: readonly string[], context: CommandContext): Promise<number> {
   let exitCode: number = EXIT.ok;
-  const given = args.length === 0 ? [ALONE] : args;
+  const given = normalized(args, context);
   const setExitCode = (code: number) => {
     exitCode = code;
   };
   try {
-    const program = await buildProgram(given, { context, setExitCode });
+    const program = await buildProgram(context, { args: given, setExitCode });
     await program.parseAsync(given, { from: "user" });
     return exitCode;
   } catch (error) {
@@ -116,27 +235,49 @@ export async function runCommandLine(args: readonly string[], context: CommandCo
   }
 }
 
-async function buildProgram(
-  args: readonly string[],
-  { context, setExitCode }: { context: CommandContext; setExitCode: (code: number) => void },
+function normalized(args: readonly string[], { environment }: CommandContext): readonly string[] {
+  // npx sets this variable. Elsewhere, a call without arguments must not start a database.
+  if (args.length === 0) return environment["npm_command"] === "exec" ? [TRIAL] : ["--help"];
+  const [first, ...path] = withCurrentName(args);
+  // Commander's own command goes one level deep.
+  return first === "help" && path.length > 1 ? [...path, "--help"] : withCurrentName(args);
+}
+
+/** The program with the commands that are named in the arguments; null: with all of them. */
+export async function buildProgram(
+  context: CommandContext,
+  { args, setExitCode }: { args: readonly string[] | null; setExitCode: (code: number) => void },
 ): Promise<Command> {
   const program = new Command("overdue")
-    .description("Overdue monitors scheduled jobs and sends an alert when an expected ping does not arrive.")
+    .description(DESCRIPTION)
     .version(context.version, "-V, --version", "Print the version")
     .helpOption("-h, --help", "Print help")
+    .commandsGroup("Other:")
     .helpCommand("help [command]", "Print help for a command")
-    .configureOutput({ writeOut: context.out, writeErr: context.err })
+    .configureOutput({
+      writeOut: (text) => context.out(fitted(text)),
+      writeErr: context.err,
+      getOutHelpWidth: () => HELP_COLUMNS,
+      getErrHelpWidth: () => HELP_COLUMNS,
+    })
+    // By default, the list has the options of the commands that are loaded.
+    .configureHelp({ subcommandTerm: (command) => command.name() })
     .showHelpAfterError("(run with --help for usage)")
     .exitOverride()
     .addHelpText("after", AFTER_HELP);
-  for (const { name, summary, usage } of RUNNERS) program.command(name).description(summary).usage(usage);
-  for (const { name, summary, load } of COMMANDS) {
-    const command = program.command(name).description(summary);
-    // The name is the first argument, or follows "help" or an option of the program.
-    if (args.includes(name)) (await load())(command, context, setExitCode);
-  }
-  // By default the list depends on the options of each command. Not inherited, because it is set after the commands.
-  return program.configureHelp({ subcommandTerm: (command) => `${command.name()} ${command.usage()}` });
+  const words = args?.filter((word, at) => !word.startsWith("-") && !(at === 0 && word === "help"));
+  const add = async (parent: Command, entry: Entry, depth = 0): Promise<Command> => {
+    const { name, summary, load, help, usage, commands = [] } = entry;
+    const command = parent.command(name).description(summary).helpCommand(false);
+    if (usage !== undefined) command.usage(usage);
+    if (words !== undefined && words[depth] !== name) return command;
+    if (help !== undefined) command.addHelpText("after", help);
+    for (const one of commands) await add(command, one, depth + 1);
+    if (load !== undefined) (await load())(command, context, setExitCode);
+    return command;
+  };
+  for (const entry of COMMANDS) (await add(program, entry)).helpGroup(`${entry.group}:`);
+  return program;
 }
 
 /** Expected errors are one or two sentences; only bugs show their stack. */

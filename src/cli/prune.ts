@@ -1,9 +1,9 @@
 // `overdue prune`: deletes data past its retention period. The housekeeper role does the same periodically; the rules are
 // in core/retention.ts.
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { type Config, ConfigError, type Environment, loadConfig } from "../config/config.ts";
 import { retentionOf } from "../config/retention.ts";
-import { MINUTE_MS } from "../core/instant.ts";
+import { MINUTE_MS, SECOND_MS } from "../core/instant.ts";
 import { DAYS_KEPT, DEFAULT_RETENTION, type RetentionDays } from "../core/retention.ts";
 import type { ObjectStore } from "../lib/object-store.ts";
 import { removeObjects } from "../operations/ping-bodies.ts";
@@ -11,11 +11,11 @@ import { pruneHistory } from "../operations/prune-history.ts";
 import type { Database } from "../store/db.ts";
 import { readDatabaseClock } from "../store/instance.ts";
 import { findObjectRemovals } from "../store/pings.ts";
-import { type CommandContext, EXIT, printJson, withDatabase } from "./command-context.ts";
+import { parseDuration } from "./arguments.ts";
+import { type CommandContext, EXIT, printJson, progressLine, withDatabase } from "./command-context.ts";
 
-const MINUTES_DEFAULT = 60;
-const MINUTES_MAX = 24 * 60;
-const PROGRESS_EVERY_MS = 2_000;
+const TIME_DEFAULT = "1h";
+const SECONDS_MAX = 24 * 60 * 60;
 
 /** The periods in effect. With invalid settings, which the command itself reports, the defaults. */
 function retentionIn(environment: Environment): RetentionDays {
@@ -34,15 +34,17 @@ function afterHelp(retention: RetentionDays): string {
   return `
 Days after which data is deleted; those with a setting can be changed:
 ${retention.ping === null ? "   -" : shown(retention.ping)}  pings and their bodies (OVERDUE_PING_RETENTION_DAYS)
-${shown(retention.delivery)}  deliveries and account emails that were sent or have failed; pending ones are kept
-      (OVERDUE_DELIVERY_RETENTION_DAYS)
+${shown(retention.delivery)}  deliveries and account emails that were sent or have failed
+      (OVERDUE_DELIVERY_RETENTION_DAYS); pending ones are kept
 ${shown(retention.flip)}  status changes (OVERDUE_FLIP_RETENTION_DAYS)
 ${shown(retention.event)}  check events and revoked API keys (OVERDUE_EVENT_RETENTION_DAYS)
 ${kept("incident")}  resolved incidents with their alerts, timelines, and notes
-${kept("run")}  run history of checks that no longer receive pings; for other checks, each ping deletes expired runs
+${kept("run")}  run history of checks that no longer receive pings; for other
+      checks, each ping deletes expired runs
 ${kept("silence")}  silences, from their end on
 ${kept("blindInterval")}  monitoring gaps and the processes they belong to
-${kept("refusedInterval")}  periods in which pings for one check or from one network were rejected
+${kept("refusedInterval")}  periods in which pings for one check or from one network were
+      rejected
 ${kept("rejectedSignal")}  quarantined pings
 ${kept("idempotencyKey")}  stored responses to requests with an Idempotency-Key
 ${kept("session")}  unused browser sessions
@@ -50,22 +52,20 @@ ${kept("signIn")}  sign-in history shown on the account page
 ${shown(retention.auditEntry)}  audit log entries (OVERDUE_AUDIT_RETENTION_DAYS)
 ${kept("deletedCheck")}  checks in the trash, with their entire history
    0  objects in the object store whose pings were deleted
+
 Independent of their age, the log of a check never exceeds OVERDUE_PING_LOG_LIMIT pings, or the account's limit.
 
-The role housekeeper does this every hour, and the role mover deletes objects. Use this command if you do not run
-these roles, or to prune immediately. It is safe to run while Overdue is running, to interrupt it, and to run it more
-than once at a time. It works in transactions of 1,000 rows or one check.
+The role housekeeper does this every hour, and the role mover deletes objects. Use this command if you do not run these roles, or to prune immediately. It is safe to run while Overdue is running, to interrupt it, and to run it more than once at a time. It works in transactions of 1,000 rows or one check.
 
-Progress is printed to standard error every two seconds, and the number of deleted rows of each kind to standard
-output. The exit code is 1 if some data remains because the time limit was reached or the object store failed.
+Progress is printed to standard error, and the number of deleted rows of each kind to standard output. The exit code is 1 if some data remains because the time limit was reached or the object store failed.
 
 Examples:
-  $ overdue prune                  # run for up to an hour
-  $ overdue prune --minutes 5      # run for up to 5 minutes; the next run continues
-  $ overdue prune --quiet --json   # for a cron job; prints {"removed":{"flips":1200,…},"isComplete":true}`;
+  $ overdue prune                    # run for up to an hour
+  $ overdue prune --max-time 5m      # the next run continues
+  $ overdue prune --quiet --json     # for a cron job`;
 }
 
-type Options = { minutes: number; quiet?: true; json?: true };
+type Options = { maxTime: number; minutes?: number; quiet?: true; json?: true };
 
 type Result = {
   removed: Record<string, number>;
@@ -81,45 +81,66 @@ export function definePrune(
   setExitCode: (code: number) => void,
 ): void {
   command
-    .option("--minutes <number>", "Time limit", minutes, MINUTES_DEFAULT)
+    .addOption(
+      new Option("--max-time <duration>", "Stop after this long (exit code 1 if data remains)")
+        .argParser(duration)
+        .default(duration(TIME_DEFAULT), TIME_DEFAULT),
+    )
+    // The former name.
+    .addOption(new Option("--minutes <number>").argParser(minutes).hideHelp())
     .option("--quiet", "Do not print progress")
-    .option("--json", "Output JSON (removed, isComplete, left)")
+    .option("--json", "Output JSON (deleted, complete, left)")
     .addHelpText("after", () => afterHelp(retentionIn(context.environment)))
     .action(async (options: Options) => {
       const { config } = loadConfig(context.environment);
       const result = await withDatabase(config, (database) => prune(database, { config, context, options }));
       if (!result.isComplete) setExitCode(EXIT.failed);
-      if (options.json) return printJson(context, result);
+      if (options.json) {
+        const { removed, isComplete, left } = result;
+        return printJson(context, { deleted: removed, complete: isComplete, left, removed, isComplete });
+      }
       context.out(`${sentenceFor(result)}\n`);
     });
 }
 
+/** Seconds. */
+function duration(text: string): number {
+  const seconds = parseDuration(text);
+  if (seconds > 0 && seconds <= SECONDS_MAX) return seconds;
+  throw new InvalidArgumentError("Expected a duration of at most 24h.");
+}
+
 function minutes(text: string): number {
   const number = Number(text);
-  if (/^\d+(\.\d+)?$/.test(text) && number > 0 && number <= MINUTES_MAX) return number;
-  throw new InvalidArgumentError(`Expected a number of minutes, at most ${MINUTES_MAX}.`);
+  if (/^\d+(\.\d+)?$/.test(text) && number > 0 && number * 60 <= SECONDS_MAX) return number;
+  throw new InvalidArgumentError(`Expected a number of minutes, at most ${SECONDS_MAX / 60}.`);
 }
 
 type Work = { config: Config; context: CommandContext; options: Options };
 
 async function prune(database: Database, { config, context, options }: Work): Promise<Result> {
-  const endMs = performance.now() + options.minutes * MINUTE_MS;
+  const limitMs = options.minutes === undefined ? options.maxTime * SECOND_MS : options.minutes * MINUTE_MS;
+  const endMs = performance.now() + limitMs;
   const hasTime = () => performance.now() < endMs;
   const removed: Record<string, number> = {};
-  const printProgress = progress(context, options);
+  const line = progressLine(context, options);
   const note = (counts: Record<string, number>) => {
     for (const [kind, count] of Object.entries(counts)) removed[kind] = (removed[kind] ?? 0) + count;
-    printProgress(removed);
+    line.show(() => `deleted so far: ${listOf(removed)}`);
   };
-  let left = await pruneRows(database, { hasTime, note, retention: retentionOf(config) });
-  // Last, because the objects of a check become due when the check is deleted.
-  const stopping = new AbortController();
-  const objects = await context.openObjects(config, { signal: stopping.signal });
-  left ??=
-    objects === null
-      ? await withoutStore(database)
-      : await pruneObjects(database, objects, { hasTime, note });
-  return { removed, isComplete: left === null, left };
+  try {
+    let left = await pruneRows(database, { hasTime, note, retention: retentionOf(config) });
+    // Last, because the objects of a check become due when the check is deleted.
+    const stopping = new AbortController();
+    const objects = await context.openObjects(config, { signal: stopping.signal });
+    left ??=
+      objects === null
+        ? await withoutStore(database)
+        : await pruneObjects(database, objects, { hasTime, note });
+    return { removed, isComplete: left === null, left };
+  } finally {
+    line.clear();
+  }
 }
 
 type Effort = { hasTime: () => boolean; note: (counts: Record<string, number>) => void };
@@ -162,15 +183,6 @@ async function withoutStore(database: Database): Promise<string | null> {
   return due.length === 0
     ? null
     : "there are objects to delete, but no object store is configured (OVERDUE_S3_BUCKET)";
-}
-
-function progress({ err }: CommandContext, { quiet }: Options): (removed: Record<string, number>) => void {
-  let printedMs = performance.now();
-  return (removed) => {
-    if (quiet || performance.now() - printedMs < PROGRESS_EVERY_MS) return;
-    printedMs = performance.now();
-    err(`overdue: deleted so far: ${listOf(removed)}\n`);
-  };
 }
 
 function sentenceFor({ removed, left }: Result): string {

@@ -28,7 +28,7 @@ Then it is loaded in one transaction, so the database stays empty if anything fa
 migrated to this version; one of a newer version is refused.
 
 The server then starts in safe mode: it records pings and sends nothing. When it is in service, run
-\`overdue admin confirm-restore\`. Do not confirm a test copy: it would notify the production channels.
+\`overdue admin restore confirm\`. Do not confirm a test copy: it would notify the production channels.
 
 Examples:
   $ overdue restore --verify /backups/overdue-2026-11-01.tar
@@ -129,6 +129,6 @@ function sentenceFor(restored: Restored): string {
   return (
     `Restored ${countsOf(restored)}.${gone}${newer}\n` +
     "The server starts in safe mode: it records pings and sends nothing. If it is in service, start it and run\n" +
-    "`overdue admin confirm-restore`. Do not confirm a test copy.\n"
+    "`overdue admin restore confirm`. Do not confirm a test copy.\n"
   );
 }

@@ -1,12 +1,18 @@
 // `overdue silence`: creates, lists, and ends silences by the API of a running server.
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import type { NewSilence, Silence } from "../contract/api/silences.ts";
-import { parseDuration } from "../core/duration-text.ts";
-import { isUuid } from "../core/identity.ts";
 import type { Instant } from "../core/instant.ts";
 import { PAGE_LENGTH_MAX } from "../core/limits.ts";
 import { addConnectionOptions, CONNECTION_HELP, type ConnectionOptions, onApi } from "./api-connection.ts";
-import { type CommandContext, CommandError, EXIT, printJson, renderColumns } from "./command-context.ts";
+import { collectUuid, parseDuration, parseTime } from "./arguments.ts";
+import {
+  type CommandContext,
+  CommandError,
+  EXIT,
+  isoTime,
+  printJson,
+  renderColumns,
+} from "./command-context.ts";
 
 const AFTER_HELP = `
 A silence holds notifications about problems. Checks are monitored as usual, and recoveries are always sent. If a
@@ -17,7 +23,8 @@ Examples:
   $ overdue silence --tag db --for 2h --reason "DB upgrade"
   $ overdue silence --check f618072a-7bde-4eee-af63-71a77c5723bc --until-success
   $ overdue silence --all --until "2026-12-02 02:00"
-  $ overdue silence --tag prod --schedule "0 22 * * 6" --tz Europe/Riga --for 4h --reason "Patch night"
+  $ overdue silence --tag prod --schedule "0 22 * * 6" --tz Europe/Riga \\
+      --for 4h --reason "Patch night"
   $ overdue silence list
   $ overdue silence end 1f0c6a7e-52d1-4f6b-8a53-6a1f6d0f7c21
 
@@ -45,14 +52,14 @@ type CreateOptions = ConnectionOptions & {
 
 /** Adds the commands. */
 export function defineSilence(command: Command, context: CommandContext): void {
-  command.helpCommand(false).addHelpText("after", AFTER_HELP);
+  command.addHelpText("after", AFTER_HELP);
   const create = command
     .command("create", { isDefault: true })
     .description("Create a silence (the default command)")
     .option("--check <uuid...>", "Silence these checks", collectUuid)
     .option("--tag <tag>", "Silence checks with this tag")
     .option("--all", "Silence all checks of the project")
-    .option("--for <duration>", "How long it lasts", readDuration)
+    .option("--for <duration>", "How long it lasts", parseDuration)
     .option("--until <time>", "When it ends", parseTime)
     .option("--until-success", "End it for each check at its next success")
     .option("--from <time>", "When it starts (default: now)", parseTime)
@@ -64,7 +71,7 @@ export function defineSilence(command: Command, context: CommandContext): void {
     .option(
       "--hold-after <duration>",
       "After the end, wait up to this long for the next run before notifying",
-      readDuration,
+      parseDuration,
     )
     .option("--reason <text>", "Reason, shown with the silence and in delayed notifications")
     .option("--json", "Output JSON (the silence)");
@@ -173,22 +180,18 @@ function jsonOf(silence: Silence) {
     tag: silence.tag,
     reason: silence.reason,
     state: silence.state,
-    window_from: isoOf(silence.window?.from ?? null),
-    window_until: isoOf(silence.window?.until ?? null),
-    from: isoOf(silence.from),
-    until: isoOf(silence.until),
+    window_from: isoTime(silence.window?.from ?? null),
+    window_until: isoTime(silence.window?.until ?? null),
+    from: isoTime(silence.from),
+    until: isoTime(silence.until),
     until_success: silence.untilSuccess,
     schedule: silence.schedule,
     tz: silence.tz,
     duration: silence.duration,
     hold_after: silence.holdAfter,
     created_by: silence.createdBy,
-    ended_at: isoOf(silence.endedAt),
+    ended_at: isoTime(silence.endedAt),
   };
-}
-
-function isoOf(at: Instant | null): string | null {
-  return at === null ? null : new Date(at).toISOString();
 }
 
 function scopeText({ checks, tag }: Silence): string {
@@ -207,29 +210,4 @@ function timeText({ state, window, until, untilSuccess, endedAt }: Silence): str
 
 function minuteText(at: Instant | null): string {
   return at === null ? "now" : `${new Date(at).toISOString().slice(0, 16).replace("T", " ")} UTC`;
-}
-
-function collectUuid(given: string, before: readonly string[] | undefined): readonly string[] {
-  const uuid = given.toLowerCase();
-  if (!isUuid(uuid)) throw new InvalidArgumentError("Expected a UUID.");
-  return [...(before ?? []), uuid];
-}
-
-/** `1h30m` in seconds. */
-function readDuration(text: string): number {
-  const seconds = parseDuration(text);
-  if (seconds === null) throw new InvalidArgumentError("Expected a duration such as 45m, 2h, or 1h30m.");
-  return seconds;
-}
-
-const TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?)(Z|[+-]\d\d:?\d\d)?)?$/;
-
-/** A date, and a time in the zone of this machine or with an offset. */
-function parseTime(text: string): Instant {
-  const [, date, time = "00:00", offset = ""] = TIME.exec(text) ?? [];
-  const at = date === undefined ? Number.NaN : Date.parse(`${date}T${time}${offset}`);
-  if (Number.isNaN(at)) {
-    throw new InvalidArgumentError('Expected a time such as "2026-12-01 20:00" or 2026-12-01T20:00+01:00.');
-  }
-  return at;
 }

@@ -1,4 +1,4 @@
-// `overdue` without a command: everything in one process with a private database, to try it out.
+// `overdue trial`, or `npx overdue`: everything in one process with a private database, to try it out.
 import { type Command, InvalidArgumentError } from "commander";
 import { existsSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -29,7 +29,7 @@ between runs. The trial is for evaluation only. For production, set OVERDUE_DATA
 and run \`overdue serve\`. The trial runs on Linux (glibc) and macOS; only Linux is tested.
 
 Examples:
-  $ overdue
+  $ overdue trial
   $ overdue trial --port 8001 --data /srv/overdue-trial`;
 
 type Options = { data: string; port?: number };
@@ -348,7 +348,7 @@ ${next.join("\n")}
                       For production, set OVERDUE_DATABASE_URL to your own PostgreSQL server
                       (15 to 18) and run \`overdue serve\`.
   Settings            OVERDUE_* environment variables, or a .env file in this folder.
-  Locked out          Run \`overdue admin login-link\` in this folder while the trial is running.
+  Locked out          Run \`overdue admin account login-link\` in this folder while the trial is running.
   Stop                Press Ctrl-C. The data is kept for the next start.
 
 `;

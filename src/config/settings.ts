@@ -1162,7 +1162,7 @@ export const SETTINGS = {
     fallbackMeans: "unlimited",
     secret: false,
     meaning:
-      "The maximum number of checks per account. To change it for one account, use `overdue admin set-check-limit`.",
+      "The maximum number of checks per account. To change it for one account, use `overdue admin account set-limit`.",
     example: "1000",
   }),
   apiRequestsPerMinute: setting({
@@ -1204,6 +1204,16 @@ export const SETTINGS = {
     meaning:
       "Where `overdue exec` and `overdue ping` keep reports that could not be sent; `off` to keep none. The server does not use this setting.",
     example: "/var/spool/overdue",
+  }),
+  profile: optionalSetting({
+    key: "OVERDUE_PROFILE",
+    group: "Command line",
+    kind: textKind({ lengthMin: 1 }),
+    fallbackMeans: "the default profile",
+    secret: false,
+    meaning:
+      "The profile of `overdue login` that these commands use if OVERDUE_API_KEY is not set. The server does not use this setting.",
+    example: "production",
   }),
   ...RETENTION_SETTINGS,
 } as const;

@@ -184,6 +184,14 @@ const PROMISED: [number | string, number | string][] = [
   [limits.IMPORT_FAILURES_MAX, 5],
   [limits.IMPORT_RETRY_MS_MIN, 1_000],
   [limits.IMPORT_RETRY_MS_MAX, 60_000],
+  [limits.PROFILES_MAX, 100],
+  [limits.PROFILE_NAME_LENGTH_MAX, 64],
+  [limits.PROFILES_FILE_BYTES_MAX, 1_048_576],
+  [limits.KEY_COMMAND_SECONDS_MAX, 120],
+  [limits.KEY_SOURCE_LENGTH_MAX, 4_096],
+  [limits.RUNS_LISTED_DEFAULT, 20],
+  [limits.RUNS_LISTED_MAX, 1_000],
+  [limits.TAIL_RECONNECTS_MAX, 10],
 ];
 
 test("every limit has its documented value", () => {

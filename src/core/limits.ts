@@ -336,3 +336,19 @@ export const IMPORT_FAILURES_MAX = 5;
 /** Waiting between two attempts. */
 export const IMPORT_RETRY_MS_MIN = 1_000;
 export const IMPORT_RETRY_MS_MAX = 60_000;
+
+// Profiles of the command line.
+export const PROFILES_MAX = 100;
+export const PROFILE_NAME_LENGTH_MAX = 64;
+export const PROFILES_FILE_BYTES_MAX = 1_048_576;
+/** How long a command that prints an API key may take; it may ask for a password. */
+export const KEY_COMMAND_SECONDS_MAX = 120;
+export const KEY_SOURCE_LENGTH_MAX = 4_096;
+
+// Lists of the command line.
+export const RUNS_LISTED_DEFAULT = 20;
+export const RUNS_LISTED_MAX = 1_000;
+
+// `overdue tail`.
+/** Failed connections in a row before it gives up. */
+export const TAIL_RECONNECTS_MAX = 10;

@@ -165,7 +165,7 @@ async function stopSending(
     text:
       `The database of the Overdue server on ${notice.host} was restored or copied. ${reason} Pings are recorded, ` +
       "but no notifications are sent. If this is the production server, confirm it on the Server admin page or run " +
-      "`overdue admin confirm-restore`. If it is a copy, no action is needed.",
+      "`overdue admin restore confirm`. If it is a copy, no action is needed.",
   });
   await writeIdentity(tx, { ...stored, state: "safe", stateSinceAt: now, reason, noticeId });
 }

@@ -106,7 +106,7 @@ async function stateFinding(database: Database): Promise<Finding> {
   return problem(
     "service",
     `The server is in safe mode or about to enter it, so no notifications are sent: ${reason}`,
-    "If this server is in service, run `overdue admin confirm-restore`. If it is a copy, do nothing.",
+    "If this server is in service, run `overdue admin restore confirm`. If it is a copy, do nothing.",
   );
 }
 

@@ -97,7 +97,7 @@ export function identityWatch(
       if (!(await enterSafeMode(database, { ...notice, reason }))) return;
       log.error(
         { reason },
-        "safe mode: pings are recorded but no notifications are sent; see overdue admin confirm-restore",
+        "safe mode: pings are recorded but no notifications are sent; see overdue admin restore confirm",
       );
     } else if (verdict?.kind === "ask" && (await isReachedByPublicUrl())) {
       if (!(await resumeAfterRestore(database, { ...notice, siteUrl: config.siteUrl }))) return;

@@ -73,7 +73,7 @@ describe("Without a mail server", () => {
   test("the page says what to do, and asks for no link", async () => {
     const browser = openBrowser(() => mute.site);
     const page = await browser.ask("/accounts/login/");
-    expect(page.text).toContain("overdue admin login-link");
+    expect(page.text).toContain("overdue admin account login-link");
     expect(page.text).not.toContain("Email me a link");
     expect((await browser.post("/accounts/login/link/", { email: "owner@example.org" })).status).toBe(400);
   });

@@ -59,7 +59,7 @@ describe("overdue admin channel", () => {
     };
     expect(json.channels).toHaveLength(3);
     for (const uuid of [group.uuid, hook.uuid]) {
-      expect((await channel("remove", uuid)).out).toBe(`Removed channel ${uuid}.\n`);
+      expect((await channel("remove", uuid)).out).toBe(`Deleted channel ${uuid}.\n`);
     }
   });
 
@@ -99,7 +99,7 @@ describe("overdue admin channel", () => {
       const { code, err } = await channel("test", uuid, "--wait", "0");
       expect(code).toBe(1);
       expect(err).toContain("safe mode");
-      expect(err).toContain("overdue admin confirm-restore");
+      expect(err).toContain("overdue admin restore confirm");
       expect(err).not.toContain("role notifier");
     } finally {
       await client.query("delete from database_identity");

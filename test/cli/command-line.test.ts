@@ -51,11 +51,18 @@ describe("a process loads only what it needs", () => {
     expect(await loadedBy(["--version"])).toEqual({ files: ["src/main.ts"], packages: new Set() });
   });
 
-  test.each([[["--help"]], [["serve", "--roles", "housekeeping"]]])("%j: no database", async (args) => {
+  test.each([
+    [["--help"]],
+    [["help"]],
+    [["help", "admin"]],
+    [["checks", "--help"]],
+    [["completion", "bash"]],
+    [["login", "--list"]],
+    [["serve", "--roles", "housekeeping"]],
+  ])("%j: no database, no server", async (args) => {
     const { files, packages } = await loadedBy(args);
     expect(files).toContain("src/cli/program.ts");
-    expect([...packages]).toContain("commander");
-    expect([...packages]).not.toContain("pg");
+    expect([...packages]).toEqual(["commander"]);
     expect(files.filter((file) => file.startsWith("src/roles/"))).toEqual(["src/roles/names.ts"]);
   });
 
@@ -76,7 +83,7 @@ describe("a process loads only what it needs", () => {
 describe("mistakes end with code 2 and a hint, never with a stack trace", () => {
   test.each([
     ["an unknown command", ["migrat"], "Did you mean migrate?"],
-    ["an unknown admin command", ["admin", "create-acount"], "Did you mean create-account?"],
+    ["an unknown admin command", ["admin", "acount"], "Did you mean account?"],
     ["an unknown option", ["config", "--jsn"], "Did you mean --json?"],
     ["a missing option", ["admin", "create-account"], "--email"],
     [
@@ -99,6 +106,15 @@ describe("mistakes end with code 2 and a hint, never with a stack trace", () => 
     expect(out).toBe("");
     expect(code).toBe(2);
   });
+});
+
+test("without arguments, it prints help, and under npx it starts the trial", async () => {
+  const { code, out } = await callOverdue([]);
+  expect([code, out]).toEqual([0, (await callOverdue(["--help"])).out]);
+  // The trial is refused here, which shows that it was called.
+  const OVERDUE_DATABASE_URL = "postgres://overdue@127.0.0.1:1/overdue";
+  const { err } = await callOverdue([], { npm_command: "exec", OVERDUE_DATABASE_URL });
+  expect(err).toContain("the trial is not available");
 });
 
 test.each([["admin"], ["admin", "channel"], ["admin", "quarantine"]])(

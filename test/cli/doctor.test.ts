@@ -194,7 +194,7 @@ describe("the database", () => {
     );
     const found = await problemIn("service", { OVERDUE_DATABASE_URL: url });
     expect(found.text).toContain("safe mode");
-    expect(found.fix).toContain("overdue admin confirm-restore");
+    expect(found.fix).toContain("overdue admin restore confirm");
   });
 });
 

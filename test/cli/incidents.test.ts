@@ -45,13 +45,13 @@ describe("overdue incidents", () => {
     });
   });
 
-  test("prints what the API returns as JSON, all pages", async () => {
+  test("prints all pages as one JSON object", async () => {
     const { id: projectId } = cast.owner.project;
     for (let n = 0; n < 100; n += 1) await sampleIncident(cast.db, { projectId, checkIds: [] });
     const { out } = await overdue("incidents", "--json");
-    expect((JSON.parse(out) as { number: number }[]).map(({ number }) => number)).toEqual(
-      Array.from({ length: 102 }, (_, n) => 102 - n),
-    );
+    const { incidents } = JSON.parse(out) as { incidents: { number: number; opened_at: string }[] };
+    expect(incidents.map(({ number }) => number)).toEqual(Array.from({ length: 102 }, (_, n) => 102 - n));
+    expect(incidents.at(-1)).toMatchObject({ opened_at: "2026-11-16T12:00:00.000Z", check_count: 0 });
   });
 });
 

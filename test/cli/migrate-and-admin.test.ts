@@ -103,7 +103,7 @@ describe("overdue admin", () => {
     const list = await admin("list");
     expect(list).toMatchObject({
       code: 0,
-      out: expect.stringContaining("overdue admin create-account --email"),
+      out: expect.stringContaining("overdue admin account create --email"),
     });
     const project = await admin("create-project", "--json");
     expect(project).toMatchObject({

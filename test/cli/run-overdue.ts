@@ -13,6 +13,8 @@ import { embeddedPostgres } from "../support/postgres-binaries.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+/** So that no profile of the developer is used. */
+const NO_HOME = "/nonexistent";
 const RUN_TIMEOUT_MS = 90_000;
 const START_TIMEOUT_MS = 120_000;
 
@@ -50,7 +52,7 @@ export function startOverdue(
 ): ChildProcessWithoutNullStreams {
   // By default the spool of a server is in a folder of the system.
   const env = args[0] === "serve" ? { OVERDUE_SPOOL_FOLDER: "off", ...environment } : environment;
-  return spawn(process.execPath, [MAIN, ...args], { env: { ...COMPILE_CACHE, ...env } });
+  return spawn(process.execPath, [MAIN, ...args], { env: { ...COMPILE_CACHE, HOME: NO_HOME, ...env } });
 }
 
 /** Runs `overdue` to its end. */
@@ -64,11 +66,23 @@ export async function runOverdue(args: readonly string[], environment: Environme
   }
 }
 
+/** What the person at the terminal enters; without it, there is no terminal. */
+export type Typed = {
+  answers?: readonly string[];
+  /** Standard input. */
+  input?: string;
+};
+
 /** The same command line inside this process: a second faster, for what does not depend on main.ts. */
-export async function callOverdue(args: readonly string[], environment: Environment = {}): Promise<Ended> {
+export async function callOverdue(
+  args: readonly string[],
+  environment: Environment = {},
+  { answers, input = "" }: Typed = {},
+): Promise<Ended> {
   const said = { out: "", err: "" };
+  const left = [...(answers ?? [])];
   const code = await runCommandLine(args, {
-    environment,
+    environment: { HOME: NO_HOME, ...environment },
     version: "0.0.0",
     roleNames: ["one", "two"],
     chooseRoles: (names) => names ?? [],
@@ -79,6 +93,12 @@ export async function callOverdue(args: readonly string[], environment: Environm
       said.err += text;
     },
     isTerminal: false,
+    ask: async (question, { isHidden }) => {
+      if (answers === undefined) return null;
+      said.err += isHidden ? `${question}(hidden)\n` : `${question}\n`;
+      return left.shift() ?? "";
+    },
+    readInput: async () => input,
     openObjects: async (config, options) => objectStoreOf(config, options),
     testPublicUrl,
     serve: () => Promise.reject(new Error("serving needs a process of its own")),

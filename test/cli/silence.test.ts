@@ -153,10 +153,13 @@ describe("mistakes", () => {
   test("of the API key say where it is read from", async () => {
     const { OVERDUE_SITE_URL } = settings();
     const none = await callOverdue(["silence", "list"], { OVERDUE_SITE_URL });
-    expect([none.code, none.err]).toEqual([2, expect.stringContaining("No API key. Set OVERDUE_API_KEY")]);
+    expect([none.code, none.err]).toEqual([
+      2,
+      expect.stringContaining("No API key. Run `overdue login`, set OVERDUE_API_KEY"),
+    ]);
     const OVERDUE_API_KEY = "x".repeat(32);
     const wrong = await callOverdue(["silence", "list"], { OVERDUE_SITE_URL, OVERDUE_API_KEY });
-    expect([wrong.code, wrong.err]).toEqual([1, expect.stringContaining("Set OVERDUE_API_KEY")]);
+    expect([wrong.code, wrong.err]).toEqual([1, expect.stringContaining("set OVERDUE_API_KEY")]);
     expect(wrong.err).not.toContain(OVERDUE_API_KEY);
     const readOnly = { OVERDUE_SITE_URL, OVERDUE_API_KEY: cast.owner.ro };
     expect((await callOverdue(["silence", "list"], readOnly)).code).toBe(0);

@@ -4,6 +4,7 @@ import { type Static, Type } from "typebox";
 import { EMAIL_ADDRESS_LENGTH_MAX, TZ_LENGTH_MAX } from "../../core/limits.ts";
 import { PASSWORD_LENGTH_MAX } from "../../core/sign-in.ts";
 import { RULE } from "../check.ts";
+import { EXAMPLE_UUID } from "./examples.ts";
 import { FIELD_LENGTHS } from "./limits.ts";
 import { route } from "./route.ts";
 import { nullable, Time, UuidText } from "./types.ts";
@@ -60,7 +61,43 @@ export type AccountChangeBody = Static<typeof AccountChangeBody>;
 
 const account = { status: 200, description: "Your account.", schema: Account } as const;
 
+const WhoAmI = Type.Object({
+  kind: Type.Enum(["readWrite", "readOnly", "token", "session"], {
+    description:
+      "How the request was authenticated: by a read-write or read-only API key, a personal access token, or a browser session.",
+  }),
+  project: nullable(
+    Type.Object({ id: UuidText, name: Type.String() }),
+    "The project of the API key. Null without one.",
+  ),
+  account: nullable(
+    Type.Object({ id: UuidText, email: Type.String() }),
+    "The account of the token or session. Null for API keys.",
+  ),
+  version: Type.String({ description: "The version of the server." }),
+});
+export type WhoAmI = Static<typeof WhoAmI>;
+
 export const accountRoutes = {
+  whoAmI: route({
+    method: "GET",
+    path: "/whoami",
+    access: "account",
+    keys: "readOnly",
+    tag: "Account",
+    summary: "Show how you are authenticated",
+    success: {
+      status: 200,
+      description: "The credentials, their project or account, and the server.",
+      schema: WhoAmI,
+      example: {
+        kind: "readWrite",
+        project: { id: EXAMPLE_UUID, name: "Backups" },
+        account: null,
+        version: "1.0.0",
+      },
+    },
+  }),
   getAccount: route({
     method: "GET",
     path: "/account",

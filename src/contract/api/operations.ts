@@ -91,6 +91,7 @@ export const OPERATIONS = {
   setTagRules: "PUT /projects/{project}/tag-rules",
   listChanges: "GET /projects/{project}/changes",
   streamChanges: "GET /projects/{project}/live",
+  whoAmI: "GET /whoami",
   getAccount: "GET /account",
   updateAccount: "PATCH /account",
   listTokens: "GET /account/tokens",

@@ -3,7 +3,7 @@ import type { Account, accountRoutes } from "../../contract/api/account.ts";
 import { changeProfile } from "../../operations/profile.ts";
 import type { Db } from "../../store/db.ts";
 import { findPreferences } from "../../store/emails.ts";
-import { listTransfersTo } from "../../store/projects.ts";
+import { findProjectByUuid, listTransfersTo } from "../../store/projects.ts";
 import type { Person } from "../../store/sessions.ts";
 import type { ApiHandlers } from "./route.ts";
 
@@ -31,6 +31,17 @@ export async function shownAccount(db: Db, account: Person): Promise<Account> {
 }
 
 export const accountHandlers: ApiHandlers<typeof accountRoutes> = {
+  whoAmI: async ({ context, account, keyKind, keyProject, sessionId }) => {
+    const project = keyProject === null ? null : await findProjectByUuid(context.database, keyProject.uuid);
+    return {
+      json: {
+        kind: keyKind ?? (sessionId === null ? "token" : "session"),
+        project: project === null ? null : { id: project.uuid, name: project.name },
+        account: account === null ? null : { id: account.uuid, email: account.email },
+        version: context.version,
+      },
+    };
+  },
   getAccount: async ({ context, account }) => ({ json: await shownAccount(context.database, account) }),
   updateAccount: async ({ context, account, body, now }) => {
     await changeProfile(context.database, { account, change: body, now });
