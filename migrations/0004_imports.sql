@@ -35,7 +35,7 @@ create table import_items (
   primary key (import_id, kind, source_ref)
 );
 comment on table import_items is 'What an import has written. Bounded by the size of the source; goes with the import.';
-create index import_items_target on import_items (import_id, kind, target_id);
+create index import_items_target on import_items (import_id, kind, target_id, source_ref);
 comment on index import_items_target is 'Reader: import_items.list.';
 
 -- The time of a move, in which pings of a check went to another server. As with a blind interval, it excuses the check

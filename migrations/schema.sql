@@ -475,7 +475,7 @@ create table import_items (
   constraint import_items_source_status_check CHECK (source_status = ANY (ARRAY['new'::text, 'up'::text, 'down'::text, 'paused'::text]))
 );
 -- Reader: import_items.list.
-create index import_items_target on import_items (import_id, kind, target_id);
+create index import_items_target on import_items (import_id, kind, target_id, source_ref);
 
 -- Imports of other installations. Bounded by the runs of an admin.
 create table imports (

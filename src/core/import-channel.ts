@@ -105,7 +105,10 @@ const MAPPINGS: Readonly<Record<string, Mapping>> = {
           config: { ...request(value, "down"), ...request(value, "up") },
           note: hasBlankBody(value) ? BLANK_BODY : null,
         },
-  whatsapp: (value) => ({ config: { value: valueOf(value), ...switches(value, { up: true }) }, note: TWILIO }),
+  whatsapp: (value) => ({
+    config: { value: valueOf(value), ...switches(value, { up: true }) },
+    note: TWILIO,
+  }),
   zulip: (value) => {
     const bot = text(at(value, "bot_email"));
     return {

@@ -37,7 +37,7 @@ import {
   USER_AGENT_LENGTH_MAX,
 } from "./limits.ts";
 import { DEFAULT_REMINDERS, DEFAULT_REPORTS, type Reminders, REPORTS, type Reports } from "./report.ts";
-import { countRun, type DayTotals } from "./run.ts";
+import { countRun, type DayTotals, sumTotals } from "./run.ts";
 import { detectKind } from "./schedule/schedule.ts";
 import { isZone } from "./schedule/zone.ts";
 import type { SignalKind } from "./signal.ts";
@@ -102,7 +102,11 @@ export function mapAccounts(
         "impossible",
         "Another account has the same address in other letter case. Its projects get that account.",
       );
-    } else mapped.set(email, mapAccount(account, { ...rules, email }, (why) => found("adapted", why)));
+    } else
+      mapped.set(
+        email,
+        mapAccount(account, { ...rules, email }, (why) => found("adapted", why)),
+      );
   }
   return [...mapped.values()];
 }
@@ -300,7 +304,10 @@ function mapChannel(
   if (mapped.note !== null) found("adapted", mapped.note);
   const address = channel.kind === "email" ? String(read.value["value"]) : null;
   if (address !== null && !channel.isEmailVerified) {
-    found("adapted", "The address was not confirmed, and has to be confirmed before messages are sent to it.");
+    found(
+      "adapted",
+      "The address was not confirmed, and has to be confirmed before messages are sent to it.",
+    );
   }
   return [
     {
@@ -376,7 +383,8 @@ export function mapCheck(check: SourceCheck, note: Note): MappedCheck | null {
     found("adapted", "The accepted methods are unknown; all are accepted.");
   }
   const badgeUuid = check.badgeKey === null ? null : uuidOfAnyCase(check.badgeKey);
-  if (badgeUuid === null) found("adapted", "The URL of its badge is new: the source does not tell the old one.");
+  if (badgeUuid === null)
+    found("adapted", "The URL of its badge is new: the source does not tell the old one.");
   const settings: CheckSettings = {
     ...DEFAULT_SETTINGS,
     ...schedule,
@@ -479,9 +487,16 @@ export type HistoryReader = {
 };
 
 /** Reads the pings of one check, oldest first, after a part that was read before. */
-export function readHistory(before: History, start: { at: Instant; rid: string | null } | null): HistoryReader {
+export function readHistory(
+  before: History,
+  start: { at: Instant; rid: string | null } | null,
+): HistoryReader {
   let history = before;
-  const settled: DayTotals[] = [];
+  const settled = new Map<string, DayTotals>();
+  const settle = (totals: DayTotals) => {
+    const known = settled.get(totals.day);
+    settled.set(totals.day, known === undefined ? totals : sumTotals(known, totals));
+  };
   const open = new Map<string | null, Instant>(start === null ? [] : [[start.rid, start.at]]);
   const durationOf = (kind: SignalKind, rid: string | null, at: Instant): number | null => {
     if (kind === "start") {
@@ -505,7 +520,7 @@ export function readHistory(before: History, start: { at: Instant; rid: string |
       history = { ...history, lastN: ping.number, newestAt: Math.max(history.newestAt ?? ping.at, ping.at) };
       if (kind === "success" || kind === "fail") {
         const counted = countRun(history.today, { endAt: ping.at, outcome: kind, durationMs });
-        if (counted.settled !== null) settled.push(counted.settled);
+        if (counted.settled !== null) settle(counted.settled);
         history = {
           ...history,
           today: counted.today,
@@ -529,7 +544,7 @@ export function readHistory(before: History, start: { at: Instant; rid: string |
       };
     },
     history: () => history,
-    settled: () => settled,
+    settled: () => [...settled.values()],
   };
 }
 

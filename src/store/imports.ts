@@ -202,15 +202,23 @@ export async function findImportItems(
 const LIST_ITEMS = statement<ItemRow>({
   name: "import_items.list",
   text: `select ${ITEM_COLUMNS} from import_items
-    where import_id = $1 and kind = $2 and target_id > $3 order by target_id limit $4`,
+    where import_id = $1 and kind = $2 and (target_id, source_ref) > ($3, $4)
+    order by target_id, source_ref limit $5`,
 });
 
 /** What an import has written of one kind, by id, after one of them. */
 export async function listImportItems(
   db: Db,
-  page: { importId: number; kind: ImportedKind; afterId: number; limit: number },
+  page: {
+    importId: number;
+    kind: ImportedKind;
+    after: Pick<ImportItem, "targetId" | "sourceRef"> | null;
+    limit: number;
+  },
 ): Promise<ImportItem[]> {
-  return (await db.query(LIST_ITEMS, [page.importId, page.kind, page.afterId, page.limit])).rows.map(toItem);
+  const { importId, kind, after, limit } = page;
+  const values = [importId, kind, after?.targetId ?? 0, after?.sourceRef ?? "", limit];
+  return (await db.query(LIST_ITEMS, values)).rows.map(toItem);
 }
 
 const COUNT_ITEMS = statement<{ kind: ImportedKind; count: number; created: number }>({
@@ -242,7 +250,10 @@ export async function deleteImportItems(
 
 // Collisions: what is here already, also in the trash.
 
-export type Taken = { what: "check" | "badge" | "channel" | "project" | "pingKey" | "badgeKey" | "apiKey"; value: string };
+export type Taken = {
+  what: "check" | "badge" | "channel" | "project" | "pingKey" | "badgeKey" | "apiKey";
+  value: string;
+};
 
 const FIND_TAKEN = statement<Taken>({
   name: "imports.find_taken",
@@ -263,7 +274,12 @@ export async function findTakenIdentifiers(
 ): Promise<Taken[]> {
   const { check, badge, channel, project, pingKey, badgeKey, apiKey } = given;
   const lists = [check, badge, channel, project, pingKey, badgeKey, apiKey];
-  return (await db.query(FIND_TAKEN, lists.map((list) => toTextArray(list ?? [])))).rows;
+  return (
+    await db.query(
+      FIND_TAKEN,
+      lists.map((list) => toTextArray(list ?? [])),
+    )
+  ).rows;
 }
 
 type FoundRow = {
@@ -290,10 +306,7 @@ export type FoundCheck = {
 };
 
 /** The checks with these UUIDs, also in the trash. */
-export async function findImportedChecks(
-  db: Db,
-  uuids: readonly string[],
-): Promise<Map<string, FoundCheck>> {
+export async function findImportedChecks(db: Db, uuids: readonly string[]): Promise<Map<string, FoundCheck>> {
   const { rows } = await db.query(FIND_CHECKS, [toTextArray(uuids)]);
   return new Map(
     rows.map(({ uuid, id, project_id: projectId, is_deleted: isDeleted, status, ping_count: pingCount }) => [
@@ -410,7 +423,11 @@ export function pingLine(checkId: number, ping: MappedPing): string {
 }
 
 /** One line of `COPY_PING_BODIES_IN`. */
-export function pingBodyLine(checkId: number, { n, at }: Pick<MappedPing, "n" | "at">, body: Uint8Array): string {
+export function pingBodyLine(
+  checkId: number,
+  { n, at }: Pick<MappedPing, "n" | "at">,
+  body: Uint8Array,
+): string {
   return `${checkId}\t${n}\t${toTimestamp(at)}\t\\\\x${Buffer.from(body.buffer, body.byteOffset, body.length).toString("hex")}\n`;
 }
 
@@ -482,7 +499,12 @@ export type UntoldAlert = { id: number; checkId: number; openedAt: Instant; caus
 /** Locks the open alerts of these checks that were not notified. */
 export async function lockUntoldAlerts(tx: Tx, checkIds: readonly number[]): Promise<UntoldAlert[]> {
   const { rows } = await tx.query(LIST_UNTOLD, [toNumberArray(checkIds)]);
-  return rows.map((row) => ({ id: row.id, checkId: row.check_id, openedAt: row.opened_at, cause: row.cause }));
+  return rows.map((row) => ({
+    id: row.id,
+    checkId: row.check_id,
+    openedAt: row.opened_at,
+    cause: row.cause,
+  }));
 }
 
 const INSERT_GAPS = statement({
