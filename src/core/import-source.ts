@@ -21,6 +21,7 @@ export type SourceAccount = {
   totpSecret: string | null;
 };
 
+/** The role as the source stores it: "r", "w" or "m". */
 export type SourceMember = { email: string; role: string };
 
 export type SourceProject = {
@@ -71,7 +72,7 @@ export type SourceCheck = {
   lastPingAt: Instant | null;
   lastStartAt: Instant | null;
   lastStartRid: string | null;
-  /** In seconds, as the API shows it. */
+  /** With a fraction if the source has one; an API shows whole seconds. */
   lastDurationS: number | null;
   alertAfterAt: Instant | null;
   channelUuids: readonly string[];
@@ -80,6 +81,7 @@ export type SourceCheck = {
 export type SourcePing = {
   number: number;
   at: Instant;
+  /** "success", "start", "fail", "log" or "ign". */
   kind: string;
   scheme: string;
   method: string;
@@ -92,13 +94,17 @@ export type SourcePing = {
   missingBodyBytes: number | null;
 };
 
+/** `from` and `reason` are empty if the source does not tell. */
 export type SourceFlip = { at: Instant; from: string; to: string; reason: string };
 
 /** An installation that is being read. Pages are bounded; a reader never holds all pings of a project. */
 export type ImportSource = {
   /** For the report: "Healthchecks, PostgreSQL database hc on db.example.org", without secrets. */
   name: string;
-  /** What this source cannot tell, as sentences for the report. */
+  /**
+   * What this source cannot tell, and which values are damaged, as sentences for the report. Grows while it is read,
+   * so look at it at the end as well.
+   */
   limitations: readonly string[];
   accounts(): Promise<SourceAccount[]>;
   projects(): Promise<SourceProject[]>;

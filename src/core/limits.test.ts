@@ -167,6 +167,22 @@ const PROMISED: [number | string, number | string][] = [
   [limits.REPEAT_SECONDS_MIN, 300],
   [limits.REPEAT_SECONDS_MAX, 604_800],
   [limits.TAG_RULES_MAX, 100],
+  [limits.IMPORT_CHECKS_PER_PAGE, 500],
+  [limits.IMPORT_PINGS_PER_PAGE, 500],
+  [limits.IMPORT_PAGED_BODY_BYTES_MAX, 16_384],
+  [limits.IMPORT_BODY_BYTES_MAX, 4_194_304],
+  [limits.IMPORT_TEXT_LENGTH_MAX, 65_536],
+  [limits.IMPORT_ROWS_MAX, 100_000],
+  [limits.IMPORT_FLIPS_MAX, 10_000],
+  [limits.IMPORT_DAMAGES_LISTED_MAX, 100],
+  [limits.IMPORT_CONNECT_MS_MAX, 10_000],
+  [limits.IMPORT_STATEMENT_MS_MAX, 120_000],
+  [limits.IMPORT_RESPONSE_MS_MAX, 120_000],
+  [limits.IMPORT_RESPONSE_BYTES_MAX, 67_108_864],
+  [limits.IMPORT_REQUESTS_MAX, 4],
+  [limits.IMPORT_ATTEMPTS_MAX, 60],
+  [limits.IMPORT_RETRY_MS_MIN, 1_000],
+  [limits.IMPORT_RETRY_MS_MAX, 60_000],
 ];
 
 test("every limit has its documented value", () => {

@@ -291,3 +291,32 @@ export const ACCESS_TOKEN_DAYS_MAX = 365;
 export const EXPIRED_ACCESS_TOKEN_DAYS = 30;
 /** The spool leaves some space on its disk for other programs on the machine. */
 export const FREE_DISK_BYTES_MIN = 64 * 1024 * 1024;
+
+// Import from another product.
+/** Rows of a page, of checks and of pings. */
+export const IMPORT_CHECKS_PER_PAGE = 500;
+export const IMPORT_PINGS_PER_PAGE = 500;
+/** Smaller bodies are read with their page of pings, larger ones one by one. */
+export const IMPORT_PAGED_BODY_BYTES_MAX = 16_384;
+/** A larger body is not read, and the report lists it. */
+export const IMPORT_BODY_BYTES_MAX = 4 * 1024 * 1024;
+/** Of a longer text, the beginning is read. */
+export const IMPORT_TEXT_LENGTH_MAX = 65_536;
+/** Accounts, projects, members or channels of a source; one with more is refused. */
+export const IMPORT_ROWS_MAX = 100_000;
+/** Newest flips of one check. */
+export const IMPORT_FLIPS_MAX = 10_000;
+/** Damaged values that the report lists; further ones are counted. */
+export const IMPORT_DAMAGES_LISTED_MAX = 100;
+/** Waiting for a source: to connect, for a statement of its database, and for a response of its API. */
+export const IMPORT_CONNECT_MS_MAX = 10_000;
+export const IMPORT_STATEMENT_MS_MAX = 120_000;
+export const IMPORT_RESPONSE_MS_MAX = 120_000;
+/** A list of an API, such as 10,000 checks in 12 MB. */
+export const IMPORT_RESPONSE_BYTES_MAX = 64 * 1024 * 1024;
+/** Bodies of pings requested from an API at the same time. */
+export const IMPORT_REQUESTS_MAX = 4;
+/** Attempts for one request, and waiting between two of them. Covers an hour of rate limits. */
+export const IMPORT_ATTEMPTS_MAX = 60;
+export const IMPORT_RETRY_MS_MIN = 1_000;
+export const IMPORT_RETRY_MS_MAX = 60_000;
