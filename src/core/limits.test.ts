@@ -178,9 +178,10 @@ const PROMISED: [number | string, number | string][] = [
   [limits.IMPORT_CONNECT_MS_MAX, 10_000],
   [limits.IMPORT_STATEMENT_MS_MAX, 120_000],
   [limits.IMPORT_RESPONSE_MS_MAX, 120_000],
-  [limits.IMPORT_RESPONSE_BYTES_MAX, 67_108_864],
+  [limits.IMPORT_RESPONSE_BYTES_MAX, 33_554_432],
   [limits.IMPORT_REQUESTS_MAX, 4],
-  [limits.IMPORT_ATTEMPTS_MAX, 60],
+  [limits.IMPORT_RATE_LIMITED_MAX, 60],
+  [limits.IMPORT_FAILURES_MAX, 5],
   [limits.IMPORT_RETRY_MS_MIN, 1_000],
   [limits.IMPORT_RETRY_MS_MAX, 60_000],
 ];

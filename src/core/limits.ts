@@ -313,10 +313,13 @@ export const IMPORT_CONNECT_MS_MAX = 10_000;
 export const IMPORT_STATEMENT_MS_MAX = 120_000;
 export const IMPORT_RESPONSE_MS_MAX = 120_000;
 /** A list of an API, such as 10,000 checks in 12 MB. */
-export const IMPORT_RESPONSE_BYTES_MAX = 64 * 1024 * 1024;
+export const IMPORT_RESPONSE_BYTES_MAX = 32 * 1024 * 1024;
 /** Bodies of pings requested from an API at the same time. */
 export const IMPORT_REQUESTS_MAX = 4;
-/** Attempts for one request, and waiting between two of them. Covers an hour of rate limits. */
-export const IMPORT_ATTEMPTS_MAX = 60;
+/** Rate limited attempts for one request: up to an hour. */
+export const IMPORT_RATE_LIMITED_MAX = 60;
+/** Failed attempts for one request. */
+export const IMPORT_FAILURES_MAX = 5;
+/** Waiting between two attempts. */
 export const IMPORT_RETRY_MS_MIN = 1_000;
 export const IMPORT_RETRY_MS_MAX = 60_000;

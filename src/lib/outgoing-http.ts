@@ -518,9 +518,27 @@ export type OutgoingResponse = {
   text: string;
 };
 
+/** A response whose bytes matter, such as a list of another server. The caller sets the limits. */
+export type OutgoingDownload = {
+  url: string;
+  headers?: Readonly<Record<string, string>>;
+  timeoutMs: number;
+  bytesMax: number;
+};
+
+export type DownloadedResponse = {
+  status: number;
+  headers: OutgoingResponse["headers"];
+  bytes: Uint8Array;
+  /** False if the response has more bytes than allowed. */
+  isWhole: boolean;
+};
+
 export type GuardedHttp = {
   /** The final response, whatever its status. Throws OutgoingError. */
   send(what: OutgoingRequest): Promise<OutgoingResponse>;
+  /** The same for a GET request, with the bytes of the response. */
+  download(what: OutgoingDownload): Promise<DownloadedResponse>;
   close(): Promise<void>;
 };
 
@@ -570,17 +588,31 @@ type Hop = {
 /** A client that keeps connections for a moment. Close it at the end. */
 export function guardedHttp(options: GuardedHttpOptions): GuardedHttp {
   const opened = import("undici").then((undici) => ({ undici, way: outgoingRoute(undici, options) }));
+  const call = async (
+    what: OutgoingRequest,
+    { timeoutMs, bytesMax }: { timeoutMs: number; bytesMax: number },
+  ): Promise<DownloadedResponse> => {
+    const client = await opened;
+    const signal = AbortSignal.timeout(timeoutMs);
+    try {
+      return await follow(firstHop(what, options.userAgent), { ...client, signal, bytesMax });
+    } catch (error) {
+      throw outgoingErrorOf(error);
+    }
+  };
   return {
     send: async (what) => {
-      const client = await opened;
-      const signal = AbortSignal.timeout(Math.min(what.timeoutMs ?? TIMEOUT_MS_MAX, TIMEOUT_MS_MAX));
-      try {
-        const bytesMax = Math.min(what.answerBytesMax ?? ANSWER_BYTES_MAX, ANSWER_BYTES_LIMIT);
-        return await follow(firstHop(what, options.userAgent), { ...client, signal, bytesMax });
-      } catch (error) {
-        throw outgoingErrorOf(error);
-      }
+      const { status, headers, bytes } = await call(what, {
+        timeoutMs: Math.min(what.timeoutMs ?? TIMEOUT_MS_MAX, TIMEOUT_MS_MAX),
+        bytesMax: Math.min(what.answerBytesMax ?? ANSWER_BYTES_MAX, ANSWER_BYTES_LIMIT),
+      });
+      return {
+        status,
+        headers,
+        text: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8"),
+      };
     },
+    download: (what) => call({ method: "GET", ...what }, what),
     close: async () => (await opened).way.close(),
   };
 }
@@ -626,7 +658,7 @@ async function follow(
     signal,
     bytesMax,
   }: { undici: Undici; way: OutgoingRoute; signal: AbortSignal; bytesMax: number },
-): Promise<OutgoingResponse> {
+): Promise<DownloadedResponse> {
   let hop = first;
   for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
     await way.judge(hop.url, signal);
@@ -634,9 +666,9 @@ async function follow(
     const dispatcher = way.dispatcher();
     const answer = await undici.request(url.href, { method, headers, body, dispatcher, signal });
     const location = REDIRECT_STATUSES.has(answer.statusCode) ? answer.headers["location"] : undefined;
-    const text = await readBeginning(answer.body, bytesMax);
+    const { bytes, isWhole } = await readBeginning(answer.body, bytesMax);
     if (typeof location !== "string") {
-      return { status: answer.statusCode, headers: answer.headers, text };
+      return { status: answer.statusCode, headers: answer.headers, bytes, isWhole };
     }
     hop = nextHop(hop, { status: answer.statusCode, location });
   }
@@ -662,14 +694,17 @@ function nextHop(hop: Hop, { status, location }: { status: number; location: str
 }
 
 /** An endless response is read for a limited time. */
-async function readBeginning(body: Dispatcher.ResponseData["body"], bytesMax: number): Promise<string> {
+async function readBeginning(
+  body: Dispatcher.ResponseData["body"],
+  bytesMax: number,
+): Promise<Pick<DownloadedResponse, "bytes" | "isWhole">> {
   const chunks: Buffer[] = [];
-  let bytes = 0;
+  let count = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
     chunks.push(chunk);
-    bytes += chunk.length;
+    count += chunk.length;
     // Leaving the loop closes the connection.
-    if (bytes >= bytesMax) break;
+    if (count > bytesMax) break;
   }
-  return Buffer.concat(chunks).subarray(0, bytesMax).toString("utf8");
+  return { bytes: Buffer.concat(chunks).subarray(0, bytesMax), isWhole: count <= bytesMax };
 }
