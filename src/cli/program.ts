@@ -76,6 +76,16 @@ const COMMANDS: readonly { name: string; summary: string; load: () => Promise<De
     load: async () => (await import("./restore.ts")).defineRestore,
   },
   {
+    name: "import",
+    summary: "Move checks, channels, and accounts from Healthchecks to this server",
+    load: async () => (await import("./import.ts")).defineImport,
+  },
+  {
+    name: "export",
+    summary: "Export checks to Healthchecks",
+    load: async () => (await import("./export.ts")).defineExport,
+  },
+  {
     name: "incidents",
     summary: "List incidents of a project",
     load: async () => (await import("./incidents.ts")).defineIncidents,
