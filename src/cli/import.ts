@@ -18,6 +18,7 @@ import {
   listImportStatuses,
   undoImport,
 } from "../operations/import-move.ts";
+import { readDatabaseClock } from "../store/instance.ts";
 import { onDatabase, type Session } from "./admin-session.ts";
 import {
   type CommandContext,
@@ -368,7 +369,7 @@ function registerFinish(command: Command, context: CommandContext): void {
     .command("finish")
     .description("Turn notifications on after a move, without alerts for pings missed during it")
     .option("--import <uuid>", "The import; optional if only one is not finished", parseUuid)
-    .option("--json", "Output JSON (checks, down, taken_back, gap_from, gap_to)")
+    .option("--json", "Output JSON (checks, down, recovered, taken_back, gap_from, gap_to)")
     .addHelpText("after", FINISH_HELP)
     .action((options: { import?: string; json?: true }) =>
       onDatabase(context, async ({ database }) => {
@@ -376,17 +377,19 @@ function registerFinish(command: Command, context: CommandContext): void {
         const line = progressLine(context, {});
         const done = await finishImport(database, {
           importId: chosen.id,
+          now: await readDatabaseClock(database),
           onProgress: (checks) => line.show(() => `${checks} checks`),
         });
         line.clear();
-        const { checks, down, takenBack, gapFrom, gapTo } = done;
+        const { checks, down, recovered, takenBack, gapFrom, gapTo } = done;
         if (options.json) {
           const gap = { gap_from: iso(gapFrom), gap_to: iso(gapTo) };
-          return printJson(context, { checks, down, taken_back: takenBack, ...gap });
+          return printJson(context, { checks, down, recovered, taken_back: takenBack, ...gap });
         }
         const gap = gapFrom === null ? "" : ` The monitoring gap is ${iso(gapFrom)} to ${iso(gapTo)}.`;
         context.out(
           `Finished: notifications are on for ${checks} checks, ${down} of them down.` +
+            (recovered === 0 ? "" : ` ${recovered} have recovered during the move.`) +
             ` ${takenBack} deadlines passed during the move and raise no alerts.${gap}\n`,
         );
       }),

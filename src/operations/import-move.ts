@@ -34,6 +34,7 @@ import {
   lockImport,
   lockUntoldAlerts,
   markImport,
+  oweRecoveries,
 } from "../store/imports.ts";
 import { readDatabaseClock } from "../store/instance.ts";
 import { insertIncidents } from "../store/planning.ts";
@@ -138,6 +139,8 @@ export type Finished = {
   takenBack: number;
   /** Checks that are down and were notified by the other server. */
   down: number;
+  /** Checks that were down at the source and have recovered since; the recoveries are sent now. */
+  recovered: number;
   /** Start of the longest gap. */
   gapFrom: Instant | null;
   gapTo: Instant;
@@ -152,17 +155,23 @@ const FINISHED_AT_ONCE = 200;
  */
 export async function finishImport(
   database: Database,
-  { importId, onProgress }: { importId: number; onProgress?: (checks: number) => void },
+  {
+    importId,
+    now,
+    onProgress,
+  }: { importId: number; now: Instant; onProgress?: (checks: number) => Promise<void> | void },
 ): Promise<Finished> {
-  const result: Finished = { checks: 0, takenBack: 0, down: 0, gapFrom: null, gapTo: 0 };
+  const result: Finished = { checks: 0, takenBack: 0, down: 0, recovered: 0, gapFrom: null, gapTo: now };
   for await (const page of itemsOf(database, { importId, kind: "check" })) {
     for (let from = 0; from < page.length; from += FINISHED_AT_ONCE) {
       const items = page.slice(from, from + FINISHED_AT_ONCE);
-      await retried(() => inTransaction(database, (tx) => finishChecks(tx, { importId, items, result })));
-      onProgress?.(result.checks);
+      await retried(() =>
+        inTransaction(database, (tx) => finishChecks(tx, { importId, items, result, now })),
+      );
+      await onProgress?.(result.checks);
     }
   }
-  await retried(() => inTransaction(database, (tx) => finishRest(tx, importId)));
+  await retried(() => inTransaction(database, (tx) => finishRest(tx, { importId, now })));
   return result;
 }
 
@@ -188,14 +197,18 @@ async function openImport(tx: Tx, importId: number): Promise<Import> {
 
 async function finishChecks(
   tx: Tx,
-  { importId, items, result }: { importId: number; items: readonly ImportItem[]; result: Finished },
+  {
+    importId,
+    items,
+    result,
+    now,
+  }: { importId: number; items: readonly ImportItem[]; result: Finished; now: Instant },
 ): Promise<void> {
   const { uuid: importUuid } = await openImport(tx, importId);
   const ids = items.map(({ targetId }) => targetId);
   const states = await lockStates(tx, ids);
   const checks = new Map((await findChecksByIds(tx, ids)).map((check) => [check.id, check]));
   const itemOf = new Map(items.map((item) => [item.targetId, item]));
-  const now = await readDatabaseClock(tx);
   const here = states.filter(({ checkId }) => checks.has(checkId));
   const gaps = here.flatMap(({ checkId }) => {
     const from = itemOf.get(checkId)?.readAt ?? null;
@@ -247,18 +260,20 @@ async function finishChecks(
     }));
     await markPlanned(tx, planned, now);
   }
+  const wasDown = items.flatMap(({ targetId, sourceStatus, readAt }) =>
+    sourceStatus === "down" && readAt !== null ? [{ checkId: targetId, readAt }] : [],
+  );
+  result.recovered += await oweRecoveries(tx, wasDown);
   result.checks += here.length;
   result.takenBack += changed.length;
   result.down += told.length;
-  result.gapTo = now;
   const starts = gaps.map(({ from }) => from);
   if (starts.length > 0) result.gapFrom = Math.min(result.gapFrom ?? Infinity, ...starts);
 }
 
 /** Reports and reminders, and last the silences: from then on, notifications are sent. */
-async function finishRest(tx: Tx, importId: number): Promise<void> {
+async function finishRest(tx: Tx, { importId, now }: { importId: number; now: Instant }): Promise<void> {
   await openImport(tx, importId);
-  const now = await readDatabaseClock(tx);
   for await (const page of itemsOf(tx, { importId, kind: "account" })) {
     for (const { targetId, isCreated, detail } of page) {
       if (!isCreated || detail === null || (await findAccountById(tx, targetId)) === null) continue;

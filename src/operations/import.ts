@@ -98,6 +98,8 @@ export type ImportRequest = {
   secretKeyPrevious: string | null;
   /** An API key of the source, to verify the secret. */
   knownKey: string | null;
+  /** The clock of the database, unless time is simulated. */
+  clock?: (db: Db) => Promise<Instant>;
   onProgress?: (progress: ImportProgress) => void;
 };
 
@@ -399,7 +401,8 @@ function noteLost(
 async function write(request: ImportRequest, running: Running): Promise<void> {
   const { database, source } = request;
   const { plan, report } = running;
-  const startedAt = await readDatabaseClock(database);
+  const { clock = readDatabaseClock } = request;
+  const startedAt = await clock(database);
   const importId =
     running.before?.id ??
     (await inTransaction(database, (tx) =>
@@ -502,12 +505,12 @@ type OfProject = Running & { importId: number; project: PlannedProject };
 
 /** A new project, or the first run into an existing one: one transaction, so nothing of it is visible before. */
 async function createProject(request: ImportRequest, of: OfProject): Promise<void> {
-  const { source, database, connection } = request;
+  const { source, database, connection, clock = readDatabaseClock } = request;
   const { importId, project, plan } = of;
   await exclusively(() =>
     inBulkTransaction(connection, { kind: "load" }, async (tx) => {
       await lockImport(tx, importId);
-      const at = await readDatabaseClock(tx);
+      const at = await clock(tx);
       const target = plan.into ?? (await addProject(tx, request, { ...of, at }));
       const isNew = plan.into === null;
       await writeImportItems(tx, {
@@ -546,7 +549,7 @@ async function createProject(request: ImportRequest, of: OfProject): Promise<voi
           checksMax: checksInSource,
           pings: counts.pings,
         });
-        readAt = await readDatabaseClock(database);
+        readAt = await clock(database);
       }
     }),
   );
@@ -767,12 +770,12 @@ const CHUNK_BODY_BYTES_MAX = 8 * 1024 * 1024;
 const CHUNK_TRIES_MAX = 10;
 
 async function updateProject(request: ImportRequest, of: OfProject & { projectId: number }): Promise<void> {
-  const { database, connection } = request;
+  const { database, connection, clock = readDatabaseClock } = request;
   const { importId, project, projectId } = of;
   const { target, channels } = await exclusively(() =>
     inTransaction(database, async (tx) => {
       await lockImport(tx, importId);
-      const at = await readDatabaseClock(tx);
+      const at = await clock(tx);
       const found = await findTarget(tx, projectId);
       if (found === null) return { target: null, channels: null };
       await followProject(tx, request, { ...of, target: found, at });
@@ -791,7 +794,7 @@ async function updateProject(request: ImportRequest, of: OfProject & { projectId
       retried(() =>
         inBulkTransaction(connection, { kind: "load" }, async (tx: BulkTx) => {
           await lockImport(tx, importId);
-          const at = await readDatabaseClock(tx);
+          const at = await clock(tx);
           const silence = await silenceOf(tx, { importId, target, isNew: !isInto, at });
           const shared = { importId, projectId, projectUuid: target.uuid, hasPolicies: true };
           const into: TargetProject = { ...shared, silence, channels, at };
@@ -854,13 +857,13 @@ async function followProject(
 
 /** Checks with their new pings, read before anything is locked. */
 async function* chunksOf(
-  { source, database }: ImportRequest,
+  { source, database, clock = readDatabaseClock }: ImportRequest,
   { project }: OfProject,
 ): AsyncGenerator<CheckToImport[]> {
   let chunk: CheckToImport[] = [];
   let pingCount = 0;
   let bodyBytes = 0;
-  let readAt = await readDatabaseClock(database);
+  let readAt = await clock(database);
   for await (const page of source.checks(project.source)) {
     const uuids = page.map(({ uuid }) => uuid.toLowerCase());
     const here = await findImportedChecks(database, uuids);
@@ -886,7 +889,7 @@ async function* chunksOf(
       pingCount = 0;
       bodyBytes = 0;
     }
-    readAt = await readDatabaseClock(database);
+    readAt = await clock(database);
   }
   if (chunk.length > 0) yield chunk;
 }

@@ -10,7 +10,7 @@ import type { NewCheck } from "./checks.ts";
 import { type Db, statement } from "./db.ts";
 import { PING_CODES } from "./pings.ts";
 import type { Tx } from "./transaction.ts";
-import { sqlInstant, toNumberArray, toTextArray, toTimestamp } from "./values.ts";
+import { AT_ONCE, sqlInstant, toNumberArray, toTextArray, toTimestamp } from "./values.ts";
 
 export type Import = {
   id: number;
@@ -505,6 +505,31 @@ export async function lockUntoldAlerts(tx: Tx, checkIds: readonly number[]): Pro
     openedAt: row.opened_at,
     cause: row.cause,
   }));
+}
+
+const OWE_RECOVERIES = statement({
+  name: "imports.owe_recoveries",
+  text: `update alerts a set notified_at = a.opened_at, planned_at = null, plan_at = ${AT_ONCE}, dropped_at = null,
+      held_by = null, silence_id = null
+    from unnest($1::bigint[], $2::bigint[]) as n (check_id, read_ms)
+    where a.check_id = n.check_id and a.close_cause = 'recovered' and a.notified_at is null
+      and a.opened_at <= ${sqlInstant("n.read_ms")} and a.closed_at > ${sqlInstant("n.read_ms")}`,
+});
+
+/**
+ * Makes the planner notify recoveries of problems that the other server has notified: the checks were down when they
+ * were read, and have recovered here while the import was silenced. Returns how many there are.
+ */
+export async function oweRecoveries(
+  tx: Tx,
+  checks: readonly { checkId: number; readAt: Instant }[],
+): Promise<number> {
+  if (checks.length === 0) return 0;
+  const { count } = await tx.query(OWE_RECOVERIES, [
+    toNumberArray(checks.map(({ checkId }) => checkId)),
+    toNumberArray(checks.map(({ readAt }) => readAt)),
+  ]);
+  return count;
 }
 
 const INSERT_GAPS = statement({

@@ -263,7 +263,7 @@ describe("Finishing an import", () => {
     const given = await content(1_000);
     await importInto(here, memorySource(given));
     const { id, uuid } = await importedId(given);
-    const done = await finishImport(here.db, { importId: id });
+    const done = await finishImport(here.db, { importId: id, now: await readDatabaseClock(here.db) });
     expect(done).toMatchObject({ checks: 4, takenBack: 0, down: 2 });
     const alerts = await rows(
       `select a.notified_at is not null as told, a.incident_id is not null as incident from alerts a
@@ -275,7 +275,9 @@ describe("Finishing an import", () => {
       { told: true, incident: true },
     ]);
     expect(await deliveriesOf(uuidOf(1_000, 3))).toEqual([]);
-    await expect(finishImport(here.db, { importId: id })).rejects.toThrow("already finished");
+    await expect(
+      finishImport(here.db, { importId: id, now: await readDatabaseClock(here.db) }),
+    ).rejects.toThrow("already finished");
     await expect(importInto(here, memorySource(given))).rejects.toThrow("was finished");
     await expect(chooseImport(here.db, { uuid, isFinished: true })).resolves.toMatchObject({ id });
   });
