@@ -460,6 +460,41 @@ create table identity_challenges (
 );
 -- Index identity_challenges_pkey: Reader: identity_challenges.find, for whoever answers at the public URL.
 
+-- What an import has written. Bounded by the size of the source; goes with the import.
+create table import_items (
+  import_id     bigint not null,
+  kind          text not null,
+  source_ref    text not null,
+  target_id     bigint not null,
+  is_created    boolean not null,
+  fingerprint   text,
+  source_status text,
+  ping_count    bigint,
+  read_at       timestamptz,
+  detail        jsonb,
+  constraint import_items_pkey PRIMARY KEY (import_id, kind, source_ref),
+  constraint import_items_import_id_fkey FOREIGN KEY (import_id) REFERENCES imports(id) ON DELETE CASCADE,
+  constraint import_items_kind_check CHECK (kind = ANY (ARRAY['account'::text, 'project'::text, 'key'::text, 'member'::text, 'channel'::text, 'check'::text, 'silence'::text])),
+  constraint import_items_source_status_check CHECK (source_status = ANY (ARRAY['new'::text, 'up'::text, 'down'::text, 'paused'::text]))
+);
+-- Reader: import_items.list.
+create index import_items_target on import_items (import_id, kind, target_id, source_ref);
+
+-- Imports of other installations. Bounded by the runs of an admin.
+create table imports (
+  id          bigint not null generated always as identity,
+  uuid        uuid not null,
+  source      text not null,
+  created_at  timestamptz not null,
+  run_at      timestamptz not null,
+  finished_at timestamptz,
+  undone_at   timestamptz,
+  constraint imports_pkey PRIMARY KEY (id),
+  constraint imports_uuid_key UNIQUE (uuid)
+);
+-- Guards one import for each source. Reader: imports.find.
+create unique index imports_current on imports (source) WHERE (undone_at IS NULL);
+
 -- The timeline of an incident: acknowledgements, notes and the like. Goes with its incident.
 create table incident_events (
   id          bigint not null generated always as identity,
@@ -805,6 +840,7 @@ create table refused_intervals (
   network   text,
   from_at   timestamptz not null,
   to_at     timestamptz not null,
+  is_gap    boolean not null default false,
   constraint refused_intervals_pkey PRIMARY KEY (id),
   constraint refused_forwards CHECK (to_at >= from_at),
   constraint refused_of_one CHECK (num_nonnulls(check_id, network) = 1)

@@ -139,6 +139,18 @@ const COMMANDS: readonly (Entry & { group: Group })[] = [
   },
   {
     group: "Server",
+    name: "import",
+    summary: "Move checks, channels, and accounts from Healthchecks to this server",
+    load: async () => (await import("./import.ts")).defineImport,
+  },
+  {
+    group: "Server",
+    name: "export",
+    summary: "Export checks to Healthchecks",
+    load: async () => (await import("./export.ts")).defineExport,
+  },
+  {
+    group: "Server",
     name: "prune",
     summary: "Delete data past its retention period",
     load: async () => (await import("./prune.ts")).definePrune,

@@ -492,6 +492,20 @@ function standingDeadline(
   return next !== null && next.firesAt <= missed.deadlineAt ? next.deadline : null;
 }
 
+/** A state without missed deadlines, and what it takes back. */
+export type TakenBack = Pick<Effect, "state" | "alerts" | "retractedAt">;
+
+/** Takes back deadlines that were missed since an instant, because of a gap known only now. Null: there are none. */
+export function takeBackMissed(
+  state: CheckState,
+  { since, at }: { since: Instant; at: Instant },
+): TakenBack | null {
+  const { missed } = state;
+  if (missed === null || Math.min(...missedInARow(state, missed)) < since) return null;
+  const before = beforeMissed(state, missed);
+  return { state: before, alerts: takenBack({ state, before, at }), retractedAt: flipAt(missed) };
+}
+
 type CommandMoment = { at: Instant; visibility: Visibility };
 
 /**

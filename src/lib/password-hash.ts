@@ -74,22 +74,29 @@ function base64(bytes: Buffer): string {
 /** Compared with if there is no stored hash, so that it takes as long. */
 const UNKNOWN_ACCOUNT_HASH = `$argon2id$v=19$m=${COSTS.memory},t=${COSTS.passes},p=${COSTS.parallelism}$${base64(Buffer.alloc(SALT_BYTES, 7))}$${base64(Buffer.alloc(HASH_BYTES))}`;
 
+/** The costs in a hash; null if it cannot be verified here. */
+function costsOf(stored: string): { parts: Record<string, string>; costs: typeof COSTS } | null {
+  const parts = SHAPE.exec(stored)?.groups;
+  if (parts === undefined) return null;
+  const [memory = 0, passes = 0, parallelism = 0] = ["memory", "passes", "parallelism"].map((name) =>
+    Number(parts[name]),
+  );
+  const isUsable = memory <= MEMORY_MAX && passes <= PASSES_MAX && parallelism <= PARALLELISM_MAX;
+  return isUsable ? { parts, costs: { memory, passes, parallelism } } : null;
+}
+
+/** Whether passwords can be verified with this hash. */
+export function isUsableHash(stored: string): boolean {
+  return costsOf(stored) !== null;
+}
+
 /** Whether a password matches the stored hash; null means none, and takes as long. */
 export async function isPassword(password: string, stored: string | null): Promise<boolean> {
-  const parts = SHAPE.exec(stored ?? UNKNOWN_ACCOUNT_HASH)?.groups;
-  const [memory, passes, parallelism] = [parts?.["memory"], parts?.["passes"], parts?.["parallelism"]].map(
-    Number,
-  );
-  const isUsable =
-    memory !== undefined &&
-    passes !== undefined &&
-    parallelism !== undefined &&
-    memory <= MEMORY_MAX &&
-    passes <= PASSES_MAX &&
-    parallelism <= PARALLELISM_MAX;
-  if (parts === undefined || !isUsable) return false;
+  const found = costsOf(stored ?? UNKNOWN_ACCOUNT_HASH);
+  if (found === null) return false;
+  const { parts, costs } = found;
   const salt = Buffer.from(parts["salt"] ?? "", "base64");
   const wanted = Buffer.from(parts["hash"] ?? "", "base64");
-  const hash = await derive(password, { memory, passes, parallelism, salt, length: wanted.length });
+  const hash = await derive(password, { ...costs, salt, length: wanted.length });
   return timingSafeEqual(hash, wanted) && stored !== null;
 }

@@ -254,6 +254,15 @@ export async function finishAuthenticator(database: Database, request: CodeReque
   });
 }
 
+/** Sets up an app whose secret was made elsewhere. Its codes are required from now on. */
+export async function addAuthenticator(
+  tx: Tx,
+  { accountId, secret, secretKey, at }: { accountId: number; secret: string; secretKey: string; at: Instant },
+): Promise<void> {
+  await writeAuthenticator(tx, { accountId, sealed: seal(secret, sealOf({ accountId, secretKey })), at });
+  await confirmAuthenticator(tx, { accountId, at, step: 0 });
+}
+
 /** Replaces the recovery codes. AppError `conflict` without an app. */
 export async function renewRecoveryCodes(
   database: Database,

@@ -523,7 +523,7 @@ export async function checkVisibilities(
   const addresses = byNetwork.size === 0 ? new Map() : await listRecentAddresses(db, checkIds);
   return (checkId) =>
     visibilityOf(visibility, [
-      ...(ofChecks.get(checkId) ?? []).map((one) => blindTime(one, { isOwn: true })),
+      ...(ofChecks.get(checkId) ?? []).map((one) => blindTime(one, { isOwn: one.isGap !== true })),
       ...networksOf(addresses.get(checkId) ?? []).flatMap((network) =>
         (byNetwork.get(network) ?? []).map((one) => blindTime(one, { isOwn: false })),
       ),

@@ -394,7 +394,14 @@ export async function pruneBlindIntervals(
 }
 
 /** Either a check or a network; see `networkOf`. */
-export type RefusedInterval = { checkId: number | null; network: string | null; from: Instant; to: Instant };
+export type RefusedInterval = {
+  checkId: number | null;
+  network: string | null;
+  from: Instant;
+  to: Instant;
+  /** Pings went to another server, as in a blind interval; otherwise some were rejected. */
+  isGap?: boolean;
+};
 
 /** Rejections within this time extend the previous interval, so that a long attack leaves few rows. */
 const EXTENDED_WITHIN_MS = 10 * MINUTE_MS;
@@ -437,19 +444,25 @@ export async function insertRefusedIntervals(
   ]);
 }
 
-type RefusedRow = { check_id: number | null; network: string | null; from_at: Instant; to_at: Instant };
+type RefusedRow = {
+  check_id: number | null;
+  network: string | null;
+  from_at: Instant;
+  to_at: Instant;
+  is_gap: boolean;
+};
 
 /** Maximum number of networks distinguished in one sweep. */
 const NETWORKS_READ_MAX = 10_000;
 
 const LIST_REFUSED_INTERVALS = statement<RefusedRow>({
   name: "refused_intervals.list",
-  text: `(select check_id, network, from_at, to_at from refused_intervals
+  text: `(select check_id, network, from_at, to_at, is_gap from refused_intervals
       where check_id = any ($1::bigint[]) and to_at >= $2)
     union all
-    (select check_id, null, at, at from rejected_signals where check_id = any ($1::bigint[]) and at >= $2)
+    (select check_id, null, at, at, false from rejected_signals where check_id = any ($1::bigint[]) and at >= $2)
     union all
-    (select check_id, network, from_at, to_at from refused_intervals
+    (select check_id, network, from_at, to_at, false from refused_intervals
       where network is not null and to_at >= $2 order by to_at desc limit ${NETWORKS_READ_MAX})`,
 });
 
@@ -464,6 +477,7 @@ export async function listRefusedIntervals(
     network: row.network,
     from: row.from_at,
     to: row.to_at,
+    ...(row.is_gap ? { isGap: true } : {}),
   }));
 }
 

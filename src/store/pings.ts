@@ -42,11 +42,11 @@ type PingRow = {
   body_size: number | null;
 };
 
-const CODES = { success: "s", start: "b", fail: "f", log: "l", ign: "i" } as const satisfies Record<
+export const PING_CODES = { success: "s", start: "b", fail: "f", log: "l", ign: "i" } as const satisfies Record<
   SignalKind,
   string
 >;
-const KINDS = new Map(Object.entries(CODES).map(([kind, code]) => [code as string, kind as SignalKind]));
+const KINDS = new Map(Object.entries(PING_CODES).map(([kind, code]) => [code as string, kind as SignalKind]));
 
 const PING_COLUMNS =
   "check_id, n, at, kind, duration_ms, scheme, method, remote_addr, ua, rid, exit_status, body_size";
@@ -91,7 +91,7 @@ export async function insertPings(tx: Tx, pings: readonly Ping[]): Promise<void>
     numbers((ping) => ping.checkId),
     numbers((ping) => ping.n),
     numbers((ping) => ping.at),
-    texts((ping) => CODES[ping.kind]),
+    texts((ping) => PING_CODES[ping.kind]),
     numbers((ping) => ping.durationMs),
     texts((ping) => ping.scheme),
     texts((ping) => ping.method),
@@ -171,12 +171,12 @@ type RunRow = Pick<PingRow, "check_id" | "n" | "at" | "kind" | "duration_ms">;
 
 function toEndedRuns(rows: RunRow[]): (EndedRun & { checkId: number })[] {
   return rows
-    .filter(({ kind }) => kind === CODES.success || kind === CODES.fail)
+    .filter(({ kind }) => kind === PING_CODES.success || kind === PING_CODES.fail)
     .toSorted((a, b) => a.check_id - b.check_id || a.n - b.n)
     .map((row) => ({
       checkId: row.check_id,
       endAt: row.at,
-      outcome: row.kind === CODES.success ? "success" : "fail",
+      outcome: row.kind === PING_CODES.success ? "success" : "fail",
       durationMs: row.duration_ms,
     }));
 }

@@ -81,6 +81,17 @@ export async function findProjectByUuid(db: Db, uuid: string): Promise<Project |
   return rows[0] === undefined ? null : toProject(rows[0]);
 }
 
+const FIND_PROJECT_BY_ID = statement<ProjectRow>({
+  name: "projects.find_by_id",
+  text: `select ${PROJECT_COLUMNS} from projects p where p.id = $1`,
+});
+
+/** The project with this ID. */
+export async function findProjectById(db: Db, projectId: number): Promise<Project | null> {
+  const { rows } = await db.query(FIND_PROJECT_BY_ID, [projectId]);
+  return rows[0] === undefined ? null : toProject(rows[0]);
+}
+
 const FIND_PROJECT_BY_PING_KEY = statement<ProjectRow>({
   name: "projects.find_by_ping_key",
   text: `select ${PROJECT_COLUMNS} from projects p where p.ping_key = $1`,

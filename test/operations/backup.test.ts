@@ -322,10 +322,10 @@ describe("A backup", () => {
     onTestFinished(() => rmSync(directory, { recursive: true }));
     cpSync(join(import.meta.dirname, "../../migrations"), directory, { recursive: true });
     const later = "alter table projects add column shout text; update projects set shout = upper(name);";
-    writeFileSync(join(directory, "0004_later.sql"), later);
+    writeFileSync(join(directory, "0006_later.sql"), later);
     const url = await emptyDatabase();
     const { migrated } = await restore(archive, url, { directory });
-    expect(migrated).toEqual(["0004_later"]);
+    expect(migrated).toEqual(["0006_later"]);
     const names = (await rowsOf(source.url, "select upper(name) as name from projects order by id")).map(
       ({ name }) => name,
     );
