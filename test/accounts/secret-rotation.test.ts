@@ -161,7 +161,12 @@ test("with the first key as the previous one, everything works, and new URLs use
   await restart({ current: SECOND, previous: FIRST }, { sends: true });
   expect(await usesOfPrevious()).toMatchObject({ apiKeys: 2, accessTokens: 1, recoveryCodes: 10 });
   for (const path of Object.values(paths)) expect(await statusOf(path), path).toBe(200);
-  expect(await statusOf(`/api/v3/checks/${checkUuid}`, { "X-Api-Key": owner.rw })).toBe(200);
+  const { status, headers } = await fetch(`${site}/api/v3/checks/${checkUuid}`, {
+    headers: { "X-Api-Key": owner.rw },
+  });
+  expect(status).toBe(200);
+  // Both keys were tried, and the request counts once.
+  expect(Number(headers.get("RateLimit-Remaining"))).toBe(Number(headers.get("RateLimit-Limit")) - 1);
   expect(await statusOf("/api/overdue/v1/projects", { Authorization: `Bearer ${token}` })).toBe(200);
   const badge = await badgePath();
   expect(badge).not.toBe(paths.badge);

@@ -198,6 +198,38 @@ describe("the database", () => {
   });
 });
 
+describe("the secret keys", () => {
+  const [current, previous] = [
+    "the-current-secret-key-0123456789abc",
+    "the-previous-secret-key-0123456789ab",
+  ];
+  const about = ({ findings }: Report) => findings.filter((one) => one.about === "secret key");
+
+  test("what needs the previous key, and values of a key that is gone", async () => {
+    const url = await newSchema();
+    const keys = { OVERDUE_DATABASE_URL: url, OVERDUE_SECRET_KEY: previous };
+    expect(about(await examine(keys))).toEqual([]);
+    expect((await callOverdue(["admin", "create-account", "--email", "a@example.org"], keys)).code).toBe(0);
+    expect(
+      (await callOverdue(["admin", "create-project", "--account", "a@example.org", "--name", "P"], keys))
+        .code,
+    ).toBe(0);
+    const changed = await examine({
+      ...keys,
+      OVERDUE_SECRET_KEY: current,
+      OVERDUE_SECRET_KEY_PREVIOUS: previous,
+    });
+    expect(about(changed)).toMatchObject([
+      { level: "ok", text: "OVERDUE_SECRET_KEY_PREVIOUS is needed for 2 API keys." },
+    ]);
+    for (const key of [current, previous]) expect(JSON.stringify(changed)).not.toContain(key);
+    const lost = await examine({ ...keys, OVERDUE_SECRET_KEY: current });
+    expect(about(lost)).toMatchObject([{ level: "warning", text: expect.stringContaining("2 API keys") }]);
+    const same = await examine({ ...keys, OVERDUE_SECRET_KEY_PREVIOUS: previous });
+    expect(about(same)).toMatchObject([{ level: "warning" }]);
+  });
+});
+
 describe("this machine", () => {
   test("a full disk, in memory, for the spool", async ({ skip }) => {
     const folder = tinyDisk();
