@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { LANES, type SignalResult } from "../../src/core/signal.ts";
 import { awakeMs } from "../support/awake.ts";
 import {
@@ -61,6 +61,29 @@ describe("while the database answers", () => {
     const answers = await Promise.all([ping("a"), ping("b", { target: OTHER }), ping("c")]);
     expect(answers).toEqual(["recorded", "unknown", "recorded"]);
     expect(known.has(nameOf(OTHER))).toBe(false);
+  });
+
+  test("settings are read once, when the check is created, and their warning is part of the answer", async () => {
+    const made: unknown[] = [];
+    const { intake, database } = scripted({
+      create: async (target, settings) => {
+        made.push(settings);
+        return database.unknown.delete(nameOf(target)) ? "created" : "exists";
+      },
+    });
+    database.unknown.add(nameOf(OTHER));
+    const given = { params: { name: "Nightly" }, policy: {}, warning: "Ignored settings: x." };
+    const settings = vi.fn(() => given);
+    const accept = (word: string) =>
+      intake.accept(signal(word, { target: OTHER, at: intake.now() }), {
+        create: true,
+        settings,
+        network: null,
+      });
+    expect(await accept("a")).toEqual({ kind: "created", warning: "Ignored settings: x." });
+    expect(await accept("b")).toEqual({ kind: "recorded" });
+    expect(made).toEqual([given]);
+    expect(settings).toHaveBeenCalledTimes(1);
   });
 
   test("a check is created only for a signal that requests it", async () => {
