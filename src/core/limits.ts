@@ -18,6 +18,8 @@ export const DESCRIPTION_LENGTH_MAX = 65_536;
 /** Checks created from one crontab; the rest is reported and can be pasted afterwards. */
 export const CRONTAB_JOBS_MAX = 200;
 export const CRONTAB_LENGTH_MAX = 65_536;
+/** Debian's cron rejects a crontab with a longer command. */
+export const CRON_COMMAND_BYTES_MAX = 998;
 
 // Signals.
 export const SCHEME_LENGTH_MAX = 10;
