@@ -61,6 +61,11 @@ const COMMANDS: readonly { name: string; summary: string; load: () => Promise<De
     load: async () => (await import("./silence.ts")).defineSilence,
   },
   {
+    name: "discover",
+    summary: "Find the jobs of this machine and make them report",
+    load: async () => (await import("./discover.ts")).defineDiscover,
+  },
+  {
     name: "prune",
     summary: "Delete data past its retention period",
     load: async () => (await import("./prune.ts")).definePrune,

@@ -34,8 +34,9 @@ test("a pasted crontab becomes the checks that are chosen, and comes back with l
   await page.getByRole("checkbox", { name: "Monitor artisan" }).click();
   await page.getByLabel("Tags for all checks").fill("web1");
   await page.getByLabel("Edit watch").press("Enter");
-  await page.getByLabel("Name", { exact: true }).fill("Watch dog");
-  await page.getByLabel("Grace period", { exact: true }).fill("2");
+  const watch = page.locator(".crontab-job").nth(2);
+  await watch.getByLabel("Name", { exact: true }).fill("Watch dog");
+  await watch.getByLabel("Grace period", { exact: true }).fill("2");
   await expectSeen(page.getByText("Grace period: 2 h."));
   expect(await accessibilityTrouble(page)).toEqual([]);
   await button(page, "Create 2 checks").click();

@@ -61,8 +61,8 @@ function withoutSemicolon(run: string): string {
   return run.trimEnd().replace(LAST_SEMICOLON, "").trimEnd();
 }
 
-/** A note about the exit code of a pipeline; null if there is none. */
-export function pipeWarning(command: string): string | null {
+/** A note about the exit code of a pipeline; null if there is none. `isRewritten`: the new line reports its job. */
+export function pipeWarning(command: string, { isRewritten }: { isRewritten: boolean }): string | null {
   const pipelines = readPipelines(splitInput(command).run);
   if (pipelines.kind === "none") return null;
   if (pipelines.kind === "unsafe") {
@@ -70,11 +70,16 @@ export function pipeWarning(command: string): string | null {
   }
   const { jobs, last } = pipelines;
   const [first = ""] = jobs;
+  const hidden = `This command contains a pipe, so its exit code is that of “${last}”.`;
+  if (!isRewritten) {
+    const others = jobs.filter((job) => job !== last).map((job) => `“${job}”`);
+    return `${hidden} A failure of ${others.join(" or ")} is not reported.`;
+  }
   const reported =
     jobs.length === 1
       ? `the exit code of “${first}”`
       : `a failure of any of ${jobs.map((job) => `“${job}”`).join(", ")}`;
-  return `This command contains a pipe, so its exit code is that of “${last}”. The new line reports ${reported}.`;
+  return `${hidden} The new line reports ${reported}.`;
 }
 
 // Wrapped lines. The job runs in the same shell as before, with the text that cron would have given to it: cron reads

@@ -252,8 +252,14 @@ describe("a command with a pipe", () => {
     ["job.sh |& mail root", "mail root", "the exit code of “job”"],
     ["a.sh | while read l; do echo $l; done", "while read", "a failure of any of “a”, “while read”"],
   ])("%s", (command, last, reports) => {
-    expect(pipeWarning(command)).toBe(
+    expect(pipeWarning(command, { isRewritten: true })).toBe(
       `This command contains a pipe, so its exit code is that of “${last}”. The new line reports ${reports}.`,
+    );
+  });
+
+  test("that is not rewritten hides failures", () => {
+    expect(pipeWarning("pg_dump shop | gzip > /b", { isRewritten: false })).toBe(
+      "This command contains a pipe, so its exit code is that of “gzip”. A failure of “pg_dump shop” is not reported.",
     );
   });
 
@@ -269,7 +275,7 @@ describe("a command with a pipe", () => {
     "mail root%a | b",
     "! a | b",
   ])("%s is as the shell reports it", (command) => {
-    expect(pipeWarning(command)).toBeNull();
+    expect(pipeWarning(command, { isRewritten: true })).toBeNull();
   });
 
   test.each([
@@ -282,7 +288,7 @@ describe("a command with a pipe", () => {
     "f() { a | b; }; f",
   ])("%s is not changed, and said to hide the exit code", (command) => {
     const line = `0 1 * * * ${command}`;
-    expect(pipeWarning(command)).toContain("Move the command to a script");
+    expect(pipeWarning(command, { isRewritten: true })).toContain("Move the command to a script");
     expect(withReports(line, new Map([[1, { command, report: "x" }]]))).toEqual({
       text: line,
       unchanged: [1],
@@ -370,7 +376,7 @@ describe("whatever is pasted", () => {
       const before = process.cpuUsage();
       const { jobs } = read(text.slice(0, CRONTAB_LENGTH_MAX));
       withReports(text, new Map(jobs.map(({ line, command }) => [line, { command, report: "x" }])));
-      for (const { command } of jobs) pipeWarning(command);
+      for (const { command } of jobs) pipeWarning(command, { isRewritten: true });
       expect(process.cpuUsage(before).user / 1_000, text.slice(0, 20)).toBeLessThan(2_000);
     }
   });

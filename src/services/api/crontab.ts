@@ -35,7 +35,9 @@ export const crontabHandlers: Pick<ApiHandlers<typeof checkRoutes>, "readCrontab
           graceSeconds: proposedGrace({ schedule, tz: read.tz }, now),
           sentence: describeSchedule(read),
           nextAt: nextAfter(read, now),
-          warnings: [pipeWarning(command), ...scheduleWarnings(schedule)].filter((one) => one !== null),
+          warnings: [pipeWarning(command, { isRewritten: true }), ...scheduleWarnings(schedule)].filter(
+            (one) => one !== null,
+          ),
         };
         return [{ line, name, schedule, tz: read.tz, ...about }];
       }),
