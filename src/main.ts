@@ -3,6 +3,9 @@
 // that short commands start quickly and a process holds no code that it does not run.
 import { readFileSync } from "node:fs";
 
+/** They run jobs, and load nothing else. */
+const RUNNERS = ["exec", "ping", "flush"] as const;
+
 const VERSION_FLAGS: readonly (string | undefined)[] = ["-V", "--version"];
 
 /** After the end, remaining handles may keep the process alive for this long. */
@@ -77,9 +80,21 @@ async function runCommand(args: readonly string[]): Promise<number> {
   });
 }
 
+const args = process.argv.slice(2);
+const isHelp = args[0] === "help";
+const runner = RUNNERS.find((name) => name === args[isHelp ? 1 : 0]);
+if (runner !== undefined) {
+  const { runRunner } = await import("./exec/exec.ts");
+  await runRunner(runner, {
+    args: isHelp ? ["--help"] : args.slice(1),
+    version: VERSION,
+    // oxlint-disable-next-line node/no-process-env -- These commands have no settings; the environment is that of a job.
+    environment: process.env,
+  });
+}
+
 // A reader such as head closes the pipe when it has enough.
 process.stdout.on("error", () => process.exit(0));
-const args = process.argv.slice(2);
 if (args.length === 1 && VERSION_FLAGS.includes(args[0])) process.stdout.write(`${VERSION}\n`);
 else process.exitCode = await runCommand(args);
 setTimeout(() => process.exit(), EXIT_GRACE_MS).unref();

@@ -10,6 +10,7 @@ import { type CommandContext, CommandError, EXIT } from "./command-context.ts";
 const AFTER_HELP = `
 Examples:
   $ overdue                                                # try it with a built-in database
+  $ overdue exec -slug backup -- ./backup.sh               # run a job and report it
   $ overdue config                                         # show the settings and their sources
   $ overdue doctor                                         # find out what to fix
   $ overdue migrate                                        # apply pending migrations
@@ -97,6 +98,13 @@ const COMMANDS: readonly { name: string; summary: string; load: () => Promise<De
   },
 ];
 
+/** main.ts runs these without this file; here they are only listed. */
+const RUNNERS: readonly { name: string; summary: string; usage: string }[] = [
+  { name: "exec", summary: "Run a job and report its start, end, and output", usage: "[flags] -- command" },
+  { name: "ping", summary: "Send one ping", usage: "[flags] SLUG|UUID [ping]" },
+  { name: "flush", summary: "Send reports that could not be sent before", usage: "[flags]" },
+];
+
 /** Runs one command line (without the program name) and returns the exit code. */
 export async function runCommandLine(args: readonly string[], context: CommandContext): Promise<number> {
   let exitCode: number = EXIT.ok;
@@ -126,6 +134,7 @@ async function buildProgram(
     .showHelpAfterError("(run with --help for usage)")
     .exitOverride()
     .addHelpText("after", AFTER_HELP);
+  for (const { name, summary, usage } of RUNNERS) program.command(name).description(summary).usage(usage);
   for (const { name, summary, load } of COMMANDS) {
     const command = program.command(name).description(summary);
     // The name is the first argument, or follows "help" or an option of the program.

@@ -1,5 +1,6 @@
 // The API role: the Management API, the Overdue API, badges, Prometheus metrics, and the API documents. Needs the database.
 import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { providersOf } from "../channels/providers.ts";
 import { vapidKeysOf } from "../lib/web-push.ts";
@@ -39,6 +40,7 @@ import { LiveHub } from "../services/api/live-hub.ts";
 import type { ApiContext as OverdueContext } from "../services/api/route.ts";
 import { type AckHandler, ackHandler } from "../services/web/ack.ts";
 import { type MailPagesHandler, mailPagesHandler } from "../services/web/mail-pages.ts";
+import { overdueRunHandler } from "../services/web/overdue-run.ts";
 import { type TwilioStatusHandler, twilioStatusHandler } from "../services/web/twilio-status.ts";
 import type { Database } from "../store/db.ts";
 import type { ServerRole } from "./public-server.ts";
@@ -74,6 +76,7 @@ type Handlers = {
   web: MailPagesHandler;
   ack: AckHandler;
   twilio: TwilioStatusHandler;
+  wrapper: HttpHandler;
 };
 
 /** The role as a part of the public port. */
@@ -135,9 +138,9 @@ export function apiRole(resources: ApiResources): ServerRole {
       const parts = { watermark, uses, tokenUses, live, onAnswered, signal: ending.signal };
       handlers = await makeHandlers(resources, parts);
       for (const loop of loops) await loop.start();
-      const { api, badge, scrape, documents, web, ack, twilio } = handlers;
+      const { api, badge, scrape, documents, web, ack, twilio, wrapper } = handlers;
       // The API handles every path below its own, so handlers with a path there come before it.
-      return [badge, scrape, documents, web, ack, twilio, api];
+      return [badge, scrape, documents, web, ack, twilio, wrapper, api];
     },
     // Streams never end on their own; clients reconnect to another process.
     closing: () => live.close(),
@@ -248,7 +251,13 @@ async function makeHandlers(
       authToken: config.twilioAuthToken,
       log,
     }),
+    wrapper: overdueRunHandler({ siteUrl, pingUrl: urls.ping, script: await readWrapper() }),
   };
+}
+
+/** The same place for the sources and for the built program. */
+function readWrapper(): Promise<string> {
+  return readFile(new URL("../../deploy/overdue-run", import.meta.url), "utf8");
 }
 
 /** Well below the time limit of a response. */

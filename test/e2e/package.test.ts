@@ -35,6 +35,7 @@ test("it is small, holds what runs, and no tests, sources or tools", async () =>
   const files = stdout.split("\n").map((line) => line.replace(/^package\//, ""));
   for (const file of [
     "bin/overdue.js",
+    "deploy/overdue-run",
     "dist/main.js",
     "dist/intake/spool-thread.js",
     "migrations/0001_initial.sql",

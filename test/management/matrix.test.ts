@@ -164,6 +164,7 @@ const PLAIN: readonly { handler: string; path: string; cells: Cells }[] = [
     path: `/integrations/twilio/status/${UNKNOWN_UUID}.${UNKNOWN_UUID}`,
     cells: WITHOUT_TEXT,
   },
+  { handler: "wrapper", path: "/overdue-run", cells: OPEN },
   // Answered only while the server asks its own public URL who is there.
   { handler: "identity", path: "/.well-known/overdue-instance/UUID", cells: NOT_FOUND },
 ];
@@ -409,6 +410,7 @@ describe("a server with a route and a handler that no table knows", () => {
       link,
       "/ack/forged",
       `/integrations/twilio/status/${UNKNOWN_UUID}.${UNKNOWN_UUID}`,
+      "/overdue-run",
       "/api/overdue/v1/",
       "/api/v3/checks/",
     ];

@@ -1,4 +1,6 @@
 // The dashboard below a path of its host, with a proxy that removes the path and one that does not.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { useDashboard } from "./dashboard.ts";
 
@@ -32,4 +34,32 @@ describe("below a path", () => {
     expect(text).toContain('"base":"/watch"');
     expect(text).toContain('href="/watch/manifest.webmanifest"');
   });
+});
+
+/** The file that is packaged, with the ping URL filled in. */
+const SCRIPT = readFileSync(join(import.meta.dirname, "../../deploy/overdue-run"), "utf8");
+const SERVED = SCRIPT.replace("od_default=''", "od_default='http://127.0.0.1:1/watch/ping'");
+
+test.each(["", "/watch"])("overdue-run is served with the ping URL (proxy leaves %j)", async (base) => {
+  const { status, headers, text } = await at.browse(`${base}/overdue-run`, { as: null });
+  expect([status, headers.get("content-type"), headers.get("cache-control")]).toEqual([
+    200,
+    "text/plain; charset=utf-8",
+    "no-cache",
+  ]);
+  expect(SERVED).not.toBe(SCRIPT);
+  expect(text).toBe(SERVED);
+  const tag = headers.get("etag") ?? "";
+  const known = { as: null, headers: { "If-None-Match": `W/${tag}` } } as const;
+  expect(await at.browse(`${base}/overdue-run`, known)).toMatchObject({ status: 304, text: "" });
+  const stale = { as: null, headers: { "If-None-Match": '"other"' } } as const;
+  expect((await at.browse(`${base}/overdue-run`, stale)).status).toBe(200);
+  const head = await at.browse(`${base}/overdue-run`, { as: null, method: "HEAD" });
+  expect([head.status, head.headers.get("content-length"), head.text]).toEqual([
+    200,
+    String(Buffer.byteLength(SERVED)),
+    "",
+  ]);
+  expect((await at.browse(`${base}/overdue-run`, { as: null, method: "POST" })).status).toBe(405);
+  expect((await at.browse(`${base}/overdue-run/more`, { as: null })).status).toBe(404);
 });
