@@ -8,7 +8,7 @@ import type { CheckChange } from "../contract/api/checks.ts";
 import { boundedGrace, numbered, type ProposedCheck } from "../core/discovery.ts";
 import { periodText } from "../core/duration-text.ts";
 import { type ChangeKind, undoChanges } from "../discover/changes.ts";
-import { PlaceError, placeName } from "../discover/places.ts";
+import { type Place, PlaceError, placeName } from "../discover/places.ts";
 import { ToolError } from "../discover/tools.ts";
 import { unifiedDiff } from "../lib/unified-diff.ts";
 import { addConnectionOptions, type ApiConnection, type ConnectionOptions } from "./api-connection.ts";
@@ -202,14 +202,18 @@ export function printNotes(context: CommandContext, title: string, lines: readon
 export async function undo(
   context: CommandContext,
   kind: ChangeKind,
-  { json, afterwards }: { json?: true | undefined; afterwards?: () => Promise<void> },
+  {
+    json,
+    afterwards,
+  }: { json?: true | undefined; afterwards?: (restored: readonly Place[]) => Promise<void> },
 ): Promise<void> {
   const undone = await onMachine(() => undoChanges(changesFolder(context), kind));
-  if (undone.some((one) => one.kind === "restored")) await afterwards?.();
+  const restored = undone.filter((one) => one.kind === "restored").map(({ place }) => place);
+  if (restored.length > 0) await afterwards?.(restored);
   const edited = undone.filter((one) => one.kind === "edited");
   if (json) {
     printJson(context, {
-      restored: undone.filter((one) => one.kind === "restored").map(({ place }) => placeName(place)),
+      restored: restored.map(placeName),
       checks: undone.flatMap((one) => (one.kind === "edited" ? [] : one.checks)),
       edited: edited.map(({ place }) => placeName(place)),
     });

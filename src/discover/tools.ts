@@ -12,9 +12,18 @@ export class ToolError extends Error {
 }
 
 /** Runs a program to its end, with text on standard input. Throws ToolError if that is not possible. */
-export function runTool(name: string, args: readonly string[], { input = "" } = {}): Promise<ToolResult> {
+export function runTool(
+  name: string,
+  args: readonly string[],
+  given: { input?: string; environment?: Readonly<Record<string, string>> } = {},
+): Promise<ToolResult> {
   return new Promise((resolve, reject) => {
-    const options = { timeout: TIMEOUT_MS, maxBuffer: OUTPUT_BYTES_MAX };
+    const { input = "", environment } = given;
+    const options = {
+      timeout: TIMEOUT_MS,
+      maxBuffer: OUTPUT_BYTES_MAX,
+      ...(environment && { env: environment }),
+    };
     const child = execFile(name, args, options, (error, stdout, stderr) => {
       if (error === null) return resolve({ code: 0, stdout, stderr });
       if (typeof error.code === "number") return resolve({ code: error.code, stdout, stderr });

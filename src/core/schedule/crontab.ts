@@ -197,6 +197,11 @@ const HTTP_CLIENTS = new Set(["curl", "wget", "http", "xh", "fetch"]);
 const HOSTED = /^(?:https?:\/\/)?hc-ping\.com$/;
 const PING_KEY = /^[A-Za-z0-9_-]+$/;
 
+/** Whether a command sends pings. */
+export function isPingCommand(command: string): boolean {
+  return pingOf(command) !== null;
+}
+
 /** What the command reports to; null if it does not report. */
 function pingOf(command: string): Ping | null {
   const words = command.split(BETWEEN_WORDS);
