@@ -58,13 +58,13 @@ describe.skipIf(obstacle !== null)("crontabs in Debian's cron", () => {
   let before: CronRoom;
   let after: CronRoom;
 
-  beforeAll(() => {
+  beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "overdue-cron-"));
     before = cronRoom(join(folder, "before"));
     after = cronRoom(join(folder, "after"));
     writeFileSync(join(folder, "crontab"), CRONTAB);
     for (const room of [before, after]) {
-      expect(room.run(`crontab "${folder}/crontab"`)).toMatchObject({ code: 0, err: "" });
+      expect(await room.run(`crontab "${folder}/crontab"`)).toMatchObject({ code: 0, err: "" });
     }
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -83,7 +83,7 @@ describe.skipIf(obstacle !== null)("crontabs in Debian's cron", () => {
     for (const room of ["before", "after"])
       writeFileSync(join(folder, room, "cron.d/job"), system, { mode: 0o644 });
 
-    const written = overdue("--write", "--host", "web1", "--wrapper", WRAPPER, "--json");
+    const written = await overdue("--write", "--host", "web1", "--wrapper", WRAPPER, "--json");
     expect([written.code, written.err]).toEqual([0, ""]);
     const { jobs, skipped } = JSON.parse(written.out) as {
       jobs: { uuid: string; from: string }[];
@@ -91,7 +91,7 @@ describe.skipIf(obstacle !== null)("crontabs in Debian's cron", () => {
     };
     expect(skipped).toEqual([]);
     expect(jobs).toHaveLength(ALL.length + 1);
-    const again = overdue("--host", "web1", "--wrapper", WRAPPER, "--json");
+    const again = await overdue("--host", "web1", "--wrapper", WRAPPER, "--json");
     expect(JSON.parse(again.out)).toMatchObject({ jobs: [], diff: "" });
 
     const crons = [before.start(), after.start()];
@@ -114,8 +114,8 @@ describe.skipIf(obstacle !== null)("crontabs in Debian's cron", () => {
       for (const cron of crons) cron.kill("SIGKILL");
     }
 
-    expect(overdue("--undo")).toMatchObject({ code: 0 });
-    expect(after.run("crontab -l").out).toBe(CRONTAB);
+    expect(await overdue("--undo")).toMatchObject({ code: 0 });
+    expect((await after.run("crontab -l")).out).toBe(CRONTAB);
     expect(readFileSync(join(folder, "after/cron.d/job"), "utf8")).toBe(system);
     expect(existsSync(join(folder, "after/cron.d/.job"))).toBe(false);
   });

@@ -47,7 +47,7 @@ function wrapped(line: string): string {
 
 const WORDS = [
   ..."echo,printf,cat,exit 3,false,true,cd /,FOO=1,set -e,test -e /,read x".split(","),
-  ...["'", '"', "\\", "$HOME", "$FOO", "$$x", "$(echo a)", "`echo b`", "${HOME}", "$0", "$#", "$((1+2))"],
+  ...["'", '"', "\\", "$HOME", "$FOO", "$x", "$(echo a)", "`echo b`", "${HOME}", "$0", "$#", "$((1+2))"],
   ...[
     "%",
     "\\%",

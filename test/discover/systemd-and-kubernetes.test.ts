@@ -2,6 +2,7 @@
 // with a list of CronJobs; against a server.
 import { spawnSync } from "node:child_process";
 import {
+  appendFileSync,
   chmodSync,
   existsSync,
   mkdirSync,
@@ -19,6 +20,7 @@ import { parseAllDocuments } from "yaml";
 import { callOverdue } from "../cli/run-overdue.ts";
 import { useCast } from "../management/cast.ts";
 import { COMPILE_CACHE } from "../support/compile-cache.ts";
+import { runInNamespace } from "../support/cron.ts";
 
 const cast = useCast({ roles: ["api"], settings: { OVERDUE_API_RATE_LIMIT: "0" } });
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
@@ -86,22 +88,17 @@ esac
     writeFileSync(join(folder, "bin/systemctl"), script);
     chmodSync(join(folder, "bin/systemctl"), 0o755);
     const inside = `mount --bind "${units()}" /etc/systemd/system && exec "${process.execPath}" "${MAIN}" discover systemd ${args.join(" ")}`;
-    const { status, stdout, stderr } = spawnSync("unshare", ["--mount", "sh", "-c", inside], {
-      encoding: "utf8",
-      env: {
-        ...COMPILE_CACHE,
-        PATH: `${join(folder, "bin")}:${process.env["PATH"] ?? ""}`,
-        OVERDUE_SITE_URL: cast.site,
-        OVERDUE_API_KEY: cast.owner.rw,
-        STATE_DIRECTORY: join(folder, "state"),
-      },
+    return runInNamespace(inside, {
+      ...COMPILE_CACHE,
+      PATH: `${join(folder, "bin")}:${process.env["PATH"] ?? ""}`,
+      OVERDUE_SITE_URL: cast.site,
+      OVERDUE_API_KEY: cast.owner.rw,
+      STATE_DIRECTORY: join(folder, "state"),
     });
-    return { code: status, out: stdout, err: stderr };
   };
 
-  // The server is in this process, which must answer while the command runs.
-  test("are shown without a server", () => {
-    const { code, out, err } = overdue("--host", "web1");
+  test("are shown, and nothing changes", async () => {
+    const { code, out, err } = await overdue("--host", "web1");
     expect(code).toBe(0);
     expect(out).toMatch(
       /^NAME .*\nbackup +\*-\*-\* 02:30:00 +\S+ +1 hour 31 minutes +web1-backup +backup\.timer\n/,
@@ -112,6 +109,47 @@ esac
     );
     expect(err).toContain("once.timer: runs only after boot or activation, not on a schedule");
     expect(readdirSync(units())).toEqual([]);
+    expect(await checks()).toEqual([]);
+  });
+
+  test("get checks and drop-ins, a second run finds nothing, and undo removes them", async () => {
+    const { code, out, err } = await overdue("--write", "--host", "web1");
+    expect([code, err.includes("--undo")]).toEqual([0, true]);
+    const made = await checks();
+    expect(made).toMatchObject([
+      {
+        name: "backup",
+        slug: "web1-backup",
+        kind: "oncalendar",
+        schedule: "*-*-* 02:30:00",
+        grace_seconds: 5_460,
+      },
+      { name: "clean", slug: "web1-clean", kind: "simple", timeout_seconds: 86_400, grace_seconds: 3_660 },
+    ]);
+    const path = join(units(), "clean.service.d/50-overdue.conf");
+    expect(readFileSync(path, "utf8")).toContain(
+      `"${cast.site}/ping/${String(made[1]?.["uuid"])}/start?rid=`,
+    );
+    expect(out).toContain(`${cast.site}/ping/${String(made[1]?.["uuid"])}`);
+    expect(readFileSync(join(folder, "calls"), "utf8")).toMatch(/daemon-reload\n$/);
+
+    const again = await overdue("--write", "--host", "web1");
+    expect(again.err).toContain("No new timers found.\nAlready reporting:\n  backup.timer\n  clean.timer\n");
+    expect(await checks()).toHaveLength(2);
+
+    expect(await overdue("--undo")).toMatchObject({ code: 0 });
+    expect(readdirSync(units())).toEqual([]);
+    expect(readFileSync(join(folder, "calls"), "utf8")).toMatch(/daemon-reload\n$/);
+  });
+
+  test("a drop-in that was edited is not removed", async () => {
+    await overdue("--write", "--host", "web1");
+    const path = join(units(), "clean.service.d/50-overdue.conf");
+    appendFileSync(path, "# mine\n");
+    const { code, err } = await overdue("--undo");
+    expect(code).toBe(1);
+    expect(err).toContain("+# mine\n");
+    expect(readdirSync(units())).toEqual(["clean.service.d"]);
   });
 });
 

@@ -1,5 +1,5 @@
 // Debian's cron in a mount namespace: with a spool, system crontabs and a mail program of its own. Needs root.
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process";
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -12,12 +12,11 @@ export function cronObstacle(): string | null {
   return status === 0 ? null : "mount namespaces cannot be created";
 }
 
+export type Ran = { code: number; out: string; err: string };
+
 export type CronRoom = {
   /** Runs a script in the namespace to its end, before cron or beside it. */
-  run(
-    script: string,
-    environment?: Record<string, string>,
-  ): { code: number | null; out: string; err: string };
+  run(script: string, environment?: Record<string, string>): Promise<Ran>;
   /** Starts cron. */
   start(): ChildProcess;
   /** What cron has mailed to a user, without the head; null if nothing. */
@@ -51,16 +50,10 @@ export function cronRoom(folder: string): CronRoom {
   ]
     .map(([from = "", to = ""]) => `mount --bind "${join(folder, from)}" ${to}`)
     .join(" && ");
-  const inside = (script: string) => ["--mount", "sh", "-c", `${mounts} && ${script}`];
   return {
-    run: (script, environment = {}) => {
-      const { status, stdout, stderr } = spawnSync("unshare", inside(script), {
-        encoding: "utf8",
-        env: { PATH: process.env["PATH"] ?? "", HOME: "/root", ...environment },
-      });
-      return { code: status, out: stdout, err: stderr };
-    },
-    start: () => spawn("unshare", inside(`exec ${CRON} -f`), { stdio: "ignore" }),
+    run: (script, environment = {}) => runInNamespace(`${mounts} && ${script}`, environment),
+    start: () =>
+      spawn("unshare", ["--mount", "sh", "-c", `${mounts} && exec ${CRON} -f`], { stdio: "ignore" }),
     mail: (user) => {
       const path = join(mails, user);
       if (!existsSync(path)) return null;
@@ -68,4 +61,15 @@ export function cronRoom(folder: string): CronRoom {
       return text.slice(text.indexOf("\n\n") + 2);
     },
   };
+}
+
+/** Runs a script in a new mount namespace. */
+export function runInNamespace(script: string, environment: Readonly<Record<string, string>>): Promise<Ran> {
+  const env = { PATH: process.env["PATH"] ?? "", HOME: "/root", ...environment };
+  return new Promise((resolve) => {
+    execFile("unshare", ["--mount", "sh", "-c", script], { env }, (error, out, err) => {
+      const code = error === null ? 0 : typeof error.code === "number" ? error.code : 1;
+      resolve({ code, out, err });
+    });
+  });
 }
