@@ -7,7 +7,7 @@ import type { ImportSource } from "../core/import-source.ts";
 import { isUuid } from "../core/identity.ts";
 import type { Instant } from "../core/instant.ts";
 import { SourceError } from "../import/source-error.ts";
-import { secretKeyOf } from "../operations/api-keys.ts";
+import { secretKeyOf } from "../operations/secrets.ts";
 import { type ImportReport, runImport } from "../operations/import.ts";
 import {
   chooseImport,
@@ -180,7 +180,7 @@ async function importFrom(
       skipsUnknownChannels: options.skipUnknownChannels === true || options.skipChannels === true,
       configRules: CONFIG_RULES,
       secretKey: await secretKeyOf(database, config.secretKey),
-      secretKeyPrevious: previousSecretOf(config),
+      secretKeyPrevious: config.secretKeyPrevious,
       knownKey: options.api === undefined ? (context.environment["HEALTHCHECKS_API_KEY"] ?? null) : null,
       onProgress: ({ project, checks, checksMax, pings }) =>
         line.show(() => `${project}: ${checks} of ${checksMax} checks, ${pings} pings`),
@@ -188,11 +188,6 @@ async function importFrom(
   } finally {
     line.clear();
   }
-}
-
-function previousSecretOf(config: object): string | null {
-  const { secretKeyPrevious = null } = config as { secretKeyPrevious?: string | null };
-  return secretKeyPrevious;
 }
 
 async function writeReport(path: string, report: ImportReport): Promise<void> {

@@ -72,6 +72,12 @@ const COMMANDS: readonly (Entry & { group: Group })[] = [
     usage: "[flags]",
   },
   {
+    group: "Jobs",
+    name: "discover",
+    summary: "Find the jobs of this machine and make them report",
+    load: async () => (await import("./discover.ts")).defineDiscover,
+  },
+  {
     group: "Checks",
     name: "checks",
     summary: "List, create, pause, resume, and delete checks",

@@ -18,6 +18,12 @@ export const DESCRIPTION_LENGTH_MAX = 65_536;
 /** Checks created from one crontab; the rest is reported and can be pasted afterwards. */
 export const CRONTAB_JOBS_MAX = 200;
 export const CRONTAB_LENGTH_MAX = 65_536;
+/** Debian's cron rejects a crontab with a longer command. */
+export const CRON_COMMAND_BYTES_MAX = 998;
+/** Larger crontabs of a machine are not read. */
+export const DISCOVERED_FILE_BYTES_MAX = 1024 * 1024;
+/** Recorded changes of a machine; beyond it, the oldest cannot be undone. */
+export const DISCOVERED_CHANGES_MAX = 1_000;
 
 // Signals.
 export const SCHEME_LENGTH_MAX = 10;

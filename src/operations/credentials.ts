@@ -259,7 +259,8 @@ export async function addAuthenticator(
   tx: Tx,
   { accountId, secret, secretKey, at }: { accountId: number; secret: string; secretKey: string; at: Instant },
 ): Promise<void> {
-  await writeAuthenticator(tx, { accountId, sealed: seal(secret, sealOf({ accountId, secretKey })), at });
+  const sealed = seal(secret, { ...appSeal(accountId), secretKey });
+  await writeAuthenticator(tx, { accountId, sealed, secretId: secretIdOf(secretKey), at });
   await confirmAuthenticator(tx, { accountId, at, step: 0 });
 }
 

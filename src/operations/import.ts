@@ -22,7 +22,7 @@ import type { ImportSource, SourceCheck, SourcePing, SourceProject } from "../co
 import { newProjectIds } from "../core/identity.ts";
 import type { Instant } from "../core/instant.ts";
 import { isUsableHash } from "../lib/password-hash.ts";
-import { randomText } from "../lib/secrets.ts";
+import { randomText, secretIdOf } from "../lib/secrets.ts";
 import { type Account, findAccountByEmail, insertAccount } from "../store/accounts.ts";
 import { insertApiKey } from "../store/api-keys.ts";
 import {
@@ -62,7 +62,6 @@ import {
 } from "../store/projects.ts";
 import { findSilence, findSilencesByIds, insertSilence, writeSilence } from "../store/silences.ts";
 import { type BulkTx, inBulkTransaction, inTransaction, type Tx } from "../store/transaction.ts";
-import { digestOfKey } from "./api-keys.ts";
 import { audit } from "./audit.ts";
 import { addAuthenticator } from "./credentials.ts";
 import {
@@ -74,6 +73,7 @@ import {
   type TargetProject,
   writeChecks,
 } from "./import-checks.ts";
+import { newKeyDigest } from "./secrets.ts";
 
 export type ImportProgress = { project: string; checks: number; checksMax: number; pings: number };
 
@@ -610,23 +610,33 @@ async function writeMembers(tx: Tx, { mapped, importId, projectId, at }: InProje
 /** Keys that are not here yet. Their digests are unique. */
 async function writeKeys(
   tx: Tx,
-  { secretKey }: ImportRequest,
+  { secretKey, secretKeyPrevious }: ImportRequest,
   { mapped, importId, projectId, at }: InProject,
 ): Promise<void> {
+  // The previous secret is that of the source, unless both servers have the same one.
+  const secretId = secretIdOf(secretKeyPrevious ?? secretKey);
   const keys = mapped.keys.map(({ kind, prefix, stored }) => ({
     kind,
     prefix,
-    digest:
-      "text" in stored ? digestOfKey({ key: stored.text, secretKey }) : Buffer.from(stored.digestHex, "hex"),
+    ...("text" in stored
+      ? newKeyDigest({ key: stored.text, secretKey })
+      : { digest: Buffer.from(stored.digestHex, "hex"), secretId }),
   }));
   const digests = keys.map(({ digest }) => digest.toString("hex"));
   const taken = await findTakenIdentifiers(tx, { apiKey: digests });
   const known = new Set(taken.map(({ value }) => value));
   const items: ImportItem[] = [];
-  for (const { kind, prefix, digest } of keys) {
-    const ref = digest.toString("hex");
+  for (const { kind, prefix, ...stored } of keys) {
+    const ref = stored.digest.toString("hex");
     if (known.has(ref)) continue;
-    const key = await insertApiKey(tx, { projectId, kind, name: "Imported", prefix, digest, createdAt: at });
+    const key = await insertApiKey(tx, {
+      projectId,
+      kind,
+      name: "Imported",
+      prefix,
+      ...stored,
+      createdAt: at,
+    });
     items.push(itemOf("key", { ref, targetId: key.id, isCreated: true }));
   }
   await writeImportItems(tx, { importId, items });

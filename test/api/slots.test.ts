@@ -51,7 +51,7 @@ test("a project, its keys, checks and channels", async () => {
 
   const check = await api.call("createCheck", { project, body: { name: "one" } });
   const copy = await api.call("copyCheck", { check: check.id });
-  const crontab = { text: "0 3 * * * /usr/local/bin/backup", tz: "UTC", lines: [1] };
+  const crontab = { text: "0 3 * * * /usr/local/bin/backup", tz: "UTC", jobs: [{ line: 1 }] };
   await api.call("importCrontab", { project, body: crontab });
   const managed = await cast.ask("/api/v3/checks/", {
     method: "POST",

@@ -12,7 +12,8 @@ const CRONTAB = `# Everything, to the other house.
 0 3 * * * /srv/bin/backup.sh
 */5 * * * * cd /srv/app && php artisan schedule:run
 @reboot /srv/agent
-0 4 * * * /srv/watch &`;
+0 4 * * * /srv/watch # nightly
+0 6 * * * overdue-run -slug nightly -- /srv/report`;
 
 test("a pasted crontab becomes the checks that are chosen, and comes back with lines that report", async () => {
   const room = await openRoom(used);
@@ -27,19 +28,34 @@ test("a pasted crontab becomes the checks that are chosen, and comes back with l
   await page.getByText("1 line skipped").click();
   await expectSeen(page.getByText("runs at startup (@reboot), not on a schedule"));
 
+  await page.getByText("1 line already reports").click();
+  await expectSeen(page.getByText("sends pings with overdue-run to nightly"));
+
   await page.getByRole("checkbox", { name: "Monitor artisan" }).click();
+  await page.getByLabel("Tags for all checks").fill("web1");
+  await page.getByLabel("Edit watch").press("Enter");
+  const watch = page.locator(".crontab-job").nth(2);
+  await watch.getByLabel("Name", { exact: true }).fill("Watch dog");
+  await watch.getByLabel("Grace period", { exact: true }).fill("2");
+  await expectSeen(page.getByText("Grace period: 2 h."));
+  expect(await accessibilityTrouble(page)).toEqual([]);
   await button(page, "Create 2 checks").click();
   await expectSeen(page.getByRole("heading", { name: "2 checks created" }));
   const given = (await page.getByLabel("New crontab").textContent())?.split("\n") ?? [];
   expect(given[1]).toMatch(/backup\.sh; curl -fsS -m 10 --retry 5 -o \/dev\/null http:\S+\/\$\?$/);
   expect(given[2]).toBe(CRONTAB.split("\n")[2]);
-  // What runs in the background cannot be followed by a report in the same line.
+  // What ends in a comment cannot be followed by a report in the same line.
   expect(given[4]).toBe(CRONTAB.split("\n")[4]);
   await expectSeen(page.locator(".crontab-by-hand").getByText("line 5"));
   expect(await accessibilityTrouble(page)).toEqual([]);
+  await page.getByRole("tab", { name: "curl" }).press("ArrowRight");
+  await expectSeen(page.getByLabel("Install overdue-run"));
+  const wrapped = (await page.getByLabel("New crontab").textContent())?.split("\n") ?? [];
+  expect(wrapped[4]).toMatch(/overdue-run -api-url \S+ -uuid \S+ -- \$SHELL -c '\/srv\/watch # nightly'$/);
+  expect(await accessibilityTrouble(page)).toEqual([]);
 
   await button(page, "Done").click();
-  await expectSoon(() => page.locator(".row .row-link").allTextContents()).toEqual(["backup", "watch"]);
+  await expectSoon(() => page.locator(".row .row-link").allTextContents()).toEqual(["backup", "Watch dog"]);
   await context.close();
 });
 

@@ -36,7 +36,9 @@ import {
   SCHEDULE_LENGTH_MAX,
   TAGS_LENGTH_MAX,
 } from "../../src/core/limits.ts";
-import { jobName, readCrontab, withReports } from "../../src/core/schedule/crontab.ts";
+import { withReports, withWrappers } from "../../src/core/schedule/crontab-lines.ts";
+import { readCrontab } from "../../src/core/schedule/crontab.ts";
+import { jobName } from "../../src/core/schedule/job-name.ts";
 import { detectKind, isValidSchedule, parseSchedule } from "../../src/core/schedule/schedule.ts";
 import { shortScheduleText } from "../../src/core/schedule/wording.ts";
 import { isZone } from "../../src/core/schedule/zone.ts";
@@ -323,7 +325,10 @@ export const PARSERS: readonly HostileParser[] = [
   ...["", "* * * * * ", "CRON_TZ=", "#", "@daily ", "* * * * * a & "].map((head) => ({
     name: `readCrontab, withReports: ${head || "whole"}`,
     read: (text: string) => {
-      const { jobs } = readCrontab(head + text);
+      const { jobs } = readCrontab(head + text, { hasUsers: "guess" });
+      withWrappers(head + text, new Map(jobs.map((job) => [job.line, { job, wrapper: "x" }])), {
+        ownStatus: true,
+      });
       return withReports(
         head + text,
         new Map(jobs.map(({ line, command }) => [line, { command, report: "x" }])),
@@ -334,7 +339,7 @@ export const PARSERS: readonly HostileParser[] = [
   { name: "jobName", read: jobName },
   {
     name: "parseCron line of many",
-    read: (text) => readCrontab(`0 1 * * * ${text}\n`.repeat(2)),
+    read: (text) => readCrontab(`0 1 * * * ${text}\n`.repeat(2), { hasUsers: "guess" }),
     lengthMax: CRONTAB_LENGTH_MAX / 2,
   },
 

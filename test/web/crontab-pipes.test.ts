@@ -5,7 +5,9 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { readCrontab, splitInput, withReports } from "../../src/core/schedule/crontab.ts";
+import { withReports } from "../../src/core/schedule/crontab-lines.ts";
+import { readCrontab } from "../../src/core/schedule/crontab.ts";
+import { splitInput } from "../../src/core/schedule/job-name.ts";
 
 const SHELLS = ["/bin/dash", "/bin/bash"].filter((shell) => existsSync(shell));
 const CODES = [0, 1, 7, 127];
@@ -50,7 +52,7 @@ function runLine(line: string, shell: string): Ran {
 
 /** The line as it comes back, with a file in place of the address. */
 function reporting(line: string): string {
-  const [job] = readCrontab(line).jobs;
+  const [job] = readCrontab(line, { hasUsers: false }).jobs;
   if (job === undefined) throw new Error("the line is no job");
   const reports = new Map([[1, { command: job.command, report: 'echo $? > "$REPORT"' }]]);
   return withReports(line, reports).text;

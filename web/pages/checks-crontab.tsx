@@ -10,17 +10,20 @@ import type {
   FoundJob,
   FoundJobs,
 } from "../../src/contract/api/checks.ts";
+import { RUN_PATH } from "../../src/contract/api/words.ts";
 import { call, errorText } from "../api.ts";
 import { userZone } from "../boot.ts";
 import { useMinute } from "../live/clock.ts";
 import { useDebounced } from "../parts/hooks.ts";
+import { SpanField } from "../parts/schedule.tsx";
 import { ZoneField } from "../parts/zone-field.tsx";
 import { Button, Icon } from "../ui/button.tsx";
 import { CodeBlock, CopyButton } from "../ui/copy.tsx";
 import { Drawer, FormActions } from "../ui/dialog.tsx";
-import { TextArea, Tick } from "../ui/field.tsx";
+import { TextArea, TextField, Tick } from "../ui/field.tsx";
+import { Tabs } from "../ui/page-state.tsx";
 import { crontabWords } from "../words/checks.ts";
-import { formatWhen } from "../words/format.ts";
+import { formatSpan, formatWhen } from "../words/format.ts";
 
 type CrontabWindowProps = { project: string; onClose: () => void; onMade: (rows: CheckRow[]) => void };
 
@@ -56,7 +59,8 @@ export function CrontabWindow({ project, onClose, onMade }: CrontabWindowProps) 
   );
 }
 
-function Made({ made: { crontab, unchanged, error } }: { made: CrontabChecks }) {
+function Made({ made }: { made: CrontabChecks }) {
+  const { crontab, unchanged, wrapped, error } = made;
   return (
     <div className="form">
       {error !== null && (
@@ -64,22 +68,67 @@ function Made({ made: { crontab, unchanged, error } }: { made: CrontabChecks }) 
           {crontabWords.refused(error)}
         </p>
       )}
-      <CodeBlock text={crontab} label={crontabWords.newText} />
+      <Tabs
+        label={crontabWords.forms}
+        tabs={[
+          {
+            name: "curl",
+            label: crontabWords.form.curl,
+            body: (
+              <div className="form">
+                <p className="hint">{crontabWords.formAbout.curl}</p>
+                <NewCrontab text={crontab} />
+                <ByHand
+                  about={crontabWords.unchanged}
+                  lines={unchanged.map(({ line, pingCommand }) => ({ line, command: pingCommand }))}
+                />
+              </div>
+            ),
+          },
+          {
+            name: "run",
+            label: crontabWords.form.run,
+            body: (
+              <div className="form">
+                <p className="hint">{crontabWords.formAbout.run}</p>
+                <CodeBlock
+                  text={`curl -fsSL ${location.origin}/overdue-run -o ${RUN_PATH} && chmod 755 ${RUN_PATH}`}
+                  label={crontabWords.installRun}
+                />
+                <NewCrontab text={wrapped.crontab} />
+                <ByHand about={crontabWords.unwrapped} lines={wrapped.unchanged} />
+              </div>
+            ),
+          },
+        ]}
+      />
+    </div>
+  );
+}
+
+function NewCrontab({ text }: { text: string }) {
+  return (
+    <>
+      <CodeBlock text={text} label={crontabWords.newText} />
       <p className="hint">{crontabWords.install}</p>
-      {unchanged.length > 0 && (
-        <div className="crontab-by-hand">
-          <p className="warning">{crontabWords.unchanged}</p>
-          <ul>
-            {unchanged.map(({ line, pingCommand }) => (
-              <li key={line}>
-                <span className="muted">{crontabWords.line(line)}</span>
-                <code className="clip">{pingCommand}</code>
-                <CopyButton text={pingCommand} />
-              </li>
-            ))}
-          </ul>
-        </div>
-      )}
+    </>
+  );
+}
+
+function ByHand({ about, lines }: { about: string; lines: readonly { line: number; command: string }[] }) {
+  if (lines.length === 0) return null;
+  return (
+    <div className="crontab-by-hand">
+      <p className="warning">{about}</p>
+      <ul>
+        {lines.map(({ line, command }) => (
+          <li key={line}>
+            <span className="muted">{crontabWords.line(line)}</span>
+            <code className="clip">{command}</code>
+            <CopyButton text={command} />
+          </li>
+        ))}
+      </ul>
     </div>
   );
 }
@@ -88,7 +137,12 @@ function Made({ made: { crontab, unchanged, error } }: { made: CrontabChecks }) 
 
 const ASK_AFTER_MS = 300;
 const ROWS_SHOWN = 8;
-const NOTHING: FoundJobs = { jobs: [], skipped: [] };
+const NOTHING: FoundJobs = { jobs: [], reporting: [], skipped: [] };
+const GRACE_PRESETS = [300, 900, 3_600];
+
+/** What the user has changed of a job, by its line. */
+type Edit = { isUnwanted?: boolean; name?: string; tags?: string; graceSeconds?: number };
+type Edits = ReadonlyMap<number, Edit>;
 
 type CrontabFormProps = {
   project: string;
@@ -99,16 +153,17 @@ type CrontabFormProps = {
 
 export function CrontabForm({ project, onClose, onMade, onUnsaved }: CrontabFormProps) {
   const [given, setGiven] = useState<CrontabRequest>({ text: "", tz: userZone });
-  const [unwanted, setUnwanted] = useState<ReadonlySet<number>>(new Set());
+  const [edits, setEdits] = useState<Edits>(new Map());
+  const [tags, setTags] = useState("");
   const [trouble, setTrouble] = useState<unknown>(null);
   const [isBusy, setBusy] = useState(false);
   const { found, isRead, error } = useFound(project, given);
-  const wanted = found.jobs.map(({ line }) => line).filter((line) => !unwanted.has(line));
+  const wanted = found.jobs.filter(({ line }) => edits.get(line)?.isUnwanted !== true);
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     setBusy(true);
     try {
-      const body: CrontabImport = { ...given, lines: wanted };
+      const body: CrontabImport = { ...given, jobs: wanted.map((job) => chosenJob(job, edits, tags)) };
       onMade(await call("importCrontab", { project, body }));
     } catch (refused) {
       setTrouble(refused);
@@ -122,13 +177,23 @@ export function CrontabForm({ project, onClose, onMade, onUnsaved }: CrontabForm
         given={given}
         onChange={(change) => {
           // A changed text has other lines.
-          if (change.text !== undefined) setUnwanted(new Set());
+          if (change.text !== undefined) setEdits(new Map());
           setTrouble(null);
           setGiven({ ...given, ...change });
           if (change.text !== undefined) onUnsaved(change.text.trim() !== "");
         }}
       />
-      {isRead && <Found found={found} unwanted={unwanted} onChoose={setUnwanted} />}
+      {isRead && found.jobs.length > 0 && (
+        <TextField
+          label={crontabWords.allTags}
+          hint={crontabWords.allTagsHint}
+          value={tags}
+          onChange={(event) => setTags(event.target.value)}
+          isOptional
+          autoComplete="off"
+        />
+      )}
+      {isRead && <Found found={found} tags={tags} edits={edits} onEdit={setEdits} />}
       {said !== null && (
         <p className="mistake" role="alert">
           {errorText(said)}
@@ -181,34 +246,52 @@ function CrontabFields({ given, onChange }: FieldsProps) {
   );
 }
 
+function chosenJob({ line }: FoundJob, edits: Edits, tags: string): CrontabImport["jobs"][number] {
+  const { isUnwanted: _, ...edit } = edits.get(line) ?? {};
+  return { line, tags: tags.trim(), ...edit };
+}
+
 type FoundProps = {
   found: FoundJobs;
-  unwanted: ReadonlySet<number>;
-  onChoose: (unwanted: ReadonlySet<number>) => void;
+  tags: string;
+  edits: Edits;
+  onEdit: (edits: Edits) => void;
 };
 
-function Found({ found: { jobs, skipped }, unwanted, onChoose }: FoundProps) {
-  const choose = (line: number, isWanted: boolean) => {
-    const next = new Set(unwanted);
-    if (isWanted) next.delete(line);
-    else next.add(line);
-    onChoose(next);
+function Found({ found: { jobs, reporting, skipped }, tags, edits, onEdit }: FoundProps) {
+  const edit = (line: number, change: Edit) => {
+    onEdit(new Map(edits).set(line, { ...edits.get(line), ...change }));
   };
+  const none = reporting.length > 0 ? crontabWords.noneNew : crontabWords.none;
   return (
     <section className="crontab-found">
       <p className="crontab-count" role="status">
-        {jobs.length === 0 ? crontabWords.none : crontabWords.found(jobs.length)}
+        {jobs.length === 0 ? none : crontabWords.found(jobs.length)}
       </p>
       <ul>
         {jobs.map((job) => (
           <Job
             key={job.line}
             job={job}
-            isWanted={!unwanted.has(job.line)}
-            onWant={(isWanted) => choose(job.line, isWanted)}
+            tags={tags}
+            edit={edits.get(job.line) ?? {}}
+            onEdit={(change) => edit(job.line, change)}
           />
         ))}
       </ul>
+      {reporting.length > 0 && (
+        <details>
+          <summary>{crontabWords.reporting(reporting.length)}</summary>
+          <ul>
+            {reporting.map(({ line, name, by, check }) => (
+              <li key={line} className="crontab-left">
+                <b className="clip">{name}</b>
+                <span className="muted">{crontabWords.reportsBy(by, check)}</span>
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
       {skipped.length > 0 && (
         <details>
           <summary>{crontabWords.skipped(skipped.length)}</summary>
@@ -226,21 +309,24 @@ function Found({ found: { jobs, skipped }, unwanted, onChoose }: FoundProps) {
   );
 }
 
-type JobProps = { job: FoundJob; isWanted: boolean; onWant: (isWanted: boolean) => void };
+type JobProps = { job: FoundJob; tags: string; edit: Edit; onEdit: (change: Edit) => void };
 
-function Job({ job, isWanted, onWant }: JobProps) {
+function Job({ job, tags, edit, onEdit }: JobProps) {
   const now = useMinute();
+  const name = edit.name ?? job.name;
+  const graceSeconds = edit.graceSeconds ?? job.graceSeconds;
   return (
     <li className="crontab-job">
       <Tick
-        label={<b className="clip">{job.name}</b>}
-        aria-label={crontabWords.watch(job.name)}
-        checked={isWanted}
-        onCheckedChange={(checked) => onWant(checked === true)}
+        label={<b className="clip">{name}</b>}
+        aria-label={crontabWords.watch(name)}
+        checked={edit.isUnwanted !== true}
+        onCheckedChange={(checked) => onEdit({ isUnwanted: checked !== true })}
       />
       <span className="muted">
         {job.sentence}
-        {job.nextAt !== null && ` ${crontabWords.next(formatWhen(job.nextAt, { now, zone: job.tz }))}`}
+        {job.nextAt !== null && ` ${crontabWords.next(formatWhen(job.nextAt, { now, zone: job.tz }))}`}{" "}
+        {crontabWords.graceIs(formatSpan(graceSeconds * 1_000))}
       </span>
       {job.warnings.map((text) => (
         <p key={text} className="warning crontab-warning">
@@ -248,6 +334,31 @@ function Job({ job, isWanted, onWant }: JobProps) {
           <span>{text}</span>
         </p>
       ))}
+      <details className="crontab-edit">
+        <summary aria-label={crontabWords.editLabel(name)}>{crontabWords.edit}</summary>
+        <div className="form">
+          <div className="form-pair">
+            <TextField
+              label={crontabWords.name}
+              value={name}
+              onChange={(event) => onEdit({ name: event.target.value })}
+              autoComplete="off"
+            />
+            <TextField
+              label={crontabWords.tags}
+              value={edit.tags ?? tags}
+              onChange={(event) => onEdit({ tags: event.target.value })}
+              autoComplete="off"
+            />
+          </div>
+          <SpanField
+            label={crontabWords.grace}
+            seconds={graceSeconds}
+            onChange={(seconds) => onEdit({ graceSeconds: seconds })}
+            presets={GRACE_PRESETS}
+          />
+        </div>
+      </details>
     </li>
   );
 }

@@ -204,11 +204,26 @@ export type CrontabRequest = Static<typeof CrontabRequest>;
 const CrontabImport = Type.Object(
   {
     ...CRONTAB,
-    lines: Type.Array(Type.Integer({ minimum: 1, maximum: CRONTAB_LENGTH_MAX }), {
-      minItems: 1,
-      maxItems: CRONTAB_JOBS_MAX,
-      description: "The lines of the jobs to create checks for, counted from 1.",
-    }),
+    jobs: Type.Array(
+      Type.Object(
+        {
+          line: Type.Integer({
+            minimum: 1,
+            maximum: CRONTAB_LENGTH_MAX,
+            description: "The line of the job, counted from 1.",
+          }),
+          name: Type.Optional(SETTINGS.name),
+          tags: Type.Optional(SETTINGS.tags),
+          graceSeconds: Type.Optional(SETTINGS.graceSeconds),
+        },
+        { additionalProperties: false },
+      ),
+      {
+        minItems: 1,
+        maxItems: CRONTAB_JOBS_MAX,
+        description: "The jobs to create checks for. By default, a check is as `readCrontab` proposes it.",
+      },
+    ),
   },
   { additionalProperties: false },
 );
@@ -219,6 +234,7 @@ const FoundJob = Type.Object({
   name: Type.String(),
   schedule: Type.String(),
   tz: Type.String(),
+  graceSeconds: Type.Integer({ description: "The proposed grace period." }),
   sentence: Type.String({ description: "The schedule as text." }),
   nextAt: nullable(Time, "When the job runs next."),
   warnings: Type.Array(Type.String(), {
@@ -230,6 +246,15 @@ export type FoundJob = Static<typeof FoundJob>;
 
 const FoundJobs = Type.Object({
   jobs: Type.Array(FoundJob),
+  reporting: Type.Array(
+    Type.Object({
+      line: Type.Integer(),
+      name: Type.String(),
+      by: Type.String({ description: "The program that sends the pings, or `URL`." }),
+      check: nullable(Type.String(), "The UUID or slug of the check. Null if the line does not contain it."),
+    }),
+    { description: "Lines that already send pings." },
+  ),
   skipped: Type.Array(Type.Object({ line: Type.Integer(), text: Type.String(), reason: Type.String() }), {
     description: "Lines that can't be monitored.",
   }),
@@ -240,8 +265,17 @@ const CrontabChecks = Type.Object({
   checks: Type.Array(CheckRow, { description: "The new checks." }),
   crontab: Type.String({ description: "The crontab with a ping added to each of these jobs." }),
   unchanged: Type.Array(Type.Object({ line: Type.Integer(), pingCommand: Type.String() }), {
-    description: "Lines to which you have to add the ping yourself.",
+    description: "Lines of `crontab` to which you have to add the ping yourself.",
   }),
+  wrapped: Type.Object(
+    {
+      crontab: Type.String(),
+      unchanged: Type.Array(Type.Object({ line: Type.Integer(), command: Type.String() }), {
+        description: "Lines that you have to change yourself, and the command to put before the job.",
+      }),
+    },
+    { description: "The crontab in which `overdue-run` runs each of these jobs." },
+  ),
   error: nullable(Type.String(), "Why some checks were not created. Null if all were."),
 });
 export type CrontabChecks = Static<typeof CrontabChecks>;
@@ -436,7 +470,11 @@ export const checkRoutes = {
     path: `${PROJECT}/crontab/checks`,
     summary: "Create checks for jobs in a crontab",
     body: CrontabImport,
-    bodyExample: { text: "0 3 * * * /usr/local/bin/backup", tz: "Europe/Riga", lines: [1] },
+    bodyExample: {
+      text: "0 3 * * * /usr/local/bin/backup",
+      tz: "Europe/Riga",
+      jobs: [{ line: 1, tags: "db prod", graceSeconds: 1800 }],
+    },
     success: {
       status: 201,
       description: "The new checks, and the crontab to install.",

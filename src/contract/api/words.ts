@@ -157,3 +157,19 @@ function editedFields(detail: Readonly<Record<string, unknown>>): string[] {
 export function curlLine(address: string, { onlyPost = false, isQuiet = false }): string {
   return `curl -fsS -m 10 --retry 5${isQuiet ? " -o /dev/null" : ""}${onlyPost ? " -X POST" : ""} ${address}`;
 }
+
+/** Where overdue-run is installed by default. */
+export const RUN_PATH = "/usr/local/bin/overdue-run";
+
+/** The command that runs a job and reports it, without the job. */
+export function runLine({
+  base,
+  uuid,
+  path = RUN_PATH,
+}: {
+  base: string;
+  uuid: string;
+  path?: string;
+}): string {
+  return `${path} -api-url ${base} -uuid ${uuid}`;
+}
