@@ -19,24 +19,23 @@ export type EveryOptions = {
 /** Runs until a signal ends it, and returns that signal. SIGALRM starts a run at once, or right after the current. */
 export async function runEvery({ everyMs, jitterMs, signals, run }: EveryOptions): Promise<NodeJS.Signals> {
   let firstAt = performance.now();
-  let isAsked = false;
-  let ending: NodeJS.Signals | null = null;
+  const asked: { ending: NodeJS.Signals | null; runsNow: boolean } = { ending: null, runsNow: false };
   let wake = () => {};
-  const ended = (signal: NodeJS.Signals) => {
-    ending = signal;
-    wake();
-  };
   process.on("SIGALRM", () => {
-    isAsked = true;
+    asked.runsNow = true;
     wake();
   });
-  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"] as const)
-    process.on(signal, () => ended(signal));
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"] as const) {
+    process.on(signal, () => {
+      asked.ending = signal;
+      wake();
+    });
+  }
   for (;;) {
     await run(() => nextTick({ firstAt, everyMs, now: performance.now() }));
     signals.onEnding = null;
     const dueAt = nextTick({ firstAt, everyMs, now: performance.now() }) + Math.random() * jitterMs;
-    while (ending === null && !isAsked && performance.now() < dueAt) {
+    while (asked.ending === null && !asked.runsNow && performance.now() < dueAt) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, Math.min(dueAt - performance.now(), TIMER_MS_MAX));
         wake = () => {
@@ -45,9 +44,9 @@ export async function runEvery({ everyMs, jitterMs, signals, run }: EveryOptions
         };
       });
     }
-    if (ending !== null) return ending;
+    if (asked.ending !== null) return asked.ending;
     // As with runitor, the interval begins anew.
-    if (isAsked) firstAt = performance.now();
-    isAsked = false;
+    if (asked.runsNow) firstAt = performance.now();
+    asked.runsNow = false;
   }
 }

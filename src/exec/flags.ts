@@ -366,8 +366,8 @@ export function readLine(runner: Runner, args: readonly string[]): Line {
   }
   line.rest.push(...words);
   // A second `--` is a mistake, not the name of a program.
-  while (runner === "exec" && line.rest[0] === "--") line.rest.shift();
-  return line;
+  const first = line.rest.findIndex((word) => word !== "--");
+  return runner === "exec" && first > 0 ? { ...line, rest: line.rest.slice(first) } : line;
 }
 
 /** The next word; undefined if it is missing. */
@@ -399,7 +399,7 @@ export function parseDuration(text: string): number | null {
   if (/^\d{1,9}(?:\.\d{1,9})?$/.test(text)) return bounded(Number(text) * 1_000);
   if (!/^(?:\d{1,9}(?:\.\d{1,9})?(?:ms|[smhdw])){1,6}$/.test(text)) return null;
   let total = 0;
-  for (const [, amount = "", unit = ""] of text.matchAll(/([\d.]+)(ms|[smhdw])/g)) {
+  for (const [, amount = "", unit = ""] of text.matchAll(/(\d{1,9}(?:\.\d{1,9})?)(ms|[smhdw])/g)) {
     total += Number(amount) * (UNITS_MS[unit] ?? 0);
   }
   return bounded(total);

@@ -125,7 +125,15 @@ function spawnCommand({ command, environment, output }: JobOptions): ChildProces
 
 /** Quotes an argument for the C library, and the result for cmd.exe. */
 export function escapeForCmd(argument: string): string {
-  const quoted = `"${argument.replace(/(\\*)"/g, '$1$1\\"').replace(/(\\*)$/, "$1$1")}"`;
+  let quoted = '"';
+  let backslashes = 0;
+  for (const character of argument) {
+    // Backslashes before a quote are doubled, others are not special.
+    if (character === '"') quoted += "\\".repeat(backslashes + 1);
+    backslashes = character === "\\" ? backslashes + 1 : 0;
+    quoted += character;
+  }
+  quoted += `${"\\".repeat(backslashes)}"`;
   return quoted.replace(/[()%!^"<>&|;, ]/g, "^$&");
 }
 

@@ -262,7 +262,7 @@ type EndOfStream = { end: Promise<void>; bytes(): Buffer };
 function keepEnd(stream: NodeJS.ReadableStream): EndOfStream {
   const tail = endOfBytes();
   stream.on("data", (chunk: Buffer) => tail.push(chunk));
-  return { end: ended(stream), bytes: tail.bytes };
+  return { end: ended(stream), bytes: () => tail.bytes() };
 }
 
 function ended(stream: NodeJS.ReadableStream): Promise<void> {

@@ -68,7 +68,7 @@ function withoutPassword(text: string): string {
 }
 
 /** One try. Never throws. */
-export function sendOnce(
+function sendOnce(
   ping: Ping,
   { sender, timeoutMs, signal }: { sender: Sender; timeoutMs: number; signal?: AbortSignal | undefined },
 ): Promise<Answer> {
@@ -169,14 +169,18 @@ function printable(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, "?").slice(0, SERVER_TEXT_CHARS_MAX);
 }
 
+export type SendOptions = {
+  sender: Sender;
+  deadline?: number;
+  noRetry?: AbortSignal;
+  signal?: AbortSignal;
+};
+
 /**
  * Tries until the ping is sent or refused, the tries are used up, or the time is over. `deadline` is a time of
  * performance.now(). When `noRetry` is aborted, the current try is the last; `signal` also ends that.
  */
-export async function send(
-  ping: Ping,
-  options: { sender: Sender; deadline?: number; noRetry?: AbortSignal; signal?: AbortSignal },
-): Promise<Answer> {
+export async function send(ping: Ping, options: SendOptions): Promise<Answer> {
   const { sender, deadline = Number.POSITIVE_INFINITY, signal } = options;
   const stop = AbortSignal.any([options.noRetry, signal].filter((given) => given !== undefined));
   for (let tries = 0; ; tries += 1) {

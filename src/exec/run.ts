@@ -3,7 +3,7 @@ import { writeSync } from "node:fs";
 import { EXIT_CODE_MAX, type JobEnd, type Signals, startJob } from "./job.ts";
 import { BODY_BYTES, BODY_BYTES_MAX, FLUSH_FILES_MAX, FLUSH_MS_MAX } from "./limits.ts";
 import { type Captured, cutBody, openOutput } from "./output.ts";
-import type { Answer, Ping, Sender, Server } from "./report.ts";
+import type { Answer, Ping, Sender, SendOptions, Server } from "./report.ts";
 import { type Environment, messageOf, type PingType, type Settings } from "./settings.ts";
 
 export type RunContext = {
@@ -75,7 +75,10 @@ function writeAll(fd: number, bytes: Buffer): void {
 type Reporting = RunOptions & {
   job: Promise<JobEnd>;
   end: Promise<{ ended: JobEnd; captured: Captured | null }>;
-  sending: typeof import("./report.ts");
+  sending: {
+    send: (ping: Ping, options: SendOptions) => Promise<Answer>;
+    describePing: (ping: Ping) => string;
+  };
 };
 
 async function reportRun(reporting: Reporting): Promise<void> {
@@ -153,7 +156,7 @@ async function reportRun(reporting: Reporting): Promise<void> {
 function sendOrPrint(
   ping: Ping,
   { settings, say, sending }: Reporting,
-  options: Parameters<Reporting["sending"]["send"]>[1],
+  options: SendOptions,
 ): Promise<Answer | null> {
   if (!settings.isDryRun) return sending.send(ping, options);
   say(`Dry run: ${sending.describePing(ping)}`);

@@ -206,7 +206,9 @@ function checkedUrl(text: string, problems: string[]): string | null {
     problems.push("Not reported: the URL of HC_API_URL or -api-url is not a valid HTTP URL.");
     return null;
   }
-  return text.replace(/\/+$/, "");
+  let end = text.length;
+  while (text[end - 1] === "/") end -= 1;
+  return text.slice(0, end);
 }
 
 function createQuery(line: Line, isBySlug: boolean): [string, string][] {
