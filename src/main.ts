@@ -89,7 +89,7 @@ if (runner !== undefined) {
     args: isHelp ? ["--help"] : args.slice(1),
     version: VERSION,
     // oxlint-disable-next-line node/no-process-env -- These commands have no settings; the environment is that of a job.
-    environment: process.env,
+    environment: { ...process.env },
   });
 }
 

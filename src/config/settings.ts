@@ -1164,5 +1164,15 @@ export const SETTINGS = {
       "The API key of a project, for commands that use the API of a running server, such as `overdue silence`. They connect to OVERDUE_SITE_URL. The server does not use this setting.",
     example: "api-key-of-your-project",
   }),
+  queueFolder: optionalSetting({
+    key: "OVERDUE_QUEUE",
+    group: "Command line",
+    kind: textKind({ lengthMin: 1 }),
+    fallbackMeans: "/var/lib/overdue/queue for root, otherwise ~/.local/state/overdue/queue",
+    secret: false,
+    meaning:
+      "Where `overdue exec` and `overdue ping` keep reports that could not be sent; `off` to keep none. The server does not use this setting.",
+    example: "/var/spool/overdue",
+  }),
   ...RETENTION_SETTINGS,
 } as const;

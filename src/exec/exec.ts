@@ -48,6 +48,7 @@ async function execute({ settings, rest: command, problems }: Given, context: Ru
   // A mistake of ours must not hide the exit code of the job.
   process.on("uncaughtException", (error) => say(`Internal error: ${error.stack ?? error.message}`));
   const signals = forwardSignals();
+  limitLookups();
   const options = { ...context, settings, command, signals };
   if (settings.everyMs !== null) {
     const { runEvery } = await import("./every.ts");
@@ -62,6 +63,15 @@ async function execute({ settings, rest: command, problems }: Given, context: Ru
   }
   const { code, signal } = await runJob(options);
   return end(code, signal);
+}
+
+/**
+ * A name server that does not answer must not delay the end of this process, which waits for lookups. The job has a
+ * copy of the environment without this.
+ */
+function limitLookups(): void {
+  // oxlint-disable-next-line node/no-process-env -- The C library reads it.
+  process.env["RES_OPTIONS"] ??= "timeout:2 attempts:1";
 }
 
 /** Ends this process as the job ended. */

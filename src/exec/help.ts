@@ -12,15 +12,16 @@ const TEXTS: Readonly<Record<Runner, { usage: string; intro: string; after: stri
       "and the exit code is that of the job.",
     after: `
 A flag takes one dash or two: -slug x, --slug x, --slug=x. TIME is 90s, 1h30m or
-a number of seconds. Values with "file:PATH" as an alternative are read from the
-file: -api-url, -slug, -ping-key, -uuid, and their variables.
+a number of seconds. -api-url, -slug, -ping-key, -uuid and their variables can
+also be file:PATH, which reads the value from a file.
 
 Examples:
-  $ export HC_API_URL=https://overdue.example.org/ping PING_KEY=file:/etc/ping-key
-  $ overdue exec -slug nightly-backup -- /usr/local/bin/backup --all
-  $ overdue exec -slug sync -create --schedule "0 * * * *" --grace 10m -- sync.sh
-  $ overdue exec -slug report --timeout 2h --echo on-failure -- make report
-  $ overdue exec -slug poll -every 5m --jitter 20s -- ./poll
+  $ export HC_API_URL=https://overdue.example.org/ping
+  $ export PING_KEY=file:$HOME/.ping-key
+  $ overdue exec -slug backup -- ./backup.sh --all
+  $ overdue exec -slug sync -create --schedule "0 * * * *" -- ./sync.sh
+  $ overdue exec -slug report --timeout 2h --echo on-failure -- ./report.sh
+  $ overdue exec -slug poll -every 5m --jitter 20s -- ./poll.sh
   $ overdue exec -slug sync --dry-run -- ./sync.sh
 
 Exit codes: that of the job; 124 time limit, 126 not executable, 127 not found,
@@ -35,11 +36,12 @@ Reports that cannot be sent are queued, see overdue flush --help.
       "becomes the body; a start has none.",
     after: `
 Examples:
-  $ export HC_API_URL=https://overdue.example.org/ping PING_KEY=file:/etc/ping-key
-  $ overdue ping nightly-backup </dev/null
-  $ overdue ping nightly-backup start
-  $ overdue ping nightly-backup 3 <backup.log
-  $ echo "2 files skipped" | overdue ping nightly-backup log
+  $ export HC_API_URL=https://overdue.example.org/ping
+  $ export PING_KEY=file:$HOME/.ping-key
+  $ overdue ping backup </dev/null
+  $ overdue ping backup start
+  $ overdue ping backup 3 <backup.log
+  $ echo "2 files skipped" | overdue ping backup log
 
 Exit codes: 0 sent or queued, 1 not sent, 2 invalid arguments.
 `,

@@ -22,6 +22,14 @@ const endOf = (baseUrl: string, more: Partial<QueuedEnd> = {}): QueuedEnd => ({
 const flushAll = (folder: string) =>
   flushQueue(folder, { sender: SENDER, servers: new Map(), filesMax: Infinity, deadline: Infinity });
 
+/** Queues ends at different times. */
+function fill(folder: string, recorder: Recorder, count: number): void {
+  const now = Date.now();
+  for (let index = 0; index < count; index += 1) {
+    enqueue(folder, endOf(recorder.url, { late: { endedAtMs: now - index, ranMs: 1 } }));
+  }
+}
+
 /** Ends by run and time, as the server counts them. */
 const distinct = (recorder: Recorder) =>
   new Set(
@@ -139,9 +147,7 @@ describe("crashes", () => {
   test("between sending and deleting: sent again as the same end", async () => {
     const recorder = await startRecorder();
     const folder = newFolder();
-    for (let index = 0; index < 5; index += 1) {
-      enqueue(folder, endOf(recorder.url, { late: { endedAtMs: Date.now() - index, ranMs: 1 } }));
-    }
+    fill(folder, recorder, 5);
     // The answer to the third never arrives: the process is killed while it waits.
     const answer = recorder.answer;
     recorder.answer = (response, request) => {
@@ -162,9 +168,7 @@ describe("crashes", () => {
   test("two processes send each end once", async () => {
     const recorder = await startRecorder();
     const folder = newFolder();
-    for (let index = 0; index < 40; index += 1) {
-      enqueue(folder, endOf(recorder.url, { late: { endedAtMs: Date.now() - index, ranMs: 1 } }));
-    }
+    fill(folder, recorder, 40);
     const environment = environmentFor(DEAD, { OVERDUE_QUEUE: folder });
     await Promise.all([run(["flush"], environment), run(["flush"], environment)]);
     expect(recorder.requests).toHaveLength(40);
@@ -234,9 +238,7 @@ describe("limits", () => {
   test("after a report, 20 files", async () => {
     const recorder = await startRecorder();
     const folder = newFolder();
-    for (let index = 0; index < 25; index += 1) {
-      enqueue(folder, endOf(recorder.url, { late: { endedAtMs: Date.now() - index, ranMs: 1 } }));
-    }
+    fill(folder, recorder, 25);
     await run(["exec", "--", "true"], environmentFor(recorder.url, { OVERDUE_QUEUE: folder }));
     expect(distinct(recorder).size).toBe(20);
     expect(readdirSync(folder)).toHaveLength(5);
