@@ -3,7 +3,13 @@ import type { Command } from "commander";
 import { loadConfig } from "../config/config.ts";
 import { lockedSeconds, type MigrationEffect } from "../core/migration.ts";
 import { describeMigrations, type LockWait, migrate, type SizedWork } from "../store/migrate.ts";
-import { type CommandContext, databaseOptionsOf, printJson } from "./command-context.ts";
+import {
+  type CommandContext,
+  databaseOptionsOf,
+  printJson,
+  type ProgressLine,
+  progressLine,
+} from "./command-context.ts";
 
 const AFTER_HELP = `
 Each migration runs in its own transaction, under a lock, so it is safe to run this command more than once at a
@@ -21,9 +27,10 @@ const WAITING = "Another process is migrating the database. Waiting for it to fi
 export function defineMigrate(command: Command, context: CommandContext): void {
   command
     .option("--plan", "Print pending migrations without applying them")
+    .option("--quiet", "Do not print progress")
     .option("--json", "Output JSON (applied, pending, and with --plan steps)")
     .addHelpText("after", AFTER_HELP)
-    .action(async (options: { plan?: true; json?: true }) => {
+    .action(async (options: { plan?: true; quiet?: true; json?: true }) => {
       const database = databaseOptionsOf(loadConfig(context.environment).config);
       if (options.plan) {
         const steps = await describeMigrations(database);
@@ -32,15 +39,42 @@ export function defineMigrate(command: Command, context: CommandContext): void {
         }
         return context.out(planText(steps));
       }
-      const applied = await migrate({
-        ...database,
-        onTurn: () => context.err(WAITING),
-        onLocked: (wait) => context.err(lockedLine(wait)),
+      const applied = await withProgress(context, options, (line) => {
+        const say = (text: string) => {
+          line.clear();
+          context.err(text);
+        };
+        return migrate({
+          ...database,
+          onTurn: () => say(WAITING),
+          onLocked: (wait) => say(lockedLine(wait)),
+        });
       });
       if (options.json) return printJson(context, { applied, pending: [] });
       const done = applied.length > 0 ? `Applied ${applied.join(", ")}. ` : "";
       context.out(`${done}${UP_TO_DATE}\n`);
     });
+}
+
+const PROGRESS_EVERY_MS = 1_000;
+
+/** How long a migration takes is not known, so the line shows how long it has taken. */
+async function withProgress<T>(
+  context: CommandContext,
+  options: { quiet?: true },
+  work: (line: ProgressLine) => Promise<T>,
+): Promise<T> {
+  const line = progressLine(context, options);
+  const begunMs = performance.now();
+  const show = () =>
+    line.show(() => `migrating the database for ${Math.round((performance.now() - begunMs) / 1_000)} s`);
+  const timer = setInterval(show, PROGRESS_EVERY_MS);
+  try {
+    return await work(line);
+  } finally {
+    clearInterval(timer);
+    line.clear();
+  }
 }
 
 function lockedLine({ step, holders }: LockWait): string {

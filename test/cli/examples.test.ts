@@ -293,9 +293,7 @@ async function localized(line: string): Promise<string> {
     "g",
   );
   const by = new Map(replacements);
-  return line
-    .replace(/s3:\/\/backups\//g, "s3://bodies/")
-    .replace(pattern, (found) => by.get(found) ?? found);
+  return line.replace(pattern, (found) => by.get(found) ?? found);
 }
 
 /** What a shell does that a call inside this process cannot: pipes, substitutions, and paths in the working folder. */
@@ -310,7 +308,7 @@ async function run(line: string, hook: Hook, environment: Environment): Promise<
       typed,
     );
   }
-  const child = spawn("bash", ["-euo", "pipefail", "-c", line], {
+  const child = spawn("bash", ["--norc", "-euo", "pipefail", "-c", line], {
     cwd: sandbox,
     detached: true,
     env: {
@@ -328,7 +326,7 @@ async function run(line: string, hook: Hook, environment: Environment): Promise<
 /** The words of a command line as the shell separates them. */
 function argumentsOf(line: string): string[] {
   const script = line.replace(/(^|; )overdue(?= |$)/, "$1set --") + String.raw`; printf '%s\0' "$@"`;
-  return execFileSync("bash", ["-euc", script], { encoding: "utf8" }).split("\0").slice(0, -1);
+  return execFileSync("bash", ["--norc", "-euc", script], { encoding: "utf8" }).split("\0").slice(0, -1);
 }
 
 /** Waits for a text, then stops the program and whatever reads its output. */
