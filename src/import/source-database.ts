@@ -250,7 +250,7 @@ type Connected = Omit<SourceDatabase, "columns"> & {
   begin: readonly string[];
   listColumns: string;
   /** Runs a statement that returns no rows, if `query` cannot. */
-  run?(text: string): Promise<void>;
+  run?: (text: string) => Promise<void>;
 };
 
 /** Starts the transaction and reads the columns. Errors of statements are explained from here on. */
@@ -260,8 +260,7 @@ async function start({ begin, listColumns, run, ...connected }: Connected): Prom
   const query: SourceDatabase["query"] = (text, parameters) =>
     orExplain(name, () => connected.query(text, parameters));
   try {
-    for (const text of begin)
-      await orExplain(name, () => run?.(text) ?? connected.query(text, []).then(() => {}));
+    for (const text of begin) await orExplain<unknown>(name, () => run?.(text) ?? connected.query(text, []));
     for (const { table, column } of await query(listColumns, [])) {
       const known = columns.get(String(table)) ?? new Set();
       columns.set(String(table), known.add(String(column)));

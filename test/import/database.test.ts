@@ -1,4 +1,5 @@
 // Reads the same fixture from three real databases.
+import { createHmac } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,10 +8,17 @@ import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import pg from "pg";
 import { IMPORT_BODY_BYTES_MAX, IMPORT_TEXT_LENGTH_MAX } from "../../src/core/limits.ts";
 import { openDatabaseSource } from "../../src/import/healthchecks-database.ts";
+import { isPassword } from "../../src/lib/password-hash.ts";
 import { type Certificates, makeCertificates } from "../support/certificates.ts";
 import { isMariadbInstalled, type MariadbServer, startMariadb, WHY_SKIPPED } from "../support/mariadb.ts";
 import { buildFixture, openTarget } from "./fixtures/build.ts";
-import { FIXTURE_KEYS, fixtureContent, type FixtureOptions } from "./fixtures/content.ts";
+import {
+  FIXTURE_KEYS,
+  FIXTURE_PASSWORD,
+  FIXTURE_SECRET,
+  fixtureContent,
+  type FixtureOptions,
+} from "./fixtures/content.ts";
 import { type FixtureSchema, olderSchema, type SchemaChanges, schemaWithout } from "./fixtures/schema.ts";
 import { collect, type Everything, readAll } from "./read-all.ts";
 
@@ -163,8 +171,10 @@ describe("The default fixture", () => {
     ]);
     expect(projects[0]?.keys.readWrite).toEqual({
       prefix: FIXTURE_KEYS.readWrite.slice(0, 12),
-      digestHex: expect.stringMatching(/^[0-9a-f]{64}$/),
+      digestHex: createHmac("sha256", FIXTURE_SECRET).update(FIXTURE_KEYS.readWrite).digest("hex"),
     });
+    const { passwordHash } = accounts[0] ?? {};
+    expect(await isPassword(FIXTURE_PASSWORD, passwordHash?.replace("argon2", "") ?? null)).toBe(true);
     expect(projects[1]?.keys).toEqual({
       readWrite: { text: FIXTURE_KEYS.plainReadWrite },
       readOnly: { text: FIXTURE_KEYS.plainReadOnly },
