@@ -109,7 +109,7 @@ async function discoverCrontab(context: CommandContext, given: Given): Promise<v
     if (plan.proposals.length > 0) context.err("Nothing was changed. To create the checks, add --write.\n");
     return;
   }
-  await write(context, plan, options);
+  await writePlan(context, plan, options);
 }
 
 // The plan: what is found, and the text of each crontab once its checks exist.
@@ -291,7 +291,7 @@ function planJson(plan: Plan, { diff, created }: { diff: string; created: readon
   };
 }
 
-async function write(context: CommandContext, plan: Plan, options: CrontabOptions): Promise<void> {
+async function writePlan(context: CommandContext, plan: Plan, options: CrontabOptions): Promise<void> {
   if (plan.proposals.length === 0) {
     if (options.json) printJson(context, planJson(plan, { diff: "", created: [] }));
     return;

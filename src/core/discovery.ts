@@ -40,8 +40,9 @@ export function proposedGrace(timing: ProposedTiming, now: Instant): number {
 function shortestGap({ schedule, tz }: { schedule: string; tz: string }, now: Instant): number {
   const read = parseSchedule({ text: schedule, tz });
   let shortest = DEFAULT_GRACE_SECONDS;
-  let at = read === null ? null : nextAfter(read, now);
-  for (let count = 0; read !== null && at !== null && count < GAPS_MEASURED; count++) {
+  if (read === null) return shortest;
+  let at = nextAfter(read, now);
+  for (let count = 0; at !== null && count < GAPS_MEASURED; count++) {
     const next: Instant | null = nextAfter(read, at);
     if (next !== null) shortest = Math.min(shortest, (next - at) / SECOND_MS);
     at = next;

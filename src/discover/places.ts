@@ -88,7 +88,10 @@ async function writeTextFile(path: string, after: string | null): Promise<void> 
   const hidden = hiddenPath(path);
   try {
     const old = await ownerOf(path);
-    if (after === null) return void (await rm(path));
+    if (after === null) {
+      await rm(path);
+      return;
+    }
     const file = await open(hidden, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
     try {
       await file.writeFile(after);
@@ -100,11 +103,20 @@ async function writeTextFile(path: string, after: string | null): Promise<void> 
     await chmod(hidden, old?.mode ?? NEW_FILE_MODE);
     if (old !== null) await keepLabel(path, hidden);
     await rename(hidden, path);
-    const folder = await open(dirname(path));
-    await folder.sync().finally(() => folder.close());
+    await syncFolder(dirname(path));
   } catch (error) {
     await rm(hidden, { force: true });
     throw explained(error, `Cannot write ${path}`);
+  }
+}
+
+/** A new name in a folder is on disk only after that. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path);
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
   }
 }
 

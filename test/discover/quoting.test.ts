@@ -45,33 +45,10 @@ function wrapped(line: string): string {
   return withWrappers(line, given, { ownStatus: false }).text;
 }
 
-const WORDS = [
-  ..."echo,printf,cat,exit 3,false,true,cd /,FOO=1,set -e,test -e /,read x".split(","),
-  ...["'", '"', "\\", "$HOME", "$FOO", "$x", "$(echo a)", "`echo b`", "${HOME}", "$0", "$#", "$((1+2))"],
-  ...[
-    "%",
-    "\\%",
-    "\\\\",
-    "%s",
-    "#",
-    "&&",
-    "||",
-    ";",
-    "|",
-    "(",
-    ")",
-    "{ ",
-    "}",
-    "!",
-    "*",
-    "~",
-    "=",
-    "a",
-    "ü",
-    "\t",
-  ],
-  ...["<<< x", "<", "2>&1", "-c", "--"],
-];
+const WORDS = (
+  "echo,printf,cat,exit 3,false,true,cd /,FOO=1,set -e,test -e /,read x,',\",\\,$HOME,$FOO,$x,$(echo a),`echo b`," +
+  "${HOME},$0,$#,$((1+2)),%,\\%,\\\\,%s,#,&&,||,;,|,(,),{ ,},!,*,~,=,a,ü,\t,<<< x,<,2>&1,-c,--"
+).split(",");
 const command = fc
   .array(fc.constantFrom(...WORDS), { minLength: 1, maxLength: 12 })
   .chain((words) => fc.constantFrom(words.join(" "), words.join("")));

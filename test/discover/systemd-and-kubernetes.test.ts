@@ -20,7 +20,7 @@ import { parseAllDocuments } from "yaml";
 import { callOverdue } from "../cli/run-overdue.ts";
 import { useCast } from "../management/cast.ts";
 import { COMPILE_CACHE } from "../support/compile-cache.ts";
-import { runInNamespace } from "../support/cron.ts";
+import { runInNamespace, SYSTEM_PATH } from "../support/cron.ts";
 
 const cast = useCast({ roles: ["api"], settings: { OVERDUE_API_RATE_LIMIT: "0" } });
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
@@ -90,7 +90,7 @@ esac
     const inside = `mount --bind "${units()}" /etc/systemd/system && exec "${process.execPath}" "${MAIN}" discover systemd ${args.join(" ")}`;
     return runInNamespace(inside, {
       ...COMPILE_CACHE,
-      PATH: `${join(folder, "bin")}:${process.env["PATH"] ?? ""}`,
+      PATH: `${join(folder, "bin")}:${SYSTEM_PATH}`,
       OVERDUE_SITE_URL: cast.site,
       OVERDUE_API_KEY: cast.owner.rw,
       STATE_DIRECTORY: join(folder, "state"),

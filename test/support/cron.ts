@@ -4,6 +4,7 @@ import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, writeFile
 import { join } from "node:path";
 
 const CRON = "/usr/sbin/cron";
+export const SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
 
 /** Why tests with cron cannot run here; null if they can. */
 export function cronObstacle(): string | null {
@@ -65,7 +66,7 @@ export function cronRoom(folder: string): CronRoom {
 
 /** Runs a script in a new mount namespace. */
 export function runInNamespace(script: string, environment: Readonly<Record<string, string>>): Promise<Ran> {
-  const env = { PATH: process.env["PATH"] ?? "", HOME: "/root", ...environment };
+  const env = { PATH: SYSTEM_PATH, HOME: "/root", ...environment };
   return new Promise((resolve) => {
     execFile("unshare", ["--mount", "sh", "-c", script], { env }, (error, out, err) => {
       const code = error === null ? 0 : typeof error.code === "number" ? error.code : 1;
