@@ -3,7 +3,6 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import {
   chmodSync,
-  existsSync,
   globSync,
   mkdirSync,
   mkdtempSync,
