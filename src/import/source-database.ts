@@ -2,6 +2,7 @@
 // between these is in this file: connecting, transactions, quoting, and how a column is read.
 import type { Connection, SslOptions } from "mysql2/promise";
 import { readFileSync, statSync } from "node:fs";
+import { isIP } from "node:net";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { IMPORT_CONNECT_MS_MAX, IMPORT_STATEMENT_MS_MAX, IMPORT_TEXT_LENGTH_MAX } from "../core/limits.ts";
 import { connectBare } from "../store/db.ts";
@@ -156,6 +157,12 @@ async function connectMysql(text: string): Promise<Connection> {
     });
   const mode = socketPath === null ? sslModeOf(url.searchParams) : "disabled";
   if (mode === "disabled") return connect(null);
+  // The driver would compare the certificate with "localhost".
+  if (mode === "verify_identity" && isIP(url.hostname.replace(/^\[|\]$/g, "")) !== 0) {
+    throw new SourceError(
+      "ssl-mode=verify_identity requires a host name in the database URL, not an IP address. Use a host name, or ssl-mode=verify_ca.",
+    );
+  }
   const encryption = encryptionOf(mode, url.searchParams);
   if (mode !== "preferred") return connect(encryption);
   try {
