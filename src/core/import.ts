@@ -113,7 +113,7 @@ export function mapAccounts(
 }
 
 /** The form in which addresses are stored and compared; null: it is not one. */
-export function normalAddress(text: string): string | null {
+function normalAddress(text: string): string | null {
   const email = text.trim().toLowerCase();
   const isValid = EMAIL.test(email) && email.length <= EMAIL_ADDRESS_LENGTH_MAX;
   return isValid && TEXT_RULES.storable(email) === null ? email : null;
@@ -630,7 +630,7 @@ export type Known = {
 };
 
 /** Whether pings were received here since the last import: the source and this server get the same pings. */
-export function isMirrored({ importedCount, pingCount }: Known): boolean {
+function isMirrored({ importedCount, pingCount }: Known): boolean {
   return pingCount > importedCount;
 }
 

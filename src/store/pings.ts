@@ -42,10 +42,13 @@ type PingRow = {
   body_size: number | null;
 };
 
-export const PING_CODES = { success: "s", start: "b", fail: "f", log: "l", ign: "i" } as const satisfies Record<
-  SignalKind,
-  string
->;
+export const PING_CODES = {
+  success: "s",
+  start: "b",
+  fail: "f",
+  log: "l",
+  ign: "i",
+} as const satisfies Record<SignalKind, string>;
 const KINDS = new Map(Object.entries(PING_CODES).map(([kind, code]) => [code as string, kind as SignalKind]));
 
 const PING_COLUMNS =
