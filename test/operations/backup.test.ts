@@ -322,7 +322,7 @@ describe("A backup", () => {
     onTestFinished(() => rmSync(directory, { recursive: true }));
     cpSync(join(import.meta.dirname, "../../migrations"), directory, { recursive: true });
     const later = "alter table projects add column shout text; update projects set shout = upper(name);";
-    writeFileSync(join(directory, "0004_later.sql"), later);
+    writeFileSync(join(directory, "0005_later.sql"), later);
     const url = await emptyDatabase();
     const { migrated } = await restore(archive, url, { directory });
     expect(migrated).toEqual(["0004_later"]);
