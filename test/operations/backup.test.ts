@@ -325,7 +325,7 @@ describe("A backup", () => {
     writeFileSync(join(directory, "0005_later.sql"), later);
     const url = await emptyDatabase();
     const { migrated } = await restore(archive, url, { directory });
-    expect(migrated).toEqual(["0004_later"]);
+    expect(migrated).toEqual(["0005_later"]);
     const names = (await rowsOf(source.url, "select upper(name) as name from projects order by id")).map(
       ({ name }) => name,
     );
