@@ -85,15 +85,19 @@ const MAPPINGS: Readonly<Record<string, Mapping>> = {
   }),
   sms: (value) => ({ config: { value: valueOf(value), ...switches(value, { up: false }) }, note: TWILIO }),
   spike: url,
-  telegram: (value) => ({
-    config: {
-      chat_id: text(at(value, "id")),
-      thread_id: Number(at(value, "thread_id") ?? 0),
-      chat_type: text(at(value, "type")),
-      chat_name: text(at(value, "name")),
-    },
-    note: "Set OVERDUE_TELEGRAM_TOKEN to the same bot, which is already in the chat.",
-  }),
+  telegram: (value) => {
+    const chatId = text(at(value, "id"));
+    if (chatId === "") return { why: "It is not connected to a chat." };
+    return {
+      config: {
+        chat_id: chatId,
+        thread_id: Number(at(value, "thread_id") ?? 0),
+        chat_type: text(at(value, "type")),
+        chat_name: text(at(value, "name")),
+      },
+      note: "Set OVERDUE_TELEGRAM_TOKEN to the same bot, which is already in the chat.",
+    };
+  },
   trello: () => ({
     why: "Its token belongs to the Trello app key of the other server. Create a channel with your own app key instead.",
   }),

@@ -15,7 +15,7 @@ import type {
   SourceProject,
 } from "./import-source.ts";
 import { hasSlugCharacters, isUuid, KEY_PREFIX, type KeyKind, slugify, uuidOfAnyCase } from "./identity.ts";
-import { HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from "./instant.ts";
+import { HOUR_MS, type Instant, SECOND_MS } from "./instant.ts";
 import {
   ACCOUNT_NAME_LENGTH_MAX,
   API_KEY_LENGTH,
@@ -32,6 +32,7 @@ import {
   PROJECT_NAME_LENGTH_MAX,
   RUN_PAIRING_HOURS_MAX,
   SCHEME_LENGTH_MAX,
+  SILENCE_SECONDS_MAX,
   SLUG_LENGTH_MAX,
   TAGS_LENGTH_MAX,
   USER_AGENT_LENGTH_MAX,
@@ -112,7 +113,7 @@ export function mapAccounts(
 }
 
 /** The form in which addresses are stored and compared; null: it is not one. */
-export function normalAddress(text: string): string | null {
+function normalAddress(text: string): string | null {
   const email = text.trim().toLowerCase();
   const isValid = EMAIL.test(email) && email.length <= EMAIL_ADDRESS_LENGTH_MAX;
   return isValid && TEXT_RULES.storable(email) === null ? email : null;
@@ -629,7 +630,7 @@ export type Known = {
 };
 
 /** Whether pings were received here since the last import: the source and this server get the same pings. */
-export function isMirrored({ importedCount, pingCount }: Known): boolean {
+function isMirrored({ importedCount, pingCount }: Known): boolean {
   return pingCount > importedCount;
 }
 
@@ -675,11 +676,9 @@ export function statusDifference(
 }
 
 /** The longest time that the silence of an import lasts. A later run extends it. */
-export const IMPORT_SILENCE_MS = 90 * 24 * HOUR_MS;
+export const IMPORT_SILENCE_MS = SILENCE_SECONDS_MAX * SECOND_MS;
 /** Report files and summaries list so many findings; the others are counted. */
 export const FINDINGS_LISTED_MAX = 10_000;
-/** A gap shorter than this is not recorded. */
-export const MOVE_GAP_MS_MIN = MINUTE_MS;
 
 /** Whether a text can be a UUID of the source, for the choice of projects on the command line. */
 export function isProjectChosen(

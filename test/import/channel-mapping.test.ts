@@ -112,13 +112,16 @@ describe("The settings of an integration", () => {
     expect(mapConfig({ kind: "email", value: null })).toHaveProperty("why");
   });
 
-  test("that are damaged never throw, and our rules refuse them", () => {
-    for (const kind of MAPPED_KINDS) {
-      for (const value of ["", "{", "{}", "null", '{"webhook": 3}', '{"value": {"a": 1}}', "|||", ","]) {
+  test("that are damaged never throw, and our rules judge them", () => {
+    const damaged = ["", "{", "{}", "null", '{"webhook": 3}', '{"value": {"a": 1}}', "|||", ","];
+    const accepted = MAPPED_KINDS.flatMap((kind) =>
+      damaged.filter((value) => {
         const mapped = mapConfig({ kind, value });
-        if ("config" in mapped) expect(CONFIG_RULES.read(kind, mapped.config)).toBeDefined();
-      }
-    }
+        return "config" in mapped && CONFIG_RULES.read(kind, mapped.config).ok;
+      }),
+    );
+    // A text without form can be a token.
+    expect(accepted.filter((value) => value === "" || value === "{}")).toEqual([]);
   });
 
   test("of a webhook without a body are noted, because we send a default body", () => {

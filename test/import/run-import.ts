@@ -4,7 +4,7 @@ import type { ImportSource } from "../../src/core/import-source.ts";
 import { type ImportReport, type ImportRequest, runImport } from "../../src/operations/import.ts";
 import type { TestDatabase } from "../support/database.ts";
 
-export const SECRET = "a secret of this server with 32 characters";
+const SECRET = "a secret of this server with 32 characters";
 
 export function importInto(
   { db, url }: Pick<TestDatabase, "db" | "url">,

@@ -45,6 +45,7 @@ test("tables that signals are recorded in have no foreign keys but that of the s
     "check_states",
     "checks",
     "idempotency_keys",
+    "import_items",
     "incident_events",
     "intake_lanes",
     "invitations",
