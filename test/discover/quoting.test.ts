@@ -1,6 +1,6 @@
 // Wrapped lines run what the lines ran before: random commands, as Debian's cron passes them to a real shell.
 import { spawnSync } from "node:child_process";
-import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -24,16 +24,28 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+/** A file: not every command reads its input. */
+function openInput(input: string): number {
+  const path = join(folder, "input");
+  writeFileSync(
+    path,
+    input.slice(1).replaceAll(/\\%|%/g, (found) => (found === "%" ? "\n" : "%")),
+  );
+  return openSync(path, "r");
+}
+
 /** Debian's cron removes the backslash before a percent sign or another backslash. */
 function runLine(line: string, shell: string) {
   const { run, input } = splitInput(line.slice(TIMES.length));
+  const stdin = openInput(input);
   const { status, stdout, stderr, error } = spawnSync(shell, ["-c", run.replaceAll(/\\([%\\])/g, "$1")], {
-    input: input.slice(1).replaceAll(/\\%|%/g, (found) => (found === "%" ? "\n" : "%")),
+    stdio: [stdin, "pipe", "pipe"],
     encoding: "utf8",
     cwd: folder,
     env: { PATH: "/usr/bin:/bin", HOME: "/nowhere", SHELL: shell },
     timeout: RUN_TIMEOUT_MS,
   });
+  closeSync(stdin);
   if (error !== undefined) throw error;
   return { status, stdout, stderr };
 }
