@@ -11,6 +11,8 @@ import { splitInput } from "../../src/core/schedule/job-name.ts";
 
 const SHELLS = ["/bin/dash", "/bin/bash"].filter((shell) => existsSync(shell));
 const RUN_TIMEOUT_MS = 30_000;
+/** More than the file of a shell, which `cat $0` prints. */
+const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
 const TIMES = "0 1 * * * ";
 
 let folder = "";
@@ -44,10 +46,12 @@ function runLine(line: string, shell: string) {
     cwd: folder,
     env: { PATH: "/usr/bin:/bin", HOME: "/nowhere", SHELL: shell },
     timeout: RUN_TIMEOUT_MS,
+    maxBuffer: OUTPUT_BYTES_MAX,
   });
   closeSync(stdin);
   if (error !== undefined) throw error;
-  return { status, stdout, stderr };
+  // The commands of a pipe run at the same time.
+  return { status, stdout, stderr: stderr.split("\n").toSorted() };
 }
 
 function wrapped(line: string): string {
