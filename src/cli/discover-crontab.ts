@@ -15,7 +15,7 @@ import {
 } from "../core/schedule/crontab-lines.ts";
 import { type CrontabJob, LEFT_OUT_REASONS, readCrontab } from "../core/schedule/crontab.ts";
 import { makeChange, recordedChecks } from "../discover/changes.ts";
-import { findCrontabs, type FoundCrontab, machineZone } from "../discover/crontabs.ts";
+import { findCrontabs, type FoundCrontab, machineZone, supportsCronTz } from "../discover/crontabs.ts";
 import { placeName } from "../discover/places.ts";
 import { unifiedDiff } from "../lib/unified-diff.ts";
 import { webAddressKind } from "../lib/setting-value.ts";
@@ -96,6 +96,9 @@ async function discoverCrontab(context: CommandContext, given: Given): Promise<v
   requireOne({ "--write": options.write, "--undo": options.undo });
   requireOne({ "--replace-url": options.replaceUrl, "--undo": options.undo });
   if (options.undo) return undo(context, "crontab", options);
+  if (options.allUsers && process.getuid?.() !== 0) {
+    throw new CommandError("--all-users must be run as root.", EXIT.usage);
+  }
   const found = await onMachine(() => findCrontabs({ files, allUsers: options.allUsers === true }));
   printNotes(context, "Not read:", found.problems);
   if (files.length > 0 && found.crontabs.length === 0) throw new CommandError("No crontab could be read.");
@@ -138,6 +141,7 @@ async function planOf(
   options: CrontabOptions,
 ): Promise<Plan> {
   const zone = await machineZone();
+  const usesCronTz = await supportsCronTz();
   const path = options.form === "run" ? await wrapperPath(context, options) : RUN_PATH;
   const plan: Plan = {
     proposals: [],
@@ -166,8 +170,14 @@ async function planOf(
       }
       const warning = options.form === "run" ? pipeWarning(job.command, { isRewritten: false }) : null;
       if (warning !== null) plan.warnings.push(`${at(job.line)}: ${warning}`);
+      const tz = usesCronTz ? (job.tz ?? zone) : zone;
+      if (job.tz !== null && !usesCronTz) {
+        plan.warnings.push(
+          `${at(job.line)}: The cron of this machine ignores CRON_TZ, so the check uses ${zone}.`,
+        );
+      }
       own.push({ job, index: plan.proposals.length });
-      plan.proposals.push({ ...proposalOf(job, { zone, slugs, options }), from: at(job.line) });
+      plan.proposals.push({ ...proposalOf(job, { tz, slugs, options }), from: at(job.line) });
     }
     if (own.length > 0) jobsOf.set(crontab, own);
   }
@@ -208,10 +218,10 @@ function linesWith(
 
 function proposalOf(
   job: CrontabJob,
-  { zone, slugs, options }: { zone: string; slugs: Set<string>; options: CrontabOptions },
+  { tz, slugs, options }: { tz: string; slugs: Set<string>; options: CrontabOptions },
 ): ProposedCheck {
   const { host, grace, tag = [] } = options;
-  const timing = { schedule: job.schedule, tz: job.tz ?? zone };
+  const timing = { schedule: job.schedule, tz };
   const desc = [job.about, options.withCommand === true ? job.command : ""].filter((one) => one !== "");
   return {
     name: job.name,

@@ -105,7 +105,8 @@ export async function createChecks(
   const rows = new Map((await allChecks(connection)).map((row) => [row.slug, row]));
   const created: CreatedCheck[] = [];
   const used = new Set(reported);
-  const isUsable = ({ id, state }: CheckRow) => !used.has(id) && (state === "new" || known.has(id));
+  const isUsable = ({ id, lastPingAt, runningSince }: CheckRow) =>
+    !used.has(id) && ((lastPingAt === null && runningSince === null) || known.has(id));
   for (const proposal of proposals) {
     let count = 1;
     let row = rows.get(proposal.slug);

@@ -81,3 +81,12 @@ export async function machineZone(): Promise<string> {
   const zones = [link.split("/zoneinfo/")[1], file.trim(), Intl.DateTimeFormat().resolvedOptions().timeZone];
   return zones.find((zone) => zone !== undefined && zone !== "" && zoneOf(zone) !== null) ?? "UTC";
 }
+
+const CRON_PROGRAMS = ["/usr/sbin/cron", "/usr/sbin/crond"];
+
+/** Whether the cron of this machine supports `CRON_TZ`: cronie does, Debian's ignores it. True if there is none. */
+export async function supportsCronTz(): Promise<boolean> {
+  const programs = await Promise.all(CRON_PROGRAMS.map((path) => readFile(path).catch(() => null)));
+  const found = programs.filter((program) => program !== null);
+  return found.length === 0 || found.some((program) => program.includes("CRON_TZ"));
+}

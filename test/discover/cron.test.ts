@@ -41,6 +41,8 @@ const ALL = [...CASES, ...BASH_CASES];
 
 const CRONTAB = [
   "# A crontab of a test",
+  // Debian's cron ignores it.
+  "CRON_TZ=Asia/Tokyo",
   "PATH=/usr/bin:/bin",
   'FOO="a  value"',
   ...ALL.flatMap(([command], index) => [
@@ -86,10 +88,13 @@ describe.skipIf(obstacle !== null)("crontabs in Debian's cron", () => {
 
     const written = await overdue("--write", "--host", "web1", "--wrapper", WRAPPER, "--json");
     expect([written.code, written.err]).toEqual([0, ""]);
-    const { jobs, skipped } = JSON.parse(written.out) as {
-      jobs: { uuid: string; from: string }[];
+    const { jobs, skipped, warnings } = JSON.parse(written.out) as {
+      jobs: { uuid: string; from: string; tz: string }[];
       skipped: unknown[];
+      warnings: string[];
     };
+    expect(jobs.filter(({ tz }) => tz === "Asia/Tokyo")).toEqual([]);
+    expect(warnings[0]).toContain("The cron of this machine ignores CRON_TZ");
     expect(skipped).toEqual([]);
     expect(jobs).toHaveLength(ALL.length + 1);
     const again = await overdue("--host", "web1", "--wrapper", WRAPPER, "--json");

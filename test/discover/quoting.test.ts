@@ -1,6 +1,6 @@
 // Wrapped lines run what the lines ran before: random commands, as Debian's cron passes them to a real shell.
 import { spawnSync } from "node:child_process";
-import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -11,6 +11,8 @@ import { splitInput } from "../../src/core/schedule/job-name.ts";
 
 const SHELLS = ["/bin/dash", "/bin/bash"].filter((shell) => existsSync(shell));
 const RUN_TIMEOUT_MS = 30_000;
+/** More than the file of a shell, which `cat $0` prints. */
+const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
 const TIMES = "0 1 * * * ";
 
 let folder = "";
@@ -24,18 +26,32 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+/** A file: not every command reads its input. */
+function openInput(input: string): number {
+  const path = join(folder, "input");
+  writeFileSync(
+    path,
+    input.slice(1).replaceAll(/\\%|%/g, (found) => (found === "%" ? "\n" : "%")),
+  );
+  return openSync(path, "r");
+}
+
 /** Debian's cron removes the backslash before a percent sign or another backslash. */
 function runLine(line: string, shell: string) {
   const { run, input } = splitInput(line.slice(TIMES.length));
+  const stdin = openInput(input);
   const { status, stdout, stderr, error } = spawnSync(shell, ["-c", run.replaceAll(/\\([%\\])/g, "$1")], {
-    input: input.slice(1).replaceAll(/\\%|%/g, (found) => (found === "%" ? "\n" : "%")),
+    stdio: [stdin, "pipe", "pipe"],
     encoding: "utf8",
     cwd: folder,
     env: { PATH: "/usr/bin:/bin", HOME: "/nowhere", SHELL: shell },
     timeout: RUN_TIMEOUT_MS,
+    maxBuffer: OUTPUT_BYTES_MAX,
   });
+  closeSync(stdin);
   if (error !== undefined) throw error;
-  return { status, stdout, stderr };
+  // The commands of a pipe run at the same time.
+  return { status, stdout, stderr: stderr.split("\n").toSorted() };
 }
 
 function wrapped(line: string): string {

@@ -36,7 +36,9 @@ import {
   SCHEDULE_LENGTH_MAX,
   TAGS_LENGTH_MAX,
 } from "../../src/core/limits.ts";
-import { withReports, withWrappers } from "../../src/core/schedule/crontab-lines.ts";
+import { readCronJobs } from "../../src/core/cron-job.ts";
+import { readTimers } from "../../src/core/systemd-timer.ts";
+import { withPingBase, withReports, withWrappers } from "../../src/core/schedule/crontab-lines.ts";
 import { readCrontab } from "../../src/core/schedule/crontab.ts";
 import { jobName } from "../../src/core/schedule/job-name.ts";
 import { detectKind, isValidSchedule, parseSchedule } from "../../src/core/schedule/schedule.ts";
@@ -337,6 +339,12 @@ export const PARSERS: readonly HostileParser[] = [
     lengthMax: CRONTAB_LENGTH_MAX,
   })),
   { name: "jobName", read: jobName },
+  { name: "withPingBase", read: (text) => withPingBase(text, { from: "https://hc-ping.com", to: text }) },
+  { name: "readTimers", read: (text) => readTimers(`Id=a.timer\nUnit=a.service\n${text}`, { tz: "UTC" }) },
+  {
+    name: "readCronJobs",
+    read: (schedule) => readCronJobs({ kind: "CronJob", spec: { schedule } }),
+  },
   {
     name: "parseCron line of many",
     read: (text) => readCrontab(`0 1 * * * ${text}\n`.repeat(2), { hasUsers: "guess" }),

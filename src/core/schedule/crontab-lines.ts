@@ -115,12 +115,12 @@ export function withWrappers(
 }
 
 /** Whether the shell of a job has the quotes that a wrapped line needs. */
-export function isWrappable({ shell }: Pick<CrontabJob, "shell">): boolean {
+function isWrappable({ shell }: Pick<CrontabJob, "shell">): boolean {
   return shell === null || QUOTING_SHELLS.test(shell);
 }
 
 /** The text as one word of a POSIX shell. */
-export function quoted(text: string): string {
+function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
