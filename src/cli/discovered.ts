@@ -53,7 +53,7 @@ function parseGrace(text: string): number {
   if (!/^(?=\d)(?:\d{1,4}d)?(?:\d{1,5}h)?(?:\d{1,6}m)?$/.test(text)) {
     throw new InvalidArgumentError("Expected a duration such as 30m, 2h, or 1h30m.");
   }
-  const parts = [...text.matchAll(/(\d+)([dhm])/g)];
+  const parts = [...text.matchAll(/(\d{1,6})([dhm])/g)];
   return boundedGrace(
     parts.reduce((sum, [, count, unit = "m"]) => sum + Number(count) * (UNIT_SECONDS[unit] ?? 0), 0),
   );

@@ -133,7 +133,11 @@ const BLANK_BODY = "A request without a body gets the default JSON body of Overd
 const DISCORD = "https://discord.com/";
 const TWILIO = "Set OVERDUE_TWILIO_ACCOUNT_SID and the other OVERDUE_TWILIO settings to your Twilio account.";
 
-/** The kinds that have a mapping. */
+/**
+ * The kinds that have a mapping.
+ *
+ * @internal Only tests use it.
+ */
 export const MAPPED_KINDS: readonly string[] = Object.keys(MAPPINGS);
 
 /** The configuration of an integration with this stored value; null: the source does not tell. */

@@ -88,7 +88,10 @@ function unitsOf(shown: string): Unit[] {
       const at = line.indexOf("=");
       if (at === -1) continue;
       const name = line.slice(0, at).trim();
-      unit.set(name, [...(unit.get(name) ?? []), line.slice(at + 1).trim()]);
+      const value = line.slice(at + 1).trim();
+      const values = unit.get(name);
+      if (values === undefined) unit.set(name, [value]);
+      else values.push(value);
     }
     return unit;
   });
