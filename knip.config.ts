@@ -61,6 +61,9 @@ const config: KnipConfig = {
     "unshare",
     "patch",
     "kubectl",
+    "fish",
+    "script",
+    "shellcheck",
   ],
   ignoreDependencies: [
     // scripts/check.ts starts the first by its path, and the first finds the second.

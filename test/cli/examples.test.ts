@@ -1,15 +1,7 @@
 // Runs every example in the help and in the documents, against a real server. An example of a new command runs by
 // itself; if it needs something that is not there, add a hook below.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import {
-  chmodSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -108,7 +100,11 @@ const inTrial = async (): Promise<Environment> => ({ OVERDUE_LISTEN: `127.0.0.1:
 async function query(sql: string, url = stage.database): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  await client.query(sql).finally(() => client.end());
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
 }
 
 async function jsonOf(args: readonly string[], environment: Environment): Promise<Record<string, string>> {
@@ -312,7 +308,7 @@ async function run(line: string, hook: Hook, environment: Environment): Promise<
     detached: true,
     env: {
       ...COMPILE_CACHE,
-      PATH: `${join(sandbox, "bin")}:${process.env["PATH"]}`,
+      PATH: `${join(sandbox, "bin")}:${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`,
       HOME: sandbox,
       XDG_CONFIG_HOME: join(sandbox, "config"),
       ...environment,
@@ -424,7 +420,7 @@ describe.each([
       err: "",
       out: "",
     });
-    if (/--json$/.test(example.line)) expect(keysOf(JSON.parse(out))).toEqual([]);
+    if (example.line.endsWith("--json")) expect(keysOf(JSON.parse(out))).toEqual([]);
     expect(`${out}${err}`).not.toContain(stage.apiKey);
   });
 });
