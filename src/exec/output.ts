@@ -34,9 +34,11 @@ type Stdio = "ignore" | "pipe" | number;
 export type Output = {
   stdio: [Stdio, Stdio, Stdio];
   /** To be called with the job, or null if it could not be started. */
-  connect(job: ChildProcess | null): void;
+  connect: (job: ChildProcess | null) => void;
+  /** How many bytes of both streams are needed at most, once that is known. */
+  keep: (bytes: number) => void;
   /** Waits for the end of the output, but not long. Null if it is not captured. */
-  collect(): Promise<Captured | null>;
+  collect: () => Promise<Captured | null>;
 };
 
 const STDIN = 0;
@@ -65,7 +67,7 @@ function outputAsOurs({ echo, isMerged, dropsStdout, dropsStderr }: OutputOption
   const isShown = echo !== "never";
   const stdout = isShown && !dropsStdout ? STDOUT : "ignore";
   const stderr = isShown && !dropsStderr ? (isMerged ? stdout : STDERR) : "ignore";
-  return { stdio: [STDIN, stdout, stderr], connect: () => {}, collect: async () => null };
+  return { stdio: [STDIN, stdout, stderr], connect: () => {}, keep: () => {}, collect: async () => null };
 }
 
 /** The file descriptors of the shell that starts the programs. */
@@ -131,6 +133,7 @@ function outputByPipes(options: OutputOptions, folder: string): Output {
     return {
       stdio: [STDIN, jobStdout, jobStderr],
       connect: close,
+      keep: (bytes) => tails[0]?.keep(bytes),
       collect: () => collect(tails),
     };
   } catch (error) {
@@ -220,6 +223,7 @@ function outputThroughUs({ echo, isMerged, dropsStdout, dropsStderr }: OutputOpt
   };
   return {
     stdio: [STDIN, dropsStdout ? "ignore" : "pipe", dropsStderr ? "ignore" : "pipe"],
+    keep: both.keep,
     connect: (job) => {
       if (job === null) return;
       if (echo === "always") {
@@ -237,32 +241,45 @@ function outputThroughUs({ echo, isMerged, dropsStdout, dropsStderr }: OutputOpt
   };
 }
 
-type Tail = { push(chunk: Buffer): void; bytes(): Buffer };
+type Tail = { push: (chunk: Buffer) => void; keep: (bytes: number) => void; bytes: () => Buffer };
 
 /** The last bytes of what is pushed. */
 function endOfBytes(): Tail {
+  let max = KEPT_BYTES;
   let chunks: Buffer[] = [];
   let length = 0;
+  const shorten = () => {
+    for (let first = chunks[0]; first !== undefined && length - first.length >= max; first = chunks[0]) {
+      chunks.shift();
+      length -= first.length;
+    }
+  };
   return {
     push: (chunk) => {
       chunks.push(chunk);
       length += chunk.length;
-      while (length - (chunks[0]?.length ?? 0) >= KEPT_BYTES) length -= chunks.shift()?.length ?? 0;
+      shorten();
+    },
+    keep: (bytes) => {
+      // One more tells whether something is missing.
+      max = Math.min(KEPT_BYTES, bytes + 1);
+      shorten();
     },
     bytes: () => {
       const all = Buffer.concat(chunks);
       chunks = [];
-      return all.subarray(-KEPT_BYTES);
+      length = 0;
+      return all.subarray(-max);
     },
   };
 }
 
-type EndOfStream = { end: Promise<void>; bytes(): Buffer };
+type EndOfStream = { end: Promise<void> } & Pick<Tail, "keep" | "bytes">;
 
 function keepEnd(stream: NodeJS.ReadableStream): EndOfStream {
   const tail = endOfBytes();
   stream.on("data", (chunk: Buffer) => tail.push(chunk));
-  return { end: ended(stream), bytes: () => tail.bytes() };
+  return { end: ended(stream), keep: tail.keep, bytes: tail.bytes };
 }
 
 function ended(stream: NodeJS.ReadableStream): Promise<void> {

@@ -40,7 +40,7 @@ export async function runJob(options: RunOptions): Promise<JobEnd> {
   });
   // Loaded after the job has been started, which must not wait for it.
   const report = isReported
-    ? import("./report.ts").then((sending) => reportRun({ ...options, job, end, sending }))
+    ? import("./report.ts").then((sending) => reportRun({ ...options, job, end, keep: output.keep, sending }))
     : Promise.resolve();
   const { ended } = await end;
   try {
@@ -75,6 +75,7 @@ function writeAll(fd: number, bytes: Buffer): void {
 type Reporting = RunOptions & {
   job: Promise<JobEnd>;
   end: Promise<{ ended: JobEnd; captured: Captured | null }>;
+  keep: (bytes: number) => void;
   sending: {
     send: (ping: Ping, options: SendOptions) => Promise<Answer>;
     describePing: (ping: Ping) => string;
@@ -100,6 +101,11 @@ async function reportRun(reporting: Reporting): Promise<void> {
         noRetry: jobEnded.signal,
       })
     : Promise.resolve(null);
+  const server = start.then((answer) => {
+    const announced = answer?.kind === "sent" ? answer.server : null;
+    reporting.keep(limitOf(settings, announced));
+    return announced;
+  });
   const jobEnd = await reporting.job;
   jobEnded.abort();
   const deadline = Math.min(performance.now() + settings.reportMs, reporting.nextRunAt?.() ?? Infinity);
@@ -108,7 +114,7 @@ async function reportRun(reporting: Reporting): Promise<void> {
   const { captured } = await reporting.end;
   const startAnswer = await start;
   if (startAnswer !== null && startAnswer.kind !== "sent") say(`Start not reported: ${startAnswer.reason}`);
-  const server = startAnswer?.kind === "sent" ? startAnswer.server : null;
+  const announced = await server;
   const ping: Ping = {
     target,
     suffix: suffixOf(jobEnd, settings),
@@ -116,7 +122,7 @@ async function reportRun(reporting: Reporting): Promise<void> {
     body: bodyOf({
       jobEnd,
       captured: settings.sendsOutput ? captured : null,
-      limit: limitOf(settings, server),
+      limit: limitOf(settings, announced),
     }),
   };
   const answer = await sendOrPrint(ping, reporting, { sender, deadline, signal: stop.signal });
@@ -134,7 +140,7 @@ async function reportRun(reporting: Reporting): Promise<void> {
     }
     try {
       const late = { endedAtMs: jobEnd.endedAtMs, ranMs: jobEnd.ranMs };
-      queue.enqueue(folder, { ...ping, late, acceptsLateEnds: server?.acceptsLateEnds ?? null });
+      queue.enqueue(folder, { ...ping, late, acceptsLateEnds: announced?.acceptsLateEnds ?? null });
       say(`Not reported: ${answer.reason}. Queued in ${folder}.`);
     } catch (error) {
       say(`Not reported: ${answer.reason}. Not queued: ${messageOf(error)}`);

@@ -93,6 +93,21 @@ describe("output", () => {
     expect(body).toMatch(/^\[overdue\] Earlier output omitted\. Last \d+ bytes:\n€+$/);
   });
 
+  test("the answer to the start may arrive after the output has ended", async () => {
+    const recorder = await startRecorder();
+    recorder.answer = (response, { path }) => {
+      response.setHeader("Ping-Body-Limit", "20000");
+      setTimeout(() => response.end(), path.endsWith("/start") ? 1_500 : 0);
+    };
+    const { code, ms } = await run(
+      ["exec", "--", "/bin/sh", "-c", "yes | head -c 500000"],
+      environmentFor(recorder.url),
+    );
+    expect(code).toBe(0);
+    expect(ms).toBeLessThan(20_000);
+    expect(recorder.requests[1]?.body).toMatch(/^\[overdue\] Earlier output omitted\. Last 199\d\d bytes:\n/);
+  });
+
   test("100 MB arrive as they were written", async () => {
     const recorder = await startRecorder();
     const folder = newFolder();
