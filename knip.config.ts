@@ -51,7 +51,7 @@ const config: KnipConfig = {
   // A type may be exported with the function that takes it before another file uses it.
   ignoreExportsUsedInFile: isProduction || { interface: true, type: true },
   // Debian programs: tests that need one of these and do not find it are skipped and say so.
-  ignoreBinaries: ["strace", "mount", "umount", "mkfifo", "openssl", "chromium"],
+  ignoreBinaries: ["strace", "fish", "script", "mount", "umount", "mkfifo", "openssl", "chromium"],
   ignoreDependencies: [
     // scripts/check.ts starts the first by its path, and the first finds the second.
     "oxlint",

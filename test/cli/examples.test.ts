@@ -1,22 +1,14 @@
 // Runs every example in the help and in the documents, against a real server. An example of a new command runs by
 // itself; if it needs something that is not there, add a hook below.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import {
-  chmodSync,
-  existsSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { readCommands, withSubcommands } from "../../scripts/render-commands.ts";
+import { environmentWith } from "../../src/config/config.ts";
 import { COMPILE_CACHE } from "../support/compile-cache.ts";
 import { freePort } from "../support/ports.ts";
 import { isS3ServerInstalled, S3Server } from "../support/s3-server.ts";
@@ -109,7 +101,11 @@ const inTrial = async (): Promise<Environment> => ({ OVERDUE_LISTEN: `127.0.0.1:
 async function query(sql: string, url = stage.database): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  await client.query(sql).finally(() => client.end());
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
 }
 
 async function jsonOf(args: readonly string[], environment: Environment): Promise<Record<string, string>> {
@@ -313,7 +309,7 @@ async function run(line: string, hook: Hook, environment: Environment): Promise<
     detached: true,
     env: {
       ...COMPILE_CACHE,
-      PATH: `${join(sandbox, "bin")}:${process.env["PATH"]}`,
+      PATH: `${join(sandbox, "bin")}:${environmentWith({})["PATH"]}`,
       HOME: sandbox,
       XDG_CONFIG_HOME: join(sandbox, "config"),
       ...environment,
@@ -425,7 +421,7 @@ describe.each([
       err: "",
       out: "",
     });
-    if (/--json$/.test(example.line)) expect(keysOf(JSON.parse(out))).toEqual([]);
+    if (example.line.endsWith("--json")) expect(keysOf(JSON.parse(out))).toEqual([]);
     expect(`${out}${err}`).not.toContain(stage.apiKey);
   });
 });
