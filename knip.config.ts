@@ -65,6 +65,7 @@ const config: KnipConfig = {
     "script",
     "shellcheck",
   ],
+  ignoreBinaries: ["strace", "fish", "script", "mount", "umount", "mkfifo", "openssl", "chromium"],
   ignoreDependencies: [
     // scripts/check.ts starts the first by its path, and the first finds the second.
     "oxlint",

@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { readCommands, withSubcommands } from "../../scripts/render-commands.ts";
+import { environmentWith } from "../../src/config/config.ts";
 import { COMPILE_CACHE } from "../support/compile-cache.ts";
 import { freePort } from "../support/ports.ts";
 import { isS3ServerInstalled, S3Server } from "../support/s3-server.ts";
@@ -308,7 +309,7 @@ async function run(line: string, hook: Hook, environment: Environment): Promise<
     detached: true,
     env: {
       ...COMPILE_CACHE,
-      PATH: `${join(sandbox, "bin")}:${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`,
+      PATH: `${join(sandbox, "bin")}:${environmentWith({})["PATH"]}`,
       HOME: sandbox,
       XDG_CONFIG_HOME: join(sandbox, "config"),
       ...environment,

@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { readCommands, type ShownCommand, withSubcommands } from "../../scripts/render-commands.ts";
 import { fitted } from "../../src/cli/help-text.ts";
 import { OLD_NAMES, withCurrentName } from "../../src/cli/old-names.ts";
+import { environmentWith } from "../../src/config/config.ts";
 import { callOverdue } from "./run-overdue.ts";
 
 const PROGRAM = await readCommands();
@@ -93,7 +94,7 @@ test.skipIf(!existsSync("/usr/bin/man"))("the man page is rendered without warni
   const script = 'man --warnings --local-file "$1" 2>&1 >/dev/null';
   const warnings = execFileSync("sh", ["-c", script, "sh", page], {
     encoding: "utf8",
-    env: { LC_ALL: "C.UTF-8", PATH: "/usr/bin:/bin" },
+    env: environmentWith({ LC_ALL: "C.UTF-8" }),
   });
   expect(warnings).toBe("");
 });

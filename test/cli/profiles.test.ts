@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { environmentWith } from "../../src/config/config.ts";
 import { useCast } from "../management/cast.ts";
 import { callOverdue, endOf, type Environment, type Typed } from "./run-overdue.ts";
 
@@ -103,7 +104,7 @@ describe("overdue login", () => {
     async () => {
       const command = `${process.execPath} ${MAIN} login --url ${cast.site}`;
       const child = spawn("script", ["-qec", command, "/dev/null"], {
-        env: { PATH: "/usr/bin:/bin", XDG_CONFIG_HOME: folder },
+        env: environmentWith({ XDG_CONFIG_HOME: folder }),
       });
       // Typed only when the question is there, as people do: before, the terminal would show it.
       let isTyped = false;
