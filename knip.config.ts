@@ -65,7 +65,6 @@ const config: KnipConfig = {
     "script",
     "shellcheck",
   ],
-  ignoreBinaries: ["strace", "fish", "script", "mount", "umount", "mkfifo", "openssl", "chromium"],
   ignoreDependencies: [
     // scripts/check.ts starts the first by its path, and the first finds the second.
     "oxlint",
