@@ -1,13 +1,13 @@
 // `overdue export`: writes checks in the form that the API of Healthchecks accepts, or sends them there.
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Exported, type ExportedCheck, exportChecks, withKnownChannels } from "../core/export.ts";
-import { isUuid } from "../core/identity.ts";
 import { listAssignmentsOfChecks, listChannels } from "../store/channels.ts";
 import { listChecks } from "../store/checks.ts";
 import type { Database } from "../store/db.ts";
 import { findProjectByUuid } from "../store/projects.ts";
 import { onDatabase } from "./admin-session.ts";
+import { parseUuid } from "./arguments.ts";
 import { type CommandContext, CommandError, EXIT, printJson, progressLine } from "./command-context.ts";
 
 const AFTER_HELP = `
@@ -28,7 +28,7 @@ export function defineExport(command: Command, context: CommandContext): void {
   command
     .command("healthchecks")
     .description("Print checks as requests to the API of Healthchecks, or send them")
-    .requiredOption("--project <uuid>", "Project UUID; see `overdue admin list`", parseUuid)
+    .requiredOption("--project <uuid>", "Project UUID; see `overdue admin project list`", parseUuid)
     .option("--api <url>", "URL of the installation to compare with and send to")
     .option("--write", "With --api, create and update checks there (default: report only)")
     .option("--quiet", "Do not print progress")
@@ -44,12 +44,6 @@ export function defineExport(command: Command, context: CommandContext): void {
         await send(context, { exported, options, api: options.api });
       }),
     );
-}
-
-function parseUuid(text: string): string {
-  const uuid = text.toLowerCase();
-  if (isUuid(uuid)) return uuid;
-  throw new InvalidArgumentError("Expected a UUID; see `overdue admin list`.");
 }
 
 const CHECKS_PER_PAGE = 1_000;

@@ -1,10 +1,9 @@
 // `overdue import`: moves another installation to this one. Without --write, it only reports.
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import { writeFile } from "node:fs/promises";
 import { CONFIG_RULES } from "../channels/registry.ts";
 import type { Finding } from "../core/import.ts";
 import type { ImportSource } from "../core/import-source.ts";
-import { isUuid } from "../core/identity.ts";
 import type { Instant } from "../core/instant.ts";
 import { SourceError } from "../import/source-error.ts";
 import { secretKeyOf } from "../operations/secrets.ts";
@@ -20,6 +19,7 @@ import {
 } from "../operations/import-move.ts";
 import { readDatabaseClock } from "../store/instance.ts";
 import { onDatabase, type Session } from "./admin-session.ts";
+import { parseUuid } from "./arguments.ts";
 import {
   type CommandContext,
   CommandError,
@@ -94,7 +94,7 @@ function registerHealthchecks(command: Command, context: CommandContext, setExit
     .option("--compare", "Compare the statuses of imported checks with the source, and write nothing")
     .option("--report <file>", "Write a report: JSON if the name ends in .json, otherwise text")
     .option("--project <name>", "Import only this project, by name or UUID; can be repeated", collect, [])
-    .option("--into <uuid>", "Add the checks to this project; see `overdue admin list`", parseUuid)
+    .option("--into <uuid>", "Add the checks to this project; see `overdue admin project list`", parseUuid)
     .option("--owner <address>", "Owner of projects whose owner is unknown")
     .option("--limits", "Take the limits of checks and logs of accounts")
     .option("--skip-channels", "With --api, import checks without their channels")
@@ -118,12 +118,6 @@ function registerHealthchecks(command: Command, context: CommandContext, setExit
 
 function collect(value: string, before: string[]): string[] {
   return [...before, value];
-}
-
-function parseUuid(text: string): string {
-  const uuid = text.toLowerCase();
-  if (isUuid(uuid)) return uuid;
-  throw new InvalidArgumentError("Expected a UUID; see `overdue admin list`.");
 }
 
 /** Opens the source, and closes it in any case. */

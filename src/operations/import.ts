@@ -220,7 +220,7 @@ async function planImport(request: ImportRequest, before: Import | null, note: N
       : await findAccountByEmail(database, request.ownerEmail.trim().toLowerCase());
   if (request.ownerEmail !== null && owner === null) {
     refusals.push(
-      `No account found for ${request.ownerEmail}. Create it with \`overdue admin create-account\`.`,
+      `No account found for ${request.ownerEmail}. Create it with \`overdue admin account create\`.`,
     );
   }
   const plan: Plan = { accounts, projects, into, owner, refusals, secret: secretOf(request, projects) };

@@ -21,7 +21,7 @@ beforeAll(async () => {
   await buildFixture(file, { content });
   environment = { OVERDUE_DATABASE_URL: await postgres.newDatabase(), OVERDUE_SECRET_KEY: FIXTURE_SECRET };
   await callOverdue(["migrate"], environment);
-  await callOverdue(["admin", "create-account", "--email", "you@example.org"], environment);
+  await callOverdue(["admin", "account", "create", "--email", "you@example.org"], environment);
 });
 
 afterAll(() => rmSync(folder, { recursive: true }));
