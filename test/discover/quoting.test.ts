@@ -50,8 +50,10 @@ function runLine(line: string, shell: string) {
   });
   closeSync(stdin);
   if (error !== undefined) throw error;
-  // The commands of a pipe run at the same time.
-  return { status, stdout, stderr: stderr.split("\n").toSorted() };
+  // The commands of a pipe write at the same time, in the middle of a line, too.
+  const isPiped = /\|(?!\|)/.test(run);
+  const shown = (text: string) => (isPiped ? [...text].toSorted().join("") : text);
+  return { status, stdout: shown(stdout), stderr: shown(stderr) };
 }
 
 function wrapped(line: string): string {
