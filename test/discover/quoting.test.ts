@@ -50,9 +50,9 @@ function runLine(line: string, shell: string) {
   });
   closeSync(stdin);
   if (error !== undefined) throw error;
-  // The commands of a pipe write at the same time, in the middle of a line, too.
-  const isPiped = /\|(?!\|)/.test(run);
-  const shown = (text: string) => (isPiped ? [...text].toSorted().join("") : text);
+  // Commands of a pipe or in the background write at the same time, in the middle of a line, too.
+  const isParallel = /[|&]/.test(line);
+  const shown = (text: string) => (isParallel ? Array.from(text).toSorted().join("") : text);
   return { status, stdout: shown(stdout), stderr: shown(stderr) };
 }
 
@@ -65,7 +65,7 @@ function wrapped(line: string): string {
 
 const WORDS = (
   "echo,printf,cat,exit 3,false,true,cd /,FOO=1,set -e,test -e /,read x,',\",\\,$HOME,$FOO,$x,$(echo a),`echo b`," +
-  "${HOME},$0,$#,$((1+2)),%,\\%,\\\\,%s,#,&&,||,;,|,(,),{ ,},!,*,~,=,a,ü,\t,<<< x,<,2>&1,-c,--"
+  "${HOME},$0,$#,$((1+2)),%,\\%,\\\\,%s,#,&&,||,;,|,(,),{ ,},!, * ,~,=,a,ü,\t,<<< x,<,2>&1,-c,--"
 ).split(",");
 const command = fc
   .array(fc.constantFrom(...WORDS), { minLength: 1, maxLength: 12 })
