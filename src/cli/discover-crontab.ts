@@ -307,9 +307,12 @@ async function writePlan(context: CommandContext, plan: Plan, options: CrontabOp
     return;
   }
   const folder = changesFolder(context);
-  const known = await recordedChecks(folder);
+  const { released, reported } = await recordedChecks(folder);
   const created = await onApi(context, options, (connection) =>
-    createChecks(connection, plan.proposals, { known, reported: plan.reported }),
+    createChecks(connection, plan.proposals, {
+      released,
+      reported: new Set([...reported, ...plan.reported]),
+    }),
   );
   const texts = plan.changes((index) => created[index] ?? LONGEST());
   if (!options.json) context.out(diffOf(texts));

@@ -71,7 +71,7 @@ async function discoverKubernetes(
   const created: CreatedCheck[] =
     options.write && proposals.length > 0
       ? await onApi(context, options, (connection) =>
-          createChecks(connection, proposals, { known: new Set(), reported: new Set() }),
+          createChecks(connection, proposals, { released: new Set(), reported: new Set() }),
         )
       : [];
   const patch = patchOf(found, created);

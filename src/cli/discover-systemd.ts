@@ -157,9 +157,9 @@ async function writeAll(
     const problem = await verifyProblem(service, dropInText("https://overdue.example.org/ping/x"));
     if (problem !== null) throw new CommandError(`systemd does not accept the drop-in:\n${problem}`);
   }
-  const known = await recordedChecks(folder);
+  const { released, reported } = await recordedChecks(folder);
   const created = await onApi(context, options, (connection) =>
-    createChecks(connection, proposals, { known, reported: new Set() }),
+    createChecks(connection, proposals, { released, reported }),
   );
   await onMachine(async () => {
     for (const [index, { service }] of found.timers.entries()) {

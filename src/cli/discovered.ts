@@ -94,19 +94,19 @@ export type CreatedCheck = {
 
 /**
  * Creates a check for each proposal, or takes the one with its slug: if it has not received a ping, or if an earlier
- * run of the command has used it (`known`), and no other job reports to it (`reported`). Otherwise the slug gets a
- * number.
+ * run of the command has used it and was undone (`released`), and no other job reports to it (`reported`). Otherwise
+ * the slug gets a number.
  */
 export async function createChecks(
   connection: ApiConnection,
   proposals: readonly ProposedCheck[],
-  { known, reported }: { known: ReadonlySet<string>; reported: ReadonlySet<string> },
+  { released, reported }: { released: ReadonlySet<string>; reported: ReadonlySet<string> },
 ): Promise<CreatedCheck[]> {
   const rows = new Map((await allChecks(connection)).map((row) => [row.slug, row]));
   const created: CreatedCheck[] = [];
   const used = new Set(reported);
   const isUsable = ({ id, lastPingAt, runningSince }: CheckRow) =>
-    !used.has(id) && ((lastPingAt === null && runningSince === null) || known.has(id));
+    !used.has(id) && ((lastPingAt === null && runningSince === null) || released.has(id));
   for (const proposal of proposals) {
     let count = 1;
     let row = rows.get(proposal.slug);

@@ -82,19 +82,24 @@ export function readTimers(shown: string, { tz }: { tz: string }): Timers {
 
 /** Units are separated by empty lines; a property can be there several times. */
 function unitsOf(shown: string): Unit[] {
-  return shown.split(/\n[ \t]*\n/).map((block) => {
-    const unit = new Map<string, string[]>();
-    for (const line of block.split("\n")) {
-      const at = line.indexOf("=");
-      if (at === -1) continue;
-      const name = line.slice(0, at).trim();
-      const value = line.slice(at + 1).trim();
-      const values = unit.get(name);
-      if (values === undefined) unit.set(name, [value]);
-      else values.push(value);
+  const units: Unit[] = [];
+  let unit = new Map<string, string[]>();
+  for (const line of shown.split("\n")) {
+    const at = line.indexOf("=");
+    if (at === -1) {
+      if (unit.size > 0 && line.trim() === "") {
+        units.push(unit);
+        unit = new Map();
+      }
+      continue;
     }
-    return unit;
-  });
+    const name = line.slice(0, at).trim();
+    const value = line.slice(at + 1).trim();
+    const values = unit.get(name);
+    if (values === undefined) unit.set(name, [value]);
+    else values.push(value);
+  }
+  return [...units, unit];
 }
 
 function one(unit: Unit, name: string): string {

@@ -70,12 +70,13 @@ describe("a file", () => {
 describe("a change", () => {
   test("is recorded for its owner only, and undone once", async () => {
     await makeChange(state, change());
+    expect(await recordedChecks(state)).toEqual({ reported: new Set(["u"]), released: new Set() });
     expect((await stat(join(state, "00000001.json"))).mode & 0o777).toBe(0o600);
     expect(await undoChanges(state, "systemd")).toEqual([]);
     expect(await undoChanges(state, "crontab")).toEqual([{ kind: "restored", place, checks: ["u"] }]);
     expect(await text()).toBe("old\n");
     expect(await undoChanges(state, "crontab")).toEqual([]);
-    expect(await recordedChecks(state)).toEqual(new Set(["u"]));
+    expect(await recordedChecks(state)).toEqual({ reported: new Set(), released: new Set(["u"]) });
   });
 
   test("that fails is not recorded", async () => {

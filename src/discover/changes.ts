@@ -64,9 +64,14 @@ export async function undoChanges(folder: string, kind: ChangeKind): Promise<Und
   return undone;
 }
 
-/** The checks that earlier changes have reported to. */
-export async function recordedChecks(folder: string): Promise<Set<string>> {
-  return new Set((await recordedChanges(folder)).flatMap(({ change }) => change.checks));
+/** The checks of earlier changes: those that jobs of this machine report to, and those of undone changes. */
+export async function recordedChecks(
+  folder: string,
+): Promise<{ reported: Set<string>; released: Set<string> }> {
+  const changes = (await recordedChanges(folder)).map(({ change }) => change);
+  const checksOf = (isUndone: boolean) =>
+    new Set(changes.filter((change) => change.isUndone === isUndone).flatMap(({ checks }) => checks));
+  return { reported: checksOf(false), released: checksOf(true) };
 }
 
 const NUMBER_DIGITS = 8;

@@ -161,6 +161,15 @@ describe("with --write", () => {
     expect((await checks()).map(({ slug }) => slug)).toEqual(["web1-backup", "web1-echo-a", "web1-backup-2"]);
   });
 
+  test("a job of another file with the same name does, too", async () => {
+    await write();
+    const other = join(folder, "other");
+    await writeFile(other, "0 4 * * * /opt/backup.sh\n");
+    await discover(other, "--write", "--host", "web1", "--wrapper", WRAPPER);
+    expect((await checks()).map(({ slug }) => slug)).toEqual(["web1-backup", "web1-echo-a", "web1-backup-2"]);
+    expect(await readFile(other, "utf8")).toContain(`-uuid ${String((await checks())[2]?.["uuid"])} --`);
+  });
+
   test("a check with pings that another machine may use is not taken", async () => {
     await write();
     for (const { uuid } of await checks()) {

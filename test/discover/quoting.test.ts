@@ -50,8 +50,10 @@ function runLine(line: string, shell: string) {
   });
   closeSync(stdin);
   if (error !== undefined) throw error;
-  // The commands of a pipe run at the same time.
-  return { status, stdout, stderr: stderr.split("\n").toSorted() };
+  // Commands of a pipe or in the background write at the same time, in the middle of a line, too.
+  const isParallel = /[|&]/.test(line);
+  const shown = (text: string) => (isParallel ? Array.from(text).toSorted().join("") : text);
+  return { status, stdout: shown(stdout), stderr: shown(stderr) };
 }
 
 function wrapped(line: string): string {
@@ -63,7 +65,7 @@ function wrapped(line: string): string {
 
 const WORDS = (
   "echo,printf,cat,exit 3,false,true,cd /,FOO=1,set -e,test -e /,read x,',\",\\,$HOME,$FOO,$x,$(echo a),`echo b`," +
-  "${HOME},$0,$#,$((1+2)),%,\\%,\\\\,%s,#,&&,||,;,|,(,),{ ,},!,*,~,=,a,ü,\t,<<< x,<,2>&1,-c,--"
+  "${HOME},$0,$#,$((1+2)),%,\\%,\\\\,%s,#,&&,||,;,|,(,),{ ,},!, * ,~,=,a,ü,\t,<<< x,<,2>&1,-c,--"
 ).split(",");
 const command = fc
   .array(fc.constantFrom(...WORDS), { minLength: 1, maxLength: 12 })
