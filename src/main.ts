@@ -27,7 +27,7 @@ async function runCommand(args: readonly string[]): Promise<number> {
   const { CommandError, EXIT } = await import("./cli/command-context.ts");
   const { runCommandLine } = await import("./cli/program.ts");
   const { ConfigError, environmentIn, knownSecrets, loadConfig } = await import("./config/config.ts");
-  const { secretRemover } = await import("./lib/log.ts");
+  const { secretRemover } = await import("./lib/secret-remover.ts");
   const { chooseRoles, ROLE_NAMES, UnknownRoleError } = await import("./roles/names.ts");
 
   let environment: ReturnType<typeof environmentIn>;

@@ -3,7 +3,7 @@ import { AppError } from "../core/errors.ts";
 import { HOUR_MS, type Instant, MINUTE_MS } from "../core/instant.ts";
 import { PREVIEW_LENGTH_MAX, PREVIEW_REQUESTS_MAX } from "../core/limits.ts";
 import type { CheckFacts } from "../core/message.ts";
-import { secretRemover } from "../lib/log.ts";
+import { secretRemover } from "../lib/secret-remover.ts";
 import type { OutgoingRequest } from "../lib/outgoing-http.ts";
 import { MASK } from "../lib/setting-value.ts";
 import { previewConfig, secretsIn } from "./channel-config.ts";

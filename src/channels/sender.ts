@@ -12,7 +12,7 @@ import {
 } from "../core/message.ts";
 import type { Quota } from "../core/quota.ts";
 import { NEW_STATE } from "../core/state.ts";
-import { secretRemover } from "../lib/log.ts";
+import { secretRemover } from "../lib/secret-remover.ts";
 import type { GuardedHttp, OutgoingRequest } from "../lib/outgoing-http.ts";
 import { readConfig, secretsIn } from "./channel-config.ts";
 import type { AnyKind, ChannelMessage, MailPort, Site } from "./channel-kind.ts";

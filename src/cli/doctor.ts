@@ -20,7 +20,7 @@ import {
 } from "../core/doctor.ts";
 import { SECOND_MS } from "../core/instant.ts";
 import { formatListenAddress } from "../lib/address.ts";
-import { secretRemover } from "../lib/log.ts";
+import { secretRemover } from "../lib/secret-remover.ts";
 import { within } from "../lib/service.ts";
 import { type CommandContext, databaseOptionsOf, EXIT, printJson } from "./command-context.ts";
 

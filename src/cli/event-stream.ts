@@ -28,9 +28,11 @@ export async function* readEvents(chunks: AsyncIterable<Uint8Array>): AsyncGener
 
 /** Null for a comment. */
 function parseEvent(block: string): StreamedEvent | null {
-  const fields = block.split("\n").map((line) => /^(\w+):? ?(.*)$/.exec(line) ?? []);
+  const lines = block.split("\n");
   const valuesOf = (name: string) =>
-    fields.filter(([, one]) => one === name).map(([, , value = ""]) => value);
+    lines
+      .filter((line) => line.startsWith(`${name}:`))
+      .map((line) => line.slice(name.length + 1).replace(/^ /, ""));
   const [name] = valuesOf("event");
   if (name === undefined) return null;
   return { name, data: valuesOf("data").join("\n"), id: valuesOf("id").at(-1) ?? null };

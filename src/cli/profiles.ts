@@ -32,7 +32,7 @@ export type Profiles = { default: string | null; profiles: Readonly<Record<strin
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
 const OTHERS = 0o077;
-const NAME = new RegExp(`^[A-Za-z0-9][A-Za-z0-9._-]{0,${PROFILE_NAME_LENGTH_MAX - 1}}$`);
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
 /** Where profiles are kept. */
 export function profilesPath(environment: Environment): string {
@@ -44,9 +44,13 @@ export function profilesPath(environment: Environment): string {
   );
 }
 
+function isName(text: string): boolean {
+  return text.length <= PROFILE_NAME_LENGTH_MAX && NAME.test(text);
+}
+
 /** Throws CommandError if it is not a name for a profile. */
 export function parseProfileName(name: string): string {
-  if (NAME.test(name)) return name;
+  if (isName(name)) return name;
   throw new CommandError(
     `Invalid profile name: expected at most ${PROFILE_NAME_LENGTH_MAX} letters, digits, dots, hyphens, and underscores.`,
     EXIT.usage,
@@ -98,7 +102,7 @@ function profilesIn(text: string): Profiles | null {
   const { default: chosen = null, profiles } = value;
   if (!isRecord(profiles)) return null;
   const entries = Object.entries(profiles);
-  const isValid = ([name, one]: [string, unknown]) => NAME.test(name) && isProfile(one);
+  const isValid = ([name, one]: [string, unknown]) => isName(name) && isProfile(one);
   if (!entries.every(isValid) || entries.length > PROFILES_MAX) return null;
   if (chosen !== null && (typeof chosen !== "string" || !entries.some(([name]) => name === chosen)))
     return null;

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { KEY_PREFIX } from "../core/identity.ts";
-import type { KnownSecrets } from "../lib/log.ts";
+import type { KnownSecrets } from "../lib/secret-remover.ts";
 import { didYouMean } from "../lib/nearest-name.ts";
 import { MASK, type ValueKind } from "../lib/setting-value.ts";
 import { type Composition, type Setting, SETTINGS } from "./settings.ts";

@@ -1,6 +1,7 @@
 // The format of a log line, and that secrets are masked however they are logged.
 import { expect, test } from "vitest";
-import { createLog, limitedWarning, type LogOptions, secretRemover } from "./log.ts";
+import { createLog, limitedWarning, type LogOptions } from "./log.ts";
+import { secretRemover } from "./secret-remover.ts";
 
 /** A log that keeps its lines. */
 function captured(options: Partial<LogOptions> = {}) {

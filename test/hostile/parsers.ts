@@ -62,7 +62,7 @@ import { byteBudget, isBeyondBounds } from "../../src/lib/http/body.ts";
 import { certainAddressReader, clientAddressReader, networkOf } from "../../src/lib/http/client-address.ts";
 import { escapeHtml } from "../../src/lib/http/html.ts";
 import { hostMatcher, requestTarget, sitePath } from "../../src/lib/http/request-target.ts";
-import { secretRemover } from "../../src/lib/log.ts";
+import { secretRemover } from "../../src/lib/secret-remover.ts";
 import { readDeliveryStatus, readMail } from "../../src/lib/mail-reader.ts";
 import { smtpFailureOf } from "../../src/lib/mail-sender.ts";
 import { nearestName } from "../../src/lib/nearest-name.ts";
