@@ -17,9 +17,8 @@ project is read from HEALTHCHECKS_API_KEY. Channels are assigned by name. Health
 ping URLs with a UUID change; those with ping key and slug can stay.
 
 Examples:
-  $ overdue export healthchecks --project <uuid> > checks.json
-  $ overdue export healthchecks --project <uuid> --api https://healthchecks.io
-  $ overdue export healthchecks --project <uuid> --api https://healthchecks.io --write`;
+  $ overdue export healthchecks --project $PROJECT > checks.json
+  $ overdue export healthchecks --project $PROJECT --api https://healthchecks.io`;
 
 type Options = { project: string; api?: string; write?: true; quiet?: true; json?: true };
 
@@ -27,7 +26,7 @@ type Options = { project: string; api?: string; write?: true; quiet?: true; json
 export function defineExport(command: Command, context: CommandContext): void {
   command
     .command("healthchecks")
-    .description("Print checks as requests to the API of Healthchecks, or send them")
+    .description("Print checks as requests to Healthchecks, or send them")
     .requiredOption("--project <uuid>", "Project UUID; see `overdue admin project list`", parseUuid)
     .option("--api <url>", "URL of the installation to compare with and send to")
     .option("--write", "With --api, create and update checks there (default: report only)")

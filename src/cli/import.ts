@@ -44,9 +44,9 @@ OVERDUE_SECRET_KEY_PREVIOUS is the SECRET_KEY of Healthchecks. To verify this, s
 
 Examples:
   $ overdue import healthchecks --database postgres://hc@127.0.0.1/hc
-  $ overdue import healthchecks --database /srv/hc/hc.sqlite --report report.json
-  $ overdue import healthchecks --database mysql://hc@127.0.0.1/hc --write --skip-unknown-channels
-  $ overdue import healthchecks --api https://healthchecks.io --owner you@example.org --skip-channels --write
+  $ overdue import healthchecks --database hc.sqlite --report report.json
+  $ overdue import healthchecks --database mysql://hc@127.0.0.1/hc --write
+  $ overdue import healthchecks --api https://healthchecks.io --skip-channels
   $ overdue import healthchecks --database /srv/hc/hc.sqlite --compare
   $ overdue import finish`;
 
@@ -356,7 +356,7 @@ function renderStatus(one: ImportStatus): string {
 function registerFinish(command: Command, context: CommandContext): void {
   command
     .command("finish")
-    .description("Turn notifications on after a move, without alerts for pings missed during it")
+    .description("Turn notifications on after a move")
     .option("--import <uuid>", "The import; optional if only one is not finished", parseUuid)
     .option("--json", "Output JSON (checks, down, recovered, taken_back, gap_from, gap_to)")
     .addHelpText("after", FINISH_HELP)

@@ -146,7 +146,7 @@ const COMMANDS: readonly (Entry & { group: Group })[] = [
   {
     group: "Server",
     name: "import",
-    summary: "Move checks, channels, and accounts from Healthchecks to this server",
+    summary: "Import checks, channels, and accounts from Healthchecks",
     load: async () => (await import("./import.ts")).defineImport,
   },
   {
