@@ -408,8 +408,8 @@ afterAll(async () => {
 
 const inHelp = await examplesInHelp();
 const inDocs = examplesInDocs();
-/** They need a job, another installation, or the crontabs of a machine: test/exec, test/cli/import and test/discover. */
-const RUN_ELSEWHERE = /(?:^|[ ;|])overdue (?:exec|ping|flush|import|export|discover)\b/;
+/** They need a job, another installation, or the crontabs of a machine: test/exec, test/wrappers, test/import, test/discover. */
+const RUN_ELSEWHERE = /(?:^|[ ;|])overdue(?:-run| (?:exec|ping|flush|import|export|discover))\b/;
 const isRunnable = ({ line }: Example) =>
   !RUN_ELSEWHERE.test(line) && (isS3ServerInstalled || !line.includes("s3://"));
 
