@@ -192,6 +192,15 @@ const PROMISED: [number | string, number | string][] = [
   [limits.RUNS_LISTED_DEFAULT, 20],
   [limits.RUNS_LISTED_MAX, 1_000],
   [limits.TAIL_RECONNECTS_MAX, 10],
+  [limits.CRON_COMMAND_BYTES_MAX, 998],
+  [limits.DISCOVERED_FILE_BYTES_MAX, 1_048_576],
+  [limits.DISCOVERED_CHANGES_MAX, 1_000],
+  [limits.LATE_END_DAYS_MAX, 7],
+  [limits.LATE_END_RUN_SECONDS_MAX, 31_536_000],
+  [limits.LATE_END_SKEW_MINUTES_MAX, 5],
+  [limits.SECRET_KEY_LENGTH_MIN, 32],
+  [limits.RESEALED_AT_ONCE_MAX, 100],
+  [limits.PING_ALIASES_MAX, 10],
 ];
 
 test("every limit has its documented value", () => {
