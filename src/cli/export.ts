@@ -121,7 +121,7 @@ const ATTEMPTS_MAX = 10;
 const RETRY_MS = 1_000;
 
 function clientOf(api: string, key: string) {
-  const base = `${api.replace(/\/+$/, "").replace(/\/api(\/v\d)?$/, "")}/api/v3/`;
+  const base = `${api.replace(/(?<!\/)\/+$/, "").replace(/\/api(\/v\d)?$/, "")}/api/v3/`;
   const call = async (path: string, body: ExportedCheck | null): Promise<unknown> => {
     for (let attempt = 1; ; attempt += 1) {
       const response = await fetch(base + path, {
