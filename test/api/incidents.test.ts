@@ -91,7 +91,7 @@ describe("the list", () => {
     const now = await cast.now();
     const soon = now + 3_600_000;
     await sampleIncident(cast.db, { projectId, checkIds: [], nextStepAt: soon });
-    await sampleIncident(cast.db, { projectId, checkIds: [], nextStepAt: now - 1 });
+    await sampleIncident(cast.db, { projectId, checkIds: [], nextStepAt: now - 60_000 });
     const steps = (await list()).incidents.map(({ nextStep }) => nextStep);
     expect(steps).toEqual([null, { kind: "repeat", at: soon }, null]);
   });

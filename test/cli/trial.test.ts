@@ -292,7 +292,7 @@ test("a used port and a configured database are reported in a sentence, and noth
   expect(existsSync(folder)).toBe(false);
   await new Promise((resolve) => taken.close(resolve));
 
-  const set = await callOverdue([], { OVERDUE_DATABASE_URL: "postgres://a@127.0.0.1/b" });
+  const set = await callOverdue(["trial"], { OVERDUE_DATABASE_URL: "postgres://a@127.0.0.1/b" });
   expect(set).toMatchObject({ code: 2, err: expect.stringContaining("Run `overdue serve`") });
   const wrong = await callOverdue(["trial", "--port", "99999"]);
   expect(wrong).toMatchObject({ code: 2, err: expect.stringContaining("port from 1 to 65535") });

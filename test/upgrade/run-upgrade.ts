@@ -122,7 +122,7 @@ export async function runUpgrade(options: UpgradeOptions): Promise<UpgradeResult
 /** The same program in another folder, with another version and one more migration. */
 function copyNextVersion(folder: string, sql: string): string {
   const root = join(folder, "next");
-  for (const part of ["src", "migrations", "package.json"]) {
+  for (const part of ["src", "migrations", "deploy", "package.json"]) {
     cpSync(join(ROOT, part), join(root, part), { recursive: true });
   }
   symlinkSync(join(ROOT, "node_modules"), join(root, "node_modules"));
