@@ -131,7 +131,11 @@ function mapAccount(
   if (account.passwordHash !== null && !isUsable) {
     adapted("The password cannot be taken. The user signs in with a link by email and sets a new one.");
   }
-  const totp = account.totpSecret?.replaceAll(" ", "").replace(/(?<!=)=+$/, "").toUpperCase() ?? "";
+  const totp =
+    account.totpSecret
+      ?.replaceAll(" ", "")
+      .replace(/(?<!=)=+$/, "")
+      .toUpperCase() ?? "";
   const hasTotp = BASE32.test(totp);
   if (totp !== "" && !hasTotp) adapted("The secret of the authenticator app is not valid and was left out.");
   if (hasTotp) adapted("The authenticator app works as before. The account has no recovery codes yet.");
