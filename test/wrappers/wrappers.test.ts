@@ -1,4 +1,4 @@
-// The quick version of `npm run wrappers`.
+// The quick version of `npm run wrappers`. Only the full one kills wrappers: that takes a quiet machine.
 import { spawnSync } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -14,10 +14,9 @@ test(
   "jobs run as without a wrapper, and are reported",
   async ({ annotate }) => {
     const seed = randomInt(1, SEED_MAX);
-    const { results, kills, missing } = await runWrappers({ size: "quick", seed, say: () => {} });
+    const { results, missing } = await runWrappers({ size: "quick", seed, say: () => {} });
     await annotate(`seed ${seed}, not installed: ${missing.join(", ") || "nothing"}`);
     expect(results.filter(({ problem }) => problem !== null)).toEqual([]);
-    expect(kills).toMatchObject({ harmed: 0, repeated: 0 });
     expect(results.length).toBeGreaterThan(100);
   },
   TEST_MS_MAX,
