@@ -145,11 +145,14 @@ async function flush(
       .pings(check)
       .filter(({ status, network }) => status === 200 && network === "recorder")
       .filter(({ query, path }) => query.has("at") || path.endsWith("/log"))
-      .map(({ query }) => ({ rid: `${check} ${query.get("rid")}`, at: query.get("at") ?? randomUUID() })),
+      .map(({ query }) => ({ rid: `${check} ${query.get("rid")}`, at: query.get("at") })),
   );
   const delivered = new Set(late.map(({ rid }) => rid)).size;
-  // A server records an end with the same run ID and time once: a process may be killed after it has sent it.
-  const repeated = new Set(late.map(({ rid, at }) => `${rid} ${at}`)).size - delivered;
+  // A log entry also asks what a server accepts, before the end itself. A server records an end with the same run ID
+  // and time once: a process may be killed after it has sent it.
+  const timed = new Set(late.flatMap(({ rid, at }) => (at === null ? [] : [rid])));
+  const ends = late.filter(({ rid, at }) => at !== null || !timed.has(rid));
+  const repeated = new Set(ends.map(({ rid, at }) => `${rid} ${at ?? randomUUID()}`)).size - delivered;
   const left = queueFiles(queue).length;
   const problems = [
     left === 0 ? "" : `${left} files are left: ${err.slice(-300)}`,
