@@ -50,16 +50,33 @@ const KEPT_BYTES = BODY_BYTES_MAX + 1;
 
 /** Never throws: the last resort is not to capture. */
 export function openOutput(options: OutputOptions): Output {
-  if (options.isCaptured && process.platform !== "win32") {
-    for (const folder of [options.environment["TMPDIR"] || "/tmp", "/dev/shm"]) {
-      try {
-        return outputByPipes(options, folder);
-      } catch {
-        // No folder to write to, no programs, or too many open files.
-      }
+  if (options.isCaptured) return outputByPrograms(options) ?? outputThroughUs(options);
+  leaveStreamsClosed();
+  return outputAsOurs(options);
+}
+
+function outputByPrograms(options: OutputOptions): Output | null {
+  if (process.platform === "win32") return null;
+  for (const folder of [options.environment["TMPDIR"] || "/tmp", "/dev/shm"]) {
+    try {
+      const output = outputByPipes(options, folder);
+      leaveStreamsClosed();
+      return output;
+    } catch {
+      // No folder to write to, no programs, or too many open files.
     }
   }
-  return options.isCaptured ? outputThroughUs(options) : outputAsOurs(options);
+  return null;
+}
+
+/**
+ * Keeps Node from opening our standard output and error, as it does on its own to find out whether messages are
+ * colored. What it opens no longer blocks, also for the job and `tee`, which share it and lose what cannot be written
+ * at once.
+ */
+function leaveStreamsClosed(): void {
+  for (const name of ["stdout", "stderr"])
+    Object.defineProperty(process, name, { configurable: true, value: { isTTY: false, write: () => true } });
 }
 
 /** The job inherits our output. */

@@ -13,7 +13,7 @@ import { wrappersHere } from "./wrapper.ts";
 export type Size = "quick" | "full";
 
 const SIZES = {
-  quick: { repeats: 2, bytes: 32 * 1024 * 1024, hasHole: false, tolerance: 10, kills: 0, fuzz: 20 },
+  quick: { repeats: 2, bytes: 32 * 1024 * 1024, hasHole: false, tolerance: 10, kills: 16, fuzz: 20 },
   full: { repeats: 15, bytes: 1024 * 1024 * 1024, hasHole: true, tolerance: 1, kills: 200, fuzz: 400 },
 } as const;
 

@@ -1,4 +1,4 @@
-// The quick version of `npm run wrappers`. Only the full one kills wrappers: that takes a quiet machine.
+// The quick version of `npm run wrappers`.
 import { spawnSync } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { readFileSync } from "node:fs";
