@@ -34,6 +34,8 @@ const config: KnipConfig = {
     "web/live/live-worker.ts!",
     // The bundler puts it in the place of a package.
     "web/ui/scroll-lock.tsx!",
+    "docs/.vitepress/config.ts!",
+    "docs/.vitepress/theme/index.ts!",
     // Programs for developers.
     "scripts/*.ts!",
     "bench/{api,ping}/answering-only.ts!",
@@ -47,6 +49,7 @@ const config: KnipConfig = {
     "bench/**/*.ts!",
     "fuzz/**/*.ts!",
     "scripts/**/*.ts!",
+    "docs/.vitepress/**/*.ts!",
   ],
   // A type may be exported with the function that takes it before another file uses it.
   ignoreExportsUsedInFile: isProduction || { interface: true, type: true },

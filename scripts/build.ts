@@ -1,5 +1,6 @@
 // `npm run build`: dist/, which runs under plain Node wherever it is installed. Compiles the server and the CLI file by
-// file with TypeScript, the declarations of the client, and the dashboard with Vite. It does not check types.
+// file with TypeScript, the declarations of the client, the dashboard with Vite, and the documentation with VitePress.
+// It does not check types.
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -7,27 +8,32 @@ import { parseArgs } from "node:util";
 
 const ROOT = join(import.meta.dirname, "..");
 const DIST = join(ROOT, "dist");
-const WEB = "web";
+/** Parts of dist/ that are not of the server. */
+const OTHER_PARTS = ["web", "docs"];
 
-const HELP = `Makes dist/ out of src/ and web/.
+const HELP = `Makes dist/ out of src/, web/ and docs/.
 
-Usage: npm run build [-- --only server|web] [--quiet]
+Usage: npm run build [-- --only server|web|docs] [--quiet]
 `;
 
 /** The parts, each of which can be built alone. */
-export type Part = "server" | "web";
+export type Part = "server" | "web" | "docs";
 
-const PARTS: Readonly<Record<Part, () => Promise<void>>> = { server: buildServer, web: buildWeb };
+const PARTS: Readonly<Record<Part, () => Promise<void>>> = {
+  server: buildServer,
+  web: buildWeb,
+  docs: buildDocs,
+};
 
 /** Builds the parts one after the other. Rejects with the output of the compiler. */
-export async function build(parts: readonly Part[] = ["server", "web"]): Promise<void> {
+export async function build(parts: readonly Part[] = ["server", "web", "docs"]): Promise<void> {
   for (const part of parts) await PARTS[part]();
 }
 
 async function buildServer(): Promise<void> {
   // Output without a source must be removed.
   for (const entry of existsSync(DIST) ? readdirSync(DIST) : []) {
-    if (entry !== WEB) rmSync(join(DIST, entry), { recursive: true });
+    if (!OTHER_PARTS.includes(entry)) rmSync(join(DIST, entry), { recursive: true });
   }
   await run("typescript", "tsc", ["-p", "tsconfig.build.json", "--noCheck"]);
   const client = ["--declaration", "--emitDeclarationOnly", "--noCheck", "--outDir", "dist"];
@@ -36,6 +42,10 @@ async function buildServer(): Promise<void> {
 
 async function buildWeb(): Promise<void> {
   await run("vite", "vite", ["build", "--config", "web/vite.config.ts", "--logLevel", "warn"]);
+}
+
+async function buildDocs(): Promise<void> {
+  await run("vitepress", "vitepress", ["build", "docs"]);
 }
 
 /** Runs the program of a package on the current Node; its output is shown when it fails. */

@@ -30,7 +30,7 @@ const GENERATED: readonly Generated[] = [
   { path: CHECKSUMS_PATH, render: addChecksums },
   { path: "migrations/schema.sql", render: renderSchema },
   { path: "docs/openapi.json", render: renderOpenApi },
-  { path: "docs/rights.md", render: renderRights },
+  { path: "docs/guide/permissions.md", render: renderRights },
   { path: "docs/openapi-overdue.json", render: renderOverdueOpenApi },
   { path: "src/contract/api/operations.ts", render: renderOperations },
   { path: "web/pages/channel-icons.ts", render: renderChannelIcons },
@@ -39,10 +39,10 @@ const GENERATED: readonly Generated[] = [
   // A chart contains only files below its own folder.
   copy("deploy/observability/alerts.yaml", "deploy/helm/overdue/files/alerts.yaml"),
   copy("deploy/observability/grafana-dashboard.json", "deploy/helm/overdue/files/grafana-dashboard.json"),
-  section("docs/import-rules.md", "import-table", renderImportTable),
-  section("docs/state-machine.md", "state-table", renderStateTable),
-  section("docs/channels.md", "kinds", renderChannelKinds),
-  section("docs/cli.md", "commands", renderCommandReference),
+  section("docs/contribute/import-rules.md", "import-table", renderImportTable),
+  section("docs/contribute/state-machine.md", "state-table", renderStateTable),
+  section("docs/guide/channels/index.md", "kinds", renderChannelKinds),
+  section("docs/guide/cli.md", "commands", renderCommandReference),
 ];
 
 const HELP = `Writes the generated files of this repository.

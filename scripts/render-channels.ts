@@ -1,4 +1,4 @@
-// Renders the generated part of docs/channels.md: every channel kind with its fields.
+// Renders the generated part of docs/guide/channels/index.md: every channel kind with its fields.
 import { type Field, fieldsOf } from "../src/channels/channel-config.ts";
 import type { AnyKind } from "../src/channels/channel-kind.ts";
 import { KINDS } from "../src/channels/registry.ts";

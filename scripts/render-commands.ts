@@ -1,5 +1,5 @@
 // Renders what is made from the definitions of all commands: the words for completion, the man page, and the reference
-// in docs/cli.md.
+// in docs/guide/cli.md.
 import type { Argument, Command, Option } from "commander";
 import type { CommandContext } from "../src/cli/command-context.ts";
 import type { OptionWords } from "../src/cli/command-words.ts";
@@ -130,7 +130,7 @@ function nameOf(path: string): string {
   return path.slice(path.lastIndexOf(" ") + 1);
 }
 
-/** The reference in docs/cli.md: the help of every command. */
+/** The reference in docs/guide/cli.md: the help of every command. */
 export async function renderCommandReference(): Promise<string> {
   const program = await readCommands();
   const groups = new Set(program.commands.map(({ group }) => group));

@@ -1,4 +1,4 @@
-// Renders docs/rights.md: who may call each route of the Overdue API and each page of the dashboard. Tests check every
+// Renders docs/guide/permissions.md: who may call each route of the Overdue API and each page of the dashboard. Tests check every
 // cell against a running server.
 import { API_PATH, isRead, type RouteDefinition } from "../src/contract/api/route.ts";
 import { API_ROUTES } from "../src/contract/api/routes.ts";
@@ -44,7 +44,7 @@ Who may call each operation of the Overdue API and each page of the dashboard. G
 - A check that is moved to another project keeps its history, but not the names and responses of its former channels. The delivery logs of those channels no longer name it.
 - Live updates end when the user loses access.
 
-Not listed: ping URLs, badges, and Prometheus pages (protected by a key or by the URL itself), the Management API (see the [API reference](openapi.json)), the API reference pages (public), and the pages that emails link to (\`/integrations/…/verify\`, \`/integrations/…/unsub\`, \`/accounts/unsubscribe_reports/…\`, \`/api/v3/bounces/\`), which are protected by a signature.
+Not listed: ping URLs, badges, and Prometheus pages (protected by a key or by the URL itself), the Management API (see the [API reference](../openapi.json)), the API reference pages (public), and the pages that emails link to (\`/integrations/…/verify\`, \`/integrations/…/unsub\`, \`/accounts/unsubscribe_reports/…\`, \`/api/v3/bounces/\`), which are protected by a signature.
 `;
 
 const API_HEAD = `## Overdue API

@@ -10,7 +10,7 @@ test("the documented number of database connections is the number that can be op
   const pool = SETTINGS.databasePoolSize.fallback;
   const receiving = INTAKE_CONNECTIONS_MAX + LOOKUP_CONNECTIONS_MAX;
   const all = pool + receiving + SWEEPER_CONNECTIONS_MAX;
-  const operating = readFileSync(new URL("../docs/operating.md", import.meta.url), "utf8");
+  const operating = readFileSync(new URL("../docs/operate/operating.md", import.meta.url), "utf8");
   expect(operating).toContain(
     `| ${all}: ${pool} in the shared pool, ${receiving} more for the roles \`ping\` and \`smtp\` together, ${SWEEPER_CONNECTIONS_MAX} more for the role \`sweeper\` |`,
   );

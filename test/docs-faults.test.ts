@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { PLANTED } from "./faults/planted.ts";
 import { SCENARIOS } from "./faults/scenarios/scenarios.ts";
 
-const PAGE = readFileSync(join(import.meta.dirname, "../docs/faults.md"), "utf8");
+const PAGE = readFileSync(join(import.meta.dirname, "../docs/contribute/faults.md"), "utf8");
 const PINGS = PAGE.slice(PAGE.indexOf("## Pings"), PAGE.indexOf("## Alerts"));
 const ALERTS = PAGE.slice(PAGE.indexOf("## Alerts"));
 
@@ -17,12 +17,12 @@ function namesIn(text: string): string[] {
   );
 }
 
-test("docs/faults.md has a row for every scenario, and for no other", () => {
+test("docs/contribute/faults.md has a row for every scenario, and for no other", () => {
   const named = [...namesIn(PINGS), ...namesIn(ALERTS)];
   expect(named.toSorted()).toEqual(SCENARIOS.map(({ name }) => name).toSorted());
 });
 
-test("docs/faults.md names every planted fault beside the alerts that show it", () => {
+test("docs/contribute/faults.md names every planted fault beside the alerts that show it", () => {
   const rows = ALERTS.split("\n").filter((line) => line.startsWith("| `"));
   for (const row of rows) {
     const [scenario = ""] = namesIn(row);

@@ -37,16 +37,19 @@ function hasTest(path: string, title: string): boolean {
 
 const idsOf = (path: string) => rowsOf(read(path)).map(({ id }) => id);
 
-describe("docs/conformance.md", () => {
-  test("lists each statement of docs/spec.md once, and nothing else", () => {
-    const ids = idsOf("docs/spec.md");
+describe("docs/contribute/conformance.md", () => {
+  test("lists each statement of docs/contribute/spec.md once, and nothing else", () => {
+    const ids = idsOf("docs/contribute/spec.md");
     expect(new Set(ids).size).toBe(ids.length);
-    expect(idsOf("docs/conformance.md")).toEqual(ids);
+    expect(idsOf("docs/contribute/conformance.md")).toEqual(ids);
   });
 
-  test.each(["docs/conformance.md", "docs/gaps.md"])("%s names tests that exist", (page) => {
-    expect(rowsOf(read(page)).flatMap(problemsOf)).toEqual([]);
-  });
+  test.each(["docs/contribute/conformance.md", "docs/contribute/gaps.md"])(
+    "%s names tests that exist",
+    (page) => {
+      expect(rowsOf(read(page)).flatMap(problemsOf)).toEqual([]);
+    },
+  );
 
   test.each([
     ["`test/docs.test.ts`", []],
@@ -59,8 +62,8 @@ describe("docs/conformance.md", () => {
   });
 
   test("every gap that a page mentions exists", () => {
-    const gaps = new Set(idsOf("docs/gaps.md"));
-    const mentioned = ["docs/spec.md", "docs/gaps.md"].flatMap(
+    const gaps = new Set(idsOf("docs/contribute/gaps.md"));
+    const mentioned = ["docs/contribute/spec.md", "docs/contribute/gaps.md"].flatMap(
       (page) => read(page).match(/\bG\d\d+\b/g) ?? [],
     );
     expect(mentioned.filter((id) => !gaps.has(id))).toEqual([]);
@@ -68,8 +71,8 @@ describe("docs/conformance.md", () => {
 });
 
 test("the glossary is in alphabetical order, and defines each term once", () => {
-  const terms = [...read("docs/glossary.md").matchAll(/^\*\*([^*]+)\*\*: /gm)].map(([, term = ""]) =>
-    term.toLowerCase().replaceAll("_", " "),
+  const terms = [...read("docs/contribute/glossary.md").matchAll(/^\*\*([^*]+)\*\*: /gm)].map(
+    ([, term = ""]) => term.toLowerCase().replaceAll("_", " "),
   );
   expect(terms.length).toBeGreaterThan(0);
   expect(terms).toEqual([...new Set(terms)].toSorted());
@@ -104,6 +107,6 @@ test.each(globSync(["*.md", "docs/**/*.md"], { cwd: ROOT }).toSorted())(
 
 test("a file that does not exist is found", () => {
   const text = "`src/main.ts:1`, `src/core/`, [spec](spec.md#3-states), `src/gone.ts`, [gone](gone.md)";
-  const missing = mentionedPaths(text, "docs/page.md").filter((path) => !exists(path));
-  expect(missing).toEqual(["src/gone.ts", "docs/gone.md"]);
+  const missing = mentionedPaths(text, "docs/contribute/page.md").filter((path) => !exists(path));
+  expect(missing).toEqual(["src/gone.ts", "docs/contribute/gone.md"]);
 });

@@ -39,7 +39,7 @@ test.each([
   "deploy/Containerfile",
   "deploy/compose.yaml",
   "deploy/systemd/overdue.service",
-  "docs/install.md",
+  "docs/operate/install.md",
 ])("%s names only settings that exist", (path) => {
   expect(unknownSettings(read(path))).toEqual([]);
 });
@@ -86,7 +86,7 @@ test("PostgreSQL 18 has its volume where its image stores the data", () => {
 
 test("the package contains the unit, and the unit starts the program that the guide installs", () => {
   const unit = read("deploy/systemd/overdue.service");
-  const guide = read("docs/install.md");
+  const guide = read("docs/operate/install.md");
   expect(manifest.files).toContain("deploy");
   expect(/^ExecStart=(\S+)\/bin\/overdue serve$/m.exec(unit)?.[1]).toBe(/--prefix (\S+)/.exec(guide)?.[1]);
   expect(guide).toContain(/^EnvironmentFile=(\S+)$/m.exec(unit)?.[1]);

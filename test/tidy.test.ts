@@ -24,7 +24,7 @@ const migration = [...repository.files.keys()].find((path) => path.startsWith("m
 /** The rule, a file that violates it, its text, and what is reported. */
 const RULES: readonly (readonly [string, Rule, string, string, string])[] = [
   [
-    "imports follow docs/import-rules.md",
+    "imports follow docs/contribute/import-rules.md",
     checkImports,
     "src/core/planted.ts",
     'import { createLog } from "../lib/log.ts";',

@@ -7,7 +7,7 @@ import type { ObjectStore } from "../lib/object-store.ts";
 import type { Database, DatabaseOptions } from "../store/db.ts";
 import { UnusableDatabaseError } from "../store/errors.ts";
 
-/** Exit codes of `overdue`, as in the help and docs/cli.md. 3 is reserved for differences. */
+/** Exit codes of `overdue`, as in the help and docs/guide/cli.md. 3 is reserved for differences. */
 export const EXIT = { ok: 0, failed: 1, usage: 2, unconfirmed: 4 } as const;
 
 export type ServeOptions = {

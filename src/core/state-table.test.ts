@@ -1,4 +1,4 @@
-// Runs every cell of the state table through the rules, so that docs/state-machine.md stays correct.
+// Runs every cell of the state table through the rules, so that docs/contribute/state-machine.md stays correct.
 import { describe, expect, test } from "vitest";
 import { applyDeadline, type DeadlineOutcome, type Visibility } from "./deadline.ts";
 import { type Instant, MINUTE_MS } from "./instant.ts";

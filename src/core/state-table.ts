@@ -1,5 +1,5 @@
 // The state machine as data: every stored state, with and without a run in progress, and everything that can happen
-// to it. state-table.test.ts runs each cell through the rules; docs/state-machine.md prints it.
+// to it. state-table.test.ts runs each cell through the rules; docs/contribute/state-machine.md prints it.
 
 /**
  * The state of a check before an event. "down" has two rows, because only a missed deadline can be retracted. All but

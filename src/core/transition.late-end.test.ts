@@ -285,7 +285,7 @@ function knownFacts(runs: readonly JobRun[], now: Instant): Fact[] {
   return facts.toSorted((one, other) => one.at - other.at);
 }
 
-/** Whether the check is up at an instant, by the text of docs/state-machine.md. */
+/** Whether the check is up at an instant, by the text of docs/contribute/state-machine.md. */
 function modelStatus(
   facts: readonly Fact[],
   { period, grace, now }: Record<"period" | "grace" | "now", number>,

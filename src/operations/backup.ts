@@ -1,5 +1,5 @@
 // Backup and restore: writes all tables as of one moment into an archive, with the bodies from the object store, and
-// loads such an archive into an empty database. docs/backup.md describes the archive.
+// loads such an archive into an empty database. docs/operate/backup.md describes the archive.
 import { createHash, type Hash } from "node:crypto";
 import { promisify } from "node:util";
 import { constants, zstdCompress, zstdDecompress } from "node:zlib";

@@ -85,7 +85,7 @@ test("every kind has a file of its name and a line in the registry", () => {
 });
 
 test("the docs are what the registry says", () => {
-  const docs = readFileSync(join(ROOT, "docs", "channels.md"), "utf8");
+  const docs = readFileSync(join(ROOT, "docs", "guide", "channels", "index.md"), "utf8");
   const [, section] = /<!-- generated: kinds -->\n\n([\s\S]*?)\n\n<!-- end -->/.exec(docs) ?? [];
   expect(section).toBe(renderChannelKinds());
   for (const kind of KINDS) {

@@ -58,7 +58,7 @@ async function examplesInHelp(): Promise<Example[]> {
 }
 
 function examplesInDocs(): Example[] {
-  return globSync(["README.md", "UPGRADING.md", "docs/*.md"], { cwd: ROOT })
+  return globSync(["README.md", "docs/operate/upgrade.md", "docs/*.md"], { cwd: ROOT })
     .toSorted()
     .flatMap((where) => {
       const text = readFileSync(join(ROOT, where), "utf8").replace(

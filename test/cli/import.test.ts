@@ -1,4 +1,4 @@
-// Executes the commands of docs/migrate-from-healthchecks.md, in order, on a fixture of a Healthchecks database; and the
+// Executes the commands of docs/guide/migrate/healthchecks.md, in order, on a fixture of a Healthchecks database; and the
 // export against a server of ours, which speaks the API of Healthchecks.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -31,7 +31,7 @@ const run = (args: string[], more: Record<string, string> = {}) =>
 
 /** The commands of the page, without those that need a hosted service. */
 function documentedCommands(): string[] {
-  const page = readFileSync(new URL("../../docs/migrate-from-healthchecks.md", import.meta.url), "utf8");
+  const page = readFileSync(new URL("../../docs/guide/migrate/healthchecks.md", import.meta.url), "utf8");
   return [...page.matchAll(/^```sh\n(.*?)^```/gms)]
     .flatMap(([, block = ""]) => block.split("\n"))
     .filter((line) => line.startsWith("overdue "));

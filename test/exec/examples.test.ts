@@ -1,4 +1,4 @@
-// Every example of the help and of docs/jobs.md runs as it is written.
+// Every example of the help and of docs/guide/jobs.md runs as it is written.
 import { spawn } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { helpOf } from "../../src/exec/help.ts";
 import { environmentFor, newFolder, startRecorder } from "./recorder.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
-const DOCUMENT = readFileSync(join(ROOT, "docs/jobs.md"), "utf8");
+const DOCUMENT = readFileSync(join(ROOT, "docs/guide/jobs.md"), "utf8");
 const EXAMPLE_URL = "https://overdue.example.org/ping";
 
 /** A host with a ping key, jobs, and the command. */
@@ -50,7 +50,7 @@ const blocks = [...DOCUMENT.matchAll(/^```sh\n(.*?)^```$/gms)]
   .map(([, script = ""]) => script)
   .filter((script) => /^ *overdue /m.test(script));
 
-test.each(blocks)("docs/jobs.md: %s", async (script) => {
+test.each(blocks)("docs/guide/jobs.md: %s", async (script) => {
   const recorder = await startRecorder();
   const { code, output } = await runScript(script, recorder.url);
   expect({ code, output }).toEqual({
@@ -77,7 +77,7 @@ test.each(examples)("help: %s", async (line) => {
   if (!/flush|dry-run/.test(line)) expect(recorder.requests.length).toBeGreaterThan(0);
 });
 
-test("docs/jobs.md lists every flag and its variables", () => {
+test("docs/guide/jobs.md lists every flag and its variables", () => {
   for (const flag of FLAGS) {
     const variables: readonly string[] = "variables" in flag ? flag.variables : [];
     for (const variable of variables) expect(DOCUMENT).toContain(`\`${variable}\``);

@@ -94,11 +94,25 @@ async function main(): Promise<number> {
       faulty.alarms + faulty.repeated > 0;
     console.log(isGood ? "move: good" : "move: FAILED");
     if (values.json)
-      console.log(JSON.stringify({ import: first, again, kills: killCount, isSame, move, faulty, isGood }));
+      console.log(
+        JSON.stringify({
+          "import.ms": first.ms,
+          "import.mb": first.peakMb,
+          "again.ms": again.ms,
+          kills: killCount,
+          ...prefixed("move", move),
+          ...prefixed("faulty", faulty),
+          passed: isGood,
+        }),
+      );
     return isGood ? 0 : 1;
   } finally {
     await postgres.stop();
   }
+}
+
+function prefixed(prefix: string, figures: Readonly<Record<string, number>>): Record<string, number> {
+  return Object.fromEntries(Object.entries(figures).map(([name, value]) => [`${prefix}.${name}`, value]));
 }
 
 process.exitCode = await main();

@@ -1,4 +1,4 @@
-// Promises of docs/spec.md that no recorded case shows: hosts, keys and accounts, the limits of plans, what happens to
+// Promises of docs/contribute/spec.md that no recorded case shows: hosts, keys and accounts, the limits of plans, what happens to
 // old flips, and each code of version 1.
 import { request } from "node:http";
 import { describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-// Compares the received messages with the model, one check at a time. docs/simulation.md defines the counts.
+// Compares the received messages with the model, one check at a time. docs/contribute/simulation.md defines the counts.
 import type { Alert, CheckVerdict } from "./model/check-model.ts";
 import { type Due, dueOf, type Hold } from "./model/due.ts";
 import type { NotifyRules, ReceiverHistory, ServerHistory, TimeSpan, Turn } from "./model/history.ts";

@@ -1,5 +1,5 @@
 // `npm run sim -- --seconds 60 --json`: runs a seeded world on a real database with a virtual clock and compares
-// the received messages with the model. docs/simulation.md defines the terms.
+// the received messages with the model. docs/contribute/simulation.md defines the terms.
 import { randomInt } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

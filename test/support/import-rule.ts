@@ -1,5 +1,5 @@
 // The import rules: which part of the code may import which, and why. The checker reads this table, and
-// docs/import-rules.md is generated from it.
+// docs/contribute/import-rules.md is generated from it.
 
 /** "offline": every node: module except the network ones. */
 export type NodeAccess = "none" | "offline" | "all";
@@ -278,7 +278,7 @@ export function roomOf(path: string): Room | undefined {
   return ROOMS.find((room) => room.owns.test(path));
 }
 
-/** The table as docs/import-rules.md shows it. */
+/** The table as docs/contribute/import-rules.md shows it. */
 export function renderImportTable(): string {
   const rows = ROOMS.map((room) => [
     code(room.name),

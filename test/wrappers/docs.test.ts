@@ -1,4 +1,4 @@
-// Runs the examples of docs/jobs.md that use overdue-run.
+// Runs the examples of docs/guide/jobs.md that use overdue-run.
 import { execFile } from "node:child_process";
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -12,7 +12,7 @@ import { startServers, type Servers } from "./servers.ts";
 import { SCRIPT } from "./wrapper.ts";
 
 const run = promisify(execFile);
-const page = readFileSync(join(import.meta.dirname, "../../docs/jobs.md"), "utf8");
+const page = readFileSync(join(import.meta.dirname, "../../docs/guide/jobs.md"), "utf8");
 const section = page.slice(page.indexOf("## Without Node: overdue-run"));
 const blocks = [...section.matchAll(/^```(?:sh)?\n([\s\S]*?)^```/gm)].map(([, text = ""]) => text);
 

@@ -14,7 +14,7 @@ export type Size = "quick" | "full";
 
 const SIZES = {
   quick: { repeats: 2, bytes: 32 * 1024 * 1024, hasHole: false, tolerance: 10, kills: 16, fuzz: 20 },
-  full: { repeats: 15, bytes: 1024 * 1024 * 1024, hasHole: true, tolerance: 1, kills: 200, fuzz: 400 },
+  full: { repeats: 15, bytes: 1024 * 1024 * 1024, hasHole: true, tolerance: 1, kills: 300, fuzz: 400 },
 } as const;
 
 export type Report = {

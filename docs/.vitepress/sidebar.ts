@@ -1,0 +1,159 @@
+// The pages of the site, in the order of the sidebar.
+import type { DefaultTheme } from "vitepress";
+
+type Item = DefaultTheme.SidebarItem;
+
+/** Pages of a folder: file name and title. */
+function pages(folder: string, titles: Readonly<Record<string, string>>): Item[] {
+  return Object.entries(titles).map(([name, text]) => ({ text, link: `/${folder}/${name}` }));
+}
+
+const GUIDE: Item[] = [
+  {
+    text: "Get started",
+    items: pages("guide", { "first-ping": "Your first ping", checks: "Checks", pings: "Pings" }),
+  },
+  {
+    text: "When to alert",
+    items: pages("guide", {
+      schedules: "Schedules",
+      "run-limits": "Grace period and run limits",
+      alerts: "Alerts",
+      silences: "Silences",
+      incidents: "Incidents",
+      channels: "Channels",
+    }),
+  },
+  {
+    text: "Jobs",
+    items: pages("guide", {
+      jobs: "Run and report jobs",
+      discovery: "Find jobs",
+      cli: "Command line",
+    }),
+  },
+  {
+    text: "Recipes",
+    collapsed: true,
+    items: pages("guide/recipes", {
+      crontab: "Crontab",
+      systemd: "systemd timers",
+      docker: "Docker",
+      kubernetes: "Kubernetes CronJobs",
+      "github-actions": "GitHub Actions",
+      "gitlab-ci": "GitLab CI",
+      ansible: "Ansible",
+      restic: "restic",
+      borgmatic: "borgmatic",
+      postgresql: "PostgreSQL backups",
+      windows: "Windows",
+    }),
+  },
+  {
+    text: "Team",
+    items: pages("guide", {
+      projects: "Projects and members",
+      permissions: "Permissions",
+      tokens: "Personal access tokens",
+      account: "Your account",
+      badges: "Badges",
+    }),
+  },
+  {
+    text: "APIs",
+    items: [
+      ...pages("guide", { api: "The two APIs", "api-how-to": "How to…" }),
+      { text: "Management API reference", link: "/api", target: "_self" },
+      { text: "Overdue API reference", link: "/api/overdue", target: "_self" },
+    ],
+  },
+  {
+    text: "Migrate",
+    items: pages("guide/migrate", {
+      healthchecks: "From Healthchecks",
+      cronitor: "From Cronitor",
+      "uptime-kuma": "From Uptime Kuma",
+    }),
+  },
+  {
+    text: "Help",
+    items: pages("guide", { troubleshooting: "Troubleshooting", faq: "FAQ", glossary: "Glossary" }),
+  },
+];
+
+const OPERATE: Item[] = [
+  {
+    text: "Set up",
+    items: pages("operate", {
+      install: "Install",
+      kubernetes: "Kubernetes",
+      settings: "Settings",
+      proxies: "Reverse proxies",
+      email: "Email",
+      "sign-in": "Sign-in",
+    }),
+  },
+  {
+    text: "Run",
+    items: pages("operate", {
+      operating: "Server and roles",
+      pings: "Receiving pings",
+      backup: "Back up and restore",
+      upgrade: "Upgrade",
+      monitoring: "Monitor Overdue",
+      retention: "Data retention",
+      troubleshooting: "Troubleshooting",
+    }),
+  },
+  {
+    text: "Grow",
+    items: pages("operate", { "high-availability": "High availability", sizing: "Sizing" }),
+  },
+  {
+    text: "Trust",
+    items: pages("operate", { security: "Security", guarantees: "Guarantees and tests" }),
+  },
+];
+
+const CONTRIBUTE: Item[] = [
+  {
+    text: "Start",
+    items: pages("contribute", {
+      "": "Contribute",
+      architecture: "Architecture",
+      tests: "Tests",
+      decisions: "Decisions",
+    }),
+  },
+  {
+    text: "How to",
+    items: pages("contribute", {
+      "add-a-channel": "Add a channel kind",
+      "add-an-endpoint": "Add an endpoint",
+      "add-a-setting": "Add a setting",
+      "add-a-page": "Add a page",
+      documentation: "Write documentation",
+    }),
+  },
+  {
+    text: "Reference",
+    items: pages("contribute", {
+      spec: "Management API and pings",
+      conformance: "Conformance",
+      gaps: "Answers to gaps",
+      "state-machine": "State machine",
+      "import-rules": "Import rules",
+      faults: "Fault tests",
+      simulation: "Simulation",
+      benchmarks: "Benchmarks",
+      "design-review": "Design review",
+      glossary: "Terms of the code",
+    }),
+  },
+];
+
+export const SIDEBAR: DefaultTheme.SidebarMulti = {
+  "/guide/": GUIDE,
+  "/operate/": OPERATE,
+  "/contribute/": CONTRIBUTE,
+};
