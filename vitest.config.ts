@@ -14,6 +14,7 @@ const UNIT = [
   "src/**/*.test.ts",
   "test/tidy*.test.ts",
   "test/docs*.test.ts",
+  "test/docs/!(samples).test.ts",
   "test/hostile/*.test.ts",
   "test/wrappers/*.test.ts",
   "test/exec/*.test.ts",

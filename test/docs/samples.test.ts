@@ -1,0 +1,83 @@
+// Runs the samples of the documentation, page by page, each page on a host of its own.
+import { spawnSync } from "node:child_process";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { environmentWith } from "../../src/config/config.ts";
+import { debianPostgres } from "../support/postgres-binaries.ts";
+import { type PostgresServer, startPostgres } from "../support/postgres.ts";
+import { makeTemplate, startHost, type Template } from "./host.ts";
+import { stateOf } from "./languages.ts";
+import { type Sample, samplePages, samplesOf } from "./markdown.ts";
+import { problemOf } from "./runners.ts";
+
+/** Pages that run at the same time. */
+const PAGES_MAX = 4;
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000, maxConcurrency: PAGES_MAX });
+
+/** What .ci/install installs for samples. Without one of them, the samples that call it are left out. */
+const PROGRAMS = [
+  "ansible-playbook",
+  "borg",
+  "borgmatic",
+  "caddy",
+  "jq",
+  "nginx",
+  "restic",
+  "systemd-analyze",
+];
+const missing = PROGRAMS.filter((name) => spawnSync("sh", ["-c", `command -v ${name}`]).status !== 0);
+
+let server: PostgresServer;
+let template: Template;
+
+beforeAll(async () => {
+  // Debian's pg_dump reads no newer version.
+  server = await startPostgres({ binaries: debianPostgres() });
+  template = await makeTemplate(server);
+});
+afterAll(() => server.stop());
+
+test("every program that samples need is installed where CI runs", () => {
+  if (environmentWith({})["CI"] === "true") expect(missing).toEqual([]);
+});
+
+const pages = samplePages().map((page) => ({ page, ...samplesOf(page) }));
+
+test.each(pages)("$page has only languages and directives that exist", ({ samples, problems }) => {
+  const unknown = samples.filter((sample) => stateOf(sample, samples) === null);
+  expect([
+    ...problems,
+    ...unknown.map(({ line, language }) => `${line}: unknown language "${language}"`),
+  ]).toEqual([]);
+});
+
+type Page = (typeof pages)[number];
+
+const kindOf = ({ samples }: Page, sample: Sample) => stateOf(sample, samples)?.kind ?? "";
+const tested = (page: Page) => page.samples.filter((one) => ["run", "syntax"].includes(kindOf(page, one)));
+
+test.concurrent.for(pages.filter((page) => tested(page).length > 0))(
+  "the samples of $page work",
+  async (page, { skip }) => {
+    const hasServer = page.samples.some((sample) => kindOf(page, sample) === "run");
+    const host = await startHost(template, { hasServer });
+    const problems: string[] = [];
+    const leftOut: string[] = [];
+    try {
+      for (const sample of tested(page)) {
+        const at = `${page.page}:${sample.line}`;
+        const lacking = missing.find((name) => sample.text.includes(name));
+        if (lacking !== undefined) {
+          leftOut.push(`${at}: ${lacking} is not installed`);
+          continue;
+        }
+        const next = page.samples[page.samples.indexOf(sample) + 1];
+        const problem = await problemOf(sample, { host, next });
+        if (problem !== null) problems.push(`${at}: ${problem}`);
+      }
+    } finally {
+      await host.stop();
+    }
+    if (problems.length > 0) throw new Error(problems.join("\n\n"));
+    if (leftOut.length > 0) skip(leftOut.join("; "));
+  },
+);
