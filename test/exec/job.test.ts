@@ -125,6 +125,12 @@ describe("output", () => {
     expect((await run(exec("/bin/cat"), environmentFor(NO_SERVER), "given\n")).out).toBe("given\n");
   });
 
+  test("a job whose reader is gone ends as without us", async () => {
+    const { child, ended } = start(exec("yes"), environmentFor(NO_SERVER));
+    child.stdout?.once("data", () => child.stdout?.destroy());
+    expect(await ended).toMatchObject({ code: 141 });
+  });
+
   test("a process that the job leaves behind delays the report by two seconds", async () => {
     const recorder = await startRecorder();
     const { code, ms } = await run(
