@@ -207,7 +207,7 @@ export const webhook: ChannelKind<Config> = {
   },
 };
 
-// The default body. Documented in docs/guide/channels/index.md: fields may be added, but none may change its meaning.
+// The default body. Documented in docs/guide/channels/webhook.md: fields may be added, but none may change its meaning.
 
 const DESCRIPTION_LENGTH_MAX = 10_000;
 const OUTPUT_LENGTH_MAX = 10_000;
