@@ -15,7 +15,7 @@ import { CHECKSUMS_PATH, checksumsOf } from "../test/support/tidy-rules.ts";
 import { readTree } from "../test/support/tidy-tree.ts";
 import { renderSchema } from "./dump-schema.ts";
 import { renderChannelIcons } from "./render-channel-icons.ts";
-import { renderChannelKinds } from "./render-channels.ts";
+import { exampleRequest, renderChannelKinds, renderChannelPage } from "./render-channels.ts";
 import { renderCommandReference, renderCommandWords, renderManPage } from "./render-commands.ts";
 import { renderRights } from "./render-rights.ts";
 
@@ -43,6 +43,10 @@ const GENERATED: readonly Generated[] = [
   section("docs/contribute/state-machine.md", "state-table", renderStateTable),
   section("docs/guide/channels/index.md", "kinds", renderChannelKinds),
   section("docs/guide/cli.md", "commands", renderCommandReference),
+  ...KINDS.map((kind) => {
+    const path = `docs/guide/channels/${kind.name}.md`;
+    return section(path, "kind", async () => renderChannelPage(kind, await exampleRequest(kind)));
+  }),
 ];
 
 const HELP = `Writes the generated files of this repository.
@@ -79,8 +83,10 @@ export function section(path: string, name: string, render: () => string | Promi
 }
 
 function replaceSection(at: { path: string; name: string; current: string; content: string }): string {
-  const { path, name, current, content } = at;
+  const { path, name, content } = at;
   const opening = `<!-- generated: ${name} -->`;
+  // A new page is all generated; text that follows the section is kept.
+  const current = at.current === "" ? `${opening}\n<!-- end -->\n` : at.current;
   const start = current.indexOf(opening);
   const end = current.indexOf("<!-- end -->", start);
   if (start === -1 || end === -1) {

@@ -1,22 +1,118 @@
-// Renders the generated part of docs/guide/channels/index.md: every channel kind with its fields.
-import { type Field, fieldsOf } from "../src/channels/channel-config.ts";
-import type { AnyKind } from "../src/channels/channel-kind.ts";
+// Renders the pages of the channel kinds in docs/guide/channels/, and the table of all kinds in index.md there.
+import { type Field, fieldsOf, previewConfig, readConfig } from "../src/channels/channel-config.ts";
+import { type AnyKind, CATEGORIES, type Category } from "../src/channels/channel-kind.ts";
+import { previewMessage } from "../src/channels/preview.ts";
+import type { ProviderKeys, Providers } from "../src/channels/providers.ts";
 import { KINDS } from "../src/channels/registry.ts";
+import { SETTINGS } from "../src/config/settings.ts";
+import type { SubscribedEvent } from "../src/core/delivery.ts";
 
-/** A table of all kinds, and of each how it is set up and its fields. */
+/** The kinds by category, each with a link to its page. */
 export function renderChannelKinds(kinds: readonly AnyKind[] = KINDS): string {
-  const overview = kinds.map(({ name, title, about, rate }) => {
-    const takes = rate === null ? "none" : `${rate.perMinute} per minute, bursts of ${rate.burst}`;
-    return [`[\`${name}\`](#${name})`, title, about, takes];
-  });
+  return CATEGORIES.map((category) => {
+    const rows = kinds
+      .filter((kind) => kind.category === category)
+      .map(({ name, title, about }) => [`[${title}](${name}.md)`, `\`${name}\``, about]);
+    return `### ${CATEGORY_TITLES[category]}\n\n${table(["Channel", "Kind in the API", "What it does"], rows)}`;
+  }).join("\n\n");
+}
+
+/** As the dashboard calls them. */
+const CATEGORY_TITLES: Readonly<Record<Category, string>> = {
+  chat: "Chat",
+  push: "Email and push",
+  phone: "Phone and SMS",
+  incidents: "On-call",
+  automation: "Automation",
+};
+
+/** The generated part of the page of a kind. `request` is the example of a request; null: there is none. */
+export function renderChannelPage(kind: AnyKind, request: string | null): string {
   return [
-    table(["Kind", "Name", "What it does", "Rate limit per channel"], overview),
-    ...kinds.flatMap((kind) => [`### ${kind.name}`, steps(kind), fieldTable(kind)]),
+    `# ${kind.title}`,
+    kind.about,
+    ...serverSection(kind),
+    "## Set up",
+    steps(kind),
+    "## Settings",
+    fieldTable(kind),
+    "## What is sent",
+    eventTable(kind),
+    `${rateText(kind)} [Notifications](index.md#notifications) describes the messages.`,
+    ...(request === null
+      ? []
+      : [`::: details The request when a check goes down\n\n${fence("text", request)}\n\n:::`]),
+    "## Errors",
+    errorText(kind),
+    ...apiSection(kind),
   ].join("\n\n");
 }
 
-function steps({ guide }: AnyKind): string {
-  return guide.map((step, index) => `${index + 1}. ${step}`).join("\n");
+/** Settings of the server that a kind needs or uses, by the beginning of their names. */
+const SERVER_SETTINGS: Readonly<Record<string, { required: boolean; names: readonly string[] }>> = {
+  apprise: { required: true, names: ["OVERDUE_APPRISE_"] },
+  call: {
+    required: true,
+    names: [
+      "OVERDUE_TWILIO_ACCOUNT_SID",
+      "OVERDUE_TWILIO_AUTH_TOKEN",
+      "OVERDUE_TWILIO_FROM",
+      "OVERDUE_CALL_",
+    ],
+  },
+  email: { required: true, names: ["OVERDUE_SMTP_HOST", "OVERDUE_MAIL_"] },
+  matrix: { required: false, names: ["OVERDUE_MATRIX_"] },
+  ntfy: { required: false, names: ["OVERDUE_NTFY_"] },
+  po: { required: false, names: ["OVERDUE_PUSHOVER_"] },
+  shell: { required: true, names: ["OVERDUE_SHELL_"] },
+  signal: { required: true, names: ["OVERDUE_SIGNAL_"] },
+  sms: {
+    required: true,
+    names: [
+      "OVERDUE_TWILIO_ACCOUNT_SID",
+      "OVERDUE_TWILIO_AUTH_TOKEN",
+      "OVERDUE_TWILIO_FROM",
+      "OVERDUE_TWILIO_MESSAGING_",
+      "OVERDUE_SMS_",
+    ],
+  },
+  telegram: { required: true, names: ["OVERDUE_TELEGRAM_"] },
+  whatsapp: {
+    required: true,
+    names: [
+      "OVERDUE_TWILIO_ACCOUNT_SID",
+      "OVERDUE_TWILIO_AUTH_TOKEN",
+      "OVERDUE_TWILIO_WHATSAPP_",
+      "OVERDUE_TWILIO_MESSAGING_",
+      "OVERDUE_SMS_",
+    ],
+  },
+};
+
+function serverSection({ name }: AnyKind): string[] {
+  const server = SERVER_SETTINGS[name];
+  if (server === undefined) return [];
+  const rows = Object.values(SETTINGS)
+    .filter(({ key }) => server.names.some((start) => key.startsWith(start)))
+    .map(({ key, meaning }) => [`\`${key}\``, meaning]);
+  const [title, text] = server.required
+    ? ["Enable on the server", "The person who runs the server enables this kind with these"]
+    : ["Defaults of the server", "Optionally, the person who runs the server sets defaults with these"];
+  return [
+    `## ${title}`,
+    `${text} [settings](../../operate/settings.md):`,
+    table(["Setting", "Meaning"], rows),
+  ];
+}
+
+function steps({ guide, title }: AnyKind): string {
+  return [
+    `In your project, open **Channels** and select **${title}** under **Add a channel**.`,
+    ...guide,
+    "Select **Create channel**, then **Send test notification**.",
+  ]
+    .map((step, index) => `${index + 1}. ${step}`)
+    .join("\n");
 }
 
 function fieldTable(kind: AnyKind): string {
@@ -50,6 +146,134 @@ function typeText(field: Field): string {
       break;
   }
   throw new Error("a field has no type");
+}
+
+const EVENTS: readonly { event: SubscribedEvent; text: string; fields: readonly string[] }[] = [
+  { event: "down", text: "A check goes down", fields: ["down", "priority", "url_down", "program_down"] },
+  {
+    event: "up",
+    text: "A check comes back up",
+    fields: ["up", "priority_up", "url_up", "program_up", "close_on_up"],
+  },
+  {
+    event: "notice",
+    text: "Notices, such as monitoring gap notices",
+    fields: ["notice", "priority_notice", "url_notice", "program_notice"],
+  },
+];
+
+/** Which events a channel sends, and the fields that decide it. */
+function eventTable(kind: AnyKind): string {
+  const fields = new Map(fieldsOf(kind));
+  const config = exampleConfig(kind);
+  const rows = EVENTS.map(({ event, text, fields: names }) => {
+    const name = names.find((one) => fields.has(one));
+    if (name !== undefined && fields.get(name)?.default === "") return [text, `if \`${name}\` is set`];
+    const isSent = kind.isSubscribed(config, event) ? "yes" : "no";
+    return [text, name === undefined ? isSent : `${isSent} by default; set \`${name}\` to change it`];
+  });
+  return table(["Event", "Sent"], rows);
+}
+
+/** The example with its defaults; without an example, samples of all fields. */
+function exampleConfig(kind: AnyKind): Readonly<Record<string, unknown>> {
+  const read = readConfig(kind, kind.example ?? {}, { strict: true });
+  return read.ok ? read.value : previewConfig(kind, {});
+}
+
+function rateText({ rate }: AnyKind): string {
+  return rate === null
+    ? "There is no rate limit."
+    : `A channel sends at most ${rate.perMinute} messages per minute, in bursts of at most ${rate.burst}. Further messages wait.`;
+}
+
+const NO_KEYS: ProviderKeys = {
+  telegramToken: null,
+  ntfyShToken: null,
+  twilioAuthToken: null,
+  pushoverToken: null,
+  matrixToken: null,
+  vapidPrivateKey: null,
+};
+
+function errorText(kind: AnyKind): string {
+  const reasons = kind.rejections?.(exampleConfig(kind), { keys: NO_KEYS }) ?? [];
+  const retried = "A message that can't be delivered is [retried for a day](index.md#delivery).";
+  const limited =
+    kind.quota === undefined ? [] : ["The number per month is limited: see [Quotas](index.md#quotas)."];
+  if (reasons.length === 0) return [retried, ...limited].join(" ");
+  return [
+    [retried, ...limited, "These errors disable the channel:"].join(" "),
+    reasons.map((reason) => `- ${reason}.`).join("\n"),
+  ].join("\n\n");
+}
+
+function apiSection({ name, title, example }: AnyKind): string[] {
+  if (example === null) return [];
+  const json = JSON.stringify({ kind: name, name: title, config: example }, null, 2).replaceAll("\n", "\n  ");
+  const command = `API=https://overdue.example.org/api/overdue/v1
+PROJECT=$(curl -fsS $API/whoami -H "X-Api-Key: $OVERDUE_API_KEY" | jq -r .project.id)
+
+curl -fsS $API/projects/$PROJECT/channels -H "X-Api-Key: $OVERDUE_API_KEY" \\
+  -H "Content-Type: application/json" -d '${json}'`;
+  return [
+    "## Create with the API",
+    "The channel notifies for all existing checks of the project. To choose, add their IDs as `checks`.",
+    fence("sh", command),
+    "The response contains the ID of the channel. [Test it](index.md#test-a-channel) next.",
+  ];
+}
+
+// Examples of requests, as the dashboard previews them.
+
+const NOW = Date.UTC(2026, 10, 15, 4, 0, 7);
+const SITE = { name: "Overdue", url: "https://overdue.example.org" };
+const PROJECT = { uuid: "00000000-0000-4000-8000-000000000000", name: "Production", tz: "UTC" };
+
+const PROVIDERS: Providers = {
+  twilioAccountSid: "ACaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+  twilioFrom: "+14155550100",
+  twilioMessagingServiceSid: null,
+  twilioWhatsappFrom: "+14155550100",
+  twilioWhatsappDownSid: "HXaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+  twilioWhatsappUpSid: "HXbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb",
+  signalUrl: "http://127.0.0.1:8080",
+  signalAccount: null,
+  appriseUrl: "https://apprise.example.org",
+  appriseAllowUrls: false,
+  matrixHomeserver: null,
+  shellFolder: null,
+  vapidPublicKey: null,
+};
+
+/** The requests of a kind about a check that goes down; null: it sends none, or none that can be read. */
+export async function exampleRequest({ name, example }: AnyKind): Promise<string | null> {
+  if (example === null) return null;
+  const keys = { ...NO_KEYS, telegramToken: "your-token", twilioAuthToken: "your-token" };
+  const { requests } = await previewMessage(
+    { kind: name, config: example, event: "down" },
+    { keys, providers: PROVIDERS, now: NOW, site: SITE, project: PROJECT, checkJson: () => ({}) },
+  );
+  return requests.length === 0 ? null : requests.map(requestText).join("\n\n");
+}
+
+type Request = { method: string; url: string; headers: Record<string, string>; body: string };
+
+function requestText({ method, url, headers, body }: Request): string {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  return [`${method} ${url}`, ...lines, ...(body === "" ? [] : ["", prettyJson(body)])].join("\n");
+}
+
+function prettyJson(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2);
+  } catch {
+    return body;
+  }
+}
+
+function fence(language: string, text: string): string {
+  return `\`\`\`${language}\n${text}\n\`\`\``;
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -1,4 +1,6 @@
 // The pages of the site, in the order of the sidebar.
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import type { DefaultTheme } from "vitepress";
 
 type Item = DefaultTheme.SidebarItem;
@@ -8,6 +10,19 @@ function pages(folder: string, titles: Readonly<Record<string, string>>): Item[]
   return Object.entries(titles).map(([name, text]) => ({ text, link: `/${folder}/${name}` }));
 }
 
+/** The pages of the channel kinds by title, which is their first heading. */
+function channelPages(): Item[] {
+  const folder = join(import.meta.dirname, "..", "guide", "channels");
+  const titles = readdirSync(folder)
+    .filter((file) => file !== "index.md")
+    .map((file): [string, string] => {
+      const [, title = file] = /^# (.+)$/m.exec(readFileSync(join(folder, file), "utf8")) ?? [];
+      return [basename(file, ".md"), title];
+    });
+  const sorted = titles.toSorted(([, a], [, b]) => a.localeCompare(b, "en"));
+  return pages("guide/channels", Object.fromEntries(sorted));
+}
+
 const GUIDE: Item[] = [
   {
     text: "Get started",
@@ -15,14 +30,16 @@ const GUIDE: Item[] = [
   },
   {
     text: "When to alert",
-    items: pages("guide", {
-      schedules: "Schedules",
-      "run-limits": "Grace period and run limits",
-      alerts: "Alerts",
-      silences: "Silences",
-      incidents: "Incidents",
-      channels: "Channels",
-    }),
+    items: [
+      ...pages("guide", {
+        schedules: "Schedules",
+        "run-limits": "Grace period and run limits",
+        alerts: "Alerts",
+        silences: "Silences",
+        incidents: "Incidents",
+      }),
+      { text: "Channels", link: "/guide/channels/", collapsed: true, items: channelPages() },
+    ],
   },
   {
     text: "Jobs",

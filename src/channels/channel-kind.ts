@@ -21,6 +21,8 @@ export type ChannelKind<Config> = {
   icon: string | null;
   /** How to set it up, step by step: Markdown with links and `code` only. */
   guide: readonly string[];
+  /** A short configuration for the docs; null: nobody writes one by hand. */
+  example: Readonly<Partial<Config>> | null;
   /** One source for validation, the API and the docs; built from the fields below. */
   schema: TObject;
   /** Checks that the schema cannot express: an error text for the user, or null. */
@@ -32,6 +34,8 @@ export type ChannelKind<Config> = {
   quota?: Quota;
   /** Why the kind cannot be used until an admin changes the server's settings; null: it can be. */
   unavailable?(server: Pick<Outgoing, "keys" | "providers">): string | null;
+  /** Why its receiver would reject all messages, which disables the channel; for the docs. */
+  rejections?(config: Config, server: Pick<Outgoing, "keys">): readonly string[];
   /** Sends one message. Errors are results; only bugs are thrown. */
   send(message: ChannelMessage, config: Config, out: Outgoing): Promise<SendResult>;
 };

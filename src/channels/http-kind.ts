@@ -2,7 +2,7 @@
 import type { Static, TObject } from "typebox";
 import type { OutgoingRequest } from "../lib/outgoing-http.ts";
 import type { ChannelKind, ChannelMessage, Outgoing } from "./channel-kind.ts";
-import { type Answers, notTried, sendRequest } from "./http-request.ts";
+import { type Answers, notTried, rejectionsIn, sendRequest } from "./http-request.ts";
 import { type IncidentEvent, incidentEvent } from "./incident-event.ts";
 import { type MessageText, messageText } from "./message-text.ts";
 
@@ -31,7 +31,7 @@ export type KindRequest = {
 export type HttpKind<Schema extends TObject> = Omit<ChannelKind<Static<Schema>>, "schema" | "send"> & {
   schema: Schema;
   /** What the responses of its receiver mean; a function if that depends on whose key is used. */
-  answers: Answers | ((content: Pick<Content<Static<Schema>>, "config" | "out">) => Answers);
+  answers: Answers | ((content: { config: Static<Schema>; out: Pick<Outgoing, "keys"> }) => Answers);
   request: (content: Content<Static<Schema>>) => KindRequest;
 };
 
@@ -41,8 +41,11 @@ export function httpKind<Schema extends TObject>({
   answers,
   ...kind
 }: HttpKind<Schema>): ChannelKind<Static<Schema>> {
+  const answersTo = (config: Static<Schema>, out: Pick<Outgoing, "keys">) =>
+    typeof answers === "function" ? answers({ config, out }) : answers;
   return {
     ...kind,
+    rejections: (config, out) => rejectionsIn(answersTo(config, out)),
     send: async (message, config, out) => {
       const missing = kind.unavailable?.(out) ?? null;
       if (missing !== null) return notTried(missing);
@@ -50,8 +53,7 @@ export function httpKind<Schema extends TObject>({
       const incident = incidentEvent(message, words, out);
       const built = request({ words, message, config, out, incident });
       const http = built.isAdminUrl === true ? out.adminHttp : out.http;
-      const meanings = typeof answers === "function" ? answers({ config, out }) : answers;
-      return sendRequest(toOutgoing(built), { http, now: out.now }, meanings);
+      return sendRequest(toOutgoing(built), { http, now: out.now }, answersTo(config, out));
     },
   };
 }

@@ -41,6 +41,11 @@ export type Answers = {
   ok?: readonly AnswerRule[];
 };
 
+/** Why a receiver would reject all messages, each reason once. */
+export function rejectionsIn({ gone = [] }: Answers): string[] {
+  return [...new Set(gone.map(({ reason }) => reason))];
+}
+
 /** What no receiver accepts later, either. */
 const TOO_LARGE: Refusal = { status: 413, reason: "The message is too long" };
 

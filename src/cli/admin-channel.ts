@@ -24,7 +24,7 @@ import {
 } from "./command-context.ts";
 
 const AFTER_HELP = `
-docs/guide/channels/index.md lists the fields of each kind. Other users on this machine can see command-line arguments, so pass
+The documentation lists the fields of each kind, under Channels. Other users on this machine can see command-line arguments, so pass
 secrets with --config: a file that contains a JSON object, or "-" for standard input.
 
 Examples:

@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { renderChannelKinds } from "../../scripts/render-channels.ts";
+import { exampleRequest, renderChannelKinds, renderChannelPage } from "../../scripts/render-channels.ts";
 import { type ChannelConfig, fieldsOf, readConfig, shownConfig } from "../../src/channels/channel-config.ts";
 import { type AnyKind, CATEGORIES, type ChannelKind } from "../../src/channels/channel-kind.ts";
 import { configSchema, eventOf, textField } from "../../src/channels/config-fields.ts";
@@ -84,16 +84,28 @@ test("every kind has a file of its name and a line in the registry", () => {
   expect(kindNamed("pigeon")).toBeNull();
 });
 
-test("the docs are what the registry says", () => {
-  const docs = readFileSync(join(ROOT, "docs", "guide", "channels", "index.md"), "utf8");
-  const [, section] = /<!-- generated: kinds -->\n\n([\s\S]*?)\n\n<!-- end -->/.exec(docs) ?? [];
-  expect(section).toBe(renderChannelKinds());
+test("the docs are what the registry says", async () => {
+  const folder = join(ROOT, "docs", "guide", "channels");
+  const sectionOf = (page: string, name: string) => {
+    const text = readFileSync(join(folder, page), "utf8");
+    return text.split(`<!-- generated: ${name} -->\n\n`)[1]?.split("\n\n<!-- end -->")[0];
+  };
+  expect(sectionOf("index.md", "kinds")).toBe(renderChannelKinds());
   for (const kind of KINDS) {
-    expect(section).toContain(`### ${kind.name}\n`);
+    const section = sectionOf(`${kind.name}.md`, "kind");
+    expect(section).toBe(renderChannelPage(kind, await exampleRequest(kind)));
     for (const [name, { description }] of fieldsOf(kind)) {
       expect(section).toContain(`| \`${name}\` |`);
       expect(section).toContain(description);
     }
+  }
+  const pages = readdirSync(folder).filter((file) => file !== "index.md");
+  expect(pages.toSorted()).toEqual(NAMES.map((name) => `${name}.md`).toSorted());
+});
+
+test("the example of every kind is a configuration that can be saved", () => {
+  for (const kind of KINDS.filter(({ example }) => example !== null)) {
+    expect(readConfig(kind, kind.example, { strict: true })).toMatchObject({ ok: true });
   }
 });
 
@@ -154,6 +166,7 @@ test("a kind that is added by one file and one line can be documented, validated
     category: "push",
     icon: null,
     guide: ["Build a loft."],
+    example: { loft: "north" },
     schema: configSchema({ loft: textField({ about: "The loft.", lengthMax: 20, secret: true }) }),
     isSubscribed: (_config, what) => what === "down",
     rate: { perMinute: 1, burst: 1 },
@@ -166,7 +179,8 @@ test("a kind that is added by one file and one line can be documented, validated
   // … and this the line.
   const kinds: readonly AnyKind[] = [...KINDS, pigeon];
 
-  expect(renderChannelKinds(kinds)).toContain("### pigeon\n\n1. ");
+  expect(renderChannelKinds(kinds)).toContain("| [Carrier pigeon](pigeon.md) | `pigeon` | Sends a bird. |");
+  expect(renderChannelPage(pigeon, null)).toContain("\n2. Build a loft.\n");
   expect(readConfig(pigeon, {}, { strict: true })).toEqual({
     ok: false,
     text: "loft is required: The loft.",

@@ -66,6 +66,7 @@ export const alertmanager = httpKind({
     "Sends an alert to your Prometheus Alertmanager when a check goes down and resolves it when the check comes back up. The labels are alertname, severity, unique_key, and those you add. Names and texts are annotations.",
   category: "incidents",
   icon: "prometheus",
+  example: { url: "https://alerts.example.org", labels: "team=ops" },
   guide: [
     "Enter the URL of your Alertmanager, such as `https://alerts.example.org`. If it requires authentication, also enter a username and password, or a token.",
     "Optionally, add labels that your routes match, such as `team=ops`. They replace labels with the same name. Change labels only while no alert is active: Alertmanager identifies alerts by their labels, so an active alert would not be resolved.",

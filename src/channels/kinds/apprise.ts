@@ -45,10 +45,11 @@ const gateway = httpKind({
     "Sends notifications to more than 100 other services through the Apprise API server that an admin has set up.",
   category: "automation",
   icon: null,
+  example: { target: "ops" },
   guide: [
     "An admin runs an [Apprise API](https://github.com/caronc/apprise-api) server and sets `OVERDUE_APPRISE_URL` to its URL.",
     "Open that server in a browser, open the configuration manager, add the [URLs of your services](https://github.com/caronc/apprise/wiki), and save them under a key.",
-    "Enter the key below. To notify only some of the services, also enter a tag.",
+    "Enter the key in the form. To notify only some of the services, also enter a tag.",
   ],
   schema,
   validate: ({ target, tag }) =>

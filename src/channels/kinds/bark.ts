@@ -30,9 +30,10 @@ export const bark = httpKind({
   about: "Sends push notifications to iPhones through the public Bark server or your own.",
   category: "push",
   icon: null,
+  example: { device_key: "your-device-key" },
   guide: [
     "Install the [Bark app](https://apps.apple.com/app/bark-custom-notifications/id1403753865) on your iPhone, open it, and allow notifications.",
-    "The app shows a URL such as `https://api.day.app/KEY/`. Copy the part between the slashes after the host and paste it below.",
+    "The app shows a URL such as `https://api.day.app/KEY/`. Copy the part between the slashes after the host and paste it into the form.",
     "If you run your own Bark server, also enter its URL.",
   ],
   schema: configSchema({

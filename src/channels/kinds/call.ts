@@ -28,6 +28,7 @@ const kind = httpKind({
     "Calls a phone when a check goes down and reads the message aloud, through the server's Twilio account. The number of calls per month is limited.",
   category: "phone",
   icon: null,
+  example: { value: "+14155550123" },
   guide: ["Enter the phone number in international format, such as `+1 415 555 0123`."],
   schema,
   isSubscribed: (_config, what) => what === "down",

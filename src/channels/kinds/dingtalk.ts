@@ -38,11 +38,12 @@ export const dingtalk = httpKind({
   about: "Sends messages to a group in DingTalk.",
   category: "chat",
   icon: null,
+  example: { url: "https://oapi.dingtalk.com/robot/send?access_token=your-token", secret: "SECyour-secret" },
   guide: [
     "In DingTalk, open the group, then **Group Settings**, then **Bot**, and choose **Add Robot**.",
     "Choose **Custom** and give the robot a name.",
     "Under **Security Settings**, choose **Additional Signature** and copy the secret. Or choose **Custom Keywords** and enter the name of this server, which is in the title of each message.",
-    "Complete the setup, copy the webhook URL, and paste it below. If you chose a signature, also paste the secret.",
+    "Complete the setup, copy the webhook URL, and paste it into the form. If you chose a signature, also paste the secret.",
   ],
   schema: configSchema({
     url: addressField({

@@ -58,10 +58,11 @@ export const discord = httpKind({
   about: "Sends messages to a Discord channel.",
   category: "chat",
   icon: "discord",
+  example: { url: "https://discord.com/api/webhooks/1234567890/your-secret" },
   guide: [
     "In Discord, choose **Edit Channel** for the channel, then **Integrations**, then **Webhooks**. You need the permission **Manage Webhooks**.",
     "Choose **New Webhook**, open the new webhook, give it a name, and choose **Copy Webhook URL**.",
-    "Paste the URL below.",
+    "Paste the URL into the form.",
   ],
   schema: configSchema({
     url: addressField({

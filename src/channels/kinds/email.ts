@@ -137,6 +137,7 @@ export const email: ChannelKind<Config> = {
   about: "Sends email alerts. The recipient confirms the address first.",
   category: "push",
   icon: null,
+  example: { value: "you@example.org" },
   guide: [
     "Enter the email address. Overdue sends a confirmation link to it, unless it belongs to a project member. Notifications start when the recipient confirms the address.",
     "Choose whether to notify when a check goes down, comes back up, or both.",

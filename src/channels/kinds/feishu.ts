@@ -63,11 +63,12 @@ export const feishu = httpKind({
   about: "Sends messages to a group in Feishu or Lark.",
   category: "chat",
   icon: null,
+  example: { url: "https://open.feishu.cn/open-apis/bot/v2/hook/your-secret" },
   guide: [
     "In Feishu or Lark, open the group, then **Settings**, then **Bots**, and choose **Add Bot**.",
     "Choose **Custom Bot**, give it a name, and choose **Add**.",
-    "Copy the webhook URL and paste it below.",
-    "Optionally, under **Security settings**, turn on **Set signature verification**, copy the secret, and paste it below.",
+    "Copy the webhook URL and paste it into the form.",
+    "Optionally, under **Security settings**, turn on **Set signature verification**, copy the secret, and paste it into the form.",
   ],
   schema: configSchema({
     url: addressField({

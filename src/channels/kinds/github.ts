@@ -7,7 +7,7 @@ import type { OutgoingRequest } from "../../lib/outgoing-http.ts";
 import type { ChannelKind, Outgoing } from "../channel-kind.ts";
 import { configSchema, switchField, textField, tokenField } from "../config-fields.ts";
 import { toOutgoing } from "../http-kind.ts";
-import { type Answers, failedToSend, interpret, jsonOf, sendRequest } from "../http-request.ts";
+import { type Answers, failedToSend, interpret, jsonOf, rejectionsIn, sendRequest } from "../http-request.ts";
 import { incidentEvent } from "../incident-event.ts";
 import { type Dialect, JOINER, MARKDOWN, partsOf, withoutMentions, withoutTags } from "../layout.ts";
 import { clipEnd, clipStart, type MessageText, messageText, oneLine } from "../message-text.ts";
@@ -200,11 +200,12 @@ export const github: ChannelKind<Config> = {
     "Opens an issue in a GitHub repository when a check goes down. Optionally closes it when the check comes back up.",
   category: "automation",
   icon: "github",
+  example: { token: "your-token", repo: "octo-org/shop" },
   guide: [
     "In GitHub, open **Settings**, then **Developer settings**, then **Personal access tokens**, then [Fine-grained tokens](https://github.com/settings/personal-access-tokens), and choose **Generate new token**.",
     "Enter a name, and under **Resource owner** select the owner of the repository. Under **Repository access**, choose **Only select repositories** and select the repository.",
     "Under **Permissions**, add **Issues** with **Read and write** access.",
-    "Choose **Generate token**, copy the token, and paste it below, together with the name of the repository. Replace the token before it expires: after that, the channel fails.",
+    "Choose **Generate token**, copy the token, and paste it into the form, together with the name of the repository. Replace the token before it expires: after that, the channel fails.",
     "Anyone who can read the repository can read the issues, which contain the last output of the job.",
   ],
   schema: SCHEMA,
@@ -215,6 +216,7 @@ export const github: ChannelKind<Config> = {
       : null;
   },
   isSubscribed: (config, what) => what === "down" || (what === "up" ? config.close_on_up : config.notice),
+  rejections: () => rejectionsIn(ANSWERS),
   rate: { perMinute: 20, burst: 5 },
   send: async (message, config, out) => {
     const words = messageText(message, out);

@@ -23,9 +23,10 @@ export const gotify = httpKind({
   about: "Sends push notifications to Android phones and browsers through your Gotify server.",
   category: "push",
   icon: null,
+  example: { url: "https://gotify.example.org", token: "your-token" },
   guide: [
     "In Gotify, open **Apps**, choose **Create application**, and enter a name.",
-    "Copy the token of the application and paste it below, together with the URL of your Gotify server.",
+    "Copy the token of the application and paste it into the form, together with the URL of your Gotify server.",
   ],
   schema: configSchema({
     url: serverField({ about: "The URL of the Gotify server." }),

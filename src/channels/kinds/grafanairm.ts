@@ -14,10 +14,11 @@ export const grafanairm = httpKind({
     "Sends an alert to Grafana Cloud IRM (formerly Grafana OnCall) when a check goes down and resolves it when the check comes back up.",
   category: "incidents",
   icon: "grafana",
+  example: { url: "https://oncall.example.grafana.net/oncall/integrations/v1/formatted_webhook/your-id/" },
   guide: [
     "In Grafana Cloud, open **IRM**, then **Integrations**, choose **New integration**, and select **Formatted Webhook**.",
     "Enter a name and choose **Create Integration**.",
-    "Copy the URL under **HTTP Endpoint** and paste it below.",
+    "Copy the URL under **HTTP Endpoint** and paste it into the form.",
   ],
   schema: configSchema({
     url: addressField({ about: "The URL of a Formatted Webhook integration.", secret: true }),

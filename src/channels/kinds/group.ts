@@ -22,6 +22,7 @@ export const group: ChannelKind<Config> = {
     "Sends notifications to several channels of the project, including members that are disabled individually.",
   category: "automation",
   icon: null,
+  example: null,
   guide: ["Select the channels to notify together. Then assign the group to checks instead of its members."],
   schema,
   // Each member is checked separately.

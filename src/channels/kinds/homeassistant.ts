@@ -21,10 +21,11 @@ export const homeassistant = httpKind({
     "Sends push notifications to the Home Assistant app. When a check comes back up, the new notification replaces the one about the problem.",
   category: "push",
   icon: "homeassistant",
+  example: { url: "https://home.example.org", token: "your-token", service: "mobile_app_pixel_9" },
   guide: [
     "In Home Assistant, open your profile, open the **Security** tab, and choose **Create token** under **Long-lived access tokens**. Copy the token: it is shown once.",
     "Open **Developer tools**, then **Actions**, and search for `notify.` to find the action of your phone, such as `notify.mobile_app_pixel_9`.",
-    "Enter the URL of Home Assistant, the token, and the name of the action without `notify.` below. This server must be able to reach the URL.",
+    "In the form, enter the URL of Home Assistant, the token, and the name of the action without `notify.`. This server must be able to reach the URL.",
   ],
   schema: configSchema({
     url: serverField({ about: "The URL of Home Assistant." }),

@@ -14,10 +14,11 @@ export const incidentio = httpKind({
     "Sends an alert to incident.io when a check goes down and resolves it when the check comes back up. The metadata of the alert contains the severity, project, and tags.",
   category: "incidents",
   icon: null,
+  example: { source_id: "your-source-id", token: "your-token" },
   guide: [
     "In incident.io, open **Alerts**, then **Sources**, choose **New alert source**, and select **HTTP**.",
     "Enter a name and choose **Continue**. incident.io shows a URL and an `Authorization` header.",
-    "The source ID is the part of the URL after `/http/`, and the token is the part of the header after `Bearer`. Paste both below.",
+    "The source ID is the part of the URL after `/http/`, and the token is the part of the header after `Bearer`. Paste both into the form.",
   ],
   schema: configSchema({
     source_id: textField({

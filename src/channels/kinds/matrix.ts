@@ -5,7 +5,15 @@ import { SEND_MS_MAX } from "../../core/limits.ts";
 import type { OutgoingRequest } from "../../lib/outgoing-http.ts";
 import type { ChannelKind, ChannelMessage, Outgoing } from "../channel-kind.ts";
 import { below, configSchema, serverField, textField, tokenField } from "../config-fields.ts";
-import { type Answers, failedToSend, interpret, jsonOf, notTried, summaryOf } from "../http-request.ts";
+import {
+  type Answers,
+  failedToSend,
+  interpret,
+  jsonOf,
+  notTried,
+  rejectionsIn,
+  summaryOf,
+} from "../http-request.ts";
 import { type Dialect, escapeHtml, fullText, HTML, JOINER, PLAIN, SIGNS } from "../layout.ts";
 import { clipStart, type MessageText, messageText } from "../message-text.ts";
 
@@ -77,7 +85,7 @@ const NO_ACCOUNT =
   "The channel needs a homeserver and a token, unless an admin sets OVERDUE_MATRIX_HOMESERVER and OVERDUE_MATRIX_TOKEN";
 
 // A reverse proxy may answer 404 while the server restarts; only these errors come from the homeserver itself.
-function answersOf({ isServersToken }: Account): Answers {
+function answersOf({ isServersToken }: Pick<Account, "isServersToken">): Answers {
   const token = {
     status: 401,
     json: { errcode: /^M_(UNKNOWN|MISSING)_TOKEN$/ },
@@ -154,13 +162,15 @@ export const matrix: ChannelKind<MatrixConfig> = {
   about: "Sends messages to a Matrix room.",
   category: "chat",
   icon: "matrix",
+  example: { homeserver: "https://matrix.example.org", token: "your-token", room: "#ops:example.org" },
   guide: [
     "Create an account on your homeserver that sends the messages, and invite it to the room.",
     "In Element, sign in with that account, open **All settings**, then **Help & About**, and copy the **Access Token**. Then close the window. Do not sign out: that would revoke the token.",
-    "Enter the homeserver URL, the token, and the ID or alias of the room below. The account joins the room when it sends the first message. If this server has its own Matrix account, you can leave the URL and token blank and invite that account.",
+    "In the form, enter the homeserver URL, the token, and the ID or alias of the room. The account joins the room when it sends the first message. If this server has its own Matrix account, you can leave the URL and token blank and invite that account.",
   ],
   schema,
   isSubscribed: () => true,
+  rejections: () => rejectionsIn(answersOf({ isServersToken: false })),
   rate: { perMinute: 60, burst: 10 },
   send,
 };

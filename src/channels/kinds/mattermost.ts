@@ -31,10 +31,11 @@ export const mattermost = httpKind({
   about: "Sends messages to a Mattermost channel.",
   category: "chat",
   icon: "mattermost",
+  example: { url: "https://mattermost.example.org/hooks/your-secret" },
   guide: [
     "In Mattermost, open the product menu and choose **Integrations**, then **Incoming Webhooks**. If **Integrations** is missing, ask a system admin to enable incoming webhooks.",
     "Choose **Add Incoming Webhook**, enter a title, select the channel, and choose **Save**.",
-    "Copy the webhook URL and paste it below.",
+    "Copy the webhook URL and paste it into the form.",
   ],
   schema: configSchema({
     url: addressField({

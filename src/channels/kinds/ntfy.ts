@@ -34,10 +34,11 @@ export const ntfy = httpKind({
   about: "Sends push notifications to phones and browsers through ntfy.sh or your own ntfy server.",
   category: "push",
   icon: "ntfy",
+  example: { topic: "your-secret-topic", priority: 4 },
   guide: [
     "Install the [ntfy app](https://ntfy.sh/#subscribe-phone), or open your ntfy server in a browser.",
     "Subscribe to a topic. Use a name that is hard to guess: anyone who knows it can read the messages.",
-    "Enter the topic below. For your own server, also enter its URL, and an access token if the topic is protected.",
+    "Enter the topic in the form. For your own server, also enter its URL, and an access token if the topic is protected.",
   ],
   schema: configSchema({
     topic: textField({

@@ -32,10 +32,11 @@ export const opsgenie = httpKind({
     "Opens an alert when a check goes down and closes it when the check comes back up. Notices and low-severity problems have priority P3.",
   category: "incidents",
   icon: "opsgenie",
+  example: { key: "your-api-key", region: "jsm" },
   guide: [
     "In Jira Service Management, open **Operations**, select your team, and open **Integrations**. In Opsgenie, open **Settings**, then **Integrations**.",
     "Choose **Add integration** and select **API**. Other types of integrations do not accept these requests.",
-    "Turn on the integration, copy its API key, and paste it below.",
+    "Turn on the integration, copy its API key, and paste it into the form.",
   ],
   schema: configSchema({
     key: tokenField({ about: "The API key of an integration of type API.", lengthMax: 100 }),

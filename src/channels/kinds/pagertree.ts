@@ -13,10 +13,11 @@ export const pagertree = httpKind({
   about: "Opens an alert in PagerTree when a check goes down and resolves it when the check comes back up.",
   category: "incidents",
   icon: null,
+  example: { url: "https://api.pagertree.com/integration/your-id" },
   guide: [
     "In PagerTree, open **Integrations**, choose **New Integration**, and select **Healthchecks.io**. Overdue sends requests in the format of that integration.",
     "Enter a name, select an urgency and a destination, and save the integration.",
-    "Copy the endpoint URL of the integration and paste it below.",
+    "Copy the endpoint URL of the integration and paste it into the form.",
   ],
   schema: configSchema({
     url: addressField({

@@ -18,10 +18,11 @@ export const pd = httpKind({
     "Opens an incident when a check goes down and resolves it when the check comes back up. Notices and low-severity problems have severity warning.",
   category: "incidents",
   icon: "pagerduty",
+  example: { routing_key: "0123456789abcdef0123456789abcdef" },
   guide: [
     "In PagerDuty, open **Services**, then **Service Directory**, and select a service or create one.",
     "On the **Integrations** tab, choose **Add an integration** and select **Events API V2**.",
-    "Open the new integration, copy the **Integration Key**, and paste it below.",
+    "Open the new integration, copy the **Integration Key**, and paste it into the form.",
   ],
   schema: configSchema({
     routing_key: textField({

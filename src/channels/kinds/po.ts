@@ -5,7 +5,14 @@ import type { SendResult, SubscribedEvent } from "../../core/delivery.ts";
 import type { ChannelKind, ChannelMessage, Outgoing } from "../channel-kind.ts";
 import { configSchema, eventOf, numberField, priorities, textField } from "../config-fields.ts";
 import { toOutgoing } from "../http-kind.ts";
-import { type Answers, CLIENT_ERRORS, notTried, sendRequest, untilTimeIn } from "../http-request.ts";
+import {
+  type Answers,
+  CLIENT_ERRORS,
+  notTried,
+  rejectionsIn,
+  sendRequest,
+  untilTimeIn,
+} from "../http-request.ts";
 import { incidentEvent } from "../incident-event.ts";
 import { type Dialect, escapeHtml, fullText, HTML } from "../layout.ts";
 import { clipStart, messageText } from "../message-text.ts";
@@ -135,16 +142,18 @@ export const po: ChannelKind<Config> = {
     "Sends push notifications to phones. An emergency message is repeated until someone acknowledges it or the check comes back up.",
   category: "push",
   icon: null,
+  example: { user_key: "uQiRzpo4DXghDmr9QzzfQu27cmVRsG", app_token: "azGDORePK8gMaC0QOYAMyEEuzJnyUi" },
   guide: [
     "Sign in to [Pushover](https://pushover.net/) and copy **Your User Key**, or the key of a delivery group.",
     "Choose **Create an Application/API Token**, enter a name for the application, create it, and copy its **API Token/Key**.",
-    "Paste both below. If this server has its own application, you can leave the API token blank.",
+    "Paste both into the form. If this server has its own application, you can leave the API token blank.",
   ],
   schema,
   validate: PRIORITIES.validate,
   // An emergency message has to be canceled even if no message about the recovery is sent.
   isSubscribed: (config: Config, what: SubscribedEvent) =>
     PRIORITIES.isSubscribed(config, what) || (what === "up" && config.priority === EMERGENCY),
+  rejections: (config: Config) => rejectionsIn(answersFor(config)),
   rate: { perMinute: 12, burst: 5 },
   send,
 };

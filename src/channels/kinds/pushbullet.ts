@@ -14,9 +14,10 @@ export const pushbullet = httpKind({
   about: "Sends push notifications to the phones and browsers of a Pushbullet account.",
   category: "push",
   icon: "pushbullet",
+  example: { access_token: "your-token" },
   guide: [
     "Sign in to Pushbullet and open your [account settings](https://www.pushbullet.com/#settings/account).",
-    "Choose **Create Access Token**, copy the token, and paste it below.",
+    "Choose **Create Access Token**, copy the token, and paste it into the form.",
   ],
   schema: configSchema({
     access_token: tokenField({ about: "An access token of the Pushbullet account.", lengthMax: 100 }),

@@ -26,10 +26,11 @@ export const rocketchat = httpKind({
   about: "Sends messages to a Rocket.Chat channel.",
   category: "chat",
   icon: "rocketdotchat",
+  example: { url: "https://rocketchat.example.org/hooks/your-id/your-secret" },
   guide: [
     "In Rocket.Chat, open **Administration**, then **Workspace** and **Integrations**, and choose **New**, then **Incoming**.",
     "Turn on **Enabled**. Under **Post to Channel**, enter the channel, such as `#ops`. Under **Post as**, enter the name of an existing user. Then choose **Save**.",
-    "Copy the webhook URL and paste it below.",
+    "Copy the webhook URL and paste it into the form.",
   ],
   schema: configSchema({
     url: addressField({

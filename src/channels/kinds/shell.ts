@@ -114,9 +114,10 @@ export const shell: ChannelKind<Config> = {
   about: "Runs a program or script on the server when a check goes down or comes back up.",
   category: "automation",
   icon: null,
+  example: { program_down: "notify.sh", program_up: "notify.sh" },
   guide: [
     "An admin sets `OVERDUE_SHELL_FOLDER` to a folder on the server and puts an executable file into it.",
-    "Enter the file name below for each event that should run the program.",
+    "In the form, enter the file name for each event that should run the program.",
     "The program receives the message as JSON on standard input and the main values in environment variables, such as `OVERDUE_STATUS`, `OVERDUE_NAME`, and `OVERDUE_DEDUPE_KEY`.",
     "The program must exit with status 0 on success, or with 75 to be run again later. Any other status is a failure, and the end of standard error is shown as the reason. After 30 seconds, the program and its child processes are killed.",
   ],

@@ -5,7 +5,7 @@ import type { OutgoingResponse } from "../../lib/outgoing-http.ts";
 import type { ChannelKind } from "../channel-kind.ts";
 import { below, configSchema, eventSwitches, textField } from "../config-fields.ts";
 import { toOutgoing } from "../http-kind.ts";
-import { type Answers, notTried, sendRequest } from "../http-request.ts";
+import { type Answers, notTried, rejectionsIn, sendRequest } from "../http-request.ts";
 import { fullText, PLAIN, SIGNS } from "../layout.ts";
 import { clipStart, type MessageText, messageText } from "../message-text.ts";
 
@@ -81,13 +81,15 @@ export const signal: ChannelKind<Static<typeof schema>> = {
   about: "Sends messages to a Signal user from the server's Signal account.",
   category: "phone",
   icon: "signal",
+  example: { value: "+14155550123" },
   guide: [
     "Ask an admin for the phone number of the server's Signal account and send it a message. Otherwise Signal may treat its messages as spam.",
-    "Enter your phone number below, or your username from **Settings**, then **Profile**.",
+    "Enter your phone number, or your username from **Settings**, then **Profile**.",
   ],
   schema,
   validate: SWITCHES.validate,
   isSubscribed: SWITCHES.isSubscribed,
+  rejections: () => rejectionsIn(answersTo("")),
   rate: { perMinute: 6, burst: 6 },
   unavailable: ({ providers }) => (providers.signalUrl === null ? NO_SIGNAL : null),
   send: async (message, { value }, out) => {

@@ -78,6 +78,7 @@ export const sms = httpKind({
     "Sends text messages through the server's Twilio account. The number of messages per month is limited.",
   category: "phone",
   icon: null,
+  example: { value: "+14155550123" },
   guide: ["Enter the phone number in international format, such as `+1 415 555 0123`."],
   schema: configSchema({ value: phoneField("The phone number in international format."), ...EVENTS.fields }),
   validate: EVENTS.validate,

@@ -6,7 +6,7 @@ import type { OutgoingRequest } from "../../lib/outgoing-http.ts";
 import type { ChannelKind } from "../channel-kind.ts";
 import { configSchema, textField, tokenField } from "../config-fields.ts";
 import { toOutgoing } from "../http-kind.ts";
-import { type Answers, sendRequest } from "../http-request.ts";
+import { type Answers, rejectionsIn, sendRequest } from "../http-request.ts";
 import { incidentEvent } from "../incident-event.ts";
 import { fullText, PLAIN } from "../layout.ts";
 import { clipStart, type MessageText, messageText } from "../message-text.ts";
@@ -95,13 +95,19 @@ export const sns: ChannelKind<Config> = {
   about: "Publishes messages to an Amazon SNS topic.",
   category: "automation",
   icon: null,
+  example: {
+    topic_arn: "arn:aws:sns:eu-west-1:123456789012:alerts",
+    access_key: "your-access-key-id",
+    secret_key: "your-secret-access-key",
+  },
   guide: [
     "In the [Amazon SNS console](https://console.aws.amazon.com/sns/), create a topic, add subscriptions to it, and copy its ARN.",
     "In the [IAM console](https://console.aws.amazon.com/iam/), create a user whose policy allows only `sns:Publish` on the topic.",
-    "Create an access key for the user. Paste the access key ID and the secret access key below, together with the ARN.",
+    "Create an access key for the user. Paste the access key ID and the secret access key into the form, together with the ARN.",
   ],
   schema,
   isSubscribed: () => true,
+  rejections: () => rejectionsIn(ANSWERS),
   rate: { perMinute: 60, burst: 30 },
   send: async (message, config, out) => {
     const words = messageText(message, out);

@@ -13,10 +13,11 @@ export const spike = httpKind({
   about: "Opens an incident in Spike when a check goes down and resolves it when the check comes back up.",
   category: "incidents",
   icon: null,
+  example: { url: "https://hooks.spike.sh/your-id/push-events" },
   guide: [
     "In Spike, open **Integrations**, choose **New integration**, and select **Healthchecks.io**. Overdue sends requests in the format of that integration.",
     "Select a service and an escalation policy, and save the integration.",
-    "Copy the webhook URL and paste it below.",
+    "Copy the webhook URL and paste it into the form.",
   ],
   schema: configSchema({
     url: addressField({

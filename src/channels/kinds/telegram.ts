@@ -6,7 +6,7 @@ import { SECOND_MS } from "../../core/instant.ts";
 import type { GuardedHttp, OutgoingRequest, OutgoingResponse } from "../../lib/outgoing-http.ts";
 import type { ChannelKind, ChannelMessage, Outgoing } from "../channel-kind.ts";
 import { configSchema, numberField, textField } from "../config-fields.ts";
-import { type Answers, failedToSend, interpret, jsonOf, notTried } from "../http-request.ts";
+import { type Answers, failedToSend, interpret, jsonOf, notTried, rejectionsIn } from "../http-request.ts";
 import { escapeHtml, HTML, linkLines, partsOf, PLAIN, SIGNS } from "../layout.ts";
 import { clipEnd, clipStart, type MessageText, messageText, oneLine } from "../message-text.ts";
 
@@ -215,6 +215,7 @@ export const telegram: ChannelKind<TelegramConfig> = {
   about: "Sends messages to a Telegram chat, group, or channel through the server's bot.",
   category: "chat",
   icon: "telegram",
+  example: { chat_id: "-1001234567890" },
   guide: [
     "Create the channel without a chat ID. Overdue shows a setup code, once.",
     "Ask an admin for the name of this server's bot. In Telegram, open a chat with the bot, or add it to your group or channel.",
@@ -224,6 +225,7 @@ export const telegram: ChannelKind<TelegramConfig> = {
   unavailable: ({ keys }) => (keys.telegramToken === null ? NO_BOT : null),
   isSubscribed: () => true,
   // Telegram accepts 20 messages per minute in a group.
+  rejections: () => rejectionsIn(ANSWERS),
   rate: { perMinute: 20, burst: 6 },
   send,
 };

@@ -40,9 +40,10 @@ export const threema = httpKind({
   about: "Sends messages to a Threema user through your Threema Gateway account. Each message costs credits.",
   category: "chat",
   icon: "threema",
+  example: { gateway_id: "*OVERDUE", secret: "your-secret", recipient: "ABCD1234" },
   guide: [
     "At [Threema Gateway](https://gateway.threema.ch/), create an account, buy credits, and request an ID of type **Basic**.",
-    "When Threema has approved the ID, copy the ID and its secret, and paste both below.",
+    "When Threema has approved the ID, copy the ID and its secret, and paste both into the form.",
     "Enter the Threema ID, phone number, or email address of the recipient.",
   ],
   schema: configSchema({

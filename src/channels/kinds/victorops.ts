@@ -22,9 +22,10 @@ export const victorops = httpKind({
     "Opens an incident in Splunk On-Call (formerly VictorOps) when a check goes down and resolves it when the check comes back up. Notices and low-severity problems have type WARNING, and tests have type INFO.",
   category: "incidents",
   icon: null,
+  example: { url: "https://alert.victorops.com/integrations/generic/20131114/alert/your-key/database" },
   guide: [
     "In Splunk On-Call, open **Integrations**, then **3rd Party Integrations**, and select **REST - Generic**. Choose **Enable** if the integration is not enabled yet.",
-    "Copy the URL of the endpoint and paste it below.",
+    "Copy the URL of the endpoint and paste it into the form.",
     "Replace `$routing_key` at the end of the URL with a routing key, such as `database`. The keys are listed under **Settings**, then **Routing Keys**.",
   ],
   schema: configSchema({

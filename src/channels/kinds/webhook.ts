@@ -177,6 +177,7 @@ export const webhook: ChannelKind<Config> = {
   about: "Sends HTTP requests to your URL.",
   category: "automation",
   icon: null,
+  example: { url_down: "https://example.org/alerts", url_up: "https://example.org/alerts" },
   guide: [
     "Enter the URLs to request when a check goes down, when it comes back up, and for notices. Leave a URL blank to skip it.",
     "Leave the body blank to send JSON, or enter your own. Placeholders such as `$NAME`, `$STATUS`, and `$BODY` are replaced.",
@@ -206,7 +207,7 @@ export const webhook: ChannelKind<Config> = {
   },
 };
 
-// The default body. Documented in docs/guide/channels/index.md: fields may be added, but none may change its meaning.
+// The default body. Documented in docs/guide/channels/webhook.md: fields may be added, but none may change its meaning.
 
 const DESCRIPTION_LENGTH_MAX = 10_000;
 const OUTPUT_LENGTH_MAX = 10_000;

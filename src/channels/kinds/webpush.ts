@@ -33,8 +33,9 @@ export const webpush = httpKind({
   about: "Sends push notifications to a browser on a computer or phone, without another app or account.",
   category: "push",
   icon: null,
+  example: null,
   guide: [
-    "Open this page in the browser that should show the notifications. On an iPhone or iPad, first add the dashboard to the Home Screen and open it from there.",
+    "Open the **Channels** page in the browser that should show the notifications and select **Browser notifications**. On an iPhone or iPad, first add the dashboard to the Home Screen and open it from there.",
     "Choose **Turn on notifications** and allow notifications when the browser asks.",
     "Create the channel and send a test notification.",
   ],

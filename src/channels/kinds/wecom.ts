@@ -35,10 +35,11 @@ export const wecom = httpKind({
   about: "Sends messages to a group in WeCom (WeChat Work).",
   category: "chat",
   icon: "wechat",
+  example: { url: "https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=your-key" },
   guide: [
     "In WeCom, open the group, then **Group Settings**, then **Group Robot**, and choose **Add Robot**.",
     "Choose **Create Robot** and give it a name.",
-    "Copy the webhook URL and paste it below.",
+    "Copy the webhook URL and paste it into the form.",
   ],
   schema: configSchema({
     url: addressField({

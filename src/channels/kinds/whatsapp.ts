@@ -15,6 +15,7 @@ export const whatsapp = httpKind({
     "Sends WhatsApp messages through the server's Twilio account. The number of messages per month is limited.",
   category: "phone",
   icon: "whatsapp",
+  example: { value: "+14155550123" },
   guide: [
     "Enter the phone number of the WhatsApp account in international format, such as `+1 415 555 0123`.",
   ],

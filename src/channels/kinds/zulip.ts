@@ -44,9 +44,15 @@ export const zulip = httpKind({
   about: "Sends messages to a Zulip channel or user through a bot.",
   category: "chat",
   icon: "zulip",
+  example: {
+    site: "https://example.zulipchat.com",
+    bot_email: "overdue-bot@example.zulipchat.com",
+    api_key: "your-api-key",
+    to: "ops",
+  },
   guide: [
     "In Zulip, open **Personal settings**, then **Bots**, and choose **Add a new bot**. Select the type **Incoming webhook** or **Generic bot**, and enter a name and an email address for the bot.",
-    "Copy the email address and the API key of the bot and paste them below, together with the URL of your Zulip organization.",
+    "Copy the email address and the API key of the bot and paste them into the form, together with the URL of your Zulip organization.",
     "Enter the channel or user that receives the messages. For a private channel, subscribe the bot to it first.",
   ],
   schema: configSchema({

@@ -320,7 +320,7 @@ export const channelRoutes = {
             description: "Sends messages to a Slack channel.",
             category: "chat",
             icon: null,
-            guide: ["Copy the webhook URL and paste it below."],
+            guide: ["Copy the webhook URL and paste it into the form."],
             unavailable: null,
             rateLimit: { perMinute: 60, burst: 10 },
             schema: {
