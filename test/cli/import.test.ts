@@ -29,12 +29,12 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const run = (args: string[], more: Record<string, string> = {}) =>
   callOverdue(args, { ...environment, ...more });
 
-/** The commands of the page, without those that need a hosted service. */
+/** The commands of the page, without those that change the jobs of a machine. */
 function documentedCommands(): string[] {
   const page = readFileSync(new URL("../../docs/guide/migrate/healthchecks.md", import.meta.url), "utf8");
   return [...page.matchAll(/^```sh\n(.*?)^```/gms)]
     .flatMap(([, block = ""]) => block.split("\n"))
-    .filter((line) => line.startsWith("overdue "));
+    .filter((line) => /^overdue (?:import|export) /.test(line));
 }
 
 describe("The commands of the page", () => {

@@ -13,8 +13,9 @@ import { SCRIPT } from "./wrapper.ts";
 
 const run = promisify(execFile);
 const page = readFileSync(join(import.meta.dirname, "../../docs/guide/jobs.md"), "utf8");
-const section = page.slice(page.indexOf("## Without Node: overdue-run"));
-const blocks = [...section.matchAll(/^```(?:sh)?\n([\s\S]*?)^```/gm)].map(([, text = ""]) => text);
+const start = page.indexOf("## Use overdue-run\n");
+const section = page.slice(start, page.indexOf("\n## ", start));
+const blocks = [...section.matchAll(/^```\w+\n([\s\S]*?)^```/gm)].map(([, text = ""]) => text);
 
 const folder = mkdtempSync(join(tmpdir(), "overdue-jobs-"));
 let servers: Servers;
@@ -72,7 +73,7 @@ test("the examples install overdue-run, and report a job", async () => {
 });
 
 test("overdue-run knows every flag of the page, and no other", () => {
-  const documented = [...section.matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell = ""]) =>
+  const documented = [...page.matchAll(/^\| (`-.*?) \|.*\| yes \|$/gm)].flatMap(([, cell = ""]) =>
     [...cell.matchAll(/`-([\w-]+)/g)].map(([, name = ""]) => name),
   );
   const script = readFileSync(SCRIPT, "utf8");
