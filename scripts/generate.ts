@@ -18,6 +18,7 @@ import { renderChannelIcons } from "./render-channel-icons.ts";
 import { renderChannelKinds } from "./render-channels.ts";
 import { renderCommandReference, renderCommandWords, renderManPage } from "./render-commands.ts";
 import { renderRights } from "./render-rights.ts";
+import { renderSettings } from "./render-settings.ts";
 
 /** `render` gets the current file, empty if there is none, and returns the new content. */
 export type Generated = { path: string; render(current: string): string | Promise<string> };
@@ -43,6 +44,7 @@ const GENERATED: readonly Generated[] = [
   section("docs/contribute/state-machine.md", "state-table", renderStateTable),
   section("docs/guide/channels/index.md", "kinds", renderChannelKinds),
   section("docs/guide/cli.md", "commands", renderCommandReference),
+  section("docs/operate/settings.md", "settings", renderSettings),
 ];
 
 const HELP = `Writes the generated files of this repository.
