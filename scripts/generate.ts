@@ -10,6 +10,7 @@ import { API_ROUTES } from "../src/contract/api/routes.ts";
 import { openApiDocument, overdueDocument } from "../src/contract/openapi.ts";
 import { VERSIONS } from "../src/contract/versions.ts";
 import { renderStateTable } from "../src/core/state-table.ts";
+import { renderSampleList } from "../test/docs/sample-list.ts";
 import { renderImportTable } from "../test/support/import-rule.ts";
 import { CHECKSUMS_PATH, checksumsOf } from "../test/support/tidy-rules.ts";
 import { readTree } from "../test/support/tidy-tree.ts";
@@ -18,6 +19,7 @@ import { renderChannelIcons } from "./render-channel-icons.ts";
 import { exampleRequest, renderChannelKinds, renderChannelPage } from "./render-channels.ts";
 import { renderCommandReference, renderCommandWords, renderManPage } from "./render-commands.ts";
 import { renderRights } from "./render-rights.ts";
+import { renderSettings } from "./render-settings.ts";
 
 /** `render` gets the current file, empty if there is none, and returns the new content. */
 export type Generated = { path: string; render(current: string): string | Promise<string> };
@@ -43,10 +45,12 @@ const GENERATED: readonly Generated[] = [
   section("docs/contribute/state-machine.md", "state-table", renderStateTable),
   section("docs/guide/channels/index.md", "kinds", renderChannelKinds),
   section("docs/guide/cli.md", "commands", renderCommandReference),
+  section("docs/contribute/documentation.md", "samples", renderSampleList),
   ...KINDS.map((kind) => {
     const path = `docs/guide/channels/${kind.name}.md`;
     return section(path, "kind", async () => renderChannelPage(kind, await exampleRequest(kind)));
   }),
+  section("docs/operate/settings.md", "settings", renderSettings),
 ];
 
 const HELP = `Writes the generated files of this repository.
