@@ -1,9 +1,12 @@
 // Renders what is made from the definitions of all commands: the words for completion, the man page, and the reference
 // in docs/guide/cli.md.
-import type { Argument, Command, Option } from "commander";
+import { type Argument, type Command, Option } from "commander";
 import type { CommandContext } from "../src/cli/command-context.ts";
 import type { OptionWords } from "../src/cli/command-words.ts";
 import { buildProgram } from "../src/cli/program.ts";
+import { type Flag, FLAGS, type Runner } from "../src/exec/flags.ts";
+import { helpOf as runnerHelp, notesOf } from "../src/exec/help.ts";
+import { ECHOES, PING_TYPES } from "../src/exec/settings.ts";
 import { ROLE_NAMES } from "../src/roles/names.ts";
 
 export type ShownCommand = {
@@ -62,6 +65,7 @@ function shown(
     .visibleCommands(command)
     .filter((one) => one.name() !== "help")
     .map((one) => shown(one, { path: `${path} ${one.name()}`.trim(), helpOf }));
+  const runner = RUNNERS.find((name) => name === path);
   return {
     path,
     summary: command.description(),
@@ -72,7 +76,28 @@ function shown(
     commands: own,
     notes: help.slice(command.helpInformation().length).trim(),
     help: help.trimEnd(),
+    ...(runner !== undefined && {
+      options: flagsOf(runner),
+      notes: notesOf(runner).trim(),
+      help: runnerHelp(runner).trimEnd(),
+    }),
   };
+}
+
+/** Commands that read their flags themselves. */
+const RUNNERS: readonly Runner[] = ["exec", "ping", "flush"];
+
+function flagsOf(runner: Runner): Option[] {
+  return (FLAGS as readonly Flag[])
+    .filter(({ runners }) => runners.includes(runner))
+    .map(({ name, kind, value, help }) => {
+      const option = new Option(
+        value === undefined ? `--${name}` : `--${name} <${value.toLowerCase()}>`,
+        help,
+      );
+      const choices = { echo: ECHOES, ping: PING_TYPES }[kind as string];
+      return choices === undefined ? option : option.choices(choices);
+    });
 }
 
 /** A command and those below it, in order. */

@@ -76,6 +76,11 @@ export function helpOf(runner: Runner): string {
   return `Usage: ${usage}\n\n${intro}\n\n${sections.join("\n")}${after}`;
 }
 
+/** What follows the flags. */
+export function notesOf(runner: Runner): string {
+  return TEXTS[runner].after;
+}
+
 function lineOf({ name, value, help, variables }: Flag): string {
   const term = `  -${name}${value === undefined ? "" : ` ${value}`}`;
   const source =

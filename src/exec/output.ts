@@ -102,9 +102,14 @@ const CLOSE_OTHERS = CLOSE_ALL.replace(` ${FD.tailOut}<&-`, "");
  */
 function plumbing({ echo, isMerged, dropsStdout, dropsStderr }: OutputOptions): string {
   const tail = (from: string, to: number) => `"$1" -c "$3" ${from} >&${to} ${CLOSE_ALL}`;
-  const lines = ["trap '' HUP INT QUIT TERM", `${tail(`<&${FD.tailIn}`, FD.both)} &`];
+  const lines = [
+    "trap '' HUP INT QUIT TERM",
+    `${tail(`<&${FD.tailIn}`, FD.both)} &`,
+    // Without it, a job goes on when its reader has reset the connection. Not all versions of tee have it.
+    `exits=--output-error=exit; "$2" $exits </dev/null >/dev/null 2>&1 || exits=`,
+  ];
   const tee = (from: number, { ours, held }: { ours: number; held: number }) => {
-    const copy = `"$2" /dev/fd/${FD.tailOut} <&${from}`;
+    const copy = `"$2" $exits /dev/fd/${FD.tailOut} <&${from}`;
     if (echo === "always") lines.push(`${copy} >&${ours} ${CLOSE_OTHERS} &`);
     else lines.push(`${copy} ${CLOSE_OTHERS} | ${tail("", held)} &`);
   };
