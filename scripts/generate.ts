@@ -17,6 +17,7 @@ import { renderSchema } from "./dump-schema.ts";
 import { renderChannelIcons } from "./render-channel-icons.ts";
 import { renderChannelKinds } from "./render-channels.ts";
 import { renderCommandReference, renderCommandWords, renderManPage } from "./render-commands.ts";
+import { renderDecisions } from "./render-decisions.ts";
 import { renderRights } from "./render-rights.ts";
 
 /** `render` gets the current file, empty if there is none, and returns the new content. */
@@ -41,6 +42,7 @@ const GENERATED: readonly Generated[] = [
   copy("deploy/observability/grafana-dashboard.json", "deploy/helm/overdue/files/grafana-dashboard.json"),
   section("docs/contribute/import-rules.md", "import-table", renderImportTable),
   section("docs/contribute/state-machine.md", "state-table", renderStateTable),
+  section("docs/decisions/index.md", "decisions", renderDecisions),
   section("docs/guide/channels/index.md", "kinds", renderChannelKinds),
   section("docs/guide/cli.md", "commands", renderCommandReference),
 ];

@@ -1,5 +1,6 @@
 // The pages of the site, in the order of the sidebar.
 import type { DefaultTheme } from "vitepress";
+import { readDecisions } from "../../scripts/render-decisions.ts";
 
 type Item = DefaultTheme.SidebarItem;
 
@@ -132,6 +133,7 @@ const CONTRIBUTE: Item[] = [
       "add-an-endpoint": "Add an endpoint",
       "add-a-setting": "Add a setting",
       "add-a-page": "Add a page",
+      "add-anything-else": "Add anything else",
       documentation: "Write documentation",
     }),
   },
@@ -149,6 +151,11 @@ const CONTRIBUTE: Item[] = [
       "design-review": "Design review",
       glossary: "Terms of the code",
     }),
+  },
+  {
+    text: "Decisions",
+    collapsed: true,
+    items: readDecisions().map(({ name, title }) => ({ text: title, link: `/decisions/${name}` })),
   },
 ];
 
