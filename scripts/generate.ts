@@ -18,6 +18,7 @@ import { renderSchema } from "./dump-schema.ts";
 import { renderChannelIcons } from "./render-channel-icons.ts";
 import { exampleRequest, renderChannelKinds, renderChannelPage } from "./render-channels.ts";
 import { renderCommandReference, renderCommandWords, renderManPage } from "./render-commands.ts";
+import { renderDecisions } from "./render-decisions.ts";
 import { renderRights } from "./render-rights.ts";
 import { renderSettings } from "./render-settings.ts";
 
@@ -43,6 +44,7 @@ const GENERATED: readonly Generated[] = [
   copy("deploy/observability/grafana-dashboard.json", "deploy/helm/overdue/files/grafana-dashboard.json"),
   section("docs/contribute/import-rules.md", "import-table", renderImportTable),
   section("docs/contribute/state-machine.md", "state-table", renderStateTable),
+  section("docs/decisions/index.md", "decisions", renderDecisions),
   section("docs/guide/channels/index.md", "kinds", renderChannelKinds),
   section("docs/guide/cli.md", "commands", renderCommandReference),
   section("docs/contribute/documentation.md", "samples", renderSampleList),

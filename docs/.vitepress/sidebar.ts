@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { DefaultTheme } from "vitepress";
+import { readDecisions } from "../../scripts/render-decisions.ts";
 
 type Item = DefaultTheme.SidebarItem;
 
@@ -149,6 +150,7 @@ const CONTRIBUTE: Item[] = [
       "add-an-endpoint": "Add an endpoint",
       "add-a-setting": "Add a setting",
       "add-a-page": "Add a page",
+      "add-anything-else": "Add anything else",
       documentation: "Write documentation",
     }),
   },
@@ -166,6 +168,11 @@ const CONTRIBUTE: Item[] = [
       "design-review": "Design review",
       glossary: "Terms of the code",
     }),
+  },
+  {
+    text: "Decisions",
+    collapsed: true,
+    items: readDecisions().map(({ name, title }) => ({ text: title, link: `/decisions/${name}` })),
   },
 ];
 
