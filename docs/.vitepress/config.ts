@@ -33,7 +33,6 @@ export default defineConfig({
   // Inline, it would be a part of every page.
   metaChunk: true,
   srcExclude: ["examples/**"],
-  rewrites: { "decisions/:page": "contribute/decisions/:page" },
   head: IS_SERVED ? [["script", {}, ADOPT_THEME]] : [],
   transformHead: ({ siteData }): HeadConfig[] => [
     ["link", { rel: "icon", type: "image/svg+xml", href: `${siteData.base}favicon.svg` }],
@@ -46,7 +45,7 @@ export default defineConfig({
         state.src = state.src.replace(COMMENT_LINE, "");
       });
     },
-    languageAlias: { crontab: "sh" },
+    languageAlias: { crontab: "sh", caddyfile: "nginx" },
     theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
   },
   themeConfig: {
@@ -54,7 +53,7 @@ export default defineConfig({
     nav: [
       { text: "Guide", link: "/guide/first-ping", activeMatch: "^/guide/" },
       { text: "Operate", link: "/operate/install", activeMatch: "^/operate/" },
-      { text: "Contribute", link: "/contribute/", activeMatch: "^/contribute/" },
+      { text: "Contribute", link: "/contribute/", activeMatch: "^/(contribute|decisions)/" },
       ...(IS_SERVED ? [DASHBOARD] : []),
     ],
     sidebar: sidebar({ isServed: IS_SERVED }),

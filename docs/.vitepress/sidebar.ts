@@ -114,12 +114,10 @@ const OPERATE: Item[] = [
 const CONTRIBUTE: Item[] = [
   {
     text: "Start",
-    items: pages("contribute", {
-      "": "Contribute",
-      architecture: "Architecture",
-      tests: "Tests",
-      "decisions/": "Decisions",
-    }),
+    items: [
+      ...pages("contribute", { "": "Contribute", architecture: "Architecture", tests: "Tests" }),
+      { text: "Decisions", link: "/decisions/" },
+    ],
   },
   {
     text: "How to",
@@ -161,5 +159,6 @@ export function sidebar({ isServed }: { isServed: boolean }): DefaultTheme.Sideb
     "/guide/": isServed ? GUIDE.map(withReference) : GUIDE,
     "/operate/": OPERATE,
     "/contribute/": CONTRIBUTE,
+    "/decisions/": CONTRIBUTE,
   };
 }
