@@ -3,6 +3,7 @@
 import { defineConfig, type HeadConfig } from "vitepress";
 import { THEME_COOKIE } from "../../src/contract/api/boot.ts";
 import { DOCS_BASE, EXAMPLE_URL } from "../../src/contract/docs-site.ts";
+import { accessible } from "./accessible.ts";
 import { sidebar } from "./sidebar.ts";
 
 /** A marker of a generated section or of a sample. */
@@ -37,6 +38,7 @@ export default defineConfig({
   transformHead: ({ siteData }): HeadConfig[] => [
     ["link", { rel: "icon", type: "image/svg+xml", href: `${siteData.base}favicon.svg` }],
   ],
+  vite: { plugins: [accessible] },
   markdown: {
     // `<uuid>` is text.
     html: false,
@@ -58,6 +60,11 @@ export default defineConfig({
     ],
     sidebar: sidebar({ isServed: IS_SERVED }),
     search: { provider: "local" },
+    notFound: {
+      title: "Page not found",
+      quote: "No page exists at this URL.",
+      linkText: "Go to the start page",
+    },
     outline: [2, 3],
     docFooter: { prev: "Previous", next: "Next" },
   },

@@ -56,7 +56,8 @@ test("search finds a word and opens the result by keyboard", async () => {
   const { page } = reader;
   await visit(page, `${used.site.url}/docs/`);
   await page.getByRole("button", { name: SEARCH }).waitFor();
-  await page.keyboard.press("Control+k");
+  await page.keyboard.press("/");
+  await page.locator("#localsearch-input:focus").waitFor();
   await page.keyboard.type("grace");
   const first = page.locator("#localsearch-list a").first();
   await first.waitFor();
