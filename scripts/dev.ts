@@ -1,5 +1,6 @@
 // `npm run dev`: a private PostgreSQL, migrated and seeded, and the process with reload, until Ctrl-C. Data is kept in
-// .overdue/dev (or the given folder) between runs. The dashboard is rebuilt with every change (not with --no-web).
+// .overdue/dev (or the given folder) between runs. The dashboard is rebuilt with every change (not with --no-web); the
+// documentation is built once, if it is not there.
 // Stops every process it started, however it ends.
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -82,6 +83,12 @@ function startWebBuild(): ChildProcess {
   return startHeld([vite, "build", "--watch", "--config", "web/vite.config.ts", "--logLevel", "warn"], {});
 }
 
+/** The documentation takes longest to build and is rarely what is being changed. */
+function startDocsBuild(): ChildProcess[] {
+  if (existsSync(join(ROOT, "dist/docs/hashmap.json"))) return [];
+  return [startHeld(["scripts/build.ts", "--only", "docs", "--quiet"], {})];
+}
+
 /**
  * A shell starts the program and waits for the end of its standard input, so that it is stopped gracefully whenever
  * this process ends, however it ends. It is detached: Ctrl-C reaches only this process.
@@ -153,6 +160,7 @@ function describeStart({
     ["Site", site],
     ["Sign in (one-time link)", signInLink],
     ["API", `${site}/api/v3/`],
+    ["Documentation", `${site}/docs/`],
     ["API reference", `${site}/docs/api`],
     ["Health", `${admin}/healthz  ${admin}/readyz  ${admin}/metrics`],
     ["Database", url],
@@ -184,8 +192,8 @@ Show the check:
 
   curl -H 'X-Api-Key: ${keys?.apiKey ?? "API_KEY"}' '${site}/api/v3/checks/?slug=my-first-job'
 
-A change in src/ restarts the process; a change in web/ rebuilds the dashboard. Ctrl-C stops everything;
-the data stays in ${HOME}. Delete that folder to start over.
+A change in src/ restarts the process; a change in web/ rebuilds the dashboard. Rebuild the documentation
+with npm run build -- --only docs. Ctrl-C stops everything; the data stays in ${HOME}. Delete that folder to start over.
 
 `;
 }
@@ -205,7 +213,7 @@ async function dev(signal: AbortSignal): Promise<void> {
     const prepared = await prepare(url, config);
     if (signal.aborted) return;
     const mail = await mailOf(config);
-    const held = [startServer(url, mail), ...(ARGS.values.web ? [startWebBuild()] : [])];
+    const held = [startServer(url, mail), ...(ARGS.values.web ? [startWebBuild(), ...startDocsBuild()] : [])];
     try {
       if (await untilReady(admin, signal))
         process.stdout.write(describeStart({ admin, site: config.siteUrl, url, mail, prepared }));
