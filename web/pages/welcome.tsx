@@ -20,6 +20,7 @@ import { Notice } from "../parts/section.tsx";
 import { hasArrived, useWaiting, WaitingFor } from "../parts/waiting.tsx";
 import { Button, ButtonLink } from "../ui/button.tsx";
 import { CodeBlock } from "../ui/copy.tsx";
+import { DocsLink } from "../ui/docs-link.tsx";
 import { TextField } from "../ui/field.tsx";
 import { StateShape } from "../ui/marks.tsx";
 import { Queried, Tabs } from "../ui/page-state.tsx";
@@ -33,6 +34,7 @@ export function WelcomePage() {
     <div className="welcome">
       <header className="top">
         <h1>{welcomeWords.title}</h1>
+        <DocsLink to="install" />
       </header>
       <p className="welcome-about">{welcomeWords.about}</p>
       <Queried query={query}>
