@@ -23,6 +23,7 @@ export const DOCS = {
   troubleshooting: "/docs/guide/troubleshooting",
   install: "/docs/operate/install",
   settings: "/docs/operate/settings",
+  privateAddresses: "/docs/operate/settings#overdue-channels-allow-private-ips",
   proxies: "/docs/operate/proxies",
   email: "/docs/operate/email",
   signIn: "/docs/operate/sign-in",

@@ -82,7 +82,7 @@ export function DeliveryDetail({ delivery, isMarked }: { delivery: Delivery; isM
       {isMarked && <DeliveryMark delivery={delivery} />}
       {advice !== null && (
         <p>
-          {advice} <LearnMore to="security" />
+          {advice} <LearnMore to="privateAddresses" />
         </p>
       )}
       <p className="muted">

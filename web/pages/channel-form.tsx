@@ -536,7 +536,7 @@ function ConfigField(props: ConfigFieldProps) {
       warning={
         warning !== null && (
           <>
-            {warning} <LearnMore to="security" />
+            {warning} <LearnMore to="privateAddresses" />
           </>
         )
       }

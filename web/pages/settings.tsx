@@ -27,7 +27,7 @@ import { ZoneField } from "../parts/zone-field.tsx";
 import { Button } from "../ui/button.tsx";
 import { CodeBlock } from "../ui/copy.tsx";
 import { Dialog, FormActions, UnsavedGuard } from "../ui/dialog.tsx";
-import { DocsLink } from "../ui/docs-link.tsx";
+import { DocsLink, LearnMore } from "../ui/docs-link.tsx";
 import { SelectField, TextField } from "../ui/field.tsx";
 import { Queried, Tabs } from "../ui/page-state.tsx";
 import { toast, toastError } from "../ui/toast.tsx";
@@ -263,7 +263,9 @@ export function Members({ settings }: { settings: ProjectSettings }) {
       )}
       {may.manageMembers &&
         (settings.invitesBy === null ? (
-          <p className="muted">{settingsWords.invite.cannotInvite}</p>
+          <p className="muted">
+            {settingsWords.invite.cannotInvite} <LearnMore to="email" />
+          </p>
         ) : (
           <Button onClick={() => setInviting(true)}>{membersWords.invite}</Button>
         ))}

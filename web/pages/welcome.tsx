@@ -20,7 +20,7 @@ import { Notice } from "../parts/section.tsx";
 import { hasArrived, useWaiting, WaitingFor } from "../parts/waiting.tsx";
 import { Button, ButtonLink } from "../ui/button.tsx";
 import { CodeBlock } from "../ui/copy.tsx";
-import { DocsLink } from "../ui/docs-link.tsx";
+import { DocsLink, LearnMore } from "../ui/docs-link.tsx";
 import { TextField } from "../ui/field.tsx";
 import { StateShape } from "../ui/marks.tsx";
 import { Queried, Tabs } from "../ui/page-state.tsx";
@@ -146,7 +146,9 @@ function Tested({ test }: { test: { data: AddressTest | undefined; isFetching: b
 function ProblemNotice({ problem }: { problem: SetupProblem }) {
   return (
     <Notice kind="bad" title={problem.text}>
-      <p>{problem.advice}</p>
+      <p>
+        {problem.advice} <LearnMore to="proxies" />
+      </p>
     </Notice>
   );
 }
@@ -323,7 +325,9 @@ export function MailStep({ mail }: { mail: Setup["mail"] }) {
         </>
       ) : (
         <>
-          <p>{mailWords.off}</p>
+          <p>
+            {mailWords.off} <LearnMore to="email" />
+          </p>
           <details className="step-more">
             <summary>{mailWords.how}</summary>
             <p>{mailWords.where}</p>

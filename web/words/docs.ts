@@ -31,6 +31,7 @@ export const TOPIC_WORDS: Readonly<Record<DocsTopic, string>> = {
   troubleshooting: "troubleshooting",
   install: "installation",
   settings: "server settings",
+  privateAddresses: "private addresses",
   proxies: "reverse proxies",
   email: "server email",
   signIn: "sign-in",
