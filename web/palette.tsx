@@ -293,7 +293,7 @@ export function KeyboardHelp() {
       isOpen={useOpened() === "help"}
       onClose={closeWindows}
       title={words.nav.keys}
-      docs="home"
+      docs="shortcuts"
       className="is-wide"
     >
       <Toggle label={paletteWords.singleKeys} checked={useSingleKeys()} onCheckedChange={switchSingleKeys} />

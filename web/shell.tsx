@@ -281,7 +281,7 @@ function ServiceBand() {
   const isAdmin = boot.account.isAdmin;
   return (
     <Band text={isAdmin ? text : `${text} ${admin}`}>
-      <LearnMore to="backup" />
+      <LearnMore to="safeMode" />
       {isAdmin && (
         <Link className="link" href={pageHref("admin")}>
           {act}

@@ -69,10 +69,7 @@ export function defineDoctor(
       const warnings = findings.filter(({ level }) => level === "warning").length;
       if (problems > 0) setExitCode(EXIT.failed);
       if (options.json) return printJson(context, { problems, warnings, findings });
-      const help =
-        siteUrl === null || problems + warnings === 0
-          ? ""
-          : `Help: ${siteUrl}${DOCS.serverTroubleshooting}\n`;
+      const help = siteUrl === null || problems + warnings === 0 ? "" : `Help: ${siteUrl}${DOCS.doctor}\n`;
       context.out(`${findings.map(lineOf).join("")}\n${summaryOf({ problems, warnings })}\n${help}`);
     });
 }

@@ -83,7 +83,7 @@ const AS_BROWSER = "";
 
 export function Profile({ account }: { account: AccountPage }) {
   return (
-    <Section title={profileWords.title} about={profileWords.about} docs="account">
+    <Section title={profileWords.title} about={profileWords.about}>
       <NameForm key={account.name} account={account} />
       <div className="account-pair">
         <ZoneChoice account={account} />

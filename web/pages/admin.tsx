@@ -50,7 +50,7 @@ export function AdminPage() {
     <>
       <header className="top">
         <h1>{title}</h1>
-        <DocsLink to={tab === "state" ? "monitoring" : tab === "accounts" ? "signIn" : "security"} />
+        <DocsLink to={tab === "state" ? "monitoring" : tab === "accounts" ? "signIn" : "auditLog"} />
       </header>
       <div className="admin-tabs">
         <Tabs
@@ -120,7 +120,7 @@ function SafeMode({ restore }: { restore: ServerState["restore"] }) {
       <Notice kind="bad" title={safeMode.title}>
         <p>{restore.reason ?? safeMode.checking}</p>
         <p>
-          {safeMode.about} <LearnMore to="backup" />
+          {safeMode.about} <LearnMore to="safeMode" />
         </p>
         <p>
           {safeMode.since} <When at={restore.since} />
@@ -437,7 +437,7 @@ export function Quarantine({ quarantined }: { quarantined: ServerState["quaranti
   if (count === 0) return null;
   const { columns } = quarantineWords;
   return (
-    <Section title={quarantineWords.title} about={quarantineWords.about} docs="serverPings">
+    <Section title={quarantineWords.title} about={quarantineWords.about} docs="quarantine">
       <table className="table admin-stacked">
         <caption>{quarantineWords.caption}</caption>
         <thead>

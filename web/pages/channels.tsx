@@ -101,7 +101,7 @@ function Lead({ channels }: { channels: readonly Channel[] }) {
   return (
     <p className="channels-lead">
       {channels.length === 0 ? channelsWords.none : channelsWords.mayNotArrive(broken)}{" "}
-      <LearnMore to={channels.length === 0 ? "channels" : "alerts"} />
+      <LearnMore to={channels.length === 0 ? "channels" : "troubleshooting"} />
     </p>
   );
 }

@@ -274,7 +274,7 @@ function KeywordFields({ form, set, at }: FieldsProps) {
         ))}
       </div>
       <p className="hint">
-        {editWords.keywordsHint} <LearnMore to="pings" />
+        {editWords.keywordsHint} <LearnMore to="keywords" />
       </p>
       <fieldset className="edit-ticks">
         <legend>{editWords.withoutKeyword}</legend>

@@ -188,7 +188,7 @@ function NewCheckFields({ form, onChange: set, at }: FieldsProps) {
       )}
       <SpanField
         label={newCheckWords.grace}
-        docs="runLimits"
+        docs="gracePeriod"
         span={form.grace}
         onChange={(grace) => set({ grace })}
         {...at("graceSeconds")}

@@ -130,7 +130,7 @@ function LinksSection({ project, policy }: Given) {
     onError: toastError,
   });
   return (
-    <Section title={words.links.title} about={words.links.about} docs="incidents">
+    <Section title={words.links.title} about={words.links.about} docs="ackLinks">
       <Toggle
         label={words.links.label}
         checked={policy.ackLinks}
@@ -151,7 +151,7 @@ function RulesSection({ project, mayEdit }: { project: string; mayEdit: boolean 
     queryFn: ({ signal }) => call("getTagRules", { project }, signal),
   });
   return (
-    <Section title={ruleWords.title} about={ruleWords.about} docs="alerts">
+    <Section title={ruleWords.title} about={ruleWords.about} docs="tagRules">
       <Queried query={query} rows={2}>
         {(rules) => <Rules {...{ project, mayEdit, rules }} />}
       </Queried>

@@ -179,7 +179,7 @@ export function NameSection({ settings }: { settings: ProjectSettings }) {
     save(before);
   };
   return (
-    <Section title={nameWords.title} about={nameWords.about} docs="projects">
+    <Section title={nameWords.title} about={nameWords.about}>
       {conflict !== null && (
         <Conflict
           conflict={conflict}
@@ -461,7 +461,7 @@ export function PingKey({ settings }: { settings: ProjectSettings }) {
   const done = { onSuccess: () => setAsking(null) };
   const isRenewing = asking === "renew";
   return (
-    <Section title={pingKeyWords.title} about={pingKeyWords.about} docs="pings">
+    <Section title={pingKeyWords.title} about={pingKeyWords.about} docs="pingUrls">
       {pingKey === null ? (
         <>
           <p className="rows-none">{pingKeyWords.none}</p>
@@ -507,7 +507,7 @@ const { keys: keyWords, newKey: newWords } = settingsWords;
 export function ApiKeys({ settings }: { settings: ProjectSettings }) {
   const [isMaking, setMaking] = useState(false);
   return (
-    <Section title={keyWords.title} about={keyWords.about} docs="api">
+    <Section title={keyWords.title} about={keyWords.about} docs="apiKeys">
       <Rows label={keyWords.list} none={keyWords.none}>
         {settings.keys.map((key) => (
           <Key key={key.id} one={key} project={settings.id} />
@@ -719,7 +719,7 @@ export function LeaveProject({ settings }: { settings: ProjectSettings }) {
     onSuccess: toProjects,
   });
   return (
-    <Section title={words.title} about={words.about} docs="projects">
+    <Section title={words.title} about={words.about}>
       <Button kind="danger" onClick={() => setAsking(true)}>
         {words.act}
       </Button>
@@ -745,7 +745,7 @@ export function DeleteProject({ settings }: { settings: ProjectSettings }) {
     onSuccess: toProjects,
   });
   return (
-    <Section title={words.title} about={words.about} docs="projects">
+    <Section title={words.title} about={words.about}>
       <Button kind="danger" onClick={() => setOpen("remove")}>
         {words.act}
       </Button>

@@ -48,7 +48,7 @@ export function AuditLog({ project }: { project: string | null }) {
   const entries = query.data.pages.flatMap((page) => page.entries);
   if (entries.length === 0) {
     return (
-      <Empty title={auditLogWords.none.title} docs={project === null ? "security" : "projects"}>
+      <Empty title={auditLogWords.none.title} docs={project === null ? "auditLog" : "projects"}>
         {auditLogWords.none.text}
       </Empty>
     );

@@ -49,12 +49,12 @@ export function PolicyFields({ dependencies, ...props }: PolicyFieldsProps) {
   const { sections } = words;
   return (
     <div className="policy-fields">
-      <Part title={sections.notify} docs="alerts">
+      <Part title={sections.notify} docs="tolerance">
         <FailuresField {...props} />
         {count("missed")}
         {count("recovery")}
       </Part>
-      <Part title={sections.repeat} docs="incidents">
+      <Part title={sections.repeat} docs="reminders">
         {span("repeat")}
         {span("ackTimeout")}
         {span("reopenWithin")}
@@ -67,11 +67,11 @@ export function PolicyFields({ dependencies, ...props }: PolicyFieldsProps) {
         {span("minGap")}
         {span("early")}
       </Part>
-      <Part title={sections.depends} docs="alerts">
+      <Part title={sections.depends} docs="dependencies">
         {dependencies}
         {span("dependencyWait")}
       </Part>
-      <Part title={sections.group} docs="alerts">
+      <Part title={sections.group} docs="grouping">
         <GroupField {...props} />
         {span("groupWait")}
         {span("groupInterval")}

@@ -79,7 +79,7 @@ export function ScheduleFields({ form, set, at, preview }: FieldsProps & { previ
       {preview}
       <SpanField
         label={words.grace}
-        docs="runLimits"
+        docs="gracePeriod"
         seconds={form.graceSeconds}
         onChange={(graceSeconds) => set({ graceSeconds })}
         presets={GRACES}
@@ -120,7 +120,7 @@ function Expression({ form, set, at, remarks, onZone }: ExpressionProps) {
         <TextArea
           label={isCron ? words.cron : words.oncalendar}
           hint={isCron ? words.cronHint : words.oncalendarHint}
-          docs="schedules"
+          docs={isCron ? "cron" : "oncalendar"}
           className="edit-code"
           rows={Math.min(6, Math.max(1, form.schedule.split("\n").length))}
           value={form.schedule}

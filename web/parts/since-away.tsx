@@ -69,7 +69,7 @@ export function MonitoringGapBand({ gap }: { gap: MonitoringGap | null }) {
   const when = formatWhen(fromAt, { now, zone: userZone });
   return (
     <Band text={sinceWords.couldNotReceive(formatSpan(toAt - fromAt), when)}>
-      <LearnMore to="alerts" />
+      <LearnMore to="gaps" />
       <Button kind="bare" onClick={dismiss}>
         {sinceWords.dismiss}
       </Button>

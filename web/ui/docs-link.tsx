@@ -18,7 +18,7 @@ export function DocsLink({ to }: Props) {
   return (
     <a className="docs-link" href={siteUrl(docsPath(to))} target="_blank" rel="noopener">
       <Icon name="book" />
-      {docsWords.link}
+      <span className="docs-word">{docsWords.link}</span>
       <Topic to={to} />
     </a>
   );
