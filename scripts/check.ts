@@ -63,6 +63,13 @@ const STEPS: readonly Step[] = [
     minutesMax: 5,
   },
   {
+    name: "types-docs",
+    what: "the documentation site has no type errors",
+    program: ["typescript", "tsc"],
+    args: ["-p", "docs"],
+    minutesMax: 5,
+  },
+  {
     name: "dead-code",
     what: "knip finds nothing unused",
     program: ["knip", "knip"],

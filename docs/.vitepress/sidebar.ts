@@ -3,7 +3,7 @@ import type { DefaultTheme } from "vitepress";
 
 type Item = DefaultTheme.SidebarItem;
 
-/** Pages of a folder: file name and title. */
+/** Pages of a folder: file name and title; the index of a folder ends with a slash, because its links are relative. */
 function pages(folder: string, titles: Readonly<Record<string, string>>): Item[] {
   return Object.entries(titles).map(([name, text]) => ({ text, link: `/${folder}/${name}` }));
 }
@@ -21,7 +21,7 @@ const GUIDE: Item[] = [
       alerts: "Alerts",
       silences: "Silences",
       incidents: "Incidents",
-      channels: "Channels",
+      "channels/": "Channels",
     }),
   },
   {
@@ -61,11 +61,7 @@ const GUIDE: Item[] = [
   },
   {
     text: "APIs",
-    items: [
-      ...pages("guide", { api: "The two APIs", "api-how-to": "How to…" }),
-      { text: "Management API reference", link: "/api", target: "_self" },
-      { text: "Overdue API reference", link: "/api/overdue", target: "_self" },
-    ],
+    items: pages("guide", { api: "The two APIs", "api-how-to": "How to…" }),
   },
   {
     text: "Migrate",
@@ -122,7 +118,7 @@ const CONTRIBUTE: Item[] = [
       "": "Contribute",
       architecture: "Architecture",
       tests: "Tests",
-      decisions: "Decisions",
+      "decisions/": "Decisions",
     }),
   },
   {
@@ -152,8 +148,18 @@ const CONTRIBUTE: Item[] = [
   },
 ];
 
-export const SIDEBAR: DefaultTheme.SidebarMulti = {
-  "/guide/": GUIDE,
-  "/operate/": OPERATE,
-  "/contribute/": CONTRIBUTE,
-};
+/** Pages that the server renders. */
+const REFERENCE: Item[] = [
+  { text: "Management API reference", link: "/api", target: "_self" },
+  { text: "Overdue API reference", link: "/api/overdue", target: "_self" },
+];
+
+export function sidebar({ isServed }: { isServed: boolean }): DefaultTheme.SidebarMulti {
+  const withReference = (group: Item) =>
+    group.text === "APIs" ? { ...group, items: [...(group.items ?? []), ...REFERENCE] } : group;
+  return {
+    "/guide/": isServed ? GUIDE.map(withReference) : GUIDE,
+    "/operate/": OPERATE,
+    "/contribute/": CONTRIBUTE,
+  };
+}

@@ -8,12 +8,14 @@ import { objectStoreOf } from "../config/connections.ts";
 import { publicUrls } from "../contract/urls.ts";
 import type { ServiceState } from "../core/database-identity.ts";
 import { trustedPeers } from "../lib/http/client-address.ts";
+import type { HttpHandler } from "../lib/http/listener.ts";
 import type { Log } from "../lib/log.ts";
 import { addFigures, type Metrics } from "../lib/metrics.ts";
 import { guardedObjects } from "../operations/ping-bodies.ts";
 import { pushKeysOf, secretsOf, signingWith } from "../operations/secrets.ts";
 import { type WatermarkLoop, watermarkLoop } from "../operations/watermark-loop.ts";
 import { folderAssets } from "../services/web/assets.ts";
+import { docsHandler } from "../services/web/docs.ts";
 import { alertDelays } from "../services/web/pages.ts";
 import type { SignInContext, WebContext } from "../services/web/route.ts";
 import { type WebHandler, webHandler } from "../services/web/server.ts";
@@ -51,7 +53,7 @@ export function webRole(resources: WebResources): ServerRole {
       const context = await makeWebContext(resources, { watermark, signal: ending.signal });
       handler = await webHandler({ context, trustedProxies: config.trustedProxies });
       await watermark.start();
-      return [handler];
+      return [handler, docsOf(config)];
     },
     close: async () => {
       ending.abort();
@@ -87,16 +89,20 @@ async function makeWebContext(
     resolveSession: resolverOf(config, { database, secretKey: secrets.current }),
     signIn: await signInOf(config),
     now: () => watermark.now(),
-    assets: folderAssets(builtFolder()),
+    assets: folderAssets(builtFolder("web")),
     alertDelayMs: alertDelays(database),
     serviceState: serviceState ?? (() => "normal"),
     log,
   };
 }
 
-/** Where the browser build is: the same place for the sources and for the built program. */
-function builtFolder(): string {
-  return fileURLToPath(new URL("../../dist/web", import.meta.url));
+function docsOf(config: Config): HttpHandler {
+  return docsHandler({ urls: publicUrls(config), siteName: config.siteName, folder: builtFolder("docs") });
+}
+
+/** Where a part of the build is: the same place for the sources and for the built program. */
+function builtFolder(part: "web" | "docs"): string {
+  return fileURLToPath(new URL(`../../dist/${part}`, import.meta.url));
 }
 
 const FONT_FILE = /^inter-latin-wght-normal-[\w-]+\.woff2$/;
@@ -104,7 +110,7 @@ const FONT_FILE = /^inter-latin-wght-normal-[\w-]+\.woff2$/;
 /** The path of the dashboard's font; null: the dashboard is not built. */
 export function fontPath(): string | null {
   try {
-    const name = readdirSync(join(builtFolder(), "assets")).find((file) => FONT_FILE.test(file));
+    const name = readdirSync(join(builtFolder("web"), "assets")).find((file) => FONT_FILE.test(file));
     return name === undefined ? null : `/web/assets/${name}`;
   } catch {
     return null;

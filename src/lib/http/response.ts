@@ -103,7 +103,7 @@ function headersFor(status: number): Record<string, string> {
 export type HttpResponse = {
   status: number;
   headers: Readonly<Record<string, string>>;
-  body: string | AsyncIterable<string>;
+  body: string | Uint8Array | AsyncIterable<string>;
 };
 
 export type AsyncHandlerOptions = {
@@ -142,7 +142,7 @@ export function asyncHandler({ answer, instead, atOnceMax }: AsyncHandlerOptions
 
 async function send(response: ServerResponse, { status, headers, body }: HttpResponse): Promise<void> {
   if (response.destroyed) return;
-  if (typeof body === "string") {
+  if (typeof body === "string" || body instanceof Uint8Array) {
     const length = status === 204 ? {} : { "Content-Length": String(Buffer.byteLength(body)) };
     response.writeHead(status, { ...headers, ...length, ...SAFETY_HEADERS });
     // The server sends no body in response to HEAD.
