@@ -5,6 +5,7 @@ import { useLocation } from "wouter";
 import type { ProjectHead } from "../src/contract/api/boot.ts";
 import { type CheckRow, drawnAt, type DrawnState } from "../src/contract/api/check-row.ts";
 import { checkName } from "../src/contract/api/words.ts";
+import { DOCS } from "../src/contract/docs.ts";
 import { boot, siteUrl } from "./boot.ts";
 import { useAllRows } from "./live/checks-store.ts";
 import { serverNow } from "./live/clock.ts";
@@ -12,6 +13,7 @@ import { pageHref, PROJECT_PAGES, useCurrentProject } from "./page-location.ts";
 import { switchSingleKeys, useKnownShortcuts, useShortcuts, useSingleKeys } from "./shortcuts.ts";
 import { Keys } from "./ui/button.tsx";
 import { Dialog, restoreFocus } from "./ui/dialog.tsx";
+import { openDocs } from "./ui/docs-link.tsx";
 import { Toggle } from "./ui/field.tsx";
 import { StateShape } from "./ui/marks.tsx";
 import { WindowToasts } from "./ui/toast.tsx";
@@ -201,7 +203,14 @@ function paletteEntries(project: ProjectHead | null, rows: readonly CheckRow[]):
     state: drawnAt(row, now),
   }));
   const help = { key: "help", label: words.nav.keys, kind: kinds.action, href: "", run: openHelp };
-  return [...pages, ...own, ...projects, help, ...checks];
+  const docs = {
+    key: "docs",
+    label: words.nav.documentation,
+    kind: kinds.page,
+    href: DOCS.home,
+    run: openDocs,
+  };
+  return [...pages, ...own, ...projects, help, docs, ...checks];
 }
 
 // Ranks by the typed text: start of the name, start of a word, anywhere, letters in order.
@@ -280,7 +289,13 @@ export function KeyboardHelp() {
   const known = useKnownShortcuts();
   const groups = [...new Set(known.map(({ group }) => group))];
   return (
-    <Dialog isOpen={useOpened() === "help"} onClose={closeWindows} title={words.nav.keys} className="is-wide">
+    <Dialog
+      isOpen={useOpened() === "help"}
+      onClose={closeWindows}
+      title={words.nav.keys}
+      docs="shortcuts"
+      className="is-wide"
+    >
       <Toggle label={paletteWords.singleKeys} checked={useSingleKeys()} onCheckedChange={switchSingleKeys} />
       <div className="help">
         {groups.map((group) => (

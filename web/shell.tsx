@@ -3,6 +3,7 @@ import { Component, type ReactNode, useEffect, useState, useSyncExternalStore } 
 import { Link } from "wouter";
 import type { Boot, PageName, ProjectHead, Theme } from "../src/contract/api/boot.ts";
 import { STATE_WORDS } from "../src/contract/api/words.ts";
+import { DOCS } from "../src/contract/docs.ts";
 import { call } from "./api.ts";
 import { boot, browserZone, userZone, showTheme, siteUrl, useTheme } from "./boot.ts";
 import { checksStore, countDownOf, useDisconnected, useDownCount } from "./live/checks-store.ts";
@@ -18,6 +19,7 @@ import {
 import { useIncidentCounts } from "./pages/use-incidents.ts";
 import { openHelp, openPalette } from "./palette.tsx";
 import { Button, Icon } from "./ui/button.tsx";
+import { LearnMore, openDocs } from "./ui/docs-link.tsx";
 import { Menu, MenuChoice, MenuHead, MenuItem, MenuLine, MenuLink } from "./ui/menu.tsx";
 import { Band, Empty } from "./ui/page-state.tsx";
 import { toastError } from "./ui/toast.tsx";
@@ -124,6 +126,9 @@ function ZoneShown() {
 function Foot() {
   return (
     <div className="foot">
+      <a href={siteUrl(DOCS.home)} target="_blank" rel="noopener">
+        {words.nav.docs}
+      </a>
       <a href={siteUrl("/docs/api")}>{words.nav.api}</a>
       <button type="button" onClick={openHelp}>
         {words.nav.keysShort}
@@ -209,6 +214,7 @@ function AccountMenu() {
         <MenuItem onPick={openHelp} keys="?">
           {words.nav.keys}
         </MenuItem>
+        <MenuItem onPick={openDocs}>{words.nav.documentation}</MenuItem>
         <MenuItem onPick={() => location.assign(siteUrl("/docs/api"))}>{words.nav.apiReference}</MenuItem>
         <MenuLine />
         <MenuItem onPick={signOut}>{words.nav.signOut}</MenuItem>
@@ -272,12 +278,15 @@ function ServiceBand() {
   const shown = useSyncExternalStore(listen, () => state);
   if (shown === "normal" || boot.account === null) return null;
   const { text, act, admin } = words.safeMode;
-  if (!boot.account.isAdmin) return <Band text={`${text} ${admin}`} />;
+  const isAdmin = boot.account.isAdmin;
   return (
-    <Band text={text}>
-      <Link className="link" href={pageHref("admin")}>
-        {act}
-      </Link>
+    <Band text={isAdmin ? text : `${text} ${admin}`}>
+      <LearnMore to="safeMode" />
+      {isAdmin && (
+        <Link className="link" href={pageHref("admin")}>
+          {act}
+        </Link>
+      )}
     </Band>
   );
 }

@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { ApiClient, ApiResponseError } from "../client/api-client.ts";
 import { type Config, type LoadedConfig, loadConfig } from "../config/config.ts";
 import type { WhoAmI } from "../contract/api/account.ts";
+import { DOCS } from "../contract/docs.ts";
 import { webAddressKind } from "../lib/setting-value.ts";
 import { type CommandContext, CommandError, EXIT } from "./command-context.ts";
 import { parseProfileName, type Profile, profilesPath, readProfiles, resolveKey } from "./profiles.ts";
@@ -140,7 +141,8 @@ function explained(error: unknown, { siteUrl, profile }: Credentials): unknown {
       );
     }
     const hint = profile === null ? KEY_HINT : `Run \`overdue login --profile ${profile}\` with a new key.`;
-    return new CommandError(error.status === 401 ? `${error.message} ${hint}` : error.message);
+    const help = `API keys: ${siteUrl}${DOCS.apiKeys}`;
+    return new CommandError(error.status === 401 ? `${error.message} ${hint} ${help}` : error.message);
   }
   if (error instanceof Error && error.name === "TimeoutError") {
     return new CommandError(`${siteUrl} did not respond in time. Try again.`);

@@ -6,6 +6,7 @@ import { accessSync, constants, existsSync, statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { type Config, ConfigError, type Environment, knownSecrets, loadConfig } from "../config/config.ts";
 import { chooseSpoolFolder, couldBeWritable } from "../config/spool-folder.ts";
+import { DOCS } from "../contract/docs.ts";
 import {
   addressFindings,
   diskFindings,
@@ -63,12 +64,13 @@ export function defineDoctor(
     .addHelpText("after", AFTER_HELP)
     .action(async (options: Options) => {
       if (!options.json) context.err(`Checking the server. This takes up to ${SECONDS_MAX} seconds.\n`);
-      const findings = await examine(context, options);
+      const { findings, siteUrl } = await examine(context, options);
       const problems = findings.filter(({ level }) => level === "problem").length;
       const warnings = findings.filter(({ level }) => level === "warning").length;
       if (problems > 0) setExitCode(EXIT.failed);
       if (options.json) return printJson(context, { problems, warnings, findings });
-      context.out(`${findings.map(lineOf).join("")}\n${summaryOf({ problems, warnings })}\n`);
+      const help = siteUrl === null || problems + warnings === 0 ? "" : `Help: ${siteUrl}${DOCS.doctor}\n`;
+      context.out(`${findings.map(lineOf).join("")}\n${summaryOf({ problems, warnings })}\n${help}`);
     });
 }
 
@@ -91,14 +93,17 @@ function summaryOf({ problems, warnings }: { problems: number; warnings: number 
   return `${count(problems, "problem")}, ${count(warnings, "warning")}.`;
 }
 
-async function examine(context: CommandContext, options: Options): Promise<Finding[]> {
+/** `siteUrl`: null if the settings are invalid. */
+type Examined = { findings: Finding[]; siteUrl: string | null };
+
+async function examine(context: CommandContext, options: Options): Promise<Examined> {
   const node = nodeFinding(process.versions.node);
   let config: Config;
   try {
     config = loadConfig(context.environment).config;
     context.chooseRoles(config.roles);
   } catch (error) {
-    return [...settingsFindings(error), node];
+    return { findings: [...settingsFindings(error), node], siteUrl: null };
   }
   const clean = secretRemover(knownSecrets(config));
   const reading = diagnose(config);
@@ -113,9 +118,10 @@ async function examine(context: CommandContext, options: Options): Promise<Findi
     guarded("server", serverFindings(config)),
     publicUrlFindings(config, { context, reading }),
   ]);
-  return [fine("settings", "All settings are valid."), node, ...groups.flat()].map((one) => {
+  const findings = [fine("settings", "All settings are valid."), node, ...groups.flat()].map((one) => {
     return { ...one, text: clean(one.text), fix: one.fix === null ? null : clean(one.fix) };
   });
+  return { findings, siteUrl: config.siteUrl };
 }
 
 /** A check that fails unexpectedly or takes too long is a finding, too. */

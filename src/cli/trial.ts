@@ -5,6 +5,7 @@ import { createServer } from "node:net";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Config, loadConfig } from "../config/config.ts";
+import { DOCS } from "../contract/docs.ts";
 import { formatListenAddress, type ListenAddress } from "../lib/address.ts";
 import { type CommandContext, CommandError, EXIT } from "./command-context.ts";
 import {
@@ -348,6 +349,7 @@ ${next.join("\n")}
                       For production, set OVERDUE_DATABASE_URL to your own PostgreSQL server
                       (15 to 18) and run \`overdue serve\`.
   Settings            OVERDUE_* environment variables, or a .env file in this folder.
+  Documentation       ${siteUrl}${DOCS.home}
   Locked out          Run \`overdue admin account login-link\` in this folder while the trial is running.
   Stop                Press Ctrl-C. The data is kept for the next start.
 

@@ -7,6 +7,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import { beforeAll, describe, expect, inject, onTestFinished, test, vi } from "vitest";
+import { DOCS } from "../../src/contract/docs.ts";
 import type { Finding } from "../../src/core/doctor.ts";
 import { temporaryFolder, tinyDisk } from "../intake/support/folders.ts";
 import { startSmtp } from "../receivers/smtp.ts";
@@ -89,6 +90,16 @@ describe("settings", () => {
     const found = await problemIn("settings", { OVERDUE_SMTP_PORT: "mail" });
     expect(found.text).toContain("OVERDUE_SMTP_PORT must be a port number");
   });
+});
+
+test("findings are followed by the URL of the page that explains them", async () => {
+  const siteUrl = `http://127.0.0.1:${await freePort()}`;
+  const { out } = await callOverdue(["doctor"], {
+    OVERDUE_DATABASE_URL: migrated,
+    OVERDUE_SITE_URL: siteUrl,
+    OVERDUE_SPOOL_FOLDER: "off",
+  });
+  expect(out.endsWith(`\nHelp: ${siteUrl}${DOCS.doctor}\n`)).toBe(true);
 });
 
 describe("the database", () => {

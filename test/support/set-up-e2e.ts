@@ -1,4 +1,4 @@
-// Setup of the browser tests: builds the dashboard once, starts a durable PostgreSQL (the program refuses any other),
+// Setup of the browser tests: builds the dashboard and the documentation once, starts a durable PostgreSQL (the program refuses any other),
 // and fills the database that every test file copies.
 import type { TestProject } from "vitest/node";
 import { build } from "../../scripts/build.ts";
@@ -28,7 +28,7 @@ declare module "vitest" {
 const FEW_CHECKS = 12;
 
 export async function setup(project: TestProject) {
-  await build(["web"]);
+  await build(["web", "docs"]);
   const server = await startPostgres({ binaries: embeddedPostgres() });
   const url = await createSiteDatabase(server.url(), SEEDED_DATABASE);
   const database = openDatabase({ url, applicationName: "overdue-e2e-setup", onError: () => {} });

@@ -31,7 +31,7 @@ export function EmailSection({ account }: { account: AccountPage }) {
   const { open, show, close } = useWindows(account);
   const { offers } = account;
   return (
-    <Section title={emailWords.title} about={emailWords.about}>
+    <Section title={emailWords.title} about={emailWords.about} docs="account">
       <p className="account-address">{account.email}</p>
       {offers.changeEmail ? (
         <Button onClick={() => show("email")}>{emailWords.change}</Button>
@@ -76,7 +76,7 @@ export function PasswordSection({ account }: { account: AccountPage }) {
   const removal = useSecurityChange();
   const { hasPassword } = account;
   return (
-    <Section title={passwordWords.title} about={passwordWords.about}>
+    <Section title={passwordWords.title} about={passwordWords.about} docs="account">
       <p className="rows-none">{hasPassword ? passwordWords.isSet : passwordWords.notSet}</p>
       <div className="section-acts">
         <Button onClick={() => show("password")}>
@@ -149,7 +149,7 @@ const passkeysWords = accountWords.passkeys;
 export function Passkeys({ account }: { account: AccountPage }) {
   const { open, show, close } = useWindows(account);
   return (
-    <Section title={passkeysWords.title} about={passkeysWords.about}>
+    <Section title={passkeysWords.title} about={passkeysWords.about} docs="account">
       <Rows label={passkeysWords.list} none={passkeysWords.none}>
         {account.passkeys.map((passkey) => (
           <Passkey key={passkey.id} passkey={passkey} />
@@ -269,7 +269,7 @@ export function Authenticator({ account }: { account: AccountPage }) {
   const { open, show, close } = useWindows(account);
   const { totp } = account;
   return (
-    <Section title={totpWords.title} about={totpWords.about}>
+    <Section title={totpWords.title} about={totpWords.about} docs="account">
       {totp === null ? (
         <>
           <p className="rows-none">{totpWords.off}</p>
@@ -470,7 +470,7 @@ const identitiesWords = accountWords.identities;
 
 export function Identities({ account }: { account: AccountPage }) {
   return (
-    <Section title={identitiesWords.title} about={identitiesWords.about}>
+    <Section title={identitiesWords.title} about={identitiesWords.about} docs="account">
       <Rows label={identitiesWords.title}>
         {account.identities.map((identity) => (
           <Identity key={`${identity.issuer} ${identity.subject}`} identity={identity} />

@@ -30,7 +30,7 @@ export function AccessTokens({ account }: { account: AccountPage }) {
   const query = useQuery({ queryKey: KEY, queryFn: () => call("listTokens", {}) });
   const { open, show, close } = useWindows(account);
   return (
-    <Section title={tokenWords.title} about={tokenWords.about}>
+    <Section title={tokenWords.title} about={tokenWords.about} docs="tokens">
       <Queried query={query} rows={1}>
         {({ tokens }) => (
           <Rows label={tokenWords.list} none={tokenWords.none}>

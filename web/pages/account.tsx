@@ -22,6 +22,7 @@ import { TransferAnswer } from "../parts/transfer-answer.tsx";
 import { ZoneField } from "../parts/zone-field.tsx";
 import { Button } from "../ui/button.tsx";
 import { UnsavedGuard } from "../ui/dialog.tsx";
+import { DocsLink } from "../ui/docs-link.tsx";
 import { SelectField, TextField } from "../ui/field.tsx";
 import { Queried } from "../ui/page-state.tsx";
 import { toastError } from "../ui/toast.tsx";
@@ -47,6 +48,7 @@ export function AccountScreen() {
     <>
       <header className="top">
         <h1>{accountWords.title}</h1>
+        <DocsLink to="account" />
       </header>
       <Queried query={query}>{(account) => <Parts account={account} />}</Queried>
     </>
@@ -198,7 +200,7 @@ const reportWords = accountWords.mail;
 
 export function Reports({ account }: { account: AccountPage }) {
   return (
-    <Section title={reportWords.title} about={reportWords.about}>
+    <Section title={reportWords.title} about={reportWords.about} docs="account">
       {!account.offers.mail && <p className="rows-none">{reportWords.noMail}</p>}
       <div className="account-pair">
         <Often name="reports" label={reportWords.reports} value={account.reports} choices={REPORT_WORDS} />
@@ -256,7 +258,7 @@ function reload(): void {
 
 export function OwnProjects({ account }: { account: AccountPage }) {
   return (
-    <Section title={ownProjectsWords.title} about={ownProjectsWords.about}>
+    <Section title={ownProjectsWords.title} about={ownProjectsWords.about} docs="projects">
       {account.transfers.map((transfer) => (
         <AskedFor key={transfer.project} transfer={transfer} />
       ))}
@@ -318,7 +320,7 @@ export function Sessions({ account }: { account: AccountPage }) {
   const change = useSecurityChange();
   const sessions = account.sessions.toSorted((a, b) => Number(b.isCurrent) - Number(a.isCurrent));
   return (
-    <Section title={sessionsWords.title} about={sessionsWords.about}>
+    <Section title={sessionsWords.title} about={sessionsWords.about} docs="account">
       <Rows label={sessionsWords.list}>
         {sessions.map((session) => (
           <Session key={session.id} session={session} />
@@ -374,7 +376,7 @@ export function SignIns({ account }: { account: AccountPage }) {
   const [isWhole, setWhole] = useState(false);
   const shown = isWhole ? signIns : signIns.slice(0, SHOWN_AT_FIRST);
   return (
-    <Section title={signInsWords.title} about={signInsWords.about}>
+    <Section title={signInsWords.title} about={signInsWords.about} docs="account">
       {failed !== null && (
         <p className="rows-about">
           {signInsWords.failedSince(failed.count)} <Ago at={failed.lastAt} />.
@@ -419,7 +421,7 @@ export function CloseAccount({ account }: { account: AccountPage }) {
     onSuccess: () => location.assign(siteUrl("/accounts/login/")),
   });
   return (
-    <Section title={closeWords.title} about={closeWords.about}>
+    <Section title={closeWords.title} about={closeWords.about} docs="account">
       <Button kind="danger" onClick={() => show("close")}>
         {closeWords.act}
       </Button>

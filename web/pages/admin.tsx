@@ -22,6 +22,7 @@ import { setServiceState } from "../shell.tsx";
 import { Button, ButtonLink, Icon, IconButton } from "../ui/button.tsx";
 import { CodeBlock } from "../ui/copy.tsx";
 import { Dialog, FormActions } from "../ui/dialog.tsx";
+import { DocsLink, LearnMore } from "../ui/docs-link.tsx";
 import { TextField } from "../ui/field.tsx";
 import { StateShape } from "../ui/marks.tsx";
 import { Menu, MenuItem } from "../ui/menu.tsx";
@@ -49,6 +50,7 @@ export function AdminPage() {
     <>
       <header className="top">
         <h1>{title}</h1>
+        <DocsLink to={tab === "state" ? "monitoring" : tab === "accounts" ? "signIn" : "auditLog"} />
       </header>
       <div className="admin-tabs">
         <Tabs
@@ -88,10 +90,10 @@ export function Instance({ state }: { state: ServerState }) {
         <Quarantine quarantined={state.quarantined} />
         <StoredData />
         <WaysIn state={state} />
-        <Section title={setUp.title} about={setUp.about}>
+        <Section title={setUp.title} about={setUp.about} docs="install">
           <ButtonLink href={pageHref("welcome")}>{setUp.act}</ButtonLink>
         </Section>
-        <Section title={diagnostics.title} about={diagnostics.about}>
+        <Section title={diagnostics.title} about={diagnostics.about} docs="serverTroubleshooting">
           <CodeBlock text={diagnosticsOf(state, deviceName(navigator.userAgent))} label={diagnostics.label} />
         </Section>
       </div>
@@ -117,7 +119,9 @@ function SafeMode({ restore }: { restore: ServerState["restore"] }) {
     <section className="admin-troubles" aria-label={safeMode.title}>
       <Notice kind="bad" title={safeMode.title}>
         <p>{restore.reason ?? safeMode.checking}</p>
-        <p>{safeMode.about}</p>
+        <p>
+          {safeMode.about} <LearnMore to="safeMode" />
+        </p>
         <p>
           {safeMode.since} <When at={restore.since} />
         </p>
@@ -149,7 +153,7 @@ function Problems({ problems }: { problems: ServerState["problems"] }) {
         <Notice key={`${kind} ${subject}`} kind="bad" title={PROBLEM_WORDS[kind] ?? kind}>
           <p>
             {subject !== "" && `${subject} · `}
-            {adminWords.since} <When at={since} />
+            {adminWords.since} <When at={since} /> <LearnMore to="healthProblems" />
           </p>
         </Notice>
       ))}
@@ -222,7 +226,7 @@ function Processes({ intakes }: { intakes: ServerState["intakes"] }) {
 function WaysIn({ state }: { state: ServerState }) {
   const { title, about, registration, open, closed, oidc, proxy, none } = adminWords.signInMethods;
   return (
-    <Section title={title} about={about}>
+    <Section title={title} about={about} docs="signIn">
       <dl className="admin-ways">
         <dt>{registration}</dt>
         <dd>{state.registrationOpen ? open : closed}</dd>
@@ -375,7 +379,7 @@ export function StoredData() {
     queryFn: ({ signal }) => call("getRetention", {}, signal),
   });
   return (
-    <Section title={storedWords.title} about={storedWords.about}>
+    <Section title={storedWords.title} about={storedWords.about} docs="retention">
       <Queried query={query}>{(answer) => <StoredTable answer={answer} />}</Queried>
     </Section>
   );
@@ -433,7 +437,7 @@ export function Quarantine({ quarantined }: { quarantined: ServerState["quaranti
   if (count === 0) return null;
   const { columns } = quarantineWords;
   return (
-    <Section title={quarantineWords.title} about={quarantineWords.about}>
+    <Section title={quarantineWords.title} about={quarantineWords.about} docs="quarantine">
       <table className="table admin-stacked">
         <caption>{quarantineWords.caption}</caption>
         <thead>

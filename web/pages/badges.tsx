@@ -10,6 +10,7 @@ import { call } from "../api.ts";
 import { nameKey, useAllRows } from "../live/checks-store.ts";
 import { type PageProps, usePageTitle } from "../page-location.ts";
 import { CodeBlock } from "../ui/copy.tsx";
+import { DocsLink } from "../ui/docs-link.tsx";
 import { SelectField } from "../ui/field.tsx";
 import { Queried } from "../ui/page-state.tsx";
 
@@ -55,6 +56,7 @@ export function BadgesPage({ params }: PageProps) {
     <>
       <header className="top">
         <h1>{badgesWords.title}</h1>
+        <DocsLink to="badges" />
       </header>
       <p className="badges-about">{badgesWords.about}</p>
       <Queried query={query}>

@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import type { Delivery } from "../../src/contract/api/channels.ts";
 import { call } from "../api.ts";
+import { LearnMore } from "../ui/docs-link.tsx";
 import { StateShape } from "../ui/marks.tsx";
 import { Until } from "../ui/when.tsx";
 import { channelsWords, deliveryOutcome, reasonAdvice } from "../words/channels.ts";
@@ -79,7 +80,11 @@ export function DeliveryDetail({ delivery, isMarked }: { delivery: Delivery; isM
   return (
     <div className="channels-detail">
       {isMarked && <DeliveryMark delivery={delivery} />}
-      {advice !== null && <p>{advice}</p>}
+      {advice !== null && (
+        <p>
+          {advice} <LearnMore to="privateAddresses" />
+        </p>
+      )}
       <p className="muted">
         {channelsWords.attempts(attempts)}
         {tookMs !== null && ` · ${channelsWords.duration(formatDuration(tookMs))}`}

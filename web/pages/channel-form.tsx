@@ -20,6 +20,7 @@ import { StepText } from "../parts/step-text.tsx";
 import { Button } from "../ui/button.tsx";
 import { CodeBlock } from "../ui/copy.tsx";
 import { Drawer } from "../ui/dialog.tsx";
+import { LearnMore } from "../ui/docs-link.tsx";
 import { SelectField, TextArea, TextField, Tick } from "../ui/field.tsx";
 import { Band } from "../ui/page-state.tsx";
 import { toast } from "../ui/toast.tsx";
@@ -81,6 +82,7 @@ export function ChannelForm(props: ChannelFormProps) {
         </span>
       }
       description={kind.description}
+      docs={kind}
       footer={
         created === null ? (
           <>
@@ -320,6 +322,7 @@ function FormFields(props: ChannelFormProps & { form: ReturnType<typeof useChann
     <ConfigField
       key={field.name}
       field={field}
+      kind={kind}
       value={form.values[field.name] ?? ""}
       isStored={channel !== null}
       members={channels.filter((one) => one.kind !== kind.name && one.id !== channel?.id)}
@@ -481,6 +484,7 @@ type Value = FormValues[string];
 
 type ConfigFieldProps = {
   field: KindField;
+  kind: ChannelKindInfo;
   value: Value;
   /** A stored channel exists, so a secret may stay unchanged. */
   isStored: boolean;
@@ -492,7 +496,7 @@ type ConfigFieldProps = {
 };
 
 function ConfigField(props: ConfigFieldProps) {
-  const { field, value, isStored, members, error, warning, onChange } = props;
+  const { field, kind, value, isStored, members, error, warning, onChange } = props;
   const { label } = field;
   if (field.type === "flag") {
     return (
@@ -509,6 +513,7 @@ function ConfigField(props: ConfigFieldProps) {
   const given = {
     label,
     hint: hintOf(field, isStored),
+    ...((field.isSecret || isTemplate(field)) && { docs: kind }),
     error,
     isOptional: !field.isRequired,
     value: String(value),
@@ -525,7 +530,21 @@ function ConfigField(props: ConfigFieldProps) {
   }
   if (field.isLong || field.type === "headers") return <TextArea {...given} rows={3} spellCheck={false} />;
   const type = field.type === "url" ? "url" : field.type === "number" ? "number" : "text";
-  return <TextField {...given} warning={warning} type={type} autoComplete="off" spellCheck={false} />;
+  return (
+    <TextField
+      {...given}
+      warning={
+        warning !== null && (
+          <>
+            {warning} <LearnMore to="privateAddresses" />
+          </>
+        )
+      }
+      type={type}
+      autoComplete="off"
+      spellCheck={false}
+    />
+  );
 }
 
 function Members(props: {
@@ -560,12 +579,16 @@ function Members(props: {
   );
 }
 
+function isTemplate({ name }: Pick<KindField, "name">): boolean {
+  return name.startsWith("body_");
+}
+
 function hintOf({ name, description, isSecret, isGenerated, type }: KindField, isStored: boolean): string {
   return [
     // The form says below what happens if the field is left blank.
     isGenerated ? description.replace(/(?<=\.) .*/, "") : description,
     type === "headers" ? words.headersHint : "",
-    name.startsWith("body_") ? words.bodyHint : "",
+    isTemplate({ name }) ? words.bodyHint : "",
     isSecret && isStored ? words.secretKept : "",
     isGenerated && !isStored ? words.secretGenerated : "",
   ]

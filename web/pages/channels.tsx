@@ -13,6 +13,7 @@ import { type PageProps, usePageTitle } from "../page-location.ts";
 import { useOpen } from "../parts/hooks.ts";
 import { Button, Icon, IconButton } from "../ui/button.tsx";
 import { Dialog, Drawer } from "../ui/dialog.tsx";
+import { DocsLink, LearnMore } from "../ui/docs-link.tsx";
 import { TextField, Toggle } from "../ui/field.tsx";
 import { Menu, MenuItem, MenuLine } from "../ui/menu.tsx";
 import { Empty, Failed, Loading, Queried } from "../ui/page-state.tsx";
@@ -58,6 +59,7 @@ export function ChannelsPage({ params }: PageProps) {
     <>
       <header className="top">
         <h1>{title}</h1>
+        <DocsLink to="channels" />
         {mayEdit && channels.length > 0 && (
           <Button kind="primary" onClick={find}>
             {channelsWords.add}
@@ -98,7 +100,8 @@ function Lead({ channels }: { channels: readonly Channel[] }) {
   if (channels.length > 0 && broken.length === 0) return null;
   return (
     <p className="channels-lead">
-      {channels.length === 0 ? channelsWords.none : channelsWords.mayNotArrive(broken)}
+      {channels.length === 0 ? channelsWords.none : channelsWords.mayNotArrive(broken)}{" "}
+      <LearnMore to={channels.length === 0 ? "channels" : "troubleshooting"} />
     </p>
   );
 }

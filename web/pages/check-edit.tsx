@@ -20,6 +20,7 @@ import {
 import { Button, Icon } from "../ui/button.tsx";
 import { CodeBlock } from "../ui/copy.tsx";
 import { Drawer } from "../ui/dialog.tsx";
+import { LearnMore } from "../ui/docs-link.tsx";
 import { SelectField, TextArea, TextField, Tick } from "../ui/field.tsx";
 import { toast } from "../ui/toast.tsx";
 import { When } from "../ui/when.tsx";
@@ -88,6 +89,7 @@ function EditForm({
       onClose={onClose}
       isUnsaved={isChanged}
       title={editWords.title(checkName(page.row))}
+      docs="checks"
       className="edit-drawer"
       footer={
         <Foot
@@ -223,6 +225,7 @@ function FilterFields({ form, set, at }: FieldsProps) {
     <>
       <SelectField
         label={editWords.methods}
+        docs="pings"
         value={form.methods}
         onChange={(event) => set({ methods: event.target.value === "POST" ? "POST" : "" })}
         {...at("methods")}
@@ -270,7 +273,9 @@ function KeywordFields({ form, set, at }: FieldsProps) {
           />
         ))}
       </div>
-      <p className="hint">{editWords.keywordsHint}</p>
+      <p className="hint">
+        {editWords.keywordsHint} <LearnMore to="keywords" />
+      </p>
       <fieldset className="edit-ticks">
         <legend>{editWords.withoutKeyword}</legend>
         <Tick

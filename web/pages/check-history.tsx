@@ -27,6 +27,7 @@ import { useMinute } from "../live/clock.ts";
 import { pageHref } from "../page-location.ts";
 import { useWidth } from "../parts/hooks.ts";
 import { Button } from "../ui/button.tsx";
+import { LearnMore } from "../ui/docs-link.tsx";
 import { StateShape } from "../ui/marks.tsx";
 import { Failed, Loading, Queried } from "../ui/page-state.tsx";
 import { When } from "../ui/when.tsx";
@@ -299,7 +300,9 @@ function Chart({ id, figures, usual }: ChartProps) {
         )}
       </div>
       {bars.length === 0 ? (
-        <p className="muted">{chartWords.none}</p>
+        <p className="muted">
+          {chartWords.none} <LearnMore to="pings" />
+        </p>
       ) : (
         <>
           <Bars id={id} bars={bars} usual={usual} />
@@ -577,7 +580,9 @@ function RunsTable({ id, query, usual }: Props) {
   return (
     <>
       {runs.length === 0 ? (
-        <p className="muted">{runsWords.none}</p>
+        <p className="muted">
+          {runsWords.none} <LearnMore to="firstPing" />
+        </p>
       ) : (
         <table className="table check-runs" aria-labelledby="check-runs">
           <thead>

@@ -34,6 +34,7 @@ export function PolicyDrawer({ page, onClose }: Props) {
       isUnsaved={isUnsaved}
       title={words.title(checkName(page.row))}
       description={words.about}
+      docs="alerts"
       footer={
         <>
           <Button onClick={onClose}>{shared.cancel}</Button>

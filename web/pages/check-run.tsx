@@ -59,6 +59,7 @@ export function RunDrawer({ page, n }: { page: CheckPage; n: string | null }) {
       isOpen={isOpen}
       onClose={() => navigate(pageHref("check", { check: id }))}
       title={title}
+      docs="pings"
       className="run-drawer"
       {...(run !== undefined && {
         description: `${formatWhen(run.at, { now, zone: userZone })} · ${runWords.number(run.n)}`,

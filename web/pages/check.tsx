@@ -19,6 +19,7 @@ import { useShortcuts } from "../shortcuts.ts";
 import { Button, Icon, IconButton } from "../ui/button.tsx";
 import { CodeBlock, CopyButton, copyText } from "../ui/copy.tsx";
 import { Dialog } from "../ui/dialog.tsx";
+import { DocsLink } from "../ui/docs-link.tsx";
 import { SelectField, Toggle } from "../ui/field.tsx";
 import { Mark, StateMark, Tags } from "../ui/marks.tsx";
 import { Menu, MenuChoice, MenuItem, MenuLine, MenuLink } from "../ui/menu.tsx";
@@ -253,19 +254,22 @@ export function Head({ page, row, mayEdit, actions, onDialog }: HeadProps) {
   const checks = pageHref("checks", { project: page.projectId });
   return (
     <>
-      <nav className="crumb check-crumb" aria-label={checkWords.crumbs}>
-        <Link href={checks}>{checkWords.checks}</Link>
-        {tag !== undefined && (
-          <>
-            {" / "}
-            <Link href={`${checks}?tag=${encodeURIComponent(tag)}`}>
-              <bdi>{tag}</bdi>
-            </Link>
-          </>
-        )}
-        {" / "}
-        <bdi>{name}</bdi>
-      </nav>
+      <div className="crumbs">
+        <nav className="crumb check-crumb" aria-label={checkWords.crumbs}>
+          <Link href={checks}>{checkWords.checks}</Link>
+          {tag !== undefined && (
+            <>
+              {" / "}
+              <Link href={`${checks}?tag=${encodeURIComponent(tag)}`}>
+                <bdi>{tag}</bdi>
+              </Link>
+            </>
+          )}
+          {" / "}
+          <bdi>{name}</bdi>
+        </nav>
+        <DocsLink to="checks" />
+      </div>
       <header className="check-title">
         <StateMark state={state} size={20} />
         <h1 dir="auto" className={row.name === "" ? "muted" : undefined}>

@@ -42,6 +42,7 @@ export function CrontabWindow({ project, onClose, onMade }: CrontabWindowProps) 
       isUnsaved={isUnsaved && made === null}
       title={made === null ? title : madeTitle(made.checks.length)}
       description={made === null ? about : madeAbout}
+      docs="crontab"
       {...(made !== null && {
         footer: (
           <Button kind="primary" onClick={onClose}>

@@ -5,6 +5,7 @@ import type { CheckRow } from "../../src/contract/api/check-row.ts";
 import type { CheckChange } from "../../src/contract/api/checks.ts";
 import type { ScheduleRequest } from "../../src/contract/api/history.ts";
 import { checkName } from "../../src/contract/api/words.ts";
+import type { DocsTopic } from "../../src/contract/docs.ts";
 import { ApiError, call, errorText } from "../api.ts";
 import { userZone } from "../boot.ts";
 import { useMinute } from "../live/clock.ts";
@@ -22,6 +23,7 @@ import { WaitingFor } from "../parts/waiting.tsx";
 import { ZoneField } from "../parts/zone-field.tsx";
 import { Button } from "../ui/button.tsx";
 import { Dialog, FormActions } from "../ui/dialog.tsx";
+import { LearnMore } from "../ui/docs-link.tsx";
 import { TextField } from "../ui/field.tsx";
 import { FuseBar, StateShape } from "../ui/marks.tsx";
 import { Empty } from "../ui/page-state.tsx";
@@ -80,7 +82,14 @@ export function NewCheck({ project, isOpen, onClose, onMade, onCrontab }: Props)
   const { title, about } = newCheckWords;
   const [isUnsaved, setUnsaved] = useState(false);
   return (
-    <Dialog isOpen={isOpen} onClose={onClose} isUnsaved={isUnsaved} title={title} description={about}>
+    <Dialog
+      isOpen={isOpen}
+      onClose={onClose}
+      isUnsaved={isUnsaved}
+      title={title}
+      description={about}
+      docs="checks"
+    >
       <NewCheckForm {...{ project, onClose, onMade, onCrontab }} onUnsaved={setUnsaved} />
     </Dialog>
   );
@@ -179,6 +188,7 @@ function NewCheckFields({ form, onChange: set, at }: FieldsProps) {
       )}
       <SpanField
         label={newCheckWords.grace}
+        docs="gracePeriod"
         span={form.grace}
         onChange={(grace) => set({ grace })}
         {...at("graceSeconds")}
@@ -187,9 +197,15 @@ function NewCheckFields({ form, onChange: set, at }: FieldsProps) {
   );
 }
 
-type SpanProps = { label: string; span: Span; onChange: (span: Span) => void; error?: string };
+type SpanProps = {
+  label: string;
+  docs?: DocsTopic;
+  span: Span;
+  onChange: (span: Span) => void;
+  error?: string;
+};
 
-function SpanField({ label, span, onChange, error }: SpanProps) {
+function SpanField({ label, docs, span, onChange, error }: SpanProps) {
   return (
     <div className="span-field">
       <TextField
@@ -201,6 +217,7 @@ function SpanField({ label, span, onChange, error }: SpanProps) {
         inputMode="decimal"
         value={span.count}
         onChange={(event) => onChange({ ...span, count: event.target.value })}
+        {...(docs !== undefined && { docs })}
         {...(error !== undefined && { error })}
       />
       <select
@@ -231,6 +248,7 @@ function ScheduleFields({ form, onChange, at }: FieldsProps) {
         spellCheck={false}
         autoComplete="off"
         className="is-code"
+        docs="schedules"
         {...at("schedule", "kind")}
       />
       <ZoneField
@@ -283,7 +301,7 @@ type NothingYetProps = { mayEdit: boolean; onNew: () => void; onCrontab: () => v
 export function NothingYet({ mayEdit, onNew, onCrontab }: NothingYetProps) {
   if (!mayEdit) {
     return (
-      <Empty title={firstSignalWords.empty}>
+      <Empty title={firstSignalWords.empty} docs="checks">
         <p>{firstSignalWords.emptyReadOnly}</p>
       </Empty>
     );
@@ -302,6 +320,7 @@ export function NothingYet({ mayEdit, onNew, onCrontab }: NothingYetProps) {
             {checksWords.newCheck}
           </Button>
           <Button onClick={onCrontab}>{checksWords.fromCrontab}</Button>
+          <LearnMore to="firstPing" />
         </div>
       </div>
       <FuseLesson />

@@ -37,6 +37,7 @@ import { MonitoringGapBand, SinceLine } from "../parts/since-away.tsx";
 import { useShortcuts } from "../shortcuts.ts";
 import { Button, Icon, IconButton, Keys } from "../ui/button.tsx";
 import { Drawer } from "../ui/dialog.tsx";
+import { DocsLink } from "../ui/docs-link.tsx";
 import { StateShape } from "../ui/marks.tsx";
 import { Menu, MenuChoice, MenuHead, MenuItem, MenuLine } from "../ui/menu.tsx";
 import { Empty, Failed, Loading, Queried } from "../ui/page-state.tsx";
@@ -130,6 +131,7 @@ function Loaded({ snapshot, project, store }: LoadedProps) {
     <>
       <header className="top">
         <h1>{title}</h1>
+        <DocsLink to="checks" />
         {!isEmpty && <SearchField view={view} onView={setView} place={search} />}
         {mayEdit && !isEmpty && <NewButton onNew={openNew} />}
       </header>

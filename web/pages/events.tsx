@@ -13,6 +13,7 @@ import { onFlips } from "../live/flips.tsx";
 import { pageHref, type PageProps, usePageTitle } from "../page-location.ts";
 import { useDebounced } from "../parts/hooks.ts";
 import { Button, Icon } from "../ui/button.tsx";
+import { DocsLink } from "../ui/docs-link.tsx";
 import { StateShape } from "../ui/marks.tsx";
 import { Empty, Failed, Loading } from "../ui/page-state.tsx";
 import { When } from "../ui/when.tsx";
@@ -34,6 +35,7 @@ export function EventsPage({ params }: PageProps) {
     <>
       <header className="top">
         <h1>{title}</h1>
+        <DocsLink to="incidents" />
         <input
           className="input events-search"
           type="search"
@@ -96,6 +98,7 @@ function Nothing(props: { project: string; isChosen: boolean; isMore: boolean })
   return (
     <Empty
       title={words.nothing.title}
+      docs="incidents"
       action={
         <Link className="button is-quiet" href={pageHref("checks", { project })}>
           {words.nothing.act}

@@ -15,6 +15,7 @@ import { askToSilence, SilenceWindow } from "../parts/silencing.tsx";
 import { useShortcuts } from "../shortcuts.ts";
 import { Button, ButtonLink } from "../ui/button.tsx";
 import { UnsavedGuard } from "../ui/dialog.tsx";
+import { DocsLink } from "../ui/docs-link.tsx";
 import { TextArea } from "../ui/field.tsx";
 import { Mark, StateShape, Tags } from "../ui/marks.tsx";
 import { Empty, Queried } from "../ui/page-state.tsx";
@@ -82,11 +83,14 @@ function Shown({ project, incident }: Given) {
   );
   return (
     <>
-      <nav className="crumb" aria-label={words.crumbs}>
-        <Link href={pageHref("incidents", { project })}>{incidentsWords.tab}</Link>
-        {" / "}
-        {words.number(incident.number)}
-      </nav>
+      <div className="crumbs">
+        <nav className="crumb" aria-label={words.crumbs}>
+          <Link href={pageHref("incidents", { project })}>{incidentsWords.tab}</Link>
+          {" / "}
+          {words.number(incident.number)}
+        </nav>
+        <DocsLink to="incidents" />
+      </div>
       <Head incident={incident}>
         {mayAct && !isOver && (
           <>

@@ -7,7 +7,8 @@ import { mayIn, userZone } from "../boot.ts";
 import { useMinute, useNow } from "../live/clock.ts";
 import { pageHref, type PageProps, usePageTitle } from "../page-location.ts";
 import { useShortcuts } from "../shortcuts.ts";
-import { Button } from "../ui/button.tsx";
+import { Button, ButtonLink } from "../ui/button.tsx";
+import { DocsLink } from "../ui/docs-link.tsx";
 import { Mark, StateShape, Tags } from "../ui/marks.tsx";
 import { Empty, Queried } from "../ui/page-state.tsx";
 import { Until } from "../ui/when.tsx";
@@ -38,11 +39,16 @@ export function IncidentsPage({ params }: PageProps) {
     <>
       <header className="top">
         <h1>{title}</h1>
+        <DocsLink to="incidents" />
       </header>
       <Queried query={open}>
         {({ counts }) =>
           isNone ? (
-            <Empty title={words.none.title}>
+            <Empty
+              title={words.none.title}
+              docs="incidents"
+              action={<ButtonLink href={pageHref("channels", { project })}>{words.none.act}</ButtonLink>}
+            >
               <p>{words.none.text}</p>
             </Empty>
           ) : (

@@ -14,6 +14,7 @@ import { pageHref, usePageTitle } from "../page-location.ts";
 import { MonitoringGapBand } from "../parts/since-away.tsx";
 import { Button } from "../ui/button.tsx";
 import { Dialog, FormActions } from "../ui/dialog.tsx";
+import { DocsLink } from "../ui/docs-link.tsx";
 import { TextField } from "../ui/field.tsx";
 import { StateShape } from "../ui/marks.tsx";
 import { Empty, Queried } from "../ui/page-state.tsx";
@@ -51,7 +52,7 @@ export const projectsWords = {
   roles: { owner: "owner", manager: "manager", member: "member", readOnly: "read-only" },
   none: {
     title: "No projects yet",
-    text: "Create a project, or ask for an invitation to an existing one.",
+    text: "A project groups checks, channels, API keys and members. Create one, or ask for an invitation to an existing one.",
   },
 } as const;
 
@@ -74,12 +75,13 @@ export function ProjectsPage() {
     <>
       <header className="top">
         <h1>{title}</h1>
+        <DocsLink to="projects" />
         <NewProject />
       </header>
       <Queried query={query} rows={3}>
         {({ projects: cards }) =>
           cards.length === 0 ? (
-            <Empty title={projectsWords.none.title}>
+            <Empty title={projectsWords.none.title} docs="projects">
               <p>{projectsWords.none.text}</p>
             </Empty>
           ) : (

@@ -57,7 +57,7 @@ function usePolicyChange(project: string) {
 function PolicySection({ project, policy, mayEdit }: Given & { mayEdit: boolean }) {
   const [isOpen, setOpen] = useState(false);
   return (
-    <Section title={words.policy.title} about={words.policy.about}>
+    <Section title={words.policy.title} about={words.policy.about} docs="alerts">
       <p>{policy.sentence}</p>
       {mayEdit && <Button onClick={() => setOpen(true)}>{words.policy.edit}</Button>}
       {isOpen && <PolicyDrawer project={project} policy={policy} onClose={() => setOpen(false)} />}
@@ -130,7 +130,7 @@ function LinksSection({ project, policy }: Given) {
     onError: toastError,
   });
   return (
-    <Section title={words.links.title} about={words.links.about}>
+    <Section title={words.links.title} about={words.links.about} docs="ackLinks">
       <Toggle
         label={words.links.label}
         checked={policy.ackLinks}
@@ -151,7 +151,7 @@ function RulesSection({ project, mayEdit }: { project: string; mayEdit: boolean 
     queryFn: ({ signal }) => call("getTagRules", { project }, signal),
   });
   return (
-    <Section title={ruleWords.title} about={ruleWords.about}>
+    <Section title={ruleWords.title} about={ruleWords.about} docs="tagRules">
       <Queried query={query} rows={2}>
         {(rules) => <Rules {...{ project, mayEdit, rules }} />}
       </Queried>

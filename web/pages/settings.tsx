@@ -27,6 +27,7 @@ import { ZoneField } from "../parts/zone-field.tsx";
 import { Button } from "../ui/button.tsx";
 import { CodeBlock } from "../ui/copy.tsx";
 import { Dialog, FormActions, UnsavedGuard } from "../ui/dialog.tsx";
+import { DocsLink, LearnMore } from "../ui/docs-link.tsx";
 import { SelectField, TextField } from "../ui/field.tsx";
 import { Queried, Tabs } from "../ui/page-state.tsx";
 import { toast, toastError } from "../ui/toast.tsx";
@@ -43,6 +44,7 @@ export function SettingsPage({ params }: PageProps) {
     <>
       <header className="top">
         <h1>{settingsWords.tab}</h1>
+        <DocsLink to="projects" />
       </header>
       <Queried query={query}>
         {(settings) => (
@@ -221,7 +223,7 @@ export function ZoneSection({ settings }: { settings: ProjectSettings }) {
       { onError: toastError },
     );
   return (
-    <Section title={zoneWords.title} about={zoneWords.about}>
+    <Section title={zoneWords.title} about={zoneWords.about} docs="projects">
       <ZoneField
         label={zoneWords.title}
         value={settings.zone}
@@ -243,7 +245,7 @@ export function Members({ settings }: { settings: ProjectSettings }) {
   const [isInviting, setInviting] = useState(false);
   const { members, invitations, may, id } = settings;
   return (
-    <Section title={membersWords.title} about={membersWords.about}>
+    <Section title={membersWords.title} about={membersWords.about} docs="permissions">
       <Rows label={membersWords.list}>
         {members.toSorted(byRole).map((member) => (
           <Member key={member.id} member={member} project={id} />
@@ -261,7 +263,9 @@ export function Members({ settings }: { settings: ProjectSettings }) {
       )}
       {may.manageMembers &&
         (settings.invitesBy === null ? (
-          <p className="muted">{settingsWords.invite.cannotInvite}</p>
+          <p className="muted">
+            {settingsWords.invite.cannotInvite} <LearnMore to="email" />
+          </p>
         ) : (
           <Button onClick={() => setInviting(true)}>{membersWords.invite}</Button>
         ))}
@@ -457,7 +461,7 @@ export function PingKey({ settings }: { settings: ProjectSettings }) {
   const done = { onSuccess: () => setAsking(null) };
   const isRenewing = asking === "renew";
   return (
-    <Section title={pingKeyWords.title} about={pingKeyWords.about}>
+    <Section title={pingKeyWords.title} about={pingKeyWords.about} docs="pingUrls">
       {pingKey === null ? (
         <>
           <p className="rows-none">{pingKeyWords.none}</p>
@@ -503,7 +507,7 @@ const { keys: keyWords, newKey: newWords } = settingsWords;
 export function ApiKeys({ settings }: { settings: ProjectSettings }) {
   const [isMaking, setMaking] = useState(false);
   return (
-    <Section title={keyWords.title} about={keyWords.about}>
+    <Section title={keyWords.title} about={keyWords.about} docs="apiKeys">
       <Rows label={keyWords.list} none={keyWords.none}>
         {settings.keys.map((key) => (
           <Key key={key.id} one={key} project={settings.id} />
@@ -659,7 +663,7 @@ export function TransferOwnership({ settings }: { settings: ProjectSettings }) {
       message: transferWords.cancelled,
     };
     return (
-      <Section title={transferWords.title} about={transferWords.about}>
+      <Section title={transferWords.title} about={transferWords.about} docs="projects">
         <p>{transferWords.waits(transfer.name === "" ? transfer.to : transfer.name)}</p>
         <Button isBusy={change.isPending} onClick={() => change.mutate(cancel, { onError: toastError })}>
           {transferWords.cancel}
@@ -676,6 +680,7 @@ export function TransferOwnership({ settings }: { settings: ProjectSettings }) {
     <Section
       title={transferWords.title}
       about={others.length === 0 ? transferWords.noMembers : transferWords.about}
+      docs="projects"
     >
       {others.length > 0 && (
         <div className="section-line">

@@ -11,6 +11,7 @@ import { type PageProps, usePageTitle } from "../page-location.ts";
 import { useReading } from "../parts/schedule.tsx";
 import { useShortcuts } from "../shortcuts.ts";
 import { Button } from "../ui/button.tsx";
+import { DocsLink } from "../ui/docs-link.tsx";
 import { Mark, StateShape } from "../ui/marks.tsx";
 import { Empty, Queried } from "../ui/page-state.tsx";
 import { toast, toastError } from "../ui/toast.tsx";
@@ -48,6 +49,7 @@ export function SilencesPage({ params }: PageProps) {
     <>
       <header className="top">
         <h1>{title}</h1>
+        <DocsLink to="silences" />
         {maySilence && !isNone && (
           <Button kind="primary" keys="n" onClick={create}>
             {words.new}
@@ -59,6 +61,7 @@ export function SilencesPage({ params }: PageProps) {
           isNone ? (
             <Empty
               title={words.none.title}
+              docs="silences"
               action={
                 maySilence && (
                   <Button kind="primary" keys="n" onClick={create}>

@@ -20,6 +20,7 @@ import { Notice } from "../parts/section.tsx";
 import { hasArrived, useWaiting, WaitingFor } from "../parts/waiting.tsx";
 import { Button, ButtonLink } from "../ui/button.tsx";
 import { CodeBlock } from "../ui/copy.tsx";
+import { DocsLink, LearnMore } from "../ui/docs-link.tsx";
 import { TextField } from "../ui/field.tsx";
 import { StateShape } from "../ui/marks.tsx";
 import { Queried, Tabs } from "../ui/page-state.tsx";
@@ -33,6 +34,7 @@ export function WelcomePage() {
     <div className="welcome">
       <header className="top">
         <h1>{welcomeWords.title}</h1>
+        <DocsLink to="install" />
       </header>
       <p className="welcome-about">{welcomeWords.about}</p>
       <Queried query={query}>
@@ -144,7 +146,9 @@ function Tested({ test }: { test: { data: AddressTest | undefined; isFetching: b
 function ProblemNotice({ problem }: { problem: SetupProblem }) {
   return (
     <Notice kind="bad" title={problem.text}>
-      <p>{problem.advice}</p>
+      <p>
+        {problem.advice} <LearnMore to="proxies" />
+      </p>
     </Notice>
   );
 }
@@ -321,7 +325,9 @@ export function MailStep({ mail }: { mail: Setup["mail"] }) {
         </>
       ) : (
         <>
-          <p>{mailWords.off}</p>
+          <p>
+            {mailWords.off} <LearnMore to="email" />
+          </p>
           <details className="step-more">
             <summary>{mailWords.how}</summary>
             <p>{mailWords.where}</p>

@@ -46,7 +46,13 @@ export function AuditLog({ project }: { project: string | null }) {
   if (query.isPending) return <Loading />;
   if (query.isError) return <Failed error={query.error} onRetry={() => void query.refetch()} />;
   const entries = query.data.pages.flatMap((page) => page.entries);
-  if (entries.length === 0) return <Empty title={auditLogWords.none.title}>{auditLogWords.none.text}</Empty>;
+  if (entries.length === 0) {
+    return (
+      <Empty title={auditLogWords.none.title} docs={project === null ? "auditLog" : "projects"}>
+        {auditLogWords.none.text}
+      </Empty>
+    );
+  }
   return (
     <>
       <table className="table record-table">

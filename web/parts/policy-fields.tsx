@@ -2,7 +2,9 @@
 import "./policy-fields.css";
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import type { EffectivePolicy, Policy, Severity } from "../../src/contract/api/policies.ts";
+import type { DocsTopic } from "../../src/contract/docs.ts";
 import { ApiError, errorText } from "../api.ts";
+import { LearnMore } from "../ui/docs-link.tsx";
 import { Field, SelectField, TextField } from "../ui/field.tsx";
 import { FIELD_LABELS, type PolicyField, policyWords as words } from "../words/policy.ts";
 
@@ -47,29 +49,29 @@ export function PolicyFields({ dependencies, ...props }: PolicyFieldsProps) {
   const { sections } = words;
   return (
     <div className="policy-fields">
-      <Part title={sections.notify}>
+      <Part title={sections.notify} docs="tolerance">
         <FailuresField {...props} />
         {count("missed")}
         {count("recovery")}
       </Part>
-      <Part title={sections.repeat}>
+      <Part title={sections.repeat} docs="reminders">
         {span("repeat")}
         {span("ackTimeout")}
         {span("reopenWithin")}
         <SeverityField {...props} />
       </Part>
-      <Part title={sections.runs}>
+      <Part title={sections.runs} docs="runLimits">
         {span("startWithin")}
         {span("maxRun")}
         {span("minRun")}
         {span("minGap")}
         {span("early")}
       </Part>
-      <Part title={sections.depends}>
+      <Part title={sections.depends} docs="dependencies">
         {dependencies}
         {span("dependencyWait")}
       </Part>
-      <Part title={sections.group}>
+      <Part title={sections.group} docs="grouping">
         <GroupField {...props} />
         {span("groupWait")}
         {span("groupInterval")}
@@ -78,11 +80,14 @@ export function PolicyFields({ dependencies, ...props }: PolicyFieldsProps) {
   );
 }
 
-function Part({ title, children }: { title: string; children: ReactNode }) {
+function Part({ title, docs, children }: { title: string; docs: DocsTopic; children: ReactNode }) {
   const id = useId();
   return (
     <section aria-labelledby={id}>
-      <h3 id={id}>{title}</h3>
+      <div className="policy-part">
+        <h3 id={id}>{title}</h3>
+        <LearnMore to={docs} />
+      </div>
       {children}
     </section>
   );

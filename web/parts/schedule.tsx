@@ -3,6 +3,7 @@ import "./schedule.css";
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, type RefObject, useEffect, useRef, useState } from "react";
 import type { SchedulePreview, ScheduleRequest } from "../../src/contract/api/history.ts";
+import type { DocsTopic } from "../../src/contract/docs.ts";
 import { ApiError, call, errorText } from "../api.ts";
 import { userZone } from "../boot.ts";
 import { useMinute } from "../live/clock.ts";
@@ -78,6 +79,7 @@ export function ScheduleFields({ form, set, at, preview }: FieldsProps & { previ
       {preview}
       <SpanField
         label={words.grace}
+        docs="gracePeriod"
         seconds={form.graceSeconds}
         onChange={(graceSeconds) => set({ graceSeconds })}
         presets={GRACES}
@@ -118,6 +120,7 @@ function Expression({ form, set, at, remarks, onZone }: ExpressionProps) {
         <TextArea
           label={isCron ? words.cron : words.oncalendar}
           hint={isCron ? words.cronHint : words.oncalendarHint}
+          docs={isCron ? "cron" : "oncalendar"}
           className="edit-code"
           rows={Math.min(6, Math.max(1, form.schedule.split("\n").length))}
           value={form.schedule}
@@ -296,13 +299,14 @@ export function scheduleOf({ kind, timeoutSeconds, graceSeconds, schedule, tz }:
 
 type Props = {
   label: string;
+  docs?: DocsTopic;
   seconds: number;
   onChange: (seconds: number) => void;
   presets: readonly number[];
   error?: string;
 };
 
-export function SpanField({ label, seconds, onChange, presets, error }: Props) {
+export function SpanField({ label, docs, seconds, onChange, presets, error }: Props) {
   const [span, setSpan] = useState<Span>(() => spanOf(seconds));
   // A value that was not typed came from outside: a preset, or a suggestion.
   const shown = secondsOf(span) === seconds ? span : spanOf(seconds);
@@ -312,7 +316,7 @@ export function SpanField({ label, seconds, onChange, presets, error }: Props) {
   };
   return (
     <div className="edit-span">
-      <Field label={label} {...(error !== undefined && { error })}>
+      <Field label={label} {...(docs !== undefined && { docs })} {...(error !== undefined && { error })}>
         {(given) => (
           <span className="edit-span-row">
             <input

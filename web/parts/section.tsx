@@ -1,15 +1,28 @@
 // Layout of settings pages: a section with its heading, a list with actions, and a notice.
 import "./section.css";
 import { type ReactNode, useId } from "react";
+import { type DocsTarget, LearnMore } from "../ui/docs-link.tsx";
 import { StateShape } from "../ui/marks.tsx";
 
-export function Section(props: { title: string; about?: ReactNode; children: ReactNode }) {
+type SectionProps = {
+  title: string;
+  about?: ReactNode;
+  /** The page that explains the section. */
+  docs?: DocsTarget;
+  children: ReactNode;
+};
+
+export function Section(props: SectionProps) {
   const id = useId();
   return (
     <section className="section" aria-labelledby={id}>
       <div className="section-head">
         <h2 id={id}>{props.title}</h2>
-        {props.about !== undefined && <p>{props.about}</p>}
+        {props.about !== undefined && (
+          <p>
+            {props.about} {props.docs !== undefined && <LearnMore to={props.docs} />}
+          </p>
+        )}
       </div>
       <div className="section-body">{props.children}</div>
     </section>

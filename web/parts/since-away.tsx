@@ -7,6 +7,7 @@ import { userZone } from "../boot.ts";
 import { useMinute } from "../live/clock.ts";
 import { pageHref } from "../page-location.ts";
 import { Button } from "../ui/button.tsx";
+import { LearnMore } from "../ui/docs-link.tsx";
 import { Band } from "../ui/page-state.tsx";
 import { sinceWords } from "../words/checks.ts";
 import { formatSpan, formatWhen } from "../words/format.ts";
@@ -68,6 +69,7 @@ export function MonitoringGapBand({ gap }: { gap: MonitoringGap | null }) {
   const when = formatWhen(fromAt, { now, zone: userZone });
   return (
     <Band text={sinceWords.couldNotReceive(formatSpan(toAt - fromAt), when)}>
+      <LearnMore to="gaps" />
       <Button kind="bare" onClick={dismiss}>
         {sinceWords.dismiss}
       </Button>

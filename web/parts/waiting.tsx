@@ -8,6 +8,7 @@ import { serverNow, useNow } from "../live/clock.ts";
 import { pageHref } from "../page-location.ts";
 import { ButtonLink } from "../ui/button.tsx";
 import { CodeBlock } from "../ui/copy.tsx";
+import { LearnMore } from "../ui/docs-link.tsx";
 import { Queried } from "../ui/page-state.tsx";
 import { Ago } from "../ui/when.tsx";
 import { waitingWords as words } from "../words/welcome.ts";
@@ -114,6 +115,7 @@ function Listening({ setup }: { setup: CheckSetup }) {
               <li key={hint}>{hint}</li>
             ))}
           </ul>
+          <LearnMore to="troubleshooting" />
         </div>
       )}
     </>

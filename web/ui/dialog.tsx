@@ -6,6 +6,7 @@ import { siteUrl } from "../boot.ts";
 import { focusBack } from "../shortcuts.ts";
 import { words } from "../words/shared.ts";
 import { Button, Icon } from "./button.tsx";
+import { DocsLink, type DocsTarget } from "./docs-link.tsx";
 import { WindowToasts } from "./toast.tsx";
 
 type Props = {
@@ -14,6 +15,8 @@ type Props = {
   title: ReactNode;
   /** One sentence below the title; read out when the dialog opens. */
   description?: ReactNode;
+  /** The page that explains the dialog. */
+  docs?: DocsTarget;
   children: ReactNode;
   /** Buttons in the footer, the primary one last. */
   footer?: ReactNode;
@@ -81,6 +84,7 @@ function Window({
   onClose,
   title,
   description,
+  docs,
   children,
   footer,
   className = "",
@@ -107,6 +111,7 @@ function Window({
                 <Layer.Description className="window-about">{description}</Layer.Description>
               )}
             </div>
+            {docs !== undefined && <DocsLink to={docs} />}
             <Layer.Close className="button is-bare is-icon" aria-label={words.close}>
               <Icon name="cross" />
             </Layer.Close>

@@ -3,24 +3,28 @@ import { Checkbox, Switch } from "radix-ui";
 import { type ComponentProps, type ReactNode, useId } from "react";
 import { words } from "../words/shared.ts";
 import { Icon } from "./button.tsx";
+import { type DocsTarget, LearnMore } from "./docs-link.tsx";
 
 type FieldProps = {
   label: string;
   hint?: ReactNode;
+  /** The page that explains the field. */
+  docs?: DocsTarget;
   /** The error, with what to do about it; null: none. */
   error?: string | null;
   /** A warning about a value that can be saved but will not work; null: none. */
-  warning?: string | null;
+  warning?: ReactNode;
   isOptional?: boolean;
   children: (given: { id: string; "aria-describedby"?: string; "aria-invalid"?: true }) => ReactNode;
 };
 
 /** Label, control, hint and error, linked for screen readers. */
 export function Field(props: FieldProps) {
-  const { label, hint, error = null, warning = null, isOptional = false, children } = props;
+  const { label, hint, docs, error = null, warning = null, isOptional = false, children } = props;
   const id = useId();
+  const hasWarning = warning !== null && warning !== false;
   const noted = error !== null || hint !== undefined;
-  const described = [...(noted ? [`${id}-note`] : []), ...(warning === null ? [] : [`${id}-warning`])];
+  const described = [...(noted ? [`${id}-note`] : []), ...(hasWarning ? [`${id}-warning`] : [])];
   return (
     <div className="field">
       <label htmlFor={id}>
@@ -32,16 +36,22 @@ export function Field(props: FieldProps) {
         ...(described.length > 0 && { "aria-describedby": described.join(" ") }),
         ...(error !== null && { "aria-invalid": true as const }),
       })}
-      {noted && (
-        <p
-          id={`${id}-note`}
-          className={error === null ? "hint" : "mistake"}
-          role={error === null ? undefined : "alert"}
-        >
-          {error ?? hint}
+      {(noted || docs !== undefined) && (
+        <p className={error === null ? "hint" : "mistake"}>
+          {noted && (
+            <span id={`${id}-note`} role={error === null ? undefined : "alert"}>
+              {error ?? hint}
+            </span>
+          )}
+          {docs !== undefined && (
+            <>
+              {" "}
+              <LearnMore to={docs} />
+            </>
+          )}
         </p>
       )}
-      {warning !== null && (
+      {hasWarning && (
         <p id={`${id}-warning`} className="warning" role="status">
           {warning}
         </p>
@@ -53,26 +63,28 @@ export function Field(props: FieldProps) {
 type Given = Omit<FieldProps, "children">;
 
 export function TextField(props: Given & ComponentProps<"input">) {
-  const { label, hint, error, warning, isOptional, ...input } = props;
+  const { label, hint, docs, error, warning, isOptional, ...input } = props;
   return (
-    <Field {...asGiven({ label, hint, error, warning, isOptional })}>
+    <Field {...asGiven({ label, hint, docs, error, warning, isOptional })}>
       {(given) => <input {...input} {...given} className={`input ${input.className ?? ""}`} />}
     </Field>
   );
 }
 
-export function TextArea({ label, hint, error, isOptional, ...area }: Given & ComponentProps<"textarea">) {
+export function TextArea(props: Given & ComponentProps<"textarea">) {
+  const { label, hint, docs, error, isOptional, ...area } = props;
   return (
-    <Field {...asGiven({ label, hint, error, isOptional })}>
+    <Field {...asGiven({ label, hint, docs, error, isOptional })}>
       {(given) => <textarea {...area} {...given} className={`input ${area.className ?? ""}`} />}
     </Field>
   );
 }
 
 /** The browser's native list: it works with every keyboard, screen reader and phone. */
-export function SelectField({ label, hint, error, isOptional, ...select }: Given & ComponentProps<"select">) {
+export function SelectField(props: Given & ComponentProps<"select">) {
+  const { label, hint, docs, error, isOptional, ...select } = props;
   return (
-    <Field {...asGiven({ label, hint, error, isOptional })}>
+    <Field {...asGiven({ label, hint, docs, error, isOptional })}>
       {(given) => <select {...select} {...given} className={`input select ${select.className ?? ""}`} />}
     </Field>
   );

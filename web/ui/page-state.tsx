@@ -5,13 +5,27 @@ import type { ReactNode } from "react";
 import { errorText } from "../api.ts";
 import { words } from "../words/shared.ts";
 import { Button, Icon } from "./button.tsx";
+import { type DocsTarget, LearnMore } from "./docs-link.tsx";
 
-export function Empty(props: { title: string; children?: ReactNode; action?: ReactNode }) {
+type EmptyProps = {
+  title: string;
+  children?: ReactNode;
+  action?: ReactNode;
+  /** The page that explains what would be here. */
+  docs?: DocsTarget;
+};
+
+export function Empty(props: EmptyProps) {
   return (
     <div className="empty">
       <h2>{props.title}</h2>
       {props.children !== undefined && <div className="empty-text">{props.children}</div>}
       {props.action !== undefined && <div className="empty-act">{props.action}</div>}
+      {props.docs !== undefined && (
+        <p className="empty-text">
+          <LearnMore to={props.docs} />
+        </p>
+      )}
     </div>
   );
 }

@@ -17,6 +17,7 @@ export const incidentsWords = {
   none: {
     title: "No incidents yet",
     text: "Problems you are notified about appear here until they are resolved. Acknowledge an incident to show that you're working on it.",
+    act: "View channels",
   },
   noMatch: { title: "No matching incidents", text: "No incidents have the selected status." },
   filter: "Filter by status",

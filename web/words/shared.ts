@@ -34,6 +34,8 @@ export const words = {
     admin: "Server admin",
     signOut: "Sign out",
     more: "More",
+    docs: "Docs",
+    documentation: "Documentation",
     api: "API",
     apiReference: "API reference",
     switchProject: "Switch project",

@@ -28,6 +28,7 @@ export const SIGN_IN_STYLE = `
 .sign-in-card code { white-space: nowrap; }
 .sign-in-card .sign-in-hint { margin: 4px 0 0; font-size: 0.8125rem; color: var(--ink-3, inherit); }
 .sign-in-card > .sign-in-hint { margin-top: 12px; }
+.sign-in-hint a { color: var(--accent, LinkText); font-weight: 500; white-space: nowrap; }
 .sign-in-card button, .sign-in-button { display: block; width: 100%; min-height: 44px; padding: 10px 18px; text-align: center;
   font: inherit; font-weight: 600; line-height: 22px; cursor: pointer; text-decoration: none; border: 1px solid transparent;
   border-radius: var(--radius-m, 8px); background: var(--accent, ButtonFace); color: var(--accent-ink, ButtonText); }

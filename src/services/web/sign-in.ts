@@ -10,6 +10,7 @@ import {
   PasskeyOptionsBody,
   PasswordForm,
 } from "../../contract/api/account.ts";
+import { DOCS } from "../../contract/docs.ts";
 import { AppError } from "../../core/errors.ts";
 import { isReauthenticatedByProvider } from "../../core/sign-in.ts";
 import { html, type Html } from "../../lib/http/html.ts";
@@ -107,7 +108,7 @@ function loginParts(request: WebRequest, { email, next, wrong }: LoginFields): H
     const path = `/accounts/oidc/start/${next === null ? "" : `?next=${encodeURIComponent(next)}`}`;
     others.push(buttonLink(request, { path, text: `Sign in with ${signIn.oidc.name}` }));
   }
-  const noMail = html`<p class="sign-in-hint">This server doesn't send email. If you can't sign in, ask an admin for a link: <code>overdue admin account login-link</code>.</p>\n`;
+  const noMail = html`<p class="sign-in-hint">This server doesn't send email. If you can't sign in, ask an admin for a link: <code>overdue admin account login-link</code>. <a href="${siteHref(request, DOCS.lockedOut)}" target="_blank" rel="noopener">Learn more</a></p>\n`;
   return [
     passwordForm(request, { email, next, wrong }),
     signIn.mail ? linkForm(request, { email, next, wrong }) : noMail,
