@@ -268,6 +268,9 @@ function contradictions({
   ];
 }
 
+/** Credentials of API clients in the documentation: not settings, but in the environment of those who use both. */
+const CLIENT_VARIABLES: readonly string[] = ["OVERDUE_TOKEN", "OVERDUE_API_KEY_READ"];
+
 /** Misspelled settings would have no effect without a warning, so names with our prefix must be known. */
 function unknownNames(environment: Environment): string[] {
   const settings: readonly AnySetting[] = Object.values(SETTINGS);
@@ -275,7 +278,8 @@ function unknownNames(environment: Environment): string[] {
     [key, ...aliases].flatMap((name) => (secret ? [name, name + FILE_SUFFIX] : [name])),
   );
   return Object.keys(environment)
-    .filter((name) => name.toUpperCase().startsWith(PREFIX) && !known.includes(name))
+    .filter((name) => name.toUpperCase().startsWith(PREFIX))
+    .filter((name) => !known.includes(name) && !CLIENT_VARIABLES.includes(name))
     .toSorted()
     .map((name) => {
       const plain = name.slice(0, -FILE_SUFFIX.length);
