@@ -7,7 +7,7 @@ import { accessible } from "./accessible.ts";
 import { sidebar } from "./sidebar.ts";
 
 /** A marker of a generated section or of a sample. */
-const COMMENT_LINE = /^<!--.*-->$/gm;
+const COMMENT_LINE = /^ *<!--.*-->$/gm;
 
 /** A static site has no dashboard and no API reference. */
 const IS_SERVED = !process.argv.some((argument) => argument.startsWith("--base"));
