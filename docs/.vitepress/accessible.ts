@@ -22,8 +22,9 @@ const CORRECTIONS: Readonly<Record<string, readonly (readonly [string, string])[
   "VPNavBarSearchButton.vue": [
     ['<span class="DocSearch-Button-Keys">', '<span v-if="false" class="DocSearch-Button-Keys">'],
   ],
-  // A dialog is not a button, and an option must not contain a link.
+  // A dialog is not a button, an option must not contain a link, and a key without a role has no name.
   "VPLocalSearchBox.vue": [
+    ["<kbd :aria-label=", '<kbd role="img" :aria-label='],
     ['      role="button"\n', '      role="dialog"\n      aria-modal="true"\n'],
     ["      :aria-owns=\"results?.length ? 'localsearch-list' : undefined\"\n", ""],
     ['      aria-expanded="true"\n', ""],
@@ -51,7 +52,7 @@ export const accessible: Plugin = {
     if (corrections === undefined) return null;
     return corrections.reduce((text, [from, to]) => {
       if (!text.includes(from)) throw new Error(`${id} no longer contains ${from}`);
-      return text.replace(from, () => to);
+      return text.replaceAll(from, () => to);
     }, code);
   },
 };

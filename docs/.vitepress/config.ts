@@ -46,6 +46,15 @@ export default defineConfig({
       md.core.ruler.before("normalize", "comments", (state) => {
         state.src = state.src.replace(COMMENT_LINE, "");
       });
+      // The first cell of a table may be empty, but is then no heading.
+      md.core.ruler.push("empty-headings", ({ tokens }) => {
+        for (const [at, token] of tokens.entries()) {
+          const [content, end] = tokens.slice(at + 1);
+          if (token.type !== "th_open" || content?.content !== "" || end === undefined) continue;
+          token.tag = "td";
+          end.tag = "td";
+        }
+      });
     },
     languageAlias: { crontab: "sh", caddyfile: "nginx" },
     theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
