@@ -268,14 +268,18 @@ function contradictions({
   ];
 }
 
+/** Keys for requests to the APIs, as the documentation names them. A shell that has them can still run commands. */
+const NOT_SETTINGS: readonly string[] = ["OVERDUE_API_KEY_READ", "OVERDUE_TOKEN"];
+
 /** Misspelled settings would have no effect without a warning, so names with our prefix must be known. */
 function unknownNames(environment: Environment): string[] {
   const settings: readonly AnySetting[] = Object.values(SETTINGS);
   const known = settings.flatMap(({ key, secret, aliases = [] }) =>
     [key, ...aliases].flatMap((name) => (secret ? [name, name + FILE_SUFFIX] : [name])),
   );
+  const isUnknown = (name: string) => !known.includes(name) && !NOT_SETTINGS.includes(name);
   return Object.keys(environment)
-    .filter((name) => name.toUpperCase().startsWith(PREFIX) && !known.includes(name))
+    .filter((name) => name.toUpperCase().startsWith(PREFIX) && isUnknown(name))
     .toSorted()
     .map((name) => {
       const plain = name.slice(0, -FILE_SUFFIX.length);
