@@ -46,8 +46,8 @@ const LONGEST = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const PLAIN_TERM = /^(?:\*|([0-9]+|[A-Z]{3})(?:-([0-9]+|[A-Z]{3}))?)(?:\/([0-9]+))?$/;
 const LAST_DATE_TERM = /^(LW?)(?:\/([0-9]+))?$/;
 const LAST_WEEKDAY_TERM = /^([0-9]+)L$/;
-/** A name of more or fewer than three letters, somewhere in a term. */
-const WORD_TERM = /[A-Z]{2}[A-Z]*/;
+/** The names in a term, of two or more letters. */
+const WORD_TERM = /[A-Z]{2,}/g;
 const NTH_WEEKDAY_TERM = /^([0-9]+|[A-Z]{3})#([0-9]+)$/;
 
 /** The parsed expression, or why it is invalid. */
@@ -156,7 +156,7 @@ function addPlainTerm(set: NumberSet, term: string, field: Field): ScheduleProbl
 }
 
 function unreadTerm(term: string, field: Field): ScheduleProblem {
-  const word = WORD_TERM.exec(term)?.[0];
+  const word = term.match(WORD_TERM)?.find((one) => !field.names.includes(one));
   return word === undefined || field.names.length === 0
     ? { reason: "term", field: field.name, text: term }
     : { reason: "name", field: field.name, text: word, names: field.names };

@@ -21,6 +21,10 @@ describe("why a text is no schedule", () => {
     ["0 3 0 * *", "day of month: 0 is out of range 1-31."],
     ["0 3 * 13 *", "month: 13 is out of range 1-12."],
     ["0 3 * * 8", "day of week: 8 is out of range 0-7."],
+    [
+      "0 3 * JAN-MARCH *",
+      "month: unknown name MARCH, use JAN, FEB, MAR, APR, MAY, JUN, JUL, AUG, SEP, OCT, NOV, DEC.",
+    ],
     ["0 3 * * MONDAY", "day of week: unknown name MONDAY, use SUN, MON, TUE, WED, THU, FRI, SAT."],
     [
       "0 3 * FOO *",
