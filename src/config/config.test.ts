@@ -284,6 +284,10 @@ describe("errors", () => {
     expect(problemsOf({ OVERDUE_SECRET_KEY_FIL: "x" })[0]).toContain("Did you mean OVERDUE_SECRET_KEY_FILE?");
   });
 
+  test("credentials of API clients are not settings, and no mistakes", () => {
+    expect(problemsOf({ OVERDUE_TOKEN: "x", OVERDUE_API_KEY_READ: "x" })).toEqual([]);
+  });
+
   test("all problems are reported at once", () => {
     const problems = problemsOf({
       OVERDUE_CHECK_LIMIT: "many",

@@ -268,8 +268,8 @@ function contradictions({
   ];
 }
 
-/** Keys for requests to the APIs, as the documentation names them. A shell that has them can still run commands. */
-const NOT_SETTINGS: readonly string[] = ["OVERDUE_API_KEY_READ", "OVERDUE_TOKEN"];
+/** Credentials of API clients in the documentation: not settings, but in the environment of those who use both. */
+const CLIENT_VARIABLES: readonly string[] = ["OVERDUE_TOKEN", "OVERDUE_API_KEY_READ"];
 
 /** Misspelled settings would have no effect without a warning, so names with our prefix must be known. */
 function unknownNames(environment: Environment): string[] {
@@ -277,9 +277,9 @@ function unknownNames(environment: Environment): string[] {
   const known = settings.flatMap(({ key, secret, aliases = [] }) =>
     [key, ...aliases].flatMap((name) => (secret ? [name, name + FILE_SUFFIX] : [name])),
   );
-  const isUnknown = (name: string) => !known.includes(name) && !NOT_SETTINGS.includes(name);
   return Object.keys(environment)
-    .filter((name) => name.toUpperCase().startsWith(PREFIX) && isUnknown(name))
+    .filter((name) => name.toUpperCase().startsWith(PREFIX))
+    .filter((name) => !known.includes(name) && !CLIENT_VARIABLES.includes(name))
     .toSorted()
     .map((name) => {
       const plain = name.slice(0, -FILE_SUFFIX.length);
