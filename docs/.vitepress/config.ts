@@ -4,7 +4,7 @@ import { defineConfig } from "vitepress";
 import { SIDEBAR } from "./sidebar.ts";
 
 /** A marker of a generated section or of a sample. */
-const COMMENT_LINE = /^<!--.*-->$/gm;
+const COMMENT_LINE = /^ *<!--.*-->$/gm;
 
 export default defineConfig({
   lang: "en-US",
