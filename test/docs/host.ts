@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
-import { environmentWith } from "../../src/config/config.ts";
 import { createAccount } from "../../src/operations/accounts.ts";
 import { createProject } from "../../src/operations/projects.ts";
 import { secretKeyOf } from "../../src/operations/secrets.ts";
@@ -59,7 +58,7 @@ export type Host = {
   site: string;
   /** The text of a sample, with the URLs and paths of this host. */
   localized(text: string): string;
-  stop(): Promise<void>;
+  remove(): void;
 };
 
 export async function makeTemplate(server: PostgresServer): Promise<Template> {
@@ -107,36 +106,56 @@ async function query(url: string, sql: string): Promise<void> {
   }
 }
 
-let hostCount = 0;
+/** A server with a copy of the database. */
+export type Server = {
+  site: string;
+  databaseUrl: string;
+  mailPort: number;
+  stop(): Promise<void>;
+};
 
-/** Checking syntax needs no server. */
-export async function startHost(
-  { server, secrets }: Template,
-  { hasServer }: { hasServer: boolean },
-): Promise<Host> {
-  const name = `docs_${++hostCount}`;
+let serverCount = 0;
+
+export async function startServer({ server }: Template): Promise<Server> {
+  const name = `docs_${++serverCount}`;
   await query(server.url(), `create database ${name} template ${TEMPLATE}`);
-  const root = mkdtempSync(join(tmpdir(), "overdue-docs-"));
-  const folder = join(root, "samples");
-  for (const one of [...FOLDERS, "spool", "samples"]) mkdirSync(join(root, one), { recursive: true });
+  const databaseUrl = server.url(name);
+  const spool = mkdtempSync(join(tmpdir(), "overdue-docs-spool-"));
   const [port, mailPort] = [await freePort(), await freePort()];
   const site = `http://127.0.0.1:${port}`;
+  const program = await startPingProcess({
+    databaseUrl,
+    port,
+    roles: "all",
+    settings: {
+      OVERDUE_SITE_URL: site,
+      OVERDUE_SPOOL_FOLDER: spool,
+      OVERDUE_API_RATE_LIMIT: "0",
+      OVERDUE_PING_MAIL_DOMAIN: "ping.example.org",
+      OVERDUE_PING_MAIL_LISTEN: `127.0.0.1:${mailPort}`,
+    },
+  });
+  return {
+    site,
+    databaseUrl,
+    mailPort,
+    stop: async () => {
+      await program.stop();
+      rmSync(spool, { recursive: true, force: true });
+      await query(server.url(), `drop database ${name} with (force)`);
+    },
+  };
+}
+
+/** A host without a server of its own. */
+export async function makeHost(
+  { secrets }: Template,
+  { site, databaseUrl, mailPort }: Server,
+): Promise<Host> {
+  const root = mkdtempSync(join(tmpdir(), "overdue-docs-"));
+  const folder = join(root, "samples");
+  for (const one of [...FOLDERS, "samples"]) mkdirSync(join(root, one), { recursive: true });
   writePrograms(root);
-  const program =
-    hasServer &&
-    (await startPingProcess({
-      databaseUrl: server.url(name),
-      port,
-      roles: "all",
-      settings: {
-        OVERDUE_SITE_URL: site,
-        OVERDUE_SPOOL_FOLDER: join(root, "spool"),
-        OVERDUE_API_RATE_LIMIT: "0",
-        OVERDUE_PING_MAIL_DOMAIN: "ping.example.org",
-        OVERDUE_PING_MAIL_LISTEN: `127.0.0.1:${mailPort}`,
-      },
-    }));
-  const inherited = environmentWith({});
   return {
     folder,
     site,
@@ -145,12 +164,10 @@ export async function startHost(
       PATH: `${join(root, "usr/local/bin")}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin`,
       HOME: root,
       LANG: "C.UTF-8",
-      TMPDIR: tmpdir(),
-      ...(inherited["GOCACHE"] !== undefined && { GOCACHE: inherited["GOCACHE"] }),
       ...secrets,
       OVERDUE_SITE_URL: site,
-      OVERDUE_DATABASE_URL: server.url(name),
-      DATABASE_URL: server.url(name),
+      OVERDUE_DATABASE_URL: databaseUrl,
+      DATABASE_URL: databaseUrl,
       // For samples that start a server.
       OVERDUE_LISTEN: `127.0.0.1:${await freePort()}`,
       OVERDUE_ADMIN_LISTEN: "127.0.0.1:0",
@@ -161,11 +178,7 @@ export async function startHost(
         .replaceAll(SITE, site)
         .replaceAll(MAIL_SERVER, `smtp://127.0.0.1:${mailPort}`)
         .replaceAll(PATHS, `${root}$&`),
-    stop: async () => {
-      if (program) await program.stop();
-      rmSync(root, { recursive: true, force: true });
-      await query(server.url(), `drop database ${name} with (force)`);
-    },
+    remove: () => rmSync(root, { recursive: true, force: true }),
   };
 }
 
@@ -185,7 +198,9 @@ function writePrograms(root: string): void {
     script(path, job);
   // Without it, curl succeeds if the server answers with an error.
   writeFileSync(join(root, ".curlrc"), "fail\nshow-error\n");
-  writeFileSync(join(root, "etc/overdue-key"), `${PING_KEY}\n`);
+  mkdirSync(join(root, "etc/overdue"));
+  for (const path of ["etc/overdue-key", "etc/overdue/ping-key"])
+    writeFileSync(join(root, path), `${PING_KEY}\n`);
   const client = join(root, "samples/node_modules/overdue");
   mkdirSync(client, { recursive: true });
   writeFileSync(

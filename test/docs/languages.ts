@@ -36,6 +36,11 @@ const LANGUAGES: Readonly<Record<string, State>> = {
   bat: untested("needs Windows"),
   dockerfile: untested("needs Docker"),
   caddyfile: untested("needs Caddy"),
+  php: untested("needs PHP"),
+  ruby: untested("needs Ruby"),
+  go: untested("needs Go"),
+  tsx: untested("a part of the program"),
+  css: untested("a part of the program"),
   // Commands for a checkout take minutes, and the check runs most of them.
   [CHECKOUT]: syntax("the npm scripts exist"),
 };

@@ -16,7 +16,16 @@ function read(...lines: string[]): { samples: string[]; problems: string[] } {
 
 test("a block has a line, a heading, a language, a text, and the directives above it", () => {
   expect(
-    read("# One", "## Two", "<!-- before: mkdir a -->", "<!-- status: 7 -->", `${FENCE}sh [curl]`, "a", "b", FENCE),
+    read(
+      "# One",
+      "## Two",
+      "<!-- before: mkdir a -->",
+      "<!-- status: 7 -->",
+      `${FENCE}sh [curl]`,
+      "a",
+      "b",
+      FENCE,
+    ),
   ).toEqual({ samples: [String.raw`5 Two sh "a\nb\n" {"before":"mkdir a","status":"7"}`], problems: [] });
 });
 
@@ -44,8 +53,14 @@ test.each([
   [[`${FENCE}text`, "a", FENCE], ["output"]],
   [[`${FENCE}cobol`, "a", FENCE], [null]],
   [[FENCE, "a", FENCE], [null]],
-  [["<!-- file: a.yml -->", `${FENCE}yaml`, "a: 1", FENCE, "", `${FENCE}sh`, "cat a.yml", FENCE], ["run", "run"]],
-  [["<!-- file: a.yml -->", `${FENCE}yaml`, "a: 1", FENCE, "", `${FENCE}sh`, "ls", FENCE], ["syntax", "run"]],
+  [
+    ["<!-- file: a.yml -->", `${FENCE}yaml`, "a: 1", FENCE, "", `${FENCE}sh`, "cat a.yml", FENCE],
+    ["run", "run"],
+  ],
+  [
+    ["<!-- file: a.yml -->", `${FENCE}yaml`, "a: 1", FENCE, "", `${FENCE}sh`, "ls", FENCE],
+    ["syntax", "run"],
+  ],
 ])("the samples of %j are %j", (lines, kinds) => {
   const { samples } = readSamples(lines.join("\n"));
   expect(samples.map((sample) => stateOf(sample, samples)?.kind ?? null)).toEqual(kinds);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { environmentWith } from "../../src/config/config.ts";
 import { debianPostgres } from "../support/postgres-binaries.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres.ts";
-import { makeTemplate, startHost, type Template } from "./host.ts";
+import { makeHost, makeTemplate, type Server, startServer, type Template } from "./host.ts";
 import { stateOf } from "./languages.ts";
 import { type Sample, samplePages, samplesOf } from "./markdown.ts";
 import { problemOf } from "./runners.ts";
@@ -28,13 +28,19 @@ const missing = PROGRAMS.filter((name) => spawnSync("sh", ["-c", `command -v ${n
 
 let server: PostgresServer;
 let template: Template;
+/** For pages that only send pings: starting a server takes longer than their samples. */
+let shared: Server;
 
 beforeAll(async () => {
   // Debian's pg_dump reads no newer version.
   server = await startPostgres({ binaries: debianPostgres() });
   template = await makeTemplate(server);
+  shared = await startServer(template);
 });
-afterAll(() => server.stop());
+afterAll(async () => {
+  await shared.stop();
+  await server.stop();
+});
 
 test("every program that samples need is installed where CI runs", () => {
   if (environmentWith({})["CI"] === "true") expect(missing).toEqual([]);
@@ -52,14 +58,17 @@ test.each(pages)("$page has only languages and directives that exist", ({ sample
 
 type Page = (typeof pages)[number];
 
+/** Commands and requests that change more than the pings of a check. */
+const CHANGES = /\boverdue (?!exec|ping|flush|completion)[a-z]|\/api\/|^(?:POST|PUT|PATCH|DELETE) /m;
+
 const kindOf = ({ samples }: Page, sample: Sample) => stateOf(sample, samples)?.kind ?? "";
 const tested = (page: Page) => page.samples.filter((one) => ["run", "syntax"].includes(kindOf(page, one)));
 
 test.concurrent.for(pages.filter((page) => tested(page).length > 0))(
   "the samples of $page work",
   async (page, { skip }) => {
-    const hasServer = page.samples.some((sample) => kindOf(page, sample) === "run");
-    const host = await startHost(template, { hasServer });
+    const own = tested(page).some(({ text }) => CHANGES.test(text)) ? await startServer(template) : null;
+    const host = await makeHost(template, own ?? shared);
     const problems: string[] = [];
     const leftOut: string[] = [];
     try {
@@ -75,7 +84,8 @@ test.concurrent.for(pages.filter((page) => tested(page).length > 0))(
         if (problem !== null) problems.push(`${at}: ${problem}`);
       }
     } finally {
-      await host.stop();
+      host.remove();
+      await own?.stop();
     }
     if (problems.length > 0) throw new Error(problems.join("\n\n"));
     if (leftOut.length > 0) skip(leftOut.join("; "));

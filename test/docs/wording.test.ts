@@ -9,7 +9,8 @@ const ROOT = join(import.meta.dirname, "../..");
 const PAGES = globSync(["README.md", "docs/{guide,operate}/**/*.md"], { cwd: ROOT }).toSorted();
 
 /** A user does not have the source. The README is also for contributors. */
-const SOURCE_FILE = /(?<![\w/.-])(?:src|test|web|scripts|bench|fuzz)\/[\w*]|[\w-]+\.test\.ts\b|[\w/-]+\.tsx?\b/g;
+const SOURCE_FILE =
+  /(?<![\w/.-])(?:src|test|web|scripts|bench|fuzz)\/[\w*]|[\w-]+\.test\.ts\b|[\w/-]+\.tsx?\b/g;
 
 const PHRASES = [
   "nobody",
