@@ -48,11 +48,11 @@ test.each(["desktop", "phone"] as const)("no page is wider than the screen: %s",
 });
 
 function isDark(page: Page): Promise<boolean> {
-  return page.evaluate(() => document.documentElement.classList.contains("dark"));
+  return page.evaluate("document.documentElement.classList.contains('dark')");
 }
 
 function overflow(page: Page): Promise<number> {
-  return page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");
 }
 
 test("search finds a word and opens the result by keyboard", async () => {
