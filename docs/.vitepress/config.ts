@@ -16,7 +16,6 @@ export default defineConfig({
   outDir: "../dist/docs",
   cacheDir: "../node_modules/.cache/vitepress",
   srcExclude: ["examples/**"],
-  rewrites: { "decisions/:page": "contribute/decisions/:page" },
   // Our own pages, which are not a part of this site.
   ignoreDeadLinks: [/^\/docs\/api/],
   head: [["meta", { name: "robots", content: "noindex" }]],

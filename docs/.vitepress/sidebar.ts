@@ -136,12 +136,10 @@ const OPERATE: Item[] = [
 const CONTRIBUTE: Item[] = [
   {
     text: "Start",
-    items: pages("contribute", {
-      "": "Contribute",
-      architecture: "Architecture",
-      tests: "Tests",
-      decisions: "Decisions",
-    }),
+    items: [
+      ...pages("contribute", { "": "Contribute", architecture: "Architecture", tests: "Tests" }),
+      { text: "Decisions", link: "/decisions/" },
+    ],
   },
   {
     text: "How to",
