@@ -69,6 +69,8 @@ const config: KnipConfig = {
     "shellcheck",
   ],
   ignoreDependencies: [
+    // scripts/check.ts starts it by its path.
+    "cspell",
     // scripts/check.ts starts the first by its path, and the first finds the second.
     "oxlint",
     "oxlint-tsgolint",

@@ -91,6 +91,13 @@ const STEPS: readonly Step[] = [
     minutesMax: 5,
   },
   {
+    name: "spelling",
+    what: "documents and texts have no misspelled words (new words: docs/words.txt)",
+    program: ["cspell", "cspell"],
+    args: ["lint", "--no-progress", "--no-summary"],
+    minutesMax: 5,
+  },
+  {
     name: "tests",
     what: "all tests pass",
     program: ["vitest", "vitest"],

@@ -112,7 +112,7 @@ type Preparing = Pick<PrivatePostgresOptions, "database" | "keepDataIn"> & { sec
 /** Creates the data if there is none, and sets the server's password, also if it had none so far. */
 async function prepareData(place: Place, options: Preparing): Promise<void> {
   const { secret } = options;
-  if (!existsSync(join(place.data, "PG_VERSION"))) await initialise(place, options);
+  if (!existsSync(join(place.data, "PG_VERSION"))) await initialize(place, options);
   else if (secret?.isNew === true) {
     await runSingle(place, {
       at: { path: place.data, seenAs: place.dataSeenAs },
@@ -147,7 +147,7 @@ async function runSingle(
 }
 
 /** Created in a temporary place and moved when complete, so that an interrupted start leaves nothing incomplete. */
-async function initialise(place: Place, { database, keepDataIn, secret }: Preparing): Promise<void> {
+async function initialize(place: Place, { database, keepDataIn, secret }: Preparing): Promise<void> {
   const unfinished = place.claimFolder(`${place.data}.unfinished`);
   const at = { ...place.identity, cwd: unfinished.path };
   const args = ["-U", SUPERUSER, "-A", "trust", "-E", "UTF8", "--locale=C"];

@@ -1,12 +1,12 @@
-// Runs every example in the help and in the documents, against a real server. An example of a new command runs by
-// itself; if it needs something that is not there, add a hook below.
+// Runs every example in the help, against a real server. An example of a new command runs by itself; if it needs something
+// that is not there, add a hook below. Samples of pages are run by test/docs/.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { chmodSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { readCommands, withSubcommands } from "../../scripts/render-commands.ts";
 import { environmentWith } from "../../src/config/config.ts";
 import { COMPILE_CACHE } from "../support/compile-cache.ts";
@@ -55,19 +55,6 @@ async function examplesInHelp(): Promise<Example[]> {
   return withSubcommands(await readCommands()).flatMap(({ path, notes }) =>
     linesOf(notes, /^ {2}\$ (.*)$/).map((line) => ({ line, where: `overdue help ${path}`.trim() })),
   );
-}
-
-function examplesInDocs(): Example[] {
-  return globSync(["README.md", "docs/operate/upgrade.md", "docs/*.md"], { cwd: ROOT })
-    .toSorted()
-    .flatMap((where) => {
-      const text = readFileSync(join(ROOT, where), "utf8").replace(
-        /<!-- generated: commands -->[\s\S]*<!-- end -->/,
-        "",
-      );
-      const blocks = [...text.matchAll(/^( *)```sh\n([\s\S]*?)^ *```/gm)].map(([, , block = ""]) => block);
-      return blocks.flatMap((block) => linesOf(block, /^ *(.*)$/)).map((line) => ({ line, where }));
-    });
 }
 
 // Running them.
@@ -407,26 +394,20 @@ afterAll(async () => {
 });
 
 const inHelp = await examplesInHelp();
-const inDocs = examplesInDocs();
 /** They need a job, another installation, or the crontabs of a machine: test/exec, test/wrappers, test/import, test/discover. */
 const RUN_ELSEWHERE = /(?:^|[ ;|])overdue(?:-run| (?:exec|ping|flush|import|export|discover))\b/;
 const isRunnable = ({ line }: Example) =>
   !RUN_ELSEWHERE.test(line) && (isS3ServerInstalled || !line.includes("s3://"));
 
-describe.each([
-  ["help", inHelp],
-  ["the documents", inDocs],
-])("every example in %s works", (_, examples) => {
-  test.each(examples.filter(isRunnable))("$where: $line", async (example) => {
-    const { code, out, err } = await runExample(example);
-    expect({ code, err: code === 0 ? "" : err, out: code === 0 ? "" : out }).toEqual({
-      code: 0,
-      err: "",
-      out: "",
-    });
-    if (example.line.endsWith("--json")) expect(keysOf(JSON.parse(out))).toEqual([]);
-    expect(`${out}${err}`).not.toContain(stage.apiKey);
+test.each(inHelp.filter(isRunnable))("$where: $line", async (example) => {
+  const { code, out, err } = await runExample(example);
+  expect({ code, err: code === 0 ? "" : err, out: code === 0 ? "" : out }).toEqual({
+    code: 0,
+    err: "",
+    out: "",
   });
+  if (example.line.endsWith("--json")) expect(keysOf(JSON.parse(out))).toEqual([]);
+  expect(`${out}${err}`).not.toContain(stage.apiKey);
 });
 
 /** The former keys of `overdue prune`. */
@@ -441,9 +422,8 @@ function keysOf(value: unknown): string[] {
     .flatMap(([key, one]) => [...(/^[a-z][a-z0-9_]*$/.test(key) ? [] : [key]), ...keysOf(one)]);
 }
 
-test("examples are found in all kinds of texts", () => {
+test("examples are found in the help", () => {
   expect(inHelp.length).toBeGreaterThan(60);
-  expect(new Set(inDocs.map(({ where }) => where)).size).toBeGreaterThan(4);
   expect(linesOf("  $ A=1\n  $ overdue x $A \\\n      --y  # z\n  $ curl\n", /^ {2}\$ (.*)$/)).toEqual([
     "A=1; overdue x $A --y",
   ]);

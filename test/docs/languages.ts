@@ -26,7 +26,7 @@ const LANGUAGES: Readonly<Record<string, State>> = {
   perl: RUN,
   json: syntax("JSON"),
   yaml: syntax("YAML"),
-  ini: syntax("systemd-analyze verify"),
+  ini: syntax("units by systemd-analyze, settings by the server"),
   nginx: syntax("nginx -t"),
   html: RUN,
   markdown: RUN,

