@@ -96,8 +96,8 @@ function serverSection({ name }: AnyKind): string[] {
     .filter(({ key }) => server.names.some((start) => key.startsWith(start)))
     .map(({ key, meaning }) => [`\`${key}\``, meaning]);
   const [title, text] = server.required
-    ? ["Enable on the server", "The person who runs the server enables this kind with these"]
-    : ["Defaults of the server", "Optionally, the person who runs the server sets defaults with these"];
+    ? ["Enable on the server", "The operator of the server enables this kind with these"]
+    : ["Server defaults", "Optionally, the operator of the server sets defaults with these"];
   return [
     `## ${title}`,
     `${text} [settings](../../operate/settings.md):`,
@@ -218,7 +218,7 @@ curl -fsS $API/projects/$PROJECT/channels -H "X-Api-Key: $OVERDUE_API_KEY" \\
   -H "Content-Type: application/json" -d '${json}'`;
   return [
     "## Create with the API",
-    "The channel notifies for all existing checks of the project. To choose, add their IDs as `checks`.",
+    "The channel is used for all existing checks of the project. To use it for certain checks only, add their IDs as `checks`.",
     fence("sh", command),
     "The response contains the ID of the channel. [Test it](index.md#test-a-channel) next.",
   ];

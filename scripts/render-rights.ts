@@ -27,7 +27,7 @@ export function metBy(access: WebAccess, caller: Caller): Met {
 
 const HEAD = `# Permissions
 
-This page lists who may call each operation of the Overdue API and each page of the dashboard. [Projects](projects.md#roles) explains the roles.
+This page lists who may call each operation of the Overdue API and open each page of the dashboard. [Projects](projects.md#roles) explains the roles.
 
 | Cell | Meaning |
 | --- | --- |
@@ -36,10 +36,10 @@ This page lists who may call each operation of the Overdue API and each page of 
 | 403 | The role does not allow it |
 | 404 | The user cannot see the resource |
 
-"re-authenticate" in the column Access means that a user of the dashboard must have authenticated within the last half hour.
+"re-authenticate" in the Access column means that dashboard users must have authenticated within the last half hour.
 
 - Permissions are checked when an action is performed.
-- An invitation becomes invalid when its sender may no longer invite: after removal, leaving, a role change, a transfer of the project, or the loss of admin rights. It is checked again when it is accepted.
+- An invitation becomes invalid when its sender may no longer invite: after they are removed, leave, change roles, transfer the project, or lose admin rights. Overdue checks this again when the invitation is accepted.
 - The last admin cannot step down, even if two do so at the same time.
 - A check that is moved to another project keeps its history, but not the names and responses of its former channels. The delivery logs of those channels no longer name it.
 - Live updates end when the user loses access.
@@ -49,7 +49,7 @@ Not listed: ping URLs, badges, and Prometheus pages (protected by a key or by th
 
 const API_HEAD = `## Overdue API
 
-Paths are below \`${API_PATH}\`. A session or a personal access token has the role of its account; the column Token is the scope that a token needs at least. The column API key is the kind of project API key that is accepted: a read-only key has the role read-only in its project, a read-write key the role member. A key that is not accepted is answered with 403, and a key of another project with 404. Without credentials, the response is 401.
+Paths are relative to \`${API_PATH}\`. A session or a personal access token has the role of its account; the Token column shows the minimum scope of a token. The API key column shows which kind of project API key is accepted. In its project, a read-only key has the read-only role, and a read-write key has the member role. If a key is not accepted, the response is 403; if it belongs to another project, the response is 404. Without credentials, the response is 401.
 `;
 
 const PAGES_HEAD = `## Pages, and requests that only browsers make

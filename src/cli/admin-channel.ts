@@ -24,8 +24,8 @@ import {
 } from "./command-context.ts";
 
 const AFTER_HELP = `
-The documentation lists the fields of each kind, under Channels. Other users on this machine can see command-line arguments, so pass
-secrets with --config: a file that contains a JSON object, or "-" for standard input.
+For the fields of each kind, see "Channels" in the documentation. Other users on this machine can see command-line
+arguments, so pass secrets with --config: a file that contains a JSON object, or "-" for standard input.
 
 Examples:
   $ PROJECT=5c2bbd30-6b2e-4a0f-9d3b-0f6f2f3c8a11

@@ -141,7 +141,7 @@ function explained(error: unknown, { siteUrl, profile }: Credentials): unknown {
       );
     }
     const hint = profile === null ? KEY_HINT : `Run \`overdue login --profile ${profile}\` with a new key.`;
-    const help = `API keys: ${siteUrl}${DOCS.apiKeys}`;
+    const help = `To learn about API keys, see ${siteUrl}${DOCS.apiKeys}`;
     return new CommandError(error.status === 401 ? `${error.message} ${hint} ${help}` : error.message);
   }
   if (error instanceof Error && error.name === "TimeoutError") {

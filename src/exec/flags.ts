@@ -100,7 +100,7 @@ export const FLAGS = [
     value: "TIME",
     group: JOB,
     runners: EXEC,
-    help: "Run the job now and then at this interval. SIGALRM runs it at once",
+    help: "Run the job immediately, then at this interval. SIGALRM starts a run",
   },
   {
     name: "jitter",

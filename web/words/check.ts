@@ -206,7 +206,7 @@ export const runsWords = {
     output: "Output",
   },
   nothing: "–",
-  none: "No runs yet. A run is listed here after the job sends a ping.",
+  none: "No runs yet. Runs appear here after the job sends a ping.",
   older: "Older runs",
   open: (outcome: string, when: string) => `${outcome}, ${when}: open this run`,
 } as const;

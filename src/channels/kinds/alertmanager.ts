@@ -71,7 +71,7 @@ export const alertmanager = httpKind({
     "Enter the URL of your Alertmanager, such as `https://alerts.example.org`. If it requires authentication, also enter a username and password, or a token.",
     "Optionally, add labels that your routes match, such as `team=ops`. They replace labels with the same name. Change labels only while no alert is active: Alertmanager identifies alerts by their labels, so an active alert would not be resolved.",
     "An alert stays active until the check comes back up, but at most 365 days. Notices and tests are resolved after one hour.",
-    "Alertmanager loses active alerts when it restarts. To send them again, turn on reminders in the alert policy of the project.",
+    "Alertmanager loses active alerts when it restarts. To send them again, turn on reminders in the notification policy of the project.",
   ],
   schema: configSchema({
     url: serverField({ about: "The URL of the Alertmanager server, without /api." }),

@@ -40,9 +40,9 @@ export const dingtalk = httpKind({
   icon: null,
   example: { url: "https://oapi.dingtalk.com/robot/send?access_token=your-token", secret: "SECyour-secret" },
   guide: [
-    "In DingTalk, open the group, then **Group Settings**, then **Bot**, and choose **Add Robot**.",
-    "Choose **Custom** and give the robot a name.",
-    "Under **Security Settings**, choose **Additional Signature** and copy the secret. Or choose **Custom Keywords** and enter the name of this server, which is in the title of each message.",
+    "In DingTalk, open the group, then **Group Settings**, then **Bot**, and select **Add Robot**.",
+    "Select **Custom** and give the robot a name.",
+    "Under **Security Settings**, select **Additional Signature** and copy the secret. Or select **Custom Keywords** and enter the name of this server, which is in the title of each message.",
     "Complete the setup, copy the webhook URL, and paste it into the form. If you chose a signature, also paste the secret.",
   ],
   schema: configSchema({

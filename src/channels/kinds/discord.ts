@@ -60,8 +60,8 @@ export const discord = httpKind({
   icon: "discord",
   example: { url: "https://discord.com/api/webhooks/1234567890/your-secret" },
   guide: [
-    "In Discord, choose **Edit Channel** for the channel, then **Integrations**, then **Webhooks**. You need the permission **Manage Webhooks**.",
-    "Choose **New Webhook**, open the new webhook, give it a name, and choose **Copy Webhook URL**.",
+    "In Discord, select **Edit Channel** for the channel, then **Integrations**, then **Webhooks**. You need the permission **Manage Webhooks**.",
+    "Select **New Webhook**, open the new webhook, give it a name, and select **Copy Webhook URL**.",
     "Paste the URL into the form.",
   ],
   schema: configSchema({

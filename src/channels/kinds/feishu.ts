@@ -65,8 +65,8 @@ export const feishu = httpKind({
   icon: null,
   example: { url: "https://open.feishu.cn/open-apis/bot/v2/hook/your-secret" },
   guide: [
-    "In Feishu or Lark, open the group, then **Settings**, then **Bots**, and choose **Add Bot**.",
-    "Choose **Custom Bot**, give it a name, and choose **Add**.",
+    "In Feishu or Lark, open the group, then **Settings**, then **Bots**, and select **Add Bot**.",
+    "Select **Custom Bot**, give it a name, and select **Add**.",
     "Copy the webhook URL and paste it into the form.",
     "Optionally, under **Security settings**, turn on **Set signature verification**, copy the secret, and paste it into the form.",
   ],

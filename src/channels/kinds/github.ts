@@ -202,10 +202,10 @@ export const github: ChannelKind<Config> = {
   icon: "github",
   example: { token: "your-token", repo: "octo-org/shop" },
   guide: [
-    "In GitHub, open **Settings**, then **Developer settings**, then **Personal access tokens**, then [Fine-grained tokens](https://github.com/settings/personal-access-tokens), and choose **Generate new token**.",
-    "Enter a name, and under **Resource owner** select the owner of the repository. Under **Repository access**, choose **Only select repositories** and select the repository.",
+    "In GitHub, open **Settings**, then **Developer settings**, then **Personal access tokens**, then [Fine-grained tokens](https://github.com/settings/personal-access-tokens), and select **Generate new token**.",
+    "Enter a name, and under **Resource owner** select the owner of the repository. Under **Repository access**, select **Only select repositories** and select the repository.",
     "Under **Permissions**, add **Issues** with **Read and write** access.",
-    "Choose **Generate token**, copy the token, and paste it into the form, together with the name of the repository. Replace the token before it expires: after that, the channel fails.",
+    "Select **Generate token**, copy the token, and paste it into the form, together with the name of the repository. Replace the token before it expires: after that, the channel fails.",
     "Anyone who can read the repository can read the issues, which contain the last output of the job.",
   ],
   schema: SCHEMA,

@@ -59,8 +59,8 @@ export const googlechat = httpKind({
   icon: "googlechat",
   example: { url: "https://chat.googleapis.com/v1/spaces/your-space/messages?key=your-key&token=your-token" },
   guide: [
-    "In Google Chat in a browser, open the space, open the menu next to its name, and choose **Apps & integrations**. Webhooks require a Google Workspace account.",
-    "Choose **Add webhooks**, enter a name, and choose **Save**.",
+    "In Google Chat in a browser, open the space, open the menu next to its name, and select **Apps & integrations**. Webhooks require a Google Workspace account.",
+    "Select **Add webhooks**, enter a name, and select **Save**.",
     "Copy the webhook URL and paste it into the form.",
   ],
   schema: configSchema({

@@ -25,7 +25,7 @@ export const gotify = httpKind({
   icon: null,
   example: { url: "https://gotify.example.org", token: "your-token" },
   guide: [
-    "In Gotify, open **Apps**, choose **Create application**, and enter a name.",
+    "In Gotify, open **Apps**, select **Create application**, and enter a name.",
     "Copy the token of the application and paste it into the form, together with the URL of your Gotify server.",
   ],
   schema: configSchema({

@@ -16,8 +16,8 @@ export const grafanairm = httpKind({
   icon: "grafana",
   example: { url: "https://oncall.example.grafana.net/oncall/integrations/v1/formatted_webhook/your-id/" },
   guide: [
-    "In Grafana Cloud, open **IRM**, then **Integrations**, choose **New integration**, and select **Formatted Webhook**.",
-    "Enter a name and choose **Create Integration**.",
+    "In Grafana Cloud, open **IRM**, then **Integrations**, select **New integration**, and select **Formatted Webhook**.",
+    "Enter a name and select **Create Integration**.",
     "Copy the URL under **HTTP Endpoint** and paste it into the form.",
   ],
   schema: configSchema({

@@ -23,7 +23,7 @@ export const homeassistant = httpKind({
   icon: "homeassistant",
   example: { url: "https://home.example.org", token: "your-token", service: "mobile_app_pixel_9" },
   guide: [
-    "In Home Assistant, open your profile, open the **Security** tab, and choose **Create token** under **Long-lived access tokens**. Copy the token: it is shown once.",
+    "In Home Assistant, open your profile, open the **Security** tab, and select **Create token** under **Long-lived access tokens**. Copy the token: it is shown once.",
     "Open **Developer tools**, then **Actions**, and search for `notify.` to find the action of your phone, such as `notify.mobile_app_pixel_9`.",
     "In the form, enter the URL of Home Assistant, the token, and the name of the action without `notify.`. This server must be able to reach the URL.",
   ],

@@ -16,8 +16,8 @@ export const incidentio = httpKind({
   icon: null,
   example: { source_id: "your-source-id", token: "your-token" },
   guide: [
-    "In incident.io, open **Alerts**, then **Sources**, choose **New alert source**, and select **HTTP**.",
-    "Enter a name and choose **Continue**. incident.io shows a URL and an `Authorization` header.",
+    "In incident.io, open **Alerts**, then **Sources**, select **New alert source**, and select **HTTP**.",
+    "Enter a name and select **Continue**. incident.io shows a URL and an `Authorization` header.",
     "The source ID is the part of the URL after `/http/`, and the token is the part of the header after `Bearer`. Paste both into the form.",
   ],
   schema: configSchema({

@@ -18,7 +18,7 @@ export const line = httpKind({
   example: { channel_access_token: "your-token", to: "U0123456789abcdef0123456789abcdef" },
   guide: [
     "Create a LINE Official Account and enable the Messaging API in its settings in the [LINE Official Account Manager](https://manager.line.biz/). Then open its channel in the [LINE Developers Console](https://developers.line.biz/console/).",
-    "On the **Messaging API** tab, under **Channel access token (long-lived)**, choose **Issue**, and copy the token.",
+    "On the **Messaging API** tab, under **Channel access token (long-lived)**, select **Issue**, and copy the token.",
     "To notify yourself, add the account as a friend and copy **Your user ID** from the **Basic settings** tab. To notify a group, allow the account to join groups, invite it, and copy the group ID from a webhook event that LINE sends.",
     "Paste the token and the ID into the form. The plan of the LINE Official Account limits the number of messages per month.",
   ],

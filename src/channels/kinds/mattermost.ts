@@ -33,8 +33,8 @@ export const mattermost = httpKind({
   icon: "mattermost",
   example: { url: "https://mattermost.example.org/hooks/your-secret" },
   guide: [
-    "In Mattermost, open the product menu and choose **Integrations**, then **Incoming Webhooks**. If **Integrations** is missing, ask a system admin to enable incoming webhooks.",
-    "Choose **Add Incoming Webhook**, enter a title, select the channel, and choose **Save**.",
+    "In Mattermost, open the product menu and select **Integrations**, then **Incoming Webhooks**. If **Integrations** is missing, ask a system admin to enable incoming webhooks.",
+    "Select **Add Incoming Webhook**, enter a title, select the channel, and select **Save**.",
     "Copy the webhook URL and paste it into the form.",
   ],
   schema: configSchema({

@@ -84,7 +84,7 @@ export const msteamsw = httpKind({
   icon: null,
   example: { url: "https://default00.environment.api.powerplatform.com/workflows/your-workflow" },
   guide: [
-    "In Teams, open the menu (**…**) of the channel or chat and choose **Workflows**.",
+    "In Teams, open the menu (**…**) of the channel or chat and select **Workflows**.",
     "Choose the template **Send webhook alerts to a channel**, or **Send webhook alerts to a chat**, then **Save**. It may also be called **Post to a channel when a webhook request is received**.",
     "Copy the URL of the workflow and paste it into the form. Make sure to copy all of it: the URL is long.",
     "In Power Automate, add a co-owner to the workflow. Otherwise it stops working when its owner leaves the organization.",

@@ -35,7 +35,7 @@ export const opsgenie = httpKind({
   example: { key: "your-api-key", region: "jsm" },
   guide: [
     "In Jira Service Management, open **Operations**, select your team, and open **Integrations**. In Opsgenie, open **Settings**, then **Integrations**.",
-    "Choose **Add integration** and select **API**. Other types of integrations do not accept these requests.",
+    "Select **Add integration** and select **API**. Other types of integrations do not accept these requests.",
     "Turn on the integration, copy its API key, and paste it into the form.",
   ],
   schema: configSchema({

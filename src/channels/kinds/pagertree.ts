@@ -15,7 +15,7 @@ export const pagertree = httpKind({
   icon: null,
   example: { url: "https://api.pagertree.com/integration/your-id" },
   guide: [
-    "In PagerTree, open **Integrations**, choose **New Integration**, and select **Healthchecks.io**. Overdue sends requests in the format of that integration.",
+    "In PagerTree, open **Integrations**, select **New Integration**, and select **Healthchecks.io**. Overdue sends requests in the format of that integration.",
     "Enter a name, select an urgency and a destination, and save the integration.",
     "Copy the endpoint URL of the integration and paste it into the form.",
   ],

@@ -21,7 +21,7 @@ export const pd = httpKind({
   example: { routing_key: "0123456789abcdef0123456789abcdef" },
   guide: [
     "In PagerDuty, open **Services**, then **Service Directory**, and select a service or create one.",
-    "On the **Integrations** tab, choose **Add an integration** and select **Events API V2**.",
+    "On the **Integrations** tab, select **Add an integration** and select **Events API V2**.",
     "Open the new integration, copy the **Integration Key**, and paste it into the form.",
   ],
   schema: configSchema({

@@ -145,7 +145,7 @@ export const po: ChannelKind<Config> = {
   example: { user_key: "uQiRzpo4DXghDmr9QzzfQu27cmVRsG", app_token: "azGDORePK8gMaC0QOYAMyEEuzJnyUi" },
   guide: [
     "Sign in to [Pushover](https://pushover.net/) and copy **Your User Key**, or the key of a delivery group.",
-    "Choose **Create an Application/API Token**, enter a name for the application, create it, and copy its **API Token/Key**.",
+    "Select **Create an Application/API Token**, enter a name for the application, create it, and copy its **API Token/Key**.",
     "Paste both into the form. If this server has its own application, you can leave the API token blank.",
   ],
   schema,

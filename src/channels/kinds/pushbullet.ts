@@ -17,7 +17,7 @@ export const pushbullet = httpKind({
   example: { access_token: "your-token" },
   guide: [
     "Sign in to Pushbullet and open your [account settings](https://www.pushbullet.com/#settings/account).",
-    "Choose **Create Access Token**, copy the token, and paste it into the form.",
+    "Select **Create Access Token**, copy the token, and paste it into the form.",
   ],
   schema: configSchema({
     access_token: tokenField({ about: "An access token of the Pushbullet account.", lengthMax: 100 }),

@@ -28,8 +28,8 @@ export const rocketchat = httpKind({
   icon: "rocketdotchat",
   example: { url: "https://rocketchat.example.org/hooks/your-id/your-secret" },
   guide: [
-    "In Rocket.Chat, open **Administration**, then **Workspace** and **Integrations**, and choose **New**, then **Incoming**.",
-    "Turn on **Enabled**. Under **Post to Channel**, enter the channel, such as `#ops`. Under **Post as**, enter the name of an existing user. Then choose **Save**.",
+    "In Rocket.Chat, open **Administration**, then **Workspace** and **Integrations**, and select **New**, then **Incoming**.",
+    "Turn on **Enabled**. Under **Post to Channel**, enter the channel, such as `#ops`. Under **Post as**, enter the name of an existing user. Then select **Save**.",
     "Copy the webhook URL and paste it into the form.",
   ],
   schema: configSchema({

@@ -71,9 +71,9 @@ export const slack = httpKind({
   icon: null,
   example: { url: "https://hooks.slack.com/services/T0001/B0001/your-secret" },
   guide: [
-    "Open [your Slack apps](https://api.slack.com/apps), choose **Create New App**, then **From scratch**, enter a name, and select your workspace.",
+    "Open [your Slack apps](https://api.slack.com/apps), select **Create New App**, then **From scratch**, enter a name, and select your workspace.",
     "Under **Incoming Webhooks**, turn on **Activate Incoming Webhooks**.",
-    "Choose **Add New Webhook** at the bottom of the page, select the channel for notifications, and choose **Allow**.",
+    "Select **Add New Webhook** at the bottom of the page, select the channel for notifications, and select **Allow**.",
     "Copy the webhook URL and paste it into the form.",
   ],
   schema: configSchema({

@@ -15,7 +15,7 @@ export const spike = httpKind({
   icon: null,
   example: { url: "https://hooks.spike.sh/your-id/push-events" },
   guide: [
-    "In Spike, open **Integrations**, choose **New integration**, and select **Healthchecks.io**. Overdue sends requests in the format of that integration.",
+    "In Spike, open **Integrations**, select **New integration**, and select **Healthchecks.io**. Overdue sends requests in the format of that integration.",
     "Select a service and an escalation policy, and save the integration.",
     "Copy the webhook URL and paste it into the form.",
   ],

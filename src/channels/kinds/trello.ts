@@ -16,8 +16,8 @@ export const trello = httpKind({
   icon: "trello",
   example: { app_key: "yourapikey", token: "yourtoken", list_id: "0123456789abcdef01234567" },
   guide: [
-    "Open the [Power-Up admin page](https://trello.com/power-ups/admin), choose **New** and create a Power-Up. Then open its **API key** tab and choose **Generate a new API key**.",
-    "Next to the key, choose **Token**, allow access, and copy the token. Paste the key and the token into the form. The **Secret** is not needed.",
+    "Open the [Power-Up admin page](https://trello.com/power-ups/admin), select **New** and create a Power-Up. Then open its **API key** tab and select **Generate a new API key**.",
+    "Next to the key, select **Token**, allow access, and copy the token. Paste the key and the token into the form. The **Secret** is not needed.",
     "In Trello, open any card in the list and add `.json` to the URL in your browser. In the text that appears, find `idList`, copy its value, and paste it into the form.",
   ],
   schema: configSchema({

@@ -24,7 +24,7 @@ export const victorops = httpKind({
   icon: null,
   example: { url: "https://alert.victorops.com/integrations/generic/20131114/alert/your-key/database" },
   guide: [
-    "In Splunk On-Call, open **Integrations**, then **3rd Party Integrations**, and select **REST - Generic**. Choose **Enable** if the integration is not enabled yet.",
+    "In Splunk On-Call, open **Integrations**, then **3rd Party Integrations**, and select **REST - Generic**. Select **Enable** if the integration is not enabled yet.",
     "Copy the URL of the endpoint and paste it into the form.",
     "Replace `$routing_key` at the end of the URL with a routing key, such as `database`. The keys are listed under **Settings**, then **Routing Keys**.",
   ],

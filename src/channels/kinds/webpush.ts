@@ -36,7 +36,7 @@ export const webpush = httpKind({
   example: null,
   guide: [
     "Open the **Channels** page in the browser that should show the notifications and select **Browser notifications**. On an iPhone or iPad, first add the dashboard to the Home Screen and open it from there.",
-    "Choose **Turn on notifications** and allow notifications when the browser asks.",
+    "Select **Turn on notifications** and allow notifications when the browser asks.",
     "Create the channel and send a test notification.",
   ],
   schema: configSchema({

@@ -37,8 +37,8 @@ export const wecom = httpKind({
   icon: "wechat",
   example: { url: "https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=your-key" },
   guide: [
-    "In WeCom, open the group, then **Group Settings**, then **Group Robot**, and choose **Add Robot**.",
-    "Choose **Create Robot** and give it a name.",
+    "In WeCom, open the group, then **Group Settings**, then **Group Robot**, and select **Add Robot**.",
+    "Select **Create Robot** and give it a name.",
     "Copy the webhook URL and paste it into the form.",
   ],
   schema: configSchema({

@@ -51,7 +51,7 @@ export const zulip = httpKind({
     to: "ops",
   },
   guide: [
-    "In Zulip, open **Personal settings**, then **Bots**, and choose **Add a new bot**. Select the type **Incoming webhook** or **Generic bot**, and enter a name and an email address for the bot.",
+    "In Zulip, open **Personal settings**, then **Bots**, and select **Add a new bot**. Select the type **Incoming webhook** or **Generic bot**, and enter a name and an email address for the bot.",
     "Copy the email address and the API key of the bot and paste them into the form, together with the URL of your Zulip organization.",
     "Enter the channel or user that receives the messages. For a private channel, subscribe the bot to it first.",
   ],
