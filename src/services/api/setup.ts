@@ -92,7 +92,7 @@ function hostProblems(headers: Headers, used: URL | null): SetupProblem[] {
     {
       text: `The proxy replaced the Host header: the browser sent ${used.host}, but the server received ${host ?? "no Host header"}.`,
       advice:
-        "nginx: proxy_set_header Host $host; Apache: ProxyPreserveHost On. Caddy, HAProxy and Traefik forward it by default.",
+        "nginx: proxy_set_header Host $host; or, with a port in the URL, $host:$server_port; Apache: ProxyPreserveHost On. Caddy, HAProxy and Traefik forward it by default.",
     },
   ];
 }
