@@ -1,6 +1,6 @@
 // The host on which the samples of a page run: a folder with the programs that samples call, and a server of its own with
 // the project, checks and keys that all pages use.
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,6 +9,7 @@ import { createAccount } from "../../src/operations/accounts.ts";
 import { createProject } from "../../src/operations/projects.ts";
 import { secretKeyOf } from "../../src/operations/secrets.ts";
 import { createAccessToken } from "../../src/operations/tokens.ts";
+import { withPingUrl } from "../../src/services/web/overdue-run.ts";
 import { openDatabase } from "../../src/store/db.ts";
 import { readDatabaseClock } from "../../src/store/instance.ts";
 import { migrate } from "../../src/store/migrate.ts";
@@ -155,7 +156,7 @@ export async function makeHost(
   const root = mkdtempSync(join(tmpdir(), "overdue-docs-"));
   const folder = join(root, "samples");
   for (const one of [...FOLDERS, "samples"]) mkdirSync(join(root, one), { recursive: true });
-  writePrograms(root);
+  writePrograms(root, { site });
   return {
     folder,
     site,
@@ -183,14 +184,16 @@ export async function makeHost(
 }
 
 /** `overdue`, the wrapper, the job, and the package of the client. */
-function writePrograms(root: string): void {
+function writePrograms(root: string, { site }: { site: string }): void {
   const bin = join(root, "usr/local/bin");
   const script = (path: string, text: string) => {
     writeFileSync(path, `#!/bin/sh\n${text}\n`);
     chmodSync(path, 0o755);
   };
   script(join(bin, "overdue"), `exec '${process.execPath}' '${MAIN}' "$@"`);
-  copyFileSync(WRAPPER, join(bin, "overdue-run"));
+  writeFileSync(join(bin, "overdue-run"), withPingUrl(readFileSync(WRAPPER, "utf8"), `${site}/ping`), {
+    mode: 0o755,
+  });
   script(join(bin, "node"), `exec '${process.execPath}' "$@"`);
   script(join(bin, "sudo"), `while [ "$1" = -u ]; do shift 2; done; exec "$@"`);
   const job = `echo "Backup finished $*"`;
@@ -199,7 +202,7 @@ function writePrograms(root: string): void {
   // Without it, curl succeeds if the server answers with an error.
   writeFileSync(join(root, ".curlrc"), "fail\nshow-error\n");
   mkdirSync(join(root, "etc/overdue"));
-  for (const path of ["etc/overdue-key", "etc/overdue/ping-key"])
+  for (const path of ["etc/overdue-key", "etc/overdue/ping-key", ".ping-key"])
     writeFileSync(join(root, path), `${PING_KEY}\n`);
   const client = join(root, "samples/node_modules/overdue");
   mkdirSync(client, { recursive: true });

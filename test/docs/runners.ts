@@ -150,8 +150,15 @@ function writeSample(host: Host, path: string, text: string): string {
   return file;
 }
 
+/** As in the shell of a reader, later samples see variables that were exported. */
+const KEEP_EXPORTS = `trap 'export -p | grep -Ev "^declare -x (OLD)?PWD|SHLVL" >"$HOME/.exports"' EXIT
+[ ! -e "$HOME/.exports" ] || . "$HOME/.exports"
+`;
+
 async function runShell({ text, host, sample }: Job): Promise<Result> {
-  return reported(await start(host, ["bash", "-e", "-c", text], { until: sample.directives.until }));
+  return reported(
+    await start(host, ["bash", "-e", "-c", KEEP_EXPORTS + text], { until: sample.directives.until }),
+  );
 }
 
 function runFile({ text, host }: Job, { file, program }: { file: string; program: string }): Promise<Result> {
