@@ -123,6 +123,11 @@ export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, " ");
 }
 
+/** The same for several lines. */
+export function printableLines(text: string): string {
+  return text.replaceAll(/(?!\r\n)[^\P{Cc}\t\n]/gu, "?");
+}
+
 /** Rows as aligned columns, two spaces apart, without trailing spaces. */
 export function renderColumns(given: readonly (readonly string[])[]): string {
   const rows = given.map((row) => row.map(printable));

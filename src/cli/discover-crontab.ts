@@ -20,7 +20,7 @@ import { placeName } from "../discover/places.ts";
 import { unifiedDiff } from "../lib/unified-diff.ts";
 import { webAddressKind } from "../lib/setting-value.ts";
 import { CONNECTION_HELP, onApi } from "./api-connection.ts";
-import { type CommandContext, CommandError, EXIT, printJson } from "./command-context.ts";
+import { type CommandContext, CommandError, EXIT, printableLines, printJson } from "./command-context.ts";
 import {
   addDiscoverOptions,
   addHostOption,
@@ -108,7 +108,7 @@ async function discoverCrontab(context: CommandContext, given: Given): Promise<v
   if (!options.json) printPlan(context, plan);
   if (base !== null) {
     if (options.json) return printJson(context, planJson(plan, { diff: diffOf(base), created: [] }));
-    context.out(diffOf(base));
+    context.out(printableLines(diffOf(base)));
     if (plan.proposals.length > 0) context.err("Nothing was changed. To create the checks, add --write.\n");
     return;
   }
@@ -315,7 +315,7 @@ async function writePlan(context: CommandContext, plan: Plan, options: CrontabOp
     }),
   );
   const texts = plan.changes((index) => created[index] ?? LONGEST());
-  if (!options.json) context.out(diffOf(texts));
+  if (!options.json) context.out(printableLines(diffOf(texts)));
   await writeTexts(context, texts, options);
   if (options.json) printJson(context, planJson(plan, { diff: diffOf(texts), created }));
   else {
@@ -370,7 +370,7 @@ async function replaceUrls(
       changed: texts.map(({ crontab }) => placeName(crontab.place)),
       diff: diffOf(texts),
     });
-  else context.out(diffOf(texts));
+  else context.out(printableLines(diffOf(texts)));
   if (texts.length === 0) return context.err(`No ping URLs of ${from} found.\n`);
   if (options.write) return writeTexts(context, texts, options);
   context.err("Nothing was changed. To change the crontabs, add --write.\n");

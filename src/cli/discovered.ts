@@ -12,7 +12,15 @@ import { type Place, PlaceError, placeName } from "../discover/places.ts";
 import { ToolError } from "../discover/tools.ts";
 import { unifiedDiff } from "../lib/unified-diff.ts";
 import { addConnectionOptions, type ApiConnection, type ConnectionOptions } from "./api-connection.ts";
-import { type CommandContext, CommandError, EXIT, printJson, renderColumns } from "./command-context.ts";
+import {
+  type CommandContext,
+  CommandError,
+  EXIT,
+  printable,
+  printableLines,
+  printJson,
+  renderColumns,
+} from "./command-context.ts";
 
 export type DiscoverOptions = ConnectionOptions & {
   write?: true;
@@ -196,7 +204,7 @@ export function proposalJson(proposal: ProposedCheck) {
 /** Notes about what is left alone, one line each. */
 export function printNotes(context: CommandContext, title: string, lines: readonly string[]): void {
   if (lines.length === 0) return;
-  context.err(`${title}\n${lines.map((line) => `  ${line}\n`).join("")}`);
+  context.err(`${title}\n${lines.map((line) => `  ${printable(line)}\n`).join("")}`);
 }
 
 /** Takes back what the command has written. Fails for places that were edited since, with the difference. */
@@ -226,9 +234,8 @@ export async function undo(
       else if (one.kind === "unchanged") context.out(`${name} is already as it was.\n`);
       else {
         context.err(`${name} was edited since, so it was not restored:\n`);
-        context.err(
-          unifiedDiff(one.expected, one.current, { from: `${name} (written)`, to: `${name} (now)` }),
-        );
+        const names = { from: `${name} (written)`, to: `${name} (now)` };
+        context.err(printableLines(unifiedDiff(one.expected, one.current, names)));
       }
     }
     const checks = undone.reduce((sum, one) => sum + (one.kind === "restored" ? one.checks.length : 0), 0);

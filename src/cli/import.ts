@@ -25,6 +25,7 @@ import {
   CommandError,
   databaseOptionsOf,
   EXIT,
+  printableLines,
   printJson,
   progressLine,
   renderColumns,
@@ -234,7 +235,7 @@ function renderReport(report: ImportReport, { findingsMax = FINDINGS_SHOWN_MAX }
   );
   const head = ["Project", "", "Checks", "New", "Changed", "Same", "Left", "Pings", "Channels", "Left out"];
   const secret = SECRET_TEXT[report.secret];
-  return [
+  const text = [
     `${report.source}\n\n`,
     renderColumns([head, ...rows]),
     `\nAccounts: ${accounts.created} new, ${accounts.existing} already here.\n`,
@@ -245,6 +246,8 @@ function renderReport(report: ImportReport, { findingsMax = FINDINGS_SHOWN_MAX }
     ...report.refusals.map((line) => `Refused: ${line}\n`),
     `\n${conclusion(report)}\n`,
   ].join("");
+  // Names are those of the source.
+  return printableLines(text);
 }
 
 function renderFindings({ findings, findingCount }: ImportReport, max: number): string {

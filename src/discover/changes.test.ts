@@ -1,10 +1,23 @@
 // Changes of files: only of what was read, complete, recorded before they are made, and taken back.
-import { chmod, link, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  chown,
+  link,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Change, makeChange, recordedChecks, undoChanges } from "./changes.ts";
 import { type Place, readPlace, writePlace } from "./places.ts";
+
+vi.mock("node:fs/promises", { spy: true });
 
 let folder = "";
 let state = "";
@@ -36,6 +49,12 @@ describe("a file", () => {
     expect(await text()).toBe("new\n");
     expect((await stat(path)).mode & 0o777).toBe(0o604);
     expect(await readdir(folder)).toEqual(["job"]);
+  });
+
+  test("gets its owner and mode while it is open, not by a name that may lead elsewhere", async () => {
+    const byName = vi.mocked(chmod).mock.calls.length + vi.mocked(chown).mock.calls.length;
+    await writePlace(place, { before: "old\n", after: "new\n" });
+    expect(vi.mocked(chmod).mock.calls.length + vi.mocked(chown).mock.calls.length).toBe(byName);
   });
 
   test("that was changed since it was read is left alone", async () => {

@@ -1,7 +1,7 @@
 // Places whose text is changed: files, and the crontabs of users, which only the program crontab may write.
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { chmod, chown, lstat, open, readFile, rename, rm } from "node:fs/promises";
+import { lstat, open, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { DISCOVERED_FILE_BYTES_MAX } from "../core/limits.ts";
 import { runTool, ToolError } from "./tools.ts";
@@ -95,12 +95,13 @@ async function writeTextFile(path: string, after: string | null): Promise<void> 
     const file = await open(hidden, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
     try {
       await file.writeFile(after);
+      // Not by its name: in a folder of another user, that can lead to another file by now.
+      if (old !== null) await file.chown(old.uid, old.gid);
+      await file.chmod(old?.mode ?? NEW_FILE_MODE);
       await file.sync();
     } finally {
       await file.close();
     }
-    if (old !== null) await chown(hidden, old.uid, old.gid);
-    await chmod(hidden, old?.mode ?? NEW_FILE_MODE);
     if (old !== null) await keepLabel(path, hidden);
     await rename(hidden, path);
     await syncFolder(dirname(path));

@@ -13,6 +13,7 @@ import {
   statSync,
   writeSync,
 } from "node:fs";
+import { validateHeaderName, validateHeaderValue } from "node:http";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import {
@@ -23,7 +24,7 @@ import {
   QUEUE_FILES_MAX,
 } from "./limits.ts";
 import { cutBody } from "./output.ts";
-import { type Ping, send, type Sender, type Server } from "./report.ts";
+import { type Ping, send, type Sender, type Server, urlOf } from "./report.ts";
 import type { Environment, Target } from "./settings.ts";
 
 /** The folder of the queue; null if it is turned off. */
@@ -121,7 +122,7 @@ function dropExcess(folder: string, nowMs: number): void {
   let files = 0;
   let bytes = 0;
   // The newest first.
-  for (const name of readdirSync(folder).toSorted().toReversed()) {
+  for (const name of filesIn(folder).toSorted().toReversed()) {
     const path = join(folder, name);
     const written = statSync(path, { throwIfNoEntry: false });
     if (written === undefined) continue;
@@ -139,11 +140,18 @@ function dropExcess(folder: string, nowMs: number): void {
   }
 }
 
+/** Names of files only: a named pipe would block the process, and a folder cannot be deleted like a file. */
+function filesIn(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => name);
+}
+
 /** The files that can be sent, the oldest first. */
 function listQueue(folder: string, nowMs: number): string[] {
   let names: string[];
   try {
-    names = readdirSync(folder);
+    names = filesIn(folder);
   } catch {
     return [];
   }
@@ -222,19 +230,33 @@ function padded(ms: number): string {
 
 function countQueue(folder: string): number {
   try {
-    return readdirSync(folder).filter((name) => FILE.test(name) || CLAIM.test(name)).length;
+    return filesIn(folder).filter((name) => FILE.test(name) || CLAIM.test(name)).length;
   } catch {
     return 0;
   }
 }
 
+/** Null for a damaged file: what cannot be sent must not stay in front of the others. */
 function readEntry(path: string): Entry | null {
   try {
+    if (statSync(path).size > QUEUE_BYTES_MAX) return null;
     const entry = JSON.parse(readFileSync(path, "utf8")) as Entry;
-    return entry.version === 1 && Array.isArray(entry.target.handle) ? entry : null;
+    return isComplete(entry) ? entry : null;
   } catch {
     return null;
   }
+}
+
+/** Whether it can be sent. Throws for other values than objects, and for a URL or header that cannot be used. */
+function isComplete({ version, target, suffix, runId, endedAtMs, ranMs, body }: Entry): boolean {
+  const late = { endedAtMs, ranMs };
+  const { protocol } = new URL(urlOf({ target, suffix, runId, body: Buffer.alloc(0), late }));
+  for (const [name, value] of Object.entries(target.headers)) {
+    validateHeaderName(name);
+    validateHeaderValue(name, value);
+  }
+  const isText = [target.baseUrl, suffix, body].every((text) => typeof text === "string");
+  return version === 1 && Array.isArray(target.handle) && isText && /^https?:$/.test(protocol);
 }
 
 /**

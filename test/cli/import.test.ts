@@ -3,6 +3,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { buildFixture } from "../import/fixtures/build.ts";
 import { FIXTURE_KEYS, FIXTURE_SECRET, fixtureContent } from "../import/fixtures/content.ts";
@@ -78,6 +79,17 @@ describe("The commands of the page", () => {
       code: 1,
       err: expect.stringContaining("no such import"),
     });
+  });
+
+  test("print nothing that controls a terminal, whatever the source contains", async () => {
+    const hostile = join(folder, "hostile.sqlite");
+    await buildFixture(hostile, { content });
+    const database = new DatabaseSync(hostile);
+    database.exec("update api_check set name = char(27) || '[2J<b>', kind = 'cron', schedule = 'x'");
+    database.close();
+    const { out } = await run(["import", "healthchecks", "--database", hostile]);
+    expect(out).toContain("?[2J<b>");
+    expect(out).not.toMatch(/[^\P{Cc}\t\n]/u);
   });
 
   test("print JSON and a readable summary", async () => {

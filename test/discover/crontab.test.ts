@@ -44,6 +44,17 @@ const checks = async () => {
 const text = () => readFile(path, "utf8");
 
 describe("without --write", () => {
+  test("what controls a terminal is not printed: the crontab may be that of another user", async () => {
+    await writeFile(
+      path,
+      "0 3 * * * /srv/a\u001b]0;x\u0007\u009b2J\n0 4 * * * overdue-run -slug \u001b[2J -- x\n",
+    );
+    const { code, out, err } = await discover(path, "--host", "web1", "--wrapper", "/opt/overdue-run");
+    expect(code).toBe(0);
+    expect(out + err).not.toMatch(/[^\P{Cc}\t\n]/u);
+    expect(out).toContain("-0 3 * * * /srv/a?]0;x??2J\n");
+  });
+
   test("a table and a diff are printed, and nothing changes", async () => {
     const { code, out, err } = await discover(path, "--host", "web1", "--wrapper", "/opt/overdue-run");
     expect(code).toBe(0);

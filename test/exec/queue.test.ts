@@ -1,5 +1,6 @@
 // Reports that could not be sent: kept within limits, sent later with their time, and none lost by a crash.
-import { readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { enqueue, flushQueue, queueFolder, type QueuedEnd } from "../../src/exec/queue.ts";
@@ -194,6 +195,34 @@ describe("crashes", () => {
     const [name = ""] = readdirSync(folder);
     writeFileSync(join(folder, name), "{");
     expect(await flushAll(folder)).toMatchObject({ dropped: 1, left: 0 });
+  });
+
+  test.each<[string, (text: string) => string]>([
+    ["null", () => "null"],
+    ["a body that is no text", (text) => text.replace(/"body":"[^"]*"/, '"body":5')],
+    ["a time that is none", (text) => text.replace(/"endedAtMs":\d+/, '"endedAtMs":1e20')],
+    ["a query that is none", (text) => text.replace('"query":[]', '"query":5')],
+    ["a header that cannot be sent", (text) => text.replace('"headers":{}', '"headers":{"a b":"c"}')],
+    ["a URL of a file", (text) => text.replace(/http:[^"]*/, "file:///tmp")],
+    ["more bytes than the queue may have", (text) => text.replace("{", `{${" ".repeat(10_000_000)}`)],
+  ])("a file with %s is dropped, and the next is sent", async (_, damage) => {
+    const recorder = await startRecorder();
+    const folder = newFolder();
+    fill(folder, recorder, 2);
+    const [name = ""] = readdirSync(folder).toSorted();
+    writeFileSync(join(folder, name), damage(readFileSync(join(folder, name), "utf8")));
+    expect(await flushAll(folder)).toMatchObject({ sent: 1, dropped: 1, left: 0 });
+  });
+
+  test("what is no file is left alone: a named pipe would block", async () => {
+    const recorder = await startRecorder();
+    const folder = newFolder();
+    fill(folder, recorder, 1);
+    execFileSync("mkfifo", [join(folder, `${"1".repeat(13)}-${"a".repeat(16)}.json`)]);
+    mkdirSync(join(folder, `${"2".repeat(13)}-${"a".repeat(16)}.json`));
+    const flush = await run(["flush"], environmentFor(DEAD, { OVERDUE_QUEUE: folder }));
+    expect(flush).toMatchObject({ code: 0, out: "Sent 1, dropped 0, 0 left.\n" });
+    expect(() => fill(folder, recorder, 1)).not.toThrow();
   });
 });
 

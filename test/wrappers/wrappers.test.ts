@@ -28,6 +28,15 @@ test("shellcheck reports nothing", ({ skip }) => {
   expect([status, stdout]).toEqual([0, ""]);
 });
 
+test("a password in the ping URL is not printed", () => {
+  const { status, stderr } = spawnSync("sh", [SCRIPT, "-uuid", "5bf66975", "--", "sh", "-c", "exit 3"], {
+    encoding: "utf8",
+    env: { PATH: "/usr/bin:/bin", HC_API_URL: "http://user:p@ss@127.0.0.1:1/ping" },
+  });
+  expect(status).toBe(3);
+  expect(stderr).toBe("overdue-run: not reported to 127.0.0.1:1/ping: HTTP status 000\n");
+});
+
 test("overdue-run is short", () => {
   expect(readFileSync(SCRIPT, "utf8").split("\n").length - 1).toBeLessThanOrEqual(LINES_MAX);
 });

@@ -381,3 +381,10 @@ describe("whatever is pasted", () => {
     }
   });
 });
+
+test("thousands of equal lines that report are read in time, each with its own name", () => {
+  const { reporting } = readCrontab("* * * * * runitor a\n".repeat(20_000), { hasUsers: false });
+  const names = reporting.map(({ name }) => name);
+  expect(names.slice(0, 3)).toEqual([names[0], `${names[0]} 2`, `${names[0]} 3`]);
+  expect(new Set(names).size).toBe(20_000);
+}, 5_000);

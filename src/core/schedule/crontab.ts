@@ -108,7 +108,7 @@ export function readCrontab(text: string, { hasUsers }: { hasUsers: HasUsers }):
     isIgnored = false;
   }
   // Names of lines that report are taken already, so that a new line with the same name gets another one.
-  const taken = new Set<string>();
+  const taken = new Map<string, number>();
   found.reporting = reporting.map(({ line, command, ping }) => {
     return { line, name: uniqueName(taken, jobName(command)), ...ping };
   });
@@ -180,10 +180,15 @@ function commentOf(content: string): string[] {
   return isSaying ? [said] : [];
 }
 
-function uniqueName(taken: Set<string>, name: string): string {
+/** With the last number of each name: counting from the first takes long for thousands of equal lines. */
+function uniqueName(taken: Map<string, number>, name: string): string {
+  let count = taken.get(name) ?? 0;
   let free = name;
-  for (let count = 2; taken.has(free); count++) free = `${name} ${count}`;
-  taken.add(free);
+  while (taken.has(free)) {
+    count += 1;
+    free = `${name} ${count}`;
+  }
+  taken.set(name, count).set(free, 1);
   return free;
 }
 

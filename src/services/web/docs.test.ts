@@ -193,6 +193,27 @@ test("a new build is served without a restart", async () => {
   expect((await get("/docs/guide/newer")).status).toBe(200);
 });
 
+test("a file is prepared once for many requests, and a failure is not kept", async () => {
+  const get = await serve();
+  const br = { "accept-encoding": "br" };
+  const first = await Promise.all(Array.from({ length: 20 }, () => get("/docs/guide/pings", br)));
+  await rm(join(folder, "guide/pings.html"));
+  const { headers } = await get("/docs/guide/pings", br);
+  expect(new Set([...first.map((answer) => answer.headers["etag"]), headers["etag"]]).size).toBe(1);
+  expect((await get("/docs/guide/pings")).status).toBe(503);
+  await put("guide/pings.html", "back");
+  expect((await get("/docs/guide/pings")).text).toBe("back");
+});
+
+test("what is kept has a limit: the answer that was unused for the longest time goes", async () => {
+  for (const name of ["a", "b", "c"]) await put(`${name}.html`, name.repeat(1_900_000));
+  const get = await serve();
+  const kept = async (name: string) => (await get(`/docs/${name}`)).status === 200;
+  for (const name of ["a", "b", "a", "c"]) await get(`/docs/${name}`);
+  for (const name of ["a", "b", "c"]) await rm(join(folder, `${name}.html`));
+  expect([await kept("a"), await kept("b"), await kept("c")]).toEqual([true, false, true]);
+});
+
 test("without a build, a page says how to make one", async () => {
   const get = await serve({ folder: join(folder, "none") });
   const { status, text } = await get("/docs/guide/pings");

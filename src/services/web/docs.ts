@@ -1,12 +1,12 @@
-// Serves the documentation site. Files are read when they are requested, because the memory of a process is worth more
-// than the milliseconds.
+// Serves the documentation site. Files are read when they are requested, and a few megabytes of answers are kept: anybody
+// can request the largest file again and again, and compressing it each time would delay pings.
 import { createHash } from "node:crypto";
 import { readdir, readFile, stat } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { extname, join, relative, sep } from "node:path";
 import { DOCS_BASE, EXAMPLE_URL } from "../../contract/docs-site.ts";
 import type { PublicUrls } from "../../contract/urls.ts";
-import { compress } from "../../lib/http/compress.ts";
+import { compress, encodingFor } from "../../lib/http/compress.ts";
 import type { HttpHandler } from "../../lib/http/listener.ts";
 import { basePath, sitePath } from "../../lib/http/request-target.ts";
 import { asyncHandler, DATA_POLICY, type HttpResponse } from "../../lib/http/response.ts";
@@ -23,8 +23,10 @@ const ROOT = "/docs";
 /** The API reference is not part of the site. */
 const NOT_OURS = /^\/docs\/api(?:\/|$)/;
 const METHODS = "GET, HEAD";
-/** Each holds one file, at most a few hundred kilobytes, and its compressed form. */
+/** Each can hold one file, at most a megabyte, and its compressed form. */
 const AT_ONCE_MAX = 100;
+/** Bytes of answers that are kept. All pages and scripts, compressed, have less. */
+const KEPT_BYTES_MAX = 4_000_000;
 /** Written last: once it changes, all files of the new build are there. */
 const LAST_WRITTEN = "hashmap.json";
 const NOT_FOUND_PAGE = "404.html";
@@ -55,9 +57,9 @@ export function docsHandler({ urls, siteName, folder }: DocsOptions): HttpHandle
   const pathOf = sitePath(siteUrl);
   const root = `${basePath(siteUrl)}${ROOT}/`;
   const fill = filler(urls, root);
-  const listNames = nameList(folder);
+  const currentBuild = buildReader(folder);
 
-  const fileAnswer = async (name: string, request: IncomingMessage): Promise<HttpResponse> => {
+  const prepare = async (name: string, encoding: Encoding): Promise<Prepared> => {
     const { type, isText } = TYPES[extname(name)] ?? UNKNOWN_TYPE;
     const bytes = await readFile(join(folder, name));
     const filled = isText ? fill(bytes.toString("utf8")) : null;
@@ -71,11 +73,17 @@ export function docsHandler({ urls, siteName, folder }: DocsOptions): HttpHandle
       Vary: "Accept-Encoding",
       "X-Robots-Tag": "noindex",
     };
+    const packed = await compress(content, isText ? (encoding ?? undefined) : undefined);
+    return { tag, type, headers, body: packed.bytes, encoding: packed.encoding };
+  };
+
+  const fileAnswer = async (name: string, { request, build }: Asked): Promise<HttpResponse> => {
+    const asked = encodingFor(request.headers["accept-encoding"]);
+    const { tag, type, headers, body, encoding } = await build.answers.get(`${asked} ${name}`, () =>
+      prepare(name, asked),
+    );
     const isNotFound = name === NOT_FOUND_PAGE;
     if (!isNotFound && isKnown(request, tag)) return { status: 304, headers, body: "" };
-    const { bytes: body, encoding } = isText
-      ? await compress(content, request.headers["accept-encoding"])
-      : { bytes: content, encoding: null };
     return {
       status: isNotFound ? 404 : 200,
       headers: {
@@ -90,11 +98,11 @@ export function docsHandler({ urls, siteName, folder }: DocsOptions): HttpHandle
   const answer = async (request: IncomingMessage): Promise<HttpResponse> => {
     const { method, url = "" } = request;
     if (method !== "GET" && method !== "HEAD") return plain(405, { Allow: METHODS });
-    const names = await listNames();
-    if (names === null) return { status: 404, headers: PAGE_HEADERS, body: notBuilt(urls.site, siteName) };
-    const found = locate(names, pathOf(url));
-    if (found === null) return fileAnswer(NOT_FOUND_PAGE, request);
-    if ("name" in found) return fileAnswer(found.name, request);
+    const build = await currentBuild();
+    if (build === null) return { status: 404, headers: PAGE_HEADERS, body: notBuilt(urls.site, siteName) };
+    const found = locate(build.names, pathOf(url));
+    if (found === null) return fileAnswer(NOT_FOUND_PAGE, { request, build });
+    if ("name" in found) return fileAnswer(found.name, { request, build });
     const queryAt = url.indexOf("?");
     const query = queryAt === -1 ? "" : url.slice(queryAt);
     return plain(302, { Location: `${root}${found.redirect}${query}` });
@@ -109,21 +117,68 @@ export function docsHandler({ urls, siteName, folder }: DocsOptions): HttpHandle
   };
 }
 
-/** The names of all files, as of the current build; null: there is none. */
-function nameList(folder: string): () => Promise<ReadonlySet<string> | null> {
-  let known: { version: string; names: ReadonlySet<string> } | null = null;
+type Encoding = ReturnType<typeof encodingFor>;
+type Prepared = {
+  tag: string;
+  type: string;
+  headers: Readonly<Record<string, string>>;
+  body: Buffer;
+  encoding: string | null;
+};
+type Build = { version: string; names: ReadonlySet<string>; answers: KeptAnswers };
+type Asked = { request: IncomingMessage; build: Build };
+
+/** The current build; null: there is none. */
+function buildReader(folder: string): () => Promise<Build | null> {
+  let known: Build | null = null;
   return async () => {
     const built = await stat(join(folder, LAST_WRITTEN)).catch(() => null);
     if (built === null) return null;
     const version = `${built.mtimeMs}/${built.size}`;
-    if (known?.version === version) return known.names;
+    if (known?.version === version) return known;
     const entries = await readdir(folder, { recursive: true, withFileTypes: true });
     const names = entries
       .filter((entry) => entry.isFile())
       .map(({ parentPath, name }) => relative(folder, join(parentPath, name)).replaceAll(sep, "/"));
-    known = { version, names: new Set(names) };
-    return known.names;
+    known = { version, names: new Set(names), answers: new KeptAnswers() };
+    return known;
   };
+}
+
+/** Prepared answers. Those that were unused for the longest time are dropped. */
+class KeptAnswers {
+  readonly #kept = new Map<string, { answer: Promise<Prepared>; byteCount: number }>();
+  #byteCount = 0;
+
+  /** Requests at the same time wait for the same preparation. */
+  async get(key: string, prepare: () => Promise<Prepared>): Promise<Prepared> {
+    const known = this.#kept.get(key);
+    const entry = known ?? { answer: prepare(), byteCount: 0 };
+    // The last in the order of the map is the one that was used last.
+    this.#kept.delete(key);
+    this.#kept.set(key, entry);
+    if (known !== undefined) return entry.answer;
+    try {
+      const prepared = await entry.answer;
+      entry.byteCount = prepared.body.length;
+      this.#byteCount += entry.byteCount;
+      this.#dropExcess();
+      return prepared;
+    } catch (error) {
+      this.#kept.delete(key);
+      throw error;
+    }
+  }
+
+  #dropExcess(): void {
+    for (const [key, { byteCount }] of this.#kept) {
+      if (this.#byteCount <= KEPT_BYTES_MAX) return;
+      // Not prepared yet.
+      if (byteCount === 0) continue;
+      this.#kept.delete(key);
+      this.#byteCount -= byteCount;
+    }
+  }
 }
 
 type Located = { name: string } | { redirect: string };
