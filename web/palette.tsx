@@ -5,7 +5,7 @@ import { useLocation } from "wouter";
 import type { ProjectHead } from "../src/contract/api/boot.ts";
 import { type CheckRow, drawnAt, type DrawnState } from "../src/contract/api/check-row.ts";
 import { checkName } from "../src/contract/api/words.ts";
-import { DOCS } from "../src/contract/docs.ts";
+import { DOCS } from "../src/contract/api/docs.ts";
 import { boot, siteUrl } from "./boot.ts";
 import { useAllRows } from "./live/checks-store.ts";
 import { serverNow } from "./live/clock.ts";

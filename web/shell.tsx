@@ -3,7 +3,7 @@ import { Component, type ReactNode, useEffect, useState, useSyncExternalStore } 
 import { Link } from "wouter";
 import type { Boot, PageName, ProjectHead, Theme } from "../src/contract/api/boot.ts";
 import { STATE_WORDS } from "../src/contract/api/words.ts";
-import { DOCS } from "../src/contract/docs.ts";
+import { DOCS } from "../src/contract/api/docs.ts";
 import { call } from "./api.ts";
 import { boot, browserZone, userZone, showTheme, siteUrl, useTheme } from "./boot.ts";
 import { checksStore, countDownOf, useDisconnected, useDownCount } from "./live/checks-store.ts";

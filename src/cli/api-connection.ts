@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { ApiClient, ApiResponseError } from "../client/api-client.ts";
 import { type Config, type LoadedConfig, loadConfig } from "../config/config.ts";
 import type { WhoAmI } from "../contract/api/account.ts";
-import { DOCS } from "../contract/docs.ts";
+import { DOCS } from "../contract/api/docs.ts";
 import { webAddressKind } from "../lib/setting-value.ts";
 import { type CommandContext, CommandError, EXIT } from "./command-context.ts";
 import { parseProfileName, type Profile, profilesPath, readProfiles, resolveKey } from "./profiles.ts";

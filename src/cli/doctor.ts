@@ -6,7 +6,7 @@ import { accessSync, constants, existsSync, statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { type Config, ConfigError, type Environment, knownSecrets, loadConfig } from "../config/config.ts";
 import { chooseSpoolFolder, couldBeWritable } from "../config/spool-folder.ts";
-import { DOCS } from "../contract/docs.ts";
+import { DOCS } from "../contract/api/docs.ts";
 import {
   addressFindings,
   diskFindings,

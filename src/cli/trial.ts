@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Config, loadConfig } from "../config/config.ts";
-import { DOCS } from "../contract/docs.ts";
+import { DOCS } from "../contract/api/docs.ts";
 import { formatListenAddress, type ListenAddress } from "../lib/address.ts";
 import { type CommandContext, CommandError, EXIT } from "./command-context.ts";
 import {

@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import { beforeAll, describe, expect, inject, onTestFinished, test, vi } from "vitest";
-import { DOCS } from "../../src/contract/docs.ts";
+import { DOCS } from "../../src/contract/api/docs.ts";
 import type { Finding } from "../../src/core/doctor.ts";
 import { temporaryFolder, tinyDisk } from "../intake/support/folders.ts";
 import { startSmtp } from "../receivers/smtp.ts";

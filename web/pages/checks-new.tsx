@@ -5,7 +5,7 @@ import type { CheckRow } from "../../src/contract/api/check-row.ts";
 import type { CheckChange } from "../../src/contract/api/checks.ts";
 import type { ScheduleRequest } from "../../src/contract/api/history.ts";
 import { checkName } from "../../src/contract/api/words.ts";
-import type { DocsTopic } from "../../src/contract/docs.ts";
+import type { DocsTopic } from "../../src/contract/api/docs.ts";
 import { ApiError, call, errorText } from "../api.ts";
 import { userZone } from "../boot.ts";
 import { useMinute } from "../live/clock.ts";

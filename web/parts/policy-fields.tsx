@@ -2,7 +2,7 @@
 import "./policy-fields.css";
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import type { EffectivePolicy, Policy, Severity } from "../../src/contract/api/policies.ts";
-import type { DocsTopic } from "../../src/contract/docs.ts";
+import type { DocsTopic } from "../../src/contract/api/docs.ts";
 import { ApiError, errorText } from "../api.ts";
 import { LearnMore } from "../ui/docs-link.tsx";
 import { Field, SelectField, TextField } from "../ui/field.tsx";

@@ -3,7 +3,7 @@ import "./schedule.css";
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, type RefObject, useEffect, useRef, useState } from "react";
 import type { SchedulePreview, ScheduleRequest } from "../../src/contract/api/history.ts";
-import type { DocsTopic } from "../../src/contract/docs.ts";
+import type { DocsTopic } from "../../src/contract/api/docs.ts";
 import { ApiError, call, errorText } from "../api.ts";
 import { userZone } from "../boot.ts";
 import { useMinute } from "../live/clock.ts";

@@ -1,5 +1,5 @@
 // Links to the documentation. They open a new tab, because forms may have unsaved changes.
-import { channelDocs, DOCS, type DocsTopic } from "../../src/contract/docs.ts";
+import { channelDocs, DOCS, type DocsTopic } from "../../src/contract/api/docs.ts";
 import { siteUrl } from "../boot.ts";
 import { docsWords, TOPIC_WORDS } from "../words/docs.ts";
 import { Icon } from "./button.tsx";

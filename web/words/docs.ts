@@ -1,5 +1,5 @@
 // Texts of links to the documentation.
-import type { DocsTopic } from "../../src/contract/docs.ts";
+import type { DocsTopic } from "../../src/contract/api/docs.ts";
 
 export const docsWords = {
   link: "Docs",

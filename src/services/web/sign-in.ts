@@ -10,7 +10,7 @@ import {
   PasskeyOptionsBody,
   PasswordForm,
 } from "../../contract/api/account.ts";
-import { DOCS } from "../../contract/docs.ts";
+import { DOCS } from "../../contract/api/docs.ts";
 import { AppError } from "../../core/errors.ts";
 import { isReauthenticatedByProvider } from "../../core/sign-in.ts";
 import { html, type Html } from "../../lib/http/html.ts";

@@ -2,8 +2,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { KINDS } from "../channels/registry.ts";
-import { channelDocs, DOCS } from "./docs.ts";
+import { KINDS } from "../../src/channels/registry.ts";
+import { channelDocs, DOCS } from "../../src/contract/api/docs.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const LINKS = [...Object.values(DOCS), ...KINDS.map(({ name }) => channelDocs(name))];
