@@ -40,7 +40,7 @@ export function defineBackup(command: Command, context: CommandContext): void {
     .requiredOption("--to <location>", "New file, or s3://bucket/key")
     .option("--with-secrets", "Include secret settings, such as passwords and OVERDUE_SECRET_KEY")
     .option("-d, --data <folder>", "Back up the trial in this data folder")
-    .option("--quiet", "Do not print progress")
+    .option("--quiet", "Print only errors")
     .option("--json", "Output JSON (location, created_at, tables, rows, bodies, bodies_missing, bytes)")
     .addHelpText("after", AFTER_HELP)
     .action(async (options: Options) => {
@@ -57,7 +57,7 @@ export function defineBackup(command: Command, context: CommandContext): void {
           bodies_missing: bodiesMissing,
         });
       }
-      context.out(`${sentenceFor(options.to, summary)}\n`);
+      if (options.quiet !== true) context.out(`${sentenceFor(options.to, summary)}\n`);
     });
 }
 

@@ -396,7 +396,7 @@ are notified when they recover. It can be repeated if it was interrupted.`;
 function registerUndo(command: Command, context: CommandContext): void {
   command
     .command("undo")
-    .description("Delete what an import has created and nobody has changed")
+    .description("Delete imported data that has not changed since the import")
     .option("--import <uuid>", "The import; optional if there is only one", parseUuid)
     .option("--write", "Delete (default: list only)")
     .option("--json", "Output JSON (written, removed, stays, lost_pings)")

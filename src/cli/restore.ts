@@ -44,7 +44,7 @@ export function defineRestore(command: Command, context: CommandContext): void {
     .option("--from <location>", "Backup to restore: a file, or s3://bucket/key")
     .option("--verify <location>", "Only check this backup; no database is needed")
     .option("-d, --data <folder>", "Restore into a new trial with this data folder")
-    .option("--quiet", "Do not print progress")
+    .option("--quiet", "Print only errors")
     .option(
       "--json",
       "Output JSON (created_at, version, tables, rows, bodies, bytes; migrated, bodies_missing)",
@@ -70,7 +70,9 @@ async function check(context: CommandContext, { place, options }: Work): Promise
     verifyBackup(source, { onProgress }),
   );
   if (options.json) return printJson(context, jsonOf(verified));
-  context.out(`The backup is complete and undamaged: ${countsOf(verified)}.\n`);
+  if (options.quiet !== true) {
+    context.out(`The backup is complete and undamaged: ${countsOf(verified)}.\n`);
+  }
 }
 
 async function restore(context: CommandContext, work: Work & { config: Config }): Promise<void> {
@@ -89,7 +91,7 @@ async function restore(context: CommandContext, work: Work & { config: Config })
     const { migrated, bodiesMissing } = restored;
     return printJson(context, { ...jsonOf(restored), migrated, bodies_missing: bodiesMissing });
   }
-  context.out(sentenceFor(restored));
+  if (options.quiet !== true) context.out(sentenceFor(restored));
 }
 
 async function reading<T>(

@@ -1,7 +1,7 @@
 // Places whose text is changed: files, and the crontabs of users, which only the program crontab may write.
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { lstat, open, readFile, rename, rm } from "node:fs/promises";
+import { lstat, open, readFile, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { DISCOVERED_FILE_BYTES_MAX } from "../core/limits.ts";
 import { runTool, ToolError } from "./tools.ts";
@@ -27,6 +27,8 @@ export async function readPlace(place: Place): Promise<string | null> {
 
 async function readTextFile(path: string): Promise<string | null> {
   try {
+    // A named pipe or a device may have no end.
+    if (!(await stat(path)).isFile()) throw new PlaceError(`${path} is not a regular file.`);
     const bytes = await readFile(path);
     if (bytes.length > DISCOVERED_FILE_BYTES_MAX) {
       throw new PlaceError(`${path} is larger than ${DISCOVERED_FILE_BYTES_MAX} bytes.`);

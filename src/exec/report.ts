@@ -156,7 +156,9 @@ function answerOf({ statusCode = 0, headers }: IncomingMessage): Answer {
     };
   }
   const reason = `HTTP ${statusCode}`;
-  if (![408, 429].includes(statusCode) && statusCode < 500) return { kind: "refused", reason };
+  // A redirect to another host may be that of a network that wants a sign-in first.
+  const isRefused = statusCode >= 400 && statusCode < 500 && ![408, 429].includes(statusCode);
+  if (isRefused) return { kind: "refused", reason };
   return { kind: "failed", reason, retryAfterMs: retryAfterOf(header("retry-after")) };
 }
 

@@ -202,7 +202,7 @@ describe.skipIf(!isS3ServerInstalled)(`A backup in an object store${WHY_SKIPPED}
       ...settings,
       OVERDUE_DATABASE_URL: target,
     });
-    expect(restored).toMatchObject({ code: 0, err: "" });
+    expect(restored).toMatchObject({ code: 0, out: "", err: "" });
     expect(await projectsIn(target)).toEqual([{ name: "Backups" }]);
     const none = await callOverdue(
       ["restore", "--verify", `s3://${store.bucket}/none.tar`],

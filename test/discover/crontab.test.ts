@@ -241,6 +241,7 @@ describe("what is refused", () => {
   test("a file that is not text", async () => {
     await writeFile(path, Buffer.from([0x30, 0xff, 0x0a]));
     expect((await discover(path)).err).toContain("is not UTF-8 text.");
+    expect((await discover("/dev/zero")).err).toContain("/dev/zero is not a regular file.");
   });
 
   test("without a server, nothing is written", async () => {
