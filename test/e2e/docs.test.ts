@@ -1,16 +1,13 @@
 // The documentation site as the program serves it: accessible in both themes, searchable by keyboard, and without a
 // request to any other host.
 import type { Page } from "playwright-core";
-import { beforeAll, expect, test } from "vitest";
-import { build } from "../../scripts/build.ts";
+import { expect, test } from "vitest";
 import { accessibilityTrouble, visit } from "../support/browser.ts";
 import { type Opened, type OpenOptions, useSite } from "./use-site.ts";
 
 const used = useSite();
 const PAGES = ["/docs/", "/docs/guide/channels/", "/docs/guide/jobs", "/docs/operate/install"];
 const SEARCH = "Search";
-
-beforeAll(() => build(["docs"]));
 
 type Reading = Opened & { hosts: Set<string> };
 

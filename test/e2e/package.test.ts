@@ -22,7 +22,7 @@ const COMMAND = join(installed, "bin/overdue.js");
 let tarball = "";
 
 beforeAll(async () => {
-  await build(["server", "docs"]);
+  await build(["server"]);
   tarball = await pack({ into: folder });
   mkdirSync(installed, { recursive: true });
   await run("tar", ["xzf", tarball, "-C", installed, "--strip-components=1"]);

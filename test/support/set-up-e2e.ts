@@ -1,5 +1,5 @@
-// Setup of the browser tests: builds the dashboard and the documentation once, starts a durable PostgreSQL (the program refuses any other),
-// and fills the database that every test file copies.
+// Setup of the browser tests: builds the dashboard and the documentation once, which no test may do while others use
+// them, starts a durable PostgreSQL (the program refuses any other), and fills the database that every test file copies.
 import type { TestProject } from "vitest/node";
 import { build } from "../../scripts/build.ts";
 import { seedAccount, seedProject } from "../../scripts/seed.ts";
