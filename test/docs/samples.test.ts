@@ -18,7 +18,6 @@ const PROGRAMS = [
   "ansible-playbook",
   "borg",
   "borgmatic",
-  "caddy",
   "jq",
   "nginx",
   "restic",
