@@ -14,15 +14,7 @@ const PAGES_MAX = 4;
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000, maxConcurrency: PAGES_MAX });
 
 /** What .ci/install installs for samples. Without one of them, the samples that call it are left out. */
-const PROGRAMS = [
-  "ansible-playbook",
-  "borg",
-  "borgmatic",
-  "jq",
-  "nginx",
-  "restic",
-  "systemd-analyze",
-];
+const PROGRAMS = ["ansible-playbook", "borg", "borgmatic", "jq", "nginx", "restic", "systemd-analyze"];
 const missing = PROGRAMS.filter((name) => spawnSync("sh", ["-c", `command -v ${name}`]).status !== 0);
 
 let server: PostgresServer;
