@@ -1,11 +1,12 @@
 // Renders the pages of the channel kinds in docs/guide/channels/, and the table of all kinds in index.md there.
 import { type Field, fieldsOf, previewConfig, readConfig } from "../src/channels/channel-config.ts";
-import { type AnyKind, CATEGORIES, type Category } from "../src/channels/channel-kind.ts";
+import { type AnyKind, CATEGORIES } from "../src/channels/channel-kind.ts";
 import { previewMessage } from "../src/channels/preview.ts";
 import type { ProviderKeys, Providers } from "../src/channels/providers.ts";
 import { KINDS } from "../src/channels/registry.ts";
 import { SETTINGS } from "../src/config/settings.ts";
 import type { SubscribedEvent } from "../src/core/delivery.ts";
+import { CATEGORY_WORDS } from "../web/words/channels.ts";
 
 /** The kinds by category, each with a link to its page. */
 export function renderChannelKinds(kinds: readonly AnyKind[] = KINDS): string {
@@ -13,18 +14,9 @@ export function renderChannelKinds(kinds: readonly AnyKind[] = KINDS): string {
     const rows = kinds
       .filter((kind) => kind.category === category)
       .map(({ name, title, about }) => [`[${title}](${name}.md)`, `\`${name}\``, about]);
-    return `### ${CATEGORY_TITLES[category]}\n\n${table(["Channel", "Kind in the API", "What it does"], rows)}`;
+    return `### ${CATEGORY_WORDS[category]}\n\n${table(["Channel", "Kind in the API", "What it does"], rows)}`;
   }).join("\n\n");
 }
-
-/** As the dashboard calls them. */
-const CATEGORY_TITLES: Readonly<Record<Category, string>> = {
-  chat: "Chat",
-  push: "Email and push",
-  phone: "Phone and SMS",
-  incidents: "On-call",
-  automation: "Automation",
-};
 
 /** The generated part of the page of a kind. `request` is the example of a request; null: there is none. */
 export function renderChannelPage(kind: AnyKind, request: string | null): string {

@@ -20,6 +20,7 @@ import {
   type ListVersion,
   readListVersion,
 } from "../../store/checks.ts";
+import { matchesTag } from "../../lib/http/entity-tag.ts";
 import type { Database } from "../../store/db.ts";
 import {
   type Answer,
@@ -30,7 +31,6 @@ import {
   type Handler,
   type HandlerContext,
   JSON_TYPE,
-  matches,
 } from "./exchange.ts";
 
 const OK = 200;
@@ -52,7 +52,7 @@ export const listChecks: Handler = async (exchange, context) => {
   const known = context.lists.get(name);
   const isUnchanged =
     known !== null &&
-    matches(ifNoneMatch, known.tag) &&
+    matchesTag(ifNoneMatch, known.tag) &&
     known.from <= now &&
     now < known.until &&
     isSameVersion(known.version, await readListVersion(context.database, listed));

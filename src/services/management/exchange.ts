@@ -1,5 +1,4 @@
 // What an endpoint of the Management API receives and returns, and how a response is serialized.
-import { createHash } from "node:crypto";
 import {
   type CheckSerializer,
   checkSerializer,
@@ -17,6 +16,7 @@ import { API_ANSWER_MS_MAX } from "../../core/limits.ts";
 import type { RateVerdict } from "../../core/rate-limit.ts";
 import type { Secrets } from "../../core/secrets.ts";
 import { type ByteBudget, byteBudget } from "../../lib/http/body.ts";
+import { entityTag, matchesTag } from "../../lib/http/entity-tag.ts";
 import { SAFETY_HEADERS } from "../../lib/http/response.ts";
 import type { Log } from "../../lib/log.ts";
 import type { ObjectStore } from "../../lib/object-store.ts";
@@ -322,7 +322,7 @@ export function render(answer: SentAnswer, { route, methods, rate, ifNoneMatch }
     ...(tag !== null && { ETag: tag }),
   };
   const release = "release" in answer ? { release: answer.release } : {};
-  if (tag !== null && matches(ifNoneMatch, tag)) {
+  if (tag !== null && matchesTag(ifNoneMatch, tag)) {
     return { status: NOT_MODIFIED, headers, bytes: null, ...release };
   }
   const type = "type" in answer ? answer.type : JSON_TYPE;
@@ -345,15 +345,4 @@ function bytesOf(answer: SentAnswer): Uint8Array | null {
 function tagOf(answer: SentAnswer, bytes: Uint8Array | null): string | null {
   if ("unchanged" in answer) return answer.unchanged;
   return bytes === null ? null : entityTag(bytes);
-}
-
-function entityTag(bytes: Uint8Array): string {
-  return `"${createHash("sha1").update(bytes).digest("base64url")}"`;
-}
-
-/** Whether the client already has the response. Proxies that compress mark ETags as weak; the content is the same. */
-export function matches(header: string | undefined, tag: string): boolean {
-  if (header === undefined) return false;
-  if (header.trim() === "*") return true;
-  return header.split(",").some((item) => item.trim().replace(/^W\//, "") === tag);
 }

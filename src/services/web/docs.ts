@@ -7,6 +7,7 @@ import { extname, join, relative, sep } from "node:path";
 import { DOCS_BASE, EXAMPLE_URL } from "../../contract/docs-site.ts";
 import type { PublicUrls } from "../../contract/urls.ts";
 import { compress, encodingFor } from "../../lib/http/compress.ts";
+import { entityTag, matchesTag } from "../../lib/http/entity-tag.ts";
 import type { HttpHandler } from "../../lib/http/listener.ts";
 import { basePath, sitePath } from "../../lib/http/request-target.ts";
 import { asyncHandler, DATA_POLICY, type HttpResponse } from "../../lib/http/response.ts";
@@ -64,7 +65,7 @@ export function docsHandler({ urls, siteName, folder }: DocsOptions): HttpHandle
     const bytes = await readFile(join(folder, name));
     const filled = isText ? fill(bytes.toString("utf8")) : null;
     const content = filled === null ? bytes : Buffer.from(filled.text);
-    const tag = `"${createHash("sha256").update(content).digest("base64url").slice(0, 22)}"`;
+    const tag = entityTag(content);
     const headers = {
       "Content-Security-Policy": name.endsWith(".html") ? pagePolicy(content.toString("utf8")) : DATA_POLICY,
       "Cache-Control": cacheControl(name, filled?.hasUrls ?? false),
@@ -83,7 +84,8 @@ export function docsHandler({ urls, siteName, folder }: DocsOptions): HttpHandle
       prepare(name, asked),
     );
     const isNotFound = name === NOT_FOUND_PAGE;
-    if (!isNotFound && isKnown(request, tag)) return { status: 304, headers, body: "" };
+    if (!isNotFound && matchesTag(request.headers["if-none-match"], tag))
+      return { status: 304, headers, body: "" };
     return {
       status: isNotFound ? 404 : 200,
       headers: {
@@ -256,11 +258,6 @@ function inlineScripts(html: string): string[] {
     .slice(1)
     .filter((part) => !part.slice(0, part.indexOf(">")).includes(" src="))
     .map((part) => part.slice(part.indexOf(">") + 1, part.indexOf("</script>")));
-}
-
-/** Proxies that compress mark the tag as weak. */
-function isKnown({ headers }: IncomingMessage, tag: string): boolean {
-  return headers["if-none-match"]?.replaceAll("W/", "").split(/, */).includes(tag) === true;
 }
 
 function notBuilt(siteUrl: string, siteName: string): string {

@@ -1,6 +1,6 @@
 // Serves overdue-run, the job wrapper for hosts without Node, with the ping URL of this server as its default.
-import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import { entityTag, matchesTag } from "../../lib/http/entity-tag.ts";
 import type { HttpHandler } from "../../lib/http/listener.ts";
 import { sitePath } from "../../lib/http/request-target.ts";
 import { asyncHandler, DATA_POLICY, type HttpResponse } from "../../lib/http/response.ts";
@@ -28,17 +28,15 @@ export function withPingUrl(script: string, pingUrl: string): string {
 export function overdueRunHandler({ siteUrl, pingUrl, script }: OverdueRunOptions): HttpHandler {
   const pathOf = sitePath(siteUrl);
   const body = withPingUrl(script, pingUrl);
-  const tag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`;
+  const tag = entityTag(body);
   // It changes only with a new release, but must then be updated immediately.
   const shared = { "Cache-Control": "no-cache", "Content-Security-Policy": DATA_POLICY };
   const answer = ({ method, headers }: IncomingMessage): HttpResponse => {
     if (method !== "GET" && method !== "HEAD") {
       return { status: 405, headers: { ...shared, Allow: METHODS }, body: "" };
     }
-    // Proxies that compress mark the tag as weak.
-    const isKnown = headers["if-none-match"]?.replaceAll("W/", "").split(/, */).includes(tag) === true;
     const tagged = { ...shared, ETag: tag };
-    if (isKnown) return { status: 304, headers: tagged, body: "" };
+    if (matchesTag(headers["if-none-match"], tag)) return { status: 304, headers: tagged, body: "" };
     return { status: 200, headers: { ...tagged, "Content-Type": "text/plain; charset=utf-8" }, body };
   };
   const answers = asyncHandler({
