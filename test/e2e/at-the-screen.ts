@@ -56,6 +56,23 @@ export async function undo(page: Page, text: string): Promise<void> {
   await button(await expectSeen(notice(page, text)), "Undo").click();
 }
 
+/** How long one attempt to click may take; the next one follows. */
+const ATTEMPT_MS = 2_000;
+
+/** Chooses an entry of the menu "More actions", which closes again if the page is still loading. */
+export async function chooseAction(page: Page, entry: string): Promise<void> {
+  const item = page.getByRole("menuitem", { name: entry });
+  const click = (what: Locator) =>
+    what.click({ timeout: ATTEMPT_MS }).then(
+      () => true,
+      () => false,
+    );
+  await expectSoon(async () => {
+    if (!(await item.isVisible())) await click(button(page, "More actions"));
+    return click(item);
+  }, `"${entry}" can be chosen`).toBe(true);
+}
+
 /** Chooses a time zone by typing it. With the list closed, Enter would send the form. */
 export async function chooseZone(field: Locator, zone: string): Promise<void> {
   if ((await field.inputValue()) === zone) return;

@@ -1,7 +1,7 @@
 // The page of badges: the picture is loaded from the address that is offered, follows what is chosen, and is what
 // somebody without an account gets.
 import { expect, test } from "vitest";
-import { button, openRoom, expectSeen, expectSoon } from "./at-the-screen.ts";
+import { chooseAction, openRoom, expectSeen, expectSoon } from "./at-the-screen.ts";
 import { useSite } from "./use-site.ts";
 
 const used = useSite();
@@ -39,8 +39,7 @@ test("a check has its own badge, linked from its page", async () => {
   await room.make('another "job"');
   const { id } = await room.make("watched job");
   await room.go(`/checks/${id}/details/`);
-  await button(page, "More actions").click();
-  await page.getByRole("menuitem", { name: "Status badge" }).click();
+  await chooseAction(page, "Status badge");
   await page.waitForURL(`**/projects/${room.project}/badges/?check=${id}`);
   await expectSoon(() => page.getByLabel("Check", { exact: true }).inputValue()).toBe(id);
   await expectSeen(page.getByRole("img", { name: "Status of watched job" }));

@@ -9,6 +9,7 @@ import { inTransaction } from "../../src/store/transaction.ts";
 import { accessibilityTrouble } from "../support/browser.ts";
 import {
   button,
+  chooseAction,
   chooseZone,
   expectGone,
   expectSeen,
@@ -43,11 +44,6 @@ async function openSeeded(name: string): Promise<Room & { id: string }> {
   await room.go(`/checks/${id}/details/`);
   await expectSeen(heading(room.page));
   return { ...room, id };
-}
-
-async function choose(page: Page, entry: string): Promise<void> {
-  await button(page, "More actions").click();
-  await page.getByRole("menuitem", { name: entry }).click();
 }
 
 describe("everything that came", () => {
@@ -202,7 +198,7 @@ describe("what can be done", () => {
 
   test("a ping is sent manually, and is among the runs", async () => {
     const { page, context } = await openCheck("handmade job");
-    await choose(page, "Send a ping now");
+    await chooseAction(page, "Send a ping now");
     await expectSeen(notice(page, "Sent a success ping to handmade job."));
     await expectSoon(() => page.title()).toContain("handmade job is on time");
     await expectSoon(() => page.locator(".check-runs tbody tr").count()).toBe(1);
@@ -229,7 +225,7 @@ describe("what can be done", () => {
 
   test("a copy is created and opened", async () => {
     const { page, context, id } = await openCheck("first edition", { tags: "prod" });
-    await choose(page, "Duplicate");
+    await chooseAction(page, "Duplicate");
     await page.waitForURL(
       (url) => /\/checks\/.*\/details\//.test(url.pathname) && !url.pathname.includes(id),
     );
@@ -239,7 +235,7 @@ describe("what can be done", () => {
 
   test("it is moved into another project", async () => {
     const { page, context } = await openCheck("travelling job");
-    await choose(page, "Move to another project");
+    await chooseAction(page, "Move to another project");
     const window = page.getByRole("dialog", { name: "Move to another project" });
     await window.getByLabel("Project").selectOption({ label: "Playground" });
     await button(window, "Move").click();
@@ -252,7 +248,7 @@ describe("what can be done", () => {
     const { page, context, id } = await openCheck("forgetful job");
     await signal(used, id);
     await expectSoon(() => page.locator(".check-runs tbody tr").count()).toBe(1);
-    await choose(page, "Clear history");
+    await chooseAction(page, "Clear history");
     await button(page.getByRole("dialog"), "Clear history").click();
     await expectSeen(notice(page, "Cleared the history of forgetful job."));
     await expectSoon(() => page.locator(".check-runs tbody tr").count()).toBe(0);
@@ -262,7 +258,7 @@ describe("what can be done", () => {
 
   test("it is deleted and the undo brings it back with its page", async () => {
     const { page, context, id, project } = await openCheck("revenant");
-    await choose(page, "Delete");
+    await chooseAction(page, "Delete");
     await page.waitForURL(`**/projects/${project}/checks/`);
     await undo(page, "Deleted revenant");
     await page.waitForURL(`**/checks/${id}/details/`);
