@@ -134,10 +134,7 @@ export function uuidPieces(text: string): string[] {
 }
 
 /** The most similar one; null if none is similar, or two of them equally. */
-function nearestOf<T>(
-  candidates: readonly T[],
-  distanceOf: (candidate: T) => number | null,
-): T | null {
+function nearestOf<T>(candidates: readonly T[], distanceOf: (candidate: T) => number | null): T | null {
   let nearest: { candidate: T; distance: number; isAlone: boolean } | null = null;
   for (const candidate of candidates) {
     const distance = distanceOf(candidate);
@@ -302,6 +299,14 @@ export function addSighting(before: Tally | null, sighting: Sighting): Tally {
     sparkBar: newest,
     arrivals: arrivals.slice(-NEAR_MISS_ARRIVALS_MAX),
   };
+}
+
+/** Processes learn of a new alias within this time. */
+const SETTLING_MS = 15 * SECOND_MS;
+
+/** A near miss that was resolved before this instant is open again after a request. */
+export function reopensBefore({ lastAt }: Pick<Sighting, "lastAt">): Instant {
+  return lastAt - SETTLING_MS;
 }
 
 /** The bars of the week that ends with a bar. */

@@ -19,6 +19,7 @@ import {
   judgeUuid,
   type Manner,
   type NamedSlug,
+  reopensBefore,
   type Sighting,
   slugVariants,
   toEvict,
@@ -95,7 +96,7 @@ export async function recordNearMisses(
       const { deletion, ...what } = verdict;
       const deleted = { deletedName: deletion?.name ?? null, deletedAt: deletion?.at ?? null };
       const miss = { ...what, ...deleted, ...source, ...tally };
-      await writeNearMiss(tx, miss);
+      await writeNearMiss(tx, { ...miss, reopenBefore: reopensBefore(sighting) });
       tallies.set(name, { ...miss, id: 0, ignoredAt: null, resolvedAt: null });
     }
     await evict(tx, { projectIds: new Set(found.map(({ verdict }) => verdict.projectId)), now });
@@ -154,9 +155,7 @@ async function judgeUuids(db: Db, requests: readonly MissedRequests[]): Promise<
 }
 
 async function judgeSlugs(db: Db, requests: readonly MissedRequests[]): Promise<(Verdict | null)[]> {
-  const keys = new Set(
-    requests.flatMap(({ attempt }) => (attempt.by === "slug" ? [attempt.pingKey] : [])),
-  );
+  const keys = new Set(requests.flatMap(({ attempt }) => (attempt.by === "slug" ? [attempt.pingKey] : [])));
   if (keys.size === 0) return [];
   const projects = await findProjectsByPingKeys(db, [...keys]);
   const wanted = requests.map(({ attempt }): SlugOfProject | null => {
@@ -207,9 +206,8 @@ export type NearMissPage = { nearMisses: ShownNearMiss[]; counts: { open: number
 /** The near misses of a project, last seen first. */
 export async function listNearMissPage(
   db: Db,
-  { projectId, isIgnored }: { projectId: number; isIgnored: boolean },
+  { projectId, isIgnored, limit }: { projectId: number; isIgnored: boolean; limit: number },
 ): Promise<NearMissPage> {
-  const limit = NEAR_MISSES_MAX;
   const [nearMisses, counts] = await Promise.all([
     listNearMisses(db, { projectId, isIgnored, limit }),
     countNearMisses(db, projectId),

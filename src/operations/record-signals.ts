@@ -364,8 +364,7 @@ export async function findAliases(db: Db, targets: readonly SignalTarget[]): Pro
   ]);
   const bySlug = new Map([...pairs.keys()].map((key, index) => [key, found[index] ?? null]));
   return targets.map(
-    (target) =>
-      (target.by === "uuid" ? byUuid.get(target.uuid) : bySlug.get(pairKey(target))) ?? null,
+    (target) => (target.by === "uuid" ? byUuid.get(target.uuid) : bySlug.get(pairKey(target))) ?? null,
   );
 }
 

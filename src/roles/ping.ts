@@ -165,7 +165,8 @@ export function nearMissLoop({
     tick: async () => {
       nearMisses.setAliases(await listMalformedAliases(database, MALFORMED_ALIASES_MAX));
       const taken = nearMisses.take();
-      if (taken.length > 0) await recordNearMisses(database, taken, { now: await readDatabaseClock(database) });
+      if (taken.length > 0)
+        await recordNearMisses(database, taken, { now: await readDatabaseClock(database) });
       return "idle";
     },
   });

@@ -218,13 +218,16 @@ const WRITE = statement({
       remote_addr = excluded.remote_addr, ua = excluded.ua, count = excluded.count, first_at = excluded.first_at,
       last_at = excluded.last_at, spark = excluded.spark, spark_bar = excluded.spark_bar,
       arrivals = excluded.arrivals,
-      resolved_at = case when m.resolved_at < excluded.last_at then null else m.resolved_at end`,
+      resolved_at = case when m.resolved_at < $17 then null else m.resolved_at end`,
 });
 
 export type WrittenNearMiss = Omit<NearMiss, "id" | "ignoredAt" | "resolvedAt">;
 
-/** Inserts or replaces a near miss. One that was resolved before the newest request is open again. */
-export async function writeNearMiss(tx: Tx, miss: WrittenNearMiss): Promise<void> {
+/** Inserts or replaces a near miss. One that was resolved before `reopenBefore` is open again. */
+export async function writeNearMiss(
+  tx: Tx,
+  { reopenBefore, ...miss }: WrittenNearMiss & { reopenBefore: Instant },
+): Promise<void> {
   await tx.query(WRITE, [
     miss.projectId,
     miss.kind,
@@ -242,6 +245,7 @@ export async function writeNearMiss(tx: Tx, miss: WrittenNearMiss): Promise<void
     toNumberArray(miss.spark),
     miss.sparkBar,
     toNumberArray(miss.arrivals),
+    toTimestamp(reopenBefore),
   ]);
 }
 
@@ -266,10 +270,7 @@ export type RankedNearMiss = {
 };
 
 /** All near misses of projects, with what decides which of them are kept. */
-export async function listRankedNearMisses(
-  db: Db,
-  projectIds: readonly number[],
-): Promise<RankedNearMiss[]> {
+export async function listRankedNearMisses(db: Db, projectIds: readonly number[]): Promise<RankedNearMiss[]> {
   return (await db.query(LIST_RANKED, [toNumberArray(projectIds)])).rows.map((row) => ({
     id: row.id,
     projectId: row.project_id,
@@ -337,10 +338,7 @@ const COUNT = statement<{ open: number; ignored: number }>({
     where m.project_id = $1 and ${IS_OPEN}`,
 });
 
-export async function countNearMisses(
-  db: Db,
-  projectId: number,
-): Promise<{ open: number; ignored: number }> {
+export async function countNearMisses(db: Db, projectId: number): Promise<{ open: number; ignored: number }> {
   return (await db.query(COUNT, [projectId])).rows[0] ?? { open: 0, ignored: 0 };
 }
 
@@ -412,10 +410,7 @@ export type Alias = {
 };
 
 /** One of the three; `projectId` belongs to the slug. */
-export type AliasAddress =
-  | { uuid: string }
-  | { projectId: number; slug: string }
-  | { malformed: string };
+export type AliasAddress = { uuid: string } | { projectId: number; slug: string } | { malformed: string };
 
 const INSERT_ALIAS = statement<{ id: number }>({
   name: "check_aliases.insert",

@@ -29,6 +29,7 @@ export const TOPIC_WORDS: Readonly<Record<DocsTopic, string>> = {
   reminders: "reminders",
   gaps: "monitoring gaps",
   nearMisses: "near misses",
+  nearMissFix: "fixing a ping URL",
   silences: "silences",
   incidents: "incidents",
   ackLinks: "acknowledge links",

@@ -1,7 +1,12 @@
 // Near misses: requests to ping URLs that reached no check but probably belong to a project. Aliases: further addresses
 // of a check.
 import { type Static, Type } from "typebox";
-import { NAME_LENGTH_MAX, PERIOD_SECONDS_MAX, PERIOD_SECONDS_MIN } from "../../core/limits.ts";
+import {
+  NAME_LENGTH_MAX,
+  NEAR_MISSES_MAX,
+  PERIOD_SECONDS_MAX,
+  PERIOD_SECONDS_MIN,
+} from "../../core/limits.ts";
 import { NEAR_MISS_KINDS, SPARK_BARS } from "../../core/near-miss.ts";
 import { RULE } from "../check.ts";
 import { route } from "./route.ts";
@@ -59,16 +64,28 @@ export type NearMissList = Static<typeof NearMissList>;
 
 export const CheckAlias = Type.Object({
   id: Type.Integer(),
-  address: Type.String({ description: "What replaces the UUID in the ping URL or, with `bySlug`, the slug." }),
+  address: Type.String({
+    description: "What replaces the UUID in the ping URL or, with `bySlug`, the slug.",
+  }),
   bySlug: Type.Boolean(),
   createdAt: Time,
-  createdBy: nullable(Type.String(), "Email address. Null if an API key added it, or the account was closed."),
+  createdBy: nullable(
+    Type.String(),
+    "Email address. Null if an API key added it, or the account was closed.",
+  ),
 });
 export type CheckAlias = Static<typeof CheckAlias>;
 
 const ListQuery = Type.Object(
   {
     state: Type.Optional(Type.Enum(["open", "ignored"], { description: "Default: `open`." })),
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: NEAR_MISSES_MAX,
+        description: `Maximum number of near misses. Default: ${NEAR_MISSES_MAX}.`,
+      }),
+    ),
   },
   { additionalProperties: false },
 );
@@ -87,7 +104,12 @@ const EXAMPLE_MISS: NearMiss = {
   kind: "slug",
   bySlug: true,
   address: "nigthly-backup",
-  check: { id: "f618072a-7bde-4eee-af63-71a77c5723bc", name: "Nightly backup", slug: "nightly-backup", deletedAt: null },
+  check: {
+    id: "f618072a-7bde-4eee-af63-71a77c5723bc",
+    name: "Nightly backup",
+    slug: "nightly-backup",
+    deletedAt: null,
+  },
   deleted: null,
   method: "POST",
   remoteAddr: "203.0.113.7",

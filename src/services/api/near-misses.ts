@@ -1,6 +1,7 @@
 // Handlers of near misses and aliases.
 import type { CheckAlias, NearMiss, nearMissRoutes } from "../../contract/api/near-misses.ts";
 import type { Instant } from "../../core/instant.ts";
+import { NEAR_MISSES_MAX } from "../../core/limits.ts";
 import { guessSchedule, SPARK_BAR_MS, sparkUntil } from "../../core/near-miss.ts";
 import { DAYS_KEPT, keptFrom } from "../../core/retention.ts";
 import {
@@ -61,6 +62,7 @@ export const nearMissHandlers: ApiHandlers<typeof nearMissRoutes> = {
     const { nearMisses, counts } = await listNearMissPage(context.database, {
       projectId: project.id,
       isIgnored,
+      limit: query.limit ?? NEAR_MISSES_MAX,
     });
     return { json: { nearMisses: nearMisses.map((miss) => presentNearMiss(miss, now)), counts } };
   },
