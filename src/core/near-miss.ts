@@ -34,7 +34,7 @@ const SLUG_EDITS_MAX = 2;
 const SLUG_EDITS_LENGTH_MIN = 6;
 
 /** The UUID-like text in lower case, without hyphens and braces. */
-export function digitsOf(text: string): string {
+function digitsOf(text: string): string {
   return text.toLowerCase().replaceAll(/[-{}]/g, "");
 }
 
@@ -281,7 +281,7 @@ export type Tally = {
 /** Requests with the same address within a few seconds. */
 export type Sighting = { count: number; firstAt: Instant; lastAt: Instant; arrivals: readonly Instant[] };
 
-export const NO_TALLY_SPARK: readonly number[] = Array.from({ length: SPARK_BARS }, () => 0);
+const NO_TALLY_SPARK: readonly number[] = Array.from({ length: SPARK_BARS }, () => 0);
 
 /** Adds requests; `before` null: these are the first. */
 export function addSighting(before: Tally | null, sighting: Sighting): Tally {

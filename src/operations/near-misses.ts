@@ -216,7 +216,7 @@ export async function listNearMissPage(
 }
 
 /** Throws AppError `not_found`. */
-export async function getNearMiss(db: Db, name: NearMissId): Promise<ShownNearMiss> {
+async function getNearMiss(db: Db, name: NearMissId): Promise<ShownNearMiss> {
   const miss = await findNearMiss(db, name);
   if (miss === null) throw new AppError("not_found", "Near miss not found. It may have expired.");
   return miss;
@@ -325,7 +325,7 @@ export function removeAlias(
 }
 
 /** The settings of the check that a near miss suggests. */
-export function suggestedCheck(miss: ShownNearMiss): CheckParams {
+function suggestedCheck(miss: ShownNearMiss): CheckParams {
   const schedule = guessSchedule(miss.arrivals) ?? {};
   const slug = miss.bySlug && isSlugAlias(miss.address) ? { slug: miss.address } : {};
   const name = miss.bySlug ? miss.address : (miss.deletedName ?? miss.check?.name ?? "");
