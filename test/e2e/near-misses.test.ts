@@ -53,12 +53,12 @@ test("A mistyped UUID becomes an alias of its check, whose pings count, until it
   await page.getByRole("button", { name: /^Add as an alias/ }).click();
   await expectSeen(notice(page, "now count for alpha backup"));
   await expectSeen(page.getByRole("heading", { level: 1, name: "No near misses" }));
-  expect(await send(wrong)).toBe(200);
+  await expectSoon(() => send(wrong)).toBe(200);
   await room.go(`/checks/${id}/details/`);
   await expectSeen(page.getByRole("heading", { name: "Also pinged at" }));
   await button(page, `Remove the alias ${wrong}`).click();
   await expectGone(page.getByRole("heading", { name: "Also pinged at" }));
-  expect(await send(wrong)).toBe(404);
+  await expectSoon(() => send(wrong)).toBe(404);
   expect(complaints).toEqual([]);
   await context.close();
 });
@@ -74,7 +74,7 @@ test("A check is created for an unknown slug, and an alias is added to a chosen 
   await page.getByRole("button", { name: /^Create a check: .*warehouse-compact/ }).click();
   await expectSeen(notice(page, "Created the check warehouse-compact"));
   await expectSeen(page.getByRole("heading", { level: 1, name: "1 job uses a wrong ping URL" }));
-  expect(await send(`${key}/warehouse-compact`)).toBe(200);
+  await expectSoon(() => send(`${key}/warehouse-compact`)).toBe(200);
 
   await page.getByRole("button", { name: /^Add as an alias: .*other-name/ }).click();
   const dialog = page.getByRole("dialog", { name: "Add as an alias" });
@@ -82,7 +82,7 @@ test("A check is created for an unknown slug, and an alias is added to a chosen 
   await button(dialog, "Add alias").click();
   await expectGone(dialog);
   await expectSeen(page.getByRole("heading", { level: 1, name: "No near misses" }));
-  expect(await send(`${key}/other-name`)).toBe(200);
+  await expectSoon(() => send(`${key}/other-name`)).toBe(200);
   expect(complaints).toEqual([]);
   await context.close();
 });
@@ -97,7 +97,7 @@ test("A deleted check is restored", async () => {
   await page.getByRole("button", { name: "Restore the check: Restore cache warmer" }).click();
   await expectSeen(notice(page, "Restored cache warmer"));
   await expectSeen(page.getByRole("heading", { level: 1, name: "No near misses" }));
-  expect(await send(id)).toBe(200);
+  await expectSoon(() => send(id)).toBe(200);
   expect(complaints).toEqual([]);
   await context.close();
 });

@@ -294,7 +294,6 @@ function Acts({ miss, project }: ActsProps) {
         <Button
           key={action}
           kind={kindAt(at)}
-          className="is-soft"
           isBusy={busy === action}
           disabled={busy !== null}
           aria-label={`${labels[action]}: ${longLabels[action]}`}
@@ -304,12 +303,7 @@ function Acts({ miss, project }: ActsProps) {
         </Button>
       ))}
       {actions.length === 0 && (
-        <a
-          className="button is-soft is-primary"
-          href={siteUrl(DOCS.nearMissFix)}
-          target="_blank"
-          rel="noopener"
-        >
+        <a className="button is-primary" href={siteUrl(DOCS.nearMissFix)} target="_blank" rel="noopener">
           {words.fix}
         </a>
       )}
