@@ -195,7 +195,7 @@ describe("a near miss", () => {
       await writeMiss(projectId, { at: MONDAY_NOON - 40 * DAY_MS }),
       await writeMiss(projectId, { address: "other" }),
     ];
-    await write(lockNearMisses);
+    await write((tx) => lockNearMisses(tx));
     expect((await listRankedNearMisses(database.db, [projectId])).toSorted((a, b) => a.id - b.id)).toEqual([
       { id: one.id, projectId, count: 1, lastAt: one.lastAt, isLikely: false },
       { id: two.id, projectId, count: 1, lastAt: two.lastAt, isLikely: false },
