@@ -20,7 +20,7 @@ create table near_misses (
   first_at     timestamptz not null,
   last_at      timestamptz not null,
   -- Requests per six hours for a week, up to the bar with this number since 1970.
-  spark        integer[] not null,
+  spark        bigint[] not null,
   spark_bar    integer not null,
   -- The times of the newest requests in milliseconds, to guess the schedule.
   arrivals     bigint[] not null,

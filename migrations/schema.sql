@@ -706,7 +706,7 @@ create table near_misses (
   count        bigint not null,
   first_at     timestamptz not null,
   last_at      timestamptz not null,
-  spark        integer[] not null,
+  spark        bigint[] not null,
   spark_bar    integer not null,
   arrivals     bigint[] not null,
   ignored_at   timestamptz,

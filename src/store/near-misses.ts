@@ -212,7 +212,7 @@ const WRITE = statement({
   name: "near_misses.write",
   text: `insert into near_misses as m (project_id, kind, by_slug, address, check_id, deleted_name, deleted_at, method,
       remote_addr, ua, count, first_at, last_at, spark, spark_bar, arrivals)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14::integer[], $15, $16::bigint[])
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14::bigint[], $15, $16::bigint[])
     on conflict (project_id, kind, address) do update set check_id = excluded.check_id,
       deleted_name = excluded.deleted_name, deleted_at = excluded.deleted_at, method = excluded.method,
       remote_addr = excluded.remote_addr, ua = excluded.ua, count = excluded.count, first_at = excluded.first_at,
