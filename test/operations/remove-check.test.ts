@@ -2,6 +2,7 @@
 // that a new table that is missing here fails.
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
+import { addSighting } from "../../src/core/near-miss.ts";
 import { removeCheck } from "../../src/operations/checks.ts";
 import { assignChannels, insertChannel } from "../../src/store/channels.ts";
 import { quarantineCheck } from "../../src/store/checks.ts";
@@ -10,6 +11,7 @@ import { insertAlertDeliveries, insertNoticeDeliveries } from "../../src/store/p
 import { insertEvents } from "../../src/store/events.ts";
 import { insertFlips } from "../../src/store/flips.ts";
 import { insertRefusedIntervals } from "../../src/store/intakes.ts";
+import { insertAlias, writeNearMiss } from "../../src/store/near-misses.ts";
 import { insertBodies, insertPings } from "../../src/store/pings.ts";
 import { insertParents } from "../../src/store/policies.ts";
 import { insertRejectedSignal } from "../../src/store/quarantine.ts";
@@ -37,8 +39,24 @@ async function rowCounts(checkId: number): Promise<Record<string, number>> {
 /** One row in every table that can hold one for a check. */
 async function fill(
   tx: Tx,
-  { checkId, channelId, parentId }: { checkId: number; channelId: number; parentId: number },
+  ids: { checkId: number; channelId: number; parentId: number; projectId: number },
 ): Promise<void> {
+  const { checkId, channelId, parentId, projectId } = ids;
+  await insertAlias(tx, { checkId, address: { uuid: randomUUID() }, accountId: null, createdAt: NOW });
+  await writeNearMiss(tx, {
+    projectId,
+    kind: "uuid",
+    bySlug: false,
+    address: randomUUID(),
+    checkId,
+    deletedName: null,
+    deletedAt: null,
+    method: "GET",
+    remoteAddr: null,
+    ua: "",
+    ...addSighting(null, { count: 1, firstAt: NOW, lastAt: NOW, arrivals: [] }),
+    reopenBefore: NOW,
+  });
   await assignChannels(tx, { checkId, channelIds: [channelId] });
   await insertParents(tx, { checkId, parentIds: [parentId] });
   const flip = { at: NOW, from: "up", to: "down", reason: "fail" } as const;
@@ -86,7 +104,8 @@ test("nothing of a removed check is left, and its neighbour keeps everything", a
       createdAt: NOW,
     };
     const { id: channelId } = await insertChannel(tx, channel);
-    for (const { id } of [check, neighbour]) await fill(tx, { checkId: id, channelId, parentId });
+    for (const { id } of [check, neighbour])
+      await fill(tx, { checkId: id, channelId, parentId, projectId: project.id });
   });
   const before = await rowCounts(check.id);
   expect(Object.keys(before).length).toBeGreaterThanOrEqual(9);
