@@ -2,16 +2,15 @@
 // that a new table that is missing here fails.
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { addSighting } from "../../src/core/near-miss.ts";
 import { removeCheck } from "../../src/operations/checks.ts";
 import { assignChannels, insertChannel } from "../../src/store/channels.ts";
 import { quarantineCheck } from "../../src/store/checks.ts";
+import { fillNearMisses } from "../support/near-misses.ts";
 import { fillAlerts } from "../support/owed.ts";
 import { insertAlertDeliveries, insertNoticeDeliveries } from "../../src/store/planning.ts";
 import { insertEvents } from "../../src/store/events.ts";
 import { insertFlips } from "../../src/store/flips.ts";
 import { insertRefusedIntervals } from "../../src/store/intakes.ts";
-import { insertAlias, writeNearMiss } from "../../src/store/near-misses.ts";
 import { insertBodies, insertPings } from "../../src/store/pings.ts";
 import { insertParents } from "../../src/store/policies.ts";
 import { insertRejectedSignal } from "../../src/store/quarantine.ts";
@@ -42,21 +41,7 @@ async function fill(
   ids: { checkId: number; channelId: number; parentId: number; projectId: number },
 ): Promise<void> {
   const { checkId, channelId, parentId, projectId } = ids;
-  await insertAlias(tx, { checkId, address: { uuid: randomUUID() }, accountId: null, createdAt: NOW });
-  await writeNearMiss(tx, {
-    projectId,
-    kind: "uuid",
-    bySlug: false,
-    address: randomUUID(),
-    checkId,
-    deletedName: null,
-    deletedAt: null,
-    method: "GET",
-    remoteAddr: null,
-    ua: "",
-    ...addSighting(null, { count: 1, firstAt: NOW, lastAt: NOW, arrivals: [] }),
-    reopenBefore: NOW,
-  });
+  await fillNearMisses(tx, { checkId, projectId });
   await assignChannels(tx, { checkId, channelIds: [channelId] });
   await insertParents(tx, { checkId, parentIds: [parentId] });
   const flip = { at: NOW, from: "up", to: "down", reason: "fail" } as const;
