@@ -133,6 +133,8 @@ create table audit_entries (
 );
 -- Reader: deleting an account.
 create index audit_entries_account on audit_entries (account_id) WHERE (account_id IS NOT NULL);
+-- Reader: near_misses.find_deletions.
+create index audit_entries_deleted on audit_entries (((before ->> 'uuid'::text))) WHERE (what = 'check.deleted'::text);
 -- Reader: audit.list.
 create index audit_entries_project on audit_entries (project_id, id DESC);
 
@@ -200,6 +202,33 @@ create table channels (
 create index channels_project on channels (project_id, id);
 -- Readers: chats.is_any_waiting, chats.connect.
 create index channels_set_up on channels (((config ->> 'setup_code'::text))) WHERE ((kind = 'telegram'::text) AND ((config ->> 'setup_code'::text) <> ''::text));
+
+-- Further addresses of checks. Bounded: ALIASES_PER_CHECK_MAX for each check.
+create table check_aliases (
+  id         bigint not null generated always as identity,
+  check_id   bigint not null,
+  uuid       uuid,
+  project_id bigint,
+  slug       text,
+  malformed  text,
+  account_id bigint,
+  created_at timestamptz not null,
+  constraint check_aliases_pkey PRIMARY KEY (id),
+  constraint check_aliases_malformed_key UNIQUE (malformed),
+  constraint check_aliases_uuid_key UNIQUE (uuid),
+  constraint check_aliases_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE SET NULL,
+  constraint check_aliases_check_id_fkey FOREIGN KEY (check_id) REFERENCES checks(id) ON DELETE CASCADE,
+  constraint check_aliases_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE,
+  constraint check_aliases_check CHECK (num_nonnulls(uuid, slug, malformed) = 1 AND (slug IS NULL) = (project_id IS NULL))
+);
+-- Reader: the foreign key.
+create index check_aliases_account on check_aliases (account_id) WHERE (account_id IS NOT NULL);
+-- Readers: check_aliases.list, and the foreign key.
+create index check_aliases_check on check_aliases (check_id, id);
+-- Reader: check_aliases.list_malformed.
+create index check_aliases_malformed on check_aliases (id) WHERE (malformed IS NOT NULL);
+-- Guards one check for each alias. Reader: check_aliases.by_slug.
+create unique index check_aliases_slug on check_aliases (project_id, slug) WHERE (slug IS NOT NULL);
 
 -- Which channels hear of which check. Bounded by checks times channels.
 create table check_channels (
@@ -322,6 +351,8 @@ create index checks_slug on checks (project_id, slug) WHERE ((deleted_at IS NULL
 -- Readers: checks.find_by_unique_key, keys.find_with_unique_key.
 create index checks_unique_key on checks (unique_key);
 -- Index checks_uuid_key: Readers: checks.find_by_uuid, for pings; keys.find_with_check, for the API.
+-- Reader: near_misses.find_similar.
+create index checks_uuid_pieces on checks USING gin ((ARRAY[('0'::text || substr(replace((uuid)::text, '-'::text, ''::text), 1, 8)), ('1'::text || substr(replace((uuid)::text, '-'::text, ''::text), 9, 8)), ('2'::text || substr(replace((uuid)::text, '-'::text, ''::text), 17, 8)), ('3'::text || substr(replace((uuid)::text, '-'::text, ''::text), 25, 8))])) WITH (fastupdate=off);
 -- Readers: checks.list_deleted, for the bin of a project; projects.prune, and the foreign key that it wakes.
 create index checks_with_deleted on checks (project_id, deleted_at);
 
@@ -658,6 +689,38 @@ create table migration_checksums (
   checksum text not null,
   constraint migration_checksums_pkey PRIMARY KEY (name)
 );
+
+-- Requests that reached no check. Bounded: NEAR_MISSES_MAX for each project, and by age.
+create table near_misses (
+  id           bigint not null generated always as identity,
+  project_id   bigint not null,
+  kind         text not null,
+  by_slug      boolean not null,
+  address      text not null,
+  check_id     bigint,
+  deleted_name text,
+  deleted_at   timestamptz,
+  method       text not null,
+  remote_addr  text,
+  ua           text not null,
+  count        bigint not null,
+  first_at     timestamptz not null,
+  last_at      timestamptz not null,
+  spark        bigint[] not null,
+  spark_bar    integer not null,
+  arrivals     bigint[] not null,
+  ignored_at   timestamptz,
+  resolved_at  timestamptz,
+  constraint near_misses_pkey PRIMARY KEY (id),
+  constraint near_misses_project_id_kind_address_key UNIQUE (project_id, kind, address),
+  constraint near_misses_check_id_fkey FOREIGN KEY (check_id) REFERENCES checks(id) ON DELETE SET NULL,
+  constraint near_misses_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE,
+  constraint near_misses_kind_check CHECK (kind = ANY (ARRAY['uuid'::text, 'slug'::text, 'deleted'::text, 'method'::text, 'suffix'::text, 'http'::text]))
+);
+-- Reader: near_misses.prune.
+create index near_misses_age on near_misses (last_at);
+-- Reader: the foreign key.
+create index near_misses_check on near_misses (check_id) WHERE (check_id IS NOT NULL);
 
 -- Which checks a notice tells of. Added until the notice is sent; goes with its delivery, or with its check.
 create table notice_checks (

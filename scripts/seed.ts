@@ -17,6 +17,7 @@ import { findProjectByUuid, type Project } from "../src/store/projects.ts";
 import { inTransaction } from "../src/store/transaction.ts";
 import { draw, type Job, JOBS, runsOf } from "./seed/jobs.ts";
 import { type Interval, liveThrough, signalsOf } from "./seed/live-through.ts";
+import { addNearMisses } from "./seed/near-misses.ts";
 
 export const SEED_EMAIL = "dev@example.org";
 
@@ -67,11 +68,12 @@ export async function seedProject(
     await addChannels(database, { project, now });
     await addPast(database, { checks, now });
     await pauseSome(database, { checks, projectId: project.id, now });
+    await addNearMisses(database, { project, checks, now });
   }
   return { ...made, id: project.id, ownerId };
 }
 
-type SeededCheck = { id: number; uuid: string; job: Job };
+type SeededCheck = { id: number; uuid: string; slug: string; job: Job };
 
 async function insertChecks(
   database: Database,
@@ -92,7 +94,7 @@ async function insertChecks(
           createdAt: now - HISTORY_DAYS * DAY_MS,
         });
         await insertState(tx, id);
-        return { id, uuid, job };
+        return { id, uuid, slug: settings.slug, job };
       });
       made.push(...(await Promise.all(inserted)));
     });

@@ -10,6 +10,7 @@ export const PROJECT_PAGES = [
   "checks",
   "incidents",
   "events",
+  "near-misses",
   "silences",
   "channels",
   "badges",

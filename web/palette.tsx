@@ -26,6 +26,7 @@ const GO = {
   c: "checks",
   i: "incidents",
   e: "events",
+  n: "near-misses",
   l: "silences",
   h: "channels",
   b: "badges",

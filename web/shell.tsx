@@ -17,6 +17,7 @@ import {
   useShowProject,
 } from "./page-location.ts";
 import { useIncidentCounts } from "./pages/use-incidents.ts";
+import { useNearMissCount } from "./pages/use-near-misses.ts";
 import { openHelp, openPalette } from "./palette.tsx";
 import { Button, Icon } from "./ui/button.tsx";
 import { LearnMore, openDocs } from "./ui/docs-link.tsx";
@@ -34,7 +35,7 @@ const PARTS: Partial<Record<PageName, PageName>> = {
   incident: "incidents",
 };
 /** The pages of a project that a phone has in its menu: its bar has no room for them. */
-const PHONE_MENU = ["silences", "channels", "badges", "settings"] as const;
+const PHONE_MENU = ["near-misses", "silences", "channels", "badges", "settings"] as const;
 
 type Props = { name: PageName | null; params: PageProps["params"]; children: ReactNode };
 
@@ -87,6 +88,7 @@ function useWatchProject(project: string | undefined): void {
 function RailLinks({ project, on }: { project: string; on: PageName | null }) {
   const down = useDownCount(project);
   const incidents = useIncidentCounts(project);
+  const nearMisses = useNearMissCount(project);
   const openCount = incidents === null ? 0 : incidents.open + incidents.acknowledged;
   return PROJECT_PAGES.map((page) => (
     <Link
@@ -100,6 +102,12 @@ function RailLinks({ project, on }: { project: string; on: PageName | null }) {
         <b className="count is-down">
           {down}
           <span className="sr"> {STATE_WORDS.down}</span>
+        </b>
+      )}
+      {page === "near-misses" && nearMisses > 0 && (
+        <b className="count">
+          {nearMisses}
+          <span className="sr"> {words.nav.openNearMisses}</span>
         </b>
       )}
       {page === "incidents" && openCount > 0 && (

@@ -38,6 +38,7 @@ const GUIDE: Item[] = [
         alerts: "Alerts",
         silences: "Silences",
         incidents: "Incidents",
+        "near-misses": "Near misses",
       }),
       { text: "Channels", link: "/guide/channels/", collapsed: true, items: channelPages() },
     ],

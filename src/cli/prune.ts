@@ -42,6 +42,7 @@ ${kept("incident")}  resolved incidents with their alerts, timelines, and notes
 ${kept("run")}  run history of checks that no longer receive pings; for other
       checks, each ping deletes expired runs
 ${kept("silence")}  silences, from their end on
+${kept("nearMiss")}  near misses, from their last request on
 ${kept("blindInterval")}  monitoring gaps and the processes they belong to
 ${kept("refusedInterval")}  periods in which pings for one check or from one network were
       rejected

@@ -25,6 +25,7 @@ import {
 } from "./api/route.ts";
 import { API_ROUTES } from "./api/routes.ts";
 import * as policies from "./api/policies.ts";
+import * as nearMisses from "./api/near-misses.ts";
 import * as silences from "./api/silences.ts";
 import * as tokens from "./api/tokens.ts";
 import { UuidText } from "./api/types.ts";
@@ -633,6 +634,7 @@ const SCHEMA_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   channels,
   policies,
   silences,
+  nearMisses,
   live,
   account,
   tokens,

@@ -282,6 +282,24 @@ export const ACK_FORM_MINUTES = 60;
 /** Requests to these pages, per network. */
 export const ACK_REQUESTS_PER_MINUTE = 60;
 
+// Near misses: requests to ping URLs that reached no check.
+/** Per project; beyond it, those that were seen least and longest ago are deleted. */
+export const NEAR_MISSES_MAX = 200;
+/** From the last request on. They contain addresses of senders. */
+export const NEAR_MISS_DAYS = 30;
+/** Addresses that one process looks up in one round, a few seconds apart. */
+export const NEAR_MISS_LOOKUPS_MAX = 256;
+/** Addresses that one network can have in a round. */
+export const NEAR_MISS_ADDRESSES_PER_NETWORK_MAX = 32;
+/** A longer part of a URL is not considered. */
+export const NEAR_MISS_ADDRESS_LENGTH_MAX = 150;
+/** Requests whose times are kept, to guess the schedule. */
+export const NEAR_MISS_ARRIVALS_MAX = 24;
+/** Further addresses that count as a check. */
+export const ALIASES_PER_CHECK_MAX = 20;
+/** Malformed addresses that every process keeps in memory; the newest count. */
+export const MALFORMED_ALIASES_MAX = 10_000;
+
 /** Members of a project. */
 export const MEMBERS_MAX = 500;
 

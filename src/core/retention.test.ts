@@ -102,6 +102,7 @@ describe("records with an age", () => {
       blindInterval: 93,
       refusedInterval: 30,
       rejectedSignal: 30,
+      nearMiss: 30,
       idempotencyKey: 1,
       session: 30,
       accessToken: 30,

@@ -10,6 +10,7 @@ import {
   FLIP_DAYS,
   IDEMPOTENCY_KEY_DAYS,
   INCIDENT_DAYS,
+  NEAR_MISS_DAYS,
   PING_TRIM_EVERY,
   PINGS_LISTED_MAX,
   REFUSED_INTERVAL_DAYS,
@@ -73,6 +74,8 @@ export const DAYS_KEPT = {
   /** Rejected pings of one check or network. Anyone can cause these, so they are deleted sooner. */
   refusedInterval: REFUSED_INTERVAL_DAYS,
   rejectedSignal: REJECTED_SIGNAL_DAYS,
+  /** From its last request on. Addresses of senders are personal data. */
+  nearMiss: NEAR_MISS_DAYS,
   idempotencyKey: IDEMPOTENCY_KEY_DAYS,
   /** A browser that was signed in, from its last use on. */
   session: SESSION_IDLE_DAYS,

@@ -244,7 +244,7 @@ export function createCheck(
     if (earlier !== null)
       return { kind: "repeated", check: await earlierCheck(tx, { projectId, uuid: earlier }) };
     const match = criteria === null ? null : await lockMatch(tx, { ...request, criteria });
-    if (match === null) return create(tx, { ...request, uuid });
+    if (match === null) return createCheckIn(tx, { ...request, uuid });
     const edited = await editCheck(tx, match, request);
     return edited.kind === "refused" ? edited : { ...edited, kind: "updated" };
   });
@@ -282,7 +282,8 @@ async function earlierCheck(
   throw new AppError("conflict", "The check created by this request has been deleted or moved.");
 }
 
-async function create(
+/** Creates a check in the caller's transaction. */
+export async function createCheckIn(
   tx: Tx,
   request: CreateRequest & { uuid: string },
 ): Promise<Done<"created"> | Refused | { kind: "not found" }> {

@@ -14,6 +14,7 @@ import { pruneFlips } from "../store/flips.ts";
 import { pruneAlerts, pruneIncidents } from "../store/incidents.ts";
 import { pruneBlindIntervals, pruneIntakes, pruneRefusedIntervals } from "../store/intakes.ts";
 import { pruneInvitations } from "../store/invitations.ts";
+import { pruneNearMisses } from "../store/near-misses.ts";
 import { pruneBodies, prunePings } from "../store/pings.ts";
 import { pruneRemovedProjects } from "../store/projects.ts";
 import { pruneRejectedSignals } from "../store/quarantine.ts";
@@ -50,6 +51,7 @@ const PRUNED: Readonly<Record<string, { prune: Prune; days: (retention: Retentio
   // An intake explains the blind intervals that name it.
   intakes: { prune: pruneIntakes, days: () => DAYS_KEPT.blindInterval },
   rejectedSignals: { prune: pruneRejectedSignals, days: () => DAYS_KEPT.rejectedSignal },
+  nearMisses: { prune: pruneNearMisses, days: () => DAYS_KEPT.nearMiss },
   idempotencyKeys: { prune: pruneIdempotencyKeys, days: () => DAYS_KEPT.idempotencyKey },
   sessions: { prune: pruneSessions, days: () => DAYS_KEPT.session },
   signIns: { prune: pruneSignIns, days: () => DAYS_KEPT.signIn },

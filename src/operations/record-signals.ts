@@ -16,6 +16,7 @@ import {
   type LateEnd,
   type SignalKind,
   type SignalResult,
+  type SignalTarget,
 } from "../core/signal.ts";
 import { type Deadline, downAtOf, type Flip, sweepAt } from "../core/state.ts";
 import { applySignals, type Outcome, type SignalRules } from "../core/transition.ts";
@@ -24,6 +25,7 @@ import {
   findCheckIdsBySlugs,
   findLogLimits,
   findTargetSettings,
+  lockAliasedTargets,
   lockTargets,
   type StoredState,
   writeStates,
@@ -38,6 +40,7 @@ import {
   listRefusedIntervals,
   type RefusedInterval,
 } from "../store/intakes.ts";
+import { findAliasesBySlug, findAliasesByUuid } from "../store/near-misses.ts";
 import {
   findEnds,
   insertBodies,
@@ -293,7 +296,10 @@ export type LockedTargets = {
   settings: ReadonlyMap<number, SignalSettings>;
 };
 
-/** Finds, locks and reads the checks of a batch: in one round trip, or two if a signal names a slug. */
+/**
+ * Finds, locks and reads the checks of a batch: in one round trip, or two if a signal names a slug. Aliases are only
+ * looked up for signals that name no check.
+ */
 export async function lockTargetsOf(tx: Tx, signals: readonly AcceptedSignal[]): Promise<LockedTargets> {
   const uuids = new Set<string>();
   const pairs = new Map<string, { pingKey: string; slug: string }>();
@@ -311,7 +317,55 @@ export async function lockTargetsOf(tx: Tx, signals: readonly AcceptedSignal[]):
     const id = target.by === "uuid" ? byUuid.get(target.uuid) : bySlug.get(pairKey(target));
     return id ?? "unknown";
   });
-  return { resolved, states, settings: new Map(checks.map(({ id, settings }) => [id, settings])) };
+  const settings = new Map(checks.map((check) => [check.id, check.settings]));
+  const locked = { resolved, states, settings };
+  return resolved.includes("unknown") ? withAliases(tx, signals, locked) : locked;
+}
+
+/** The same with the checks that unknown targets are aliases of. */
+async function withAliases(
+  tx: Tx,
+  signals: readonly AcceptedSignal[],
+  locked: LockedTargets,
+): Promise<LockedTargets> {
+  const missed = signals.flatMap(({ target }, index) =>
+    locked.resolved[index] === "unknown" ? [{ index, target }] : [],
+  );
+  const aliases = await findAliases(
+    tx,
+    missed.map(({ target }) => target),
+  );
+  const resolved = [...locked.resolved];
+  for (const [at, { index }] of missed.entries()) resolved[index] = aliases[at] ?? "unknown";
+  const held = new Set(locked.states.map(({ checkId }) => checkId));
+  const found = new Set(aliases.filter((id) => id !== null && !held.has(id)));
+  if (found.size === 0) return { ...locked, resolved };
+  const ids = [...found].filter((id) => id !== null);
+  const names = { uuids: [], ids };
+  const [states, checks] = await Promise.all([lockAliasedTargets(tx, ids), findTargetSettings(tx, names)]);
+  const settings = new Map([
+    ...locked.settings,
+    ...checks.map((check) => [check.id, check.settings] as const),
+  ]);
+  return { resolved, states: [...locked.states, ...states], settings };
+}
+
+/** For each target, in order: the check of which it is an alias, or null. */
+export async function findAliases(db: Db, targets: readonly SignalTarget[]): Promise<(number | null)[]> {
+  const uuids = new Set<string>();
+  const pairs = new Map<string, { pingKey: string; slug: string }>();
+  for (const target of targets) {
+    if (target.by === "uuid") uuids.add(target.uuid);
+    else pairs.set(pairKey(target), target);
+  }
+  const [byUuid, found] = await Promise.all([
+    uuids.size === 0 ? new Map<string, number>() : findAliasesByUuid(db, [...uuids]),
+    pairs.size === 0 ? [] : findAliasesBySlug(db, [...pairs.values()]),
+  ]);
+  const bySlug = new Map([...pairs.keys()].map((key, index) => [key, found[index] ?? null]));
+  return targets.map(
+    (target) => (target.by === "uuid" ? byUuid.get(target.uuid) : bySlug.get(pairKey(target))) ?? null,
+  );
 }
 
 function pairKey({ pingKey, slug }: { pingKey: string; slug: string }): string {

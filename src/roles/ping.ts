@@ -6,6 +6,7 @@ import { hostname } from "node:os";
 import { type Config, ConfigError } from "../config/config.ts";
 import { DatabaseClock } from "../core/database-clock.ts";
 import { type Instant, SECOND_MS } from "../core/instant.ts";
+import { MALFORMED_ALIASES_MAX, SCHEME_LENGTH_MAX } from "../core/limits.ts";
 import type { PingSettings } from "../core/ping-settings.ts";
 import { type Batch, LANES, type SignalTarget } from "../core/signal.ts";
 import { type ClockReading, type IntakeEntered, leaseMsOf } from "../core/watermark.ts";
@@ -16,8 +17,10 @@ import { type IntakeFiles, openIntakeFiles } from "../intake/intake-files.ts";
 import type { RecordHow } from "../intake/recorder.ts";
 import { SpoolError } from "../intake/spool.ts";
 import { folderOwner } from "../intake/spool-file.ts";
+import { clientAddressReader, networkReader } from "../lib/http/client-address.ts";
 import type { UnmatchedRequests } from "../lib/http/unmatched-requests.ts";
 import type { Log } from "../lib/log.ts";
+import { type Loop, loopService } from "../lib/loop.ts";
 import {
   addFigures,
   addHistogram,
@@ -29,18 +32,23 @@ import {
 import { isUnreachable } from "../lib/postgres-error.ts";
 import { provisionCheck } from "../operations/checks.ts";
 import { enterIntake, leaveIntake, recordHeartbeat, skipLostBatches } from "../operations/intakes.ts";
-import { type RecordResult, recordSignals } from "../operations/record-signals.ts";
+import { recordNearMisses } from "../operations/near-misses.ts";
+import { findAliases, type RecordResult, recordSignals } from "../operations/record-signals.ts";
 import { type PingHandler, pingHandler, type PingHandlerOptions } from "../services/ping/handler.ts";
+import { NearMissCollector } from "../services/ping/near-miss-collector.ts";
+import { pingLocator, type PublishedAddresses } from "../services/ping/ping-url.ts";
 import { findCheckIdsBySlugs, findCheckIdsByUuids } from "../store/checks.ts";
 import { type Database, type DatabaseOptions, openDatabase } from "../store/db.ts";
 import { CommitInDoubtError, OutOfTimeError } from "../store/errors.ts";
-import { findStoredSecret } from "../store/instance.ts";
+import { findStoredSecret, readDatabaseClock } from "../store/instance.ts";
+import { listMalformedAliases } from "../store/near-misses.ts";
 import type { ServerRole } from "./public-server.ts";
 
 export type SignalRoleResources = IntakeResources & {
   metrics: Metrics;
   receiving?: SharedIntake;
   misses?: UnmatchedRequests;
+  nearMisses?: NearMissCollector;
 };
 
 /** The role as a part of the public port. */
@@ -84,18 +92,83 @@ export function pingRole(resources: SignalRoleResources): ServerRole {
 
 function handlerFor(
   { intake }: StartedIntake,
-  { config, log, misses, onAnswered }: SignalRoleResources & Pick<PingHandlerOptions, "onAnswered">,
+  {
+    config,
+    log,
+    misses,
+    nearMisses,
+    onAnswered,
+  }: SignalRoleResources & Pick<PingHandlerOptions, "onAnswered">,
 ): PingHandler {
   return pingHandler({
     intake,
-    siteUrl: new URL(config.siteUrl),
-    pingUrl: config.pingUrl === null ? null : new URL(config.pingUrl),
-    pingAliases: config.pingAliases?.map((url) => new URL(url)) ?? null,
+    ...publishedAddresses(config),
     trustedProxies: config.trustedProxies,
     bodyLimitBytes: config.pingBodyLimitBytes,
     log,
     ...(onAnswered !== undefined && { onAnswered }),
-    ...(misses !== undefined && { onMiss: (request) => misses.note(request) }),
+    onMiss: (request) => {
+      misses?.note(request);
+      nearMisses?.note(request);
+    },
+    ...(nearMisses !== undefined && {
+      onInsecure: (request) => nearMisses.note(request, { isInsecure: true }),
+      resolveAlias: (rest) => nearMisses.resolveAlias(rest),
+    }),
+  });
+}
+
+function publishedAddresses(config: Config): PublishedAddresses {
+  return {
+    siteUrl: new URL(config.siteUrl),
+    pingUrl: config.pingUrl === null ? null : new URL(config.pingUrl),
+    pingAliases: config.pingAliases?.map((url) => new URL(url)) ?? null,
+  };
+}
+
+// Near misses: counted in memory, and looked up every few seconds, so that a ping never waits for it.
+
+/** An empty collector for the requests of this process. */
+export function nearMissCollector({
+  config,
+  receiving,
+}: {
+  config: Config;
+  receiving: SharedIntake;
+}): NearMissCollector {
+  return new NearMissCollector({
+    locate: pingLocator(publishedAddresses(config)),
+    clientOf: clientAddressReader(config.trustedProxies, { schemeLengthMax: SCHEME_LENGTH_MAX }),
+    networkOf: networkReader(config.trustedProxies),
+    now: () => receiving.current()?.intake.now() ?? Date.now(),
+  });
+}
+
+const NEAR_MISSES_EVERY_MS = 3 * SECOND_MS;
+
+/** Records what was counted, and reads the malformed aliases. What is not recorded when the process ends is lost. */
+export function nearMissLoop({
+  database,
+  nearMisses,
+  log,
+  metrics,
+}: {
+  database: Database;
+  nearMisses: NearMissCollector;
+  log: Log;
+  metrics: Metrics;
+}): Loop {
+  return loopService("near-misses", {
+    idleMs: NEAR_MISSES_EVERY_MS,
+    log,
+    metrics: metrics.loops,
+    tick: async () => {
+      nearMisses.setAliases(await listMalformedAliases(database, MALFORMED_ALIASES_MAX));
+      const taken = nearMisses.take();
+      if (taken.length > 0)
+        await recordNearMisses(database, taken, { now: await readDatabaseClock(database) });
+      return "idle";
+    },
   });
 }
 
@@ -517,7 +590,9 @@ function lookups(
           ? (await findCheckIdsByUuids(database, [target.uuid])).get(target.uuid)
           : (await findCheckIdsBySlugs(database, [target]))[0];
       if (id === "ambiguous") return id;
-      return id === undefined || id === null ? "unknown" : "known";
+      if (id !== undefined && id !== null) return "known";
+      const [alias = null] = await findAliases(database, [target]);
+      return alias === null ? "unknown" : "known";
     },
     create: async (target: SignalTarget, settings: PingSettings) => {
       if (target.by === "uuid") return "unknown" as const;

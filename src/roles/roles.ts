@@ -13,6 +13,7 @@ import type { Metrics } from "../lib/metrics.ts";
 import { explainConnection } from "../lib/postgres-error.ts";
 import { type Service, startServices } from "../lib/service.ts";
 import { isNotReadyYet, prepareDatabase, type PrepareOptions } from "../operations/prepare-database.ts";
+import type { NearMissCollector } from "../services/ping/near-miss-collector.ts";
 import type { Database, DatabaseOptions } from "../store/db.ts";
 import { isReadOnly, readDatabaseClock } from "../store/instance.ts";
 import { identityWatch } from "./database-identity.ts";
@@ -37,6 +38,8 @@ export type Resources = {
   receiving?: SharedIntake;
   /** Requests to this process that matched no route. */
   misses?: UnmatchedRequests;
+  /** Requests to this process that reached no check. */
+  nearMisses?: NearMissCollector;
   /** Whether this database is in service, or a restored copy. */
   serviceState?: () => ServiceState;
   /** How long the public URL is requested after a restore. Tests shorten it. */
@@ -146,6 +149,7 @@ export async function run(
   // A sweeper does not detect its own absence: if none runs, another process has to report it.
   const watchOfSweeper =
     roles.includes("sweeper") || !needsDatabase ? [] : [(await import("./sweeper.ts")).healthLoop(known)];
+  const nearMisses = known.nearMisses === undefined ? [] : [await nearMissesOf(known, known.nearMisses)];
   let phase: "starting" | "running" | "stopping" = "starting";
   const admin = adminServer({
     listen: config.adminListen,
@@ -183,7 +187,7 @@ export async function run(
       if (!needsDatabase) phase = "running";
     },
     site,
-    inner: roles.length === 0 ? inner : [identity.loop, ...watchOfSweeper, ...inner],
+    inner: roles.length === 0 ? inner : [identity.loop, ...nearMisses, ...watchOfSweeper, ...inner],
   });
   const running = await startServices(order, {
     log,
@@ -204,10 +208,17 @@ export async function run(
 async function intakeOf(
   roles: readonly RoleName[],
   resources: Resources,
-): Promise<Pick<Resources, "receiving">> {
+): Promise<Pick<Resources, "receiving" | "nearMisses">> {
   if (!roles.includes("ping") && !roles.includes("smtp")) return {};
-  const { sharedIntake } = await import("./ping.ts");
-  return { receiving: sharedIntake(resources) };
+  const { nearMissCollector, sharedIntake } = await import("./ping.ts");
+  const receiving = sharedIntake(resources);
+  if (!roles.includes("ping")) return { receiving };
+  return { receiving, nearMisses: nearMissCollector({ ...resources, receiving }) };
+}
+
+/** Records requests that reached no check. */
+async function nearMissesOf(resources: Resources, nearMisses: NearMissCollector): Promise<Service> {
+  return (await import("./ping.ts")).nearMissLoop({ ...resources, nearMisses });
 }
 
 type StartPlan = {

@@ -954,6 +954,18 @@ export async function lockTargets(tx: Tx, { uuids, ids }: TargetNames): Promise<
   return (await tx.query(LOCK_TARGETS, [toTextArray(uuids), toNumberArray(ids)])).rows.map(toStoredState);
 }
 
+// Other checks of the batch are locked already, so that waiting could be a deadlock.
+const LOCK_ALIASED = statement<StateRow>({
+  name: "ping_targets.lock_aliased",
+  text: `select ${STATE_COLUMNS} from check_states s
+    where s.check_id = any ($1::bigint[]) order by s.check_id for update nowait`,
+});
+
+/** Locks the states of checks that were found by an alias. Fails if another transaction holds one of them. */
+export async function lockAliasedTargets(tx: Tx, ids: readonly number[]): Promise<StoredState[]> {
+  return (await tx.query(LOCK_ALIASED, [toNumberArray(ids)])).rows.map(toStoredState);
+}
+
 type TargetRow = Omit<
   CheckRow,
   "badge_uuid" | "project_id" | "name" | "slug" | "tags" | "description" | "created_at" | "updated_at"

@@ -157,7 +157,7 @@ describe("a process", () => {
       messagesOf(out).flatMap((line) => (line.msg === msg ? [line.service] : []));
     // Roles that answer outsiders are parts of the site.
     const inner = ROLE_NAMES.filter((name) => !["ping", "smtp", "api", "web"].includes(name));
-    const order = ["pool", "admin", "schema", "site", "database-identity", ...inner];
+    const order = ["pool", "admin", "schema", "site", "database-identity", "near-misses", ...inner];
     expect(named("service started")).toEqual(order);
     expect(named("service stopped")).toEqual(order.toReversed());
     expect(messagesOf(out).map(({ msg }) => msg)).toContain("database migrated");

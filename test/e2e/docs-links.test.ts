@@ -64,7 +64,7 @@ test.each([...PAGES, ...PARTS])("$name", async ({ path }) => {
 
 test("empty pages explain what would be there", async () => {
   const { page, context } = await used.open();
-  for (const name of ["checks", "incidents", "events", "silences", "channels"] as const) {
+  for (const name of ["checks", "incidents", "events", "near-misses", "silences", "channels"] as const) {
     await visit(page, addressOf(name, used.seeded.empty));
     await expectSeen(page.locator("main .learn-more").first());
     await expectPages(page, await docsLinks(page));

@@ -1,7 +1,7 @@
 // Backups of a real database with random rows in every table, restored into another one and compared; and archives
 // that were damaged or made by an attacker, which must leave the database empty.
 import { createHash, randomBytes, randomInt, randomUUID } from "node:crypto";
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
@@ -322,10 +322,12 @@ describe("A backup", () => {
     onTestFinished(() => rmSync(directory, { recursive: true }));
     cpSync(join(import.meta.dirname, "../../migrations"), directory, { recursive: true });
     const later = "alter table projects add column shout text; update projects set shout = upper(name);";
-    writeFileSync(join(directory, "0006_later.sql"), later);
+    const lastNumber = Math.max(...readdirSync(directory).map((name) => Number.parseInt(name, 10) || 0));
+    const name = `${String(lastNumber + 1).padStart(4, "0")}_later`;
+    writeFileSync(join(directory, `${name}.sql`), later);
     const url = await emptyDatabase();
     const { migrated } = await restore(archive, url, { directory });
-    expect(migrated).toEqual(["0006_later"]);
+    expect(migrated).toEqual([name]);
     const names = (await rowsOf(source.url, "select upper(name) as name from projects order by id")).map(
       ({ name }) => name,
     );

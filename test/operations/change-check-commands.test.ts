@@ -11,6 +11,7 @@ import {
   markCheckDeleted,
   quarantineCheck,
 } from "../../src/store/checks.ts";
+import { fillNearMisses } from "../support/near-misses.ts";
 import { fillAlerts } from "../support/owed.ts";
 import { insertAlertDeliveries, insertNoticeDeliveries } from "../../src/store/planning.ts";
 import { listEvents } from "../../src/store/events.ts";
@@ -219,6 +220,7 @@ describe("deleting", () => {
     await inTransaction(database.db, async (tx) => {
       await insertAlertDeliveries(tx, { news: [owed], added: [], at: NOW });
       await fillAlerts(tx, owed);
+      await fillNearMisses(tx, { checkId: check.id, projectId: check.projectId });
       await insertParents(tx, { checkId: check.id, parentIds: [check.id] });
       await insertNoticeDeliveries(tx, { notices, at: NOW, notifyAt: NOW });
       await quarantineCheck(tx, { checkId: check.id, sinceAt: NOW, untilAt: NOW, reason: "why" });

@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { removeCheck } from "../../src/operations/checks.ts";
 import { assignChannels, insertChannel } from "../../src/store/channels.ts";
 import { quarantineCheck } from "../../src/store/checks.ts";
+import { fillNearMisses } from "../support/near-misses.ts";
 import { fillAlerts } from "../support/owed.ts";
 import { insertAlertDeliveries, insertNoticeDeliveries } from "../../src/store/planning.ts";
 import { insertEvents } from "../../src/store/events.ts";
@@ -37,8 +38,10 @@ async function rowCounts(checkId: number): Promise<Record<string, number>> {
 /** One row in every table that can hold one for a check. */
 async function fill(
   tx: Tx,
-  { checkId, channelId, parentId }: { checkId: number; channelId: number; parentId: number },
+  ids: { checkId: number; channelId: number; parentId: number; projectId: number },
 ): Promise<void> {
+  const { checkId, channelId, parentId, projectId } = ids;
+  await fillNearMisses(tx, { checkId, projectId });
   await assignChannels(tx, { checkId, channelIds: [channelId] });
   await insertParents(tx, { checkId, parentIds: [parentId] });
   const flip = { at: NOW, from: "up", to: "down", reason: "fail" } as const;
@@ -86,7 +89,8 @@ test("nothing of a removed check is left, and its neighbour keeps everything", a
       createdAt: NOW,
     };
     const { id: channelId } = await insertChannel(tx, channel);
-    for (const { id } of [check, neighbour]) await fill(tx, { checkId: id, channelId, parentId });
+    for (const { id } of [check, neighbour])
+      await fill(tx, { checkId: id, channelId, parentId, projectId: project.id });
   });
   const before = await rowCounts(check.id);
   expect(Object.keys(before).length).toBeGreaterThanOrEqual(9);

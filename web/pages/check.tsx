@@ -45,6 +45,7 @@ import { RunDrawer } from "./check-run.tsx";
 import { factsOf, type Snippet, SNIPPETS, snippetText, type Variant, VARIANTS } from "./check-snippets.ts";
 import { ExplainDrawer, LastAlert, TimeTrack } from "./check-timeline.tsx";
 import { useCheckPage, useCheckPolicy, useLiveRow, useRuns } from "./use-check.ts";
+import { Aliases } from "./check-aliases.tsx";
 import { useOpenIncidents } from "./use-incidents.ts";
 import { silencedNow, useCurrentSilences } from "./use-silences.ts";
 
@@ -128,6 +129,7 @@ function Shown({ page, n, isGone, onUnsaved }: ShownProps) {
           <LastAlert page={page} onMore={() => setDialog("explain")} />
           {!isNew && <SendSignal page={page} />}
           <CheckChannels page={page} mayEdit={mayEdit} />
+          <Aliases check={row.id} mayEdit={mayEdit} />
         </aside>
       </div>
       <Windows {...{ page, actions, dialog, mayEdit, home, isGone, onUnsaved }} onDialog={setDialog} />

@@ -28,6 +28,8 @@ export const TOPIC_WORDS: Readonly<Record<DocsTopic, string>> = {
   dependencies: "dependencies",
   reminders: "reminders",
   gaps: "monitoring gaps",
+  nearMisses: "near misses",
+  nearMissFix: "fixing a ping URL",
   silences: "silences",
   incidents: "incidents",
   ackLinks: "acknowledge links",

@@ -26,6 +26,8 @@ export const words = {
     incidents: "Incidents",
     openIncidents: "open",
     events: "Events",
+    "near-misses": "Near misses",
+    openNearMisses: "open",
     silences: "Silences",
     channels: "Channels",
     badges: "Badges",

@@ -20,6 +20,8 @@ export const DOCS = {
   dependencies: "/docs/guide/alerts#depend-on-other-checks",
   reminders: "/docs/guide/alerts#repeat-notifications",
   gaps: "/docs/guide/alerts#monitoring-gaps",
+  nearMisses: "/docs/guide/near-misses",
+  nearMissFix: "/docs/guide/near-misses#fix-the-url",
   silences: "/docs/guide/silences",
   incidents: "/docs/guide/incidents",
   ackLinks: "/docs/guide/incidents#acknowledge-links",

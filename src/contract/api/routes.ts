@@ -7,6 +7,7 @@ import { historyRoutes } from "./history.ts";
 import { checkRoutes } from "./checks.ts";
 import { incidentRoutes } from "./incidents.ts";
 import { liveRoutes } from "./live.ts";
+import { nearMissRoutes } from "./near-misses.ts";
 import { overviewRoutes } from "./overview.ts";
 import { policyRoutes } from "./policies.ts";
 import { projectRoutes } from "./projects.ts";
@@ -20,6 +21,7 @@ export const API_ROUTES = {
   ...incidentRoutes,
   ...channelRoutes,
   ...silenceRoutes,
+  ...nearMissRoutes,
   ...overviewRoutes,
   ...checkRoutes,
   ...policyRoutes,

@@ -10,6 +10,7 @@ import { overviewHandlers } from "./checks.ts";
 import { crontabHandlers } from "./crontab.ts";
 import { incidentHandlers } from "./incidents.ts";
 import { liveHandlers } from "./live.ts";
+import { nearMissHandlers } from "./near-misses.ts";
 import { policyHandlers } from "./policies.ts";
 import { projectHandlers } from "./projects.ts";
 import type { ApiRoute } from "./respond.ts";
@@ -24,6 +25,7 @@ const HANDLERS: ApiHandlers<ApiRoutes> = {
   ...incidentHandlers,
   ...channelHandlers,
   ...silenceHandlers,
+  ...nearMissHandlers,
   ...overviewHandlers,
   ...checkHandlers,
   ...crontabHandlers,

@@ -17,6 +17,7 @@ import {
   type Forwarding,
   networkReader,
   proxyNetworks,
+  trustedPeers,
 } from "../../lib/http/client-address.ts";
 import type { HttpHandler, RefusedConnection } from "../../lib/http/listener.ts";
 import { RepeatedResponse } from "../../lib/http/response.ts";
@@ -26,6 +27,7 @@ import {
   type LocatePing,
   type PingFlaw,
   pingLocator,
+  type PingRefusal,
   type PingRequest,
   type PublishedAddresses,
   settingsIn,
@@ -251,6 +253,10 @@ export type PingHandlerOptions = PublishedAddresses & {
   log: Log;
   /** Called for requests whose target does not exist. */
   onMiss?: (request: IncomingMessage) => void;
+  /** Called for recorded pings that a proxy received without encryption, although the site has it. */
+  onInsecure?: (request: IncomingMessage) => void;
+  /** The path of the check whose alias a malformed path is; null: it is none. Called only for such paths. */
+  resolveAlias?: (rest: string) => string | null;
   /** Called for responses that had to wait for the intake, with the time since the last byte of the request. */
   onAnswered?: (answered: { status: number; ms: number }) => void;
   /** Time limit of a response after the last byte of its request. */
@@ -299,6 +305,9 @@ type Deps = {
   flawedCount: number;
   bodyLimits: BodyLimits;
   order: SendingOrder;
+  resolveAlias: NonNullable<PingHandlerOptions["resolveAlias"]>;
+  /** Null: the site has no encryption. */
+  noteScheme: ((request: IncomingMessage, scheme: string) => void) | null;
   onAnswered: NonNullable<PingHandlerOptions["onAnswered"]>;
   logFailure(error: unknown): void;
 };
@@ -326,6 +335,8 @@ export function pingHandler(options: PingHandlerOptions): PingHandler {
       budget: byteBudget(options.bodyBytesHeldMax ?? BODY_BYTES_HELD_MAX),
     },
     order: new SendingOrder(),
+    resolveAlias: options.resolveAlias ?? (() => null),
+    noteScheme: schemeNoter(options),
     onAnswered: options.onAnswered ?? (() => {}),
     logFailure: failureLog(options.log),
   };
@@ -334,6 +345,22 @@ export function pingHandler(options: PingHandlerOptions): PingHandler {
     handle: (request, response) => handle(deps, request, response),
     counts: () => ({ answers: answers.counts(), pending: deps.pending.count() }),
     refused: (connection) => noteRefused(deps, { ...connection, isProxy }),
+  };
+}
+
+/**
+ * A proxy that passes on every ping as unencrypted is behind another one that has encryption. So unencrypted pings count
+ * only once the proxies have passed on an encrypted one.
+ */
+function schemeNoter({ siteUrl, trustedProxies, onInsecure }: PingHandlerOptions): Deps["noteScheme"] {
+  if (siteUrl.protocol !== "https:" || onInsecure === undefined) return null;
+  const isTrusted = trustedPeers(trustedProxies);
+  let hasSeenEncrypted = false;
+  return (request, scheme) => {
+    if (scheme === "https") hasSeenEncrypted = true;
+    else if (hasSeenEncrypted && scheme === "http" && request.headers["x-forwarded-proto"] !== undefined) {
+      if (isTrusted(request.socket.remoteAddress ?? "")) onInsecure(request);
+    }
   };
 }
 
@@ -358,7 +385,7 @@ function handle(deps: Deps, request: IncomingMessage, response: ServerResponse):
   if (method !== "GET" && method !== "POST" && method !== "HEAD") {
     return answers.send(response, "methodNotAllowed");
   }
-  const ping = decodePing(deps.locate(request.url ?? "", request.headers.host) ?? "");
+  const ping = decode(deps, deps.locate(request.url ?? "", request.headers.host) ?? "");
   if (typeof ping === "string") return answers.send(response, ping);
   if (ping.flaw !== null) return void refuse(deps, { ping, flaw: ping.flaw, response });
   const received = { ping, request, response };
@@ -374,6 +401,14 @@ function handle(deps: Deps, request: IncomingMessage, response: ServerResponse):
       void record(deps, { ...received, body: read.body });
     });
   });
+}
+
+function decode({ resolveAlias }: Deps, rest: string): PingRequest | PingRefusal {
+  const ping = decodePing(rest);
+  if (typeof ping !== "string" && ping.target.by === "uuid") return ping;
+  // What is not a UUID may be an alias of one.
+  const aliased = resolveAlias(rest);
+  return aliased === null ? ping : decodePing(aliased);
 }
 
 type Received = {
@@ -417,6 +452,7 @@ async function record(deps: Deps, { ping, request, response, body }: Received): 
     const retryAfterSeconds = accepted.kind === "busy" ? accepted.retryAfterSeconds : undefined;
     const warning = accepted.kind === "created" ? accepted.warning : null;
     sendAnswer(deps, { pendingAnswer, kind: ANSWER_TO[accepted.kind], retryAfterSeconds, warning });
+    if (accepted.kind === "recorded") deps.noteScheme?.(request, scheme);
   } catch (error) {
     intake.refused({ at: signal.at, target, network });
     fail(deps, { pendingAnswer, error });

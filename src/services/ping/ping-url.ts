@@ -143,7 +143,7 @@ export function settingsIn(url: string): PingSettings {
 }
 
 /** The segments after the leading slash, percent-decoded; null if they cannot be decoded. */
-function splitPath(path: string): string[] | null {
+export function splitPath(path: string): string[] | null {
   if (!path.startsWith("/")) return null;
   const text = path.slice(1);
   if (!text.includes("%")) return text.split("/");
