@@ -94,6 +94,7 @@ export const PAGES: readonly Page[] = [
   page(["projects"], async () => (await import("./pages/projects.tsx")).ProjectsPage),
   page(["incidents"], async () => (await import("./pages/incidents.tsx")).IncidentsPage),
   page(["incident"], async () => (await import("./pages/incident.tsx")).IncidentPage),
+  page(["forecast"], async () => (await import("./pages/forecast.tsx")).ForecastPage),
   page(["silences"], async () => (await import("./pages/silences.tsx")).SilencesPage),
   page(["events"], async () => (await import("./pages/events.tsx")).EventsPage),
   page(["badges"], async () => (await import("./pages/badges.tsx")).BadgesPage),

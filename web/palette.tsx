@@ -26,6 +26,7 @@ const GO = {
   c: "checks",
   i: "incidents",
   e: "events",
+  f: "forecast",
   l: "silences",
   h: "channels",
   b: "badges",

@@ -28,6 +28,7 @@ export const TOPIC_WORDS: Readonly<Record<DocsTopic, string>> = {
   dependencies: "dependencies",
   reminders: "reminders",
   gaps: "monitoring gaps",
+  forecast: "forecast",
   silences: "silences",
   incidents: "incidents",
   ackLinks: "acknowledge links",

@@ -26,6 +26,7 @@ export const words = {
     incidents: "Incidents",
     openIncidents: "open",
     events: "Events",
+    forecast: "Forecast",
     silences: "Silences",
     channels: "Channels",
     badges: "Badges",

@@ -20,6 +20,7 @@ export const DOCS = {
   dependencies: "/docs/guide/alerts#depend-on-other-checks",
   reminders: "/docs/guide/alerts#repeat-notifications",
   gaps: "/docs/guide/alerts#monitoring-gaps",
+  forecast: "/docs/guide/forecast",
   silences: "/docs/guide/silences",
   incidents: "/docs/guide/incidents",
   ackLinks: "/docs/guide/incidents#acknowledge-links",
