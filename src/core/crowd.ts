@@ -1,5 +1,5 @@
 // Minutes in which many jobs of a project start, and how to move them apart.
-import { clockOf, dateOf, type ForecastWindow, type Timing } from "./forecast.ts";
+import { type ChangesOf, clockOf, dateOf, type ForecastWindow, type Timing } from "./forecast.ts";
 import { DAY_MS, type Instant, MINUTE_MS, SECOND_MS } from "./instant.ts";
 import {
   CROWD_DAYS_MAX,
@@ -11,7 +11,7 @@ import {
   FORECAST_CHECKS_LISTED_MAX,
 } from "./limits.ts";
 import { setMembers } from "./schedule/calendar.ts";
-import { nextAfter, type ParsedSchedule, parseSchedule } from "./schedule/schedule.ts";
+import { type Line, nextAfter, type ParsedSchedule, parseSchedule } from "./schedule/schedule.ts";
 import { stretchAt, zoneOf } from "./schedule/zone.ts";
 
 /** A job with its usual duration; null: never measured. */
@@ -82,14 +82,54 @@ export function noStarts({ from, until }: ForecastWindow): Starts {
   return { from, counts: new Uint16Array((until - from) / MINUTE_MS) };
 }
 
-export function addStarts({ from, counts }: Starts, { schedule, jobs }: JobGroup): void {
-  let at = nextAfter(schedule, from - SECOND_MS);
-  for (;;) {
-    const minute = at === null ? counts.length : Math.floor((at - from) / MINUTE_MS);
-    if (at === null || minute >= counts.length) return;
+export function addStarts(starts: Starts, { schedule, jobs }: JobGroup, changesOf: ChangesOf): void {
+  const { from, counts } = starts;
+  const until = from + counts.length * MINUTE_MS;
+  const [line, more] = schedule.lines;
+  const add = (at: Instant) => {
+    const minute = Math.floor((at - from) / MINUTE_MS);
     counts[minute] = (counts[minute] ?? 0) + jobs.length;
+  };
+  if (line === undefined || more !== undefined || !isEveryDay(line)) {
+    for (const at of firings(schedule, { from, until })) add(at);
+    return;
+  }
+  // Away from clock changes, every day is the same: only its first day is searched.
+  let calmFrom = from;
+  for (const change of [...changesOf(line.zone), null]) {
+    const calmUntil = change === null ? until : Math.max(calmFrom, change.at * SECOND_MS - DAY_MS);
+    const firstDay = { from: calmFrom, until: Math.min(calmUntil, calmFrom + DAY_MS) };
+    for (const first of firings(schedule, firstDay)) {
+      for (let at = first; at < calmUntil; at += DAY_MS) add(at);
+    }
+    if (change === null) return;
+    const changed = { from: calmUntil, until: Math.min(until, change.at * SECOND_MS + DAY_MS) };
+    for (const at of firings(schedule, changed)) add(at);
+    calmFrom = changed.until;
+  }
+}
+
+function* firings(schedule: ParsedSchedule, { from, until }: ForecastWindow): Generator<Instant> {
+  let at = nextAfter(schedule, from - SECOND_MS);
+  while (at !== null && at < until) {
+    yield at;
     at = nextAfter(schedule, at);
   }
+}
+
+const DATES = 31;
+const MONTHS = 12;
+const WEEKDAYS = 7;
+
+function isEveryDay({ calendar: { rule } }: Line): boolean {
+  const { dates, weekdays, join } = rule.days;
+  return (
+    rule.years === null &&
+    join === "and" &&
+    setMembers(dates).length === DATES &&
+    setMembers(weekdays).length === WEEKDAYS &&
+    setMembers(rule.months).length === MONTHS
+  );
 }
 
 /** The reading of a minute of the window, in minutes. */

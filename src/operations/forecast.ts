@@ -93,7 +93,7 @@ type ProjectRef = Pick<Project, "id" | "tz">;
 const DURATION_DAYS = 14;
 /** Schedules computed before other requests get a turn: a few milliseconds. */
 const SCHEDULES_AT_A_TIME = 100;
-const STARTS_AT_A_TIME = 20;
+const STARTS_AT_A_TIME = 50;
 /** Projects whose forecast is kept, until a schedule changes or the day ends. */
 const KEPT_MAX = 20;
 
@@ -157,7 +157,7 @@ async function computeAfresh(
   const groups = jobGroups(checks);
   const starts = noStarts(window);
   for (const [index, group] of groups.entries()) {
-    addStarts(starts, group);
+    addStarts(starts, group, changesOf);
     if (index % STARTS_AT_A_TIME === 0) await setImmediate();
   }
   const crowd = crowdOf(starts, groups, zone);

@@ -170,7 +170,7 @@ function marksOf(entries: readonly ForecastEntry[]): Map<string, Mark> {
 
 const isoDate = (day: Date) => day.toISOString().slice(0, 10);
 const monthName = (day: Date, length: "short" | "long") =>
-  new Intl.DateTimeFormat("en-GB", { month: length, timeZone: "UTC" }).format(day);
+  new Intl.DateTimeFormat("en-US", { month: length, timeZone: "UTC" }).format(day);
 
 function YearCalendar({ forecast, now }: { forecast: Forecast; now: number }) {
   const [width, ref] = useWidth<HTMLDivElement>(974);

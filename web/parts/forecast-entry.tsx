@@ -41,12 +41,8 @@ export function Why({ text }: { text: string }) {
 export function shortDate(date: string, now: number): string {
   const day = new Date(`${date}T00:00:00Z`);
   const isSameYear = day.getUTCFullYear() === new Date(now).getUTCFullYear();
-  return new Intl.DateTimeFormat("en-GB", {
-    day: "numeric",
-    month: "short",
-    ...(isSameYear ? {} : { year: "numeric" as const }),
-    timeZone: "UTC",
-  }).format(day);
+  const month = new Intl.DateTimeFormat("en-US", { month: "short", timeZone: "UTC" }).format(day);
+  return `${day.getUTCDate()} ${month}${isSameYear ? "" : ` ${day.getUTCFullYear()}`}`;
 }
 
 export function weekday(date: string): string {
