@@ -65,7 +65,9 @@ test("a job is not moved to another day, or far away", () => {
     expect(hour * 60 + minute).toBeGreaterThanOrEqual(23 * 60 + 50);
   }
   const far = plan(jobs(100, "0 2 * * *")).crowd;
-  expect(Math.max(...(far?.moves ?? []).map(({ minutes }) => minutes))).toBeLessThanOrEqual(CROWD_SPREAD_MINUTES_MAX);
+  expect(Math.max(...(far?.moves ?? []).map(({ minutes }) => minutes))).toBeLessThanOrEqual(
+    CROWD_SPREAD_MINUTES_MAX,
+  );
   expect(far?.moves.length).toBeLessThanOrEqual(FORECAST_CHECKS_LISTED_MAX);
 });
 
@@ -89,7 +91,10 @@ test("starts are those of the schedule, also around clock changes", () => {
       expected.counts[minute] = (expected.counts[minute] ?? 0) + 1;
       at = nextAfter(parsed, at);
     }
-    expect([schedule, Buffer.compare(Buffer.from(starts.counts.buffer), Buffer.from(expected.counts.buffer))]).toEqual([schedule, 0]);
+    expect([
+      schedule,
+      Buffer.compare(Buffer.from(starts.counts.buffer), Buffer.from(expected.counts.buffer)),
+    ]).toEqual([schedule, 0]);
   }
 });
 
@@ -117,7 +122,15 @@ test("at most a dozen days are listed, the most crowded ones", () => {
 });
 
 test("ten thousand different schedules are computed in seconds", () => {
-  const zones = ["Europe/Riga", "UTC", "America/New_York", "Asia/Tokyo", "Europe/London", "Australia/Sydney", "America/Chicago"];
+  const zones = [
+    "Europe/Riga",
+    "UTC",
+    "America/New_York",
+    "Asia/Tokyo",
+    "Europe/London",
+    "Australia/Sydney",
+    "America/Chicago",
+  ];
   const many = Array.from({ length: 10_000 }, (_, index) => ({
     id: index,
     schedule: `${index % 60} ${Math.floor(index / 60) % 24} * * *`,

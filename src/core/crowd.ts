@@ -156,24 +156,27 @@ const SHIFTS = [0, 30, -30, 60, -60, 120, -120];
 /** Days on which clearly more jobs than usual start in one minute, by date; the most crowded are kept. */
 export function crowdDays(starts: Starts, groups: readonly JobGroup[], tz: string): CrowdDay[] {
   const usual = usualStarts(starts, tz);
-  const days = new Map<string, { at: Instant; count: number; usual: number }>();
-  for (const [minute, count] of starts.counts.entries()) {
+  const least = usual.map((_, minute) => {
+    const around = SHIFTS.map((shift) => usual[(minute + shift + MINUTES_PER_DAY) % MINUTES_PER_DAY] ?? 0);
+    return Math.max(...around);
+  });
+  const days = new Map<number, { at: Instant; count: number; usual: number }>();
+  for (let minute = 0; minute < starts.counts.length; minute += 1) {
+    const count = starts.counts[minute] ?? 0;
     if (count < CROWD_JOBS_MIN) continue;
     const at = starts.from + minute * MINUTE_MS;
     const local = localMinute(at, tz);
-    const around = Math.max(
-      ...SHIFTS.map((shift) => usual[(local + shift + MINUTES_PER_DAY) % MINUTES_PER_DAY] ?? 0),
-    );
-    const date = dateOf(local * MINUTES_PER_HOUR);
+    const around = least[local % MINUTES_PER_DAY] ?? 0;
     if (count < around + Math.max(CROWD_JOBS_MIN - 2, around / 2)) continue;
-    if (count > (days.get(date)?.count ?? 0)) days.set(date, { at, count, usual: around });
+    const day = Math.floor(local / MINUTES_PER_DAY);
+    if (count > (days.get(day)?.count ?? 0)) days.set(day, { at, count, usual: around });
   }
   const most = [...days.entries()]
     .toSorted(([, one], [, other]) => other.count - one.count || one.at - other.at)
     .slice(0, CROWD_DAYS_MAX);
   return most
-    .map(([date, day]) => ({
-      date,
+    .map(([number, day]) => ({
+      date: dateOf((number * DAY_MS) / SECOND_MS),
       ...day,
       ids: groups
         .filter(({ schedule }) => startsIn(schedule, day.at))
@@ -202,7 +205,9 @@ export function crowdOf(starts: Starts, groups: readonly JobGroup[], tz: string)
   const last = Math.max(minute, ...moves.map((move) => minute + move.minutes));
   const isMeasured = moved.every(({ job }) => job.durationMs !== null);
   const end = Math.max(...moved.map((one) => one.minute + one.length));
-  const atOnce = Math.max(...Array.from({ length: last - minute + 1 }, (_, index) => at(after, minute + index)));
+  const atOnce = Math.max(
+    ...Array.from({ length: last - minute + 1 }, (_, index) => at(after, minute + index)),
+  );
   return {
     minute,
     count,

@@ -102,10 +102,31 @@ describe("ambiguous and ending schedules", () => {
 
 describe("fixes", () => {
   test.each([
-    ["30 3 * * *", "Europe/Riga", [["later", "30 4 * * *", "Europe/Riga"], ["utc", "30 1 * * *", "UTC"]]],
-    ["*-*-* 02:30", "America/New_York", [["later", "*-*-* 03:30", "America/New_York"], ["utc", "*-*-* 07:30", "UTC"]]],
+    [
+      "30 3 * * *",
+      "Europe/Riga",
+      [
+        ["later", "30 4 * * *", "Europe/Riga"],
+        ["utc", "30 1 * * *", "UTC"],
+      ],
+    ],
+    [
+      "*-*-* 02:30",
+      "America/New_York",
+      [
+        ["later", "*-*-* 03:30", "America/New_York"],
+        ["utc", "*-*-* 07:30", "UTC"],
+      ],
+    ],
     ["*/30 1 * * *", "America/New_York", [["once", "0-59/30 1 * * *", "America/New_York"]]],
-    ["0 2 * * *", "Australia/Lord_Howe", [["later", "30 2 * * *", "Australia/Lord_Howe"], ["utc", "30 15 * * *", "UTC"]]],
+    [
+      "0 2 * * *",
+      "Australia/Lord_Howe",
+      [
+        ["later", "30 2 * * *", "Australia/Lord_Howe"],
+        ["utc", "30 15 * * *", "UTC"],
+      ],
+    ],
     // In UTC it would be another day.
     ["30 0 * * 5", "Africa/Cairo", [["later", "30 1 * * 5", "Africa/Cairo"]]],
     ["0 23 31 * *", "UTC", [["lastDay", "0 23 L * *", "UTC"]]],
@@ -203,13 +224,16 @@ describe.each(ZONES)("all half hours of 2027 in %s", (zone, changeCount) => {
   const clock = (time: { hour: number; minute: number }) =>
     `${String(time.hour).padStart(2, "0")}:${String(time.minute).padStart(2, "0")}`;
   const daysShown = (time: { hour: number; minute: number }, count: number) =>
-    irregular.filter(([text, seen]) => text.endsWith(clock(time)) && seen === count).map(([text]) => text.slice(0, 10));
+    irregular
+      .filter(([text, seen]) => text.endsWith(clock(time)) && seen === count)
+      .map(([text]) => text.slice(0, 10));
   const daysOf = (all: readonly Surprise[], kind: Surprise["kind"]) =>
     all.filter((one) => one.kind === kind).map(({ date }) => date);
 
   test("clock changes are found, and none is invented", () => {
     const found = zoneOf(zone);
-    const changes = found === null ? [] : clockChanges(found, { from: YEAR.from / 1_000, to: YEAR.until / 1_000 });
+    const changes =
+      found === null ? [] : clockChanges(found, { from: YEAR.from / 1_000, to: YEAR.until / 1_000 });
     expect(changes).toHaveLength(changeCount);
     const skippedHalves = irregular.filter(([, count]) => count === 0).length;
     const repeatedHalves = irregular.filter(([, count]) => count === 2).length;

@@ -394,13 +394,13 @@ function utcFix(timing: Timing, schedule: ParsedSchedule, { at }: Surprise): Fix
   // A zone at the end of an OnCalendar line would stay.
   if (timing.schedule.includes(line.zone.name)) return null;
   const second = at / SECOND_MS;
-  const offset = Math.min(
-    stretchAt(line.zone, second - 1).offset,
-    stretchAt(line.zone, second).offset,
-  );
+  const offset = Math.min(stretchAt(line.zone, second - 1).offset, stretchAt(line.zone, second).offset);
   const { days, months } = line.calendar.rule;
   const isDaily =
-    days.join === "and" && hasAllWeekdays(days) && setMembers(days.dates).length === 31 && setMembers(months).length === 12;
+    days.join === "and" &&
+    hasAllWeekdays(days) &&
+    setMembers(days.dates).length === 31 &&
+    setMembers(months).length === 12;
   const minutes = clock.minutes - offset / MINUTES;
   const inDay = HOURS * MINUTES;
   if (!Number.isInteger(minutes) || (!isDaily && (minutes < 0 || minutes >= inDay))) return null;

@@ -42,6 +42,9 @@ test("long lines are folded between characters, at 75 bytes", () => {
 });
 
 test("names cannot add lines or control characters", () => {
-  const text = calendarText([{ ...event, summary: "a\r\nEND:VCALENDAR\u0007\rb" }], { name: "", stamp: STAMP });
+  const text = calendarText([{ ...event, summary: "a\r\nEND:VCALENDAR\u0007\rb" }], {
+    name: "",
+    stamp: STAMP,
+  });
   expect(text).toContain("SUMMARY:a\\nEND:VCALENDAR \\nb\r\n");
 });

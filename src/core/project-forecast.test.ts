@@ -74,16 +74,20 @@ test("IDs do not depend on the time of day, or on other checks", () => {
   const of = (now: number) => {
     const window = forecastWindow(now);
     const one = check(1, "job", "0 8 1-7 * 1");
-    return entriesOf([{ check: one, surprises: surprisesOf(one, window) }], { isMarked: never, window })[0]?.id;
+    return entriesOf([{ check: one, surprises: surprisesOf(one, window) }], { isMarked: never, window })[0]
+      ?.id;
   };
   expect(of(Date.UTC(2026, 10, 18))).toBe(of(Date.UTC(2027, 1, 3, 17, 22, 5)));
   const ids = (checks: ForecastCheck[]) => entries(checks).map(({ id }) => id);
-  expect(ids([check(1, "a", "30 3 * * *")])).toEqual(ids([check(1, "a", "30 3 * * *"), check(2, "b", "15 3 * * *")]));
+  expect(ids([check(1, "a", "30 3 * * *")])).toEqual(
+    ids([check(1, "a", "30 3 * * *"), check(2, "b", "15 3 * * *")]),
+  );
 });
 
 test("a marked check is apart from the others", () => {
-  const both = entries([check(1, "a", "30 3 * * *"), check(2, "b", "30 3 * * *")], ({ checkId, kind, subject }) =>
-    checkId === 2 && kind === "moved" && subject === "Europe/Riga 30 3 * * *",
+  const both = entries(
+    [check(1, "a", "30 3 * * *"), check(2, "b", "30 3 * * *")],
+    ({ checkId, kind, subject }) => checkId === 2 && kind === "moved" && subject === "Europe/Riga 30 3 * * *",
   );
   expect(both.map(({ isDismissed, checks }) => [isDismissed, checks.map(({ name }) => name)])).toEqual([
     [false, ["a"]],
@@ -94,10 +98,11 @@ test("a marked check is apart from the others", () => {
 test("crowded days name the jobs, and runs that are lost are worst", () => {
   const checks = new Map([1, 2, 3, 4, 5, 6, 7].map((id) => [id, check(id, `job-${id}`, "0 2 1 * *")]));
   const at = Date.UTC(2026, 11, 1);
-  const [crowded] = crowdEntries(
-    [{ date: "2026-12-01", at, count: 7, usual: 1, ids: [...checks.keys()] }],
-    { checks, zone: "Europe/Riga", isMarked: never },
-  );
+  const [crowded] = crowdEntries([{ date: "2026-12-01", at, count: 7, usual: 1, ids: [...checks.keys()] }], {
+    checks,
+    zone: "Europe/Riga",
+    isMarked: never,
+  });
   expect(crowded).toMatchObject({
     id: "crowded|2026-12-01|02:00",
     title: "7 jobs start at 02:00",

@@ -62,7 +62,10 @@ export function entriesOf(
   found: readonly { check: ForecastCheck; surprises: readonly Surprise[] }[],
   { isMarked, window }: { isMarked: IsMarked; window: ForecastWindow },
 ): ForecastEntry[] {
-  const groups = new Map<string, { kind: SurpriseKind; isDismissed: boolean; affected: Map<number, Affected> }>();
+  const groups = new Map<
+    string,
+    { kind: SurpriseKind; isDismissed: boolean; affected: Map<number, Affected> }
+  >();
   for (const { check, surprises } of found) {
     for (const surprise of surprises) {
       const { kind } = surprise;
@@ -330,11 +333,19 @@ export function crowdSubject({ minute }: Pick<Crowd, "minute">, tz: string): str
 /** Days on which more jobs than usual start at once, as entries. */
 export function crowdEntries(
   days: readonly CrowdDay[],
-  { checks, zone, isMarked }: { checks: ReadonlyMap<number, ForecastCheck>; zone: string; isMarked: IsMarked },
+  {
+    checks,
+    zone,
+    isMarked,
+  }: { checks: ReadonlyMap<number, ForecastCheck>; zone: string; isMarked: IsMarked },
 ): ForecastEntry[] {
   return days.map(({ date, at, count, usual, ids }) => {
     const named = ids.flatMap((id) => checks.get(id) ?? []);
-    const time = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", timeZone: zone }).format(at);
+    const time = new Intl.DateTimeFormat("en-GB", {
+      hour: "2-digit",
+      minute: "2-digit",
+      timeZone: zone,
+    }).format(at);
     const than = usual === 0 ? "" : ` On other days, at most ${usual === 1 ? "1 does" : `${usual} do`}.`;
     return {
       id: `crowded|${date}|${time}`,

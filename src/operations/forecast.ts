@@ -7,6 +7,7 @@ import {
   type CrowdDay,
   crowdDays,
   crowdOf,
+  type JobGroup,
   jobGroups,
   noStarts,
 } from "../core/crowd.ts";
@@ -92,8 +93,7 @@ type ProjectRef = Pick<Project, "id" | "tz">;
 /** Durations are averaged over this many days. */
 const DURATION_DAYS = 14;
 /** Schedules computed before other requests get a turn: a few milliseconds. */
-const SCHEDULES_AT_A_TIME = 100;
-const STARTS_AT_A_TIME = 50;
+const SCHEDULES_AT_A_TIME = 50;
 /** Projects whose forecast is kept, until a schedule changes or the day ends. */
 const KEPT_MAX = 20;
 
@@ -148,17 +148,18 @@ async function computeAfresh(
 ): Promise<Computed> {
   const checks = read.slice(0, FORECAST_CHECKS_MAX);
   const changesOf = changesIn(window);
-  const timings = new Map<string, Timing>(checks.map((check) => [markSubject(check), check]));
   const surprises = new Map<string, readonly Surprise[]>();
-  for (const [subject, timing] of timings) {
-    surprises.set(subject, surprisesOf(timing, window, changesOf));
-    if (surprises.size % SCHEDULES_AT_A_TIME === 0) await setImmediate();
-  }
-  const groups = jobGroups(checks);
   const starts = noStarts(window);
-  for (const [index, group] of groups.entries()) {
-    addStarts(starts, group, changesOf);
-    if (index % STARTS_AT_A_TIME === 0) await setImmediate();
+  const groups: JobGroup[] = [];
+  for (const [subject, same] of Map.groupBy(checks, markSubject)) {
+    const [first] = same;
+    if (first === undefined) continue;
+    surprises.set(subject, surprisesOf(first, window, changesOf));
+    for (const group of jobGroups(same)) {
+      addStarts(starts, group, changesOf);
+      groups.push(group);
+    }
+    if (surprises.size % SCHEDULES_AT_A_TIME === 0) await setImmediate();
   }
   const crowd = crowdOf(starts, groups, zone);
   await setImmediate();
@@ -185,8 +186,7 @@ function present(computed: Computed, marks: readonly ForecastMark[]): Forecast {
     window,
     zone,
     checkCount: checks.length,
-    isTruncated:
-      computed.isTruncated || Math.max(entries.length, intended.length) > FORECAST_ENTRIES_MAX,
+    isTruncated: computed.isTruncated || Math.max(entries.length, intended.length) > FORECAST_ENTRIES_MAX,
     entries: entries.slice(0, FORECAST_ENTRIES_MAX),
     intended: intended.slice(0, FORECAST_ENTRIES_MAX),
     worst: worstOf(entries),
@@ -304,7 +304,8 @@ export async function fixForecast(
   });
   const uuids = new Map(found.map(({ id, uuid }) => [id, uuid]));
   const checks = await findChecksByIds(database, [...uuids.keys()]);
-  if (checks.length !== changes.length) throw new AppError("conflict", "A check no longer exists. Reload the page.");
+  if (checks.length !== changes.length)
+    throw new AppError("conflict", "A check no longer exists. Reload the page.");
   const window = forecastWindow(now);
   const wanted = new Map<number, Timing>();
   for (const check of checks) {
@@ -347,7 +348,9 @@ function isShifted(from: Timing, to: Timing): boolean {
   const clock = clockOf(from, true);
   if (clock === null || from.tz !== to.tz) return false;
   const shift = (clockOf(to, true)?.minutes ?? 0) - clock.minutes;
-  return shift > 0 && shift <= CROWD_SPREAD_MINUTES_MAX && clock.withMinutes(clock.minutes + shift) === to.schedule;
+  return (
+    shift > 0 && shift <= CROWD_SPREAD_MINUTES_MAX && clock.withMinutes(clock.minutes + shift) === to.schedule
+  );
 }
 
 // Calendar feeds

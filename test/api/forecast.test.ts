@@ -104,7 +104,8 @@ describe("reading", () => {
     const { crowd } = await read();
     expect(crowd).toMatchObject({ time: "02:00", count: 9, isIntended: false });
     expect(crowd?.changes).toHaveLength(6);
-    const changes = crowd?.changes.map(({ check, newSchedule, newTz }) => ({ check, newSchedule, newTz })) ?? [];
+    const changes =
+      crowd?.changes.map(({ check, newSchedule, newTz }) => ({ check, newSchedule, newTz })) ?? [];
     const request = { entry: "crowd", fix: "spread", changes };
     const wrong = changes.map((change) => ({ ...change, newSchedule: "0 9 * * *" }));
     expect((await fix({ ...request, changes: wrong })).status).toBe(409);
@@ -178,7 +179,9 @@ describe("fixing", () => {
     await newCheck(at, EITHER);
     const body = fixBody(await onlyEntry());
     const replies = await Promise.all([fix(body), fix(body), fix(body)]);
-    expect(replies.map(({ status }) => status).filter((status) => status !== 200 && status !== 409)).toEqual([]);
+    expect(replies.map(({ status }) => status).filter((status) => status !== 200 && status !== 409)).toEqual(
+      [],
+    );
     expect(replies.map(({ json }) => json["changed"]).filter((changed) => changed === 1)).toHaveLength(1);
     const again = await fix(body);
     expect([again.status, again.json["changed"]]).toEqual([200, 0]);
@@ -205,7 +208,9 @@ describe("fixing", () => {
     const change = { check: uuid, newSchedule: "0 8 * * 2", newTz: "Europe/Riga" };
     expect((await fix({ entry: id, fix: "nth", changes: [change] })).status).toBe(409);
     const simple = await newCheck(at, { timeout: 3_600 });
-    expect((await fix({ entry: id, fix: "nth", changes: [{ ...change, check: simple.uuid }] })).status).toBe(409);
+    expect((await fix({ entry: id, fix: "nth", changes: [{ ...change, check: simple.uuid }] })).status).toBe(
+      409,
+    );
     expect((await fix({ entry: id, fix: "nth", changes: [] })).status).toBe(400);
   });
 
@@ -228,7 +233,10 @@ describe("the calendar feed", () => {
   };
 
   test("is valid, has stable events, and an entity tag", async () => {
-    await newCheck(at, { ...MONTH_END, name: "Monats\u00adabschluß, Überträge; \\ und noch viel mehr Text, damit gefaltet wird 🦉" });
+    await newCheck(at, {
+      ...MONTH_END,
+      name: "Monats\u00adabschluß, Überträge; \\ und noch viel mehr Text, damit gefaltet wird 🦉",
+    });
     const path = await create();
     const reply = await at.ask(path);
     expect([reply.status, reply.headers.get("content-type")]).toEqual([200, "text/calendar; charset=utf-8"]);
@@ -258,7 +266,9 @@ describe("the calendar feed", () => {
     const second = await create();
     expect((await at.ask(first)).status).toBe(404);
     expect((await at.ask(second)).status).toBe(200);
-    const { rows } = await at.db.pool.query<{ row: string }>("select forecast_feeds::text as row from forecast_feeds");
+    const { rows } = await at.db.pool.query<{ row: string }>(
+      "select forecast_feeds::text as row from forecast_feeds",
+    );
     const token = second.slice("/calendar/".length, -".ics".length);
     expect(JSON.stringify(rows)).not.toContain(token);
     expect(JSON.stringify(rows)).not.toContain(Buffer.from(token).toString("hex"));

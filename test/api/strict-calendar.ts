@@ -58,7 +58,8 @@ function parseEvent(take: Take): ParsedEvent {
   const start = take("DTSTART");
   const [, year, month, day] = /^(\d{4})(\d{2})(\d{2})$/.exec(start.value) ?? [];
   const date = `${year}-${month}-${day}`;
-  if (start.params !== ";VALUE=DATE" || Number.isNaN(Date.parse(date))) throw new Error(`DTSTART ${start.value}`);
+  if (start.params !== ";VALUE=DATE" || Number.isNaN(Date.parse(date)))
+    throw new Error(`DTSTART ${start.value}`);
   const summary = unescaped(take("SUMMARY").value);
   const description = unescaped(take("DESCRIPTION").value);
   const { href } = new URL(take("URL").value);

@@ -34,14 +34,21 @@ test("checks with an expression are listed with their mean duration, without pau
   const { pool } = database.db;
   await pool.query("update check_states set status = 'paused' where check_id = $1", [paused.id]);
   await pool.query("update checks set deleted_at = now() where id = $1", [deleted.id]);
-  const totals = { successCount: 2, failCount: 0, timedCount: 2, durationSumMs: 60_000, durationMaxMs: 40_000 };
+  const totals = {
+    successCount: 2,
+    failCount: 0,
+    timedCount: 2,
+    durationSumMs: 60_000,
+    durationMaxMs: 40_000,
+  };
   await write((tx) =>
     addDayTotals(tx, [
       { checkId: timed.id, totals: { ...totals, day: "2026-11-15" } },
       { checkId: timed.id, totals: { ...totals, day: "2026-10-01", durationSumMs: 9_000_000 } },
     ]),
   );
-  const list = (limit: number) => listForecastChecks(database.db, { projectId, sinceDay: "2026-11-02", limit });
+  const list = (limit: number) =>
+    listForecastChecks(database.db, { projectId, sinceDay: "2026-11-02", limit });
   const { schedule, tz } = CRON;
   expect(await list(10)).toEqual([
     { id: timed.id, uuid: timed.uuid, name: "backup", schedule, tz, durationMs: 30_000 },

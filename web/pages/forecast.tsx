@@ -117,9 +117,7 @@ function Lead({ forecast: { entries, worst: worstId }, now }: { forecast: Foreca
   return (
     <p className="forecast-lead">
       {nearest !== undefined && <LeadPart start={words.nearest} entry={nearest} now={now} />}{" "}
-      {worst !== undefined && worst !== nearest && (
-        <LeadPart start={words.worst} entry={worst} now={now} />
-      )}
+      {worst !== undefined && worst !== nearest && <LeadPart start={words.worst} entry={worst} now={now} />}
     </p>
   );
 }
@@ -229,7 +227,10 @@ function YearCalendar({ forecast, now }: { forecast: Forecast; now: number }) {
           ))}
         </svg>
       </div>
-      <Legend kinds={new Set([...marks.values()].map(({ entry }) => entry.kind))} entries={forecast.entries} />
+      <Legend
+        kinds={new Set([...marks.values()].map(({ entry }) => entry.kind))}
+        entries={forecast.entries}
+      />
       <CalendarTable marks={marks} now={now} />
     </section>
   );
@@ -283,12 +284,7 @@ function MonthRow({ month, index, grid, marks, forecast }: MonthProps) {
             ) : isOut ? null : isPhone ? (
               <circle className="forecast-dot" cx={x + cell / 2} cy={y + rowHeight / 2} r={1.1} />
             ) : (
-              <text
-                className="forecast-axis"
-                x={x + cell / 2}
-                y={y + rowHeight / 2 + 4}
-                textAnchor="middle"
-              >
+              <text className="forecast-axis" x={x + cell / 2} y={y + rowHeight / 2 + 4} textAnchor="middle">
                 {day + 1}
               </text>
             )}
@@ -382,7 +378,15 @@ function CalendarTable({ marks, now }: { marks: ReadonlyMap<string, Mark>; now: 
 
 const CHART = { width: 310, height: 112, left: 18, bottom: 94, bar: 9, step: 12.2, rise: 81 };
 
-function CrowdPanel({ crowd, project, mayEdit }: { crowd: ForecastCrowd; project: string; mayEdit: boolean }) {
+function CrowdPanel({
+  crowd,
+  project,
+  mayEdit,
+}: {
+  crowd: ForecastCrowd;
+  project: string;
+  mayEdit: boolean;
+}) {
   const [isOpen, setOpen] = useState(false);
   const intend = useIntend(project);
   const { time, count, changes, spreadMinutes, atOnce, endsAt } = crowd;

@@ -5,9 +5,7 @@ import { plural } from "./format.ts";
 export const forecastWords = {
   tab: "Forecast",
   title: (total: number) =>
-    total === 0
-      ? "No surprises in the next 12 months"
-      : `${plural(total, "surprise")} in the next 12 months`,
+    total === 0 ? "No surprises in the next 12 months" : `${plural(total, "surprise")} in the next 12 months`,
   nearest: "The nearest: on",
   worst: "The worst: on",
   none: {
@@ -61,7 +59,8 @@ export const forecastWords = {
   },
   crowd: {
     title: (time: string) => `${time} is crowded`,
-    label: (count: number, time: string) => `Jobs that run at once, by hour of the day. ${count} start at ${time}.`,
+    label: (count: number, time: string) =>
+      `Jobs that run at once, by hour of the day. ${count} start at ${time}.`,
     peak: (count: number, time: string) => `${count} at ${time}`,
     spread: "if spread out",
     table: "Show as a table",
@@ -80,7 +79,8 @@ export const forecastWords = {
   feed: {
     open: "Add to calendar",
     title: "Calendar feed",
-    about: "Your calendar program reads this URL and shows each surprise as an all-day event. It is updated every day.",
+    about:
+      "Your calendar program reads this URL and shows each surprise as an all-day event. It is updated every day.",
     secret: "Anyone with the URL can read the feed. It is shown only now.",
     url: "URL of the feed",
     exists: (when: string) => `You created a feed ${when}. Its URL can't be shown again.`,

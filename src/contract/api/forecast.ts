@@ -60,7 +60,9 @@ const Crowd = Type.Object({
   time: Type.String({ description: "The minute of the day, such as `02:00`, in `zone`." }),
   zone: Type.String(),
   count: Type.Integer({ description: "Jobs that usually start in that minute." }),
-  hours: Type.Array(Type.Integer(), { description: "The most jobs that usually run at once, by hour of the day." }),
+  hours: Type.Array(Type.Integer(), {
+    description: "The most jobs that usually run at once, by hour of the day.",
+  }),
   spreadHours: Type.Array(Type.Integer(), { description: "The same after the changes." }),
   atOnce: Type.Integer({ description: "The most jobs that would run at once after the changes." }),
   spreadMinutes: Type.Integer(),
@@ -102,7 +104,9 @@ const EntryId = Type.String({
 const IntendedRequest = Type.Object(
   {
     entry: EntryId,
-    check: Type.Optional(Type.String({ pattern: UUID_PATTERN, description: "Only this check of the entry." })),
+    check: Type.Optional(
+      Type.String({ pattern: UUID_PATTERN, description: "Only this check of the entry." }),
+    ),
     isIntended: Type.Boolean(),
   },
   { additionalProperties: false },
@@ -273,7 +277,9 @@ export const forecastRoutes = {
       status: 201,
       description: "The feed.",
       schema: Feed,
-      example: { url: "https://overdue.example.org/calendar/9hNn0mJX3GkT1dq0Q6pV7s2eY4uRb8zWcAfLxKiOjHM.ics" },
+      example: {
+        url: "https://overdue.example.org/calendar/9hNn0mJX3GkT1dq0Q6pV7s2eY4uRb8zWcAfLxKiOjHM.ics",
+      },
     },
   }),
   deleteForecastFeed: route({

@@ -1,11 +1,7 @@
 // Handlers of the forecast.
 import type { ForecastCrowd, ForecastEntry, forecastRoutes } from "../../contract/api/forecast.ts";
 import { FORECAST_CHECKS_LISTED_MAX } from "../../core/limits.ts";
-import {
-  type FixChange,
-  type ForecastEntry as Entry,
-  minuteText,
-} from "../../core/project-forecast.ts";
+import { type FixChange, type ForecastEntry as Entry, minuteText } from "../../core/project-forecast.ts";
 import {
   createForecastFeed,
   fixForecast,
