@@ -206,7 +206,7 @@ export function crowdOf(starts: Starts, groups: readonly JobGroup[], tz: string)
   const isMeasured = moved.every(({ job }) => job.durationMs !== null);
   const end = Math.max(...moved.map((one) => one.minute + one.length));
   const atOnce = Math.max(
-    ...Array.from({ length: last - minute + 1 }, (_, index) => at(after, minute + index)),
+    ...Array.from({ length: last - minute + 1 }, (_, index) => loadAt(after, minute + index)),
   );
   return {
     minute,
@@ -255,7 +255,7 @@ function isMostDays(schedule: ParsedSchedule, from: Instant): boolean {
 
 /** Jobs that run at once, by minute of the day. */
 function loadOf(jobs: readonly Pick<DailyJob, "minute" | "length">[]): number[] {
-  const load = new Array<number>(MINUTES_PER_DAY).fill(0);
+  const load = Array.from({ length: MINUTES_PER_DAY }, () => 0);
   for (const job of jobs) addTo(load, job, 1);
   return load;
 }
@@ -267,7 +267,7 @@ function addTo(load: number[], { minute, length }: Pick<DailyJob, "minute" | "le
   }
 }
 
-function at(load: readonly number[], minute: number): number {
+function loadAt(load: readonly number[], minute: number): number {
   return load[minute % MINUTES_PER_DAY] ?? 0;
 }
 
@@ -289,7 +289,7 @@ function spreadOut(
     .filter((one) => one.minute === minute && clockOf(one.job, true) !== null)
     .toSorted((one, other) => other.length - one.length || one.job.id - other.job.id);
   for (const one of movable) addTo(load, one, -1);
-  const target = Math.max(2, Math.ceil(movable.length / 3), at(load, minute) + 1);
+  const target = Math.max(2, Math.ceil(movable.length / 3), loadAt(load, minute) + 1);
   const placed = new Map<DailyJob, DailyJob>();
   const moves: Move[] = [];
   for (const one of movable) {
@@ -311,7 +311,7 @@ function bestShift(load: readonly number[], { job, minute, length }: DailyJob, t
     if ((clock?.minutes ?? 0) + shift >= MINUTES_PER_DAY) break;
     let most = 0;
     for (let index = 0; index < Math.min(length, CROWD_SPREAD_MINUTES_MAX); index += 1) {
-      most = Math.max(most, at(load, minute + shift + index));
+      most = Math.max(most, loadAt(load, minute + shift + index));
     }
     if (most < target) return shift;
     shifts.push({ shift, most });

@@ -231,9 +231,9 @@ describe.each(ZONES)("all half hours of 2027 in %s", (zone, changeCount) => {
     all.filter((one) => one.kind === kind).map(({ date }) => date);
 
   test("clock changes are found, and none is invented", () => {
-    const found = zoneOf(zone);
+    const known = zoneOf(zone);
     const changes =
-      found === null ? [] : clockChanges(found, { from: YEAR.from / 1_000, to: YEAR.until / 1_000 });
+      known === null ? [] : clockChanges(known, { from: YEAR.from / 1_000, to: YEAR.until / 1_000 });
     expect(changes).toHaveLength(changeCount);
     const skippedHalves = irregular.filter(([, count]) => count === 0).length;
     const repeatedHalves = irregular.filter(([, count]) => count === 2).length;

@@ -126,8 +126,11 @@ function badgeOf(kind: SurpriseKind, { count, usual }: Surprise): number {
     case "either":
       return Math.max(1, Math.round((count + usual) / MONTHS_PER_YEAR));
     case "moved":
+    case "last":
       return 1;
-    default:
+    case "missed":
+    case "skipped":
+    case "ended":
       return 0;
   }
 }
@@ -203,7 +206,7 @@ function clockText(reading: number): string {
 }
 
 /** "Sunday, 28 March 2027". */
-export function dayText(date: string): string {
+function dayText(date: string): string {
   const day = new Date(`${date}T00:00:00Z`);
   const weekday = new Intl.DateTimeFormat("en-US", { weekday: "long", timeZone: "UTC" }).format(day);
   return `${weekday}, ${day.getUTCDate()} ${MONTHS[day.getUTCMonth()]} ${day.getUTCFullYear()}`;
@@ -215,12 +218,12 @@ function nameOf({ name }: { name: string }): string {
   return name === "" ? "An unnamed check" : name;
 }
 
-function listed(items: readonly string[]): string {
+function joined(items: readonly string[]): string {
   return items.length < 2 ? (items[0] ?? "") : `${items.slice(0, -1).join(", ")} and ${items.at(-1)}`;
 }
 
 function namesOf(checks: readonly { name: string }[]): string {
-  if (checks.length <= NAMES_LISTED_MAX) return listed(checks.map(nameOf));
+  if (checks.length <= NAMES_LISTED_MAX) return joined(checks.map(nameOf));
   const shown = checks.slice(0, NAMES_LISTED_MAX).map(nameOf);
   return `${shown.join(", ")} and ${checks.length - NAMES_LISTED_MAX} more`;
 }
@@ -316,7 +319,7 @@ function ordinal(day: number): string {
 /** "November, February and April do", "February does". */
 function monthsText(dates: readonly string[]): string {
   const months = [...new Set(dates.map((date) => MONTHS[Number(date.slice(5, 7)) - 1] ?? ""))];
-  return `${listed(months)} ${months.length === 1 ? "does" : "do"}`;
+  return `${joined(months)} ${months.length === 1 ? "does" : "do"}`;
 }
 
 // Crowded minutes

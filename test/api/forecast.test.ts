@@ -272,7 +272,7 @@ describe("the calendar feed", () => {
     const token = second.slice("/calendar/".length, -".ics".length);
     expect(JSON.stringify(rows)).not.toContain(token);
     expect(JSON.stringify(rows)).not.toContain(Buffer.from(token).toString("hex"));
-    expect(((await browse("")).json as unknown as Forecast).feedCreatedAt).not.toBeNull();
+    expect(((await browse("")).json as Forecast).feedCreatedAt).not.toBeNull();
     expect((await browse("/feed", { method: "DELETE" })).status).toBe(204);
     expect((await browse("/feed", { method: "DELETE" })).status).toBe(204);
     expect((await at.ask(second)).status).toBe(404);

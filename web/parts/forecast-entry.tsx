@@ -29,7 +29,7 @@ export function Badge({ entry }: { entry: Pick<ForecastEntry, "kind" | "count"> 
 const CODE = /`([^`]*)`/;
 
 /** Expressions are in backticks. */
-export function Why({ text }: { text: string }) {
+function Why({ text }: { text: string }) {
   return text
     .split(CODE)
     .map((part, index) =>
