@@ -123,9 +123,9 @@ const FixRequest = Type.Object(
           newSchedule: Type.String({
             minLength: 1,
             maxLength: SCHEDULE_LENGTH_MAX,
-            [RULE]: "schedule",
+            [RULE]: "storable",
           }),
-          newTz: Type.String({ maxLength: TZ_LENGTH_MAX, [RULE]: "zone" }),
+          newTz: Type.String({ maxLength: TZ_LENGTH_MAX, [RULE]: "storable" }),
         },
         { additionalProperties: false },
       ),
