@@ -102,7 +102,10 @@ export function surprisesOf(
     }
   }
   return [...found.values()]
-    .toSorted((one, other) => one.at - other.at || one.kind.localeCompare(other.kind))
+    .toSorted(
+      (one, other) =>
+        one.at - other.at || SURPRISE_KINDS.indexOf(one.kind) - SURPRISE_KINDS.indexOf(other.kind),
+    )
     .slice(0, FORECAST_PER_SCHEDULE_MAX);
 }
 

@@ -105,7 +105,7 @@ export function entriesOf(
 }
 
 export function byTime(one: ForecastEntry, other: ForecastEntry): number {
-  return orderOf(one) - orderOf(other) || one.id.localeCompare(other.id);
+  return orderOf(one) - orderOf(other) || (one.id < other.id ? -1 : 1);
 }
 
 /** What has no date comes last, as it is there all the time. */

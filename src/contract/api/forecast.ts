@@ -15,7 +15,7 @@ import { nullable, Time, UUID_PATTERN, UuidText } from "./types.ts";
 
 const CheckId = nullable(UuidText, "Null in responses to a read-only API key: it would allow sending pings.");
 
-const Change = Type.Object({
+export const ForecastChange = Type.Object({
   check: CheckId,
   name: Type.String(),
   schedule: Type.String({ description: "The schedule now." }),
@@ -49,7 +49,9 @@ export const ForecastEntry = Type.Object({
     Type.Object({
       kind: Type.Enum([...FIX_KINDS]),
       label: Type.String(),
-      changes: Type.Array(Change, { description: "What the fix would change. Nothing is changed yet." }),
+      changes: Type.Array(ForecastChange, {
+        description: "What the fix would change. Nothing is changed yet.",
+      }),
     }),
   ),
   isIntended: Type.Boolean({ description: "Whether a user has marked it as intended." }),
@@ -67,7 +69,7 @@ const Crowd = Type.Object({
   atOnce: Type.Integer({ description: "The most jobs that would run at once after the changes." }),
   spreadMinutes: Type.Integer(),
   endsAt: nullable(Type.String(), "When the last of them would end. Null if a duration is not known."),
-  changes: Type.Array(Change),
+  changes: Type.Array(ForecastChange),
   isIntended: Type.Boolean(),
 });
 export type ForecastCrowd = Static<typeof Crowd>;

@@ -1,5 +1,6 @@
 // Handlers of the forecast.
 import type { ForecastCrowd, ForecastEntry, forecastRoutes } from "../../contract/api/forecast.ts";
+import { calendarUrl } from "../../contract/urls.ts";
 import { FORECAST_CHECKS_LISTED_MAX } from "../../core/limits.ts";
 import { type FixChange, type ForecastEntry as Entry, minuteText } from "../../core/project-forecast.ts";
 import {
@@ -12,7 +13,6 @@ import {
   revokeForecastFeed,
 } from "../../operations/forecast.ts";
 import { findForecastFeed } from "../../store/forecast.ts";
-import { calendarPath } from "../web/calendar.ts";
 import { grouped } from "./check-changes.ts";
 import type { ApiHandlers } from "./route.ts";
 
@@ -149,7 +149,7 @@ export const forecastHandlers: ApiHandlers<typeof forecastRoutes> = {
   },
   createForecastFeed: async ({ context, project, account, now }) => {
     const token = await createForecastFeed(context.database, { project, accountId: account.id, at: now });
-    return { json: { url: `${context.urls.site}${calendarPath(token)}` } };
+    return { json: { url: calendarUrl(context.urls, token) } };
   },
   deleteForecastFeed: async ({ context, project, account, now }) => {
     await revokeForecastFeed(context.database, { project, accountId: account.id, at: now });

@@ -20,10 +20,6 @@ import { RateLimiter, RETRY_AFTER_SECONDS } from "../api/auth.ts";
 
 const PATH = /^\/calendar\/(?<token>[A-Za-z0-9_-]{1,100})\.ics$/;
 
-export function calendarPath(token: string): string {
-  return `/calendar/${token}.ics`;
-}
-
 function decodeCalendarPath(path: string): string | null {
   return PATH.exec(path)?.groups?.["token"] ?? null;
 }
