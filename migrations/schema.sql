@@ -467,6 +467,39 @@ create table flips (
 -- Readers: flips.list, flips.take_back, and downtime on the check page.
 create index flips_check on flips (check_id, at DESC, id DESC);
 
+-- Calendar feeds. Bounded: one for each member of a project.
+create table forecast_feeds (
+  project_id bigint not null,
+  account_id bigint not null,
+  digest     bytea not null,
+  created_at timestamptz not null,
+  constraint forecast_feeds_pkey PRIMARY KEY (project_id, account_id),
+  constraint forecast_feeds_digest_key UNIQUE (digest),
+  constraint forecast_feeds_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  constraint forecast_feeds_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
+-- Readers: the foreign key.
+create index forecast_feeds_account on forecast_feeds (account_id);
+
+-- Surprises that are intended. Bounded: one for each kind of a check, and CROWD_MARKS_MAX for each project.
+create table forecast_marks (
+  project_id bigint not null,
+  check_id   bigint,
+  kind       text not null,
+  subject    text not null,
+  account_id bigint,
+  created_at timestamptz not null,
+  constraint forecast_marks_project_id_check_id_kind_subject_key UNIQUE NULLS NOT DISTINCT (project_id, check_id, kind, subject),
+  constraint forecast_marks_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE SET NULL,
+  constraint forecast_marks_check_id_fkey FOREIGN KEY (check_id) REFERENCES checks(id) ON DELETE CASCADE,
+  constraint forecast_marks_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE,
+  constraint forecast_marks_kind_check CHECK (kind = ANY (ARRAY['missed'::text, 'repeated'::text, 'moved'::text, 'skipped'::text, 'either'::text, 'last'::text, 'ended'::text, 'crowded'::text]))
+);
+-- Readers: the foreign key.
+create index forecast_marks_account on forecast_marks (account_id);
+-- Readers: the foreign key.
+create index forecast_marks_check on forecast_marks (check_id);
+
 -- Requests that have made a channel, by the name that their client gave them. Bounded by age, and by number for each project.
 create table idempotency_keys (
   project_id     bigint not null,

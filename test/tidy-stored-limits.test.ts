@@ -172,6 +172,9 @@ const LIMITS: Readonly<Record<string, Limit>> = {
   "silences.reason": limits.SILENCE_REASON_LENGTH_MAX,
   "silences.schedule": limits.SCHEDULE_LENGTH_MAX,
   "silences.tz": limits.TZ_LENGTH_MAX,
+  "forecast_marks.kind": CLOSED,
+  "forecast_marks.subject": limits.FORECAST_ID_LENGTH_MAX,
+  "forecast_feeds.digest": OURS,
 };
 
 /** The columns of the schema that hold text, bytes or JSON, each with the text of its table. */

@@ -95,6 +95,7 @@ export const PAGES: readonly Page[] = [
   page(["incidents"], async () => (await import("./pages/incidents.tsx")).IncidentsPage),
   page(["incident"], async () => (await import("./pages/incident.tsx")).IncidentPage),
   page(["near-misses"], async () => (await import("./pages/near-misses.tsx")).NearMissesPage),
+  page(["forecast"], async () => (await import("./pages/forecast.tsx")).ForecastPage),
   page(["silences"], async () => (await import("./pages/silences.tsx")).SilencesPage),
   page(["events"], async () => (await import("./pages/events.tsx")).EventsPage),
   page(["badges"], async () => (await import("./pages/badges.tsx")).BadgesPage),

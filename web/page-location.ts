@@ -10,6 +10,7 @@ export const PROJECT_PAGES = [
   "checks",
   "incidents",
   "events",
+  "forecast",
   "near-misses",
   "silences",
   "channels",

@@ -27,6 +27,7 @@ const GO = {
   i: "incidents",
   e: "events",
   n: "near-misses",
+  f: "forecast",
   l: "silences",
   h: "channels",
   b: "badges",

@@ -34,6 +34,7 @@ const GUIDE: Item[] = [
     items: [
       ...pages("guide", {
         schedules: "Schedules",
+        forecast: "Forecast",
         "run-limits": "Grace period and run limits",
         alerts: "Alerts",
         silences: "Silences",

@@ -9,6 +9,7 @@ import * as channels from "./api/channels.ts";
 import * as checkPage from "./api/check-page.ts";
 import * as checks from "./api/checks.ts";
 import { exampleOf, EXAMPLE_UUID } from "./api/examples.ts";
+import * as forecast from "./api/forecast.ts";
 import * as history from "./api/history.ts";
 import * as incidents from "./api/incidents.ts";
 import * as live from "./api/live.ts";
@@ -635,6 +636,7 @@ const SCHEMA_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   policies,
   silences,
   nearMisses,
+  forecast,
   live,
   account,
   tokens,

@@ -75,3 +75,8 @@ export function tagBadgeUrl(
   const tag = tagSegment === null ? "" : `/${tagSegment}`;
   return `${site}/badge/${badgeKey}/${signature}${tag}.${format}`;
 }
+
+/** The calendar feed with this token. */
+export function calendarUrl({ site }: PublicUrls, token: string): string {
+  return `${site}/calendar/${token}.ics`;
+}

@@ -60,6 +60,10 @@ export const AUDIT_ACTIONS = {
   "silence.created": "created a silence",
   "silence.changed": "changed a silence",
   "silence.ended": "ended a silence",
+  "forecast.marked": "marked a surprise as intended",
+  "forecast.unmarked": "unmarked a surprise",
+  "forecast.feedCreated": "created a calendar feed",
+  "forecast.feedRevoked": "revoked a calendar feed",
 } as const;
 
 export type AuditAction = keyof typeof AUDIT_ACTIONS;

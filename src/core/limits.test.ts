@@ -209,6 +209,20 @@ const PROMISED: [number | string, number | string][] = [
   [limits.SECRET_KEY_LENGTH_MIN, 32],
   [limits.RESEALED_AT_ONCE_MAX, 100],
   [limits.PING_ALIASES_MAX, 10],
+  [limits.FORECAST_DAYS, 366],
+  [limits.FORECAST_PER_SCHEDULE_MAX, 40],
+  [limits.FORECAST_ENTRIES_MAX, 200],
+  [limits.FORECAST_CHECKS_LISTED_MAX, 50],
+  [limits.FORECAST_CHECKS_MAX, 20_000],
+  [limits.FORECAST_ID_LENGTH_MAX, 250],
+  [limits.CROWD_RUNS_PER_DAY_MAX, 12],
+  [limits.CROWD_JOBS_MIN, 5],
+  [limits.CROWD_JOB_MS_MIN, 10_000],
+  [limits.CROWD_JOB_MS_DEFAULT, 600_000],
+  [limits.CROWD_DAYS_MAX, 12],
+  [limits.CROWD_SPREAD_MINUTES_MAX, 180],
+  [limits.CROWD_MARKS_MAX, 100],
+  [limits.FORECAST_FEED_REQUESTS_PER_MINUTE, 60],
 ];
 
 test("every limit has its documented value", () => {

@@ -376,3 +376,33 @@ export const RUNS_LISTED_MAX = 1_000;
 // `overdue tail`.
 /** Failed connections in a row before it gives up. */
 export const TAIL_RECONNECTS_MAX = 10;
+
+// The forecast.
+/** How far it looks. */
+export const FORECAST_DAYS = 366;
+/** Surprises of one schedule: two clock changes, twelve months, and some to spare. */
+export const FORECAST_PER_SCHEDULE_MAX = 40;
+/** Entries of a project; the nearest are listed. */
+export const FORECAST_ENTRIES_MAX = 200;
+/** Checks listed with an entry, and changed by one fix. */
+export const FORECAST_CHECKS_LISTED_MAX = 50;
+/** Checks of a project that are read; the oldest count. */
+export const FORECAST_CHECKS_MAX = 20_000;
+/** Text that identifies an entry. */
+export const FORECAST_ID_LENGTH_MAX = 250;
+/** Runs per day, above which a check does not count for crowded minutes. */
+export const CROWD_RUNS_PER_DAY_MAX = 12;
+/** Jobs that start in the same minute, from which it counts as crowded. */
+export const CROWD_JOBS_MIN = 5;
+/** Jobs that usually end sooner do not count for crowded minutes. */
+export const CROWD_JOB_MS_MIN = 10_000;
+/** The assumed duration of a job that was never measured. */
+export const CROWD_JOB_MS_DEFAULT = 600_000;
+/** Crowded days that are listed. */
+export const CROWD_DAYS_MAX = 12;
+/** How far jobs are moved apart. */
+export const CROWD_SPREAD_MINUTES_MAX = 180;
+/** Marks of crowded minutes and days that are kept for each project; the oldest are deleted. */
+export const CROWD_MARKS_MAX = 100;
+/** Requests for calendar feeds from one network. */
+export const FORECAST_FEED_REQUESTS_PER_MINUTE = 60;

@@ -37,6 +37,7 @@ import { recentMonitoringGap } from "../services/api/checks.ts";
 import { LiveHub } from "../services/api/live-hub.ts";
 import type { ApiContext as OverdueContext } from "../services/api/route.ts";
 import { type AckHandler, ackHandler } from "../services/web/ack.ts";
+import { type CalendarHandler, calendarHandler } from "../services/web/calendar.ts";
 import { type MailPagesHandler, mailPagesHandler } from "../services/web/mail-pages.ts";
 import { overdueRunHandler } from "../services/web/overdue-run.ts";
 import { type TwilioStatusHandler, twilioStatusHandler } from "../services/web/twilio-status.ts";
@@ -73,6 +74,7 @@ type Handlers = {
   documents: HttpHandler;
   web: MailPagesHandler;
   ack: AckHandler;
+  calendar: CalendarHandler;
   twilio: TwilioStatusHandler;
   wrapper: HttpHandler;
 };
@@ -119,6 +121,7 @@ export function apiRole(resources: ApiResources): ServerRole {
     answers("scrape", "Project metrics responses by status.", () => handlers?.scrape),
     answers("web", "Responses of pages linked from emails, by status.", () => handlers?.web),
     answers("ack", "Responses of pages that acknowledge incidents, by status.", () => handlers?.ack),
+    answers("calendar", "Responses of calendar feeds, by status.", () => handlers?.calendar),
     answers("twilio", "Responses to status callbacks of Twilio, by status.", () => handlers?.twilio),
   ]);
   const observe = addHistogram(metrics, {
@@ -136,9 +139,9 @@ export function apiRole(resources: ApiResources): ServerRole {
       const parts = { watermark, uses, tokenUses, live, onAnswered, signal: ending.signal };
       handlers = await makeHandlers(resources, parts);
       for (const loop of loops) await loop.start();
-      const { api, badge, scrape, documents, web, ack, twilio, wrapper } = handlers;
+      const { api, badge, scrape, documents, web, ack, calendar, twilio, wrapper } = handlers;
       // The API handles every path below its own, so handlers with a path there come before it.
-      return [badge, scrape, documents, web, ack, twilio, wrapper, api];
+      return [badge, scrape, documents, web, ack, calendar, twilio, wrapper, api];
     },
     // Streams never end on their own; clients reconnect to another process.
     closing: () => live.close(),
@@ -239,6 +242,14 @@ async function makeHandlers(
       database,
       site: { name: config.siteName, url: config.siteUrl },
       signing,
+      trustedProxies: config.trustedProxies,
+      now,
+      monotonic,
+      log,
+    }),
+    calendar: calendarHandler({
+      database,
+      siteUrl: config.siteUrl,
       trustedProxies: config.trustedProxies,
       now,
       monotonic,

@@ -45,6 +45,8 @@ test("tables that signals are recorded in have no foreign keys but that of the s
     "check_parents",
     "check_states",
     "checks",
+    "forecast_feeds",
+    "forecast_marks",
     "idempotency_keys",
     "import_items",
     "incident_events",

@@ -39,6 +39,7 @@ import { formatWhen } from "../words/format.ts";
 import { silencedWords, silenceName } from "../words/silences.ts";
 import { words as shared } from "../words/shared.ts";
 import { codeFor, EditDrawer } from "./check-edit.tsx";
+import { CheckForecast } from "./check-forecast.tsx";
 import { Gone, MovedNote } from "./check-gone.tsx";
 import { DurationChart, Months, NinetyDays, Runs } from "./check-history.tsx";
 import { RunDrawer } from "./check-run.tsx";
@@ -127,6 +128,15 @@ function Shown({ page, n, isGone, onUnsaved }: ShownProps) {
         </div>
         <aside className="check-aside">
           <LastAlert page={page} onMore={() => setDialog("explain")} />
+          {page.settings.kind !== "simple" && (
+            <CheckForecast
+              check={row.id}
+              project={projectId}
+              mayEdit={mayEdit}
+              schedule={page.settings.schedule}
+              tz={page.settings.tz}
+            />
+          )}
           {!isNew && <SendSignal page={page} />}
           <CheckChannels page={page} mayEdit={mayEdit} />
           <Aliases check={row.id} mayEdit={mayEdit} />

@@ -30,6 +30,7 @@ export const TOPIC_WORDS: Readonly<Record<DocsTopic, string>> = {
   gaps: "monitoring gaps",
   nearMisses: "near misses",
   nearMissFix: "fixing a ping URL",
+  forecast: "forecast",
   silences: "silences",
   incidents: "incidents",
   ackLinks: "acknowledge links",

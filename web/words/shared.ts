@@ -28,6 +28,7 @@ export const words = {
     events: "Events",
     "near-misses": "Near misses",
     openNearMisses: "open",
+    forecast: "Forecast",
     silences: "Silences",
     channels: "Channels",
     badges: "Badges",

@@ -31,6 +31,7 @@ export const PAGE_PATHS = [
   { name: "incident", path: "/projects/:project/incidents/:n/", for: "member" },
   { name: "events", path: "/projects/:project/events/", for: "member" },
   { name: "near-misses", path: "/projects/:project/near-misses/", for: "member" },
+  { name: "forecast", path: "/projects/:project/forecast/", for: "member" },
   { name: "silences", path: "/projects/:project/silences/", for: "member" },
   { name: "channels", path: "/projects/:project/channels/", for: "member" },
   { name: "badges", path: "/projects/:project/badges/", for: "member" },

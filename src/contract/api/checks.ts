@@ -153,7 +153,7 @@ const BulkResult = Type.Object(BULK);
 export type BulkResult = Static<typeof BulkResult>;
 
 export const ScheduleTiming = Type.Object(TIMING, { additionalProperties: false });
-const ScheduleGroup = Type.Object({ ids, timing: ScheduleTiming }, { additionalProperties: false });
+export const ScheduleGroup = Type.Object({ ids, timing: ScheduleTiming }, { additionalProperties: false });
 export type ScheduleGroup = Static<typeof ScheduleGroup>;
 
 /** A version of settings that a change is based on. */

@@ -22,6 +22,7 @@ export const DOCS = {
   gaps: "/docs/guide/alerts#monitoring-gaps",
   nearMisses: "/docs/guide/near-misses",
   nearMissFix: "/docs/guide/near-misses#fix-the-url",
+  forecast: "/docs/guide/forecast",
   silences: "/docs/guide/silences",
   incidents: "/docs/guide/incidents",
   ackLinks: "/docs/guide/incidents#acknowledge-links",

@@ -25,6 +25,7 @@ export const API_TAGS = {
   Deliveries: "Notifications and their results.",
   Silences: "Times in which no notifications are sent, and maintenance windows.",
   "Near misses": "Requests that reached no check, and further addresses of checks.",
+  Forecast: "What the schedules of the next 12 months have in store.",
   Live: "Changes of a project as they happen.",
   Account: "Your account.",
   Admin: "The server and its accounts. For server admins.",

@@ -5,6 +5,7 @@ import { channelRoutes } from "./channels.ts";
 import { checkPageRoutes } from "./check-page.ts";
 import { historyRoutes } from "./history.ts";
 import { checkRoutes } from "./checks.ts";
+import { forecastRoutes } from "./forecast.ts";
 import { incidentRoutes } from "./incidents.ts";
 import { liveRoutes } from "./live.ts";
 import { nearMissRoutes } from "./near-misses.ts";
@@ -22,6 +23,7 @@ export const API_ROUTES = {
   ...channelRoutes,
   ...silenceRoutes,
   ...nearMissRoutes,
+  ...forecastRoutes,
   ...overviewRoutes,
   ...checkRoutes,
   ...policyRoutes,

@@ -406,7 +406,7 @@ export function shortScheduleText({ kind, timeoutSeconds, schedule, tz }: Expect
 }
 
 /** "Riga" of "Europe/Riga". */
-function placeOf(tz: string): string {
+export function placeOf(tz: string): string {
   return (tz.split("/").at(-1) ?? tz).replaceAll("_", " ");
 }
 

@@ -256,6 +256,23 @@ export function stretchAfterGap(zone: Zone, reading: number): Stretch | null {
   return null;
 }
 
+/** At `at` (seconds) clocks go from `before` seconds ahead of UTC to `after`. */
+export type ClockChange = { at: number; before: number; after: number };
+
+/** The clock changes of a zone after `from` and before `to` (seconds), in order. */
+export function clockChanges(zone: Zone, { from, to }: { from: number; to: number }): ClockChange[] {
+  const changes: ClockChange[] = [];
+  let before = stretchAt(zone, from);
+  while (before.to < to) {
+    const after = stretchAt(zone, before.to);
+    if (after.offset !== before.offset) {
+      changes.push({ at: before.to, before: before.offset, after: after.offset });
+    }
+    before = after;
+  }
+  return changes;
+}
+
 function remember(key: number, slot: Slot): Slot {
   if (slots.size >= MAX_SLOTS) dropOldest(slots);
   slots.set(key, slot);

@@ -453,7 +453,7 @@ function readTiming({
 }
 
 /** The previous schedules; checks that had the same schedule form one group. */
-function grouped(checks: readonly { id: string; before: CheckSettings }[]): ScheduleGroup[] {
+export function grouped(checks: readonly { id: string; before: CheckSettings }[]): ScheduleGroup[] {
   const groups = new Map<string, ScheduleGroup>();
   for (const { id, before } of checks) {
     const { kind, timeoutSeconds, graceSeconds, schedule, tz } = before;

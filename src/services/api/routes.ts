@@ -8,6 +8,7 @@ import { badgeHandlers } from "./badges.ts";
 import { checkHandlers } from "./check-changes.ts";
 import { overviewHandlers } from "./checks.ts";
 import { crontabHandlers } from "./crontab.ts";
+import { forecastHandlers } from "./forecast.ts";
 import { incidentHandlers } from "./incidents.ts";
 import { liveHandlers } from "./live.ts";
 import { nearMissHandlers } from "./near-misses.ts";
@@ -26,6 +27,7 @@ const HANDLERS: ApiHandlers<ApiRoutes> = {
   ...channelHandlers,
   ...silenceHandlers,
   ...nearMissHandlers,
+  ...forecastHandlers,
   ...overviewHandlers,
   ...checkHandlers,
   ...crontabHandlers,
