@@ -201,6 +201,11 @@ const PROMISED: [number | string, number | string][] = [
   [limits.SECRET_KEY_LENGTH_MIN, 32],
   [limits.RESEALED_AT_ONCE_MAX, 100],
   [limits.PING_ALIASES_MAX, 10],
+  [limits.FIRE_DRILLS_KEPT, 50],
+  [limits.FIRE_DRILL_MS_MAX, 180_000],
+  [limits.FIRE_DRILL_SEND_EVERY_MS, 300_000],
+  [limits.FIRE_DRILL_LATE_MS_MAX, 3_600_000],
+  [limits.FIRE_DRILL_NOTES_MAX, 20],
 ];
 
 test("every limit has its documented value", () => {
