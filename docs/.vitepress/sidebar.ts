@@ -38,6 +38,7 @@ const GUIDE: Item[] = [
         alerts: "Alerts",
         silences: "Silences",
         incidents: "Incidents",
+        "fire-drills": "Fire drills",
       }),
       { text: "Channels", link: "/guide/channels/", collapsed: true, items: channelPages() },
     ],

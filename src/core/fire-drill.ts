@@ -1,7 +1,7 @@
 // Fire drills: a simulated outage that takes the path of a real alert. What a drill does next, what its result is, and
 // when the next weekly one is due.
 import type { Instant } from "./instant.ts";
-import { FIRE_DRILL_MS_MAX } from "./limits.ts";
+import { DELIVERY_LEASE_MS, FIRE_DRILL_MS_MAX } from "./limits.ts";
 import { instantOfLocal, type LocalDay, localDay } from "./local-time.ts";
 import { sentenceText } from "./duration-text.ts";
 import type { EffectivePolicy, Policy } from "./policy.ts";
@@ -44,6 +44,11 @@ export type DrillFacts = {
   closings: readonly DrillDelivery[];
 };
 
+/** Whether a problem may still be sent: not by a notifier that was down while the drill ended. */
+export function mayStillSend({ startedAt }: { startedAt: Instant }, now: Instant): boolean {
+  return now - startedAt < FIRE_DRILL_MS_MAX;
+}
+
 export type DrillStep = {
   /** The problem is closed, which notifies the channels that have got a message. */
   closes: boolean;
@@ -62,7 +67,8 @@ export function nextDrillStep(drill: DrillFacts, now: Instant): DrillStep {
 
 function stepOfOpen({ mode, startedAt, isEnded, alert, openings }: DrillFacts, now: Instant): DrillStep {
   const over = { closes: false, ends: !isEnded, removes: true };
-  const isLate = now - startedAt >= FIRE_DRILL_MS_MAX;
+  // A sender that claimed a message in time has reported by then, or its message may have arrived.
+  const isLate = now - startedAt >= FIRE_DRILL_MS_MAX + (mode === "sent" ? DELIVERY_LEASE_MS : 0);
   if (alert === null) return isLate ? over : WAIT;
   // A silence, or a deadline that passed long ago.
   if (!alert.isPlanned) return alert.isHeld || isLate ? over : WAIT;

@@ -306,7 +306,7 @@ async function driveNext(tx: Tx, afterId: number, now: Instant): Promise<number 
     closedAt: step.closes ? now : drill.closedAt,
   };
   if (step.closes && stored !== undefined) await closeAlert(tx, stored, now);
-  let ended: Pick<FireDrill, "endedAt" | "outcome"> = drill;
+  let ended = { endedAt: drill.endedAt, outcome: drill.outcome };
   if (step.ends) {
     await recordUnnotified(tx, { ...drill, ...progress, checkId });
     const messages = (await listDrillMessages(tx, [drillId])).get(drillId) ?? [];

@@ -3,6 +3,7 @@
 import type { AckLink } from "../core/ack-link.ts";
 import type { AlertCause } from "../core/alert.ts";
 import type { SubscribedEvent } from "../core/delivery.ts";
+import { mayStillSend } from "../core/fire-drill.ts";
 import { parseIncidentKey } from "../core/incident.ts";
 import { type Instant, MINUTE_MS, SECOND_MS } from "../core/instant.ts";
 import {
@@ -390,6 +391,8 @@ async function prepareFlipMessages(
     const about = drilled !== undefined && isDrill ? drilled : { check, drill: null };
     const result = compose(one, { about, flipById, before, options });
     if ("kind" in result) done.push(result);
+    else if (isOverdueDrill(result, options.now))
+      done.push(settledWithout(one.claim, "withdrawn", "The fire drill has ended"));
     else composed.push(result);
   }
   const facts = await readAlertFacts(db, composed);
@@ -400,6 +403,11 @@ async function prepareFlipMessages(
   }
   const sent = composed.filter((one) => !held.has(one.claim));
   return [...done, ...held.values(), ...(await withFacts(db, sent, { ...options, facts }))];
+}
+
+/** What may have been sent is repeated, and closed afterwards. */
+function isOverdueDrill({ claim, drill, message }: Composed, now: Instant): boolean {
+  return drill !== null && message.kind === "down" && !claim.isRepeat && !mayStillSend(drill, now);
 }
 
 /**

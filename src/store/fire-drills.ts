@@ -233,6 +233,7 @@ export type DrillOfCheck = {
   projectUuid: string;
   asCheckId: number | null;
   isSent: boolean;
+  startedAt: Instant;
 };
 
 const FIND_DRILLS_OF_CHECKS = statement<{
@@ -242,9 +243,10 @@ const FIND_DRILLS_OF_CHECKS = statement<{
   project_uuid: string;
   as_check_id: number | null;
   is_sent: boolean;
+  started_at: Instant;
 }>({
   name: "fire_drills.find_of_checks",
-  text: `select f.check_id, f.id, f.project_id, p.uuid as project_uuid, f.as_check_id, f.is_sent
+  text: `select f.check_id, f.id, f.project_id, p.uuid as project_uuid, f.as_check_id, f.is_sent, f.started_at
     from fire_drills f join projects p on p.id = f.project_id where f.check_id = any ($1::bigint[])`,
 });
 
@@ -256,6 +258,7 @@ export async function findDrillsOfChecks(db: Db, checkIds: readonly number[]): P
     projectUuid: row.project_uuid,
     asCheckId: row.as_check_id,
     isSent: row.is_sent,
+    startedAt: row.started_at,
   }));
 }
 

@@ -23,6 +23,7 @@ export const API_TAGS = {
   Incidents: "Problems of checks, from the first alert to the recovery.",
   Channels: "Where notifications are sent.",
   Deliveries: "Notifications and their results.",
+  "Fire drills": "Simulated outages that show who would be notified, and how fast.",
   Silences: "Times in which no notifications are sent, and maintenance windows.",
   Live: "Changes of a project as they happen.",
   Account: "Your account.",

@@ -5,6 +5,7 @@ import { channelRoutes } from "./channels.ts";
 import { checkPageRoutes } from "./check-page.ts";
 import { historyRoutes } from "./history.ts";
 import { checkRoutes } from "./checks.ts";
+import { fireDrillRoutes } from "./fire-drills.ts";
 import { incidentRoutes } from "./incidents.ts";
 import { liveRoutes } from "./live.ts";
 import { overviewRoutes } from "./overview.ts";
@@ -20,6 +21,7 @@ export const API_ROUTES = {
   ...incidentRoutes,
   ...channelRoutes,
   ...silenceRoutes,
+  ...fireDrillRoutes,
   ...overviewRoutes,
   ...checkRoutes,
   ...policyRoutes,

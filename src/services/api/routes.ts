@@ -8,6 +8,7 @@ import { badgeHandlers } from "./badges.ts";
 import { checkHandlers } from "./check-changes.ts";
 import { overviewHandlers } from "./checks.ts";
 import { crontabHandlers } from "./crontab.ts";
+import { fireDrillHandlers } from "./fire-drills.ts";
 import { incidentHandlers } from "./incidents.ts";
 import { liveHandlers } from "./live.ts";
 import { policyHandlers } from "./policies.ts";
@@ -24,6 +25,7 @@ const HANDLERS: ApiHandlers<ApiRoutes> = {
   ...incidentHandlers,
   ...channelHandlers,
   ...silenceHandlers,
+  ...fireDrillHandlers,
   ...overviewHandlers,
   ...checkHandlers,
   ...crontabHandlers,
