@@ -112,6 +112,17 @@ async function newChecks(): Promise<Environment> {
   return asClient();
 }
 
+/** A check with a channel, and no silence. */
+async function newRecipients(): Promise<Environment> {
+  await newChecks();
+  const of = ["--project", stage.project, "--kind", "webhook", "--set", "url_down=https://hooks.example.org/"];
+  await jsonOf(["admin", "channel", "create", ...of], onServer());
+  await query(`delete from silences; delete from channels where kind <> 'webhook';
+    insert into check_channels select c.id, ch.id from checks c join channels ch on ch.project_id = c.project_id
+    on conflict do nothing`);
+  return asClient();
+}
+
 async function newChannel(): Promise<Environment> {
   const of = ["--project", stage.project, "--kind", "email", "--set", `value=${EMAIL}`];
   stage.channel = (await jsonOf(["admin", "channel", "create", ...of], onServer()))["uuid"] ?? "";
@@ -240,6 +251,7 @@ const HOOKS: readonly Hook[] = [
     ),
   },
   { of: /^overdue (?:checks|incidents|ack|silence|whoami)/, prepare: newChecks },
+  { of: /^overdue fire-drill/, prepare: newRecipients },
 ];
 
 async function noSuchAccount(): Promise<Environment> {
