@@ -12,7 +12,7 @@ A fire drill simulates a missed deadline. It takes the path of a real alert and 
 would be notified. No check changes its status. Without --send, nothing leaves the server. Only owners and managers can
 use --send, with a personal access token.
 
-The exit code is 1 if a channel fails, if nobody would be notified, or if a step takes too long.
+The exit code is 1 if a channel fails, if no channel would be notified, or if a step takes too long.
 ${CONNECTION_HELP}
 
 Examples:
@@ -55,7 +55,9 @@ export function defineFireDrill(
           if (!options.json) shown = showHops(context, last, shown);
           if (last.endedAt !== null) return last;
           if (performance.now() > end) {
-            throw new CommandError("The fire drill does not end. Check that the sweeper and the notifier run.");
+            throw new CommandError(
+              "The fire drill does not end. Check that the sweeper and the notifier run.",
+            );
           }
           await sleep(ASK_EVERY_MS);
           last = await client.call("getFireDrill", { project, fireDrill: last.id });

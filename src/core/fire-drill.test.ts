@@ -49,7 +49,12 @@ describe("the next step", () => {
     ["ends if nothing could be sent", { openings: [PENDING] }, late, OVER],
     ["ends without closing if messages were only rendered", { mode: "quiet", openings: [SENT] }, soon, OVER],
     ["waits until it is closed", { closedAt: soon, openings: [SENT], closings: [PENDING] }, soon, WAIT],
-    ["waits until closing is planned", { closedAt: soon, alert: { isPlanned: false, isHeld: false } }, soon, WAIT],
+    [
+      "waits until closing is planned",
+      { closedAt: soon, alert: { isPlanned: false, isHeld: false } },
+      soon,
+      WAIT,
+    ],
     ["ends when it is closed", { closedAt: soon, openings: [SENT], closings: [SENT] }, soon, OVER],
     [
       "keeps closing after its result",
@@ -98,8 +103,18 @@ test("hops never go back, and the last channel counts", () => {
     writtenAt: START + 880,
     plannedAt: START + 1_000,
     messages: [
-      { outcome: "sent" as const, claimedAt: START + 1_000, renderedAt: START + 1_010, answeredAt: START + 1_200 },
-      { outcome: "failed" as const, claimedAt: START + 1_000, renderedAt: START + 1_010, answeredAt: START + 9_000 },
+      {
+        outcome: "sent" as const,
+        claimedAt: START + 1_000,
+        renderedAt: START + 1_010,
+        answeredAt: START + 1_200,
+      },
+      {
+        outcome: "failed" as const,
+        claimedAt: START + 1_000,
+        renderedAt: START + 1_010,
+        answeredAt: START + 9_000,
+      },
     ],
   };
   expect(hopsOf(times).map(({ at }) => at - START)).toEqual([0, 900, 900, 1_000, 1_000, 1_010, 9_000]);
@@ -126,7 +141,9 @@ test("notes say what a real problem would meet", () => {
 
 test("a channel that is not notified has a reason", () => {
   const channel = { isDisabled: false, disabledReason: null, isAssigned: true, heldReason: null };
-  expect(unnotifiedReason({ ...channel, isDisabled: true, disabledReason: "HTTP 410" })).toBe("Disabled: HTTP 410");
+  expect(unnotifiedReason({ ...channel, isDisabled: true, disabledReason: "HTTP 410" })).toBe(
+    "Disabled: HTTP 410",
+  );
   expect(unnotifiedReason({ ...channel, isAssigned: false })).toBe("Not assigned to this check");
   expect(unnotifiedReason({ ...channel, heldReason: "Held by a silence" })).toBe("Held by a silence");
 });

@@ -11,7 +11,11 @@ import type { Ended } from "./deliveries.ts";
 type Settling = { one: Ended; settlements: readonly Settlement[] };
 
 /** Records the messages of fire drills among those that are settled. */
-export async function recordDrillMessages(tx: Tx, settling: readonly Settling[], now: Instant): Promise<void> {
+export async function recordDrillMessages(
+  tx: Tx,
+  settling: readonly Settling[],
+  now: Instant,
+): Promise<void> {
   for (const one of settling) {
     if (one.one.prepared.claim.deliveries[0].fireDrill !== null) await recordOne(tx, one, now);
   }

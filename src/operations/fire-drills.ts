@@ -357,7 +357,14 @@ function factsOf(
 async function closeAlert(tx: Tx, stored: StoredState, at: Instant): Promise<void> {
   const { checkId, state } = stored;
   const flip: Flip = { at, from: state.status, to: "up", reason: "success" };
-  const up = { ...state, status: "up" as const, missed: null, expectFromAt: null, lastPingAt: at, newestAt: at };
+  const up = {
+    ...state,
+    status: "up" as const,
+    missed: null,
+    expectFromAt: null,
+    lastPingAt: at,
+    newestAt: at,
+  };
   await writeStates(tx, [{ ...stored, state: up, downAt: null, sweepAt: null }]);
   await writeStatusChanges(tx, {
     flips: [{ checkId, flip }],

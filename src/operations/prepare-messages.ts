@@ -433,7 +433,9 @@ async function readDrills(
     drills.flatMap((drill): [number, AboutCheck][] => {
       const check = checkById.get(drill.checkId);
       if (check === undefined) return [];
-      const as = simulated.find(({ id, projectId }) => id === drill.asCheckId && projectId === drill.projectId);
+      const as = simulated.find(
+        ({ id, projectId }) => id === drill.asCheckId && projectId === drill.projectId,
+      );
       const { name, slug, tags } = check.settings;
       const settings = as === undefined ? check.settings : { ...as.settings, name, slug, tags };
       return [[check.id, { check: { ...check, settings }, drill }]];

@@ -126,11 +126,7 @@ const OPEN_ALERTS = statement({
     order by n.position`,
 });
 
-async function openAlerts(
-  tx: Tx,
-  openings: readonly Opening[],
-  swept: SweptTimes | null,
-): Promise<void> {
+async function openAlerts(tx: Tx, openings: readonly Opening[], swept: SweptTimes | null): Promise<void> {
   const checkIds = toNumberArray(openings.map(({ checkId }) => checkId));
   const openedAt = toNumberArray(openings.map((opening) => opening.openedAt));
   await Promise.all([

@@ -112,17 +112,6 @@ async function newChecks(): Promise<Environment> {
   return asClient();
 }
 
-/** A check with a channel, and no silence. */
-async function newRecipients(): Promise<Environment> {
-  await newChecks();
-  const of = ["--project", stage.project, "--kind", "webhook", "--set", "url_down=https://hooks.example.org/"];
-  await jsonOf(["admin", "channel", "create", ...of], onServer());
-  await query(`delete from silences; delete from channels where kind <> 'webhook';
-    insert into check_channels select c.id, ch.id from checks c join channels ch on ch.project_id = c.project_id
-    on conflict do nothing`);
-  return asClient();
-}
-
 async function newChannel(): Promise<Environment> {
   const of = ["--project", stage.project, "--kind", "email", "--set", `value=${EMAIL}`];
   stage.channel = (await jsonOf(["admin", "channel", "create", ...of], onServer()))["uuid"] ?? "";
@@ -251,7 +240,6 @@ const HOOKS: readonly Hook[] = [
     ),
   },
   { of: /^overdue (?:checks|incidents|ack|silence|whoami)/, prepare: newChecks },
-  { of: /^overdue fire-drill/, prepare: newRecipients },
 ];
 
 async function noSuchAccount(): Promise<Environment> {
@@ -407,7 +395,7 @@ afterAll(async () => {
 
 const inHelp = await examplesInHelp();
 /** They need a job, another installation, or the crontabs of a machine: test/exec, test/wrappers, test/import, test/discover. */
-const RUN_ELSEWHERE = /(?:^|[ ;|])overdue(?:-run| (?:exec|ping|flush|import|export|discover))\b/;
+const RUN_ELSEWHERE = /(?:^|[ ;|])overdue(?:-run| (?:exec|ping|flush|import|export|discover|fire-drill))\b/;
 const isRunnable = ({ line }: Example) =>
   !RUN_ELSEWHERE.test(line) && (isS3ServerInstalled || !line.includes("s3://"));
 

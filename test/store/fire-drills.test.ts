@@ -86,7 +86,10 @@ test("a drill is found with the check that it simulates, until that is deleted",
     notes: ["A note, with a comma."],
     endedAt: null,
   });
-  expect(await findAsCheck(at.db, { projectId, uuid: as.uuid })).toEqual({ id: as.id, name: "Nightly backup" });
+  expect(await findAsCheck(at.db, { projectId, uuid: as.uuid })).toEqual({
+    id: as.id,
+    name: "Nightly backup",
+  });
   expect(await findDrillsOfChecks(at.db, [check.id, as.id])).toEqual([
     expect.objectContaining({ checkId: check.id, drillId: drill.id, projectId, isSent: true }),
   ]);

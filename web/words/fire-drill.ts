@@ -98,7 +98,8 @@ export function drillSubject({ check }: Pick<FireDrillSummary, "check">): string
 export function recipientText({ outcome, code, reason, renderedAt, answeredAt }: Recipient): string {
   switch (outcome) {
     case "sent": {
-      const took = renderedAt === null || answeredAt === null ? null : formatDuration(answeredAt - renderedAt);
+      const took =
+        renderedAt === null || answeredAt === null ? null : formatDuration(answeredAt - renderedAt);
       const parts = [...(code === null ? [] : [`code ${code}`]), ...(took === null ? [] : [took])];
       return parts.length === 0 ? "Notified" : `Notified (${parts.join(", ")})`;
     }

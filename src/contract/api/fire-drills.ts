@@ -79,7 +79,9 @@ const FireDrill = Type.Object({
     Type.Object({ reason: Type.String(), until: nullable(Time) }),
     "What holds the notifications. Null: nothing does.",
   ),
-  notes: Type.Array(Type.String(), { description: "What would be different for a real problem of the check." }),
+  notes: Type.Array(Type.String(), {
+    description: "What would be different for a real problem of the check.",
+  }),
   recipients: Type.Array(Recipient, {
     description: "All channels of the project, except groups. Their members are listed.",
   }),

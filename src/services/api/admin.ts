@@ -46,15 +46,16 @@ const RETRY_MS_MAX = 15_000;
 
 async function serverState(context: ApiContext, now: Instant): Promise<ServerState> {
   const { database: db, version, sendsMail, signIn } = context;
-  const [intakes, backlog, migrations, identity, quarantined, fireDrill, { look, problems }] = await Promise.all([
-    listOpenIntakes(db, { limit: INTAKES_MAX }),
-    readBacklog(db, { now }),
-    listMigrations(db),
-    findStoredIdentity(db),
-    readQuarantine(db),
-    readFireDrill(db),
-    readServerState(db),
-  ]);
+  const [intakes, backlog, migrations, identity, quarantined, fireDrill, { look, problems }] =
+    await Promise.all([
+      listOpenIntakes(db, { limit: INTAKES_MAX }),
+      readBacklog(db, { now }),
+      listMigrations(db),
+      findStoredIdentity(db),
+      readQuarantine(db),
+      readFireDrill(db),
+      readServerState(db),
+    ]);
   const { oldestSweepAt, oldestUnsentAt, unsentCount, oldestLetterAt, databaseBytes } = backlog;
   const isPastLease = ({ leaseUntilAt }: Intake) => leaseUntilAt < now;
   const sweeping = { sweepDueAt: oldestSweepAt, freshSinceAt: settlingOf(look).freshSinceAt };
