@@ -62,7 +62,6 @@ import {
   type Settlement,
   type WaitingChannel,
 } from "../store/deliveries.ts";
-import type { DrillRequest } from "../store/fire-drills.ts";
 import { inTransaction, type Tx } from "../store/transaction.ts";
 import { audit } from "./audit.ts";
 import {
@@ -75,7 +74,7 @@ import {
 } from "./channels.ts";
 import { readBody } from "./ping-bodies.ts";
 import { planTest } from "./plan-deliveries.ts";
-import type { Claim, Prepared } from "./prepare-messages.ts";
+import type { Claim, DrillSend, Ended, Prepared } from "./prepare-messages.ts";
 import { recordDrillMessages } from "./fire-drill-messages.ts";
 import { giveBackQuotas, notifyLimits, type QuotaOf, takeQuotas } from "./quotas.ts";
 import { inRetriedTransaction } from "./retry.ts";
@@ -322,16 +321,6 @@ export type SendingFacts = {
   drill?: { isSent: boolean; now: () => Instant };
 };
 
-/** A message of a fire drill as it was, or would have been, sent. */
-export type DrillSend = {
-  title: string;
-  text: string;
-  requests: readonly DrillRequest[];
-  renderedAt: Instant | null;
-  /** Why one that was only rendered would not have been sent. */
-  failure: string | null;
-};
-
 /** Sends one prepared message with the body of its last ping. */
 export async function sendPrepared(
   db: Db,
@@ -374,24 +363,6 @@ async function withBody(
     ? { ...message, lastPing: { ...lastPing, body: lenient.decode(read.body) } }
     : message;
 }
-
-/** A message that was sent or had nothing to send. */
-export type Ended =
-  | {
-      prepared: Extract<Prepared, { kind: "send" }>;
-      result: SendResult;
-      durationMs: number;
-      record?: DrillRecord;
-    }
-  | { prepared: Exclude<Prepared, { kind: "send" }>; record?: DrillRecord };
-
-/** What is kept of a message of a fire drill. */
-export type DrillRecord = {
-  drillId: number;
-  channel: Pick<Channel, "id" | "uuid" | "kind" | "name">;
-  answeredAt: Instant;
-  sent: DrillSend | null;
-};
 
 export type Settled = {
   claim: Claim;

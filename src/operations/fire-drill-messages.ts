@@ -6,7 +6,7 @@ import type { Settlement } from "../store/deliveries.ts";
 import { findDrillsOfChecks, writeDrillClosing, writeDrillMessage } from "../store/fire-drills.ts";
 import { findFlips } from "../store/flips.ts";
 import type { Tx } from "../store/transaction.ts";
-import type { Ended } from "./deliveries.ts";
+import type { Ended } from "./prepare-messages.ts";
 
 type Settling = { one: Ended; settlements: readonly Settlement[] };
 

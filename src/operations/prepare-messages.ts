@@ -2,7 +2,7 @@
 // with the facts that rendering needs. Writes nothing.
 import type { AckLink } from "../core/ack-link.ts";
 import type { AlertCause } from "../core/alert.ts";
-import type { SubscribedEvent } from "../core/delivery.ts";
+import type { SendResult, SubscribedEvent } from "../core/delivery.ts";
 import { mayStillSend } from "../core/fire-drill.ts";
 import { parseIncidentKey } from "../core/incident.ts";
 import { type Instant, MINUTE_MS, SECOND_MS } from "../core/instant.ts";
@@ -53,7 +53,7 @@ import {
   listGroupMembers,
   type SettledState,
 } from "../store/deliveries.ts";
-import { type DrillOfCheck, findDrillsOfChecks } from "../store/fire-drills.ts";
+import { type DrillOfCheck, type DrillRequest, findDrillsOfChecks } from "../store/fire-drills.ts";
 import { findFlips, findFlipsBefore, type StoredFlip } from "../store/flips.ts";
 import { findLastPings, type Ping } from "../store/pings.ts";
 import { silencesOf } from "./alert-silences.ts";
@@ -111,6 +111,34 @@ export type Prepared = { claim: Claim } & (
       separated?: readonly number[];
     }
 );
+
+/** A message of a fire drill as it was, or would have been, sent. */
+export type DrillSend = {
+  title: string;
+  text: string;
+  requests: readonly DrillRequest[];
+  renderedAt: Instant | null;
+  /** Why one that was only rendered would not have been sent. */
+  failure: string | null;
+};
+
+/** A message that was sent or had nothing to send. */
+export type Ended =
+  | {
+      prepared: Extract<Prepared, { kind: "send" }>;
+      result: SendResult;
+      durationMs: number;
+      record?: DrillRecord;
+    }
+  | { prepared: Exclude<Prepared, { kind: "send" }>; record?: DrillRecord };
+
+/** What is kept of a message of a fire drill. */
+export type DrillRecord = {
+  drillId: number;
+  channel: Pick<Channel, "id" | "uuid" | "kind" | "name">;
+  answeredAt: Instant;
+  sent: DrillSend | null;
+};
 
 export type PrepareOptions = {
   now: Instant;

@@ -285,7 +285,7 @@ test("a silence holds the drill as it would hold the alert", async () => {
     once: null,
     by: BY,
     at: START,
-  } as Parameters<typeof createSilence>[1]);
+  });
   const { drill, messages } = await run(world, { isSent: true });
   expect(drill).toMatchObject({
     outcome: "held",
