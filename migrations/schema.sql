@@ -68,6 +68,8 @@ create table alerts (
   held_by        text,
   silence_id     bigint,
   dropped_at     timestamptz,
+  found_at       timestamptz,
+  written_at     timestamptz,
   constraint alerts_pkey PRIMARY KEY (id),
   constraint alerts_cause_check CHECK (cause = ANY (ARRAY['failed'::text, 'missed'::text, 'overrun'::text, 'tooFast'::text, 'tooOften'::text])),
   constraint alerts_close_cause_check CHECK (close_cause = ANY (ARRAY['recovered'::text, 'paused'::text, 'takenBack'::text, 'resolved'::text, 'deleted'::text, 'moved'::text])),
@@ -400,10 +402,12 @@ create table deliveries (
   alert_id         bigint,
   incident_id      bigint,
   held_until_at    timestamptz,
+  fire_drill       text,
   constraint deliveries_pkey PRIMARY KEY (id),
   constraint about_one_thing CHECK ((kind = ANY (ARRAY['flip'::text, 'correction'::text, 'repeat'::text])) = (flip_id IS NOT NULL) AND (kind = ANY (ARRAY['flip'::text, 'correction'::text, 'repeat'::text])) = (check_id IS NOT NULL) AND (kind = 'group'::text) = (check_id IS NULL AND incident_id IS NOT NULL) AND (kind = 'notice'::text) = (blind_from_at IS NOT NULL) AND (kind = 'notice'::text) = (blind_to_at IS NOT NULL) AND (kind = ANY (ARRAY['disabled'::text, 'operator'::text])) = (about IS NOT NULL)) NOT VALID,
   constraint claimed_pending CHECK (claimed_by IS NULL OR state = 'pending'::text),
   constraint claimed_whole CHECK ((claimed_by IS NULL) = (claimed_until_at IS NULL)),
+  constraint deliveries_fire_drill_check CHECK (fire_drill = ANY (ARRAY['quiet'::text, 'sent'::text])),
   constraint deliveries_kind_check CHECK (kind = ANY (ARRAY['flip'::text, 'correction'::text, 'repeat'::text, 'group'::text, 'notice'::text, 'disabled'::text, 'operator'::text, 'test'::text])) NOT VALID,
   constraint deliveries_state_check CHECK (state = ANY (ARRAY['pending'::text, 'sent'::text, 'merged'::text, 'withdrawn'::text, 'skipped'::text, 'dead'::text])),
   constraint pending_has_next_try CHECK ((state = 'pending'::text) = (next_try_at IS NOT NULL)),
@@ -449,6 +453,84 @@ create table events (
 );
 -- Reader: events.list, for the history of a check.
 create index events_check on events (check_id, at DESC, id DESC);
+
+-- Channels of a fire drill: what they got, or why not. Goes with its drill.
+create table fire_drill_messages (
+  drill_id      bigint not null,
+  channel_id    bigint not null,
+  channel_uuid  uuid not null,
+  channel_kind  text not null,
+  channel_name  text not null,
+  claimed_at    timestamptz,
+  rendered_at   timestamptz,
+  answered_at   timestamptz,
+  outcome       text not null,
+  reason        text,
+  code          integer,
+  title         text,
+  body          text,
+  requests      jsonb,
+  closed_at     timestamptz,
+  close_outcome text,
+  close_reason  text,
+  constraint fire_drill_messages_pkey PRIMARY KEY (drill_id, channel_id),
+  constraint fire_drill_messages_drill_id_fkey FOREIGN KEY (drill_id) REFERENCES fire_drills(id) ON DELETE CASCADE,
+  constraint fire_drill_messages_close_outcome_check CHECK (close_outcome = ANY (ARRAY['notSent'::text, 'sent'::text, 'retrying'::text, 'failed'::text, 'skipped'::text])),
+  constraint fire_drill_messages_outcome_check CHECK (outcome = ANY (ARRAY['notSent'::text, 'sent'::text, 'retrying'::text, 'failed'::text, 'skipped'::text]))
+);
+
+-- Weekly fire drills. Bounded by the projects.
+create table fire_drill_schedules (
+  project_id  bigint not null,
+  weekday     integer not null,
+  minute      integer not null,
+  tz          text not null,
+  as_check_id bigint,
+  is_sent     boolean not null,
+  account_id  bigint,
+  next_at     timestamptz not null,
+  constraint fire_drill_schedules_pkey PRIMARY KEY (project_id),
+  constraint fire_drill_schedules_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
+-- Readers: fire_drills.has_work, fire_drill_schedules.lock_due.
+create index fire_drill_schedules_next on fire_drill_schedules (next_at);
+
+-- Simulated outages and their results. Bounded: FIRE_DRILLS_KEPT for each project.
+create table fire_drills (
+  id               bigint not null generated always as identity,
+  uuid             uuid not null,
+  project_id       bigint not null,
+  drill_project_id bigint,
+  check_id         bigint,
+  as_check_id      bigint,
+  as_name          text not null,
+  is_sent          boolean not null,
+  is_scheduled     boolean not null,
+  account_id       bigint,
+  notes            text[] not null,
+  started_at       timestamptz not null,
+  deadline_at      timestamptz not null,
+  found_at         timestamptz,
+  written_at       timestamptz,
+  planned_at       timestamptz,
+  held_reason      text,
+  held_until_at    timestamptz,
+  closed_at        timestamptz,
+  ended_at         timestamptz,
+  outcome          text,
+  constraint fire_drills_pkey PRIMARY KEY (id),
+  constraint fire_drills_uuid_key UNIQUE (uuid),
+  constraint fire_drills_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE,
+  constraint drill_check_whole CHECK ((check_id IS NULL) = (drill_project_id IS NULL)),
+  constraint ended_has_outcome CHECK ((ended_at IS NULL) = (outcome IS NULL)),
+  constraint fire_drills_outcome_check CHECK (outcome = ANY (ARRAY['ok'::text, 'failed'::text, 'held'::text, 'nobody'::text, 'timedOut'::text]))
+);
+-- Readers: fire_drills.lock_next, fire_drills.find_of_checks, planning.alerts.
+create unique index fire_drills_check on fire_drills (check_id) WHERE (check_id IS NOT NULL);
+-- Readers: fire_drills.list, fire_drills.trim.
+create index fire_drills_project on fire_drills (project_id, id);
+-- Guards one fire drill at a time for each project.
+create unique index fire_drills_running on fire_drills (project_id) WHERE (ended_at IS NULL);
 
 -- Changes to up or down. Bounded by age.
 create table flips (

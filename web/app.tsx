@@ -100,6 +100,7 @@ export const PAGES: readonly Page[] = [
   page(["events"], async () => (await import("./pages/events.tsx")).EventsPage),
   page(["badges"], async () => (await import("./pages/badges.tsx")).BadgesPage),
   page(["channels"], async () => (await import("./pages/channels.tsx")).ChannelsPage),
+  page(["fire-drill"], async () => (await import("./pages/fire-drill.tsx")).FireDrillPage),
   page(["settings"], async () => (await import("./pages/settings.tsx")).SettingsPage),
   page(["profile"], async () => (await import("./pages/account.tsx")).AccountScreen),
   page(["admin"], async () => (await import("./pages/admin.tsx")).AdminPage),

@@ -174,6 +174,11 @@ export type PaletteEntry = Ranked & {
   run?: () => void;
 };
 
+function fireDrillEntry({ id }: ProjectHead): PaletteEntry {
+  const href = pageHref("fire-drill", { project: id });
+  return { key: "page fire-drill", label: words.nav.fireDrill, kind: paletteWords.kinds.page, href };
+}
+
 /** Pages first, then projects, then checks: an empty palette lists the pages. */
 function paletteEntries(project: ProjectHead | null, rows: readonly CheckRow[]): PaletteEntry[] {
   const { kinds } = paletteWords;
@@ -183,6 +188,8 @@ function paletteEntries(project: ProjectHead | null, rows: readonly CheckRow[]):
     kind: kinds.page,
     href: pageHref(page, { project: project?.id ?? "" }),
   }));
+  // Not in the navigation.
+  const drill = project === null ? [] : [fireDrillEntry(project)];
   const own = (["projects", "profile"] as const).map((page) => ({
     key: `page ${page}`,
     label: page === "projects" ? words.nav.projects : words.nav.account,
@@ -212,7 +219,7 @@ function paletteEntries(project: ProjectHead | null, rows: readonly CheckRow[]):
     href: DOCS.home,
     run: openDocs,
   };
-  return [...pages, ...own, ...projects, help, docs, ...checks];
+  return [...pages, ...drill, ...own, ...projects, help, docs, ...checks];
 }
 
 // Ranks by the typed text: start of the name, start of a word, anywhere, letters in order.

@@ -40,6 +40,7 @@ const GUIDE: Item[] = [
         silences: "Silences",
         incidents: "Incidents",
         "near-misses": "Near misses",
+        "fire-drills": "Fire drills",
       }),
       { text: "Channels", link: "/guide/channels/", collapsed: true, items: channelPages() },
     ],

@@ -131,6 +131,7 @@ function flipWords(
     headline: `${name} is ${isRepeat ? "still " : ""}${status}`,
     sentences: [
       ...(isTest ? ["This is a test notification. No check changed status."] : []),
+      ...(message.drill === undefined ? [] : [FIRE_DRILL_SENTENCE]),
       ...sentencesOf(message, zone),
     ],
     history: historyOf(message, zone),
@@ -138,9 +139,17 @@ function flipWords(
     output: outputOf(message),
     lists: [],
     others: othersOf(message, site),
-    link: isTest ? siteLink(site) : { text: "Show details", url: checkLink(site, check.uuid) },
+    link: isTest ? siteLink(site) : flipLink(message, site),
     ack: kind === "down" ? ackLink(message.incident?.ackUrl ?? null) : null,
   };
+}
+
+const FIRE_DRILL_SENTENCE = "This is a fire drill. No check changed status.";
+
+function flipLink({ check, drill }: FlipMessage, site: Site): Link {
+  return drill === undefined
+    ? { text: "Show details", url: checkLink(site, check.uuid) }
+    : { text: "Show fire drill", url: `${site.url}/projects/${drill.projectUuid}/fire-drill/` };
 }
 
 function ackLink(url: string | null): Link | null {

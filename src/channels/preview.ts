@@ -1,17 +1,14 @@
 // Renders a message as a channel would send it, without sending it: its text, and the requests.
 import { AppError } from "../core/errors.ts";
 import { HOUR_MS, type Instant, MINUTE_MS } from "../core/instant.ts";
-import { PREVIEW_LENGTH_MAX, PREVIEW_REQUESTS_MAX } from "../core/limits.ts";
 import type { CheckFacts } from "../core/message.ts";
 import { secretRemover } from "../lib/secret-remover.ts";
-import type { OutgoingRequest } from "../lib/outgoing-http.ts";
 import { MASK } from "../lib/setting-value.ts";
 import { previewConfig, secretsIn } from "./channel-config.ts";
-import type { BounceableMail, ChannelMessage, Outgoing, Site } from "./channel-kind.ts";
+import type { ChannelMessage, Outgoing, Site } from "./channel-kind.ts";
 import { eventOf } from "./config-fields.ts";
-import { fullText, PLAIN } from "./layout.ts";
-import { clipStart, messageText } from "./message-text.ts";
 import type { ProviderKeys } from "./providers.ts";
+import { Recorder, type Shown } from "./recorder.ts";
 import { CONFIG_RULES, kindNamed } from "./registry.ts";
 import { exampleMessage } from "./sender.ts";
 
@@ -27,15 +24,11 @@ export type PreviewOptions = Pick<Outgoing, "keys" | "providers" | "now"> & {
   checkJson: (check: CheckFacts, now: Instant) => Readonly<Record<string, unknown>>;
 };
 
-export type Preview = {
-  title: string;
-  text: string;
+export type Preview = Shown & {
   /** Whether the channel is notified of the event. */
   isSent: boolean;
-  requests: { method: string; url: string; headers: Record<string, string>; body: string }[];
 };
 
-const LIMITS = { max: 4_000, output: 1_000, value: 300, names: 2_000 } as const;
 /** Any UUID: the channel does not exist yet, and nothing is sent. */
 const UUID = "00000000-0000-4000-8000-000000000000";
 
@@ -52,7 +45,6 @@ export async function previewMessage(
   const { site, project } = options;
   const config = previewConfig(kind, given);
   const message = sampleMessage(event, options);
-  const words = messageText(message, { site, zone: project.tz });
   const isSent = kind.isSubscribed(config, eventOf(message));
   const sent = new Recorder();
   if (isSent) {
@@ -65,32 +57,7 @@ export async function previewMessage(
   const secrets = [...secretsIn(kind, given), ...keyTexts(options.keys)];
   // A stored secret arrives masked, and the mask can be shown.
   const clean = secretRemover({ secrets: secrets.filter((secret) => !secret.includes(MASK)) });
-  const shown = (text: string) => clipStart(clean(text), PREVIEW_LENGTH_MAX);
-  return {
-    title: shown(sent.mail?.subject ?? words.headline),
-    text: shown(sent.mail?.text ?? fullText(words, PLAIN, { limits: LIMITS })),
-    isSent,
-    requests: sent.requests.map(({ method, url, headers = {}, body = "" }) => ({
-      method,
-      url: shown(url),
-      headers: Object.fromEntries(Object.entries(headers).map(([key, value]) => [key, shown(value)])),
-      body: typeof body === "string" ? shown(body) : `${body.length} encrypted bytes`,
-    })),
-  };
-}
-
-/** Records what would be sent. Every request gets a success response. */
-class Recorder {
-  readonly requests: OutgoingRequest[] = [];
-  mail: BounceableMail | null = null;
-
-  readonly http: Outgoing["http"] = {
-    send: async (request) => {
-      if (this.requests.length >= PREVIEW_REQUESTS_MAX) throw new Error("too many requests for a preview");
-      this.requests.push(request);
-      return { status: 200, headers: {}, text: "{}" };
-    },
-  };
+  return { ...sent.shown(message, { site, zone: project.tz, clean }), isSent };
 }
 
 function outgoing(
@@ -99,16 +66,13 @@ function outgoing(
 ): Outgoing {
   const maskedKeys = Object.entries(keys).map(([name, key]) => [name, key === null ? null : MASK]);
   return {
-    http: sent.http,
-    adminHttp: sent.http,
+    http: sent.http(null),
+    adminHttp: sent.http(null),
     mail: {
       idDomain: "localhost",
       recipient: async () => ({ isVerified: true, zone: null, unsubscribeUrl: site.url }),
       notifyUnverified: async () => undefined,
-      send: async (mail) => {
-        sent.mail = mail;
-        return { kind: "sent", code: 250, response: "" };
-      },
+      ...sent.mailPort(null),
     },
     site,
     keys: Object.fromEntries(maskedKeys) as ProviderKeys,

@@ -15,9 +15,10 @@ import { NEW_STATE } from "../core/state.ts";
 import { secretRemover } from "../lib/secret-remover.ts";
 import type { GuardedHttp, OutgoingRequest } from "../lib/outgoing-http.ts";
 import { readConfig, secretsIn } from "./channel-config.ts";
-import type { AnyKind, ChannelMessage, MailPort, Site } from "./channel-kind.ts";
+import type { AnyKind, ChannelMessage, MailPort, Outgoing, Site } from "./channel-kind.ts";
 import { notTried } from "./http-request.ts";
 import type { ProviderKeys, Providers } from "./providers.ts";
+import { Recorder, type Shown } from "./recorder.ts";
 import { kindNamed, KINDS } from "./registry.ts";
 
 /** The fields of a channel needed to send through it. */
@@ -41,7 +42,20 @@ export type SenderOptions = {
   kinds?: readonly AnyKind[];
 };
 
-export type Sending = { dedupeKey: string; attempt: number; now: Instant };
+export type Sending = {
+  dedupeKey: string;
+  attempt: number;
+  now: Instant;
+  /** Part of a fire drill: what is sent is recorded. With `isSent` false, nothing leaves the server. */
+  drill?: { isSent: boolean; now: () => Instant };
+};
+
+/** The result of a message of a fire drill. */
+export type DrillSend = Shown & {
+  renderedAt: Instant | null;
+  /** Why a message that was only rendered would not have been sent; null: it would have been. */
+  failure: string | null;
+};
 
 export type Sender = {
   /** Sends one message. External errors are results; bugs are thrown. */
@@ -49,7 +63,7 @@ export type Sender = {
     channel: SendingChannel & { projectZone: string },
     message: AlertMessage,
     sending: Sending,
-  ): Promise<SendResult>;
+  ): Promise<SendResult & { drill?: DrillSend }>;
   /** Whether the channel notifies for an event. One with an unreadable configuration does for all, and then fails. */
   isSubscribed(channel: SendingChannel, what: SubscribedEvent): boolean;
   rateOf(kind: string): Rate | null;
@@ -67,7 +81,7 @@ export function createSender(options: SenderOptions): Sender {
     isSubscribed,
     rateOf: (name) => kindNamed(name, kinds)?.rate ?? null,
     quotaUsedBy: (name) => kindNamed(name, kinds)?.quota ?? null,
-    send: async (channel, message, { dedupeKey, attempt, now }) => {
+    send: async (channel, message, { dedupeKey, attempt, now, drill }) => {
       const opened = openChannel(channel, kinds);
       if (!opened.ok) return notTried(opened.text);
       const { kind, config } = opened;
@@ -85,13 +99,18 @@ export function createSender(options: SenderOptions): Sender {
             }
           : message;
       const { uuid, name } = channel;
-      const result = await kind.send(outgoing, config, {
+      const exits: Exits = {
         http: cleanAnswers(options.http, clean),
         adminHttp: cleanAnswers(options.adminHttp, clean),
         mail,
+        providers,
+      };
+      const recorder = drill === undefined ? null : new Recorder(drill.now);
+      const used = recorder === null ? exits : recorded(exits, { recorder, isSent: drill?.isSent === true });
+      const result = await kind.send(outgoing, config, {
+        ...used,
         site,
         keys,
-        providers,
         channel: { uuid, kind: kind.name, name },
         zone: channel.projectZone,
         checkJson: (check) => options.checkJson(check, now),
@@ -99,8 +118,40 @@ export function createSender(options: SenderOptions): Sender {
         attempt,
         now,
       });
-      return cleanResult(result, clean);
+      const cleaned = cleanResult(result, clean);
+      if (recorder === null) return cleaned;
+      const unavailable = (of: Providers) => kind.unavailable?.({ keys, providers: of }) ?? null;
+      const isBlocked = unavailable(providers) === null && unavailable(used.providers) !== null;
+      const hasRequest = recorder.requests.length > 0 || recorder.mail !== null;
+      const failure =
+        cleaned.kind === "failed" && !hasRequest && !isBlocked ? cleaned.reason : unavailable(providers);
+      const shown = recorder.shown(outgoing, { site, zone: channel.projectZone, clean });
+      return { ...cleaned, drill: { ...shown, renderedAt: recorder.renderedAt, failure } };
     },
+  };
+}
+
+/** Everything through which a kind can reach others. */
+type Exits = Pick<Outgoing, "http" | "adminHttp" | "mail" | "providers">;
+
+/** Records what passes. Not sent: nothing passes, and no program is started. */
+function recorded(
+  { http, adminHttp, mail, providers }: Exits,
+  { recorder, isSent }: { recorder: Recorder; isSent: boolean },
+): Exits {
+  return {
+    http: recorder.http(isSent ? http : null),
+    adminHttp: recorder.http(isSent ? adminHttp : null),
+    mail:
+      mail === null
+        ? null
+        : {
+            idDomain: mail.idDomain,
+            recipient: (of) => mail.recipient(of),
+            notifyUnverified: async (of) => (isSent ? mail.notifyUnverified(of) : undefined),
+            ...recorder.mailPort(isSent ? mail : null),
+          },
+    providers: isSent ? providers : { ...providers, shellFolder: null },
   };
 }
 

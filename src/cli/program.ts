@@ -114,6 +114,12 @@ const COMMANDS: readonly (Entry & { group: Group })[] = [
     load: async () => (await import("./silence.ts")).defineSilence,
   },
   {
+    group: "Checks",
+    name: "fire-drill",
+    summary: "Simulate an outage and show who would be notified",
+    load: async () => (await import("./fire-drill.ts")).defineFireDrill,
+  },
+  {
     group: "Server",
     name: "serve",
     summary: "Run the server with all roles, or only the given ones",

@@ -236,6 +236,9 @@ export const ACTION_ROLES = {
   /** Of a project and its tags; those of a check belong to its settings. */
   editPolicies: ["owner", "manager"],
   silence: EDITORS,
+  startFireDrill: EDITORS,
+  /** With messages; also weekly. */
+  sendFireDrill: ["owner", "manager"],
   /** Also notes, and resolving. */
   acknowledge: EDITORS,
   renameProject: EDITORS,

@@ -57,6 +57,8 @@ export const AUDIT_ACTIONS = {
   "channel.tested": "tested a channel",
   "channel.enabled": "enabled a channel",
   "channel.disabled": "disabled a channel",
+  "fireDrill.started": "started a fire drill",
+  "fireDrill.scheduleChanged": "changed the weekly fire drill",
   "silence.created": "created a silence",
   "silence.changed": "changed a silence",
   "silence.ended": "ended a silence",

@@ -223,6 +223,11 @@ const PROMISED: [number | string, number | string][] = [
   [limits.CROWD_SPREAD_MINUTES_MAX, 180],
   [limits.CROWD_MARKS_MAX, 100],
   [limits.FORECAST_FEED_REQUESTS_PER_MINUTE, 60],
+  [limits.FIRE_DRILLS_KEPT, 50],
+  [limits.FIRE_DRILL_MS_MAX, 180_000],
+  [limits.FIRE_DRILL_SEND_EVERY_MS, 300_000],
+  [limits.FIRE_DRILL_LATE_MS_MAX, 3_600_000],
+  [limits.FIRE_DRILL_NOTES_MAX, 20],
 ];
 
 test("every limit has its documented value", () => {

@@ -406,3 +406,14 @@ export const CROWD_SPREAD_MINUTES_MAX = 180;
 export const CROWD_MARKS_MAX = 100;
 /** Requests for calendar feeds from one network. */
 export const FORECAST_FEED_REQUESTS_PER_MINUTE = 60;
+// Fire drills.
+/** Results kept for each project. */
+export const FIRE_DRILLS_KEPT = 50;
+/** A drill that has not ended by then has failed. Longer than a claim, so that it survives a crash of the notifier. */
+export const FIRE_DRILL_MS_MAX = 180_000;
+/** Between two drills of a project that send messages. */
+export const FIRE_DRILL_SEND_EVERY_MS = 300_000;
+/** A weekly drill that could not start in time is left out. */
+export const FIRE_DRILL_LATE_MS_MAX = 3_600_000;
+/** Notes about the policy of a check that a result lists. */
+export const FIRE_DRILL_NOTES_MAX = 20;

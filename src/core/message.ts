@@ -79,6 +79,8 @@ export const NO_POLICY: PolicyFacts = {
 };
 
 export type FlipMessage = PolicyFacts & {
+  /** Part of a fire drill of this project: its check does not exist for users. */
+  drill?: { projectUuid: string };
   /** Of several changes, the last one that the channel is subscribed to. */
   kind: "down" | "up";
   /** When the message was composed. */

@@ -74,7 +74,8 @@ import {
 } from "./channels.ts";
 import { readBody } from "./ping-bodies.ts";
 import { planTest } from "./plan-deliveries.ts";
-import type { Claim, Prepared } from "./prepare-messages.ts";
+import type { Claim, DrillSend, Ended, Prepared } from "./prepare-messages.ts";
+import { recordDrillMessages } from "./fire-drill-messages.ts";
 import { giveBackQuotas, notifyLimits, type QuotaOf, takeQuotas } from "./quotas.ts";
 import { inRetriedTransaction } from "./retry.ts";
 import { noteProviderAnswers } from "./server-health.ts";
@@ -229,9 +230,12 @@ async function claimShares(tx: Tx, shares: Shares, options: ClaimOptions): Promi
   });
   const claims = messages.map((message) => toClaim(message, { claimedBy, owners, degraded }));
   const taken = Map.groupBy(
-    claims.filter(({ channelId }) => limited.has(channelId)),
+    claims.filter(
+      ({ channelId, deliveries: [{ fireDrill }] }) => limited.has(channelId) && fireDrill !== "quiet",
+    ),
     ({ channelId }) => channelId,
   );
+  // A message that is only rendered uses nothing of a rate limit.
   if (taken.size > 0) await writeBuckets(tx, bucketsAfter(taken, { limited, buckets, now }));
   return takeQuotas(tx, claims, { quotas, now });
 }
@@ -292,7 +296,11 @@ function toClaim(
 /** What the caller provides for sending messages. */
 export type Ports = {
   /** Sends a message within SEND_MS_MAX. An exception counts as a failure after which the message may have arrived. */
-  send: (channel: ChannelInProject, message: AlertMessage, sending: SendingFacts) => Promise<SendResult>;
+  send: (
+    channel: ChannelInProject,
+    message: AlertMessage,
+    sending: SendingFacts,
+  ) => Promise<SendResult & { drill?: DrillSend }>;
   /** Whether a channel is subscribed to this type of event. */
   isSubscribed: (channel: Channel, what: SubscribedEvent) => boolean;
   /** The rate limit of a kind of channel; null: none. */
@@ -305,21 +313,39 @@ export type Ports = {
   objects?: Pick<ObjectStore, "get"> | null;
 };
 
-export type SendingFacts = { dedupeKey: string; attempt: number; now: Instant };
+export type SendingFacts = {
+  dedupeKey: string;
+  attempt: number;
+  now: Instant;
+  /** Part of a fire drill: the port records the message, and sends it only if `isSent`. */
+  drill?: { isSent: boolean; now: () => Instant };
+};
 
 /** Sends one prepared message with the body of its last ping. */
 export async function sendPrepared(
   db: Db,
   prepared: Extract<Prepared, { kind: "send" }>,
   { now, ports }: { now: () => Instant; ports: Ports },
-): Promise<Extract<Ended, { result: SendResult }>> {
-  const { claim, channel } = prepared;
+): Promise<Ended> {
+  const { claim, channel, drill } = prepared;
   const message = await withBody(db, prepared, ports);
   const at = now();
   const sending = { dedupeKey: claim.dedupeKey, attempt: claim.attempt, now: at };
-  const result = await ports.send(channel, message, sending);
-  return { prepared, result, durationMs: now() - at };
+  if (drill === undefined) {
+    const result = await ports.send(channel, message, sending);
+    return { prepared, result, durationMs: now() - at };
+  }
+  const { drill: drilled, ...result } = await ports.send(channel, message, {
+    ...sending,
+    drill: { isSent: drill.isSent, now },
+  });
+  const record = { drillId: drill.drillId, channel, answeredAt: now(), sent: drilled ?? null };
+  if (drill.isSent) return { prepared, result, durationMs: now() - at, record };
+  const states = new Map(claim.deliveries.map(({ id }): [number, SettledState] => [id, "withdrawn"]));
+  return { prepared: { claim, kind: "settle", states, reason: NOT_SENT }, record };
 }
+
+const NOT_SENT = "Not sent (fire drill)";
 
 const lenient = new TextDecoder("utf-8");
 
@@ -337,11 +363,6 @@ async function withBody(
     ? { ...message, lastPing: { ...lastPing, body: lenient.decode(read.body) } }
     : message;
 }
-
-/** A message that was sent or had nothing to send. */
-export type Ended =
-  | { prepared: Extract<Prepared, { kind: "send" }>; result: SendResult; durationMs: number }
-  | { prepared: Exclude<Prepared, { kind: "send" }> };
 
 export type Settled = {
   claim: Claim;
@@ -381,20 +402,27 @@ async function settle(
   const pairs = mine.flatMap(({ one, settlements: parts }) => deferredBehind(one.prepared.claim, parts));
   if (pairs.length > 0) await postponeDeliveries(tx, pairs);
   for (const { one } of mine) await separateSilenced(tx, one, now);
+  await recordDrillMessages(tx, mine, now);
+  // A fire drill says nothing about the health of a channel or a provider, and reaches no limit.
+  const real = mine.filter(({ one }) => !isDrill(one));
   const disabled = await noteChannels(
     tx,
-    mine.flatMap(({ one }) => ("result" in one ? [one] : [])),
+    real.flatMap(({ one }) => ("result" in one ? [one] : [])),
     now,
   );
   const unsent = mine.flatMap(({ one }) => ("result" in one ? [] : [one.prepared.claim]));
   await giveBackQuotas(tx, unsent);
-  const stopped = mine.filter(({ one }) => isBeyondQuota(one)).map(({ one }) => one.prepared.claim);
+  const stopped = real.filter(({ one }) => isBeyondQuota(one)).map(({ one }) => one.prepared.claim);
   await notifyLimits(tx, stopped, { now, quotaOf });
-  const answers = mine.flatMap(({ one }) =>
+  const answers = real.flatMap(({ one }) =>
     "result" in one ? [{ kind: one.prepared.channel.kind, result: one.result }] : [],
   );
   await noteProviderAnswers(tx, { answers, at: now });
   return verdicts.map((verdict) => toSettled(verdict, { isHeld: mine.includes(verdict), disabled, now }));
+}
+
+function isDrill({ prepared }: Ended): boolean {
+  return prepared.claim.deliveries[0].fireDrill !== null;
 }
 
 async function separateSilenced(tx: Tx, { prepared }: Ended, at: Instant): Promise<void> {

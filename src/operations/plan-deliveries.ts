@@ -4,7 +4,7 @@ import type { AlertChange } from "../core/alert.ts";
 import type { Instant, Interval } from "../core/instant.ts";
 import { NOTICE_FOLD_MS } from "../core/limits.ts";
 import type { Flip } from "../core/state.ts";
-import { writeAlerts } from "../store/alerts.ts";
+import { type SweptTimes, writeAlerts } from "../store/alerts.ts";
 import { insertFlips, retractFlip } from "../store/flips.ts";
 import { insertNoticeDeliveries, insertTestDeliveries } from "../store/planning.ts";
 import type { Tx } from "../store/transaction.ts";
@@ -14,12 +14,14 @@ export type StatusChanges = {
   alerts: readonly { checkId: number; change: AlertChange }[];
   /** Deadlines whose flip a signal has retracted. */
   retracted?: readonly { checkId: number; deadlineAt: Instant; at: Instant }[];
+  /** Only from the sweeper. */
+  swept?: SweptTimes;
 };
 
 /** Writes flips and alerts of checks that this transaction has locked. */
 export async function writeStatusChanges(
   tx: Tx,
-  { flips, alerts, retracted = [] }: StatusChanges,
+  { flips, alerts, retracted = [], swept }: StatusChanges,
 ): Promise<void> {
   // Sent together. A batch may retract a flip that it has inserted itself.
   const [flipIds, retractedIds] = await Promise.all([
@@ -34,7 +36,7 @@ export async function writeStatusChanges(
     const flipId = change.flip === null ? null : (idOf.get(change.flip) ?? null);
     return { checkId, change, flipId: isTakenBack ? (retractedOf.get(checkId) ?? null) : flipId };
   });
-  await writeAlerts(tx, written);
+  await writeAlerts(tx, written, swept ?? null);
 }
 
 /** Plans notices about deadlines excused by a monitoring gap: one per channel and gap. */

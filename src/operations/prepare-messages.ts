@@ -2,7 +2,8 @@
 // with the facts that rendering needs. Writes nothing.
 import type { AckLink } from "../core/ack-link.ts";
 import type { AlertCause } from "../core/alert.ts";
-import type { SubscribedEvent } from "../core/delivery.ts";
+import type { SendResult, SubscribedEvent } from "../core/delivery.ts";
+import { mayStillSend } from "../core/fire-drill.ts";
 import { parseIncidentKey } from "../core/incident.ts";
 import { type Instant, MINUTE_MS, SECOND_MS } from "../core/instant.ts";
 import {
@@ -52,6 +53,7 @@ import {
   listGroupMembers,
   type SettledState,
 } from "../store/deliveries.ts";
+import { type DrillOfCheck, type DrillRequest, findDrillsOfChecks } from "../store/fire-drills.ts";
 import { findFlips, findFlipsBefore, type StoredFlip } from "../store/flips.ts";
 import { findLastPings, type Ping } from "../store/pings.ts";
 import { silencesOf } from "./alert-silences.ts";
@@ -89,6 +91,8 @@ export type Prepared = { claim: Claim } & (
       message: AlertMessage;
       parts: MessageParts;
       includedFlips: readonly StoredFlip[];
+      /** Part of a fire drill; with `isSent` false, it is only rendered. */
+      drill?: { drillId: number; isSent: boolean };
     }
   /** There is nothing to send. */
   | {
@@ -107,6 +111,34 @@ export type Prepared = { claim: Claim } & (
       separated?: readonly number[];
     }
 );
+
+/** A message of a fire drill as it was, or would have been, sent. */
+export type DrillSend = {
+  title: string;
+  text: string;
+  requests: readonly DrillRequest[];
+  renderedAt: Instant | null;
+  /** Why one that was only rendered would not have been sent. */
+  failure: string | null;
+};
+
+/** A message that was sent or had nothing to send. */
+export type Ended =
+  | {
+      prepared: Extract<Prepared, { kind: "send" }>;
+      result: SendResult;
+      durationMs: number;
+      record?: DrillRecord;
+    }
+  | { prepared: Exclude<Prepared, { kind: "send" }>; record?: DrillRecord };
+
+/** What is kept of a message of a fire drill. */
+export type DrillRecord = {
+  drillId: number;
+  channel: Pick<Channel, "id" | "uuid" | "kind" | "name">;
+  answeredAt: Instant;
+  sent: DrillSend | null;
+};
 
 export type PrepareOptions = {
   now: Instant;
@@ -156,6 +188,9 @@ function withinQuota(prepared: Prepared): Prepared {
 }
 
 type Addressed = { claim: Claim; channel: ChannelInProject };
+
+/** A check that a message to a channel may be about. */
+type AboutCheck = { check: CheckWithState; drill: DrillOfCheck | null };
 
 /** Why nothing can be sent to a channel, if so. A test or a group can reach a disabled channel. */
 function unsendable(claim: Claim, channel: Channel | undefined): Prepared | null {
@@ -345,6 +380,7 @@ function ackUrlOf(
 
 type Composed = Addressed & {
   check: CheckWithState;
+  drill: DrillOfCheck | null;
   message: NonNullable<Composition["message"]>;
   parts: MessageParts;
   includedFlips: StoredFlip[];
@@ -363,6 +399,7 @@ async function prepareFlipMessages(
   ]);
   const flipById = new Map(flips.map((flip) => [flip.id, flip]));
   const checkById = new Map(checks.map((check) => [check.id, check]));
+  const drills = await readDrills(db, addressed, checkById);
   const done: Prepared[] = [];
   const composed: Composed[] = [];
   for (const one of addressed) {
@@ -371,13 +408,19 @@ async function prepareFlipMessages(
       done.push(settledWithout(one.claim, "withdrawn", "The check was deleted"));
       continue;
     }
-    // The old project must not learn about the check in its new project: its name, channels and other checks.
-    if (check.projectId !== one.channel.projectId) {
+    // The old project must not learn about the check in its new project: its name, channels and other checks. A fire
+    // drill has its check in a project of its own.
+    const drilled = drills.get(check.id);
+    const isDrill = drilled?.drill?.projectId === one.channel.projectId;
+    if (check.projectId !== one.channel.projectId && !isDrill) {
       done.push(settledWithout(one.claim, "withdrawn", "The check was moved to another project"));
       continue;
     }
-    const result = compose(one, { check, flipById, before, options });
+    const about = drilled !== undefined && isDrill ? drilled : { check, drill: null };
+    const result = compose(one, { about, flipById, before, options });
     if ("kind" in result) done.push(result);
+    else if (isOverdueDrill(result, options.now))
+      done.push(settledWithout(one.claim, "withdrawn", "The fire drill has ended"));
     else composed.push(result);
   }
   const facts = await readAlertFacts(db, composed);
@@ -390,16 +433,55 @@ async function prepareFlipMessages(
   return [...done, ...held.values(), ...(await withFacts(db, sent, { ...options, facts }))];
 }
 
+/** What may have been sent is repeated, and closed afterwards. */
+function isOverdueDrill({ claim, drill, message }: Composed, now: Instant): boolean {
+  return drill !== null && message.kind === "down" && !claim.isRepeat && !mayStillSend(drill, now);
+}
+
+/**
+ * The checks of fire drills, among those that belong to another project than the channel of their message. The message
+ * shows the schedule of the check that the drill simulates.
+ */
+async function readDrills(
+  db: Db,
+  addressed: readonly Addressed[],
+  checkById: ReadonlyMap<number, CheckWithState>,
+): Promise<ReadonlyMap<number, AboutCheck>> {
+  const others = addressed.flatMap((one) => {
+    const check = checkById.get(checkIdOf(one));
+    return check === undefined || check.projectId === one.channel.projectId ? [] : [check.id];
+  });
+  if (others.length === 0) return new Map();
+  const drills = await findDrillsOfChecks(db, [...new Set(others)]);
+  const simulated = await findChecksForMessages(
+    db,
+    drills.flatMap(({ asCheckId }) => asCheckId ?? []),
+  );
+  return new Map(
+    drills.flatMap((drill): [number, AboutCheck][] => {
+      const check = checkById.get(drill.checkId);
+      if (check === undefined) return [];
+      const as = simulated.find(
+        ({ id, projectId }) => id === drill.asCheckId && projectId === drill.projectId,
+      );
+      const { name, slug, tags } = check.settings;
+      const settings = as === undefined ? check.settings : { ...as.settings, name, slug, tags };
+      return [[check.id, { check: { ...check, settings }, drill }]];
+    }),
+  );
+}
+
 function compose(
   { claim, channel }: Addressed,
   given: {
-    check: CheckWithState;
+    about: AboutCheck;
     flipById: ReadonlyMap<number, StoredFlip>;
     before: readonly StoredFlip[];
     options: PrepareOptions;
   },
 ): Composed | Prepared {
-  const { check, flipById, before, options } = given;
+  const { about, flipById, before, options } = given;
+  const { check, drill } = about;
   const changes = claim.deliveries.flatMap(({ id, kind, flipId }): PendingChange[] => {
     const flip = flipById.get(flipId ?? 0);
     if (flip === undefined) return [];
@@ -418,7 +500,7 @@ function compose(
   const included = new Set(parts.included);
   const includedIds = claim.deliveries.filter(({ id }) => included.has(id)).map(({ flipId }) => flipId ?? 0);
   const includedFlips = includedIds.flatMap((id) => flipById.get(id) ?? []);
-  return { claim, channel, check, message, parts, includedFlips };
+  return { claim, channel, check, drill, message, parts, includedFlips };
 }
 
 /**
@@ -542,7 +624,7 @@ async function withFacts(
   ]);
   const channelsOf = Map.groupBy(assignments, ({ checkId }) => checkId);
   return composed.map((one) => {
-    const { claim, channel, check, message, parts, includedFlips } = one;
+    const { claim, channel, check, drill, message, parts, includedFlips } = one;
     const channelUuids = (channelsOf.get(check.id) ?? []).map(({ channelUuid }) => channelUuid).toSorted();
     const full: FlipMessage = {
       ...policyFactsOf(one, options),
@@ -552,7 +634,10 @@ async function withFacts(
       lastPing: lastPingOf(pings, { checkId: check.id, at: pingsUntil(one, options) }),
       otherChecks: othersOf(check, health.get(check.projectId)),
     };
-    return { claim, kind: "send", channel, message: full, parts, includedFlips };
+    const prepared = { claim, kind: "send", channel, message: full, parts, includedFlips } as const;
+    if (drill === null) return prepared;
+    const { drillId, isSent, projectUuid } = drill;
+    return { ...prepared, message: { ...full, drill: { projectUuid } }, drill: { drillId, isSent } };
   });
 }
 

@@ -23,7 +23,9 @@ export async function takeQuotas(
   { quotas, now }: { quotas: ReadonlyMap<number, QuotaLimit>; now: Instant },
 ): Promise<Claim[]> {
   const counted = claims.filter(
-    ({ channelId, ownerId, attempt }) => attempt === 1 && ownerId !== null && quotas.has(channelId),
+    ({ channelId, ownerId, attempt, deliveries: [{ fireDrill }] }) =>
+      // A message that is only rendered uses nothing, not even for a moment.
+      fireDrill !== "quiet" && attempt === 1 && ownerId !== null && quotas.has(channelId),
   );
   if (counted.length === 0) return [...claims];
   const groups = Map.groupBy(counted, ({ channelId, ownerId }) =>

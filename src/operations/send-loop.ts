@@ -13,7 +13,6 @@ import { readDatabaseClock } from "../store/instance.ts";
 import { readService } from "./database-identity.ts";
 import {
   claimDeliveries,
-  type Ended,
   type Ports,
   type Senders,
   sendPrepared,
@@ -22,7 +21,7 @@ import {
 } from "./deliveries.ts";
 import { takeSteps } from "./incident-steps.ts";
 import { planAlerts } from "./plan-alerts.ts";
-import { type Claim, prepareClaims, type Prepared, ProjectHealthCache } from "./prepare-messages.ts";
+import { type Claim, type Ended, prepareClaims, type Prepared, ProjectHealthCache } from "./prepare-messages.ts";
 
 /** A poll costs a fraction of a millisecond, so it is frequent. */
 const IDLE_MS = 250;

@@ -72,7 +72,7 @@ export async function sweepDeadlines(database: Database, options: SweepOptions):
   const range = { through: visibility.watermarkAt - 1, except, limit };
   const sweep: Sweep = {
     database,
-    moment: { now, visibility },
+    moment: { now, visibility, startedMs: performance.now() },
     range,
     batchesLeft: batchesMax,
     swept,
@@ -90,7 +90,7 @@ export async function sweepDeadlines(database: Database, options: SweepOptions):
 
 type Sweep = {
   database: Database;
-  moment: SweepMoment;
+  moment: StartedMoment;
   range: { through: Instant; except: number[]; limit: number };
   batchesLeft: number;
   swept: Swept;
@@ -137,7 +137,7 @@ function add(swept: Swept, batch: BatchSwept): void {
   if (batch.lagMs !== null) swept.lagMs = Math.max(swept.lagMs ?? 0, batch.lagMs);
 }
 
-type Batch = { range: DueRange; moment: SweepMoment };
+type Batch = { range: DueRange; moment: StartedMoment };
 type BatchSwept = Pick<Swept, "looked" | "moved" | "fired" | "excused" | "quarantined" | "lagMs"> & {
   /** Where the next batch begins; null: this batch was empty. */
   lastAt: Instant | null;
@@ -204,7 +204,7 @@ const NOTHING: Done = { moved: 0, fired: 0, excused: 0, lagMs: null };
 async function sweepInHalves(
   tx: Tx,
   checkIds: readonly number[],
-  moment: SweepMoment,
+  moment: StartedMoment,
 ): Promise<Done & Pick<Swept, "quarantined">> {
   try {
     const done = await inSavepoint(tx, async (part) =>
@@ -239,7 +239,7 @@ async function quarantineOne(
   return { ...NOTHING, quarantined: [{ checkId, reason }] };
 }
 
-async function evaluateAndWrite(tx: Tx, due: readonly StoredState[], moment: SweepMoment): Promise<Done> {
+async function evaluateAndWrite(tx: Tx, due: readonly StoredState[], moment: StartedMoment): Promise<Done> {
   const evaluated = due.filter((stored) => !isOnlyMoved(stored, moment.visibility));
   const checkIds = evaluated.map(({ checkId }) => checkId);
   // Read after the lock: the previous holder may have changed the settings.
@@ -248,7 +248,7 @@ async function evaluateAndWrite(tx: Tx, due: readonly StoredState[], moment: Swe
     checkVisibilities(tx, evaluated, moment.visibility),
   ]);
   const writes = evaluateDue(due, { moment, timings, visibilityOf });
-  await write(tx, writes, moment.now);
+  await write(tx, writes, moment);
   const oldestAt = Math.min(...writes.flips.map(({ flip }) => flip.at));
   return {
     moved: writes.moves.length,
@@ -258,7 +258,7 @@ async function evaluateAndWrite(tx: Tx, due: readonly StoredState[], moment: Swe
   };
 }
 
-async function write(tx: Tx, writes: DueWrites, at: Instant): Promise<void> {
+async function write(tx: Tx, writes: DueWrites, { now: at, startedMs }: StartedMoment): Promise<void> {
   const { states, moves, flips, alerts, notices, events } = writes;
   // Sent together, in this order: none depends on the result of another.
   await Promise.all([
@@ -266,7 +266,10 @@ async function write(tx: Tx, writes: DueWrites, at: Instant): Promise<void> {
     moves.length > 0 ? moveSweep(tx, moves) : null,
     events.length > 0 ? insertEvents(tx, events) : null,
   ]);
-  if (flips.length + alerts.length > 0) await writeStatusChanges(tx, writes);
+  if (flips.length + alerts.length > 0) {
+    const writtenAt = at + Math.max(0, Math.round(performance.now() - startedMs));
+    await writeStatusChanges(tx, { flips, alerts, swept: { foundAt: at, writtenAt } });
+  }
   await planNotices(tx, notices, at);
 }
 
@@ -274,6 +277,9 @@ async function write(tx: Tx, writes: DueWrites, at: Instant): Promise<void> {
 const DELETED_LOOK_MS = 10 * MINUTE_MS;
 
 export type SweepMoment = { now: Instant; visibility: Visibility };
+
+/** `startedMs`: when the sweep began, by the clock of the process. */
+type StartedMoment = SweepMoment & { startedMs: number };
 
 /** Everything that a batch of due checks writes. */
 export type DueWrites = {

@@ -41,6 +41,7 @@ import {
   planReports,
   settleEmail,
 } from "../operations/emails.ts";
+import { driveFireDrills } from "../operations/fire-drills.ts";
 import { guardedObjects } from "../operations/ping-bodies.ts";
 import { pushKeysOf, secretsOf, signingWith } from "../operations/secrets.ts";
 import { sendLoop } from "../operations/send-loop.ts";
@@ -58,6 +59,7 @@ export async function notifierRole({ config, database, log, metrics }: NotifierR
   const { telegramToken: token, siteName } = config;
   const loops = [
     sendLoop({ database, log, metrics }, ports),
+    fireDrillLoop({ database, log, metrics }),
     ...(token === null ? [] : [chatSetUpLoop({ database, http, token, siteName, log }, metrics.loops)]),
     ...(mail?.loops ?? []),
   ];
@@ -67,6 +69,21 @@ export async function notifierRole({ config, database, log, metrics }: NotifierR
       await mail?.close();
       await opened.close();
     },
+  });
+}
+
+const DRILL_IDLE_MS = 500;
+
+/** Drives fire drills. */
+function fireDrillLoop({ database, log, metrics }: Omit<NotifierResources, "config">): Loop {
+  return loopService("fire-drills", {
+    idleMs: DRILL_IDLE_MS,
+    log,
+    metrics: metrics.loops,
+    tick: whileInService(database, async (): Promise<TickResult> => {
+      await driveFireDrills(database, await readDatabaseClock(database));
+      return "idle";
+    }),
   });
 }
 

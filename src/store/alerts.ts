@@ -19,11 +19,18 @@ type Opening = {
 };
 type Closing = { checkId: number; at: Instant; cause: CloseCause; flipId: number | null };
 
+/** When the sweeper found missed deadlines, and when it writes the alerts. */
+export type SweptTimes = { foundAt: Instant; writtenAt: Instant };
+
 /**
  * Writes changes of alerts, in order. The states of the checks are locked by this transaction. An alert that opens
  * and closes in one transaction is inserted closed.
  */
-export async function writeAlerts(tx: Tx, changes: readonly WrittenChange[]): Promise<void> {
+export async function writeAlerts(
+  tx: Tx,
+  changes: readonly WrittenChange[],
+  swept: SweptTimes | null = null,
+): Promise<void> {
   const closings: Closing[] = [];
   const openings: Opening[] = [];
   const newest = new Map<number, Opening>();
@@ -40,7 +47,7 @@ export async function writeAlerts(tx: Tx, changes: readonly WrittenChange[]): Pr
     }
   }
   if (closings.length > 0) await closeAlerts(tx, closings);
-  if (openings.length > 0) await openAlerts(tx, openings);
+  if (openings.length > 0) await openAlerts(tx, openings, swept);
 }
 
 /** The flip of a recovery: if it took several successes, that of the first one. */
@@ -105,19 +112,21 @@ const CLOSE_STALE_ALERTS = statement({
 
 const OPEN_ALERTS = statement({
   name: "alerts.open",
-  text: `insert into alerts (check_id, cause, opened_at, opened_flip_id, closed_at, close_cause, closed_flip_id, plan_at)
+  text: `insert into alerts (check_id, cause, opened_at, opened_flip_id, closed_at, close_cause, closed_flip_id, plan_at,
+      found_at, written_at)
     select n.check_id, n.cause, ${sqlInstant("n.opened_at")}, coalesce(n.flip_id, (
         select id from flips
         where check_id = n.check_id and to_status = 'down' and taken_back_at is null
         order by at <= ${sqlInstant("n.opened_at")} desc, at desc, id desc limit 1
       ), 0), ${sqlInstant("n.closed_at")}, n.close_cause,
-      ${recoveryFlip({ cause: "n.close_cause", flipId: "n.closed_flip_id", at: "n.closed_at" })}, ${AT_ONCE}
+      ${recoveryFlip({ cause: "n.close_cause", flipId: "n.closed_flip_id", at: "n.closed_at" })}, ${AT_ONCE},
+      $8::timestamptz, $9::timestamptz
     from unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[])
       with ordinality as n (check_id, cause, opened_at, flip_id, closed_at, close_cause, closed_flip_id, position)
     order by n.position`,
 });
 
-async function openAlerts(tx: Tx, openings: readonly Opening[]): Promise<void> {
+async function openAlerts(tx: Tx, openings: readonly Opening[], swept: SweptTimes | null): Promise<void> {
   const checkIds = toNumberArray(openings.map(({ checkId }) => checkId));
   const openedAt = toNumberArray(openings.map((opening) => opening.openedAt));
   await Promise.all([
@@ -130,6 +139,8 @@ async function openAlerts(tx: Tx, openings: readonly Opening[]): Promise<void> {
       toNumberArray(openings.map(({ closing }) => closing?.at ?? null)),
       toTextArray(openings.map(({ closing }) => closing?.cause ?? null)),
       toNumberArray(openings.map(({ closing }) => closing?.flipId ?? null)),
+      toTimestamp(swept?.foundAt ?? null),
+      toTimestamp(swept?.writtenAt ?? null),
     ]),
   ]);
 }

@@ -257,7 +257,7 @@ type ManagedRow = ChannelRow & { revision: number; check_count: number };
 
 const MANAGED_COLUMNS = `${CHANNEL_COLUMNS}, ch.revision,
   (select count(*) from check_channels cc join checks c on c.id = cc.check_id
-    where cc.channel_id = ch.id and c.deleted_at is null) as check_count`;
+    where cc.channel_id = ch.id and c.project_id = ch.project_id and c.deleted_at is null) as check_count`;
 
 function toManaged(row: ManagedRow): ManagedChannel {
   return { ...toChannel(row), revision: row.revision, checkCount: row.check_count };
@@ -429,8 +429,9 @@ export async function findAssignableChecks(
 
 const LIST_ASSIGNED_CHECKS = statement<AssignedCheck>({
   name: "check_channels.list_checks",
-  text: `select c.id, c.uuid, c.name from check_channels cc join checks c on c.id = cc.check_id
-    where cc.channel_id = $1 and c.deleted_at is null and c.id > $2 order by c.id limit $3`,
+  text: `select c.id, c.uuid, c.name
+    from check_channels cc join checks c on c.id = cc.check_id join channels ch on ch.id = cc.channel_id
+    where cc.channel_id = $1 and c.project_id = ch.project_id and c.deleted_at is null and c.id > $2 order by c.id limit $3`,
 });
 
 /** The checks of a channel, oldest first, after the id `afterId`. */

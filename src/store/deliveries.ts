@@ -2,6 +2,7 @@
 // notifier claims and settles them, and the delivery log reads them.
 import type { AlertCause } from "../core/alert.ts";
 import type { ChannelHealth } from "../core/delivery.ts";
+import type { DrillMode } from "../core/fire-drill.ts";
 import type { Severity } from "../core/incident.ts";
 import type { AttemptedDelivery } from "../core/channel-health.ts";
 import type { Instant } from "../core/instant.ts";
@@ -68,6 +69,8 @@ export type Delivery = {
   reason: string | null;
   /** The oldest delivery of the message that it was, or may have been, sent with. */
   messageId: number | null;
+  /** Part of a fire drill; `quiet`: only rendered. */
+  fireDrill: DrillMode | null;
 };
 
 export type DeliveryRow = {
@@ -95,12 +98,13 @@ export type DeliveryRow = {
   response_excerpt: string | null;
   reason: string | null;
   message_id: number | null;
+  fire_drill: DrillMode | null;
 };
 
 /** The columns of a delivery, for the statements that write and return one. */
 export const DELIVERY_COLUMNS = `d.id, d.kind, d.dedupe_key, d.channel_id, d.group_id, d.check_id, d.flip_id,
   d.alert_id, d.incident_id, d.held_until_at, d.blind_from_at, d.blind_to_at, d.about, d.state, d.created_at, d.attempt_count, d.next_try_at, d.attempted_at, d.settled_at,
-  d.request_summary, d.response_code, d.response_excerpt, d.reason, d.message_id`;
+  d.request_summary, d.response_code, d.response_excerpt, d.reason, d.message_id, d.fire_drill`;
 
 /** A row of these columns as a domain value. */
 export function toDelivery(row: DeliveryRow): Delivery {
@@ -130,6 +134,7 @@ export function toDelivery(row: DeliveryRow): Delivery {
     responseExcerpt: row.response_excerpt,
     reason: row.reason,
     messageId: row.message_id,
+    fireDrill: row.fire_drill,
   };
 }
 
@@ -193,7 +198,7 @@ const LIST_RECENT_OF_PROJECT = statement<{
   name: "deliveries.list_recent_of_project",
   text: `select ch.uuid as channel_uuid, d.state, d.attempt_count, d.created_at, d.attempted_at, d.settled_at
     from channels ch cross join lateral (
-      select * from deliveries where channel_id = ch.id order by id desc limit $2
+      select * from deliveries where channel_id = ch.id and fire_drill is null order by id desc limit $2
     ) d
     where ch.project_id = $1 and d.attempt_count > 0
       and (d.state in ('sent', 'dead') or (d.state = 'pending' and d.reason is not null))
@@ -587,7 +592,7 @@ const LIST_LOGGED_DELIVERIES = statement<LoggedRow>({
       select newest.* from unnest($1::bigint[]) as wanted (channel_id)
         cross join lateral (
           select one.* from deliveries one
-          where one.channel_id = wanted.channel_id and ($2::bigint is null or one.id < $2)
+          where one.channel_id = wanted.channel_id and ($2::bigint is null or one.id < $2) and one.fire_drill is null
           order by one.id desc limit $3
         ) as newest
       order by newest.id desc limit $3
@@ -611,7 +616,7 @@ export async function listLoggedDeliveries(
 const FIND_LOGGED_DELIVERIES = statement<LoggedRow>({
   name: "delivery_log.find",
   text: `select ${LOGGED_COLUMNS} from deliveries d ${LOGGED_JOINS}
-    where d.id = any ($1::bigint[]) and ch.project_id = $2 order by d.id`,
+    where d.id = any ($1::bigint[]) and ch.project_id = $2 and d.fire_drill is null order by d.id`,
 });
 
 /**
@@ -1075,7 +1080,7 @@ const DELIVERIES_MAX = 1_000;
 const MEDIAN_ALERT_DELAY = statement<{ delay_ms: number | null }>({
   name: "alert_delay.median",
   text: `select percentile_cont(0.5) within group (order by extract(epoch from d.settled_at - f.at) * 1000) as delay_ms
-    from (select flip_id, settled_at, state from deliveries where kind = 'flip' order by id desc limit $2) as d
+    from (select flip_id, settled_at, state from deliveries where kind = 'flip' and fire_drill is null order by id desc limit $2) as d
     join flips f on f.id = d.flip_id
     where d.state = 'sent' and d.settled_at >= $1 and f.reason = 'timeout' and f.to_status = 'down'`,
 });

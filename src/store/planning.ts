@@ -53,9 +53,10 @@ const INSERT_ALERT_DELIVERIES = statement({
       where n.is_closing and d.state not in ('withdrawn', 'skipped')
     )
     insert into deliveries (kind, dedupe_key, channel_id, group_id, check_id, flip_id, alert_id, incident_id, state,
-      created_at, attempt_count, next_try_at)
+      created_at, attempt_count, next_try_at, fire_drill)
     select 'flip', gen_random_uuid(), r.channel_id, r.group_id, n.check_id, n.flip_id, n.alert_id, n.incident_id,
-      'pending', $8::timestamptz, 0, ${AT_ONCE}
+      'pending', $8::timestamptz, 0, ${AT_ONCE},
+      (select case when fd.is_sent then 'sent' else 'quiet' end from fire_drills fd where fd.check_id = n.check_id)
     from n join recipient r on r.position = n.position
     where not exists (
       select from deliveries old

@@ -29,6 +29,7 @@ const WELL: ServerState = {
   quarantined: { count: 0, pings: [] },
   health: { receiving: true, monitoring: true, notifications: true, email: true, database: true },
   restore: null,
+  fireDrill: null,
   problemCount: 0,
   sendsMail: true,
   registrationOpen: false,

@@ -2,7 +2,7 @@
 import "./admin.css";
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import { useSearchParams } from "wouter";
+import { Link, useSearchParams } from "wouter";
 import type {
   AdminAccount,
   AdminAccountBody,
@@ -30,6 +30,7 @@ import { Failed, Loading, Queried, Tabs } from "../ui/page-state.tsx";
 import { toast, toastError } from "../ui/toast.tsx";
 import { Ago, Day, When } from "../ui/when.tsx";
 import { accountsWords, adminWords, STORED_WORDS, PROBLEM_WORDS } from "../words/admin.ts";
+import { drillSentence } from "../words/fire-drill.ts";
 import { formatBytes, formatDuration, formatShare } from "../words/format.ts";
 import { words as shared } from "../words/shared.ts";
 
@@ -85,6 +86,7 @@ export function Instance({ state }: { state: ServerState }) {
           <FactCard key={fact.label} fact={fact} />
         ))}
       </ul>
+      {state.fireDrill !== null && <LastFireDrill last={state.fireDrill} />}
       {state.intakes.length > 0 && <Processes intakes={state.intakes} />}
       <div className="sections admin-sections">
         <Quarantine quarantined={state.quarantined} />
@@ -98,6 +100,16 @@ export function Instance({ state }: { state: ServerState }) {
         </Section>
       </div>
     </>
+  );
+}
+
+function LastFireDrill({ last }: { last: NonNullable<ServerState["fireDrill"]> }) {
+  return (
+    <p className="admin-fire-drill">
+      <StateShape state={last.outcome === "ok" ? "up" : "down"} label={null} />{" "}
+      {adminWords.lastFireDrill(drillSentence(last))} (<Ago at={last.endedAt} />,{" "}
+      <Link href={pageHref("fire-drill", { project: last.project.id })}>{last.project.name}</Link>)
+    </p>
   );
 }
 

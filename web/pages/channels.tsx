@@ -9,9 +9,9 @@ import { ROWS_PAGE_MAX } from "../../src/contract/api/limits.ts";
 import { call } from "../api.ts";
 import { mayIn } from "../boot.ts";
 import { checksStore, nameKey, searchText, useAllRows } from "../live/checks-store.ts";
-import { type PageProps, usePageTitle } from "../page-location.ts";
+import { pageHref, type PageProps, usePageTitle } from "../page-location.ts";
 import { useOpen } from "../parts/hooks.ts";
-import { Button, Icon, IconButton } from "../ui/button.tsx";
+import { Button, ButtonLink, Icon, IconButton } from "../ui/button.tsx";
 import { Dialog, Drawer } from "../ui/dialog.tsx";
 import { DocsLink, LearnMore } from "../ui/docs-link.tsx";
 import { TextField, Toggle } from "../ui/field.tsx";
@@ -20,6 +20,7 @@ import { Empty, Failed, Loading, Queried } from "../ui/page-state.tsx";
 import { toast, toastError } from "../ui/toast.tsx";
 import { Ago, When } from "../ui/when.tsx";
 import { channelChecksWords, channelsWords, deliveryWhat, needsAttention } from "../words/channels.ts";
+import { fireDrillWords } from "../words/fire-drill.ts";
 import { formatDuration } from "../words/format.ts";
 import { words as shared } from "../words/shared.ts";
 import { DeliveryDetail, DeliveryMark, Watched } from "./channel-deliveries.tsx";
@@ -60,6 +61,9 @@ export function ChannelsPage({ params }: PageProps) {
       <header className="top">
         <h1>{title}</h1>
         <DocsLink to="channels" />
+        {channels.length > 0 && (
+          <ButtonLink href={pageHref("fire-drill", { project })}>{fireDrillWords.link}</ButtonLink>
+        )}
         {mayEdit && channels.length > 0 && (
           <Button kind="primary" onClick={find}>
             {channelsWords.add}

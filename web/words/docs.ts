@@ -32,6 +32,7 @@ export const TOPIC_WORDS: Readonly<Record<DocsTopic, string>> = {
   nearMissFix: "fixing a ping URL",
   forecast: "forecast",
   silences: "silences",
+  fireDrills: "fire drills",
   incidents: "incidents",
   ackLinks: "acknowledge links",
   channels: "channels",

@@ -32,6 +32,7 @@ export const words = {
     silences: "Silences",
     channels: "Channels",
     badges: "Badges",
+    fireDrill: "Fire drill",
     settings: "Settings",
     account: "Account",
     admin: "Server admin",

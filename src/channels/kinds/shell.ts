@@ -67,6 +67,7 @@ function environmentOf(message: ChannelMessage, out: Outgoing): Record<string, s
     OVERDUE_DEDUPE_KEY: out.dedupeKey,
     OVERDUE_ATTEMPT: String(out.attempt),
     OVERDUE_TEST: message.isTest === true ? "1" : "",
+    ...("drill" in message && message.drill !== undefined ? { OVERDUE_DRILL: "1" } : {}),
   };
 }
 

@@ -235,6 +235,7 @@ export function defaultBody(
         project: message.check.projectName,
         check: checkOf(message, words),
         ...(message.isRepeat ? { repeat: true } : {}),
+        ...(message.drill === undefined ? {} : { drill: true }),
         ...(message.severity === "normal" ? {} : { severity: message.severity }),
       };
     case "group":

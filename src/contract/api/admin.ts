@@ -99,6 +99,17 @@ export const ServerState = Type.Object({
     }),
     "Whether the database was restored or copied from another server.",
   ),
+  fireDrill: nullable(
+    Type.Object({
+      project: Type.Object({ id: UuidText, name: Type.String() }),
+      endedAt: Time,
+      outcome: Type.Enum(["ok", "failed", "held", "nobody", "timedOut"]),
+      isSent: Type.Boolean(),
+      durationMs: nullable(Type.Integer(), "From the missed deadline to the last channel."),
+      channelCount: Type.Integer(),
+    }),
+    "The last fire drill of any project. Null: none has ended.",
+  ),
   problemCount: Type.Integer({ description: "How many problems need attention." }),
   sendsMail: Type.Boolean(),
   registrationOpen: Type.Boolean(),

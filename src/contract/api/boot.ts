@@ -34,6 +34,7 @@ export const PAGE_PATHS = [
   { name: "forecast", path: "/projects/:project/forecast/", for: "member" },
   { name: "silences", path: "/projects/:project/silences/", for: "member" },
   { name: "channels", path: "/projects/:project/channels/", for: "member" },
+  { name: "fire-drill", path: "/projects/:project/fire-drill/", for: "member" },
   { name: "badges", path: "/projects/:project/badges/", for: "member" },
   { name: "settings", path: "/projects/:project/settings/", for: "member" },
   { name: "check", path: "/checks/:check/details/", for: "member" },

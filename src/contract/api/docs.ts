@@ -24,6 +24,7 @@ export const DOCS = {
   nearMissFix: "/docs/guide/near-misses#fix-the-url",
   forecast: "/docs/guide/forecast",
   silences: "/docs/guide/silences",
+  fireDrills: "/docs/guide/fire-drills",
   incidents: "/docs/guide/incidents",
   ackLinks: "/docs/guide/incidents#acknowledge-links",
   channels: "/docs/guide/channels/",

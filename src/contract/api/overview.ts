@@ -82,6 +82,8 @@ const ProjectHead = Type.Object({
       "editChecks",
       "editChannels",
       "editPolicies",
+      "startFireDrill",
+      "sendFireDrill",
       "silence",
       "acknowledge",
       "renameProject",

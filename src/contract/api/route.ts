@@ -23,6 +23,7 @@ export const API_TAGS = {
   Incidents: "Problems of checks, from the first alert to the recovery.",
   Channels: "Where notifications are sent.",
   Deliveries: "Notifications and their results.",
+  "Fire drills": "Simulated outages that show who would be notified, and how fast.",
   Silences: "Times in which no notifications are sent, and maintenance windows.",
   "Near misses": "Requests that reached no check, and further addresses of checks.",
   Forecast: "What the schedules of the next 12 months have in store.",

@@ -6,6 +6,7 @@ import { checkPageRoutes } from "./check-page.ts";
 import { historyRoutes } from "./history.ts";
 import { checkRoutes } from "./checks.ts";
 import { forecastRoutes } from "./forecast.ts";
+import { fireDrillRoutes } from "./fire-drills.ts";
 import { incidentRoutes } from "./incidents.ts";
 import { liveRoutes } from "./live.ts";
 import { nearMissRoutes } from "./near-misses.ts";
@@ -24,6 +25,7 @@ export const API_ROUTES = {
   ...silenceRoutes,
   ...nearMissRoutes,
   ...forecastRoutes,
+  ...fireDrillRoutes,
   ...overviewRoutes,
   ...checkRoutes,
   ...policyRoutes,

@@ -15,6 +15,7 @@ import { settlingOf } from "../../core/watermark.ts";
 import { decodeQuarantined } from "../../intake/accepted-codec.ts";
 import { changeAccount } from "../../operations/admin.ts";
 import { confirmRestore } from "../../operations/database-identity.ts";
+import { lastFireDrill } from "../../operations/fire-drills.ts";
 import { observeServer } from "../../operations/server-health.ts";
 import { type IntakesView, readIntakes } from "../../operations/intakes.ts";
 import { invite } from "../../operations/members.ts";
@@ -31,6 +32,7 @@ import {
 } from "../../store/instance.ts";
 import { type Intake, listOpenIntakes } from "../../store/intakes.ts";
 import { countRejectedSignals, listQuarantinedPings } from "../../store/quarantine.ts";
+import { presentSummary } from "./fire-drills.ts";
 import { uuidParam } from "./params.ts";
 import { auditPage } from "./projects.ts";
 import type { ApiContext, ApiHandlers } from "./route.ts";
@@ -44,14 +46,16 @@ const RETRY_MS_MAX = 15_000;
 
 async function serverState(context: ApiContext, now: Instant): Promise<ServerState> {
   const { database: db, version, sendsMail, signIn } = context;
-  const [intakes, backlog, migrations, identity, quarantined, { look, problems }] = await Promise.all([
-    listOpenIntakes(db, { limit: INTAKES_MAX }),
-    readBacklog(db, { now }),
-    listMigrations(db),
-    findStoredIdentity(db),
-    readQuarantine(db),
-    readServerState(db),
-  ]);
+  const [intakes, backlog, migrations, identity, quarantined, fireDrill, { look, problems }] =
+    await Promise.all([
+      listOpenIntakes(db, { limit: INTAKES_MAX }),
+      readBacklog(db, { now }),
+      listMigrations(db),
+      findStoredIdentity(db),
+      readQuarantine(db),
+      readFireDrill(db),
+      readServerState(db),
+    ]);
   const { oldestSweepAt, oldestUnsentAt, unsentCount, oldestLetterAt, databaseBytes } = backlog;
   const isPastLease = ({ leaseUntilAt }: Intake) => leaseUntilAt < now;
   const sweeping = { sweepDueAt: oldestSweepAt, freshSinceAt: settlingOf(look).freshSinceAt };
@@ -93,11 +97,21 @@ async function serverState(context: ApiContext, now: Instant): Promise<ServerSta
       since: identity.stateSinceAt,
       reason: identity.reason,
     },
+    fireDrill,
     problemCount: countNeeds(problems, health) + Number(identity !== null && identity.state !== "normal"),
     sendsMail,
     registrationOpen: signIn.registrationOpen,
     signIn: { oidcIssuer: signIn.oidcIssuer, proxyHeader: signIn.proxyHeader },
   };
+}
+
+async function readFireDrill(db: Db): Promise<ServerState["fireDrill"]> {
+  const last = await lastFireDrill(db);
+  if (last === null) return null;
+  const { endedAt, outcome, isSent, durationMs, channelCount } = presentSummary(last, null);
+  if (endedAt === null || outcome === null) return null;
+  const project = { id: last.project.uuid, name: last.project.name };
+  return { project, endedAt, outcome, isSent, durationMs, channelCount };
 }
 
 async function readQuarantine(db: Db): Promise<ServerState["quarantined"]> {

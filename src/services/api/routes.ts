@@ -9,6 +9,7 @@ import { checkHandlers } from "./check-changes.ts";
 import { overviewHandlers } from "./checks.ts";
 import { crontabHandlers } from "./crontab.ts";
 import { forecastHandlers } from "./forecast.ts";
+import { fireDrillHandlers } from "./fire-drills.ts";
 import { incidentHandlers } from "./incidents.ts";
 import { liveHandlers } from "./live.ts";
 import { nearMissHandlers } from "./near-misses.ts";
@@ -28,6 +29,7 @@ const HANDLERS: ApiHandlers<ApiRoutes> = {
   ...silenceHandlers,
   ...nearMissHandlers,
   ...forecastHandlers,
+  ...fireDrillHandlers,
   ...overviewHandlers,
   ...checkHandlers,
   ...crontabHandlers,
