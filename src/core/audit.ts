@@ -53,6 +53,8 @@ export const AUDIT_ACTIONS = {
   "channel.tested": "tested a channel",
   "channel.enabled": "enabled a channel",
   "channel.disabled": "disabled a channel",
+  "boardLink.created": "created a share link for the wall board",
+  "boardLink.revoked": "revoked a share link for the wall board",
   "silence.created": "created a silence",
   "silence.changed": "changed a silence",
   "silence.ended": "ended a silence",

@@ -299,6 +299,25 @@ export const PING_ALIASES_MAX = 10;
 
 export const PASSKEYS_MAX = 20;
 
+// Wall boards.
+/** Share links of a project. Further ones are refused. */
+export const BOARD_LINKS_MAX = 20;
+export const BOARD_LINK_NAME_LENGTH_MAX = 100;
+/** The last use of a share link is stored at most this often. */
+export const BOARD_LINK_USE_MS_MIN = 60_000;
+/** Checks that are drawn one by one. A larger project shows groups, and the checks that need attention. */
+export const BOARD_CANDLES_MAX = 300;
+/** Groups of checks; the others are counted together. */
+export const BOARD_GROUPS_MAX = 16;
+/** Problems with a card of their own; the others are counted. */
+export const BOARD_CARDS_MAX = 3;
+/** Open incidents that compete for a card, the newest. */
+export const BOARD_INCIDENTS_READ_MAX = 50;
+/** Expected runs that are announced. */
+export const BOARD_NEXT_MAX = 3;
+/** Screens with share links get data that is at most this old, so that many of them cost as much as one. */
+export const BOARD_SHARED_MS_MAX = 2_000;
+
 // Personal access tokens.
 /** Tokens of one account that have not expired. */
 export const ACCESS_TOKENS_MAX = 50;

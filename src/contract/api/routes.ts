@@ -1,6 +1,7 @@
 // All routes of the Overdue API by their operation ids.
 import { accountRoutes } from "./account.ts";
 import { adminRoutes } from "./admin.ts";
+import { boardRoutes } from "./board.ts";
 import { channelRoutes } from "./channels.ts";
 import { checkPageRoutes } from "./check-page.ts";
 import { historyRoutes } from "./history.ts";
@@ -22,6 +23,7 @@ export const API_ROUTES = {
   ...silenceRoutes,
   ...overviewRoutes,
   ...checkRoutes,
+  ...boardRoutes,
   ...policyRoutes,
   ...liveRoutes,
   ...accountRoutes,

@@ -4,6 +4,7 @@ import { accountHandlers } from "./account.ts";
 import { adminHandlers } from "./admin.ts";
 import { channelHandlers } from "./channels.ts";
 import { checkPageHandlers, historyHandlers } from "./check.ts";
+import { boardHandlers } from "./board.ts";
 import { badgeHandlers } from "./badges.ts";
 import { checkHandlers } from "./check-changes.ts";
 import { overviewHandlers } from "./checks.ts";
@@ -28,6 +29,7 @@ const HANDLERS: ApiHandlers<ApiRoutes> = {
   ...checkHandlers,
   ...crontabHandlers,
   ...badgeHandlers,
+  ...boardHandlers,
   ...policyHandlers,
   ...liveHandlers,
   ...accountHandlers,

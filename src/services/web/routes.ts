@@ -1,5 +1,6 @@
 // All routes of the dashboard. The permission matrix is generated from this table and tested against it.
 import { accountRoutes } from "./account.ts";
+import { boardRoutes } from "./board.ts";
 import { readCheckPage } from "../api/check.ts";
 import { projectCards, projectHead, readOverview, recentMonitoringGap } from "../api/checks.ts";
 import { listProjectsOfAccount } from "../../store/projects.ts";
@@ -38,6 +39,7 @@ const PAGE_DATA: PageData = {
 export const WEB_ROUTES: readonly WebRoute[] = [
   ...pageRoutes(PAGE_DATA),
   ...shellRoutes,
+  ...boardRoutes,
   ...setUpRoutes,
   ...signInRoutes,
   ...accountRoutes,
