@@ -83,7 +83,7 @@ export type BoardHeadline =
   | { kind: "empty" }
   /** All checks that are down share a tag. */
   | { kind: "tagDown"; tag: string; count: number }
-  | { kind: "down" | "late"; count: number; /** Of the only one. */ name: string | null }
+  | { kind: "down" | "late"; count: number /** Of the only one. */; name: string | null }
   | { kind: "fine"; count: number };
 
 /** What matters most. */

@@ -105,10 +105,7 @@ async function readIncidents(db: Db, projectId: number): Promise<BoardIncident[]
   return incidents.map((incident) => boardIncident(incident, names));
 }
 
-function boardIncident(
-  incident: IncidentWithChecks,
-  names: ReadonlyMap<number, string>,
-): BoardIncident {
+function boardIncident(incident: IncidentWithChecks, names: ReadonlyMap<number, string>): BoardIncident {
   const { key, checks, openCount, openedAt, cause, acknowledged, nextStepAt } = incident;
   const parsed = key === null ? null : parseIncidentKey(key);
   const name = acknowledged?.by.accountId == null ? null : (names.get(acknowledged.by.accountId) ?? null);

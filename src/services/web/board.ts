@@ -15,7 +15,10 @@ type Taken = { at: Instant; board: Promise<Board> };
 /** The newest board of each project, so that any number of screens costs as much as one. Old ones are dropped. */
 const taken = new WeakMap<Database, Map<number, Taken>>();
 
-function sharedBoard(context: WebContext, { project, now }: { project: Project; now: Instant }): Promise<Board> {
+function sharedBoard(
+  context: WebContext,
+  { project, now }: { project: Project; now: Instant },
+): Promise<Board> {
   const { database } = context;
   const kept = taken.get(database) ?? new Map<number, Taken>();
   taken.set(database, kept);
@@ -32,7 +35,10 @@ function sharedBoard(context: WebContext, { project, now }: { project: Project; 
 async function projectOf({ context, params, now }: WebRequest): Promise<Project> {
   const project = await followBoardLink(context.database, { token: params["token"] ?? "", now });
   if (project !== null) return project;
-  throw new WebRefusal("not_found", "This link is invalid or was revoked. Ask a member of the project for a new one.");
+  throw new WebRefusal(
+    "not_found",
+    "This link is invalid or was revoked. Ask a member of the project for a new one.",
+  );
 }
 
 const page = openRoute({
