@@ -318,6 +318,25 @@ export const BOARD_NEXT_MAX = 3;
 /** Screens with share links get data that is at most this old, so that many of them cost as much as one. */
 export const BOARD_SHARED_MS_MAX = 2_000;
 
+// Reports.
+/** An alert that ended by itself within this time counts as noise. */
+export const NOISE_MINUTES_MAX = 30;
+/** Fewer of them are not noise yet. */
+export const NOISE_ALERTS_MIN = 2;
+export const NOISY_CHECKS_LISTED_MAX = 50;
+/** Alerts of a report, the newest. */
+export const REPORT_ALERTS_READ_MAX = 20_000;
+/** Days with runs that a trend needs. */
+export const TREND_DAYS_MIN = 14;
+/** The smallest rise that is reported: as a share, and in milliseconds. */
+export const TREND_RISE_MIN = 0.2;
+export const TREND_RISE_MS_MIN = 1_000;
+/** Standard deviations above a random order: by chance, one check in 200 gets there. */
+export const TREND_Z_MIN = 2.58;
+/** Checks whose trend is computed: those that rose most from the first to the second half of the period. */
+export const TREND_CHECKS_MAX = 200;
+export const SLOWER_CHECKS_LISTED_MAX = 50;
+
 // Personal access tokens.
 /** Tokens of one account that have not expired. */
 export const ACCESS_TOKENS_MAX = 50;

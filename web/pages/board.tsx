@@ -243,6 +243,7 @@ function Problem(props: {
 
 /** With fewer, candles are drawn larger. */
 const FEW_CANDLES_MAX = 36;
+const FEW_SUMMARIES_MAX = 8;
 /** With more, candles are drawn smaller. */
 const ROOMY_CANDLES_MAX = 150;
 const ROOMY_GROUPS_MAX = 10;
@@ -251,7 +252,8 @@ function Groups({ board, now }: { board: Board; now: number }) {
   const { groups, rest, isSummary, total } = board;
   if (total === 0) return <div />;
   const isDense = total > ROOMY_CANDLES_MAX || groups.length > ROOMY_GROUPS_MAX;
-  const kind = isSummary ? " is-summary" : isDense ? " is-dense" : total <= FEW_CANDLES_MAX ? " is-few" : "";
+  const summary = groups.length > FEW_SUMMARIES_MAX ? " is-summary is-many" : " is-summary";
+  const kind = isSummary ? summary : isDense ? " is-dense" : total <= FEW_CANDLES_MAX ? " is-few" : "";
   return (
     <section className={`board-field${kind}`} aria-label={words.groups}>
       <svg className="board-defs" aria-hidden="true">

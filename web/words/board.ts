@@ -55,7 +55,7 @@ export const boardWords = {
         : `${formatCount(need)} of ${plural(total, "check")} ${need === 1 ? "needs" : "need"} attention. `;
     return `${first}${others(counts)}`;
   },
-  more: (count: number) => `${plural(count, "more problem")} not shown here`,
+  more: (count: number) => `${plural(count, "more problem")} not shown`,
   problems: "Problems",
   unnamed: "Unnamed check",
   incident: ({ openCount, tag, firstName }: IncidentCard): string => {
