@@ -28,6 +28,7 @@ const GO = {
   e: "events",
   l: "silences",
   h: "channels",
+  r: "reports",
   b: "badges",
   s: "settings",
 } as const;

@@ -333,7 +333,7 @@ export const TREND_RISE_MIN = 0.2;
 export const TREND_RISE_MS_MIN = 1_000;
 /** Standard deviations above a random order: by chance, one check in 200 gets there. */
 export const TREND_Z_MIN = 2.58;
-/** Checks whose trend is computed: those that rose most from the first to the second half of the period. */
+/** Checks whose trend is computed: those that rose most, by a line through the logarithms of their days. */
 export const TREND_CHECKS_MAX = 200;
 export const SLOWER_CHECKS_LISTED_MAX = 50;
 

@@ -28,6 +28,7 @@ export const words = {
     events: "Events",
     silences: "Silences",
     channels: "Channels",
+    reports: "Reports",
     badges: "Badges",
     settings: "Settings",
     account: "Account",

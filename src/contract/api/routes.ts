@@ -11,6 +11,7 @@ import { liveRoutes } from "./live.ts";
 import { overviewRoutes } from "./overview.ts";
 import { policyRoutes } from "./policies.ts";
 import { projectRoutes } from "./projects.ts";
+import { reportRoutes } from "./report.ts";
 import { silenceRoutes } from "./silences.ts";
 import { tokenRoutes } from "./tokens.ts";
 
@@ -24,6 +25,7 @@ export const API_ROUTES = {
   ...overviewRoutes,
   ...checkRoutes,
   ...boardRoutes,
+  ...reportRoutes,
   ...policyRoutes,
   ...liveRoutes,
   ...accountRoutes,

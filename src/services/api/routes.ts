@@ -13,6 +13,7 @@ import { incidentHandlers } from "./incidents.ts";
 import { liveHandlers } from "./live.ts";
 import { policyHandlers } from "./policies.ts";
 import { projectHandlers } from "./projects.ts";
+import { reportHandlers } from "./report.ts";
 import type { ApiRoute } from "./respond.ts";
 import type { ApiHandler, ApiHandlers } from "./route.ts";
 import { silenceHandlers } from "./silences.ts";
@@ -30,6 +31,7 @@ const HANDLERS: ApiHandlers<ApiRoutes> = {
   ...crontabHandlers,
   ...badgeHandlers,
   ...boardHandlers,
+  ...reportHandlers,
   ...policyHandlers,
   ...liveHandlers,
   ...accountHandlers,

@@ -6,6 +6,7 @@ import { projectCards, projectHead, readOverview, recentMonitoringGap } from "..
 import { listProjectsOfAccount } from "../../store/projects.ts";
 import { type PageData, pageRoutes, shellRoutes } from "./pages.ts";
 import type { AccountRequest, CheckRequest, ProjectRequest, WebRequest, WebRoute } from "./route.ts";
+import { reportRoutes } from "./report.ts";
 import { setUpRoutes } from "./setup.ts";
 import { signInRoutes } from "./sign-in.ts";
 import { tokenRoutes } from "./tokens.ts";
@@ -40,6 +41,7 @@ export const WEB_ROUTES: readonly WebRoute[] = [
   ...pageRoutes(PAGE_DATA),
   ...shellRoutes,
   ...boardRoutes,
+  ...reportRoutes,
   ...setUpRoutes,
   ...signInRoutes,
   ...accountRoutes,
