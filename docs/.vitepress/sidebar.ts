@@ -75,6 +75,8 @@ const GUIDE: Item[] = [
       tokens: "Personal access tokens",
       account: "Your account",
       badges: "Badges",
+      "wall-board": "Wall board",
+      reports: "Reports",
     }),
   },
   {
