@@ -49,14 +49,23 @@ function Routed() {
   const [location] = useLocation();
   const [search] = useSearchParams();
   const [isShared, shared] = matchRoute(parser, BOARD_PATH, location);
-  if (isShared) return <WholeScreen page={<SharedBoard token={shared["token"] ?? ""} />} />;
+  if (isShared)
+    return (
+      <WholeScreen>
+        <SharedBoard token={shared["token"] ?? ""} />
+      </WholeScreen>
+    );
   for (const { names, Page } of PAGES) {
     for (const name of names) {
       const [isMatch, found] = matchRoute(parser, pathOf(name), location);
       if (!isMatch) continue;
       const params = found as PageProps["params"];
       if (name === "checks" && search.has("board")) {
-        return <WholeScreen page={<MemberBoard project={params.project ?? ""} />} />;
+        return (
+          <WholeScreen>
+            <MemberBoard project={params.project ?? ""} />
+          </WholeScreen>
+        );
       }
       // The key keeps a page mounted while only its parameters change, and mounts a new one otherwise.
       const key = `${names[0]} ${params.project ?? params.check ?? ""}`;
@@ -87,10 +96,10 @@ const BOARD_PATH = "/board/:token/";
 const MemberBoard = lazy(async () => ({ default: (await import("./pages/board.tsx")).MemberBoard }));
 const SharedBoard = lazy(async () => ({ default: (await import("./pages/board.tsx")).SharedBoard }));
 
-function WholeScreen({ page }: { page: ReactNode }) {
+function WholeScreen({ children }: { children: ReactNode }) {
   return (
     <PageGuard>
-      <Suspense fallback={null}>{page}</Suspense>
+      <Suspense fallback={null}>{children}</Suspense>
     </PageGuard>
   );
 }

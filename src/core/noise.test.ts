@@ -34,9 +34,14 @@ test.each([
 describe("the ranking", () => {
   test("puts the noisiest first; among equals, the one whose alerts are noise most often", () => {
     const alerts = [
-      ...[alert(1), alert(1), alert(1, { minutes: 600 })],
-      ...[alert(2), alert(2)],
-      ...[alert(3), alert(3, { minutes: 7 }), alert(3, { minutes: 9 })],
+      alert(1),
+      alert(1),
+      alert(1, { minutes: 600 }),
+      alert(2),
+      alert(2),
+      alert(3),
+      alert(3, { minutes: 7 }),
+      alert(3, { minutes: 9 }),
     ];
     expect(noiseOf(alerts)).toEqual({
       checks: [

@@ -82,5 +82,5 @@ export async function listDayAverages(
   { checkIds, fromDay }: { checkIds: readonly number[]; fromDay: string },
 ): Promise<{ checkId: number; day: string; averageMs: number }[]> {
   const { rows } = await db.query(LIST_AVERAGES, [toNumberArray(checkIds), fromDay]);
-  return rows.map(({ check_id, day, average }) => ({ checkId: check_id, day, averageMs: Number(average) }));
+  return rows.map(({ check_id, day, average }) => ({ checkId: check_id, day, averageMs: average }));
 }

@@ -9,7 +9,7 @@ export const reportsWords = {
     const noisy = noise.checks.length + noise.unlistedCount;
     const slow = slower.checks.length + slower.unlistedCount;
     const parts = [
-      ...(noisy > 0 ? [`${plural(noisy, "noisy check")}`] : []),
+      ...(noisy > 0 ? [plural(noisy, "noisy check")] : []),
       ...(slow > 0 ? [`${plural(slow, "check")} getting slower`] : []),
     ];
     return parts.length === 0 ? "No noisy or slowing checks" : parts.join(", ");

@@ -13,10 +13,6 @@ import {
 import { route } from "./route.ts";
 import { Time, UuidText } from "./types.ts";
 
-/** The periods of a report in days. */
-export const REPORT_DAYS = [30, 90] as const;
-export type ReportDays = (typeof REPORT_DAYS)[number];
-
 const NoisyCheck = Type.Object({
   id: UuidText,
   name: Type.String(),

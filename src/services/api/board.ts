@@ -108,7 +108,8 @@ async function readIncidents(db: Db, projectId: number): Promise<BoardIncident[]
 function boardIncident(incident: IncidentWithChecks, names: ReadonlyMap<number, string>): BoardIncident {
   const { key, checks, openCount, openedAt, cause, acknowledged, nextStepAt } = incident;
   const parsed = key === null ? null : parseIncidentKey(key);
-  const name = acknowledged?.by.accountId == null ? null : (names.get(acknowledged.by.accountId) ?? null);
+  const accountId = acknowledged?.by.accountId ?? null;
+  const name = accountId === null ? null : (names.get(accountId) ?? null);
   return {
     tag: parsed?.kind === "tag" ? parsed.tag : null,
     firstName: checks[0]?.name ?? "",

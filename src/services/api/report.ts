@@ -30,7 +30,7 @@ const DEFAULT_DAYS = 30;
 type Asked = { project: Project; days: number; now: Instant };
 
 /** A few statements for any number of checks. */
-export async function readReport(database: Database, { project, days, now }: Asked): Promise<Report> {
+async function readReport(database: Database, { project, days, now }: Asked): Promise<Report> {
   const from = now - days * DAY_MS;
   const [noise, slower] = await Promise.all([
     readNoise(database, { projectId: project.id, from }),
@@ -116,8 +116,16 @@ function reportCsv({ noise, slower }: Report): string {
     ),
     ...slower.checks.map(({ name, dayCount, startMs, endMs, rise, slowerShare, z }) =>
       csvLine([
-        ...["slower", name, "", "", ""],
-        ...[dayCount, seconds(startMs), seconds(endMs), percent(rise), percent(slowerShare)],
+        "slower",
+        name,
+        "",
+        "",
+        "",
+        dayCount,
+        seconds(startMs),
+        seconds(endMs),
+        percent(rise),
+        percent(slowerShare),
         Math.round(z * 100) / 100,
       ]),
     ),
