@@ -19,7 +19,7 @@ const Candle = Type.Object({
 });
 export type BoardCandle = Static<typeof Candle>;
 
-const Tally = Type.Object(
+export const BoardTally = Type.Object(
   {
     down: Type.Integer(),
     late: Type.Integer(),
@@ -29,11 +29,11 @@ const Tally = Type.Object(
   },
   { description: "The number of checks by state. Checks with a run in progress are counted by their state." },
 );
-export type BoardTally = Static<typeof Tally>;
+export type BoardTally = Static<typeof BoardTally>;
 
 const Group = Type.Object({
   tag: nullable(Type.String(), "The first tag of its checks. Null: checks without tags."),
-  counts: Tally,
+  counts: BoardTally,
   candles: Type.Array(Candle, {
     description:
       "Down and late checks first, then those nearest to their alert. If `isSummary` is set, only checks that need attention.",
@@ -86,7 +86,7 @@ export const Board = Type.Object({
   tz: Type.String({ description: "The time zone of the project." }),
   now: Time,
   headline: Headline,
-  counts: Tally,
+  counts: BoardTally,
   total: Type.Integer({ description: "The number of checks." }),
   cards: Type.Array(Card, { description: "The most important problems." }),
   moreCount: Type.Integer({ description: "Open incidents and late checks without a card." }),
@@ -96,7 +96,7 @@ export const Board = Type.Object({
   groups: Type.Array(Group, {
     description: `Checks by their first tag, at most ${BOARD_GROUPS_MAX} groups. Groups with problems come first.`,
   }),
-  rest: nullable(Tally, "The checks of all other groups. Null if there are none."),
+  rest: nullable(BoardTally, "The checks of all other groups. Null if there are none."),
   next: Type.Array(Type.Object({ name: Type.String(), at: Time }), {
     description: "The next expected pings.",
   }),
