@@ -165,6 +165,26 @@ create table blind_intervals (
 -- Readers: blind_intervals.list_overlapping on every sweep, blind_intervals.prune.
 create index blind_intervals_to on blind_intervals (to_at);
 
+-- Share links of wall boards, hashed. Bounded by number for each project. Revoked links are deleted.
+create table board_links (
+  id           bigint not null generated always as identity,
+  uuid         uuid not null,
+  project_id   bigint not null,
+  name         text not null,
+  digest       bytea not null,
+  created_at   timestamptz not null,
+  last_used_at timestamptz,
+  constraint board_links_pkey PRIMARY KEY (id),
+  constraint board_links_digest_key UNIQUE (digest),
+  constraint board_links_uuid_key UNIQUE (uuid),
+  constraint board_links_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE,
+  constraint board_links_digest_check CHECK (octet_length(digest) = 32)
+);
+-- Index board_links_digest_key: Reader: board_links.find, for every reading of a shared board.
+-- Readers: board_links.list, deleting a project.
+create index board_links_project on board_links (project_id, id);
+-- Index board_links_uuid_key: Reader: board_links.delete.
+
 -- How many text messages and calls an account has used this month. Bounded by accounts times quotas.
 create table channel_quotas (
   account_id  bigint not null,

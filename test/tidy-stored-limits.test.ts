@@ -41,6 +41,8 @@ const LIMITS: Readonly<Record<string, Limit>> = {
   "authenticators.sealed": OURS,
   "authenticators.secret_id": OURS,
   "blind_intervals.reason": "the reasons are a type of the program",
+  "board_links.name": limits.BOARD_LINK_NAME_LENGTH_MAX,
+  "board_links.digest": OURS,
   "channel_quotas.quota": CLOSED,
   "channels.kind": limits.CHANNEL_KIND_LENGTH_MAX,
   "channels.name": limits.CHANNEL_NAME_LENGTH_MAX,

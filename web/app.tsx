@@ -1,8 +1,8 @@
 // The app: router, shell, and the list of pages.
 import { QueryClientProvider } from "@tanstack/react-query";
-import { type ComponentType, lazy, StrictMode, Suspense } from "react";
+import { type ComponentType, lazy, type ReactNode, StrictMode, Suspense } from "react";
 import { createRoot } from "react-dom/client";
-import { matchRoute, Router, useLocation, useRouter } from "wouter";
+import { matchRoute, Router, useLocation, useRouter, useSearchParams } from "wouter";
 import type { PageName } from "../src/contract/api/boot.ts";
 import { queryClient } from "./api.ts";
 import { boot } from "./boot.ts";
@@ -47,11 +47,26 @@ function App() {
 function Routed() {
   const { parser } = useRouter();
   const [location] = useLocation();
+  const [search] = useSearchParams();
+  const [isShared, shared] = matchRoute(parser, BOARD_PATH, location);
+  if (isShared)
+    return (
+      <WholeScreen>
+        <SharedBoard token={shared["token"] ?? ""} />
+      </WholeScreen>
+    );
   for (const { names, Page } of PAGES) {
     for (const name of names) {
       const [isMatch, found] = matchRoute(parser, pathOf(name), location);
       if (!isMatch) continue;
       const params = found as PageProps["params"];
+      if (name === "checks" && search.has("board")) {
+        return (
+          <WholeScreen>
+            <MemberBoard project={params.project ?? ""} />
+          </WholeScreen>
+        );
+      }
       // The key keeps a page mounted while only its parameters change, and mounts a new one otherwise.
       const key = `${names[0]} ${params.project ?? params.check ?? ""}`;
       return (
@@ -71,6 +86,21 @@ function Routed() {
     <Shell name={null} params={{}}>
       <MissingPage />
     </Shell>
+  );
+}
+
+// The wall board fills the screen, without navigation. Its path with a share link is not in PAGE_PATHS: the token in it is
+// the credential.
+
+const BOARD_PATH = "/board/:token/";
+const MemberBoard = lazy(async () => ({ default: (await import("./pages/board.tsx")).MemberBoard }));
+const SharedBoard = lazy(async () => ({ default: (await import("./pages/board.tsx")).SharedBoard }));
+
+function WholeScreen({ children }: { children: ReactNode }) {
+  return (
+    <PageGuard>
+      <Suspense fallback={null}>{children}</Suspense>
+    </PageGuard>
   );
 }
 
@@ -98,6 +128,7 @@ export const PAGES: readonly Page[] = [
   page(["forecast"], async () => (await import("./pages/forecast.tsx")).ForecastPage),
   page(["silences"], async () => (await import("./pages/silences.tsx")).SilencesPage),
   page(["events"], async () => (await import("./pages/events.tsx")).EventsPage),
+  page(["reports"], async () => (await import("./pages/reports.tsx")).ReportsPage),
   page(["badges"], async () => (await import("./pages/badges.tsx")).BadgesPage),
   page(["channels"], async () => (await import("./pages/channels.tsx")).ChannelsPage),
   page(["fire-drill"], async () => (await import("./pages/fire-drill.tsx")).FireDrillPage),

@@ -14,6 +14,7 @@ export const PROJECT_PAGES = [
   "near-misses",
   "silences",
   "channels",
+  "reports",
   "badges",
   "settings",
 ] as const satisfies readonly PageName[];

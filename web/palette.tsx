@@ -30,6 +30,7 @@ const GO = {
   f: "forecast",
   l: "silences",
   h: "channels",
+  r: "reports",
   b: "badges",
   s: "settings",
 } as const;

@@ -78,6 +78,8 @@ const GUIDE: Item[] = [
       tokens: "Personal access tokens",
       account: "Your account",
       badges: "Badges",
+      "wall-board": "Wall board",
+      reports: "Reports",
     }),
   },
   {

@@ -5,6 +5,7 @@ import { ERROR_TEXT, FIELD_PROBLEM, fieldText } from "../core/errors.ts";
 import { IDEMPOTENCY_KEY_LENGTH_MAX } from "../core/limits.ts";
 import * as account from "./api/account.ts";
 import * as admin from "./api/admin.ts";
+import * as board from "./api/board.ts";
 import * as channels from "./api/channels.ts";
 import * as checkPage from "./api/check-page.ts";
 import * as checks from "./api/checks.ts";
@@ -27,6 +28,7 @@ import {
 import { API_ROUTES } from "./api/routes.ts";
 import * as policies from "./api/policies.ts";
 import * as nearMisses from "./api/near-misses.ts";
+import * as report from "./api/report.ts";
 import * as silences from "./api/silences.ts";
 import * as tokens from "./api/tokens.ts";
 import { UuidText } from "./api/types.ts";
@@ -637,6 +639,8 @@ const SCHEMA_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   silences,
   nearMisses,
   forecast,
+  board,
+  report,
   live,
   account,
   tokens,

@@ -59,6 +59,8 @@ export const AUDIT_ACTIONS = {
   "channel.disabled": "disabled a channel",
   "fireDrill.started": "started a fire drill",
   "fireDrill.scheduleChanged": "changed the weekly fire drill",
+  "boardLink.created": "created a share link for the wall board",
+  "boardLink.revoked": "revoked a share link for the wall board",
   "silence.created": "created a silence",
   "silence.changed": "changed a silence",
   "silence.ended": "ended a silence",

@@ -317,6 +317,44 @@ export const PING_ALIASES_MAX = 10;
 
 export const PASSKEYS_MAX = 20;
 
+// Wall boards.
+/** Share links of a project. Further ones are refused. */
+export const BOARD_LINKS_MAX = 20;
+export const BOARD_LINK_NAME_LENGTH_MAX = 100;
+/** The last use of a share link is stored at most this often. */
+export const BOARD_LINK_USE_MS_MIN = 60_000;
+/** Checks that are drawn one by one. A larger project shows groups, and the checks that need attention. */
+export const BOARD_CANDLES_MAX = 300;
+/** Groups of checks; the others are counted together. */
+export const BOARD_GROUPS_MAX = 16;
+/** Problems with a card of their own; the others are counted. */
+export const BOARD_CARDS_MAX = 3;
+/** Open incidents that compete for a card, the newest. */
+export const BOARD_INCIDENTS_READ_MAX = 50;
+/** Expected runs that are announced. */
+export const BOARD_NEXT_MAX = 3;
+/** Screens with share links get data that is at most this old, so that many of them cost as much as one. */
+export const BOARD_SHARED_MS_MAX = 2_000;
+
+// Reports.
+/** An alert that ended by itself within this time counts as noise. */
+export const NOISE_MINUTES_MAX = 30;
+/** Fewer of them are not noise yet. */
+export const NOISE_ALERTS_MIN = 2;
+export const NOISY_CHECKS_LISTED_MAX = 50;
+/** Alerts of a report, the newest. */
+export const REPORT_ALERTS_READ_MAX = 20_000;
+/** Days with runs that a trend needs. */
+export const TREND_DAYS_MIN = 14;
+/** The smallest rise that is reported: as a share, and in milliseconds. */
+export const TREND_RISE_MIN = 0.2;
+export const TREND_RISE_MS_MIN = 1_000;
+/** Standard deviations above a random order: by chance, one check in 200 gets there. */
+export const TREND_Z_MIN = 2.58;
+/** Checks whose trend is computed: those that rose most, by a line through the logarithms of their days. */
+export const TREND_CHECKS_MAX = 200;
+export const SLOWER_CHECKS_LISTED_MAX = 50;
+
 // Personal access tokens.
 /** Tokens of one account that have not expired. */
 export const ACCESS_TOKENS_MAX = 50;

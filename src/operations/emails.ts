@@ -17,7 +17,7 @@ import {
 import { AppError } from "../core/errors.ts";
 import { DAY_MS, type Instant } from "../core/instant.ts";
 import { DELIVERY_ERROR_LENGTH_MAX, STATUS_CHANGES_READ_MAX } from "../core/limits.ts";
-import { periodsBefore, zoneOfMails } from "../core/local-time.ts";
+import { type PeriodLength, periodsBefore, zoneOfMails } from "../core/local-time.ts";
 import {
   ALIVE_DAYS,
   nextReportAt,
@@ -290,6 +290,16 @@ async function readReport(
     if (last === undefined || checks.length < CHECKS_PER_TURN) return reportOf(reported, given);
     afterId = last.id;
   }
+}
+
+/** The report that an account would get now. */
+export async function previewReport(
+  db: Db,
+  { accountId, length, now }: { accountId: number; length: PeriodLength; now: Instant },
+): Promise<ReportFacts> {
+  const zone = zoneOfMails((await findPreferences(db, accountId)).tz);
+  const periods = periodsBefore(now, { length, zone, count: REPORT_PERIODS });
+  return readReport(db, { accountId, now, length, periods, zone });
 }
 
 function shown({ uuid, settings, state }: CheckWithState, now: Instant) {

@@ -226,6 +226,8 @@ const rank = (now: string) =>
   `case when s.status = 'down' then 0 when ${isLate(now)} then 1 when s.status = 'up' then 2
     when s.status = 'new' then 3 else 4 end`;
 
+const RANKS = [0, 1, 2, 3, 4];
+
 /** Number of checks of a project by status. */
 export type Tally = {
   projectId: number;
@@ -273,8 +275,6 @@ export async function tallyChecks(
   }));
 }
 
-const RANKS = [0, 1, 2, 3, 4];
-
 const TALLY_TAGS = statement<{ tag: string; count: number; rank: number }>({
   name: "check_tallies.count_tags",
   text: `select t.tag, sum(r.count)::int as count, min(r.rank) as rank
@@ -294,6 +294,51 @@ export async function tallyTags(
   { projectId, now, limit }: { projectId: number; now: Instant; limit: number },
 ): Promise<{ tag: string; count: number; rank: number }[]> {
   return (await db.query(TALLY_TAGS, [projectId, toTimestamp(now), limit])).rows;
+}
+
+/** The checks of a project with the same first tag, by status. */
+export type FirstTagTally = {
+  /** Empty: checks without tags. */
+  tag: string;
+  /** In rank order: down, late, up, new, paused. */
+  byRank: readonly number[];
+};
+
+const TALLY_FIRST_TAGS = statement<{ tag: string; by_rank: number[] }>({
+  name: "check_tallies.count_first_tags",
+  text: `select tag, array[${RANKS.map((place) => `count(*) filter (where rank = ${place})`).join(", ")}] as by_rank
+    from (select split_part(ltrim(c.tags, ' '), ' ', 1) as tag, ${rank("$2::timestamptz")} as rank
+      from checks c join check_states s on s.check_id = c.id
+      where c.deleted_at is null and c.project_id = $1 offset 0) as each
+    group by tag
+    order by count(*) filter (where rank = 0) desc, count(*) filter (where rank = 1) desc, count(*) desc, tag limit $3`,
+});
+
+/** The first tags of a project's checks, those with problems first, then the most used. */
+export async function tallyFirstTags(
+  db: Db,
+  { projectId, now, limit }: { projectId: number; now: Instant; limit: number },
+): Promise<FirstTagTally[]> {
+  const { rows } = await db.query(TALLY_FIRST_TAGS, [projectId, toTimestamp(now), limit]);
+  return rows.map(({ tag, by_rank: byRank }) => ({ tag, byRank: byRank.map(Number) }));
+}
+
+const LIST_NEXT_EXPECTED = statement<{ name: string; at: Instant }>({
+  name: "check_rows.list_next_expected",
+  text: `select name, at
+    from (select c.id, c.name, ${EXPECTED_AT} as at
+      from checks c join check_states s on s.check_id = c.id
+      where c.deleted_at is null and c.project_id = $1 and s.status = 'up' and s.down_at is not null
+        and s.last_start_at is null) as expected
+    where at > $2 order by at, id limit $3`,
+});
+
+/** The next expected pings of checks that are up and not running. */
+export async function listNextExpected(
+  db: Db,
+  { projectId, now, limit }: { projectId: number; now: Instant; limit: number },
+): Promise<{ name: string; at: Instant }[]> {
+  return (await db.query(LIST_NEXT_EXPECTED, [projectId, toTimestamp(now), limit])).rows;
 }
 
 export type LeanCheck = WatchedCheck & {

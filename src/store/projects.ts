@@ -29,10 +29,10 @@ export type ProjectRow = {
 };
 
 /** The columns of a project, for every statement that returns one. */
-const PROJECT_COLUMNS = "p.id, p.uuid, p.name, p.ping_key, p.badge_key, p.tz, p.created_at";
+export const PROJECT_COLUMNS = "p.id, p.uuid, p.name, p.ping_key, p.badge_key, p.tz, p.created_at";
 
 /** A row of these columns as a domain value. */
-function toProject(row: ProjectRow): Project {
+export function toProject(row: ProjectRow): Project {
   return {
     id: row.id,
     uuid: row.uuid,

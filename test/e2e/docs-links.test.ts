@@ -10,7 +10,8 @@ import { useSite } from "./use-site.ts";
 
 const used = useSite();
 const PAGES = listPages({ project: ":project", check: ":check", run: 0, incident: 1 })
-  .filter(({ isPublic }) => !isPublic)
+  // The wall board has nothing to press.
+  .filter(({ name, isPublic }) => !isPublic && name !== "board")
   .map(({ name, path }) => ({ name, path }));
 /** Tabs with a URL. */
 const PARTS = [

@@ -38,6 +38,7 @@ test("tables that signals are recorded in have no foreign keys but that of the s
     "api_keys",
     "audit_entries",
     "authenticators",
+    "board_links",
     "channel_quotas",
     "channels",
     "check_aliases",

@@ -25,5 +25,10 @@ export function listPages({ project, check, run, incident }: PageSubjects): List
     }),
     isPublic: false,
   }));
-  return [...own, ...PUBLIC];
+  const board = { name: "board", path: `${pathOf(own, "checks")}?board`, isPublic: false };
+  return [...own, board, ...PUBLIC];
+}
+
+function pathOf(pages: readonly ListedPage[], name: string): string {
+  return pages.find((page) => page.name === name)?.path ?? "";
 }

@@ -13,6 +13,7 @@ import { CodeBlock } from "../ui/copy.tsx";
 import { DocsLink } from "../ui/docs-link.tsx";
 import { SelectField } from "../ui/field.tsx";
 import { Queried } from "../ui/page-state.tsx";
+import { WallBoards } from "./board-links.tsx";
 
 export const badgesWords = {
   title: "Status badges",
@@ -67,6 +68,7 @@ export function BadgesPage({ params }: PageProps) {
           </>
         )}
       </Queried>
+      <WallBoards project={project} />
     </>
   );
 }

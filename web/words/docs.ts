@@ -42,6 +42,8 @@ export const TOPIC_WORDS: Readonly<Record<DocsTopic, string>> = {
   tokens: "personal access tokens",
   account: "your account",
   badges: "badges",
+  wallBoard: "wall boards",
+  reports: "reports",
   apiKeys: "API keys",
   troubleshooting: "troubleshooting",
   install: "installation",

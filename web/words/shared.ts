@@ -31,6 +31,7 @@ export const words = {
     forecast: "Forecast",
     silences: "Silences",
     channels: "Channels",
+    reports: "Reports",
     badges: "Badges",
     fireDrill: "Fire drill",
     settings: "Settings",

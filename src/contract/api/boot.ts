@@ -35,6 +35,7 @@ export const PAGE_PATHS = [
   { name: "silences", path: "/projects/:project/silences/", for: "member" },
   { name: "channels", path: "/projects/:project/channels/", for: "member" },
   { name: "fire-drill", path: "/projects/:project/fire-drill/", for: "member" },
+  { name: "reports", path: "/projects/:project/reports/", for: "member" },
   { name: "badges", path: "/projects/:project/badges/", for: "member" },
   { name: "settings", path: "/projects/:project/settings/", for: "member" },
   { name: "check", path: "/checks/:check/details/", for: "member" },

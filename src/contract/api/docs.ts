@@ -34,6 +34,8 @@ export const DOCS = {
   tokens: "/docs/guide/tokens",
   account: "/docs/guide/account",
   badges: "/docs/guide/badges",
+  wallBoard: "/docs/guide/wall-board",
+  reports: "/docs/guide/reports",
   apiKeys: "/docs/guide/api#authentication",
   troubleshooting: "/docs/guide/troubleshooting",
   install: "/docs/operate/install",

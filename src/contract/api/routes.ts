@@ -1,6 +1,7 @@
 // All routes of the Overdue API by their operation ids.
 import { accountRoutes } from "./account.ts";
 import { adminRoutes } from "./admin.ts";
+import { boardRoutes } from "./board.ts";
 import { channelRoutes } from "./channels.ts";
 import { checkPageRoutes } from "./check-page.ts";
 import { historyRoutes } from "./history.ts";
@@ -13,6 +14,7 @@ import { nearMissRoutes } from "./near-misses.ts";
 import { overviewRoutes } from "./overview.ts";
 import { policyRoutes } from "./policies.ts";
 import { projectRoutes } from "./projects.ts";
+import { reportRoutes } from "./report.ts";
 import { silenceRoutes } from "./silences.ts";
 import { tokenRoutes } from "./tokens.ts";
 
@@ -28,6 +30,8 @@ export const API_ROUTES = {
   ...fireDrillRoutes,
   ...overviewRoutes,
   ...checkRoutes,
+  ...boardRoutes,
+  ...reportRoutes,
   ...policyRoutes,
   ...liveRoutes,
   ...accountRoutes,

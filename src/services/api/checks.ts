@@ -240,7 +240,7 @@ export async function projectCards(
 }
 
 /** Runs in progress on a schedule cannot be classified by the query, so core decides. */
-async function settled(db: Db, tallies: readonly Tally[], now: Instant): Promise<Tally[]> {
+export async function settled(db: Db, tallies: readonly Tally[], now: Instant): Promise<Tally[]> {
   const uncertain = tallies.flatMap((tally) => tally.uncertain);
   const checks = uncertain.length === 0 ? [] : await findWatchedChecks(db, uncertain);
   const late = new Set(checks.filter((check) => statusAt(check, now) === "grace").map(({ id }) => id));

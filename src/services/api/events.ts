@@ -8,6 +8,7 @@ import type {
   ProjectEventsPage,
 } from "../../contract/api/history.ts";
 import { EVENTS_IN_FILE_MAX, eventSentence, formatCount } from "../../contract/api/words.ts";
+import { csvLine } from "../../core/csv.ts";
 import { type Instant, MINUTE_MS } from "../../core/instant.ts";
 import { DEFAULT_TZ } from "../../core/limits.ts";
 import { instantOfLocal } from "../../core/local-time.ts";
@@ -340,14 +341,4 @@ function byOf(event: ProjectEvent): string | null {
 
 function isoTime(at: number): string {
   return new Date(at).toISOString();
-}
-
-function csvLine(cells: readonly string[]): string {
-  return `${cells.map(csvCell).join(",")}\r\n`;
-}
-
-/** Quoted; text that a spreadsheet would interpret as a formula is escaped. */
-function csvCell(text: string): string {
-  const plain = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return `"${plain.replaceAll('"', '""')}"`;
 }

@@ -4,6 +4,7 @@ import { accountHandlers } from "./account.ts";
 import { adminHandlers } from "./admin.ts";
 import { channelHandlers } from "./channels.ts";
 import { checkPageHandlers, historyHandlers } from "./check.ts";
+import { boardHandlers } from "./board.ts";
 import { badgeHandlers } from "./badges.ts";
 import { checkHandlers } from "./check-changes.ts";
 import { overviewHandlers } from "./checks.ts";
@@ -15,6 +16,7 @@ import { liveHandlers } from "./live.ts";
 import { nearMissHandlers } from "./near-misses.ts";
 import { policyHandlers } from "./policies.ts";
 import { projectHandlers } from "./projects.ts";
+import { reportHandlers } from "./report.ts";
 import type { ApiRoute } from "./respond.ts";
 import type { ApiHandler, ApiHandlers } from "./route.ts";
 import { silenceHandlers } from "./silences.ts";
@@ -34,6 +36,8 @@ const HANDLERS: ApiHandlers<ApiRoutes> = {
   ...checkHandlers,
   ...crontabHandlers,
   ...badgeHandlers,
+  ...boardHandlers,
+  ...reportHandlers,
   ...policyHandlers,
   ...liveHandlers,
   ...accountHandlers,

@@ -270,7 +270,7 @@ export function pageRoutes(data: PageData): WebRoute[] {
 
 async function shellAnswer(
   request: WebRequest,
-  { name, page }: { name: PageName; page: BootPage | null },
+  { name, page }: { name: PageName | "board"; page: BootPage | null },
 ): Promise<WebAnswer> {
   const { context } = request;
   const build = await context.assets.build();
@@ -290,10 +290,15 @@ async function shellAnswer(
   };
 }
 
-/** A run is shown over the page of its check. */
-const PARTS: Partial<Record<PageName, string>> = { run: "check" };
+/** The page of a shared wall board: as for a visitor without a session, even if there is one. */
+export function boardAnswer(request: WebRequest): Promise<WebAnswer> {
+  return shellAnswer({ ...request, session: null, account: null }, { name: "board", page: null });
+}
 
-function loadFor({ entry, pages }: Build, name: PageName): Entry {
+/** A run is shown over the page of its check. */
+const PARTS: Partial<Record<string, string>> = { run: "check" };
+
+function loadFor({ entry, pages }: Build, name: PageName | "board"): Entry {
   const own = pages.get(PARTS[name] ?? name);
   if (own === undefined) return entry;
   return {

@@ -1,10 +1,12 @@
 // All routes of the dashboard. The permission matrix is generated from this table and tested against it.
 import { accountRoutes } from "./account.ts";
+import { boardRoutes } from "./board.ts";
 import { readCheckPage } from "../api/check.ts";
 import { projectCards, projectHead, readOverview, recentMonitoringGap } from "../api/checks.ts";
 import { listProjectsOfAccount } from "../../store/projects.ts";
 import { type PageData, pageRoutes, shellRoutes } from "./pages.ts";
 import type { AccountRequest, CheckRequest, ProjectRequest, WebRequest, WebRoute } from "./route.ts";
+import { reportRoutes } from "./report.ts";
 import { setUpRoutes } from "./setup.ts";
 import { signInRoutes } from "./sign-in.ts";
 import { tokenRoutes } from "./tokens.ts";
@@ -38,6 +40,8 @@ const PAGE_DATA: PageData = {
 export const WEB_ROUTES: readonly WebRoute[] = [
   ...pageRoutes(PAGE_DATA),
   ...shellRoutes,
+  ...boardRoutes,
+  ...reportRoutes,
   ...setUpRoutes,
   ...signInRoutes,
   ...accountRoutes,
