@@ -24,6 +24,7 @@ export const API_TAGS = {
   Channels: "Where notifications are sent.",
   Deliveries: "Notifications and their results.",
   Silences: "Times in which no notifications are sent, and maintenance windows.",
+  "Status pages": "Public pages with the state of chosen checks.",
   Live: "Changes of a project as they happen.",
   Account: "Your account.",
   Admin: "The server and its accounts. For server admins.",

@@ -11,6 +11,7 @@ import { overviewRoutes } from "./overview.ts";
 import { policyRoutes } from "./policies.ts";
 import { projectRoutes } from "./projects.ts";
 import { silenceRoutes } from "./silences.ts";
+import { statusPageRoutes } from "./status-pages.ts";
 import { tokenRoutes } from "./tokens.ts";
 
 export const API_ROUTES = {
@@ -20,6 +21,7 @@ export const API_ROUTES = {
   ...incidentRoutes,
   ...channelRoutes,
   ...silenceRoutes,
+  ...statusPageRoutes,
   ...overviewRoutes,
   ...checkRoutes,
   ...policyRoutes,
