@@ -168,6 +168,8 @@ export const STATUS_GROUPS_MAX = 20;
 export const STATUS_ENTRIES_MAX = 100;
 export const STATUS_ENTRY_NAME_LENGTH_MAX = 100;
 export const STATUS_ENTRY_DESCRIPTION_LENGTH_MAX = 300;
+/** Checks of a page whose state is read: those that are down first. */
+export const STATUS_CHECKS_MAX = 20_000;
 /** Checks of a page whose history is read. If tags have more, the strips leave out the last ones by ID; states do not. */
 export const STATUS_CHECKS_READ_MAX = 500;
 /** Newest status changes of each of them; with more, the days before the first are shown as not measured. */
@@ -210,6 +212,8 @@ export const STATUS_WEBHOOKS_MAX = 20;
 export const STATUS_WEBHOOK_LENGTH_MAX = 2_000;
 /** A subscription that was not confirmed is deleted after this time. */
 export const STATUS_CONFIRM_DAYS = 2;
+/** Newest changes of all projects in which changes of pages are searched. */
+export const STATUS_CHANGES_SEARCHED_MAX = 2_000;
 /** A state is announced after it has lasted this long, so that a short outage causes no messages. */
 export const STATUS_ANNOUNCE_SECONDS = 60;
 /** A subscription ends after this many failed messages in a row. */
@@ -217,6 +221,15 @@ export const STATUS_FAILURES_MAX = 10;
 /** Attempts to send a message to a subscriber. */
 export const STATUS_ATTEMPTS_MAX = 6;
 export const STATUS_DELETED_DAYS = 7;
+/** Status pages that a process keeps ready, in bytes. Beyond that, a page is rendered when it is requested. */
+export const STATUS_KEPT_BYTES_MAX = 32 * 1024 * 1024;
+/** How long caches show a status page without asking. */
+export const STATUS_CACHE_SECONDS = 15;
+/** How long a browser remembers that the password of a page was entered. */
+export const STATUS_UNLOCK_DAYS = 30;
+/** Passwords and subscriptions from one network. */
+export const STATUS_UNLOCKS_PER_MINUTE = 10;
+export const STATUS_SUBSCRIBES_PER_MINUTE = 10;
 
 // Tags of a project. A check has up to 250, so a project can have millions.
 /** Tags in the API's list of badges and on the metrics page, the first in the alphabet or the first found. */

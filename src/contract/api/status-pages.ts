@@ -124,7 +124,8 @@ const NewGroup = Type.Object(
           id: Type.Optional(
             Type.String({
               pattern: "^[0-9a-f]{8}$",
-              description: "The ID of an existing entry, which keeps its history for subscribers. Default: a new one.",
+              description:
+                "The ID of an existing entry, which keeps its history for subscribers. Default: a new one.",
             }),
           ),
           description: Type.Optional(publicText(STATUS_ENTRY_DESCRIPTION_LENGTH_MAX)),
@@ -248,7 +249,10 @@ export const NewStatusPost = Type.Object(
       }),
     ),
     silence: Type.Optional(
-      Type.String({ ...UuidText, description: "Take the times of this silence. Its reason is not published." }),
+      Type.String({
+        ...UuidText,
+        description: "Take the times of this silence. Its reason is not published.",
+      }),
     ),
   },
   { additionalProperties: false },
@@ -268,7 +272,11 @@ export type StatusPostChange = Static<typeof StatusPostChange>;
 
 export const NewStatusNote = Type.Object(
   {
-    text: publicText(STATUS_NOTE_LENGTH_MAX, "Public. Notes of incidents in the dashboard are never published.", 1),
+    text: publicText(
+      STATUS_NOTE_LENGTH_MAX,
+      "Public. Notes of incidents in the dashboard are never published.",
+      1,
+    ),
     isResolved: Type.Optional(
       Type.Boolean({ description: "Also resolve the incident, or end the maintenance." }),
     ),
@@ -485,9 +493,13 @@ export const statusPageRoutes = {
     keys: "readWrite",
     tag: "Status pages",
     summary: "Set the logo of a status page",
-    description: "Stores a PNG, JPEG or WebP image, whatever its name. SVG is not accepted, because it can contain scripts.",
+    description:
+      "Stores a PNG, JPEG or WebP image, whatever its name. SVG is not accepted, because it can contain scripts.",
     body: NewStatusLogo,
-    bodyExample: { image: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==" },
+    bodyExample: {
+      image:
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+    },
     success: { status: 200, description: "The page.", schema: StatusPage, example: EXAMPLE_PAGE },
   }),
   removeStatusLogo: route({
