@@ -1,0 +1,419 @@
+// Serves status pages at /status/<slug>/ and on their own domains. A page is sent from memory; the database is needed
+// only for logos, subscriptions and passwords. Sessions are ignored here.
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Instant } from "../../core/instant.ts";
+import {
+  STATUS_SUBSCRIBES_PER_MINUTE,
+  STATUS_UNLOCK_DAYS,
+  STATUS_UNLOCKS_PER_MINUTE,
+} from "../../core/limits.ts";
+import type { LogoType } from "../../core/status-page.ts";
+import { byteBudget, type ReadBody, readBody } from "../../lib/http/body.ts";
+import { networkReader } from "../../lib/http/client-address.ts";
+import { readCookies } from "../../lib/http/cookies.ts";
+import { html } from "../../lib/http/html.ts";
+import type { HttpHandler } from "../../lib/http/listener.ts";
+import { basePath, requestTarget, sitePath } from "../../lib/http/request-target.ts";
+import { asyncHandler, DATA_POLICY, type HttpResponse } from "../../lib/http/response.ts";
+import { originProblem } from "../../lib/http/same-origin.ts";
+import type { Log } from "../../lib/log.ts";
+import { TooBusyError } from "../../lib/password-hash.ts";
+import { isDatabaseAway } from "../../store/errors.ts";
+import { RateLimiter, RETRY_AFTER_SECONDS } from "../api/auth.ts";
+import { PAGE_HEADERS, renderPage } from "../web/plain-page.ts";
+import type { Documents, ListedPage, ServedPage, StatusBoard } from "./board.ts";
+import { type Card, type CardOwner, renderCard } from "./page.ts";
+import { prepare, type Prepared, sendPrepared } from "./prepared.ts";
+import { CARD_WORDS as words } from "./words.ts";
+
+export type StatusLogo = { type: LogoType; bytes: Buffer; digest: string };
+
+/** What a page does with the database. */
+export type StatusActions = {
+  readLogo(pageId: number): Promise<StatusLogo | null>;
+  subscribe(
+    page: ListedPage,
+    from: { address: string; network: string },
+  ): Promise<"sent" | "tooMany" | "invalid">;
+  /** False: the link is invalid. */
+  confirm(page: ListedPage, token: string): Promise<boolean>;
+  unsubscribe(page: ListedPage, token: string): Promise<boolean>;
+  unlock(page: ListedPage, from: { password: string; network: string }): Promise<"ok" | "wrong" | "tooMany">;
+  /** The value of the cookie with which a browser may read the page. */
+  cookieFor(page: ListedPage): string;
+  isCookie(page: ListedPage, value: string): boolean;
+};
+
+export type StatusFont = { name: string; bytes: Buffer };
+
+export type StatusHandlerOptions = {
+  board: StatusBoard;
+  actions: StatusActions;
+  site: { name: string; url: string };
+  /** Hosts of the server itself, which no page can take over. */
+  ownHosts: ReadonlySet<string>;
+  trustedProxies: readonly string[];
+  font: StatusFont | null;
+  now(): Instant;
+  /** Milliseconds on a clock that is never set. */
+  monotonic(): number;
+  log: Log;
+};
+
+export type StatusHandler = HttpHandler & { answerCounts(): Readonly<Record<string, number>> };
+
+const ROOT = "/status";
+const SLUG_PATH = /^\/status\/(?<slug>[^/]+)(?<rest>\/.*)?$/;
+const COOKIE = "overdue_status";
+const AT_ONCE_MAX = 50;
+/** A form has one short field. */
+const FORM_BYTES_MAX = 4_096;
+const FORMS_BYTES_MAX = 1024 * 1024;
+const DAY_SECONDS = 86_400;
+/** Longer than any valid token, so that an invalid one gets an error page. */
+const TOKEN_PATH = /^(?<verb>confirm|unsubscribe)\/(?<token>[A-Za-z0-9._:-]{1,300})\/?$/;
+const DOCUMENTS: Readonly<Record<string, keyof Documents>> = {
+  "": "page",
+  "feed.atom": "atom",
+  "feed.rss": "rss",
+  "status.json": "json",
+};
+const FOREVER = "public, max-age=31536000, immutable";
+const LOGO_CACHE = "max-age=3600";
+const NO_STORE = "private, no-store";
+
+/** The page that a request is for, and the path below it. */
+type Target = {
+  served: ServedPage;
+  /** Without the leading slash; null: the slash after the slug is missing. */
+  rest: string | null;
+  /** The path of the page in the browser. */
+  home: string;
+  /** The public origin of the page. */
+  origin: URL;
+};
+
+export function statusHandler(options: StatusHandlerOptions): StatusHandler {
+  const { board, site, font } = options;
+  const siteUrl = new URL(site.url);
+  const pathOf = sitePath(siteUrl);
+  const base = basePath(siteUrl);
+  const counts: Record<string, number> = {};
+  const count = (status: number) => {
+    counts[status] = (counts[status] ?? 0) + 1;
+  };
+  const parts: Parts = {
+    ...options,
+    siteUrl,
+    budget: byteBudget(FORMS_BYTES_MAX),
+    networkOf: networkReader(options.trustedProxies),
+    subscribes: limiterOf(STATUS_SUBSCRIBES_PER_MINUTE, options),
+    unlocks: limiterOf(STATUS_UNLOCKS_PER_MINUTE, options),
+    fontFile: font === null ? null : prepareFont(font),
+  };
+
+  const domainPage = ({ url = "", headers }: IncomingMessage): ServedPage | null => {
+    if (!board.hasDomains) return null;
+    const host = hostName(requestTarget(url, headers.host)?.host);
+    return host === null || options.ownHosts.has(host) ? null : board.ofDomain(host);
+  };
+
+  const locate = (request: IncomingMessage): Target | null => {
+    const { url = "" } = request;
+    const ofDomain = domainPage(request);
+    if (ofDomain !== null) {
+      const origin = new URL(`https://${ofDomain.listed.domain}`);
+      return { served: ofDomain, rest: withoutQuery(url).slice(1), home: "/", origin };
+    }
+    const { slug = "", rest } = SLUG_PATH.exec(pathOf(url))?.groups ?? {};
+    const served = board.ofSlug(slug);
+    if (served === null) return null;
+    return { served, rest: rest?.slice(1) ?? null, home: `${base}${ROOT}/${slug}/`, origin: siteUrl };
+  };
+
+  const others = asyncHandler({
+    atOnceMax: AT_ONCE_MAX,
+    answer: async (request) => {
+      const target = locate(request);
+      if (target === null) return board.isReady ? unknownPage(site) : notReady(site);
+      return answer(parts, { request, target });
+    },
+    instead: (error) => failure(parts, error),
+  });
+
+  const handle = (request: IncomingMessage, response: ServerResponse): void => {
+    const { method } = request;
+    const target = method === "GET" || method === "HEAD" ? locate(request) : null;
+    if (target === null || target.rest === null) return others.handle(request, response);
+    const { served } = target;
+    const name = DOCUMENTS[target.rest];
+    if (target.rest === font?.name && parts.fontFile !== null) {
+      void parts.fontFile.then((file) => count(sendPrepared(request, response, file)));
+      return;
+    }
+    if (name === undefined || !mayRead(parts, { request, served })) return others.handle(request, response);
+    const now = options.now();
+    const ready = board.ready(served, now);
+    if (ready !== null) return count(sendPrepared(request, response, ready[name]));
+    void board.documents(served, now).then(
+      (documents) => {
+        if (documents === null) others.handle(request, response);
+        else count(sendPrepared(request, response, documents[name]));
+      },
+      (error: unknown) => {
+        if (!isDatabaseAway(error)) options.log.error({ err: error }, "could not render status page");
+        others.handle(request, response);
+      },
+    );
+  };
+
+  return {
+    handles: (request) => {
+      const path = pathOf(request.url ?? "");
+      return path === ROOT || path.startsWith(`${ROOT}/`) || domainPage(request) !== null;
+    },
+    handle,
+    answerCounts: () => {
+      const sums = { ...counts };
+      for (const [status, number] of Object.entries(others.counts()))
+        sums[status] = (sums[status] ?? 0) + number;
+      return sums;
+    },
+  };
+}
+
+type Parts = StatusHandlerOptions & {
+  siteUrl: URL;
+  budget: ReturnType<typeof byteBudget>;
+  networkOf: ReturnType<typeof networkReader>;
+  subscribes: RateLimiter;
+  unlocks: RateLimiter;
+  fontFile: Promise<Prepared> | null;
+};
+type Asked = { request: IncomingMessage; target: Target };
+
+function limiterOf(perMinute: number, { monotonic }: Pick<StatusHandlerOptions, "monotonic">): RateLimiter {
+  return new RateLimiter({ perMinute, monotonic: () => monotonic() });
+}
+
+function prepareFont({ bytes }: StatusFont): Promise<Prepared> {
+  const headers = { "Cache-Control": FOREVER, "Content-Security-Policy": DATA_POLICY };
+  return prepare({ type: "font/woff2", body: bytes, headers, isText: false });
+}
+
+/** The name in a Host header, in lower case, without port and trailing dot. */
+export function hostName(host: string | undefined): string | null {
+  if (host === undefined || host === "" || host.startsWith("[")) return null;
+  const colon = host.indexOf(":");
+  const name = (colon === -1 ? host : host.slice(0, colon)).toLowerCase();
+  return name.endsWith(".") ? name.slice(0, -1) : name;
+}
+
+function withoutQuery(url: string): string {
+  const path = requestTarget(url, undefined)?.path ?? "/";
+  const end = path.search(/[?#]/);
+  return end === -1 ? path : path.slice(0, end);
+}
+
+/** Whether the browser has entered the password, or there is none. */
+function mayRead(
+  { actions }: Parts,
+  { request, served }: { request: IncomingMessage; served: ServedPage },
+): boolean {
+  if (served.listed.passwordHash === null) return true;
+  const value = readCookies(request.headers.cookie)[COOKIE];
+  return value !== undefined && actions.isCookie(served.listed, value);
+}
+
+/** Everything except documents that are sent from memory. */
+async function answer(parts: Parts, asked: Asked): Promise<HttpResponse> {
+  const { request, target } = asked;
+  const { served, rest, home } = target;
+  const method = request.method ?? "";
+  if (rest === null) return redirect(301, home);
+  const link = TOKEN_PATH.exec(rest)?.groups;
+  if (link !== undefined)
+    return answerLink(parts, { ...asked, verb: link["verb"] ?? "", token: link["token"] ?? "" });
+  if (method === "POST" && (rest === "subscribe" || rest === "unlock")) {
+    return answerForm(parts, { ...asked, form: rest });
+  }
+  if (method !== "GET" && method !== "HEAD") {
+    return withHeaders(card(parts, target, { status: 405, ...words.method }), { Allow: "GET, HEAD" });
+  }
+  // Reloading the result of a form.
+  if (rest === "subscribe" || rest === "unlock") return redirect(303, home);
+  const isDocument = DOCUMENTS[rest] !== undefined;
+  if (!isDocument && rest !== "logo") return card(parts, target, { status: 404, ...words.notFound });
+  // The page of the password has the logo, too.
+  if (rest === "logo") return logo(parts, asked);
+  if (!mayRead(parts, { request, served })) return passwordPage(parts, asked, { status: 403 });
+  // It was deleted, or has not been read since the start.
+  const response = card(parts, target, { status: 503, ...words.unavailable });
+  return withHeaders(response, { "Retry-After": RETRY_AFTER_SECONDS });
+}
+
+async function logo({ actions }: Parts, { request, target }: Asked): Promise<HttpResponse> {
+  const { listed } = target.served;
+  const found = await actions.readLogo(listed.id);
+  if (found === null) return { status: 404, headers: { "Cache-Control": "no-store" }, body: "" };
+  const tag = `"${found.digest}"`;
+  const headers = {
+    "Cache-Control": `${listed.passwordHash === null ? "public" : "private"}, ${LOGO_CACHE}`,
+    "Content-Security-Policy": DATA_POLICY,
+    ETag: tag,
+  };
+  if (request.headers["if-none-match"] === tag) return { status: 304, headers, body: "" };
+  return { status: 200, headers: { ...headers, "Content-Type": found.type }, body: found.bytes };
+}
+
+// Forms: subscribing and the password.
+
+async function answerForm(
+  parts: Parts,
+  asked: Asked & { form: "subscribe" | "unlock" },
+): Promise<HttpResponse> {
+  const { request, target, form } = asked;
+  const problem = originProblem(request.headers, target.origin);
+  if (problem !== null)
+    return card(parts, target, { status: 403, title: words.crossSite, sentences: [problem] });
+  const { socket, headers } = request;
+  const network = parts.networkOf({ peer: socket.remoteAddress, forwardedFor: headers["x-forwarded-for"] });
+  const limiter = form === "subscribe" ? parts.subscribes : parts.unlocks;
+  const verdict = limiter.takeForKey(network);
+  if (verdict?.isAllowed === false) return tooMany(parts, target, verdict.retryAfterSeconds);
+  const fields = await readForm(request, parts.budget);
+  if (fields === null) return card(parts, target, { status: 400, ...words.unreadable });
+  if (form === "unlock") return unlock(parts, { ...asked, password: fields.get("password") ?? "", network });
+  if (!mayRead(parts, { request, served: target.served })) return passwordPage(parts, asked, { status: 403 });
+  const address = (fields.get("email") ?? "").trim();
+  const result = await parts.actions.subscribe(target.served.listed, { address, network });
+  if (result === "tooMany") return tooMany(parts, target, Number(RETRY_AFTER_SECONDS));
+  if (result === "invalid") return card(parts, target, { status: 400, ...words.invalidEmail });
+  return card(parts, target, { status: 200, ...words.checkEmail(address) });
+}
+
+async function unlock(
+  parts: Parts,
+  { target, request, password, network }: Asked & { password: string; network: string },
+): Promise<HttpResponse> {
+  const { listed } = target.served;
+  if (listed.passwordHash === null) return redirect(303, target.home);
+  const result = await parts.actions.unlock(listed, { password, network });
+  if (result === "tooMany") return tooMany(parts, target, Number(RETRY_AFTER_SECONDS));
+  if (result === "wrong") {
+    return passwordPage(parts, { request, target }, { status: 403, mistake: words.wrongPassword });
+  }
+  const cookie = [
+    `${COOKIE}=${parts.actions.cookieFor(listed)}`,
+    `Path=${target.home}`,
+    "HttpOnly",
+    "SameSite=Lax",
+    ...(parts.siteUrl.protocol === "https:" ? ["Secure"] : []),
+    `Max-Age=${STATUS_UNLOCK_DAYS * DAY_SECONDS}`,
+  ].join("; ");
+  return withHeaders(redirect(303, target.home), { "Set-Cookie": cookie });
+}
+
+function passwordPage(
+  parts: Parts,
+  { target }: Asked,
+  { status, mistake }: { status: number; mistake?: string },
+): HttpResponse {
+  const form = html`<form method="post" action="${target.home}unlock"><label>${words.password.label}<input name="password" type="password" required maxlength="200" autocomplete="current-password"></label><button class="button is-main" type="submit">${words.password.act}</button></form>`;
+  const { title, sentences } = words.password;
+  return card(parts, target, { status, title, sentences, form, ...(mistake !== undefined && { mistake }) });
+}
+
+async function readForm(
+  request: IncomingMessage,
+  budget: ReturnType<typeof byteBudget>,
+): Promise<URLSearchParams | null> {
+  const limits = { keepBytes: FORM_BYTES_MAX, readBytesMax: FORM_BYTES_MAX, budget };
+  const read = await new Promise<ReadBody>((resolve) => readBody(request, limits, resolve));
+  if (read.kind !== "whole") return null;
+  return new URLSearchParams(new TextDecoder().decode(read.body ?? new Uint8Array()));
+}
+
+// Links in emails. A GET changes nothing, because email clients and scanners open every link.
+
+async function answerLink(
+  parts: Parts,
+  { request, target, verb, token }: Asked & { verb: string; token: string },
+): Promise<HttpResponse> {
+  const { method } = request;
+  const isConfirm = verb === "confirm";
+  const text = isConfirm ? words.confirm : words.unsubscribe;
+  if (method === "GET" || method === "HEAD") {
+    const form = html`<form method="post"><button class="button is-main" type="submit">${text.act}</button></form>`;
+    return card(parts, target, { status: 200, title: text.title, sentences: text.sentences, form });
+  }
+  if (method !== "POST") {
+    const refused = card(parts, target, { status: 405, ...words.method });
+    return withHeaders(refused, { Allow: "GET, HEAD, POST" });
+  }
+  const { listed } = target.served;
+  const isDone = await (isConfirm
+    ? parts.actions.confirm(listed, token)
+    : parts.actions.unsubscribe(listed, token));
+  return card(parts, target, isDone ? { status: 200, ...text.done } : { status: 404, ...words.badLink });
+}
+
+// Small pages.
+
+/** Until the page was read, its small pages have neither its name nor its colors. */
+const NAMELESS: CardOwner = {
+  title: "Status",
+  logo: null,
+  brand: { background: null, accent: null, ink: null, button: null },
+};
+
+function card(
+  parts: Parts,
+  { served, home }: Target,
+  { status, ...shown }: Card & { status: number },
+): HttpResponse {
+  // Without the password, only the form is public.
+  const owner = served.view ?? NAMELESS;
+  const { text, policy } = renderCard(owner, shown, { base: home, fontName: parts.font?.name ?? null });
+  return {
+    status,
+    headers: {
+      "Content-Type": "text/html; charset=utf-8",
+      "Content-Security-Policy": policy,
+      "Cache-Control": NO_STORE,
+      "X-Robots-Tag": "noindex",
+    },
+    body: text,
+  };
+}
+
+function tooMany(parts: Parts, target: Target, seconds: number): HttpResponse {
+  const response = card(parts, target, { status: 429, ...words.tooMany });
+  return withHeaders(response, { "Retry-After": String(seconds) });
+}
+
+function redirect(status: number, to: string): HttpResponse {
+  return { status, headers: { Location: to, "Cache-Control": NO_STORE }, body: "" };
+}
+
+function withHeaders(response: HttpResponse, headers: Readonly<Record<string, string>>): HttpResponse {
+  return { ...response, headers: { ...response.headers, ...headers } };
+}
+
+function unknownPage(site: { name: string; url: string }): HttpResponse {
+  return { status: 404, headers: PAGE_HEADERS, body: renderPage(words.unknownPage, site) };
+}
+
+function notReady(site: { name: string; url: string }): HttpResponse {
+  return {
+    status: 503,
+    headers: { ...PAGE_HEADERS, "Retry-After": RETRY_AFTER_SECONDS },
+    body: renderPage(words.unavailable, site),
+  };
+}
+
+function failure({ site, log }: Parts, error: unknown): HttpResponse {
+  const isBusy = error === null || error instanceof TooBusyError || isDatabaseAway(error);
+  if (!isBusy) log.error({ err: error }, "could not answer request to status page");
+  return { ...notReady(site), status: isBusy ? 503 : 500 };
+}
