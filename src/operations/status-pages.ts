@@ -36,14 +36,7 @@ import {
   type StatusProblem,
   type StatusView,
 } from "../core/status-page.ts";
-import {
-
-  entryStates,
-  type PageCheck,
-  type PagePost,
-  statusView,
-  worstState,
-} from "../core/status-view.ts";
+import { entryStates, type PageCheck, type PagePost, statusView, worstState } from "../core/status-view.ts";
 import { hashPassword } from "../lib/password-hash.ts";
 import { listStatusChecks, readSnapshot } from "../store/check-lists.ts";
 import type { Database, Db } from "../store/db.ts";
@@ -141,7 +134,13 @@ async function readPosts(db: Db, pageId: number): Promise<PagePost[]> {
     beforeId: Number.MAX_SAFE_INTEGER,
     limit: STATUS_POSTS_MAX,
   });
-  const notes = posts.length === 0 ? new Map() : await listStatusNotes(db, posts.map(({ id }) => id));
+  const notes =
+    posts.length === 0
+      ? new Map()
+      : await listStatusNotes(
+          db,
+          posts.map(({ id }) => id),
+        );
   return posts.map(({ id, uuid, kind, title, entries, from, until, updatedAt }) => ({
     id: uuid,
     kind,
@@ -193,10 +192,7 @@ export async function readEntryStates(
 }
 
 /** The state of a page now. */
-export async function readPageState(
-  db: Db,
-  asked: { page: StatusPage; now: Instant },
-): Promise<PublicState> {
+export async function readPageState(db: Db, asked: { page: StatusPage; now: Instant }): Promise<PublicState> {
   return worstState([...(await readEntryStates(db, asked)).values()]);
 }
 
@@ -277,7 +273,10 @@ function throwProblem(problem: StatusProblem | null): void {
 }
 
 /** Throws AppError `conflict` if another page has the slug. */
-async function requireFreeSlug(db: Db, { slug, pageId }: { slug: string; pageId: number | null }): Promise<void> {
+async function requireFreeSlug(
+  db: Db,
+  { slug, pageId }: { slug: string; pageId: number | null },
+): Promise<void> {
   const owner = await findStatusPageIdBySlug(db, slug);
   if (owner !== null && owner !== pageId) {
     throw new AppError("conflict", "Another status page has this address. Choose another one.", "slug");
@@ -311,7 +310,8 @@ async function planOf(
   if (plan.title === "") throw new AppError("invalid", "Enter a title.", "title");
   throwProblem(brandProblem(plan.brand));
   throwProblem(groupsProblem(plan.groups));
-  if (plan.domain !== null && plan.domain !== before.domain) throwProblem(domainProblem(plan.domain, ownHosts));
+  if (plan.domain !== null && plan.domain !== before.domain)
+    throwProblem(domainProblem(plan.domain, ownHosts));
   return plan;
 }
 
@@ -390,7 +390,12 @@ export async function updateStatusPage(database: Database, given: UpdateStatusPa
     const before = await lockPage(tx, { projectId, uuid, expected });
     if (Object.keys(request).length === 0) return before;
     const domainBefore = before.domain?.name ?? null;
-    const plan = await planOf(tx, { projectId, request, before: { ...before, domain: domainBefore }, ownHosts });
+    const plan = await planOf(tx, {
+      projectId,
+      request,
+      before: { ...before, domain: domainBefore },
+      ownHosts,
+    });
     await requireFreeSlug(tx, { slug: plan.slug, pageId: before.id });
     await writeStatusPage(tx, { ...plan, id: before.id });
     if (plan.domain !== domainBefore) {
@@ -536,7 +541,9 @@ export async function checkDomains(
     const answer = await ask(page);
     const at = await now();
     const result = afterDomainCheck(domain, { answer, now: at });
-    await inTransaction(database, (tx) => writeDomainCheck(tx, { id: page.id, token: domain.token, at, ...result }));
+    await inTransaction(database, (tx) =>
+      writeDomainCheck(tx, { id: page.id, token: domain.token, at, ...result }),
+    );
     if (domainState(domain) !== domainState({ ...domain, ...result })) changed += 1;
   }
   return { changed, isMore: pages.length === DOMAINS_PER_TURN };
@@ -548,7 +555,13 @@ export type PostWithNotes = StoredPost & { notes: readonly StoredNote[] };
 export type PostName = StatusPageName & { post: string };
 
 async function withNotes(db: Db, posts: readonly StoredPost[]): Promise<PostWithNotes[]> {
-  const notes = posts.length === 0 ? null : await listStatusNotes(db, posts.map(({ id }) => id));
+  const notes =
+    posts.length === 0
+      ? null
+      : await listStatusNotes(
+          db,
+          posts.map(({ id }) => id),
+        );
   return posts.map((post) => ({ ...post, notes: notes?.get(post.id) ?? [] }));
 }
 
@@ -745,9 +758,7 @@ export function updateStatusPost(
     if (post.title === "") throw new AppError("invalid", "Enter a title.", "title");
     if (change.entries !== undefined) requireEntries(page, change.entries);
     if (change.from !== undefined || change.until !== undefined) {
-      throwProblem(
-        post.kind === "incident" ? incidentTimesProblem(post, at) : maintenanceProblem(post, at),
-      );
+      throwProblem(post.kind === "incident" ? incidentTimesProblem(post, at) : maintenanceProblem(post, at));
     }
     await writeStatusPost(tx, post);
     const shown = auditDifference(postSide(before), postSide(post));
@@ -773,4 +784,3 @@ export function removeStatusPost(
     await auditPage(tx, { what: "statusPage.postRemoved", page, before, after: null, by, at });
   });
 }
-

@@ -474,7 +474,10 @@ export async function writeStatusPost(
   ]);
 }
 
-const DELETE_POST = statement({ name: "status_posts.delete", text: "delete from status_posts where id = $1" });
+const DELETE_POST = statement({
+  name: "status_posts.delete",
+  text: "delete from status_posts where id = $1",
+});
 
 /** Deletes a post with its notes. */
 export async function deleteStatusPost(tx: Tx, postId: number): Promise<void> {
@@ -552,7 +555,10 @@ const LIST_NOTES = statement<{ uuid: string; post_id: number; at: Instant; text:
 });
 
 /** The notes of posts, newest first, by post. */
-export async function listStatusNotes(db: Db, postIds: readonly number[]): Promise<Map<number, StoredNote[]>> {
+export async function listStatusNotes(
+  db: Db,
+  postIds: readonly number[],
+): Promise<Map<number, StoredNote[]>> {
   const { rows } = await db.query(LIST_NOTES, [toNumberArray(postIds)]);
   const notes = rows.map(({ uuid, post_id: postId, at, text }) => ({ uuid, postId, at, text }));
   return Map.groupBy(notes, ({ postId }) => postId);

@@ -216,7 +216,14 @@ export type QueuedMessage = {
   createdAt: Instant;
   attemptCount: number;
   subscriber: Subscriber;
-  page: { uuid: string; slug: string; title: string; domain: string | null; isDeleted: boolean; zone: string };
+  page: {
+    uuid: string;
+    slug: string;
+    title: string;
+    domain: string | null;
+    isDeleted: boolean;
+    zone: string;
+  };
 };
 
 type MessageRow = {

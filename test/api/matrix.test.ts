@@ -46,6 +46,7 @@ const ALLOWED: Readonly<Record<Exclude<ApiAccess, "anyone" | "account" | "admin"
   editChannels: "owner manager member",
   editPolicies: "owner manager",
   silence: "owner manager member",
+  editStatusPages: "owner manager member",
   acknowledge: "owner manager member",
   renameProject: "owner manager member",
   manageKeys: "owner manager member",
@@ -58,7 +59,7 @@ const MEMBERS = "owner manager member readOnly";
 
 /** What API keys may do at most, whatever a route says. */
 const FOR_KEYS = {
-  readWrite: "view testChannel editChecks editChannels silence acknowledge account",
+  readWrite: "view testChannel editChecks editChannels silence editStatusPages acknowledge account",
   readOnly: "view account",
 };
 

@@ -87,6 +87,7 @@ const ProjectHead = Type.Object({
       "renameProject",
       "manageKeys",
       "manageMembers",
+      "editStatusPages",
       "transferProject",
       "removeProject",
       "leaveProject",

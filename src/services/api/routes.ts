@@ -15,6 +15,7 @@ import { projectHandlers } from "./projects.ts";
 import type { ApiRoute } from "./respond.ts";
 import type { ApiHandler, ApiHandlers } from "./route.ts";
 import { silenceHandlers } from "./silences.ts";
+import { statusPageHandlers } from "./status-pages.ts";
 import { tokenHandlers } from "./tokens.ts";
 
 const HANDLERS: ApiHandlers<ApiRoutes> = {
@@ -24,6 +25,7 @@ const HANDLERS: ApiHandlers<ApiRoutes> = {
   ...incidentHandlers,
   ...channelHandlers,
   ...silenceHandlers,
+  ...statusPageHandlers,
   ...overviewHandlers,
   ...checkHandlers,
   ...crontabHandlers,
