@@ -4,19 +4,8 @@ import type { Instant } from "../../core/instant.ts";
 import { MINUTE_MS, SECOND_MS } from "../../core/instant.ts";
 import { STATUS_KEPT_BYTES_MAX } from "../../core/limits.ts";
 import type { StatusView } from "../../core/status-page.ts";
+import type { ServedPage as ListedPage } from "../../store/status-pages.ts";
 import type { Prepared } from "./prepared.ts";
-
-/** A page as the database lists it. */
-export type ListedPage = {
-  id: number;
-  slug: string;
-  /** Null: none, or it is not proved. */
-  domain: string | null;
-  version: number;
-  /** Null: anyone can read the page. */
-  passwordHash: string | null;
-  isDeleted: boolean;
-};
 
 export type Changes = { cursor: number; pages: readonly ListedPage[] };
 

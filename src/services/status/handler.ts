@@ -1,13 +1,15 @@
 // Serves status pages at /status/<slug>/ and on their own domains. A page is sent from memory; the database is needed
 // only for logos, subscriptions and passwords. Sessions are ignored here.
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Signing } from "../../core/email.ts";
+import { AppError, type ErrorCode, HTTP_STATUS } from "../../core/errors.ts";
 import type { Instant } from "../../core/instant.ts";
 import {
   STATUS_SUBSCRIBES_PER_MINUTE,
   STATUS_UNLOCK_DAYS,
   STATUS_UNLOCKS_PER_MINUTE,
 } from "../../core/limits.ts";
-import type { LogoType } from "../../core/status-page.ts";
+import { isUnlockCookie, unlockCookie } from "../../core/status-page.ts";
 import { byteBudget, type ReadBody, readBody } from "../../lib/http/body.ts";
 import { networkReader } from "../../lib/http/client-address.ts";
 import { readCookies } from "../../lib/http/cookies.ts";
@@ -18,37 +20,29 @@ import { asyncHandler, DATA_POLICY, type HttpResponse } from "../../lib/http/res
 import { originProblem } from "../../lib/http/same-origin.ts";
 import type { Log } from "../../lib/log.ts";
 import { TooBusyError } from "../../lib/password-hash.ts";
+import {
+  confirmSubscription,
+  isPagePassword,
+  subscribeByEmail,
+  unsubscribe,
+} from "../../operations/status-subscribers.ts";
+import type { Database } from "../../store/db.ts";
 import { isDatabaseAway } from "../../store/errors.ts";
+import { findStatusLogo } from "../../store/status-pages.ts";
 import { RateLimiter, RETRY_AFTER_SECONDS } from "../api/auth.ts";
 import { PAGE_HEADERS, renderPage } from "../web/plain-page.ts";
-import type { Documents, ListedPage, ServedPage, StatusBoard } from "./board.ts";
+import type { Documents, ServedPage, StatusBoard } from "./board.ts";
 import { type Card, type CardOwner, renderCard } from "./page.ts";
 import { prepare, type Prepared, sendPrepared } from "./prepared.ts";
 import { CARD_WORDS as words } from "./words.ts";
-
-export type StatusLogo = { type: LogoType; bytes: Buffer; digest: string };
-
-/** What a page does with the database. */
-export type StatusActions = {
-  readLogo(pageId: number): Promise<StatusLogo | null>;
-  subscribe(
-    page: ListedPage,
-    from: { address: string; network: string },
-  ): Promise<"sent" | "tooMany" | "invalid">;
-  /** False: the link is invalid. */
-  confirm(page: ListedPage, token: string): Promise<boolean>;
-  unsubscribe(page: ListedPage, token: string): Promise<boolean>;
-  unlock(page: ListedPage, from: { password: string; network: string }): Promise<"ok" | "wrong" | "tooMany">;
-  /** The value of the cookie with which a browser may read the page. */
-  cookieFor(page: ListedPage): string;
-  isCookie(page: ListedPage, value: string): boolean;
-};
 
 export type StatusFont = { name: string; bytes: Buffer };
 
 export type StatusHandlerOptions = {
   board: StatusBoard;
-  actions: StatusActions;
+  database: Database;
+  /** Null until the database was reached once. */
+  signing(): Signing | null;
   site: { name: string; url: string };
   /** Hosts of the server itself, which no page can take over. */
   ownHosts: ReadonlySet<string>;
@@ -136,7 +130,13 @@ export function statusHandler(options: StatusHandlerOptions): StatusHandler {
     answer: async (request) => {
       const target = locate(request);
       if (target === null) return board.isReady ? unknownPage(site) : notReady(site);
-      return answer(parts, { request, target });
+      try {
+        return await answer(parts, { request, target });
+      } catch (error) {
+        const refused = refusal(parts, target, error);
+        if (refused === null) throw error;
+        return refused;
+      }
     },
     instead: (error) => failure(parts, error),
   });
@@ -217,12 +217,18 @@ function withoutQuery(url: string): string {
 
 /** Whether the browser has entered the password, or there is none. */
 function mayRead(
-  { actions }: Parts,
+  options: Parts,
   { request, served }: { request: IncomingMessage; served: ServedPage },
 ): boolean {
-  if (served.listed.passwordHash === null) return true;
+  const { uuid, passwordHash } = served.listed;
+  if (passwordHash === null) return true;
+  const signing = options.signing();
   const value = readCookies(request.headers.cookie)[COOKIE];
-  return value !== undefined && actions.isCookie(served.listed, value);
+  return (
+    signing !== null &&
+    value !== undefined &&
+    isUnlockCookie(value, { signing, page: { uuid, passwordHash } })
+  );
 }
 
 /** Everything except documents that are sent from memory. */
@@ -252,9 +258,9 @@ async function answer(parts: Parts, asked: Asked): Promise<HttpResponse> {
   return withHeaders(response, { "Retry-After": RETRY_AFTER_SECONDS });
 }
 
-async function logo({ actions }: Parts, { request, target }: Asked): Promise<HttpResponse> {
+async function logo({ database }: Parts, { request, target }: Asked): Promise<HttpResponse> {
   const { listed } = target.served;
-  const found = await actions.readLogo(listed.id);
+  const found = await findStatusLogo(database, listed.id);
   if (found === null) return { status: 404, headers: { "Cache-Control": "no-store" }, body: "" };
   const tag = `"${found.digest}"`;
   const headers = {
@@ -286,9 +292,8 @@ async function answerForm(
   if (form === "unlock") return unlock(parts, { ...asked, password: fields.get("password") ?? "", network });
   if (!mayRead(parts, { request, served: target.served })) return passwordPage(parts, asked, { status: 403 });
   const address = (fields.get("email") ?? "").trim();
-  const result = await parts.actions.subscribe(target.served.listed, { address, network });
-  if (result === "tooMany") return tooMany(parts, target, Number(RETRY_AFTER_SECONDS));
-  if (result === "invalid") return card(parts, target, { status: 400, ...words.invalidEmail });
+  const { database, now } = parts;
+  await subscribeByEmail(database, { pageId: target.served.listed.id, address, network, at: now() });
   return card(parts, target, { status: 200, ...words.checkEmail(address) });
 }
 
@@ -297,14 +302,15 @@ async function unlock(
   { target, request, password, network }: Asked & { password: string; network: string },
 ): Promise<HttpResponse> {
   const { listed } = target.served;
-  if (listed.passwordHash === null) return redirect(303, target.home);
-  const result = await parts.actions.unlock(listed, { password, network });
-  if (result === "tooMany") return tooMany(parts, target, Number(RETRY_AFTER_SECONDS));
-  if (result === "wrong") {
+  const { uuid, passwordHash } = listed;
+  const signing = parts.signing();
+  if (passwordHash === null || signing === null) return redirect(303, target.home);
+  const now = parts.now();
+  if (!(await isPagePassword(parts.database, { page: listed, password, network, now }))) {
     return passwordPage(parts, { request, target }, { status: 403, mistake: words.wrongPassword });
   }
   const cookie = [
-    `${COOKIE}=${parts.actions.cookieFor(listed)}`,
+    `${COOKIE}=${unlockCookie(signing, { uuid, passwordHash })}`,
     `Path=${target.home}`,
     "HttpOnly",
     "SameSite=Lax",
@@ -351,11 +357,17 @@ async function answerLink(
     const refused = card(parts, target, { status: 405, ...words.method });
     return withHeaders(refused, { Allow: "GET, HEAD, POST" });
   }
-  const { listed } = target.served;
-  const isDone = await (isConfirm
-    ? parts.actions.confirm(listed, token)
-    : parts.actions.unsubscribe(listed, token));
-  return card(parts, target, isDone ? { status: 200, ...text.done } : { status: 404, ...words.badLink });
+  const signing = parts.signing();
+  if (signing === null) return notReady(parts.site);
+  const { database } = parts;
+  const linked = await (isConfirm
+    ? confirmSubscription(database, { signing, token, at: parts.now() })
+    : unsubscribe(database, { signing, token }));
+  return card(
+    parts,
+    target,
+    linked === null ? { status: 404, ...words.badLink } : { status: 200, ...text.done },
+  );
 }
 
 // Small pages.
@@ -385,6 +397,21 @@ function card(
     },
     body: text,
   };
+}
+
+const REFUSALS: Partial<Record<ErrorCode, Card>> = {
+  invalid: words.invalidEmail,
+  rate_limited: words.tooMany,
+  conflict: words.full,
+  not_found: words.notFound,
+};
+
+/** What the request asked for was refused; null: something else went wrong. */
+function refusal(parts: Parts, target: Target, error: unknown): HttpResponse | null {
+  const shown = error instanceof AppError ? REFUSALS[error.code] : undefined;
+  if (!(error instanceof AppError) || shown === undefined) return null;
+  if (error.code === "rate_limited") return tooMany(parts, target, Number(RETRY_AFTER_SECONDS));
+  return card(parts, target, { status: HTTP_STATUS[error.code], ...shown });
 }
 
 function tooMany(parts: Parts, target: Target, seconds: number): HttpResponse {

@@ -142,6 +142,10 @@ export const CARD_WORDS = {
     title: "Invalid email address",
     sentences: ["Go back and enter a complete email address."],
   },
+  full: {
+    title: "No more subscriptions",
+    sentences: ["This page has too many subscribers. Use a feed instead."],
+  },
   confirm: {
     title: "Get updates by email?",
     sentences: ["You will get an email when something changes. Each email has a link to unsubscribe."],
