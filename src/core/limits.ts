@@ -227,9 +227,6 @@ export const STATUS_KEPT_BYTES_MAX = 32 * 1024 * 1024;
 export const STATUS_CACHE_SECONDS = 15;
 /** How long a browser remembers that the password of a page was entered. */
 export const STATUS_UNLOCK_DAYS = 30;
-/** Passwords and subscriptions from one network. */
-export const STATUS_UNLOCKS_PER_MINUTE = 10;
-export const STATUS_SUBSCRIBES_PER_MINUTE = 10;
 
 // Tags of a project. A check has up to 250, so a project can have millions.
 /** Tags in the API's list of badges and on the metrics page, the first in the alphabet or the first found. */

@@ -86,7 +86,6 @@ export function statusPart({ config, database, log, metrics, isPrepared }: Statu
         trustedProxies: config.trustedProxies,
         font,
         now,
-        monotonic: () => performance.now(),
         log,
       });
       await loop.start();

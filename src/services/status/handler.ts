@@ -4,11 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Signing } from "../../core/email.ts";
 import { AppError, type ErrorCode, HTTP_STATUS } from "../../core/errors.ts";
 import type { Instant } from "../../core/instant.ts";
-import {
-  STATUS_SUBSCRIBES_PER_MINUTE,
-  STATUS_UNLOCK_DAYS,
-  STATUS_UNLOCKS_PER_MINUTE,
-} from "../../core/limits.ts";
+import { STATUS_UNLOCK_DAYS } from "../../core/limits.ts";
 import { isUnlockCookie, unlockCookie } from "../../core/status-page.ts";
 import { byteBudget, type ReadBody, readBody } from "../../lib/http/body.ts";
 import { networkReader } from "../../lib/http/client-address.ts";
@@ -22,6 +18,7 @@ import type { Log } from "../../lib/log.ts";
 import { TooBusyError } from "../../lib/password-hash.ts";
 import {
   confirmSubscription,
+  findLinkedSubscriber,
   isPagePassword,
   subscribeByEmail,
   unsubscribe,
@@ -29,7 +26,7 @@ import {
 import type { Database } from "../../store/db.ts";
 import { isDatabaseAway } from "../../store/errors.ts";
 import { findStatusLogo } from "../../store/status-pages.ts";
-import { RateLimiter, RETRY_AFTER_SECONDS } from "../api/auth.ts";
+import { RETRY_AFTER_SECONDS } from "../api/auth.ts";
 import { PAGE_HEADERS, renderPage } from "../web/plain-page.ts";
 import type { Documents, ServedPage, StatusBoard } from "./board.ts";
 import { type Card, type CardOwner, renderCard } from "./page.ts";
@@ -49,8 +46,6 @@ export type StatusHandlerOptions = {
   trustedProxies: readonly string[];
   font: StatusFont | null;
   now(): Instant;
-  /** Milliseconds on a clock that is never set. */
-  monotonic(): number;
   log: Log;
 };
 
@@ -74,6 +69,8 @@ const DOCUMENTS: Readonly<Record<string, keyof Documents>> = {
 };
 const FOREVER = "public, max-age=31536000, immutable";
 const LOGO_CACHE = "max-age=3600";
+/** Attempts are counted for an hour. */
+const ATTEMPTS_RETRY_SECONDS = "600";
 const NO_STORE = "private, no-store";
 
 /** The page that a request is for, and the path below it. */
@@ -101,8 +98,6 @@ export function statusHandler(options: StatusHandlerOptions): StatusHandler {
     siteUrl,
     budget: byteBudget(FORMS_BYTES_MAX),
     networkOf: networkReader(options.trustedProxies),
-    subscribes: limiterOf(STATUS_SUBSCRIBES_PER_MINUTE, options),
-    unlocks: limiterOf(STATUS_UNLOCKS_PER_MINUTE, options),
     fontFile: font === null ? null : prepareFont(font),
   };
 
@@ -186,15 +181,9 @@ type Parts = StatusHandlerOptions & {
   siteUrl: URL;
   budget: ReturnType<typeof byteBudget>;
   networkOf: ReturnType<typeof networkReader>;
-  subscribes: RateLimiter;
-  unlocks: RateLimiter;
   fontFile: Promise<Prepared> | null;
 };
 type Asked = { request: IncomingMessage; target: Target };
-
-function limiterOf(perMinute: number, { monotonic }: Pick<StatusHandlerOptions, "monotonic">): RateLimiter {
-  return new RateLimiter({ perMinute, monotonic: () => monotonic() });
-}
 
 function prepareFont({ bytes }: StatusFont): Promise<Prepared> {
   const headers = { "Cache-Control": FOREVER, "Content-Security-Policy": DATA_POLICY };
@@ -284,9 +273,6 @@ async function answerForm(
     return card(parts, target, { status: 403, title: words.crossSite, sentences: [problem] });
   const { socket, headers } = request;
   const network = parts.networkOf({ peer: socket.remoteAddress, forwardedFor: headers["x-forwarded-for"] });
-  const limiter = form === "subscribe" ? parts.subscribes : parts.unlocks;
-  const verdict = limiter.takeForKey(network);
-  if (verdict?.isAllowed === false) return tooMany(parts, target, verdict.retryAfterSeconds);
   const fields = await readForm(request, parts.budget);
   if (fields === null) return card(parts, target, { status: 400, ...words.unreadable });
   if (form === "unlock") return unlock(parts, { ...asked, password: fields.get("password") ?? "", network });
@@ -349,25 +335,25 @@ async function answerLink(
   const { method } = request;
   const isConfirm = verb === "confirm";
   const text = isConfirm ? words.confirm : words.unsubscribe;
-  if (method === "GET" || method === "HEAD") {
-    const form = html`<form method="post"><button class="button is-main" type="submit">${text.act}</button></form>`;
-    return card(parts, target, { status: 200, title: text.title, sentences: text.sentences, form });
-  }
-  if (method !== "POST") {
+  if (method !== "GET" && method !== "HEAD" && method !== "POST") {
     const refused = card(parts, target, { status: 405, ...words.method });
     return withHeaders(refused, { Allow: "GET, HEAD, POST" });
   }
   const signing = parts.signing();
   if (signing === null) return notReady(parts.site);
   const { database } = parts;
+  const purpose = isConfirm ? "statusConfirm" : "statusUnsubscribe";
+  const found = await findLinkedSubscriber(database, { signing, purpose, token });
+  const badLink = () => card(parts, target, { status: 404, ...words.badLink });
+  if (found?.page.id !== target.served.listed.id) return badLink();
+  if (method !== "POST") {
+    const form = html`<form method="post"><button class="button is-main" type="submit">${text.act}</button></form>`;
+    return card(parts, target, { status: 200, title: text.title, sentences: text.sentences, form });
+  }
   const linked = await (isConfirm
     ? confirmSubscription(database, { signing, token, at: parts.now() })
     : unsubscribe(database, { signing, token }));
-  return card(
-    parts,
-    target,
-    linked === null ? { status: 404, ...words.badLink } : { status: 200, ...text.done },
-  );
+  return linked === null ? badLink() : card(parts, target, { status: 200, ...text.done });
 }
 
 // Small pages.
@@ -410,13 +396,10 @@ const REFUSALS: Partial<Record<ErrorCode, Card>> = {
 function refusal(parts: Parts, target: Target, error: unknown): HttpResponse | null {
   const shown = error instanceof AppError ? REFUSALS[error.code] : undefined;
   if (!(error instanceof AppError) || shown === undefined) return null;
-  if (error.code === "rate_limited") return tooMany(parts, target, Number(RETRY_AFTER_SECONDS));
-  return card(parts, target, { status: HTTP_STATUS[error.code], ...shown });
-}
-
-function tooMany(parts: Parts, target: Target, seconds: number): HttpResponse {
-  const response = card(parts, target, { status: 429, ...words.tooMany });
-  return withHeaders(response, { "Retry-After": String(seconds) });
+  const response = card(parts, target, { status: HTTP_STATUS[error.code], ...shown });
+  return error.code === "rate_limited"
+    ? withHeaders(response, { "Retry-After": ATTEMPTS_RETRY_SECONDS })
+    : response;
 }
 
 function redirect(status: number, to: string): HttpResponse {
