@@ -38,6 +38,7 @@ const GUIDE: Item[] = [
         alerts: "Alerts",
         silences: "Silences",
         incidents: "Incidents",
+        "status-pages": "Status pages",
       }),
       { text: "Channels", link: "/guide/channels/", collapsed: true, items: channelPages() },
     ],

@@ -114,6 +114,12 @@ const COMMANDS: readonly (Entry & { group: Group })[] = [
     load: async () => (await import("./silence.ts")).defineSilence,
   },
   {
+    group: "Checks",
+    name: "status-pages",
+    summary: "Manage public status pages and publish on them",
+    load: async () => (await import("./status-pages.ts")).defineStatusPages,
+  },
+  {
     group: "Server",
     name: "serve",
     summary: "Run the server with all roles, or only the given ones",

@@ -26,6 +26,7 @@ import {
 import { API_ROUTES } from "./api/routes.ts";
 import * as policies from "./api/policies.ts";
 import * as silences from "./api/silences.ts";
+import * as statusPages from "./api/status-pages.ts";
 import * as tokens from "./api/tokens.ts";
 import { UuidText } from "./api/types.ts";
 import { BadgeUrlsSchema } from "./badges.ts";
@@ -633,6 +634,7 @@ const SCHEMA_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   channels,
   policies,
   silences,
+  statusPages,
   live,
   account,
   tokens,
@@ -761,6 +763,9 @@ const UUID_PARAMETERS: readonly string[] = [
   "invitation",
   "passkey",
   "silence",
+  "page",
+  "post",
+  "subscriber",
   "token",
 ];
 const NUMBER_SCHEMA = { type: "integer", minimum: 1, maximum: 999_999_999_999_999 };

@@ -115,7 +115,7 @@ export type StatusPage = Static<typeof StatusPage>;
 
 const StatusPageList = Type.Object({ pages: Type.Array(StatusPage) });
 
-const NewGroup = Type.Object(
+export const NewStatusGroup = Type.Object(
   {
     name: publicText(STATUS_ENTRY_NAME_LENGTH_MAX, "The public heading. Empty: none."),
     entries: Type.Array(
@@ -157,7 +157,7 @@ const FIELDS = {
     Type.String({ maxLength: STATUS_DOMAIN_LENGTH_MAX, pattern: "^[a-z0-9-]+(\\.[a-z0-9-]+)+$" }),
     "A domain on which only this page is served, after a DNS record has proved its ownership. Null: none.",
   ),
-  groups: Type.Array(NewGroup, {
+  groups: Type.Array(NewStatusGroup, {
     maxItems: STATUS_GROUPS_MAX,
     description: `Replaces all groups. A page can have at most ${STATUS_ENTRIES_MAX} entries.`,
   }),
@@ -205,7 +205,7 @@ export const NewStatusLogo = Type.Object(
   { additionalProperties: false },
 );
 
-const StatusNote = Type.Object({ id: UuidText, at: Time, text: Type.String() });
+export const StatusNote = Type.Object({ id: UuidText, at: Time, text: Type.String() });
 export type StatusNote = Static<typeof StatusNote>;
 
 export const StatusPost = Type.Object({
