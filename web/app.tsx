@@ -96,6 +96,7 @@ export const PAGES: readonly Page[] = [
   page(["incident"], async () => (await import("./pages/incident.tsx")).IncidentPage),
   page(["silences"], async () => (await import("./pages/silences.tsx")).SilencesPage),
   page(["events"], async () => (await import("./pages/events.tsx")).EventsPage),
+  page(["status-pages"], async () => (await import("./pages/status-pages.tsx")).StatusPagesPage),
   page(["badges"], async () => (await import("./pages/badges.tsx")).BadgesPage),
   page(["channels"], async () => (await import("./pages/channels.tsx")).ChannelsPage),
   page(["settings"], async () => (await import("./pages/settings.tsx")).SettingsPage),

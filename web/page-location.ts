@@ -12,6 +12,7 @@ export const PROJECT_PAGES = [
   "events",
   "silences",
   "channels",
+  "status-pages",
   "badges",
   "settings",
 ] as const satisfies readonly PageName[];

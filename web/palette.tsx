@@ -28,6 +28,7 @@ const GO = {
   e: "events",
   l: "silences",
   h: "channels",
+  p: "status-pages",
   b: "badges",
   s: "settings",
 } as const;

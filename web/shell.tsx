@@ -34,7 +34,7 @@ const PARTS: Partial<Record<PageName, PageName>> = {
   incident: "incidents",
 };
 /** The pages of a project that a phone has in its menu: its bar has no room for them. */
-const PHONE_MENU = ["silences", "channels", "badges", "settings"] as const;
+const PHONE_MENU = ["silences", "channels", "status-pages", "badges", "settings"] as const;
 
 type Props = { name: PageName | null; params: PageProps["params"]; children: ReactNode };
 

@@ -38,6 +38,7 @@ export const TOPIC_WORDS: Readonly<Record<DocsTopic, string>> = {
   tokens: "personal access tokens",
   account: "your account",
   badges: "badges",
+  statusPages: "status pages",
   apiKeys: "API keys",
   troubleshooting: "troubleshooting",
   install: "installation",

@@ -28,6 +28,7 @@ export const words = {
     events: "Events",
     silences: "Silences",
     channels: "Channels",
+    "status-pages": "Status pages",
     badges: "Badges",
     settings: "Settings",
     account: "Account",

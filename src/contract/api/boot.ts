@@ -32,6 +32,7 @@ export const PAGE_PATHS = [
   { name: "events", path: "/projects/:project/events/", for: "member" },
   { name: "silences", path: "/projects/:project/silences/", for: "member" },
   { name: "channels", path: "/projects/:project/channels/", for: "member" },
+  { name: "status-pages", path: "/projects/:project/status-pages/", for: "member" },
   { name: "badges", path: "/projects/:project/badges/", for: "member" },
   { name: "settings", path: "/projects/:project/settings/", for: "member" },
   { name: "check", path: "/checks/:check/details/", for: "member" },

@@ -30,6 +30,7 @@ export const DOCS = {
   tokens: "/docs/guide/tokens",
   account: "/docs/guide/account",
   badges: "/docs/guide/badges",
+  statusPages: "/docs/guide/status-pages",
   apiKeys: "/docs/guide/api#authentication",
   troubleshooting: "/docs/guide/troubleshooting",
   install: "/docs/operate/install",
