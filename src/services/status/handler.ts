@@ -27,9 +27,8 @@ import type { Database } from "../../store/db.ts";
 import { isDatabaseAway } from "../../store/errors.ts";
 import { findStatusLogo } from "../../store/status-pages.ts";
 import { RETRY_AFTER_SECONDS } from "../api/auth.ts";
-import { PAGE_HEADERS, renderPage } from "../web/plain-page.ts";
 import type { Documents, ServedPage, StatusBoard } from "./board.ts";
-import { type Card, type CardOwner, renderCard } from "./page.ts";
+import { type Card, type CardOwner, renderCard, type RenderedPage } from "./page.ts";
 import { prepare, type Prepared, sendPrepared } from "./prepared.ts";
 import { CARD_WORDS as words } from "./words.ts";
 
@@ -124,7 +123,8 @@ export function statusHandler(options: StatusHandlerOptions): StatusHandler {
     atOnceMax: AT_ONCE_MAX,
     answer: async (request) => {
       const target = locate(request);
-      if (target === null) return board.isReady ? unknownPage(site) : notReady(site);
+      if (target === null)
+        return board.isReady ? sitePage(parts, { status: 404, ...words.unknownPage }) : notReady(parts);
       try {
         return await answer(parts, { request, target });
       } catch (error) {
@@ -340,7 +340,7 @@ async function answerLink(
     return withHeaders(refused, { Allow: "GET, HEAD, POST" });
   }
   const signing = parts.signing();
-  if (signing === null) return notReady(parts.site);
+  if (signing === null) return notReady(parts);
   const { database } = parts;
   const purpose = isConfirm ? "statusConfirm" : "statusUnsubscribe";
   const found = await findLinkedSubscriber(database, { signing, purpose, token });
@@ -372,7 +372,10 @@ function card(
 ): HttpResponse {
   // Without the password, only the form is public.
   const owner = served.view ?? NAMELESS;
-  const { text, policy } = renderCard(owner, shown, { base: home, fontName: parts.font?.name ?? null });
+  return cardResponse(status, renderCard(owner, shown, { base: home, fontName: parts.font?.name ?? null }));
+}
+
+function cardResponse(status: number, { text, policy }: RenderedPage): HttpResponse {
   return {
     status,
     headers: {
@@ -410,20 +413,22 @@ function withHeaders(response: HttpResponse, headers: Readonly<Record<string, st
   return { ...response, headers: { ...response.headers, ...headers } };
 }
 
-function unknownPage(site: { name: string; url: string }): HttpResponse {
-  return { status: 404, headers: PAGE_HEADERS, body: renderPage(words.unknownPage, site) };
+/** A page of the server, for readers who do not get a status page. */
+function sitePage(
+  { site, siteUrl }: Pick<Parts, "site" | "siteUrl">,
+  { status, ...shown }: Card & { status: number },
+) {
+  const owner = { ...NAMELESS, title: site.name };
+  return cardResponse(status, renderCard(owner, shown, { base: `${basePath(siteUrl)}/`, fontName: null }));
 }
 
-function notReady(site: { name: string; url: string }): HttpResponse {
-  return {
-    status: 503,
-    headers: { ...PAGE_HEADERS, "Retry-After": RETRY_AFTER_SECONDS },
-    body: renderPage(words.unavailable, site),
-  };
+function notReady(parts: Pick<Parts, "site" | "siteUrl">): HttpResponse {
+  const response = sitePage(parts, { status: 503, ...words.unavailable });
+  return withHeaders(response, { "Retry-After": RETRY_AFTER_SECONDS });
 }
 
-function failure({ site, log }: Parts, error: unknown): HttpResponse {
+function failure(parts: Parts, error: unknown): HttpResponse {
   const isBusy = error === null || error instanceof TooBusyError || isDatabaseAway(error);
-  if (!isBusy) log.error({ err: error }, "could not answer request to status page");
-  return { ...notReady(site), status: isBusy ? 503 : 500 };
+  if (!isBusy) parts.log.error({ err: error }, "could not answer request to status page");
+  return { ...notReady(parts), status: isBusy ? 503 : 500 };
 }

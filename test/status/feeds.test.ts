@@ -1,8 +1,8 @@
 // Feeds of status pages: complete, stable, and without markup of users.
 import { expect, test } from "vitest";
-import { NOW, SAMPLE_VIEW } from "../../../test/status/sample-view.ts";
-import type { StatusView } from "../../core/status-page.ts";
-import { atomFeed, rssFeed, statusJson } from "./feeds.ts";
+import { NOW, SAMPLE_VIEW } from "./sample-view.ts";
+import type { StatusView } from "../../src/core/status-page.ts";
+import { atomFeed, rssFeed, statusJson } from "../../src/services/status/feeds.ts";
 
 const OPTIONS = { url: "https://overdue.example.org/status/nordlight/", confirmedAt: NOW, isStale: false };
 

@@ -1,10 +1,15 @@
 // Which status pages a process serves, when it reads them again, and what it keeps.
 import { expect, test, vi } from "vitest";
-import { NOW, SAMPLE_VIEW } from "../../../test/status/sample-view.ts";
-import { MINUTE_MS, SECOND_MS } from "../../core/instant.ts";
-import type { ServedPage as ListedPage } from "../../store/status-pages.ts";
-import { type Changes, type Documents, type Freshness, StatusBoard } from "./board.ts";
-import { prepare } from "./prepared.ts";
+import { NOW, SAMPLE_VIEW } from "./sample-view.ts";
+import { MINUTE_MS, SECOND_MS } from "../../src/core/instant.ts";
+import type { ServedPage as ListedPage } from "../../src/store/status-pages.ts";
+import {
+  type Changes,
+  type Documents,
+  type Freshness,
+  StatusBoard,
+} from "../../src/services/status/board.ts";
+import { prepare } from "../../src/services/status/prepared.ts";
 
 const file = await prepare({ type: "text/plain", body: Buffer.alloc(100), headers: {} });
 const DOCUMENTS: Documents = { page: file, atom: file, rss: file, json: file };

@@ -1,11 +1,11 @@
 // Status pages as HTML: what they say in each state, and that texts of users stay texts.
 import { expect, test } from "vitest";
-import { DAY_MS, MINUTE_MS } from "../../core/instant.ts";
-import type { PublicState, StatusView } from "../../core/status-page.ts";
-import { entry, NOW, SAMPLE_VIEW } from "../../../test/status/sample-view.ts";
-import { type PageOptions, renderCard, renderStatusPage } from "./page.ts";
-import { brandStyle } from "./style.ts";
-import { percentText, stateLead, stateTitle } from "./words.ts";
+import { DAY_MS, MINUTE_MS } from "../../src/core/instant.ts";
+import type { PublicState, StatusView } from "../../src/core/status-page.ts";
+import { entry, NOW, SAMPLE_VIEW } from "./sample-view.ts";
+import { type PageOptions, renderCard, renderStatusPage } from "../../src/services/status/page.ts";
+import { brandStyle } from "../../src/services/status/style.ts";
+import { percentText, stateLead, stateTitle } from "../../src/services/status/words.ts";
 
 const OPTIONS: PageOptions = {
   now: NOW,
