@@ -2,6 +2,7 @@
 import { expect, test, vi } from "vitest";
 import { NOW, SAMPLE_VIEW } from "./sample-view.ts";
 import { MINUTE_MS, SECOND_MS } from "../../src/core/instant.ts";
+import type { StatusView } from "../../src/core/status-page.ts";
 import type { ServedPage as ListedPage } from "../../src/store/status-pages.ts";
 import {
   type Changes,
@@ -35,13 +36,13 @@ function createBoard(all: ListedPage[], { keptBytesMax }: { keptBytesMax?: numbe
   const throwIfAway = () => {
     if (isAway) throw new Error("connection refused");
   };
-  const readChanges = vi.fn(async (since: number | null): Promise<Changes> => {
+  const readChanges = vi.fn<(since: number | null) => Promise<Changes>>(async (since) => {
     throwIfAway();
     const pages = since === null ? all : changed;
     if (since !== null) changed = [];
     return { cursor: 1, pages };
   });
-  const readView = vi.fn(async (pageId: number) => {
+  const readView = vi.fn<(pageId: number) => Promise<StatusView | null>>(async (pageId) => {
     throwIfAway();
     return { ...SAMPLE_VIEW, slug: `page-${pageId}`, refreshAt: now + MINUTE_MS };
   });
@@ -78,12 +79,18 @@ function createBoard(all: ListedPage[], { keptBytesMax }: { keptBytesMax?: numbe
   };
 }
 
+function known(board: StatusBoard, slug: string): ServedPage {
+  const found = board.ofSlug(slug);
+  if (found === null) throw new Error(`${slug} is not served`);
+  return found;
+}
+
 test("A request reads nothing while its page is up to date, and unknown slugs never do", async () => {
   const { board, readView, readChanges } = createBoard([listed(1)]);
   expect(board.isReady).toBe(false);
   await board.tick();
   expect(board.isReady).toBe(true);
-  const page = board.ofSlug("page-1")!;
+  const page = known(board, "page-1");
   for (let count = 0; count < 100; count += 1) {
     expect(board.ready(page, NOW)).toBe(DOCUMENTS);
     expect(board.ofSlug(`unknown-${count}`)).toBeNull();
@@ -134,7 +141,7 @@ test("Requests at the same time wait for the same work", async () => {
   const at = createBoard([listed(1)]);
   await at.board.tick();
   const now = at.pass(MINUTE_MS);
-  const page = at.board.ofSlug("page-1")!;
+  const page = known(at.board, "page-1");
   expect(at.board.ready(page, now)).toBeNull();
   await Promise.all(Array.from({ length: 50 }, () => at.board.documents(page, now)));
   expect(at.readView).toHaveBeenCalledTimes(2);
@@ -145,7 +152,7 @@ test("While the database is unavailable, the last known state is shown with its 
   const at = createBoard([listed(1)]);
   await at.board.tick();
   at.setAway(true);
-  const page = at.board.ofSlug("page-1")!;
+  const page = known(at.board, "page-1");
   at.pass(5 * SECOND_MS);
   await expect(at.board.tick()).rejects.toThrow("connection refused");
   const later = at.pass(5 * MINUTE_MS);
@@ -167,7 +174,7 @@ test("The database fails between two ticks: the page is still there", async () =
   const at = createBoard([listed(1)]);
   await at.board.tick();
   at.setAway(true);
-  const page = at.board.ofSlug("page-1")!;
+  const page = known(at.board, "page-1");
   expect(await at.board.documents(page, at.pass(2 * MINUTE_MS))).toBe(DOCUMENTS);
   expect(at.rendered.at(-1)).toEqual({ confirmedAt: NOW, isStale: true });
 });
@@ -175,7 +182,7 @@ test("The database fails between two ticks: the page is still there", async () =
 test("Setting a password drops what was rendered without it", async () => {
   const at = createBoard([listed(1)]);
   await at.board.tick();
-  const page = at.board.ofSlug("page-1")!;
+  const page = known(at.board, "page-1");
   at.setAway(true);
   at.change(listed(1, { version: 2, passwordHash: "hash" }));
   at.setAway(false);
@@ -195,9 +202,9 @@ test("Beyond the limit, the oldest pages are dropped and rendered when they are 
   expect(at.board.keptBytes).toBeLessThanOrEqual(keptBytesMax);
   const reads = at.readView.mock.calls.length;
   expect(reads).toBeLessThan(pages.length);
-  const last = at.board.ofSlug("page-40")!;
+  const last = known(at.board, "page-40");
   expect(await at.board.documents(last, NOW)).toBe(DOCUMENTS);
   expect(at.readView).toHaveBeenCalledTimes(reads + 1);
   expect(at.board.keptBytes).toBeLessThanOrEqual(keptBytesMax);
-  expect(at.board.ofSlug("page-1")!.view).toBeNull();
+  expect(known(at.board, "page-1").view).toBeNull();
 });

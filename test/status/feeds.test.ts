@@ -1,6 +1,6 @@
 // Feeds of status pages: complete, stable, and without markup of users.
 import { expect, test } from "vitest";
-import { NOW, SAMPLE_VIEW } from "./sample-view.ts";
+import { NOW, OPEN_INCIDENT, SAMPLE_VIEW } from "./sample-view.ts";
 import type { StatusView } from "../../src/core/status-page.ts";
 import { atomFeed, rssFeed, statusJson } from "../../src/services/status/feeds.ts";
 
@@ -47,9 +47,8 @@ test.each(Object.entries(FORMS))(
 const HOSTILE = `]]></title><script>alert(1)</script>"'&\u0000\u0008\ud800`;
 
 test.each(Object.entries(FORMS))("%s stays well-formed with any text", (_name, feed) => {
-  const [post] = SAMPLE_VIEW.openIncidents;
   const hostile = {
-    ...post!,
+    ...OPEN_INCIDENT,
     title: HOSTILE,
     entries: [HOSTILE],
     notes: [{ id: "x", at: NOW, text: HOSTILE }],
@@ -64,7 +63,7 @@ test.each(Object.entries(FORMS))("%s stays well-formed with any text", (_name, f
   const xml = feed(view, OPTIONS);
   elementsOf(xml);
   expect(xml).not.toContain("<script");
-  expect(xml).not.toMatch(/[\u0000\u0008\ud800]/);
+  for (const sign of ["\u0000", "\u0008", "\ud800"]) expect(xml.includes(sign)).toBe(false);
   // Readers show the content as HTML: there it is a text, too.
   expect(xml).toContain("&amp;lt;script&amp;gt;");
 });

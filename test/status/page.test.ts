@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { DAY_MS, MINUTE_MS } from "../../src/core/instant.ts";
 import type { PublicState, StatusView } from "../../src/core/status-page.ts";
-import { entry, NOW, SAMPLE_VIEW } from "./sample-view.ts";
+import { entry, NOW, OPEN_INCIDENT, SAMPLE_VIEW } from "./sample-view.ts";
 import { type PageOptions, renderCard, renderStatusPage } from "../../src/services/status/page.ts";
 import { brandStyle } from "../../src/services/status/style.ts";
 import { percentText, stateLead, stateTitle } from "../../src/services/status/words.ts";
@@ -106,7 +106,7 @@ test("Feeds and the form are left out where they cannot be used", () => {
 const HOSTILE = `</title><script>alert(1)</script><img src=x onerror="x">'"&\u202e`;
 
 test("Texts of users are never markup", () => {
-  const post = { ...SAMPLE_VIEW.openIncidents[0]!, title: HOSTILE, entries: [HOSTILE] };
+  const post = { ...OPEN_INCIDENT, title: HOSTILE, entries: [HOSTILE] };
   const hostile = { ...post, notes: [{ id: "x", at: NOW, text: HOSTILE }] };
   const view: StatusView = {
     ...SAMPLE_VIEW,

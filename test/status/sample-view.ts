@@ -1,7 +1,14 @@
 // A status page as on an eventful night, for tests of rendering and serving.
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from "../../src/core/instant.ts";
 import { STATUS_DAYS } from "../../src/core/limits.ts";
-import type { PublicState, StatusView, StripDay, StripState, ViewEntry } from "../../src/core/status-page.ts";
+import type {
+  PublicState,
+  StatusView,
+  StripDay,
+  StripState,
+  ViewEntry,
+  ViewPost,
+} from "../../src/core/status-page.ts";
 
 /** Sunday 25 October 2026, 06:01 in Riga. */
 export const NOW: Instant = Date.UTC(2026, 9, 25, 4, 1);
@@ -34,6 +41,23 @@ const FIRST_NOTE = {
   id: "1f09d2b4-08c5-4e0d-9a0c-2d0f4a6b9e51",
   at: NOW - 11 * MINUTE_MS,
   text: "We’ve noticed. New invoices wait in a queue. None are lost, and payments still work.",
+};
+
+export const OPEN_INCIDENT: ViewPost = {
+  id: "1f09d2b4-08c5-4e0d-9a0c-2d0f4a6b9e50",
+  title: "Invoices are not being sent",
+  from: NOW - 12 * MINUTE_MS,
+  until: null,
+  entries: ["Invoices", "Payouts"],
+  notes: [
+    {
+      id: "1f09d2b4-08c5-4e0d-9a0c-2d0f4a6b9e52",
+      at: NOW - 3 * MINUTE_MS,
+      text: "We’re on it. A database server stopped answering. We’re moving invoices to its standby.",
+    },
+    FIRST_NOTE,
+  ],
+  updatedAt: NOW - 3 * MINUTE_MS,
 };
 
 export const SAMPLE_VIEW: StatusView = {
@@ -73,24 +97,7 @@ export const SAMPLE_VIEW: StatusView = {
       ],
     },
   ],
-  openIncidents: [
-    {
-      id: "1f09d2b4-08c5-4e0d-9a0c-2d0f4a6b9e50",
-      title: "Invoices are not being sent",
-      from: NOW - 12 * MINUTE_MS,
-      until: null,
-      entries: ["Invoices", "Payouts"],
-      notes: [
-        {
-          id: "1f09d2b4-08c5-4e0d-9a0c-2d0f4a6b9e52",
-          at: NOW - 3 * MINUTE_MS,
-          text: "We’re on it. A database server stopped answering. We’re moving invoices to its standby.",
-        },
-        FIRST_NOTE,
-      ],
-      updatedAt: NOW - 3 * MINUTE_MS,
-    },
-  ],
+  openIncidents: [OPEN_INCIDENT],
   pastIncidents: [
     {
       id: "1f09d2b4-08c5-4e0d-9a0c-2d0f4a6b9e53",

@@ -107,7 +107,7 @@ function Line({ project, page, mayEdit, onOpen }: LineProps) {
           {visibility === "password" && <span className="tag">{words.password}</span>}
         </h2>
         <p>
-          <a className="link" href={page.url} target="_blank" rel="noopener" aria-label={words.openOf(title)}>
+          <a className="link" href={page.url} target="_blank" rel="noopener">
             {page.url.replace(/^https?:\/\//, "")}
             <Icon name="out" size={12} />
           </a>

@@ -22,8 +22,6 @@ export const statusPagesWords = {
     readOnly: "A member who can edit the project can create status pages.",
   },
   list: "Status pages",
-  open: "Open page",
-  openOf: (title: string) => `Open page ${title}`,
   edit: "Edit",
   editOf: (title: string) => `Edit ${title}`,
   posts: "Publish",

@@ -25,12 +25,10 @@ function itemsOf(view: StatusView): Item[] {
 }
 
 /** Characters that XML does not allow, even escaped. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to remove.
-const NOT_XML =
-  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+const NOT_XML = /(?![\t\n\r])\p{Cc}|[\ufffe\uffff]/gu;
 
 function xml(text: string): string {
-  return escapeHtml(text.replace(NOT_XML, "\ufffd"));
+  return escapeHtml(text.toWellFormed().replace(NOT_XML, "\ufffd"));
 }
 
 /** The notes as HTML, newest first, which is then escaped once more as the text of an element. */

@@ -136,6 +136,23 @@ export function statusHandler(options: StatusHandlerOptions): StatusHandler {
     instead: (error) => failure(parts, error),
   });
 
+  const sendFont = async (file: Promise<Prepared>, { request, response }: Exchange) => {
+    count(sendPrepared(request, response, await file));
+  };
+
+  const sendRenewed = async (
+    wanted: Exchange & { served: ServedPage; name: keyof Documents; now: Instant },
+  ) => {
+    const { request, response, served, name, now } = wanted;
+    try {
+      const documents = await board.documents(served, now);
+      if (documents !== null) return count(sendPrepared(request, response, documents[name]));
+    } catch (error) {
+      if (!isDatabaseAway(error)) options.log.error({ err: error }, "could not render status page");
+    }
+    return others.handle(request, response);
+  };
+
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
     const { method } = request;
     const target = method === "GET" || method === "HEAD" ? locate(request) : null;
@@ -143,23 +160,14 @@ export function statusHandler(options: StatusHandlerOptions): StatusHandler {
     const { served } = target;
     const name = DOCUMENTS[target.rest];
     if (target.rest === font?.name && parts.fontFile !== null) {
-      void parts.fontFile.then((file) => count(sendPrepared(request, response, file)));
+      void sendFont(parts.fontFile, { request, response });
       return;
     }
     if (name === undefined || !mayRead(parts, { request, served })) return others.handle(request, response);
     const now = options.now();
     const ready = board.ready(served, now);
     if (ready !== null) return count(sendPrepared(request, response, ready[name]));
-    void board.documents(served, now).then(
-      (documents) => {
-        if (documents === null) others.handle(request, response);
-        else count(sendPrepared(request, response, documents[name]));
-      },
-      (error: unknown) => {
-        if (!isDatabaseAway(error)) options.log.error({ err: error }, "could not render status page");
-        others.handle(request, response);
-      },
-    );
+    void sendRenewed({ request, response, served, name, now });
   };
 
   return {
@@ -184,6 +192,7 @@ type Parts = StatusHandlerOptions & {
   fontFile: Promise<Prepared> | null;
 };
 type Asked = { request: IncomingMessage; target: Target };
+type Exchange = { request: IncomingMessage; response: ServerResponse };
 
 function prepareFont({ bytes }: StatusFont): Promise<Prepared> {
   const headers = { "Cache-Control": FOREVER, "Content-Security-Policy": DATA_POLICY };
@@ -278,8 +287,8 @@ async function answerForm(
   if (form === "unlock") return unlock(parts, { ...asked, password: fields.get("password") ?? "", network });
   if (!mayRead(parts, { request, served: target.served })) return passwordPage(parts, asked, { status: 403 });
   const address = (fields.get("email") ?? "").trim();
-  const { database, now } = parts;
-  await subscribeByEmail(database, { pageId: target.served.listed.id, address, network, at: now() });
+  const { id: pageId } = target.served.listed;
+  await subscribeByEmail(parts.database, { pageId, address, network, at: parts.now() });
   return card(parts, target, { status: 200, ...words.checkEmail(address) });
 }
 
