@@ -8,6 +8,7 @@ import {
   type Changes,
   type Documents,
   type Freshness,
+  type ServedPage,
   StatusBoard,
 } from "../../src/services/status/board.ts";
 import { prepare } from "../../src/services/status/prepared.ts";

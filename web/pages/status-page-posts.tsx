@@ -308,6 +308,11 @@ function Post({ project, page, post }: PostProps) {
   );
 }
 
+/** The button that opened the form is gone. */
+function focusNow(field: HTMLTextAreaElement | null): void {
+  field?.focus();
+}
+
 function NoteForm({
   project,
   page,
@@ -342,7 +347,7 @@ function NoteForm({
         value={text}
         maxLength={FIELD_LENGTHS.statusNote}
         dir="auto"
-        autoFocus
+        ref={focusNow}
         error={trouble === null ? null : errorText(trouble)}
         onChange={({ target }) => setText(target.value)}
       />
