@@ -3,7 +3,7 @@ import { isLogoSize, readLogo } from "./status-logo.ts";
 
 const bytes = (...parts: (string | number[])[]) =>
   Uint8Array.from(
-    parts.flatMap((part) => (typeof part === "string" ? [...part].map((char) => char.charCodeAt(0)) : part)),
+    parts.flatMap((part) => (typeof part === "string" ? [...Buffer.from(part, "latin1")] : part)),
   );
 const zeros = (count: number) => Array.from({ length: count }, () => 0);
 

@@ -167,7 +167,7 @@ export type StatusProblem = { field: string; text: string };
 export const DEFAULT_BRAND: Brand = { background: null, accent: null, ink: null, button: null };
 
 /** Used for tokens that are not set, so that a part of them can be judged. The page has the same. */
-export const BRAND_DEFAULTS: Readonly<Record<BrandToken, string>> = {
+const BRAND_DEFAULTS: Readonly<Record<BrandToken, string>> = {
   background: "#1d2433",
   accent: "#33415f",
   ink: "#ffffff",

@@ -56,17 +56,17 @@ export function combinedState(
   now: Instant,
 ): { state: PublicState; until: Instant } {
   let isDelayed = false;
-  let isMeasured = false;
+  let isAnyUp = false;
   let until = Infinity;
   for (const check of checks) {
     const view = viewAt(check, now);
     if (view.status === "down") return { state: "down", until: Infinity };
     if (view.status === "grace") isDelayed = true;
-    if (view.status === "up") isMeasured = true;
+    if (view.status === "up") isAnyUp = true;
     until = Math.min(until, view.until);
   }
   if (isDelayed) return { state: "delayed", until };
-  return { state: isMeasured ? "operational" : "unknown", until };
+  return { state: isAnyUp ? "operational" : "unknown", until };
 }
 
 const ORDER: readonly PublicState[] = ["down", "delayed", "maintenance", "operational", "unknown"];

@@ -1,6 +1,5 @@
 // Domains of status pages are proved by a record in DNS, which is asked over UDP.
 import { createSocket } from "node:dgram";
-import type { AddressInfo } from "node:net";
 import { afterAll, beforeEach, expect, test } from "vitest";
 import { DAY_MS, type Instant } from "../../src/core/instant.ts";
 import { domainRecord, domainState, type StatusPage } from "../../src/core/status-page.ts";
@@ -22,7 +21,7 @@ await new Promise<void>((resolve) => server.bind(0, "127.0.0.1", resolve));
 afterAll(() => server.close());
 const lookUp = textLookup({
   timeoutMs: 5_000,
-  servers: [`127.0.0.1:${(server.address() as AddressInfo).port}`],
+  servers: [`127.0.0.1:${server.address().port}`],
 });
 
 /** An answer with the TXT records of the name, NXDOMAIN, or SERVFAIL. */

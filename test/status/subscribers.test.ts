@@ -86,7 +86,7 @@ beforeEach(async () => {
     projectId: project.id,
     name: "zq-listed-check",
     tags: "zqtag",
-    description: "zq-description",
+    desc: "zq-description",
     slug: "zq-slug",
   });
   await sampleCheck(database.db, { projectId: project.id, name: "zq-unlisted-check", tags: "zqtag" });

@@ -2,7 +2,6 @@
 import { API_PATH } from "../../contract/api/route.ts";
 import type {
   StatusPage,
-  StatusPageChange,
   StatusPost,
   statusPageRoutes,
   StatusSubscriber,
@@ -170,10 +169,6 @@ async function versionConflict(
   });
 }
 
-function changeOf({ version: _, ...change }: StatusPageChange): Omit<StatusPageChange, "version"> {
-  return change;
-}
-
 export const statusPageHandlers: ApiHandlers<typeof statusPageRoutes> = {
   listStatusPages: async (request) => {
     const { context, project, query } = request;
@@ -200,13 +195,13 @@ export const statusPageHandlers: ApiHandlers<typeof statusPageRoutes> = {
   },
   updateStatusPage: async (request) => {
     const { context, account, actor, body, headers, now } = request;
-    const { version } = body;
+    const { version, ...change } = body;
     const matched = ifMatch(headers);
     const name = nameOf(request);
     try {
       const page = await updateStatusPage(context.database, {
         ...name,
-        change: changeOf(body),
+        change,
         expected: matched ?? (version === undefined ? null : [version]),
         ownHosts: ownHosts(context),
         by: actor,
