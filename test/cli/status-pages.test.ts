@@ -86,6 +86,10 @@ describe("publishing", () => {
     await create();
     const until = `${new Date(Date.now() + 7_200_000).toISOString().slice(0, 16)}Z`;
     const made = await json("publish", "acme", "--title", "Upgrade", "--text", "Late.", "--until", until);
-    expect(made).toMatchObject({ kind: "maintenance", title: "Upgrade", until: until.replace("Z", ":00.000Z") });
+    expect(made).toMatchObject({
+      kind: "maintenance",
+      title: "Upgrade",
+      until: until.replace("Z", ":00.000Z"),
+    });
   });
 });

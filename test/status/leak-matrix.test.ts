@@ -200,7 +200,9 @@ beforeAll(async () => {
           Host: place.host(),
           ...(LOCKED.includes(place) && { Cookie: await unlock(place) }),
         };
-        expect((await send(`${place.home()}status.json`, { headers })).text).toContain("Pq Upgrade");
+        const { text } = await send(`${place.home()}status.json`, { headers });
+        if (!text.includes("Pq Upgrade"))
+          throw new Error(`not published on ${place.name}: ${text.slice(0, 200)}`);
       },
       { timeout: READY_MS, interval: 500 },
     );
@@ -242,8 +244,15 @@ async function answersOf(place: Place, cookie: string): Promise<Map<string, Answ
   const headers = { Host: place.host(), ...shown };
   const { statusConfirm, statusUnsubscribe } = await tokensOf(place);
   const gets = [
-    ...["", "feed.atom", "feed.rss", "status.json", "logo", "subscribe", "unlock", "nothing", "%00%ff"],
-    ...[`confirm/${statusConfirm}/`, `unsubscribe/${statusUnsubscribe}/`, "confirm/wrong/"],
+    ...DOCUMENTS,
+    "logo",
+    "subscribe",
+    "unlock",
+    "nothing",
+    "%00%ff",
+    `confirm/${statusConfirm}/`,
+    `unsubscribe/${statusUnsubscribe}/`,
+    "confirm/wrong/",
   ];
   const answers = new Map<string, Answer>();
   for (const path of gets) answers.set(`GET ${path}`, await send(home + path, { headers }));
