@@ -253,7 +253,7 @@ function past(view: StatusView, { times, now }: PostOptions): Html {
   const days = pastDays(view, { times, now });
   const rows =
     days.length === 0
-      ? html`<p class="day"><span>${words.noPast}</span></p>`
+      ? html`<p class="none">${words.noPast}</p>`
       : html`${pastRows(days, { times, now })}`;
   return html`<section class="past" id="past"><h2>${words.past}</h2>
 ${rows}</section>`;

@@ -144,6 +144,7 @@ input { width: 100%; min-height: 40px; padding: 7px 11px; font-size: 15px; font-
 .past > h2 { margin-bottom: 8px; font-size: 18px; font-weight: 600; letter-spacing: -0.01em; }
 .day { display: grid; grid-template-columns: 132px 1fr; gap: 20px; padding: 14px 0; border-top: 1px solid var(--line); }
 .day:last-child { border-bottom: 1px solid var(--line); }
+.none { padding: 14px 0; border-block: 1px solid var(--line); color: var(--ink-2); font-size: 14px; }
 .day > b { font-weight: 560; }
 .day h3 { font-size: 15px; font-weight: 600; }
 .day p { color: var(--ink-2); font-size: 14px; }
