@@ -252,9 +252,7 @@ type PastDay = {
 function past(view: StatusView, { times, now }: PostOptions): Html {
   const days = pastDays(view, { times, now });
   const rows =
-    days.length === 0
-      ? html`<p class="none">${words.noPast}</p>`
-      : html`${pastRows(days, { times, now })}`;
+    days.length === 0 ? html`<p class="none">${words.noPast}</p>` : html`${pastRows(days, { times, now })}`;
   return html`<section class="past" id="past"><h2>${words.past}</h2>
 ${rows}</section>`;
 }
