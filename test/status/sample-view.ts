@@ -14,7 +14,7 @@ import type {
 export const NOW: Instant = Date.UTC(2026, 9, 25, 4, 1);
 
 /** `bad` gives the state of days, counted back from today. */
-export function daysOf(bad: Readonly<Record<number, StripState>>, measured = STATUS_DAYS): StripDay[] {
+function daysOf(bad: Readonly<Record<number, StripState>>, measured = STATUS_DAYS): StripDay[] {
   return Array.from({ length: STATUS_DAYS }, (_, index) => {
     const back = STATUS_DAYS - 1 - index;
     const state = back >= measured ? "none" : (bad[back] ?? "up");

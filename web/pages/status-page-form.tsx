@@ -122,7 +122,7 @@ export function bodyOf(form: PageForm): NewStatusPage {
 
 /** What is missing before it can be saved; null: nothing. */
 export function missingIn(form: PageForm): string | null {
-  if (form.title.trim() === "") return words.titleless;
+  if (form.title.trim() === "") return words.noTitle;
   const entries = form.groups.flatMap((group) => group.entries);
   if (entries.some(({ name }) => name.trim() === "")) return words.nameless;
   return entries.length > STATUS_PAGE_LIMITS.entries ? words.full(STATUS_PAGE_LIMITS.entries) : null;

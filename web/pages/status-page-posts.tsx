@@ -62,7 +62,7 @@ function emptyForm(now: number): PostForm {
 }
 
 /** The request that publishes it. An incident begins now. */
-export function postBody(form: PostForm, zone: string): NewStatusPost {
+function postBody(form: PostForm, zone: string): NewStatusPost {
   const { kind, entries, incident } = form;
   const common = { kind, title: form.title.trim(), text: form.text.trim(), entries: [...entries] };
   if (kind === "incident") return { ...common, ...(incident !== "" && { incident: Number(incident) }) };

@@ -96,7 +96,7 @@ export const statusFormWords = {
   groupRemove: (name: string) => `Remove group ${name}`,
   full: (max: number) => `A page can have at most ${max} entries.`,
   nameless: "Give every entry a public name.",
-  titleless: "Enter a title.",
+  noTitle: "Enter a title.",
   logo: "Logo",
   logoHint: "PNG, JPEG or WebP, up to 256 KB. Shown instead of the title.",
   logoTooLarge: "The image is larger than 256 KB. Choose a smaller one.",

@@ -21,7 +21,7 @@ const SHARED = `public, max-age=${STATUS_CACHE_SECONDS}, s-maxage=${STATUS_CACHE
 const PRIVATE = "private, no-store";
 
 /** The public address of a page. */
-export function pageUrl(
+function pageUrl(
   { slug, domain }: Pick<StatusView, "slug" | "domain">,
   site: { url: string },
 ): string {

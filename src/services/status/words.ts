@@ -103,7 +103,7 @@ function sentence(entries: readonly ViewEntry[], what: string): string {
   return `${what}: ${listNames(namesOf(entries))}.`;
 }
 
-export function entriesOf({ groups }: StatusView): ViewEntry[] {
+function entriesOf({ groups }: StatusView): ViewEntry[] {
   return groups.flatMap(({ entries }) => entries);
 }
 
