@@ -21,10 +21,7 @@ const SHARED = `public, max-age=${STATUS_CACHE_SECONDS}, s-maxage=${STATUS_CACHE
 const PRIVATE = "private, no-store";
 
 /** The public address of a page. */
-function pageUrl(
-  { slug, domain }: Pick<StatusView, "slug" | "domain">,
-  site: { url: string },
-): string {
+function pageUrl({ slug, domain }: Pick<StatusView, "slug" | "domain">, site: { url: string }): string {
   return domain === null ? `${site.url.replace(/\/+$/, "")}/status/${slug}/` : `https://${domain}/`;
 }
 
