@@ -41,6 +41,7 @@ const config: KnipConfig = {
     "bench/{api,ping}/answering-only.ts!",
     "bench/api/bare-sql.ts!",
     "bench/smtp/{bare-server,load-process}.ts!",
+    "bench/status/static-server.ts!",
   ],
   project: [
     "src/**/*.ts!",

@@ -12,6 +12,8 @@ import { PING_SIZES } from "./ping/sizes.ts";
 import { benchSchedule } from "./schedule.ts";
 import { benchSmtp } from "./smtp/bench-smtp.ts";
 import { SMTP_SIZES } from "./smtp/sizes.ts";
+import { benchStatus } from "./status/bench-status.ts";
+import { STATUS_SIZES } from "./status/sizes.ts";
 import { benchStore } from "./store/bench-store.ts";
 import { benchSweep } from "./sweep/bench-sweep.ts";
 import { SWEEP_SIZES } from "./sweep/sizes.ts";
@@ -65,6 +67,10 @@ const BENCHMARKS: Record<string, Benchmark> = {
   web: {
     about: "the dashboard's first page of a large project: weight, statements, first row, longest task",
     run: ({ size, whenInterrupted }) => benchWeb(WEB_SIZES[size], whenInterrupted),
+  },
+  status: {
+    about: "requests a second for a public status page, beside a static file server in Node and nginx",
+    run: ({ size, whenInterrupted }) => benchStatus(STATUS_SIZES[size], whenInterrupted),
   },
 };
 

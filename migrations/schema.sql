@@ -1201,6 +1201,135 @@ create index silences_end on silences (ends_at) WHERE (ends_at IS NOT NULL);
 -- Readers: silences.list, silences.list_current.
 create index silences_project on silences (project_id, id);
 
+-- Logos, apart from the pages, which are read every second. One for each page.
+create table status_logos (
+  page_id bigint not null,
+  type    text not null,
+  digest  text not null,
+  bytes   bytea not null,
+  constraint status_logos_pkey PRIMARY KEY (page_id),
+  constraint status_logos_page_id_fkey FOREIGN KEY (page_id) REFERENCES status_pages(id) ON DELETE CASCADE,
+  constraint status_logos_type_check CHECK (type = ANY (ARRAY['image/png'::text, 'image/jpeg'::text, 'image/webp'::text]))
+);
+
+-- Messages to subscribers: pending ones, and settled ones until DELIVERY_DAYS. Bounded by subscribers times what is published.
+create table status_messages (
+  id            bigint not null generated always as identity,
+  uuid          uuid not null,
+  subscriber_id bigint not null,
+  dedupe_key    text not null,
+  about         jsonb not null,
+  state         text not null,
+  created_at    timestamptz not null,
+  settled_at    timestamptz,
+  attempt_count integer not null,
+  next_try_at   timestamptz,
+  claimed_by    text,
+  reason        text,
+  constraint status_messages_pkey PRIMARY KEY (id),
+  constraint once_for_subscriber UNIQUE (subscriber_id, dedupe_key),
+  constraint status_messages_uuid_key UNIQUE (uuid),
+  constraint status_messages_subscriber_id_fkey FOREIGN KEY (subscriber_id) REFERENCES status_subscribers(id) ON DELETE CASCADE,
+  constraint status_messages_state_check CHECK (state = ANY (ARRAY['pending'::text, 'sent'::text, 'dead'::text]))
+);
+-- Reader: status_messages.prune.
+create index status_messages_created on status_messages (created_at);
+-- Reader: status_messages.claim.
+create index status_messages_due on status_messages (next_try_at, id) WHERE (state = 'pending'::text);
+
+-- The texts of published incidents. Bounded by STATUS_NOTES_MAX for each.
+create table status_notes (
+  id         bigint not null generated always as identity,
+  uuid       uuid not null,
+  post_id    bigint not null,
+  at         timestamptz not null,
+  text       text not null,
+  account_id bigint,
+  constraint status_notes_pkey PRIMARY KEY (id),
+  constraint status_notes_uuid_key UNIQUE (uuid),
+  constraint status_notes_post_id_fkey FOREIGN KEY (post_id) REFERENCES status_posts(id) ON DELETE CASCADE
+);
+-- Readers: status_notes.list and the deletion of posts.
+create index status_notes_post on status_notes (post_id, id);
+
+-- Status pages of projects, with those in the trash. Bounded by STATUS_PAGES_MAX for each project.
+create table status_pages (
+  id                bigint not null generated always as identity,
+  uuid              uuid not null,
+  project_id        bigint not null,
+  slug              text not null,
+  title             text not null,
+  description       text not null,
+  brand             jsonb not null,
+  groups            jsonb not null,
+  password_hash     text,
+  domain            text,
+  domain_token      text,
+  domain_proved_at  timestamptz,
+  domain_checked_at timestamptz,
+  domain_check_at   timestamptz,
+  domain_lost_at    timestamptz,
+  announced         jsonb not null default '{}'::jsonb,
+  created_at        timestamptz not null,
+  deleted_at        timestamptz,
+  version           integer not null,
+  constraint status_pages_pkey PRIMARY KEY (id),
+  constraint status_pages_slug_key UNIQUE (slug),
+  constraint status_pages_uuid_key UNIQUE (uuid),
+  constraint status_pages_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE,
+  constraint domain_is_whole CHECK ((domain IS NULL) = (domain_token IS NULL))
+);
+-- Guards one page for each proved domain. Others may claim it and fail to prove it.
+create unique index status_pages_domain on status_pages (domain) WHERE (domain_proved_at IS NOT NULL);
+-- Reader: status_pages.claim_domains.
+create index status_pages_domain_check on status_pages (domain_check_at) WHERE (domain_check_at IS NOT NULL);
+-- Readers: status_pages.list and the deletion of projects.
+create index status_pages_project on status_pages (project_id, id);
+
+-- Published incidents and planned maintenance. Bounded by STATUS_POSTS_MAX for each page, and STATUS_POST_DAYS after the end.
+create table status_posts (
+  id              bigint not null generated always as identity,
+  uuid            uuid not null,
+  page_id         bigint not null,
+  kind            text not null,
+  title           text not null,
+  entries         jsonb not null,
+  from_at         timestamptz not null,
+  until_at        timestamptz,
+  incident_number bigint,
+  silence_uuid    uuid,
+  created_at      timestamptz not null,
+  updated_at      timestamptz not null,
+  constraint status_posts_pkey PRIMARY KEY (id),
+  constraint status_posts_uuid_key UNIQUE (uuid),
+  constraint status_posts_page_id_fkey FOREIGN KEY (page_id) REFERENCES status_pages(id) ON DELETE CASCADE,
+  constraint status_posts_kind_check CHECK (kind = ANY (ARRAY['incident'::text, 'maintenance'::text])),
+  constraint window_is_whole CHECK (kind = 'incident'::text OR until_at IS NOT NULL)
+);
+-- Reader: status_posts.list.
+create index status_posts_page on status_posts (page_id, from_at, id);
+-- Reader: status_posts.prune.
+create index status_posts_until on status_posts (until_at) WHERE (until_at IS NOT NULL);
+
+-- Who is told about changes of a page. Bounded by STATUS_SUBSCRIBERS_MAX for each page.
+create table status_subscribers (
+  id           bigint not null generated always as identity,
+  uuid         uuid not null,
+  page_id      bigint not null,
+  kind         text not null,
+  address      text not null,
+  created_at   timestamptz not null,
+  confirmed_at timestamptz,
+  failed_count integer not null default 0,
+  constraint status_subscribers_pkey PRIMARY KEY (id),
+  constraint one_for_address UNIQUE (page_id, kind, address),
+  constraint status_subscribers_uuid_key UNIQUE (uuid),
+  constraint status_subscribers_page_id_fkey FOREIGN KEY (page_id) REFERENCES status_pages(id) ON DELETE CASCADE,
+  constraint status_subscribers_kind_check CHECK (kind = ANY (ARRAY['email'::text, 'webhook'::text]))
+);
+-- Reader: status_subscribers.prune.
+create index status_subscribers_unconfirmed on status_subscribers (created_at) WHERE (confirmed_at IS NULL);
+
 -- Policies and channels by tag, in order. Bounded: TAG_RULES_MAX for each project.
 create table tag_rules (
   project_id  bigint not null,

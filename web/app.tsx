@@ -129,6 +129,7 @@ export const PAGES: readonly Page[] = [
   page(["silences"], async () => (await import("./pages/silences.tsx")).SilencesPage),
   page(["events"], async () => (await import("./pages/events.tsx")).EventsPage),
   page(["reports"], async () => (await import("./pages/reports.tsx")).ReportsPage),
+  page(["status-pages"], async () => (await import("./pages/status-pages.tsx")).StatusPagesPage),
   page(["badges"], async () => (await import("./pages/badges.tsx")).BadgesPage),
   page(["channels"], async () => (await import("./pages/channels.tsx")).ChannelsPage),
   page(["fire-drill"], async () => (await import("./pages/fire-drill.tsx")).FireDrillPage),

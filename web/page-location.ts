@@ -14,6 +14,7 @@ export const PROJECT_PAGES = [
   "near-misses",
   "silences",
   "channels",
+  "status-pages",
   "reports",
   "badges",
   "settings",

@@ -31,6 +31,7 @@ const GO = {
   l: "silences",
   h: "channels",
   r: "reports",
+  p: "status-pages",
   b: "badges",
   s: "settings",
 } as const;

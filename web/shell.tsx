@@ -40,6 +40,7 @@ const PHONE_MENU = [
   "near-misses",
   "silences",
   "channels",
+  "status-pages",
   "reports",
   "badges",
   "settings",

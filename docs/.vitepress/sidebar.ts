@@ -41,6 +41,7 @@ const GUIDE: Item[] = [
         incidents: "Incidents",
         "near-misses": "Near misses",
         "fire-drills": "Fire drills",
+        "status-pages": "Status pages",
       }),
       { text: "Channels", link: "/guide/channels/", collapsed: true, items: channelPages() },
     ],

@@ -120,6 +120,12 @@ const COMMANDS: readonly (Entry & { group: Group })[] = [
     load: async () => (await import("./fire-drill.ts")).defineFireDrill,
   },
   {
+    group: "Checks",
+    name: "status-pages",
+    summary: "Manage public status pages and publish on them",
+    load: async () => (await import("./status-pages.ts")).defineStatusPages,
+  },
+  {
     group: "Server",
     name: "serve",
     summary: "Run the server with all roles, or only the given ones",

@@ -34,7 +34,8 @@ function afterHelp(retention: RetentionDays): string {
   return `
 Days after which data is deleted; those with a setting can be changed:
 ${retention.ping === null ? "   -" : shown(retention.ping)}  pings and their bodies (OVERDUE_PING_RETENTION_DAYS)
-${shown(retention.delivery)}  deliveries and account emails that were sent or have failed
+${shown(retention.delivery)}  deliveries, account emails, and messages to subscribers of
+      status pages that were sent or have failed
       (OVERDUE_DELIVERY_RETENTION_DAYS); pending ones are kept
 ${shown(retention.flip)}  status changes (OVERDUE_FLIP_RETENTION_DAYS)
 ${shown(retention.event)}  check events and revoked API keys (OVERDUE_EVENT_RETENTION_DAYS)
@@ -43,6 +44,10 @@ ${kept("run")}  run history of checks that no longer receive pings; for other
       checks, each ping deletes expired runs
 ${kept("silence")}  silences, from their end on
 ${kept("nearMiss")}  near misses, from their last request on
+${kept("deletedStatusPage")}  deleted status pages
+${kept("statusPost")}  incidents and maintenance published on status pages, from their
+      end on
+${kept("unconfirmedSubscriber")}  subscriptions to status pages that were not confirmed
 ${kept("blindInterval")}  monitoring gaps and the processes they belong to
 ${kept("refusedInterval")}  periods in which pings for one check or from one network were
       rejected

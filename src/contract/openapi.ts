@@ -30,6 +30,7 @@ import * as policies from "./api/policies.ts";
 import * as nearMisses from "./api/near-misses.ts";
 import * as report from "./api/report.ts";
 import * as silences from "./api/silences.ts";
+import * as statusPages from "./api/status-pages.ts";
 import * as tokens from "./api/tokens.ts";
 import { UuidText } from "./api/types.ts";
 import { BadgeUrlsSchema } from "./badges.ts";
@@ -641,6 +642,7 @@ const SCHEMA_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   forecast,
   board,
   report,
+  statusPages,
   live,
   account,
   tokens,
@@ -769,6 +771,9 @@ const UUID_PARAMETERS: readonly string[] = [
   "invitation",
   "passkey",
   "silence",
+  "page",
+  "post",
+  "subscriber",
   "token",
 ];
 const NUMBER_SCHEMA = { type: "integer", minimum: 1, maximum: 999_999_999_999_999 };

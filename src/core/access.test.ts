@@ -170,6 +170,7 @@ describe("roles", () => {
     ["editChannels", "yyy-"],
     ["editPolicies", "yy--"],
     ["silence", "yyy-"],
+    ["editStatusPages", "yyy-"],
     ["acknowledge", "yyy-"],
     ["renameProject", "yyy-"],
     ["manageKeys", "yyy-"],
@@ -182,7 +183,7 @@ describe("roles", () => {
   });
 
   test("the table above names every action", () => {
-    expect(Object.keys(ACTION_ROLES)).toHaveLength(13);
+    expect(Object.keys(ACTION_ROLES)).toHaveLength(14);
   });
 
   test("owners and managers remove members, but neither the owner nor themselves", () => {

@@ -241,6 +241,8 @@ export const ACTION_ROLES = {
   sendFireDrill: ["owner", "manager"],
   /** Also notes, and resolving. */
   acknowledge: EDITORS,
+  /** Also what is published on them, and their subscribers. */
+  editStatusPages: EDITORS,
   renameProject: EDITORS,
   manageKeys: EDITORS,
   manageMembers: ["owner", "manager"],

@@ -68,6 +68,16 @@ export const AUDIT_ACTIONS = {
   "forecast.unmarked": "unmarked a surprise",
   "forecast.feedCreated": "created a calendar feed",
   "forecast.feedRevoked": "revoked a calendar feed",
+  "statusPage.created": "created a status page",
+  "statusPage.changed": "changed a status page",
+  "statusPage.deleted": "deleted a status page",
+  "statusPage.restored": "restored a status page",
+  "statusPage.logoChanged": "changed the logo of a status page",
+  "statusPage.published": "published on a status page",
+  "statusPage.postChanged": "changed what is published on a status page",
+  "statusPage.postRemoved": "removed something from a status page",
+  "statusPage.webhookAdded": "added a webhook to a status page",
+  "statusPage.subscriberRemoved": "removed a subscriber of a status page",
 } as const;
 
 export type AuditAction = keyof typeof AUDIT_ACTIONS;

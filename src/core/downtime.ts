@@ -82,7 +82,10 @@ export function downtimesOf(
 }
 
 /** The periods in which the check was down, in order; one that began before the first change has no start. */
-function downSpells({ changes, status }: CheckHistory, now: Instant): Period[] {
+export function downSpells(
+  { changes, status }: Pick<CheckHistory, "changes" | "status">,
+  now: Instant,
+): Period[] {
   const spells: Period[] = [];
   let downSince: Instant | null = (changes[0]?.from ?? status) === "down" ? -Infinity : null;
   for (const { at, to, isRetracted } of changes) {

@@ -84,7 +84,17 @@ export function isSigned(given: string, signing: Signing, textBy: (signer: Signe
  */
 export type ChannelAddress = { channelUuid: string; address: string };
 
-type Purpose = "verify" | "unsubscribe" | "reports" | "bounce" | "acknowledge" | "ackForm";
+type Purpose =
+  | "verify"
+  | "unsubscribe"
+  | "reports"
+  | "bounce"
+  | "acknowledge"
+  | "ackForm"
+  | "statusConfirm"
+  | "statusUnsubscribe"
+  | "statusWebhook"
+  | "statusUnlock";
 
 /** Token of the link that confirms an address. Valid as long as the channel has the address. */
 export function verificationToken(signing: Signer, { channelUuid, address }: ChannelAddress): string {

@@ -156,6 +156,78 @@ export const SILENCE_WINDOWS_SHOWN_MAX = 5;
 /** Expected runs of one check that the preview counts. */
 export const SILENCED_RUNS_COUNTED_MAX = 100;
 
+// Status pages.
+/** Pages of a project, with those in the trash. */
+export const STATUS_PAGES_MAX = 20;
+export const STATUS_SLUG_LENGTH_MIN = 3;
+export const STATUS_SLUG_LENGTH_MAX = 60;
+export const STATUS_TITLE_LENGTH_MAX = 100;
+export const STATUS_DESCRIPTION_LENGTH_MAX = 1_000;
+export const STATUS_GROUPS_MAX = 20;
+/** Entries of a page, over all groups. */
+export const STATUS_ENTRIES_MAX = 100;
+export const STATUS_ENTRY_NAME_LENGTH_MAX = 100;
+export const STATUS_ENTRY_DESCRIPTION_LENGTH_MAX = 300;
+/** Checks of a page whose state is read: those that are down first. */
+export const STATUS_CHECKS_MAX = 20_000;
+/** Checks of a page whose history is read. If tags have more, the strips leave out the last ones by ID; states do not. */
+export const STATUS_CHECKS_READ_MAX = 500;
+/** Newest status changes of each of them; with more, the days before the first are shown as not measured. */
+export const STATUS_CHANGES_EACH_MAX = 400;
+export const STATUS_DAYS = 90;
+/** A day with less downtime is shown as a brief outage. */
+export const STATUS_OUTAGE_MS_MIN = 3_600_000;
+/** A view is never older than this. */
+export const STATUS_VIEW_SECONDS_MAX = 60;
+/** While a delay may end with any ping. */
+export const STATUS_DELAYED_VIEW_SECONDS = 5;
+export const STATUS_LOGO_BYTES_MAX = 256 * 1024;
+/** Width and height of a logo in pixels. */
+export const STATUS_LOGO_PIXELS_MAX = 2_000;
+export const STATUS_PASSWORD_LENGTH_MIN = 8;
+export const STATUS_PASSWORD_LENGTH_MAX = 200;
+export const STATUS_DOMAIN_LENGTH_MAX = 253;
+/** How often a proved domain is checked, and one that is not proved yet. */
+export const STATUS_DOMAIN_CHECK_SECONDS = 86_400;
+export const STATUS_DOMAIN_WAIT_SECONDS = 300;
+/** Beyond this, a domain that was never proved is checked only on request. */
+export const STATUS_DOMAIN_WAIT_DAYS = 7;
+/** A proved domain is served for this long after its record has disappeared. */
+export const STATUS_DOMAIN_KEPT_DAYS = 3;
+/** Incidents and maintenance on a page. */
+export const STATUS_POSTS_MAX = 200;
+/** Those shown on the page, the newest. */
+export const STATUS_POSTS_SHOWN_MAX = 50;
+export const STATUS_POST_TITLE_LENGTH_MAX = 150;
+export const STATUS_NOTES_MAX = 50;
+export const STATUS_NOTE_LENGTH_MAX = 4_000;
+/** From the end of an incident or maintenance on. */
+export const STATUS_POST_DAYS = 365;
+export const STATUS_MAINTENANCE_SECONDS_MIN = 60;
+export const STATUS_MAINTENANCE_SECONDS_MAX = 30 * 86_400;
+/** Maintenance begins at most this long after it is announced. */
+export const STATUS_MAINTENANCE_AHEAD_SECONDS_MAX = 365 * 86_400;
+export const STATUS_SUBSCRIBERS_MAX = 1_000;
+export const STATUS_WEBHOOKS_MAX = 20;
+export const STATUS_WEBHOOK_LENGTH_MAX = 2_000;
+/** A subscription that was not confirmed is deleted after this time. */
+export const STATUS_CONFIRM_DAYS = 2;
+/** Newest changes of all projects in which changes of pages are searched. */
+export const STATUS_CHANGES_SEARCHED_MAX = 2_000;
+/** A state is announced after it has lasted this long, so that a short outage causes no messages. */
+export const STATUS_ANNOUNCE_SECONDS = 60;
+/** A subscription ends after this many failed messages in a row. */
+export const STATUS_FAILURES_MAX = 10;
+/** Attempts to send a message to a subscriber. */
+export const STATUS_ATTEMPTS_MAX = 6;
+export const STATUS_DELETED_DAYS = 7;
+/** Status pages that a process keeps ready, in bytes. Beyond that, a page is rendered when it is requested. */
+export const STATUS_KEPT_BYTES_MAX = 32 * 1024 * 1024;
+/** How long caches show a status page without asking. */
+export const STATUS_CACHE_SECONDS = 15;
+/** How long a browser remembers that the password of a page was entered. */
+export const STATUS_UNLOCK_DAYS = 30;
+
 // Tags of a project. A check has up to 250, so a project can have millions.
 /** Tags in the API's list of badges and on the metrics page, the first in the alphabet or the first found. */
 export const TAGS_LISTED_MAX = 10_000;

@@ -17,6 +17,9 @@ import {
   REJECTED_SIGNAL_DAYS,
   RUN_DAYS,
   SILENCE_DAYS,
+  STATUS_CONFIRM_DAYS,
+  STATUS_DELETED_DAYS,
+  STATUS_POST_DAYS,
 } from "./limits.ts";
 import { SESSION_IDLE_DAYS, SIGN_IN_DAYS } from "./sign-in.ts";
 
@@ -70,6 +73,10 @@ export const DAYS_KEPT = {
   run: RUN_DAYS,
   /** From its end on. */
   silence: SILENCE_DAYS,
+  deletedStatusPage: STATUS_DELETED_DAYS,
+  /** A published incident or maintenance, from its end on. */
+  statusPost: STATUS_POST_DAYS,
+  unconfirmedSubscriber: STATUS_CONFIRM_DAYS,
   blindInterval: BLIND_INTERVAL_DAYS,
   /** Rejected pings of one check or network. Anyone can cause these, so they are deleted sooner. */
   refusedInterval: REFUSED_INTERVAL_DAYS,

@@ -240,6 +240,15 @@ export const ATTEMPTS = {
   verification: { count: 100, spanMs: DAY_MS },
   /** The same address for the same account, so that links cannot be used to annoy others. */
   verificationOfAddress: { count: 5, spanMs: DAY_MS },
+  /** Passwords of status pages: for one page from one network, from one network, and for one page. */
+  statusUnlockThere: { count: 20, spanMs: HOUR_MS },
+  statusUnlockByNetwork: { count: 60, spanMs: HOUR_MS },
+  statusUnlockByPage: { count: 1_000, spanMs: HOUR_MS },
+  /** Subscriptions to status pages: likewise, and the same address on the server. */
+  statusSubscribeThere: { count: 10, spanMs: HOUR_MS },
+  statusSubscribeByNetwork: { count: 20, spanMs: HOUR_MS },
+  statusSubscribeByPage: { count: 500, spanMs: HOUR_MS },
+  statusSubscribeByAddress: { count: 5, spanMs: DAY_MS },
   /** Started sign-ins that store something: challenges, and redirects to the provider. */
   beginByNetwork: { count: 300, spanMs: HOUR_MS },
   /** Links that were typed or guessed. */

@@ -23,6 +23,8 @@ import { pruneSessions } from "../store/sessions.ts";
 import { pruneSilences } from "../store/silences.ts";
 import { pruneAttempts, pruneSignIns, pruneSteps, pruneTokens } from "../store/sign-in.ts";
 import { pruneAccessTokens } from "../store/tokens.ts";
+import { pruneStatusPages, pruneStatusPosts } from "../store/status-pages.ts";
+import { pruneMessages, pruneSubscribers } from "../store/status-subscribers.ts";
 import { inTransaction, type Tx } from "../store/transaction.ts";
 import { removeDeletedChecks } from "./checks.ts";
 
@@ -45,6 +47,10 @@ const PRUNED: Readonly<Record<string, { prune: Prune; days: (retention: Retentio
   alerts: { prune: pruneAlerts, days: () => DAYS_KEPT.incident },
   flips: { prune: pruneFlips, days: ({ flip }) => flip },
   events: { prune: pruneEvents, days: ({ event }) => event },
+  statusPages: { prune: pruneStatusPages, days: () => DAYS_KEPT.deletedStatusPage },
+  statusPosts: { prune: pruneStatusPosts, days: () => DAYS_KEPT.statusPost },
+  statusSubscribers: { prune: pruneSubscribers, days: () => DAYS_KEPT.unconfirmedSubscriber },
+  statusMessages: { prune: pruneMessages, days: ({ delivery }) => delivery },
   silences: { prune: pruneSilences, days: () => DAYS_KEPT.silence },
   blindIntervals: { prune: pruneBlindIntervals, days: () => DAYS_KEPT.blindInterval },
   refusedIntervals: { prune: pruneRefusedIntervals, days: () => DAYS_KEPT.refusedInterval },

@@ -21,6 +21,7 @@ import {
 } from "../core/email.ts";
 import { type Instant, MINUTE_MS, SECOND_MS } from "../core/instant.ts";
 import { REPORT_MINUTES } from "../core/report.ts";
+import { textLookup } from "../lib/dns-text.ts";
 import type { Log } from "../lib/log.ts";
 import { type Loop, loopService, type TickResult } from "../lib/loop.ts";
 import type { MailResult, MailSender } from "../lib/mail-sender.ts";
@@ -48,6 +49,10 @@ import { sendLoop } from "../operations/send-loop.ts";
 import { findRecipient } from "../store/channels.ts";
 import type { Database } from "../store/db.ts";
 import { readDatabaseClock } from "../store/instance.ts";
+import { type StatusNotifier, statusLoops } from "./status-notifier.ts";
+
+/** For one attempt to reach a name server. */
+const DNS_MS_MAX = 5_000;
 
 export type NotifierResources = { config: Config; database: Database; log: Log; metrics: Metrics };
 
@@ -62,6 +67,18 @@ export async function notifierRole({ config, database, log, metrics }: NotifierR
     fireDrillLoop({ database, log, metrics }),
     ...(token === null ? [] : [chatSetUpLoop({ database, http, token, siteName, log }, metrics.loops)]),
     ...(mail?.loops ?? []),
+    ...statusLoops(
+      {
+        database,
+        log,
+        siteUrl: publicUrls(config).site,
+        signing: once(async () => signingWith(await secretsOf(database, config))),
+        http,
+        mail: mail?.toSubscribers ?? null,
+        lookUp: textLookup({ timeoutMs: DNS_MS_MAX }),
+      },
+      metrics,
+    ),
   ];
   return sideBySide("notifier", {
     loops,
@@ -238,6 +255,8 @@ export type MailResources = { config: Config; database: Database; log: Log; metr
 
 export type OpenMail = {
   port: MailPort;
+  /** Messages to subscribers of status pages. They are not bounced to us. */
+  toSubscribers: NonNullable<StatusNotifier["mail"]>;
   /** Started and stopped by the caller. */
   loops: readonly Loop[];
   close(): Promise<void>;
@@ -275,6 +294,7 @@ async function openMail(resources: MailResources): Promise<OpenMail | null> {
   const deps: MailDeps = { ...resources, sender, from, signing };
   return {
     port: mailPort(deps),
+    toSubscribers: { idDomain: idDomain(deps), send: (one) => sender.send(one) },
     loops: [accountEmailLoop(deps), planLoop(deps)],
     close: () => sender.close(),
   };

@@ -142,7 +142,9 @@ export async function run(
   const siteParts = built.filter(isSitePart);
   const listens = siteParts.some(({ ownAddress }) => ownAddress === undefined);
   const identity = identityWatch(known, { listens });
-  const allParts = listens ? [identity.part, ...siteParts] : siteParts;
+  // First: a domain of a status page serves nothing else.
+  const statusParts = roles.includes("web") ? [(await import("./status.ts")).statusPart(known)] : [];
+  const allParts = listens ? [...statusParts, identity.part, ...siteParts] : siteParts;
   const site = siteParts.length === 0 ? null : publicServer(allParts, known);
   const inner = built.filter((role): role is InnerRole => !isSitePart(role));
   const needsDatabase = built.length === 0 || built.some((role) => !isSitePart(role) || role.needsDatabase);

@@ -1,6 +1,6 @@
 // The dashboard role. Needs the database.
 import { readdirSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { reachOf } from "../channels/registry.ts";
 import type { Config } from "../config/config.ts";
@@ -107,14 +107,21 @@ function builtFolder(part: "web" | "docs"): string {
 
 const FONT_FILE = /^inter-latin-wght-normal-[\w-]+\.woff2$/;
 
-/** The path of the dashboard's font; null: the dashboard is not built. */
-export function fontPath(): string | null {
+/** The file of the dashboard's font; null: the dashboard is not built. */
+export function fontFile(): string | null {
   try {
-    const name = readdirSync(join(builtFolder("web"), "assets")).find((file) => FONT_FILE.test(file));
-    return name === undefined ? null : `/web/assets/${name}`;
+    const folder = join(builtFolder("web"), "assets");
+    const name = readdirSync(folder).find((file) => FONT_FILE.test(file));
+    return name === undefined ? null : join(folder, name);
   } catch {
     return null;
   }
+}
+
+/** The path of the dashboard's font; null: the dashboard is not built. */
+export function fontPath(): string | null {
+  const file = fontFile();
+  return file === null ? null : `/web/assets/${basename(file)}`;
 }
 
 /** The configured sign-in methods. */

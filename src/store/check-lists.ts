@@ -9,6 +9,7 @@ import {
   type Timing,
   type WatchedCheck,
 } from "../core/state.ts";
+import type { PageCheck } from "../core/status-view.ts";
 import { type Db, statement } from "./db.ts";
 import { toNumberArray, toTextArray, toTimestamp } from "./values.ts";
 
@@ -167,6 +168,29 @@ export async function findWatchedChecks(
 ): Promise<(WatchedCheck & { id: number })[]> {
   const { rows } = await db.query(FIND_WATCHED_CHECKS, [toNumberArray(checkIds)]);
   return rows.map((row) => ({ id: row.id, ...toWatched(row) }));
+}
+
+const LIST_STATUS_CHECKS = statement<WatchedRow & { id: number; created_at: Instant; tags: string }>({
+  name: "check_statuses.list_for_page",
+  text: `select c.id, c.created_at, c.tags, ${WATCHED_COLUMNS}
+    from checks c join check_states s on s.check_id = c.id
+    where c.project_id = $1 and c.deleted_at is null
+      and (c.id = any ($2::bigint[]) or string_to_array(c.tags, ' ') && $3::text[])
+    order by s.status <> 'down', c.id limit $4`,
+});
+
+/** The checks of a project with these IDs, and those with one of these tags: first those that are down, then by ID. */
+export async function listStatusChecks(
+  db: Db,
+  wanted: { projectId: number; checkIds: readonly number[]; tags: readonly string[]; limit: number },
+): Promise<PageCheck[]> {
+  const { rows } = await db.query(LIST_STATUS_CHECKS, [
+    wanted.projectId,
+    toNumberArray(wanted.checkIds),
+    toTextArray(wanted.tags),
+    wanted.limit,
+  ]);
+  return rows.map((row) => ({ id: row.id, createdAt: row.created_at, tags: row.tags, ...toWatched(row) }));
 }
 
 /** A check on the metrics page. */

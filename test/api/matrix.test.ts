@@ -48,6 +48,7 @@ const ALLOWED: Readonly<Record<Exclude<ApiAccess, "anyone" | "account" | "admin"
   silence: "owner manager member",
   startFireDrill: "owner manager member",
   sendFireDrill: "owner manager",
+  editStatusPages: "owner manager member",
   acknowledge: "owner manager member",
   renameProject: "owner manager member",
   manageKeys: "owner manager member",
@@ -60,7 +61,8 @@ const MEMBERS = "owner manager member readOnly";
 
 /** What API keys may do at most, whatever a route says. */
 const FOR_KEYS = {
-  readWrite: "view testChannel editChecks editChannels silence startFireDrill acknowledge account",
+  readWrite:
+    "view testChannel editChecks editChannels silence startFireDrill editStatusPages acknowledge account",
   readOnly: "view account",
 };
 

@@ -112,6 +112,17 @@ async function newChecks(): Promise<Environment> {
   return asClient();
 }
 
+/** A status page on which an incident is published. */
+async function newStatusPage(): Promise<Environment> {
+  const environment = await newChecks();
+  await query("delete from status_pages");
+  const page = ["--slug", "nordlight", "--title", "Nordlight", "--tag", "db=Database"];
+  await jsonOf(["status-pages", "create", ...page], environment);
+  const post = ["--title", "Invoices are late", "--text", "We are on it."];
+  await jsonOf(["status-pages", "publish", "nordlight", ...post], environment);
+  return environment;
+}
+
 async function newChannel(): Promise<Environment> {
   const of = ["--project", stage.project, "--kind", "email", "--set", `value=${EMAIL}`];
   stage.channel = (await jsonOf(["admin", "channel", "create", ...of], onServer()))["uuid"] ?? "";
@@ -239,6 +250,15 @@ const HOOKS: readonly Hook[] = [
       await newChecks(), await callOverdue(["checks", "pause", stage.check], asClient()), asClient()
     ),
   },
+  {
+    of: /^overdue status-pages restore/,
+    prepare: async () => {
+      const environment = await newStatusPage();
+      await jsonOf(["status-pages", "delete", "nordlight"], environment);
+      return environment;
+    },
+  },
+  { of: /^overdue status-pages/, prepare: newStatusPage },
   { of: /^overdue (?:checks|incidents|ack|silence|whoami)/, prepare: newChecks },
 ];
 

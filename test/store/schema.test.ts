@@ -70,6 +70,12 @@ test("tables that signals are recorded in have no foreign keys but that of the s
     "sign_in_tokens",
     "sign_ins",
     "silences",
+    "status_logos",
+    "status_messages",
+    "status_notes",
+    "status_pages",
+    "status_posts",
+    "status_subscribers",
     "tag_rules",
     "transfers",
   ]);

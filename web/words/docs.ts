@@ -44,6 +44,7 @@ export const TOPIC_WORDS: Readonly<Record<DocsTopic, string>> = {
   badges: "badges",
   wallBoard: "wall boards",
   reports: "reports",
+  statusPages: "status pages",
   apiKeys: "API keys",
   troubleshooting: "troubleshooting",
   install: "installation",

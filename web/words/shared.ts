@@ -32,6 +32,7 @@ export const words = {
     silences: "Silences",
     channels: "Channels",
     reports: "Reports",
+    "status-pages": "Status pages",
     badges: "Badges",
     fireDrill: "Fire drill",
     settings: "Settings",

@@ -36,6 +36,7 @@ export const PAGE_PATHS = [
   { name: "channels", path: "/projects/:project/channels/", for: "member" },
   { name: "fire-drill", path: "/projects/:project/fire-drill/", for: "member" },
   { name: "reports", path: "/projects/:project/reports/", for: "member" },
+  { name: "status-pages", path: "/projects/:project/status-pages/", for: "member" },
   { name: "badges", path: "/projects/:project/badges/", for: "member" },
   { name: "settings", path: "/projects/:project/settings/", for: "member" },
   { name: "check", path: "/checks/:check/details/", for: "member" },

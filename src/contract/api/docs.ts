@@ -36,6 +36,7 @@ export const DOCS = {
   badges: "/docs/guide/badges",
   wallBoard: "/docs/guide/wall-board",
   reports: "/docs/guide/reports",
+  statusPages: "/docs/guide/status-pages",
   apiKeys: "/docs/guide/api#authentication",
   troubleshooting: "/docs/guide/troubleshooting",
   install: "/docs/operate/install",

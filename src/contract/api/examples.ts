@@ -53,7 +53,7 @@ function exampleObject({ properties }: Schema): object {
 }
 
 function exampleText({ pattern, maxLength }: Schema, name: string): string {
-  const candidates = [TEXTS[name], "text", EXAMPLE_UUID, "1", "2026-11-15T09:30"];
+  const candidates = [TEXTS[name], "text", EXAMPLE_UUID, "1", "2026-11-15T09:30", "#1d2433", "5d1c0b7a"];
   const matches = (text: string | undefined): text is string =>
     text !== undefined &&
     (typeof pattern !== "string" || new RegExp(pattern).test(text)) &&

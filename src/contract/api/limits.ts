@@ -12,6 +12,18 @@ import {
   SILENCE_CHECKS_MAX,
   SILENCE_REASON_LENGTH_MAX,
   SILENCED_RUNS_COUNTED_MAX,
+  STATUS_DESCRIPTION_LENGTH_MAX,
+  STATUS_DOMAIN_LENGTH_MAX,
+  STATUS_ENTRIES_MAX,
+  STATUS_ENTRY_NAME_LENGTH_MAX,
+  STATUS_GROUPS_MAX,
+  STATUS_LOGO_BYTES_MAX,
+  STATUS_NOTE_LENGTH_MAX,
+  STATUS_PASSWORD_LENGTH_MAX,
+  STATUS_PASSWORD_LENGTH_MIN,
+  STATUS_POST_TITLE_LENGTH_MAX,
+  STATUS_SLUG_LENGTH_MAX,
+  STATUS_TITLE_LENGTH_MAX,
 } from "../../core/limits.ts";
 
 /** Maximum lengths of form fields, in characters. */
@@ -28,6 +40,22 @@ export const FIELD_LENGTHS = {
   /** The command line allows longer project names; cards and menus have no room for more. */
   projectName: 60,
   silenceReason: SILENCE_REASON_LENGTH_MAX,
+  statusDescription: STATUS_DESCRIPTION_LENGTH_MAX,
+  statusDomain: STATUS_DOMAIN_LENGTH_MAX,
+  statusEntryName: STATUS_ENTRY_NAME_LENGTH_MAX,
+  statusNote: STATUS_NOTE_LENGTH_MAX,
+  statusPassword: STATUS_PASSWORD_LENGTH_MAX,
+  statusPostTitle: STATUS_POST_TITLE_LENGTH_MAX,
+  statusSlug: STATUS_SLUG_LENGTH_MAX,
+  statusTitle: STATUS_TITLE_LENGTH_MAX,
+} as const;
+
+/** Limits of a status page. */
+export const STATUS_PAGE_LIMITS = {
+  entries: STATUS_ENTRIES_MAX,
+  groups: STATUS_GROUPS_MAX,
+  logoBytes: STATUS_LOGO_BYTES_MAX,
+  passwordLengthMin: STATUS_PASSWORD_LENGTH_MIN,
 } as const;
 
 /** Rows that can be changed at once. */

@@ -89,6 +89,7 @@ const ProjectHead = Type.Object({
       "renameProject",
       "manageKeys",
       "manageMembers",
+      "editStatusPages",
       "transferProject",
       "removeProject",
       "leaveProject",

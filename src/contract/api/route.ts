@@ -27,6 +27,7 @@ export const API_TAGS = {
   Silences: "Times in which no notifications are sent, and maintenance windows.",
   "Near misses": "Requests that reached no check, and further addresses of checks.",
   Forecast: "What the schedules of the next 12 months have in store.",
+  "Status pages": "Public pages with the state of chosen checks.",
   Live: "Changes of a project as they happen.",
   Account: "Your account.",
   Admin: "The server and its accounts. For server admins.",

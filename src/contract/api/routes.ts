@@ -16,6 +16,7 @@ import { policyRoutes } from "./policies.ts";
 import { projectRoutes } from "./projects.ts";
 import { reportRoutes } from "./report.ts";
 import { silenceRoutes } from "./silences.ts";
+import { statusPageRoutes } from "./status-pages.ts";
 import { tokenRoutes } from "./tokens.ts";
 
 export const API_ROUTES = {
@@ -28,6 +29,7 @@ export const API_ROUTES = {
   ...nearMissRoutes,
   ...forecastRoutes,
   ...fireDrillRoutes,
+  ...statusPageRoutes,
   ...overviewRoutes,
   ...checkRoutes,
   ...boardRoutes,

@@ -20,6 +20,7 @@ import { reportHandlers } from "./report.ts";
 import type { ApiRoute } from "./respond.ts";
 import type { ApiHandler, ApiHandlers } from "./route.ts";
 import { silenceHandlers } from "./silences.ts";
+import { statusPageHandlers } from "./status-pages.ts";
 import { tokenHandlers } from "./tokens.ts";
 
 const HANDLERS: ApiHandlers<ApiRoutes> = {
@@ -32,6 +33,7 @@ const HANDLERS: ApiHandlers<ApiRoutes> = {
   ...nearMissHandlers,
   ...forecastHandlers,
   ...fireDrillHandlers,
+  ...statusPageHandlers,
   ...overviewHandlers,
   ...checkHandlers,
   ...crontabHandlers,
