@@ -358,3 +358,29 @@ export const RUNS_LISTED_MAX = 1_000;
 // `overdue tail`.
 /** Failed connections in a row before it gives up. */
 export const TAIL_RECONNECTS_MAX = 10;
+
+// The timeline.
+/** Checks that are drawn as rows, per page; with more, checks are counted per tag. */
+export const TIMELINE_ROWS_MAX = 150;
+/** Lanes in the density view; the last one contains all other tags. */
+export const TIMELINE_LANES_MAX = 24;
+/** Checks in trouble that are drawn below their lane, and in all lanes together. */
+export const TIMELINE_LANE_ROWS_MAX = 3;
+export const TIMELINE_PULLED_ROWS_MAX = 36;
+/** Longest range. */
+export const TIMELINE_DAYS_MAX = 98;
+/** How far from now a range may reach. */
+export const TIMELINE_AHEAD_DAYS_MAX = 8;
+/** Packed runs that are read for one response, the newest of each check first. */
+export const TIMELINE_RUNS_READ_MAX = 150_000;
+/** Flips that are read for one response, the newest first. */
+export const TIMELINE_FLIPS_READ_MAX = 20_000;
+/** Separate marks of one kind of trouble on a row; with more, they are counted per column. */
+export const TIMELINE_TROUBLE_MARKS_MAX = 60;
+/** Firings of schedules that are computed for one response. */
+export const TIMELINE_FIRINGS_MAX = 200_000;
+/** Silences, windows of one silence, clock changes, and tags in a response. */
+export const TIMELINE_SILENCES_MAX = 100;
+export const TIMELINE_WINDOWS_MAX = 200;
+export const TIMELINE_CLOCK_CHANGES_MAX = 50;
+export const TIMELINE_TAGS_MAX = 200;

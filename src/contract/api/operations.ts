@@ -67,6 +67,7 @@ export const OPERATIONS = {
   listSilentChecks: "GET /projects/{project}/silent-checks",
   listDeletedChecks: "GET /projects/{project}/deleted-checks",
   getRemovedCheck: "GET /projects/{project}/removed-checks/{id}",
+  getTimeline: "GET /projects/{project}/timeline",
   createCheck: "POST /projects/{project}/checks",
   updateCheck: "PATCH /checks/{check}",
   deleteCheck: "DELETE /checks/{check}",

@@ -11,6 +11,7 @@ import { overviewRoutes } from "./overview.ts";
 import { policyRoutes } from "./policies.ts";
 import { projectRoutes } from "./projects.ts";
 import { silenceRoutes } from "./silences.ts";
+import { timelineRoutes } from "./timeline.ts";
 import { tokenRoutes } from "./tokens.ts";
 
 export const API_ROUTES = {
@@ -21,6 +22,7 @@ export const API_ROUTES = {
   ...channelRoutes,
   ...silenceRoutes,
   ...overviewRoutes,
+  ...timelineRoutes,
   ...checkRoutes,
   ...policyRoutes,
   ...liveRoutes,

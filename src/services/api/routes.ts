@@ -15,6 +15,7 @@ import { projectHandlers } from "./projects.ts";
 import type { ApiRoute } from "./respond.ts";
 import type { ApiHandler, ApiHandlers } from "./route.ts";
 import { silenceHandlers } from "./silences.ts";
+import { timelineHandlers } from "./timeline.ts";
 import { tokenHandlers } from "./tokens.ts";
 
 const HANDLERS: ApiHandlers<ApiRoutes> = {
@@ -25,6 +26,7 @@ const HANDLERS: ApiHandlers<ApiRoutes> = {
   ...channelHandlers,
   ...silenceHandlers,
   ...overviewHandlers,
+  ...timelineHandlers,
   ...checkHandlers,
   ...crontabHandlers,
   ...badgeHandlers,
