@@ -375,6 +375,12 @@ export const TIMELINE_AHEAD_DAYS_MAX = 8;
 export const TIMELINE_RUNS_READ_MAX = 150_000;
 /** Flips that are read for one response, the newest first. */
 export const TIMELINE_FLIPS_READ_MAX = 20_000;
+/** Of these, or of events, of one check. */
+export const TIMELINE_FLIPS_EACH_MAX = 200;
+/** Checks of a project that are considered, the oldest first. */
+export const TIMELINE_CHECKS_MAX = 50_000;
+/** Monitoring gaps in a response; with more, the newest. */
+export const TIMELINE_GAPS_MAX = 500;
 /** Separate marks of one kind of trouble on a row; with more, they are counted per column. */
 export const TIMELINE_TROUBLE_MARKS_MAX = 60;
 /** Firings of schedules that are computed for one response. */

@@ -1,6 +1,8 @@
-// How the browser reads a timeline: ranges, and the marks of a row, which are packed into a list of integers. The schemas
-// are in timeline.ts, which the browser does not load.
-import type { Timeline, TimelineRange, TimelineRow } from "./timeline.ts";
+// How the browser reads a timeline: ranges, and the marks of a row. The schemas are in timeline.ts, which the browser does
+// not load.
+import type { TimelineRange } from "./timeline.ts";
+
+export { type Mark, MARK_KINDS, type MarkKind, unpackMarks } from "../../core/timeline-marks.ts";
 
 export type {
   Timeline,
@@ -37,61 +39,4 @@ export function windowOf(range: TimelineRange, now: number): { from: number; to:
   const [before, after] = RANGE_HOURS[range];
   const minute = Math.floor(now / MINUTE_MS) * MINUTE_MS;
   return { from: minute - before * HOUR_MS, to: minute + after * HOUR_MS };
-}
-
-/**
- * What a mark stands for. `ran`: a success. `late`: a success that began late. `failed`. `missed`: nothing came.
- * `running`: a run in progress. `ahead`: predicted. `silenced`: no notifications were or will be sent. `paused`: not
- * monitored now. `changed`: the schedule was changed.
- */
-export const MARK_KINDS = [
-  "ran",
-  "late",
-  "failed",
-  "missed",
-  "running",
-  "ahead",
-  "silenced",
-  "paused",
-  "changed",
-] as const;
-export type MarkKind = (typeof MARK_KINDS)[number];
-
-export type Mark = {
-  kind: MarkKind;
-  /** A single run: when it began, or when it ended if that is unknown. */
-  from: number;
-  /** Not before `from`. `running`: now. */
-  to: number;
-  /** Number of runs; more than one are drawn as a ribbon. 0 for marks that are not runs. */
-  count: number;
-  /** `late`: when the run was expected, before `from`; for other marks, `from`. */
-  expectedAt: number;
-  /** The number of a single logged run, for its page. 0: unknown. `silenced`: the index in `silences`. */
-  n: number;
-};
-
-/** Integers per mark. */
-export const MARK_LENGTH = 6;
-
-/**
- * The marks of a row in order of their start. Each is six integers: kind, start after that of the previous mark, length,
- * count, time between the expected time and the start, and number. Times are in seconds from `from` on.
- */
-export function unpackMarks({ from }: Pick<Timeline, "from">, { marks }: Pick<TimelineRow, "marks">): Mark[] {
-  const found: Mark[] = [];
-  let start = from;
-  for (let i = 0; i + MARK_LENGTH <= marks.length; i += MARK_LENGTH) {
-    const [kind = 0, distance = 0, length = 0, count = 0, lead = 0, n = 0] = marks.slice(i, i + MARK_LENGTH);
-    start += distance * 1_000;
-    found.push({
-      kind: MARK_KINDS[kind] ?? "ran",
-      from: start,
-      to: start + length * 1_000,
-      count,
-      expectedAt: start - lead * 1_000,
-      n,
-    });
-  }
-  return found;
 }

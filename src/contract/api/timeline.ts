@@ -46,7 +46,7 @@ const Group = Type.Object(
     lateCount: Type.Integer(),
     stopped: nullable(
       Type.Object({ count: Type.Integer(), at: Time }),
-      "Set if at least three checks went down at about the same time and still are: how many, and when the first was expected.",
+      "Set if at least three checks are down because nothing has come since the same time: how many, and the last ping of any of them.",
     ),
     rows: Type.Array(Row, { description: "By name. Those of one group may be on several pages." }),
   },
@@ -79,9 +79,13 @@ export type TimelineLane = Static<typeof Lane>;
 
 const Load = Type.Object(
   {
-    columnMs: Type.Integer({ description: "Length of a column. The first one begins at `from`." }),
+    from: Type.Integer({ description: "Unix timestamp in milliseconds. Where the first column begins." }),
+    columnMs: Type.Integer({ description: "Length of a column." }),
     counts: Type.Array(Type.Integer(), {
-      description: "The most runs at once in each column. Columns after now are predicted.",
+      description: "Runs at once in each column. Columns after now are predicted.",
+    }),
+    measure: Type.Enum(["most", "mean"], {
+      description: "Whether `counts` are the most runs at once or their mean.",
     }),
     isEstimate: Type.Boolean({
       description: "Whether the past is derived from schedules and usual durations, too.",
@@ -130,7 +134,11 @@ const Timeline = Type.Object({
   }),
   groups: Type.Array(Group, { description: "With `mode` rows: a page of rows. Empty otherwise." }),
   next: Cursor,
-  columnMs: Type.Integer({ description: "Length of the columns of lanes. The first one begins at `from`." }),
+  columnMs: Type.Integer({ description: "Length of the columns of lanes." }),
+  columnsFrom: Type.Integer({
+    description:
+      "Unix timestamp in milliseconds. Where the first column of lanes begins: at or before `from`.",
+  }),
   lanesFrom: nullable(
     Type.Enum(["schedule", "days"]),
     "With `mode` density: where the numbers of past runs come from. `schedule`: a run counts as `ran` if one was expected and the check did not go down. `days`: daily totals, in UTC. Null otherwise.",

@@ -1,0 +1,191 @@
+// The density view of the timeline: runs of many checks, counted per tag and column.
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { TimelineLane, TimelineLoad } from "../../contract/api/timeline.ts";
+import { DAY_MS, type Instant } from "../../core/instant.ts";
+import { TIMELINE_FIRINGS_MAX } from "../../core/limits.ts";
+import { dayOf } from "../../core/run.ts";
+import {
+  columnCount,
+  columnLength,
+  type Columns,
+  emptyLane,
+  type LaneCheck,
+  LaneCounter,
+  type LaneCounts,
+  observedShares,
+  type TimelineFlip,
+  type TimelineView,
+} from "../../core/timeline.ts";
+import type { Db } from "../../store/db.ts";
+import { sumLaneDays } from "../../store/timeline.ts";
+import type { ShownCheck } from "./timeline-rows.ts";
+
+type Span = { from: Instant; to: Instant };
+
+/** Longer ranges are counted by day, from totals. */
+const SCHEDULE_MS_MAX = 10 * DAY_MS;
+const LANE_COLUMNS_MAX = 170;
+/** Checks that are counted before other requests get a turn. */
+const CHECKS_AT_ONCE = 1_000;
+
+export type CountedLanes = {
+  columns: Columns;
+  from: "schedule" | "days";
+  /** Of each lane; up to now, and for `ahead` from now on. */
+  counts: readonly Pick<TimelineLane, "ran" | "failed" | "missed" | "ahead">[];
+  /** How many ran at once: at most with schedules, on average with days. */
+  load: Pick<TimelineLoad, "from" | "columnMs" | "counts" | "measure">;
+};
+
+export type LanesRead = {
+  view: TimelineView;
+  gaps: readonly Span[];
+  flips: ReadonlyMap<number, readonly TimelineFlip[]>;
+  /** The lanes of checks, by position. */
+  laneOf: readonly number[];
+  laneCount: number;
+};
+
+/** The counts of lanes: from schedules and flips, or over a long range from daily totals. */
+export async function countLanes(
+  db: Db,
+  checks: readonly ShownCheck[],
+  read: LanesRead,
+): Promise<CountedLanes> {
+  const { from, to, now } = read.view;
+  if (to - from <= SCHEDULE_MS_MAX) {
+    const columnMs = columnLength({ from, to }, LANE_COLUMNS_MAX);
+    const columns = { from: Math.floor(from / columnMs) * columnMs, to, now, columnMs };
+    const { lanes, load } = await countBySchedule(checks, { ...read, columns });
+    const loadMs = columnLength({ from, to }, LOAD_COLUMNS_MAX);
+    return {
+      columns,
+      from: "schedule",
+      counts: presented(lanes, { columns, gaps: read.gaps }),
+      load: { from: columns.from, columnMs: loadMs, counts: load.columns(loadMs), measure: "most" },
+    };
+  }
+  return countByDay(db, checks, read);
+}
+
+export const LOAD_COLUMNS_MAX = 360;
+
+async function countBySchedule(
+  checks: readonly ShownCheck[],
+  { columns, flips, laneOf, laneCount }: LanesRead & { columns: Columns },
+) {
+  const counter = new LaneCounter(columns, { laneCount, budget: { left: TIMELINE_FIRINGS_MAX } });
+  for (const [index, check] of checks.entries()) {
+    if (index % CHECKS_AT_ONCE === CHECKS_AT_ONCE - 1) await nextTurn();
+    counter.add(laneCheck(check, { lane: laneOf[index] ?? 0, flips: flips.get(check.id) ?? [] }));
+  }
+  await nextTurn();
+  return counter.finish();
+}
+
+function laneCheck(
+  { timing, state, createdAt, lastDurationMs }: ShownCheck,
+  { lane, flips }: Pick<LaneCheck, "lane" | "flips">,
+): LaneCheck {
+  return { lane, timing, state, createdAt, durationMs: lastDurationMs ?? 0, flips };
+}
+
+/** Past days from totals, and what is ahead from schedules. */
+async function countByDay(db: Db, checks: readonly ShownCheck[], read: LanesRead): Promise<CountedLanes> {
+  const { view, flips, laneOf, laneCount } = read;
+  const columns = {
+    from: startOfDay(view.from),
+    to: startOfDay(view.to - 1) + DAY_MS,
+    now: view.now,
+    columnMs: DAY_MS,
+  };
+  const today = Math.min(columns.to, Math.max(columns.from, startOfDay(view.now)));
+  const [days, ahead] = await Promise.all([
+    sumLaneDays(db, {
+      checks: checks.map(({ id }, index) => ({ id, lane: laneOf[index] ?? 0 })),
+      fromDay: dayOf(columns.from),
+      toDay: dayOf(Math.min(view.now, columns.to - 1)),
+    }),
+    countBySchedule(checks, { ...read, columns: { ...columns, from: today }, flips: new Map() }),
+  ]);
+  const totals = new DayTotals(columns, laneCount);
+  for (const { lane, day, ...sums } of days) totals.add(lane, Date.parse(day), sums);
+  for (const [index, check] of checks.entries()) {
+    const lane = laneOf[index] ?? 0;
+    if (check.today !== null) totals.add(lane, Date.parse(check.today.day), check.today);
+    for (const flip of flips.get(check.id) ?? []) totals.addFlip(lane, flip);
+  }
+  const offset = Math.round((today - columns.from) / DAY_MS);
+  for (const [lane, { ahead: counts }] of ahead.lanes.entries())
+    totals.lanes[lane]?.ahead.set(counts, offset);
+  const expected = ahead.load.means(DAY_MS);
+  const running = Array.from(totals.runningMs, (ms) => Math.round(ms / DAY_MS));
+  return {
+    columns,
+    from: "days",
+    counts: presented(totals.lanes, { columns, gaps: [] }),
+    load: {
+      from: columns.from,
+      columnMs: DAY_MS,
+      counts: [...running.slice(0, offset), ...expected],
+      measure: "mean",
+    },
+  };
+}
+
+function startOfDay(at: Instant): Instant {
+  return Math.floor(at / DAY_MS) * DAY_MS;
+}
+
+type DaySums = { successCount: number; failCount: number; durationSumMs: number };
+
+/** Daily totals, added up by lane. */
+class DayTotals {
+  readonly lanes: readonly LaneCounts[];
+  readonly runningMs: Float64Array;
+  readonly #columns: Columns;
+
+  constructor(columns: Columns, laneCount: number) {
+    this.#columns = columns;
+    this.lanes = Array.from({ length: laneCount }, () => emptyLane(columns));
+    this.runningMs = new Float64Array(columnCount(columns));
+  }
+
+  add(lane: number, at: Instant, { successCount, failCount, durationSumMs }: DaySums): void {
+    const column = this.#columnOf(at);
+    const counts = this.lanes[lane];
+    if (counts === undefined || column === null) return;
+    counts.ran[column] = (counts.ran[column] ?? 0) + successCount;
+    counts.failed[column] = (counts.failed[column] ?? 0) + failCount;
+    this.runningMs[column] = (this.runningMs[column] ?? 0) + durationSumMs;
+  }
+
+  /** A missed deadline; runs that did not come while the check was down already have no totals. */
+  addFlip(lane: number, { at, to, reason }: TimelineFlip): void {
+    const column = this.#columnOf(at);
+    const missed = this.lanes[lane]?.missed;
+    if (to !== "down" || reason !== "timeout" || missed === undefined || column === null) return;
+    missed[column] = (missed[column] ?? 0) + 1;
+  }
+
+  #columnOf(at: Instant): number | null {
+    const column = Math.floor((at - this.#columns.from) / DAY_MS);
+    return column >= 0 && column < this.runningMs.length ? column : null;
+  }
+}
+
+/** Whole numbers, up to now and from now on. In a monitoring gap, nothing is known to have run. */
+function presented(
+  lanes: readonly LaneCounts[],
+  { columns, gaps }: { columns: Columns; gaps: readonly Span[] },
+): CountedLanes["counts"] {
+  const shares = observedShares(columns, gaps);
+  const current = Math.floor((columns.now - columns.from) / columns.columnMs);
+  const past = (counts: Float64Array) => Array.from(counts.slice(0, Math.max(0, current + 1)), Math.round);
+  return lanes.map(({ ran, failed, missed, ahead }) => ({
+    ran: past(ran.map((count, column) => count * (shares[column] ?? 1))),
+    failed: past(failed),
+    missed: past(missed),
+    ahead: Array.from(ahead.slice(Math.max(0, current)), Math.round),
+  }));
+}
