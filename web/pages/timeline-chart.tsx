@@ -56,6 +56,10 @@ const PHONE = "(max-width: 720px)";
 const AXIS_PX = 50;
 const LOAD_PX = 42;
 const WIDTH_FIRST = 800;
+/** One run at a time is not a load. */
+const LOAD_MOST_MIN = 4;
+/** Labels of the axis keep this distance from the edges of a phone. */
+const PHONE_EDGE_PX = 14;
 /** Lines beyond the window that are drawn, too. */
 const LINES_SPARE = 12;
 /** A shorter drag is a click. */
@@ -97,7 +101,10 @@ export function TimelineChart(props: ChartProps) {
   const stopKey = lines.some(({ key }) => key === stop) ? stop : (lines[0]?.key ?? null);
   const shown = useVisible(bodyRef, placed, stopIndex(lines, focused === null ? null : stopKey));
   const reader = { now, zone: userZone };
-  const axis = useMemo(() => axisOf(frame, { zone: userZone, now }), [frame, now]);
+  const axis = useMemo(
+    () => axisOf(frame, { zone: userZone, now, edgePx: isPhone ? PHONE_EDGE_PX : 0 }),
+    [frame, now, isPhone],
+  );
   useDrawnMark();
 
   const cursor = pointed ?? focused;
@@ -530,13 +537,13 @@ function LoadStrip({ timeline, frame, now, colors, ratio }: Omit<HeadProps, "hea
   const { load } = timeline;
   const columns = useMemo(
     () =>
-      columnsOf({ fromAt: timeline.from, stepMs: load.columnMs, values: load.counts }, frame, {
+      columnsOf({ fromAt: load.from, stepMs: load.columnMs, values: load.counts }, frame, {
         leastPx: 3,
         by: "max",
       }),
-    [timeline.from, load, frame],
+    [load, frame],
   );
-  const most = columns.reduce((max, { value }) => Math.max(max, value), 0);
+  const most = columns.reduce((max, { value }) => Math.max(max, value), LOAD_MOST_MIN);
   const canvas = useRef<HTMLCanvasElement>(null);
   useLayoutEffect(() => {
     const context = canvas.current === null ? null : contextOf(canvas.current, { width: frame.width, height: LOAD_PX });

@@ -228,7 +228,10 @@ export function stepOf({ fromAt, toAt, width }: Frame): number {
 }
 
 /** Lines and labels; those that would cover a more important label are left out. */
-export function axisOf(frame: Frame, { zone, now }: { zone: string; now: number }): Axis {
+export function axisOf(
+  frame: Frame,
+  { zone, now, edgePx = 0 }: { zone: string; now: number; edgePx?: number },
+): Axis {
   const step = stepOf(frame);
   const instants = step < DAY_MS ? timesOf(frame, step, zone) : daysOf(frame, step, zone);
   const ticks = instants.map(({ at, isDay }) => ({
@@ -248,7 +251,7 @@ export function axisOf(frame: Frame, { zone, now }: { zone: string; now: number 
     ...captionsOf(frame, zone, isFine ? "day" : "month"),
     ...times,
   ];
-  return { ticks, labels: placed(labels, frame.width) };
+  return { ticks, labels: placed(labels, { leftPx: edgePx, rightPx: frame.width - edgePx }) };
 }
 
 type Instant = { at: number; isDay: boolean };
@@ -338,14 +341,17 @@ export function labelPx(text: string): number {
 export const NOW_PILL_PX = 66;
 
 /** Labels that fit, without overlaps: earlier ones win. */
-function placed(labels: readonly AxisLabel[], width: number): AxisLabel[] {
+function placed(
+  labels: readonly AxisLabel[],
+  { leftPx, rightPx }: { leftPx: number; rightPx: number },
+): AxisLabel[] {
   const kept: { line: number; left: number; right: number }[] = [];
   return labels.flatMap((label) => {
     const wide = label.kind === "now" ? NOW_PILL_PX : labelPx(label.text);
     const want = label.anchor === "start" ? label.x : label.anchor === "end" ? label.x - wide : label.x - wide / 2;
-    const isMoved = label.kind === "now" || label.kind === "clock";
-    const left = isMoved ? Math.max(0, Math.min(width - wide, want)) : want;
-    if (left < 0 || left + wide > width) return [];
+    const left = label.kind === "time" ? want : Math.max(leftPx, Math.min(rightPx - wide, want));
+    // Only a day that begins at the right edge would be moved far from its line.
+    if (left < leftPx || left + wide > rightPx || (label.kind === "day" && left < want)) return [];
     const isFree = kept.every(
       (one) => one.line !== label.line || left >= one.right + LABEL_GAP_PX || left + wide + LABEL_GAP_PX <= one.left,
     );

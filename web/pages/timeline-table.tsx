@@ -154,7 +154,7 @@ const LOAD_LINES = 24;
 function LoadTable({ timeline, range, reader }: { timeline: Timeline; range: Range; reader: Reader }) {
   const { load } = timeline;
   const columns = columnsOf(
-    { fromAt: timeline.from, stepMs: load.columnMs, values: load.counts },
+    { fromAt: load.from, stepMs: load.columnMs, values: load.counts },
     { ...range, width: LOAD_LINES },
     { leastPx: 1, by: "max" },
   );

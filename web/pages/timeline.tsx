@@ -65,9 +65,11 @@ export function TimelinePage({ params }: PageProps) {
   usePageTitle(title);
   const search = useRef<HTMLInputElement>(null);
   useTimelineKeys(view, show, search);
+  // Only a phone folds the search and the filters: there, they would push the picture out of sight.
+  const [isOpen, setOpen] = useState(isFilteredView(view));
   return (
     <>
-      <header className="top">
+      <header className={isOpen ? "top tl-top is-open" : "top tl-top"}>
         <h1>{title}</h1>
         {!isUnused && <SearchField view={view} onView={show} place={search} />}
       </header>
@@ -83,6 +85,8 @@ export function TimelinePage({ params }: PageProps) {
           view={view}
           now={now}
           onView={show}
+          isOpen={isOpen}
+          onOpen={setOpen}
           more={
             query.hasNextPage && (
               <Button isBusy={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
@@ -99,7 +103,7 @@ export function TimelinePage({ params }: PageProps) {
 function NoChecks({ project }: { project: string }) {
   return (
     <Empty
-      title={words.none.title}
+      title={words.none.what}
       action={
         <Link className="button is-quiet" href={pageHref("checks", { project })}>
           {words.none.act}
@@ -119,9 +123,11 @@ type ShownProps = {
   now: number;
   onView: Show;
   more: React.ReactNode;
-};
+} & Folding;
 
-function Shown({ timeline, isCurrent, view, now, onView, more }: ShownProps) {
+type Folding = { isOpen: boolean; onOpen: (isOpen: boolean) => void };
+
+function Shown({ timeline, isCurrent, view, now, onView, more, isOpen, onOpen }: ShownProps) {
   const range = useMemo(
     () => (isCurrent ? { fromAt: timeline.from, toAt: timeline.to } : rangeOf(view, now)),
     [isCurrent, timeline.from, timeline.to, view, now],
@@ -141,7 +147,7 @@ function Shown({ timeline, isCurrent, view, now, onView, more }: ShownProps) {
           ))}
         </p>
       )}
-      <Toolbar view={view} mode={timeline.mode} onView={onView} />
+      <Toolbar view={view} mode={timeline.mode} onView={onView} isOpen={isOpen} onOpen={onOpen} />
       {isNothing ? (
         <Empty
           title={words.noMatch.title}
@@ -221,8 +227,7 @@ function Hints() {
 type Show = (view: TimelineView, how?: { isReplaced: boolean }) => void;
 type BarProps = { view: TimelineView; onView: Show };
 
-function Toolbar({ view, mode, onView }: BarProps & { mode: Timeline["mode"] }) {
-  const [isOpen, setOpen] = useState(false);
+function Toolbar({ view, mode, onView, isOpen, onOpen }: BarProps & Folding & { mode: Timeline["mode"] }) {
   const filtersId = useId();
   const move = (direction: -1 | 1) => onView(movedView(view, direction, serverNow()), { isReplaced: true });
   return (
@@ -239,7 +244,7 @@ function Toolbar({ view, mode, onView }: BarProps & { mode: Timeline["mode"] }) 
           </button>
         ))}
       </div>
-      <div className="tl-moves">
+      <div className={`tl-moves${isOpen ? " is-open" : ""}`}>
         <Button className="is-icon" aria-label={words.earlier} tip={words.earlier} keys="ArrowLeft" onClick={() => move(-1)}>
           ‹
         </Button>
@@ -256,7 +261,7 @@ function Toolbar({ view, mode, onView }: BarProps & { mode: Timeline["mode"] }) 
         className="chip is-quiet tl-fold"
         aria-expanded={isOpen}
         aria-controls={filtersId}
-        onClick={() => setOpen(!isOpen)}
+        onClick={() => onOpen(!isOpen)}
       >
         {words.filters}
         <Icon name="down" size={12} />

@@ -1,15 +1,16 @@
 // The texts of the timeline.
 import { checkName, formatCount, STATE_WORDS } from "../../src/contract/api/words.ts";
-import type {
-  Mark,
-  MarkKind,
-  Timeline,
-  TimelineClockChange,
-  TimelineGroup,
-  TimelineLane,
-  TimelineRange,
-  TimelineRow,
-  TimelineSilence,
+import {
+  type Mark,
+  type MarkKind,
+  type Timeline,
+  type TimelineClockChange,
+  type TimelineGroup,
+  type TimelineLane,
+  type TimelineRange,
+  type TimelineRow,
+  type TimelineSilence,
+  unpackMarks,
 } from "../../src/contract/api/timeline-marks.ts";
 import type { FilterState } from "../pages/timeline-view.ts";
 import {
@@ -100,7 +101,8 @@ export const timelineWords = {
   },
   none: {
     title: "No checks yet",
-    text: "When jobs send pings, this page shows every run on one time axis, and when the next ones are expected.",
+    what: "Every run on one time axis",
+    text: "Once jobs send pings, this page shows when they ran, how long they took, and when they are expected next.",
     act: "Go to checks",
   },
   noMatch: { title: "No matching checks", text: "Change the search or the filters.", act: "Show all checks" },
@@ -207,7 +209,24 @@ export function leadOf(timeline: Timeline, clocks: readonly TimelineClockChange[
       { text: `, ${formatWhen(peak.at, reader)}.` },
     ]);
   }
+  const next = nextRun(timeline);
+  if (facts.length === 0 && next !== null) {
+    facts.push([
+      { text: "Next: " },
+      { text: checkName(next.row), isStrong: true },
+      { text: `, ${formatWhen(next.at, reader)}.` },
+    ]);
+  }
   return facts.slice(0, 2);
+}
+
+function nextRun({ groups, now, from }: Timeline): { row: TimelineRow; at: number } | null {
+  let next: { row: TimelineRow; at: number } | null = null;
+  for (const row of groups.flatMap(({ rows }) => rows)) {
+    const at = unpackMarks({ from }, row).find((mark) => mark.kind === "ahead" && mark.from > now)?.from;
+    if (at !== undefined && (next === null || at < next.at)) next = { row, at };
+  }
+  return next;
 }
 
 function clockFact({ at, zone, offsetBefore, offsetAfter, isOwn, checkCount }: TimelineClockChange, reader: Reader): LeadPart[] {
