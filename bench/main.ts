@@ -15,6 +15,8 @@ import { SMTP_SIZES } from "./smtp/sizes.ts";
 import { benchStore } from "./store/bench-store.ts";
 import { benchSweep } from "./sweep/bench-sweep.ts";
 import { SWEEP_SIZES } from "./sweep/sizes.ts";
+import { benchTimeline } from "./timeline/bench-timeline.ts";
+import { TIMELINE_SIZES } from "./timeline/sizes.ts";
 import { benchWeb } from "./web/bench-web.ts";
 import { WEB_SIZES } from "./web/sizes.ts";
 import { isSizeName, SIZES, type SizeName } from "./store/sizes.ts";
@@ -65,6 +67,10 @@ const BENCHMARKS: Record<string, Benchmark> = {
   web: {
     about: "the dashboard's first page of a large project: weight, statements, first row, longest task",
     run: ({ size, whenInterrupted }) => benchWeb(WEB_SIZES[size], whenInterrupted),
+  },
+  timeline: {
+    about: "the timeline of a large project: drawing, weight, statements, longest task, a month beside a day",
+    run: ({ size, whenInterrupted }) => benchTimeline(TIMELINE_SIZES[size], whenInterrupted),
   },
 };
 

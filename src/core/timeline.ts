@@ -370,7 +370,8 @@ export type LaneCheck = {
   lane: number;
   timing: Timing;
   state: Pick<CheckState, "status" | "lastPingAt" | "expectFromAt">;
-  createdAt: Instant;
+  /** Null: before the shown time. */
+  createdAt: Instant | null;
   durationMs: number;
   /** In the shown time, oldest first, without retracted ones. */
   flips: readonly TimelineFlip[];
@@ -397,7 +398,7 @@ export function countExpected(
     if (at >= columns.now) {
       if (!isWatched) break;
       increase(lane.ahead, column, 1);
-    } else if (at >= check.createdAt && at < pastTo) {
+    } else if (at >= (check.createdAt ?? -Infinity) && at < pastTo) {
       const down = downs.find((one) => at >= one.from && at < one.to);
       increase(down === undefined ? lane.ran : lane[down.as], column, 1);
       if (down?.as === "missed") continue;
@@ -449,7 +450,7 @@ export class LaneCounter {
     const { timing, state, flips, createdAt, lane } = check;
     const counts = this.#lanes[lane];
     if (counts === undefined) return;
-    const isSteady = state.status === "up" && flips.length === 0 && createdAt <= this.#columns.from;
+    const isSteady = state.status === "up" && flips.length === 0 && createdAt === null;
     if (timing.kind === "simple") {
       if (isSteady && timing.timeoutSeconds * SECOND_MS < SPREAD_MS) this.#spread(check, counts);
       else this.#count(check, counts, firingsIn(check, this.#columns, EXACT_FIRINGS_MAX));

@@ -78,7 +78,7 @@ export type WatchedRow = {
   expect_from_at: Instant | null;
 };
 
-export const WATCHED_COLUMNS = `c.kind, c.timeout_seconds, c.grace_seconds, c.schedule, c.tz, c.manual_resume, c.rules,
+const WATCHED_COLUMNS = `c.kind, c.timeout_seconds, c.grace_seconds, c.schedule, c.tz, c.manual_resume, c.rules,
   s.status, s.last_ping_at, s.last_start_at, s.expect_from_at`;
 
 /** The input of core's status rules, from a row with these columns. */

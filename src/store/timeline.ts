@@ -2,7 +2,7 @@
 // statement per check.
 import type { Instant } from "../core/instant.ts";
 import type { FlipReason, WatchedCheck } from "../core/state.ts";
-import { toWatched, WATCHED_COLUMNS, type WatchedRow } from "./check-lists.ts";
+import { toWatched, type WatchedRow } from "./check-lists.ts";
 import { type Db, statement } from "./db.ts";
 import { type EndedRun, unpackRuns } from "./runs.ts";
 import { toNumberArray, toTimestamp } from "./values.ts";
@@ -12,19 +12,23 @@ export type TimelineCheck = WatchedCheck & {
   uuid: string;
   name: string;
   tags: string;
-  createdAt: Instant;
+  /** Null: before the range. */
+  createdAt: Instant | null;
   downAt: Instant | null;
   lastDurationMs: number | null;
-  /** The totals of the newest day with a run, `YYYY-MM-DD` in UTC. */
+  /** The totals of the newest day with a run, `YYYY-MM-DD` in UTC. Null if they are not requested. */
   today: { day: string; successCount: number; failCount: number; durationSumMs: number } | null;
 };
 
-type CheckRow = WatchedRow & {
+type CheckRow = Omit<WatchedRow, "timeout_seconds" | "schedule" | "tz" | "manual_resume"> & {
   id: number;
   uuid: string;
   name: string;
   tags: string;
-  created_at: Instant;
+  timeout_seconds: number | null;
+  schedule: string | null;
+  tz: string | null;
+  created_at: Instant | null;
   down_at: Instant | null;
   last_duration_ms: number | null;
   day: string | null;
@@ -33,21 +37,35 @@ type CheckRow = WatchedRow & {
   day_duration_sum_ms: number | null;
 };
 
+// Values that are not needed are null: with ten thousand rows, reading values takes longer than the statement.
 const LIST_CHECKS = statement<CheckRow>({
   name: "timeline.list_checks",
-  text: `select c.id, c.uuid, c.name, c.tags, c.created_at, ${WATCHED_COLUMNS}, s.down_at, s.last_duration_ms, s.day,
-      s.day_success_count, s.day_fail_count, s.day_duration_sum_ms
+  text: `select c.id, c.uuid, c.name, c.tags, c.kind, c.grace_seconds, c.rules,
+      case when c.kind = 'simple' then c.timeout_seconds end as timeout_seconds,
+      case when c.kind <> 'simple' then c.schedule end as schedule, case when c.kind <> 'simple' then c.tz end as tz,
+      case when c.created_at > $2 then c.created_at end as created_at,
+      s.status, s.last_ping_at, s.last_start_at, s.expect_from_at, s.down_at, s.last_duration_ms,
+      case when $3 then s.day end as day, case when $3 then s.day_success_count end as day_success_count,
+      case when $3 then s.day_fail_count end as day_fail_count,
+      case when $3 then s.day_duration_sum_ms end as day_duration_sum_ms
     from checks c join check_states s on s.check_id = c.id
-    where c.project_id = $1 and c.deleted_at is null order by c.id limit $2`,
+    where c.project_id = $1 and c.deleted_at is null order by c.id limit $4`,
 });
 
-/** The checks of a project, oldest first, at most `limit`. */
+/** The checks of a project, oldest first, at most `limit`. `from`: where the range begins. */
 export async function listTimelineChecks(
   db: Db,
-  { projectId, limit }: { projectId: number; limit: number },
+  { projectId, from, hasDays, limit }: { projectId: number; from: Instant; hasDays: boolean; limit: number },
 ): Promise<TimelineCheck[]> {
-  return (await db.query(LIST_CHECKS, [projectId, limit])).rows.map((row) => ({
-    ...toWatched(row),
+  const { rows } = await db.query(LIST_CHECKS, [projectId, toTimestamp(from), hasDays, limit]);
+  return rows.map((row) => ({
+    ...toWatched({
+      ...row,
+      timeout_seconds: row.timeout_seconds ?? 0,
+      schedule: row.schedule ?? "",
+      tz: row.tz ?? "UTC",
+      manual_resume: false,
+    }),
     id: row.id,
     uuid: row.uuid,
     name: row.name,
@@ -55,16 +73,18 @@ export async function listTimelineChecks(
     createdAt: row.created_at,
     downAt: row.down_at,
     lastDurationMs: row.last_duration_ms,
-    today:
-      row.day === null
-        ? null
-        : {
-            day: row.day,
-            successCount: row.day_success_count ?? 0,
-            failCount: row.day_fail_count ?? 0,
-            durationSumMs: row.day_duration_sum_ms ?? 0,
-          },
+    today: todayOf(row),
   }));
+}
+
+function todayOf(row: CheckRow): TimelineCheck["today"] {
+  if (row.day === null) return null;
+  return {
+    day: row.day,
+    successCount: row.day_success_count ?? 0,
+    failCount: row.day_fail_count ?? 0,
+    durationSumMs: row.day_duration_sum_ms ?? 0,
+  };
 }
 
 /** A range of time of some checks. */
@@ -237,8 +257,9 @@ export async function listTimelineEvents(
   return rows.map(({ check_id: checkId, at, kind, detail }) => ({ checkId, at, kind, detail }));
 }
 
-export type LaneDay = {
-  lane: number;
+export type TagDay = {
+  /** The first tag of the checks; null: they have none, or a tag that is not among the most frequent. */
+  tag: string | null;
   day: string;
   successCount: number;
   failCount: number;
@@ -246,37 +267,49 @@ export type LaneDay = {
 };
 
 const SUM_DAYS = statement<{
-  lane: number;
+  tag: string | null;
   day: string;
   success_count: number;
   fail_count: number;
   duration_sum_ms: number;
 }>({
   name: "timeline.sum_days",
-  text: `select c.lane, d.day, sum(d.success_count)::bigint as success_count, sum(d.fail_count)::bigint as fail_count,
-      sum(d.duration_sum_ms)::bigint as duration_sum_ms
-    from unnest($1::bigint[], $2::int[]) as c (id, lane)
-    join check_days d on d.check_id = c.id and d.day between $3 and $4
-    group by c.lane, d.day`,
+  // The most frequent tags are found first, so that the result is small whatever the tags are.
+  text: `with chosen as materialized (
+      select c.id, nullif(split_part(ltrim(c.tags, ' '), ' ', 1), '') as tag from checks c
+      where c.project_id = $1 and c.deleted_at is null
+        and ($4::text is null or strpos(' ' || c.tags || ' ', ' ' || $4 || ' ') > 0)
+        and ($5::bigint[] is null or c.id = any ($5))
+    ), frequent as (
+      select tag from chosen where tag is not null group by tag order by count(*) desc, tag collate "C" limit $6
+    )
+    select f.tag, d.day, sum(d.success_count) as success_count, sum(d.fail_count) as fail_count,
+      sum(d.duration_sum_ms::float8) as duration_sum_ms
+    from chosen c join check_days d on d.check_id = c.id left join frequent f on f.tag = c.tag
+    where d.day between $2 and $3
+    group by f.tag, d.day`,
 });
 
-/** The daily totals of checks, added up by lane. Without the newest day of each check, which is in its state. */
-export async function sumLaneDays(
+/**
+ * The daily totals of the checks of a project, added up by their first tag. Without the newest day of each check, which is
+ * in its state. `tag` and `checkIds` limit the checks; null: all. Only the `tagsMax` most frequent tags are told apart.
+ */
+export async function sumTagDays(
   db: Db,
-  {
-    checks,
-    fromDay,
-    toDay,
-  }: { checks: readonly { id: number; lane: number }[]; fromDay: string; toDay: string },
-): Promise<LaneDay[]> {
-  const { rows } = await db.query(SUM_DAYS, [
-    toNumberArray(checks.map(({ id }) => id)),
-    toNumberArray(checks.map(({ lane }) => lane)),
-    fromDay,
-    toDay,
-  ]);
+  chosen: {
+    projectId: number;
+    fromDay: string;
+    toDay: string;
+    tag: string | null;
+    checkIds: readonly number[] | null;
+    tagsMax: number;
+  },
+): Promise<TagDay[]> {
+  const { projectId, fromDay, toDay, tag, checkIds, tagsMax } = chosen;
+  const ids = checkIds && toNumberArray(checkIds);
+  const { rows } = await db.query(SUM_DAYS, [projectId, fromDay, toDay, tag, ids, tagsMax]);
   return rows.map((row) => ({
-    lane: row.lane,
+    tag: row.tag,
     day: row.day,
     successCount: row.success_count,
     failCount: row.fail_count,

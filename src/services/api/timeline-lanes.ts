@@ -16,14 +16,19 @@ import {
   type TimelineFlip,
   type TimelineView,
 } from "../../core/timeline.ts";
-import type { Db } from "../../store/db.ts";
-import { sumLaneDays } from "../../store/timeline.ts";
+import type { TagDay } from "../../store/timeline.ts";
 import type { ShownCheck } from "./timeline-rows.ts";
 
 type Span = { from: Instant; to: Instant };
 
 /** Longer ranges are counted by day, from totals. */
 const SCHEDULE_MS_MAX = 10 * DAY_MS;
+
+/** The days whose totals are needed; null: the range is short enough to be counted by schedule. */
+export function daysOf({ from, to, now }: TimelineView): { fromDay: string; toDay: string } | null {
+  if (to - from <= SCHEDULE_MS_MAX) return null;
+  return { fromDay: dayOf(from), toDay: dayOf(Math.min(now, to)) };
+}
 const LANE_COLUMNS_MAX = 170;
 /** Checks that are counted before other requests get a turn. */
 const CHECKS_AT_ONCE = 1_000;
@@ -44,28 +49,24 @@ export type LanesRead = {
   /** The lanes of checks, by position. */
   laneOf: readonly number[];
   laneCount: number;
+  /** Daily totals with their lane; null: count by schedule. */
+  days: readonly (TagDay & { lane: number })[] | null;
 };
 
 /** The counts of lanes: from schedules and flips, or over a long range from daily totals. */
-export async function countLanes(
-  db: Db,
-  checks: readonly ShownCheck[],
-  read: LanesRead,
-): Promise<CountedLanes> {
+export async function countLanes(checks: readonly ShownCheck[], read: LanesRead): Promise<CountedLanes> {
   const { from, to, now } = read.view;
-  if (to - from <= SCHEDULE_MS_MAX) {
-    const columnMs = columnLength({ from, to }, LANE_COLUMNS_MAX);
-    const columns = { from: Math.floor(from / columnMs) * columnMs, to, now, columnMs };
-    const { lanes, load } = await countBySchedule(checks, { ...read, columns });
-    const loadMs = columnLength({ from, to }, LOAD_COLUMNS_MAX);
-    return {
-      columns,
-      from: "schedule",
-      counts: presented(lanes, { columns, gaps: read.gaps }),
-      load: { from: columns.from, columnMs: loadMs, counts: load.columns(loadMs), measure: "most" },
-    };
-  }
-  return countByDay(db, checks, read);
+  if (read.days !== null) return countByDay(checks, read, read.days);
+  const columnMs = columnLength({ from, to }, LANE_COLUMNS_MAX);
+  const columns = { from: Math.floor(from / columnMs) * columnMs, to, now, columnMs };
+  const { lanes, load } = await countBySchedule(checks, { ...read, columns });
+  const loadMs = columnLength({ from, to }, LOAD_COLUMNS_MAX);
+  return {
+    columns,
+    from: "schedule",
+    counts: presented(lanes, { columns, gaps: read.gaps }),
+    load: { from: columns.from, columnMs: loadMs, counts: load.columns(loadMs), measure: "most" },
+  };
 }
 
 export const LOAD_COLUMNS_MAX = 360;
@@ -91,7 +92,11 @@ function laneCheck(
 }
 
 /** Past days from totals, and what is ahead from schedules. */
-async function countByDay(db: Db, checks: readonly ShownCheck[], read: LanesRead): Promise<CountedLanes> {
+async function countByDay(
+  checks: readonly ShownCheck[],
+  read: LanesRead,
+  days: readonly (TagDay & { lane: number })[],
+): Promise<CountedLanes> {
   const { view, flips, laneOf, laneCount } = read;
   const columns = {
     from: startOfDay(view.from),
@@ -100,14 +105,11 @@ async function countByDay(db: Db, checks: readonly ShownCheck[], read: LanesRead
     columnMs: DAY_MS,
   };
   const today = Math.min(columns.to, Math.max(columns.from, startOfDay(view.now)));
-  const [days, ahead] = await Promise.all([
-    sumLaneDays(db, {
-      checks: checks.map(({ id }, index) => ({ id, lane: laneOf[index] ?? 0 })),
-      fromDay: dayOf(columns.from),
-      toDay: dayOf(Math.min(view.now, columns.to - 1)),
-    }),
-    countBySchedule(checks, { ...read, columns: { ...columns, from: today }, flips: new Map() }),
-  ]);
+  const ahead = await countBySchedule(checks, {
+    ...read,
+    columns: { ...columns, from: today },
+    flips: new Map(),
+  });
   const totals = new DayTotals(columns, laneCount);
   for (const { lane, day, ...sums } of days) totals.add(lane, Date.parse(day), sums);
   for (const [index, check] of checks.entries()) {

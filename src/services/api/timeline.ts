@@ -52,9 +52,15 @@ import {
 import type { Db } from "../../store/db.ts";
 import { listBlindIntervals } from "../../store/intakes.ts";
 import { listCurrentSilences, type StoredSilence } from "../../store/silences.ts";
-import { listFlipsOfChecks, listTimelineChecks, type TimelineCheck } from "../../store/timeline.ts";
+import {
+  listFlipsOfChecks,
+  listTimelineChecks,
+  sumTagDays,
+  type TagDay,
+  type TimelineCheck,
+} from "../../store/timeline.ts";
 import type { ApiContext, ApiHandlers } from "./route.ts";
-import { countLanes, LOAD_COLUMNS_MAX } from "./timeline-lanes.ts";
+import { countLanes, daysOf, LOAD_COLUMNS_MAX } from "./timeline-lanes.ts";
 import { readRows, type ShownCheck, type ShownSilence, type Surroundings } from "./timeline-rows.ts";
 
 export type TimelineRequest = {
@@ -71,12 +77,21 @@ export async function readTimeline({ context, project, query, now }: TimelineReq
   const { database } = context;
   const { from, to } = rangeOf(query, now);
   const view = { from, to, now, pixelMs: (to - from) / (query.width ?? TIMELINE_WIDTH_DEFAULT) };
-  const [found, blind, silencesOf] = await Promise.all([
-    listTimelineChecks(database, { projectId: project.id, limit: TIMELINE_CHECKS_MAX }),
+  const days = query.mode === "rows" ? null : daysOf(view);
+  const isWhole = query.q === undefined && query.state === undefined;
+  const sums = { projectId: project.id, tag: query.tag ?? null, checkIds: null, tagsMax: TIMELINE_LANES_MAX };
+  const [found, blind, silencesOf, wholeDays] = await Promise.all([
+    listTimelineChecks(database, {
+      projectId: project.id,
+      from,
+      hasDays: days !== null,
+      limit: TIMELINE_CHECKS_MAX,
+    }),
     listBlindIntervals(database, { from, to }),
     listCurrentSilences(database, { projectIds: [project.id], since: from }),
+    days !== null && isWhole ? sumTagDays(database, { ...sums, ...days }) : null,
   ]);
-  const all = found.map((check) => ({ ...check, shown: shownState(check, now) }));
+  const all = found.map((check) => Object.assign(check, { shown: shownState(check, now) }));
   const chosen = all.filter((check) => isChosen(check, query));
   const silences = shownSilences(silencesOf.get(project.id) ?? [], view);
   const gaps = mergeSpans(blind.map((gap) => ({ from: gap.from, to: gap.to ?? now })))
@@ -88,7 +103,15 @@ export async function readTimeline({ context, project, query, now }: TimelineReq
   const drawn =
     mode === "rows"
       ? await drawRows(database, { checks: chosen, query, around })
-      : await drawLanes(database, { checks: chosen, query, around });
+      : await drawLanes(database, {
+          checks: chosen,
+          query,
+          around,
+          days:
+            days !== null && wholeDays === null
+              ? sumTagDays(database, { ...sums, ...days, checkIds: chosen.map(({ id }) => id) })
+              : Promise.resolve(wholeDays),
+        });
   return {
     from,
     to,
@@ -139,13 +162,26 @@ function shownState(check: TimelineCheck, now: Instant): TimelineState {
 
 function isChosen({ name, tags, shown }: ShownCheck, { tag, q, state }: TimelineQuery): boolean {
   if (state !== undefined && state !== shown && !(state === "trouble" && isTrouble(shown))) return false;
-  if (tag !== undefined && !splitTags(tags).includes(tag)) return false;
+  if (tag !== undefined && !tagsOf(tags).includes(tag)) return false;
   if (q === undefined) return true;
   const text = `${name} ${tags}`.toLowerCase();
   return q
     .toLowerCase()
     .split(" ")
     .every((word) => text.includes(word));
+}
+
+/** Thousands of checks have few different tags. */
+const TAGS_KEPT_MAX = 10_000;
+const knownTags = new Map<string, readonly string[]>();
+
+function tagsOf(text: string): readonly string[] {
+  const known = knownTags.get(text);
+  if (known !== undefined) return known;
+  if (knownTags.size >= TAGS_KEPT_MAX) knownTags.clear();
+  const tags = [...new Set(splitTags(text))];
+  knownTags.set(text, tags);
+  return tags;
 }
 
 function isTrouble(state: TimelineState): boolean {
@@ -161,7 +197,7 @@ function countStates(checks: readonly ShownCheck[]): StateCounts {
 function tagCounts(checks: readonly ShownCheck[]): Timeline["tags"] {
   const counts = new Map<string, number>();
   for (const { tags } of checks) {
-    for (const tag of new Set(splitTags(tags))) counts.set(tag, (counts.get(tag) ?? 0) + 1);
+    for (const tag of tagsOf(tags)) counts.set(tag, (counts.get(tag) ?? 0) + 1);
   }
   return [...counts]
     .map(([name, count]) => ({ name, count }))
@@ -181,7 +217,7 @@ type Drawn = Pick<Timeline, "groups" | "next" | "columnMs" | "columnsFrom" | "la
 
 /** Checks by their first tag; null: they have none, or are not grouped. */
 function groupsOf(checks: readonly ShownCheck[], { group }: TimelineQuery): Map<string | null, ShownCheck[]> {
-  return Map.groupBy(checks, ({ tags }) => (group === "none" ? null : (splitTags(tags)[0] ?? null)));
+  return Map.groupBy(checks, ({ tags }) => (group === "none" ? null : (tagsOf(tags)[0] ?? null)));
 }
 
 async function readFlips(
@@ -272,14 +308,18 @@ function lanesOf(checks: readonly ShownCheck[], query: TimelineQuery): LaneMembe
   return [...lanes.slice(0, TIMELINE_LANES_MAX - 1), { tag: null, isRest: true, members: rest }];
 }
 
-async function drawLanes(db: Db, { checks, query, around }: Drawing): Promise<Drawn> {
+/** `days`: the daily totals by first tag; null: the range is counted by schedule. */
+type LanesDrawing = Drawing & { days: Promise<readonly TagDay[] | null> };
+
+async function drawLanes(db: Db, { checks, query, around, days }: LanesDrawing): Promise<Drawn> {
   const lanes = lanesOf(checks, query);
   const ordered = lanes.flatMap(({ members }) => members);
   const laneOf = lanes.flatMap(({ members }, lane) => members.map(() => lane));
-  const flips = await readFlips(db, ordered, around.view);
+  const [flips, tagDays] = await Promise.all([readFlips(db, ordered, around.view), days]);
   const pulled = pulledOf(lanes);
+  const laneDays = tagDays?.map((day) => ({ ...day, lane: laneOfTag(lanes, day.tag) })) ?? null;
   const [counted, { rows }] = await Promise.all([
-    countLanes(db, ordered, { ...around, flips, laneOf, laneCount: lanes.length }),
+    countLanes(ordered, { ...around, flips, laneOf, laneCount: lanes.length, days: laneDays }),
     readRows(db, pulled.flat(), { ...around, flips }),
   ]);
   const rowOf = new Map(rows.map((row) => [row.id, row]));
@@ -298,6 +338,12 @@ async function drawLanes(db: Db, { checks, query, around }: Drawing): Promise<Dr
     }),
     load: presentLoad(counted.load, { view: around.view, isEstimate: true }),
   };
+}
+
+/** The lane of checks with this first tag: if it has none of its own, the last one. */
+function laneOfTag(lanes: readonly LaneMembers[], tag: string | null): number {
+  const own = lanes.findIndex((lane) => lane.tag === tag && !lane.isRest);
+  return own === -1 ? lanes.length - 1 : own;
 }
 
 /** The checks in trouble that are drawn below each lane: down first, the newest first. */
