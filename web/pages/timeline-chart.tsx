@@ -54,7 +54,7 @@ import { type Range, type TimelineView, writeTimelineView } from "./timeline-vie
 
 const PHONE = "(max-width: 720px)";
 const AXIS_PX = 50;
-const LOAD_PX = 42;
+const LOAD_PX = 48;
 const WIDTH_FIRST = 800;
 /** One run at a time is not a load. */
 const LOAD_MOST_MIN = 4;
@@ -567,10 +567,10 @@ function LoadStrip({ timeline, frame, now, colors, ratio }: Omit<HeadProps, "hea
 function Peak({ x, count, width }: { x: number; count: number; width: number }) {
   if (x < 0 || x > width) return null;
   const text = words.peak(count);
-  const isRight = x < labelPx(text) + 16;
-  const style = isRight ? { left: `${x + 10}px` } : { right: `${width - x + 5}px` };
+  const half = labelPx(text) / 2;
+  const middle = Math.max(half + 2, Math.min(width - half - 2, x));
   return (
-    <span className="tl-peak" style={style} aria-hidden="true">
+    <span className="tl-peak" style={{ left: `${middle}px` }} aria-hidden="true">
       {text}
     </span>
   );
@@ -755,11 +755,12 @@ function Group(props: { line: Extract<Line, { kind: "group" }>; stop: Stop; comm
   );
 }
 
-function Counts(counts: Parameters<typeof countTexts>[0]) {
+function Counts({ isLane = false, ...counts }: Parameters<typeof countTexts>[0] & { isLane?: boolean }) {
   const { checks, down, late } = countTexts(counts);
   return (
     <em>
       {checks}
+      {isLane && down === null && late === null && ` · ${words.onTime}`}
       {down !== null && <b className="is-down"> · {down}</b>}
       {late !== null && <b className="is-late"> · {late}</b>}
     </em>
@@ -813,8 +814,7 @@ function Lane({ lane, stop, common }: { lane: TimelineLane; stop: Stop; common: 
       <Icon name="right" size={12} />
       <span>
         <b className="clip">{name}</b>
-        <Counts {...lane} />
-        {lane.downCount + lane.lateCount === 0 && <em> · {words.onTime}</em>}
+        <Counts {...lane} isLane />
       </span>
     </>
   );

@@ -236,7 +236,7 @@ export function axisOf(
   const instants = step < DAY_MS ? timesOf(frame, step, zone) : daysOf(frame, step, zone);
   const ticks = instants.map(({ at, isDay }) => ({
     x: xOf(at, frame),
-    isDay: isDay && (step < DAY_MS || isMonday(at, zone)),
+    isDay: isDay && (step < DAY_MS || (step < 7 * DAY_MS && isMonday(at, zone))),
   }));
   const isFine = step < DAY_MS;
   const times = instants.map(({ at }): AxisLabel => {

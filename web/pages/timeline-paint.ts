@@ -180,7 +180,7 @@ function missed(context: Context, { x, width }: Shape, { top, bar, colors }: Pic
   context.strokeRect(x, top, width, bar);
   context.beginPath();
   context.moveTo(x, top);
-  context.lineTo(x + Math.min(width, bar * 2), top + bar);
+  context.lineTo(x + width, top + bar);
   context.stroke();
 }
 
@@ -238,13 +238,16 @@ function frame(context: Context, { x, width, kind }: Shape, { height, color }: {
 
 // The strip of runs at once.
 
+/** The label of the peak stands above the columns. */
+const LOAD_LABEL_PX = 14;
+
 export function paintLoad(
   context: Context,
   columns: readonly Column[],
   { height, most, nowX, colors }: { height: number; most: number; nowX: number; colors: Colors },
 ): void {
   const base = height - 4;
-  const reach = base - 4;
+  const reach = base - LOAD_LABEL_PX;
   const highOf = (value: number) => (value / Math.max(1, most)) * reach;
   context.fillStyle = colors.line;
   const endX = columns.reduce((end, { x, width }) => Math.max(end, x + width), 0);

@@ -158,7 +158,8 @@ export function timelineTitle({ total, counts, groups, lanes, mode }: Titled, re
   const { down, late } = counts;
   const parts: readonly (TimelineGroup | TimelineLane)[] = mode === "rows" ? groups : lanes;
   const quiet = parts
-    .filter(({ stopped, tag }) => stopped !== null && tag !== null)
+    // A few checks of a large group do not make the group quiet.
+    .filter(({ stopped, tag, count }) => stopped !== null && tag !== null && stopped.count * 2 >= count)
     .toSorted((a, b) => (b.stopped?.count ?? 0) - (a.stopped?.count ?? 0))[0];
   if (total === 0) return timelineWords.none.title;
   if (quiet !== undefined && quiet.stopped !== null && quiet.stopped.count * 2 > down) {
@@ -194,12 +195,13 @@ export function leadOf(timeline: Timeline, clocks: readonly TimelineClockChange[
     ]);
   }
   if (timeline.mode === "density") {
-    facts.unshift([
-      { text: "Each lane is a tag. Runs that came are above the line, failed and missed ones below. " },
-      { text: "Checks that are down or late", isStrong: true },
-      { text: " are listed under their lane." },
-    ]);
-    return facts.slice(0, 2);
+    return [
+      [
+        { text: "Each lane is a tag. Runs that came are above the line, failed and missed ones below. " },
+        { text: "Checks that are down or late", isStrong: true },
+        { text: " are listed under their lane." },
+      ],
+    ];
   }
   const { peak } = timeline.load;
   if (peak !== null && peak.count > 1) {
