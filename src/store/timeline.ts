@@ -264,6 +264,8 @@ export type TagDay = {
   successCount: number;
   failCount: number;
   durationSumMs: number;
+  /** How often a check went down because nothing came. */
+  missedCount: number;
 };
 
 const SUM_DAYS = statement<{
@@ -272,6 +274,7 @@ const SUM_DAYS = statement<{
   success_count: number;
   fail_count: number;
   duration_sum_ms: number;
+  missed_count: number;
 }>({
   name: "timeline.sum_days",
   // The most frequent tags are found first, so that the result is small whatever the tags are.
@@ -284,14 +287,22 @@ const SUM_DAYS = statement<{
       select tag from chosen where tag is not null group by tag order by count(*) desc, tag collate "C" limit $6
     )
     select f.tag, d.day, sum(d.success_count) as success_count, sum(d.fail_count) as fail_count,
-      sum(d.duration_sum_ms::float8) as duration_sum_ms
+      sum(d.duration_sum_ms::float8) as duration_sum_ms, 0 as missed_count
     from chosen c join check_days d on d.check_id = c.id left join frequent f on f.tag = c.tag
     where d.day between $2 and $3
-    group by f.tag, d.day`,
+    group by f.tag, d.day
+    union all
+    select f.tag, missed.at::date, 0, 0, 0, count(*)
+    from chosen c cross join lateral (
+      select at from flips
+      where check_id = c.id and at >= $2::date and at < $3::date + 1 and to_status = 'down' and reason = 'timeout'
+        and taken_back_at is null
+    ) as missed left join frequent f on f.tag = c.tag
+    group by f.tag, missed.at::date`,
 });
 
 /**
- * The daily totals of the checks of a project, added up by their first tag. Without the newest day of each check, which is
+ * The daily totals and missed deadlines of the checks of a project, added up by their first tag. Without the newest day of each check, which is
  * in its state. `tag` and `checkIds` limit the checks; null: all. Only the `tagsMax` most frequent tags are told apart.
  */
 export async function sumTagDays(
@@ -314,5 +325,6 @@ export async function sumTagDays(
     successCount: row.success_count,
     failCount: row.fail_count,
     durationSumMs: row.duration_sum_ms,
+    missedCount: row.missed_count,
   }));
 }

@@ -97,7 +97,7 @@ async function countByDay(
   read: LanesRead,
   days: readonly (TagDay & { lane: number })[],
 ): Promise<CountedLanes> {
-  const { view, flips, laneOf, laneCount } = read;
+  const { view, laneOf, laneCount } = read;
   const columns = {
     from: startOfDay(view.from),
     to: startOfDay(view.to - 1) + DAY_MS,
@@ -114,8 +114,8 @@ async function countByDay(
   for (const { lane, day, ...sums } of days) totals.add(lane, Date.parse(day), sums);
   for (const [index, check] of checks.entries()) {
     const lane = laneOf[index] ?? 0;
-    if (check.today !== null) totals.add(lane, Date.parse(check.today.day), check.today);
-    for (const flip of flips.get(check.id) ?? []) totals.addFlip(lane, flip);
+    if (check.today !== null)
+      totals.add(lane, Date.parse(check.today.day), { ...check.today, missedCount: 0 });
   }
   const offset = Math.round((today - columns.from) / DAY_MS);
   for (const [lane, { ahead: counts }] of ahead.lanes.entries())
@@ -139,7 +139,7 @@ function startOfDay(at: Instant): Instant {
   return Math.floor(at / DAY_MS) * DAY_MS;
 }
 
-type DaySums = { successCount: number; failCount: number; durationSumMs: number };
+type DaySums = Pick<TagDay, "successCount" | "failCount" | "durationSumMs" | "missedCount">;
 
 /** Daily totals, added up by lane. */
 class DayTotals {
@@ -153,21 +153,14 @@ class DayTotals {
     this.runningMs = new Float64Array(columnCount(columns));
   }
 
-  add(lane: number, at: Instant, { successCount, failCount, durationSumMs }: DaySums): void {
+  add(lane: number, at: Instant, { successCount, failCount, durationSumMs, missedCount }: DaySums): void {
     const column = this.#columnOf(at);
     const counts = this.lanes[lane];
     if (counts === undefined || column === null) return;
     counts.ran[column] = (counts.ran[column] ?? 0) + successCount;
     counts.failed[column] = (counts.failed[column] ?? 0) + failCount;
+    counts.missed[column] = (counts.missed[column] ?? 0) + missedCount;
     this.runningMs[column] = (this.runningMs[column] ?? 0) + durationSumMs;
-  }
-
-  /** A missed deadline; runs that did not come while the check was down already have no totals. */
-  addFlip(lane: number, { at, to, reason }: TimelineFlip): void {
-    const column = this.#columnOf(at);
-    const missed = this.lanes[lane]?.missed;
-    if (to !== "down" || reason !== "timeout" || missed === undefined || column === null) return;
-    missed[column] = (missed[column] ?? 0) + 1;
   }
 
   #columnOf(at: Instant): number | null {

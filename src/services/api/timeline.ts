@@ -89,7 +89,7 @@ export async function readTimeline({ context, project, query, now }: TimelineReq
     }),
     listBlindIntervals(database, { from, to }),
     listCurrentSilences(database, { projectIds: [project.id], since: from }),
-    days !== null && isWhole ? sumTagDays(database, { ...sums, ...days }) : null,
+    days !== null && isWhole ? pastDays(database, { ...sums, ...days }, now) : null,
   ]);
   const all = found.map((check) => Object.assign(check, { shown: shownState(check, now) }));
   const chosen = all.filter((check) => isChosen(check, query));
@@ -130,6 +130,27 @@ export async function readTimeline({ context, project, query, now }: TimelineReq
 export const timelineHandlers: ApiHandlers<typeof timelineRoutes> = {
   getTimeline: async (request) => ({ json: await readTimeline(request) }),
 };
+
+/** Totals of past days hardly change: the current day of each check is in its state, which is always read. */
+const PAST_DAYS_KEPT_MS = MINUTE_MS;
+const PAST_DAYS_KEPT_MAX = 200;
+
+type KeptDays = { at: Instant; days: Promise<TagDay[]> };
+const keptDays = new WeakMap<Db, Map<string, KeptDays>>();
+
+/** The totals of a project, read at most once a minute: moving and zooming asks for the same ones again and again. */
+function pastDays(db: Db, chosen: Parameters<typeof sumTagDays>[1], now: Instant): Promise<TagDay[]> {
+  const kept = keptDays.get(db) ?? new Map<string, KeptDays>();
+  keptDays.set(db, kept);
+  const key = JSON.stringify(chosen);
+  const known = kept.get(key);
+  if (known !== undefined && Math.abs(now - known.at) < PAST_DAYS_KEPT_MS) return known.days;
+  if (kept.size >= PAST_DAYS_KEPT_MAX) kept.clear();
+  const days = sumTagDays(db, chosen);
+  kept.set(key, { at: now, days });
+  days.catch(() => kept.delete(key));
+  return days;
+}
 
 /** The shortest range. */
 const RANGE_MS_MIN = 10 * MINUTE_MS;
@@ -315,8 +336,10 @@ async function drawLanes(db: Db, { checks, query, around, days }: LanesDrawing):
   const lanes = lanesOf(checks, query);
   const ordered = lanes.flatMap(({ members }) => members);
   const laneOf = lanes.flatMap(({ members }, lane) => members.map(() => lane));
-  const [flips, tagDays] = await Promise.all([readFlips(db, ordered, around.view), days]);
   const pulled = pulledOf(lanes);
+  const tagDays = await days;
+  // Daily totals contain the missed deadlines of all checks.
+  const flips = await readFlips(db, tagDays === null ? ordered : pulled.flat(), around.view);
   const laneDays = tagDays?.map((day) => ({ ...day, lane: laneOfTag(lanes, day.tag) })) ?? null;
   const [counted, { rows }] = await Promise.all([
     countLanes(ordered, { ...around, flips, laneOf, laneCount: lanes.length, days: laneDays }),
