@@ -21,6 +21,7 @@ import {
   type TimelineHistory,
   type TimelineRun,
   type TimelineView,
+  wholeNumbers,
 } from "./timeline.ts";
 import type { Mark } from "./timeline-marks.ts";
 
@@ -390,6 +391,19 @@ describe("lanes", () => {
     const gaps = [{ from: NOON - 210 * MINUTE_MS, to: NOON - 2 * HOUR_MS }];
     expect([...observedShares(COLUMNS, gaps)]).toEqual([0.5, 0, 1, 1, 1, 1]);
   });
+});
+
+test("rounded counts have the same sum", () => {
+  expect(wholeNumbers(Float64Array.of(0.5, 0.5, 0.5, 0.5))).toEqual([1, 0, 1, 0]);
+  const counts = fc.array(fc.float({ min: 0, max: 50, noNaN: true }), { maxLength: 200 });
+  fc.assert(
+    fc.property(counts, (given) => {
+      const whole = wholeNumbers(Float64Array.from(given));
+      const sum = (list: readonly number[]) => list.reduce((all, one) => all + one, 0);
+      expect(Math.abs(sum(whole) - sum(given))).toBeLessThan(0.51);
+      expect(whole.every((count) => Number.isInteger(count) && count >= 0)).toBe(true);
+    }),
+  );
 });
 
 describe("checks that stopped together", () => {

@@ -521,6 +521,18 @@ export class LaneCounter {
   }
 }
 
+/** Counts as whole numbers with the same sum: what one column is rounded by is added to the next. */
+export function wholeNumbers(counts: Float64Array): number[] {
+  let sum = 0;
+  let given = 0;
+  return Array.from(counts, (count) => {
+    sum += count;
+    const whole = Math.round(sum) - given;
+    given += whole;
+    return whole;
+  });
+}
+
 /** The share of each column in which pings could be received; nothing is known about the rest. */
 export function observedShares({ from, columnMs, ...rest }: Columns, gaps: readonly Span[]): Float64Array {
   const shares = new Float64Array(columnCount({ from, columnMs, ...rest })).fill(1);

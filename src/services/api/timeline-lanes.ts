@@ -15,6 +15,7 @@ import {
   observedShares,
   type TimelineFlip,
   type TimelineView,
+  wholeNumbers,
 } from "../../core/timeline.ts";
 import type { TagDay } from "../../store/timeline.ts";
 import type { ShownCheck } from "./timeline-rows.ts";
@@ -176,11 +177,11 @@ function presented(
 ): CountedLanes["counts"] {
   const shares = observedShares(columns, gaps);
   const current = Math.floor((columns.now - columns.from) / columns.columnMs);
-  const past = (counts: Float64Array) => Array.from(counts.slice(0, Math.max(0, current + 1)), Math.round);
+  const past = (counts: Float64Array) => wholeNumbers(counts.subarray(0, Math.max(0, current + 1)));
   return lanes.map(({ ran, failed, missed, ahead }) => ({
     ran: past(ran.map((count, column) => count * (shares[column] ?? 1))),
     failed: past(failed),
     missed: past(missed),
-    ahead: Array.from(ahead.slice(Math.max(0, current)), Math.round),
+    ahead: wholeNumbers(ahead.subarray(Math.max(0, current))),
   }));
 }

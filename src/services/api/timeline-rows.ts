@@ -56,7 +56,7 @@ export async function readRows(
   const load = new RunningAtOnce(view);
   if (checks.length === 0) return { rows: [], load };
   const checkIds = checks.map(({ id }) => id);
-  // A run that ended after the range may have begun in it; the one before it tells when the first was due.
+  // A run that ended after the range may have begun in it.
   const range = {
     checkIds,
     from: view.from,
