@@ -29,6 +29,7 @@ export const TOPIC_WORDS: Readonly<Record<DocsTopic, string>> = {
   reminders: "reminders",
   gaps: "monitoring gaps",
   silences: "silences",
+  timeline: "timeline",
   incidents: "incidents",
   ackLinks: "acknowledge links",
   channels: "channels",

@@ -21,6 +21,7 @@ export const DOCS = {
   reminders: "/docs/guide/alerts#repeat-notifications",
   gaps: "/docs/guide/alerts#monitoring-gaps",
   silences: "/docs/guide/silences",
+  timeline: "/docs/guide/timeline",
   incidents: "/docs/guide/incidents",
   ackLinks: "/docs/guide/incidents#acknowledge-links",
   channels: "/docs/guide/channels/",
