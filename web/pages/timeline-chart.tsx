@@ -79,7 +79,8 @@ type ChartProps = {
 /** The line with the focus or the pointer, and the mark on it. */
 type Cursor = { key: string; mark: number | null; isAbove: boolean };
 
-export function TimelineChart(props: ChartProps) {
+/** Rendered again only if one of its properties has changed. */
+export const TimelineChart = memo(function TimelineChart(props: ChartProps) {
   const { timeline, range, view, now, clocks, onSelect } = props;
   const isPhone = useMedia(PHONE);
   const [width, headRef] = usePlotWidth();
@@ -97,7 +98,6 @@ export function TimelineChart(props: ChartProps) {
   const lines = useMemo(() => linesOf(timeline, folded, view.isGrouped), [timeline, folded, view.isGrouped]);
   const heights = useMemo(() => heightsOf(isPhone ? "phone" : "desk", rem()), [isPhone]);
   const placed = useMemo(() => topsOf(lines, heights), [lines, heights]);
-  const shapes = useShapes(frame);
   const stopKey = lines.some(({ key }) => key === stop) ? stop : (lines[0]?.key ?? null);
   const shown = useVisible(bodyRef, placed, stopIndex(lines, focused === null ? null : stopKey));
   const reader = { now, zone: userZone };
@@ -111,7 +111,7 @@ export function TimelineChart(props: ChartProps) {
   const cursorLine = lines.find((line): line is RowLine => line.kind === "row" && line.key === cursor?.key);
   const chosen = cursorLine === undefined ? null : (cursorLine.marks[cursor?.mark ?? -1] ?? null);
 
-  const pointer = usePointer({ frame, lines, placed, bodyRef, shapes, onSelect, onPoint: setPointed, pointed });
+  const pointer = usePointer({ frame, lines, bodyRef, onSelect, onPoint: setPointed, pointed });
 
   const focusLine = (index: number) => {
     const line = lines[Math.max(0, Math.min(lines.length - 1, index))];
@@ -144,30 +144,33 @@ export function TimelineChart(props: ChartProps) {
     } else if (runStep !== undefined && event.shiftKey && line?.kind === "row") {
       const mark = steppedMark(line.marks, focused?.key === line.key ? focused.mark : null, runStep);
       setPointed(null);
-      setFocused({ key: line.key, mark, isAbove: isLow(event.currentTarget) });
+      setFocused({ key: line.key, mark, isAbove: event.target instanceof Element && isLow(event.target) });
       setSpoken(spokenRow(line.row, line.marks[mark ?? -1] ?? null, reader));
     } else return;
     event.preventDefault();
   };
-  const common: Common = {
-    frame,
-    heights,
-    colors,
-    ratio,
-    timeline,
-    view,
-    now,
-    isPhone,
-    stopKey,
-    onFocus: (line, place) => {
-      setStop(line.key);
-      // A click opens the check; only keys choose a run.
-      const isByKey = place.matches(":focus-visible");
-      const mark = line.kind === "row" && isByKey ? lastMark(line.marks) : null;
-      setFocused({ key: line.key, mark, isAbove: isLow(place) });
-    },
-    onFold: (key) => setFolded((before) => toggled(before, key)),
-  };
+  // The same as long as nothing on the lines changes: the pointer moves often.
+  const common = useMemo(
+    (): Common => ({
+      frame,
+      heights,
+      colors,
+      ratio,
+      timeline,
+      view,
+      now,
+      isPhone,
+      onFocus: (line, place) => {
+        setStop(line.key);
+        // A click opens the check; only keys choose a run.
+        const isByKey = place.matches(":focus-visible");
+        const mark = line.kind === "row" && isByKey ? lastMark(line.marks) : null;
+        setFocused({ key: line.key, mark, isAbove: isLow(place) });
+      },
+      onFold: (key) => setFolded((before) => toggled(before, key)),
+    }),
+    [frame, heights, colors, ratio, timeline, view, now, isPhone],
+  );
   const cardIndex = cursorLine === undefined ? -1 : lines.indexOf(cursorLine);
 
   return (
@@ -184,6 +187,7 @@ export function TimelineChart(props: ChartProps) {
         <ChartHead {...{ timeline, frame, axis, now, colors, ratio, isPhone, headRef }} />
         <div
           className="tl-body"
+          role="presentation"
           ref={bodyRef}
           onKeyDown={onKeyDown}
           onBlur={({ currentTarget, relatedTarget }) => {
@@ -202,8 +206,9 @@ export function TimelineChart(props: ChartProps) {
                   line={line}
                   index={index}
                   top={placed.tops[index] ?? 0}
+                  isStop={line.key === stopKey}
                   chosen={isCursor ? (cursor?.mark ?? null) : null}
-                  shapes={line.kind === "row" ? shapes(line) : NONE}
+                  shapes={line.kind === "row" ? shapesIn(frame, line) : NONE}
                   common={common}
                 />
               );
@@ -245,7 +250,7 @@ export function TimelineChart(props: ChartProps) {
       </p>
     </div>
   );
-}
+});
 
 const NONE: readonly Shape[] = [];
 
@@ -306,7 +311,7 @@ function useColors(): Colors {
   const theme = useTheme();
   const isDark = useMedia("(prefers-color-scheme: dark)");
   const isForced = useMedia("(forced-colors: active)");
-  return useMemo(readColors, [theme, isDark, isForced]);
+  return useMemo(() => readColors(), [theme, isDark, isForced]);
 }
 
 function usePlotWidth(): [number, RefObject<HTMLDivElement | null>] {
@@ -324,19 +329,15 @@ function usePlotWidth(): [number, RefObject<HTMLDivElement | null>] {
   return [width, ref];
 }
 
-/** The shapes of a row, computed once for a frame. */
-function useShapes(frame: Frame): (line: RowLine) => readonly Shape[] {
-  return useMemo(() => {
-    const known = new Map<RowLine["marks"], readonly Shape[]>();
-    return ({ marks }) => {
-      let found = known.get(marks);
-      if (found === undefined) {
-        found = shapesOf(marks, frame);
-        known.set(marks, found);
-      }
-      return found;
-    };
-  }, [frame]);
+/** The shapes of rows by their marks, computed once for a frame. */
+const shapesByFrame = new WeakMap<Frame, Map<RowLine["marks"], readonly Shape[]>>();
+
+function shapesIn(frame: Frame, { marks }: RowLine): readonly Shape[] {
+  const known = shapesByFrame.get(frame) ?? new Map<RowLine["marks"], readonly Shape[]>();
+  shapesByFrame.set(frame, known);
+  const shapes = known.get(marks) ?? shapesOf(marks, frame);
+  known.set(marks, shapes);
+  return shapes;
 }
 
 /** The indexes of the lines in the window, and of the one that must not be lost. */
@@ -381,15 +382,13 @@ const STEP_PX = 120;
 type Pointing = {
   frame: Frame;
   lines: readonly Line[];
-  placed: { tops: readonly number[] };
   bodyRef: RefObject<HTMLDivElement | null>;
-  shapes: (line: RowLine) => readonly Shape[];
   onSelect: (range: Range) => void;
   onPoint: (cursor: Cursor | null) => void;
   pointed: Cursor | null;
 };
 
-function usePointer({ frame, lines, bodyRef, shapes, onSelect, onPoint, pointed }: Pointing) {
+function usePointer({ frame, lines, bodyRef, onSelect, onPoint, pointed }: Pointing) {
   const [, navigate] = useLocation();
   const [selection, setSelection] = useState<{ x: number; width: number } | null>(null);
   const [isTouch, setTouch] = useState(false);
@@ -407,7 +406,7 @@ function usePointer({ frame, lines, bodyRef, shapes, onSelect, onPoint, pointed 
   const cursorAt = (event: { clientX: number; target: EventTarget }): Cursor | null => {
     const { x, line, element } = placeOf(event);
     if (line?.kind !== "row" || x < 0 || element === null) return null;
-    const mark = markAt(shapes(line), line.marks, x, frame);
+    const mark = markAt(shapesIn(frame, line), line.marks, x, frame);
     return mark === null ? null : { key: line.key, mark, isAbove: isLow(element) };
   };
   const end = () => {
@@ -547,26 +546,29 @@ function LoadStrip({ timeline, frame, now, colors, ratio }: Omit<HeadProps, "hea
   const canvas = useRef<HTMLCanvasElement>(null);
   useLayoutEffect(() => {
     const context = canvas.current === null ? null : contextOf(canvas.current, { width: frame.width, height: LOAD_PX });
-    if (context !== null) paintLoad(context, columns, { height: LOAD_PX, most, nowX: xOf(now, frame), colors });
+    const nowX = Math.max(0, xOf(now, frame));
+    if (context !== null) paintLoad(context, columns, { height: LOAD_PX, most, nowX, colors });
   }, [columns, most, frame, now, colors, ratio]);
   const { peak } = load;
-  const label = peak === null ? words.load : `${words.load}: ${words.peak(peak.count)} (${formatClock(peak.at, userZone)})`;
+  const isMean = load.measure === "mean";
+  const name = isMean ? words.loadMean : words.load;
+  const peakText = peak === null ? "" : isMean ? words.peakMean(peak.count) : words.peak(peak.count);
+  const label = peak === null ? name : `${name}: ${peakText} (${formatClock(peak.at, userZone)})`;
   return (
     <div className="tl-line">
       <span className="tl-cap" title={load.isEstimate ? words.loadEstimate : undefined}>
-        {load.measure === "mean" ? words.loadMean : words.load}
+        {name}
       </span>
       <div className="tl-cell tl-load" role="img" aria-label={label}>
         <canvas ref={canvas} style={{ height: `${LOAD_PX}px` }} />
-        {peak !== null && peak.count > 1 && <Peak x={xOf(peak.at, frame)} count={peak.count} width={frame.width} />}
+        {peak !== null && peak.count > 1 && <Peak x={xOf(peak.at, frame)} text={peakText} width={frame.width} />}
       </div>
     </div>
   );
 }
 
-function Peak({ x, count, width }: { x: number; count: number; width: number }) {
+function Peak({ x, text, width }: { x: number; text: string; width: number }) {
   if (x < 0 || x > width) return null;
-  const text = words.peak(count);
   const half = labelPx(text) / 2;
   const middle = Math.max(half + 2, Math.min(width - half - 2, x));
   return (
@@ -621,7 +623,6 @@ type Common = {
   view: TimelineView;
   now: number;
   isPhone: boolean;
-  stopKey: string | null;
   onFocus: (line: Line, place: Element) => void;
   onFold: (key: string) => void;
 };
@@ -630,16 +631,19 @@ type LineProps = {
   line: Line;
   index: number;
   top: number;
+  /** Whether the tab key leads here. */
+  isStop: boolean;
   chosen: number | null;
   shapes: readonly Shape[];
   common: Common;
 };
 
-function ChartLine({ line, index, top, chosen, shapes, common }: LineProps) {
-  const { heights, stopKey, onFocus } = common;
+const ChartLine = memo(function ChartLine(props: LineProps) {
+  const { line, index, top, isStop, chosen, shapes, common } = props;
+  const { heights, onFocus } = common;
   const isBad = line.kind === "row" && (line.row.state === "down" || line.row.state === "late");
   const stop: Stop = {
-    tabIndex: line.key === stopKey ? 0 : -1,
+    tabIndex: isStop ? 0 : -1,
     "data-stop": line.key,
     onFocus: (event) => onFocus(line, event.currentTarget),
   };
@@ -662,7 +666,7 @@ function ChartLine({ line, index, top, chosen, shapes, common }: LineProps) {
       )}
     </div>
   );
-}
+});
 
 type Stop = {
   tabIndex: number;
@@ -806,7 +810,7 @@ function Lane({ lane, stop, common }: { lane: TimelineLane; stop: Stop; common: 
   const height = heights.plot.lane;
   useLayoutEffect(() => {
     const context = canvas.current === null ? null : contextOf(canvas.current, { width: frame.width, height });
-    if (context !== null) paintLane(context, { height, ...columns, nowX: xOf(now, frame), colors });
+    if (context !== null) paintLane(context, { height, ...columns, nowX: Math.max(0, xOf(now, frame)), colors });
   }, [columns, frame, height, now, colors, ratio]);
   const name = groupName(lane);
   const label = (

@@ -1,7 +1,7 @@
 // Where everything on the timeline is drawn, in pixels: marks of a row, the time axis, changes of the clocks, the strip
 // of runs at once, and lanes. Nothing here draws or reads the page.
 import type { Mark, MarkKind } from "../../src/contract/api/timeline-marks.ts";
-import { formatClock, formatDate, instantOfLocal, localMinute, zoneOffsetMs } from "../words/format.ts";
+import { formatClock, formatDate, zoneOffsetMs } from "../words/format.ts";
 import type { Range } from "./timeline-view.ts";
 
 const MINUTE_MS = 60_000;
@@ -19,6 +19,38 @@ export function xOf(at: number, { fromAt, toAt, width }: Frame): number {
 /** The instant at a place. */
 export function atOf(x: number, { fromAt, toAt, width }: Frame): number {
   return fromAt + (x / Math.max(1, width)) * (toAt - fromAt);
+}
+
+// Local times. A range needs hundreds of offsets, and most of them again after a move.
+
+const QUARTER_MS = 15 * MINUTE_MS;
+const OFFSETS_MAX = 20_000;
+const offsets = new Map<string, number>();
+
+/** How far the clocks of a zone are ahead of UTC; they change at quarters of an hour. */
+function offsetOf(at: number, zone: string): number {
+  const quarter = Math.floor(at / QUARTER_MS);
+  const key = `${quarter} ${zone}`;
+  let offset = offsets.get(key);
+  if (offset === undefined) {
+    if (offsets.size >= OFFSETS_MAX) offsets.clear();
+    offset = zoneOffsetMs(quarter * QUARTER_MS, zone);
+    offsets.set(key, offset);
+  }
+  return offset;
+}
+
+/** The days since 1970 of an instant, as a local calendar counts them. */
+function localDay(at: number, zone: string): number {
+  return Math.floor((at + offsetOf(at, zone)) / DAY_MS);
+}
+
+/** When a local day begins: at midnight, or when the clocks skip that, right after. */
+function dayStart(day: number, zone: string): number {
+  const before = day * DAY_MS - offsetOf(day * DAY_MS - DAY_MS, zone);
+  const after = day * DAY_MS - offsetOf(day * DAY_MS + DAY_MS, zone);
+  const found = [before, after].find((at) => localDay(at, zone) === day && localDay(at - 1, zone) === day - 1);
+  return found ?? before;
 }
 
 // Marks of a row.
@@ -215,8 +247,6 @@ const STEPS_MS = [
   14 * DAY_MS,
   28 * DAY_MS,
 ] as const;
-/** Offsets of zones are multiples of a quarter of an hour. */
-const QUARTER_MS = 15 * MINUTE_MS;
 const LABEL_ROOM_PX = 62;
 const LETTER_PX = 6.4;
 const LABEL_GAP_PX = 10;
@@ -261,7 +291,7 @@ function timesOf({ fromAt, toAt }: Frame, step: number, zone: string): Instant[]
   const found: Instant[] = [];
   const base = Math.min(step, QUARTER_MS);
   for (let at = Math.ceil(fromAt / base) * base; at <= toAt; at += base) {
-    const local = at + zoneOffsetMs(at, zone);
+    const local = at + offsetOf(at, zone);
     if (local % step === 0) found.push({ at, isDay: local % DAY_MS === 0 });
   }
   return found;
@@ -271,19 +301,18 @@ function timesOf({ fromAt, toAt }: Frame, step: number, zone: string): Instant[]
 function daysOf({ fromAt, toAt }: Frame, step: number, zone: string): Instant[] {
   const found: Instant[] = [];
   const days = step / DAY_MS;
-  const firstDay = Math.floor((fromAt + zoneOffsetMs(fromAt, zone)) / DAY_MS);
-  const lastDay = Math.floor((toAt + zoneOffsetMs(toAt, zone)) / DAY_MS);
-  for (let day = firstDay; day <= lastDay; day += 1) {
+  const lastDay = localDay(toAt, zone);
+  for (let day = localDay(fromAt, zone); day <= lastDay; day += 1) {
     // Day 0 was a Thursday: weeks begin with a Monday.
     if ((day + 3) % days !== 0) continue;
-    const at = instantOfLocal(new Date(day * DAY_MS).toISOString().slice(0, 16), zone);
-    if (at !== null && at >= fromAt) found.push({ at, isDay: true });
+    const at = dayStart(day, zone);
+    if (at >= fromAt) found.push({ at, isDay: true });
   }
   return found;
 }
 
 function isMonday(at: number, zone: string): boolean {
-  return (Math.floor((at + zoneOffsetMs(at, zone)) / DAY_MS) + 3) % 7 === 0;
+  return (localDay(at, zone) + 3) % 7 === 0;
 }
 
 /** The day or month at the left edge, and where the next ones begin. */
@@ -299,7 +328,7 @@ function captionsOf(frame: Frame, zone: string, unit: "day" | "month"): AxisLabe
   });
   const starts = daysOf(frame, DAY_MS, zone)
     .map(({ at }) => at)
-    .filter((at) => unit === "day" || localMinute(at, zone).slice(8, 10) === "01")
+    .filter((at) => unit === "day" || new Date(localDay(at, zone) * DAY_MS).getUTCDate() === 1)
     .map((at) => label(at, xOf(at, frame) + 5));
   return [...starts, label(frame.fromAt, 0)];
 }
@@ -329,7 +358,7 @@ function clockLabels(frame: Frame, { zone, isFine }: { zone: string; isFine: boo
 
 /** What the clock would have shown without the change. */
 export function clockBefore(at: number, zone: string): string {
-  const ms = at + zoneOffsetMs(at - MINUTE_MS, zone);
+  const ms = at + offsetOf(at - MINUTE_MS, zone);
   return new Date(ms).toISOString().slice("2026-10-25T".length, "2026-10-25T04:00".length);
 }
 
@@ -372,8 +401,8 @@ export function clockChanges({ fromAt, toAt }: Range, zone: string): ClockChange
   let before = fromAt;
   while (before < toAt) {
     const after = Math.min(toAt, before + DAY_MS);
-    const offsetMs = zoneOffsetMs(after, zone);
-    const byMs = offsetMs - zoneOffsetMs(before, zone);
+    const offsetMs = offsetOf(after, zone);
+    const byMs = offsetMs - offsetOf(before, zone);
     if (byMs !== 0) found.push({ at: changeBetween(before, after, zone), byMs, offsetMs });
     before = after;
   }
@@ -381,12 +410,12 @@ export function clockChanges({ fromAt, toAt }: Range, zone: string): ClockChange
 }
 
 function changeBetween(before: number, after: number, zone: string): number {
-  const old = zoneOffsetMs(before, zone);
+  const old = offsetOf(before, zone);
   let low = Math.floor(before / MINUTE_MS);
   let high = Math.ceil(after / MINUTE_MS);
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
-    if (zoneOffsetMs(middle * MINUTE_MS, zone) === old) low = middle;
+    if (offsetOf(middle * MINUTE_MS, zone) === old) low = middle;
     else high = middle;
   }
   return high * MINUTE_MS;
@@ -394,11 +423,8 @@ function changeBetween(before: number, after: number, zone: string): number {
 
 /** The hours of the local day: 23 or 25 when the clocks change. */
 export function dayHours(now: number, zone: string): number {
-  const day = localMinute(now, zone).slice(0, "2026-10-25".length);
-  const midnight = instantOfLocal(`${day}T00:00`, zone) ?? now;
-  const tomorrow = localMinute(midnight + 1.5 * DAY_MS, zone).slice(0, "2026-10-25".length);
-  const next = instantOfLocal(`${tomorrow}T00:00`, zone) ?? midnight + DAY_MS;
-  return Number(((next - midnight) / HOUR_MS).toFixed(1));
+  const day = localDay(now, zone);
+  return Number(((dayStart(day + 1, zone) - dayStart(day, zone)) / HOUR_MS).toFixed(1));
 }
 
 // Series: values of equal steps from an instant on.

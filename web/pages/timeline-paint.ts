@@ -252,27 +252,27 @@ export function paintLoad(
   context.fillStyle = colors.line;
   const endX = columns.reduce((end, { x, width }) => Math.max(end, x + width), 0);
   context.fillRect(0, base, endX, 1);
-  const ahead = columns.filter(({ x }) => x >= nowX);
   for (const { x, width, value } of columns) {
     if (x >= nowX || value === 0) continue;
     const high = Math.max(1, highOf(value));
     context.fillStyle = colors[`load-${loadLevel(value, most)}`];
     context.fillRect(x, base - high, Math.min(width, nowX - x), high);
   }
-  stairs(context, ahead, { base, highOf, color: colors.ahead });
+  stairs(context, columns, { base, nowX, highOf, color: colors.ahead });
 }
 
-/** The outline of what is predicted. */
-function stairs(
-  context: Context,
-  columns: readonly Column[],
-  { base, highOf, color }: { base: number; highOf: (value: number) => number; color: string },
-): void {
+type Stairs = { base: number; nowX: number; highOf: (value: number) => number; color: string };
+
+/** The outline of what is predicted, from now on. */
+function stairs(context: Context, columns: readonly Column[], { base, nowX, highOf, color }: Stairs): void {
   context.beginPath();
-  for (const [index, { x, width, value }] of columns.entries()) {
+  let isFirst = true;
+  for (const { x, width, value } of columns) {
+    if (x + width <= nowX) continue;
     const y = Math.round(base - highOf(value)) + 0.5;
-    if (index === 0) context.moveTo(x, y);
+    if (isFirst) context.moveTo(Math.max(x, nowX), y);
     else context.lineTo(x, y);
+    isFirst = false;
     context.lineTo(x + width, y);
   }
   context.strokeStyle = color;
@@ -305,27 +305,28 @@ export function paintLane(context: Context, picture: LanePicture): void {
   const endX = [...ran, ...ahead].reduce((end, { x, width }) => Math.max(end, x + width), 0);
   context.fillStyle = colors["line-strong"];
   context.fillRect(0, base + 0.5, endX, 1);
-  const wide = (width: number) => Math.max(1, width - LANE_GAP_PX);
+  const wide = (x: number, width: number) =>
+    Math.max(0, Math.min(Math.max(1, width - LANE_GAP_PX), nowX - x));
   context.globalAlpha = LANE_ALPHA;
   context.fillStyle = colors["up-mark"];
   for (const { x, width, value } of ran) {
     const high = value === 0 ? 0 : Math.max(1.5, (value / Math.max(1, most)) * reach);
-    context.fillRect(x, base - high, Math.min(wide(width), Math.max(0, nowX - x)), high);
+    context.fillRect(x, base - high, wide(x, width), high);
   }
   context.globalAlpha = 1;
   for (const [index, { x, width, value }] of bad.entries()) {
     const scale = (count: number) => (count === 0 ? 0 : Math.max(2.5, (count / Math.max(1, worst)) * (LANE_BELOW_PX - 4)));
     const failHigh = scale(value);
     context.fillStyle = colors["down-mark"];
-    context.fillRect(x, base + 2.5, wide(width), failHigh);
+    context.fillRect(x, base + 2.5, wide(x, width), failHigh);
     const goneHigh = scale(gone[index]?.value ?? 0);
     if (goneHigh === 0) continue;
     context.fillStyle = colors["down-soft"];
     context.strokeStyle = colors["down-mark"];
     context.lineWidth = 1;
-    context.fillRect(x + 0.5, base + 3 + failHigh, wide(width) - 1, goneHigh);
-    context.strokeRect(x + 0.5, base + 3 + failHigh, wide(width) - 1, goneHigh);
+    context.fillRect(x + 0.5, base + 3 + failHigh, wide(x, width) - 1, goneHigh);
+    context.strokeRect(x + 0.5, base + 3 + failHigh, wide(x, width) - 1, goneHigh);
   }
   const highOf = (value: number) => (value / Math.max(1, most)) * reach;
-  stairs(context, ahead, { base, highOf, color: colors.ahead });
+  stairs(context, ahead, { base, nowX, highOf, color: colors.ahead });
 }

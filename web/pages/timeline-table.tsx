@@ -64,7 +64,9 @@ type LineProps = { row: TimelineRow; marks: readonly Mark[]; tag: string; reader
 function CheckLine({ row, marks, tag, reader }: LineProps) {
   const { ran, late, failed, missed } = countsOf(marks);
   const problems = problemsOf(marks);
-  const last = marks.findLast(({ kind }) => kind === "ran" || kind === "late" || kind === "failed");
+  const last = marks.findLast(
+    ({ kind, count }) => count > 0 && (kind === "ran" || kind === "late" || kind === "failed"),
+  );
   const next = marks.find(({ kind }) => kind === "ahead");
   return (
     <tr>
@@ -85,12 +87,15 @@ function CheckLine({ row, marks, tag, reader }: LineProps) {
       <td>
         {problems
           .slice(-PROBLEMS_MAX)
-          .map(({ kind, from }) => `${PROBLEM_WORDS[kind]} ${formatWhen(from, reader)}`)
+          .map(({ kind, count, from, expectedAt }) => {
+            const at = formatWhen(count === 0 ? expectedAt : from, reader);
+            return `${PROBLEM_WORDS[kind]} ${at}`;
+          })
           .join(", ")}
         {problems.length > PROBLEMS_MAX && `, ${words.moreProblems(problems.length - PROBLEMS_MAX)}`}
         {problems.length === 0 && words.nothing}
       </td>
-      <td>{last === undefined ? words.nothing : <When at={last.from} />}</td>
+      <td>{last === undefined ? words.nothing : <When at={last.count > 1 ? last.to : last.from} />}</td>
       <td>{next === undefined ? words.nothing : <When at={next.from} />}</td>
     </tr>
   );

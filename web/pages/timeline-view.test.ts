@@ -30,7 +30,7 @@ describe("The URL", () => {
 
   test.each([
     view({ zoom: "7d", search: "backup", isTable: true }),
-    view({ range: { fromAt: NOW - HOUR_MS, toAt: NOW }, tag: "db & co", state: "trouble" }),
+    view({ range: { fromAt: NOW - HOUR_MS, toAt: NOW }, tag: "db & co", state: "trouble", zoom: "7d" }),
     view({ mode: "density", isGrouped: false, state: "running" }),
   ])("keeps the range and the filters: %o", (one) => {
     expect(readTimelineView(writeTimelineView(one))).toEqual(one);

@@ -63,7 +63,9 @@ export const FIRST_VIEW: TimelineView = {
 export function readTimelineView(search: string): TimelineView {
   const query = new URLSearchParams(search);
   return {
-    zoom: TIMELINE_RANGES.find((zoom) => zoom === query.get("range")) ?? TIMELINE_RANGE_DEFAULT,
+    zoom:
+      TIMELINE_RANGES.find((zoom) => zoom === (query.get("range") ?? query.get("zoom"))) ??
+      TIMELINE_RANGE_DEFAULT,
     range: readRange(query.get("from"), query.get("to")),
     search: query.get("q") ?? "",
     tag: query.get("tag") ?? "",
@@ -77,6 +79,8 @@ export function readTimelineView(search: string): TimelineView {
 /** The query string; empty for the first view. */
 export function writeTimelineView(view: TimelineView): string {
   const query = new URLSearchParams(askedOf(view) as Record<string, string>);
+  // The level to return to from a range that was moved or selected.
+  if (view.range !== null && view.zoom !== TIMELINE_RANGE_DEFAULT) query.set("zoom", view.zoom);
   if (view.isTable) query.set("view", "table");
   return query.toString();
 }

@@ -1,7 +1,7 @@
 // The timeline: what all checks of a project did and will do, on one axis.
 import "./timeline.css";
-import { type InfiniteData, keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
-import { useEffect, useId, useMemo, useRef, useState } from "react";
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { useCallback, useDeferredValue, useEffect, useId, useMemo, useRef, useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 import {
   type Timeline,
@@ -136,6 +136,18 @@ function Shown({ timeline, isCurrent, view, now, onView, more, isOpen, onOpen }:
   const reader = { now, zone: userZone };
   const lead = leadOf(timeline, clocks, reader);
   const isNothing = timeline.total === 0;
+  // Drawn in small steps after the toolbar, so that keys and buttons respond at once.
+  const drawn = useDeferredValue(
+    useMemo(() => ({ timeline, range, view, now, clocks }), [timeline, range, view, now, clocks]),
+  );
+  const latest = useRef({ view, now, onView });
+  useEffect(() => {
+    latest.current = { view, now, onView };
+  });
+  const select = useCallback((selected: Range) => {
+    const { view: current, now: at, onView: change } = latest.current;
+    change(selectedView(current, selected, at));
+  }, []);
   return (
     <>
       {!isNothing && lead.length > 0 && (
@@ -158,14 +170,7 @@ function Shown({ timeline, isCurrent, view, now, onView, more, isOpen, onOpen }:
       ) : view.isTable ? (
         <TimelineTable timeline={timeline} range={range} now={now} clocks={clocks} />
       ) : (
-        <TimelineChart
-          timeline={timeline}
-          range={range}
-          view={view}
-          now={now}
-          clocks={clocks}
-          onSelect={(selected) => onView(selectedView(view, selected, now))}
-        />
+        <TimelineChart {...drawn} onSelect={select} />
       )}
       {!isNothing && (
         <div className="tl-below">
@@ -419,7 +424,7 @@ function useTimeline(project: string, view: TimelineView) {
     refetchInterval: view.range === null ? REFRESH_MS : false,
     ...(embedded !== null && { initialData: { pages: [embedded], pageParams: [null] } }),
   });
-  const pages = (query.data as InfiniteData<Timeline> | undefined)?.pages;
+  const pages = query.data?.pages;
   const timeline = useMemo(() => (pages === undefined ? null : joinedPages(pages)), [pages]);
   useLiveRefetch(project, LIVE_MS[timeline?.mode ?? "rows"], query.refetch);
   return { timeline, query };

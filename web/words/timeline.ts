@@ -58,6 +58,7 @@ export const timelineWords = {
   loadMean: "Running on average",
   loadEstimate: "Estimated from schedules and usual durations",
   peak: (count: number) => `${formatCount(count)} at once`,
+  peakMean: (count: number) => `${formatCount(count)} on average`,
   untagged: "No tag",
   ungrouped: "All checks",
   rest: "Other tags",
@@ -275,7 +276,8 @@ export function factsOf(row: Pick<TimelineRow, "usualMs" | "expected">, mark: Ma
   }
   const isSpan = to - from >= 1_000 && kind !== "missed";
   const end = dayNumber(from, reader.zone) === dayNumber(to, reader.zone) ? formatClock(to, reader.zone) : formatWhen(to, reader);
-  const until = kind === "running" ? " to now" : isSpan ? ` to ${end}` : "";
+  const isSameMinute = formatClock(from, reader.zone) === end;
+  const until = kind === "running" ? " to now" : isSpan && !isSameMinute ? ` to ${end}` : "";
   const facts: Fact[] = [{ name: KIND_WORDS[kind], text: `${formatWhen(from, reader)}${until}` }];
   if (count > 1) facts.push({ name: "Runs", text: formatCount(count) });
   else if (kind === "ahead") {
