@@ -51,7 +51,9 @@ describe("The runs of all checks", () => {
 
     // One stop of the tab key; arrows move from there.
     await page.locator("[data-stop][tabindex='0']").focus();
-    await expectSoon(() => page.evaluate("document.activeElement.getAttribute('aria-expanded')")).toBe("true");
+    await expectSoon(() => page.evaluate("document.activeElement.getAttribute('aria-expanded')")).toBe(
+      "true",
+    );
     const isAtHeartbeat = () =>
       page.evaluate<boolean>("document.activeElement.getAttribute('title') === 'Queue worker heartbeat'");
     for (let n = 0; n < 10 && !(await isAtHeartbeat()); n += 1) await page.keyboard.press("ArrowDown");
@@ -76,7 +78,9 @@ describe("The runs of all checks", () => {
 
   test("have a card under the pointer, and a click on a name opens the check", async () => {
     const { page, context } = await openDemo();
-    const row = page.locator("[data-line]", { has: page.getByTitle("Queue worker heartbeat", { exact: true }) });
+    const row = page.locator("[data-line]", {
+      has: page.getByTitle("Queue worker heartbeat", { exact: true }),
+    });
     const box = await row.locator("canvas").boundingBox();
     await page.mouse.move((box?.x ?? 0) + 60, (box?.y ?? 0) + 12);
     await expectSeen(card(page).getByText("Queue worker heartbeat"));
@@ -202,7 +206,9 @@ describe("What is shown", () => {
     expect(page.url()).toContain("view=table");
     expect(await accessibilityTrouble(page)).toEqual([]);
     await button(page, "Density").click();
-    await expectSeen(page.getByRole("table", { name: "Runs by tag" }).getByRole("rowheader", { name: "prod" }));
+    await expectSeen(
+      page.getByRole("table", { name: "Runs by tag" }).getByRole("rowheader", { name: "prod" }),
+    );
     await button(page, "View as a chart").click();
     await expectSeen(chart(page));
     expect(complaints).toEqual([]);
@@ -243,7 +249,9 @@ describe("What is shown", () => {
 
 test("on a phone, names stand above their runs, a tap shows the card, and filters are folded", async () => {
   const { page, context, complaints } = await openDemo("", { screen: "phone" });
-  const row = page.locator("[data-line]", { has: page.getByTitle("Queue worker heartbeat", { exact: true }) });
+  const row = page.locator("[data-line]", {
+    has: page.getByTitle("Queue worker heartbeat", { exact: true }),
+  });
   await row.scrollIntoViewIfNeeded();
   const box = await row.boundingBox();
   expect(box?.height).toBeGreaterThanOrEqual(44);

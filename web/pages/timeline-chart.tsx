@@ -48,7 +48,15 @@ import {
   steppedMark,
   xOf,
 } from "./timeline-drawing.ts";
-import { heightsOf, type Line, linesOf, marksOf, type RowLine, topsOf, visibleLines } from "./timeline-lines.ts";
+import {
+  heightsOf,
+  type Line,
+  linesOf,
+  marksOf,
+  type RowLine,
+  topsOf,
+  visibleLines,
+} from "./timeline-lines.ts";
 import { type Colors, contextOf, paintLane, paintLoad, paintRow, readColors } from "./timeline-paint.ts";
 import { type Range, type TimelineView, writeTimelineView } from "./timeline-view.ts";
 
@@ -545,7 +553,8 @@ function LoadStrip({ timeline, frame, now, colors, ratio }: Omit<HeadProps, "hea
   const most = columns.reduce((max, { value }) => Math.max(max, value), LOAD_MOST_MIN);
   const canvas = useRef<HTMLCanvasElement>(null);
   useLayoutEffect(() => {
-    const context = canvas.current === null ? null : contextOf(canvas.current, { width: frame.width, height: LOAD_PX });
+    const context =
+      canvas.current === null ? null : contextOf(canvas.current, { width: frame.width, height: LOAD_PX });
     const nowX = Math.max(0, xOf(now, frame));
     if (context !== null) paintLoad(context, columns, { height: LOAD_PX, most, nowX, colors });
   }, [columns, most, frame, now, colors, ratio]);
@@ -561,7 +570,9 @@ function LoadStrip({ timeline, frame, now, colors, ratio }: Omit<HeadProps, "hea
       </span>
       <div className="tl-cell tl-load" role="img" aria-label={label}>
         <canvas ref={canvas} style={{ height: `${LOAD_PX}px` }} />
-        {peak !== null && peak.count > 1 && <Peak x={xOf(peak.at, frame)} text={peakText} width={frame.width} />}
+        {peak !== null && peak.count > 1 && (
+          <Peak x={xOf(peak.at, frame)} text={peakText} width={frame.width} />
+        )}
       </div>
     </div>
   );
@@ -749,7 +760,12 @@ function Group(props: { line: Extract<Line, { kind: "group" }>; stop: Stop; comm
       </button>
       <div className="tl-cell tl-notes">
         {!isPhone && group.stopped !== null && (
-          <Note at={group.stopped.at} frame={frame} kind="stopped" text={stoppedText(group, { now, zone: userZone })} />
+          <Note
+            at={group.stopped.at}
+            frame={frame}
+            kind="stopped"
+            text={stoppedText(group, { now, zone: userZone })}
+          />
         )}
         {silenceNotes(timeline, group.rows, frame).map(({ at, text }) => (
           <Note key={`${at} ${text}`} at={at} frame={frame} kind="silenced" text={text} />
@@ -772,7 +788,17 @@ function Counts({ isLane = false, ...counts }: Parameters<typeof countTexts>[0] 
 }
 
 /** A text at an instant, on the side where there is room. */
-function Note({ at, frame, kind, text }: { at: number; frame: Frame; kind: "stopped" | "silenced"; text: string }) {
+function Note({
+  at,
+  frame,
+  kind,
+  text,
+}: {
+  at: number;
+  frame: Frame;
+  kind: "stopped" | "silenced";
+  text: string;
+}) {
   const x = Math.max(2, xOf(at, frame));
   if (x > frame.width) return null;
   const isLeft = kind === "stopped" ? x > labelPx(text) + 12 : x + labelPx(text) > frame.width;
@@ -787,14 +813,21 @@ function Note({ at, frame, kind, text }: { at: number; frame: Frame; kind: "stop
 const SILENCE_NOTES_MAX = 2;
 
 /** The silences of a group: where each one begins. */
-function silenceNotes(timeline: Timeline, rows: readonly RowLine["row"][], frame: Frame): { at: number; text: string }[] {
+function silenceNotes(
+  timeline: Timeline,
+  rows: readonly RowLine["row"][],
+  frame: Frame,
+): { at: number; text: string }[] {
   const first = new Map<number, number>();
   for (const row of rows) {
     for (const { kind, n, from, to } of marksOf(timeline, row)) {
       if (kind === "silenced" && to > frame.fromAt && !first.has(n)) first.set(n, from);
     }
   }
-  const notes = [...first].map(([index, at]) => ({ at, text: words.silenced(timeline.silences[index]?.reason ?? "") }));
+  const notes = [...first].map(([index, at]) => ({
+    at,
+    text: words.silenced(timeline.silences[index]?.reason ?? ""),
+  }));
   return notes.toSorted((a, b) => a.at - b.at).slice(0, SILENCE_NOTES_MAX);
 }
 
@@ -805,12 +838,17 @@ const LANE_COLUMN_PHONE_PX = 4;
 
 function Lane({ lane, stop, common }: { lane: TimelineLane; stop: Stop; common: Common }) {
   const { frame, timeline, heights, colors, ratio, now, isPhone, view } = common;
-  const columns = useMemo(() => laneColumns(lane, timeline, frame, isPhone), [lane, timeline, frame, isPhone]);
+  const columns = useMemo(
+    () => laneColumns(lane, timeline, frame, isPhone),
+    [lane, timeline, frame, isPhone],
+  );
   const canvas = useRef<HTMLCanvasElement>(null);
   const height = heights.plot.lane;
   useLayoutEffect(() => {
-    const context = canvas.current === null ? null : contextOf(canvas.current, { width: frame.width, height });
-    if (context !== null) paintLane(context, { height, ...columns, nowX: Math.max(0, xOf(now, frame)), colors });
+    const context =
+      canvas.current === null ? null : contextOf(canvas.current, { width: frame.width, height });
+    if (context !== null)
+      paintLane(context, { height, ...columns, nowX: Math.max(0, xOf(now, frame)), colors });
   }, [columns, frame, height, now, colors, ratio]);
   const name = groupName(lane);
   const label = (
@@ -834,7 +872,10 @@ function Lane({ lane, stop, common }: { lane: TimelineLane; stop: Stop; common: 
   );
 }
 
-type LaneColumns = Pick<Parameters<typeof paintLane>[1], "ran" | "failed" | "missed" | "ahead" | "most" | "worst">;
+type LaneColumns = Pick<
+  Parameters<typeof paintLane>[1],
+  "ran" | "failed" | "missed" | "ahead" | "most" | "worst"
+>;
 
 function laneColumns(lane: TimelineLane, timeline: Timeline, frame: Frame, isPhone: boolean): LaneColumns {
   const { columnMs: stepMs, columnsFrom, now } = timeline;
@@ -846,7 +887,8 @@ function laneColumns(lane: TimelineLane, timeline: Timeline, frame: Frame, isPho
   const failed = of(lane.failed, columnsFrom);
   const missed = of(lane.missed, columnsFrom);
   const ahead = of(lane.ahead, columnsFrom + nowIndex * stepMs);
-  const greatest = (columns: readonly Column[]) => columns.reduce((most, { value }) => Math.max(most, value), 1);
+  const greatest = (columns: readonly Column[]) =>
+    columns.reduce((most, { value }) => Math.max(most, value), 1);
   return {
     ran,
     failed,
@@ -941,9 +983,7 @@ type CardPlace = {
 
 /** Beside the run: to the right of it, if there is room. */
 function cardPlace({ frame, mark, isPhone, labelPx: before, top, lineHeight, isAbove }: CardPlace) {
-  const vertical = isAbove
-    ? { bottom: `calc(100% - ${top - 4}px)` }
-    : { top: `${top + lineHeight + 2}px` };
+  const vertical = isAbove ? { bottom: `calc(100% - ${top - 4}px)` } : { top: `${top + lineHeight + 2}px` };
   if (isPhone) return { ...vertical, left: "16px", right: "16px" };
   const endX = Math.min(frame.width, xOf(mark.to, frame)) + 12;
   const startX = Math.max(0, xOf(mark.from, frame)) - 12 - CARD_PX.width;
@@ -957,7 +997,11 @@ const ALWAYS = ["ran", "ribbon", "late", "failed", "missed", "running", "ahead",
 const OF_LANES = ["laneRan", "laneFailed", "laneMissed"] as const;
 
 function Legend({ timeline }: { timeline: Timeline }) {
-  const kinds = new Set(timeline.groups.flatMap(({ rows }) => rows.flatMap((row) => marksOf(timeline, row).map(({ kind }) => kind))));
+  const kinds = new Set(
+    timeline.groups.flatMap(({ rows }) =>
+      rows.flatMap((row) => marksOf(timeline, row).map(({ kind }) => kind)),
+    ),
+  );
   const extra = (["paused", "changed"] as const).filter((kind) => kinds.has(kind));
   const shown = [...(timeline.mode === "density" ? OF_LANES : []), ...ALWAYS, ...extra];
   return (

@@ -57,7 +57,10 @@ describe("Marks", () => {
   });
 
   test("a ribbon ends where runs are missing", () => {
-    const marks = [...every("ran", 5, 5), ...every("ran", 5, 5).map((one) => ({ ...one, from: one.from + HOUR_MS, to: one.to + HOUR_MS }))];
+    const marks = [
+      ...every("ran", 5, 5),
+      ...every("ran", 5, 5).map((one) => ({ ...one, from: one.from + HOUR_MS, to: one.to + HOUR_MS })),
+    ];
     expect(shapesOf(marks, frame).map(({ x }) => x)).toEqual([10, 70]);
   });
 
@@ -67,7 +70,12 @@ describe("Marks", () => {
   });
 
   test("problems are never part of a ribbon, and lie on top of it", () => {
-    const marks = [...every("ran", 4, 5), mark("failed", 30), mark("late", 35, 36, { expectedAt: FROM + 20 * MINUTE_MS }), mark("ran", 38)];
+    const marks = [
+      ...every("ran", 4, 5),
+      mark("failed", 30),
+      mark("late", 35, 36, { expectedAt: FROM + 20 * MINUTE_MS }),
+      mark("ran", 38),
+    ];
     const shapes = shapesOf(marks, frame);
     expect(shapes.map(({ kind }) => kind)).toEqual(["ran", "ran", "failed", "late"]);
     expect(shapes.at(-1)).toMatchObject({ leadX: 20, x: 35 });
@@ -127,17 +135,27 @@ describe("The pointer", () => {
 });
 
 describe("The axis", () => {
-  const texts = (from: number, hours: number, options: { width?: number; now?: number; zone?: string } = {}) => {
+  const texts = (
+    from: number,
+    hours: number,
+    options: { width?: number; now?: number; zone?: string } = {},
+  ) => {
     const { width = 800, now = 0, zone = "Europe/Riga" } = options;
     const axis = axisOf({ fromAt: from, toAt: from + hours * HOUR_MS, width }, { zone, now });
     return axis.labels.map(({ text }) => text);
   };
 
   test("has steps that leave room for their labels", () => {
-    const step = (hours: number, width: number) => stepOf({ fromAt: 0, toAt: hours * HOUR_MS, width }) / HOUR_MS;
-    expect([step(6, 800), step(24, 800), step(24, 390), step(168, 800), step(720, 800), step(2_160, 800)]).toEqual([
-      0.5, 2, 4, 24, 168, 168,
-    ]);
+    const step = (hours: number, width: number) =>
+      stepOf({ fromAt: 0, toAt: hours * HOUR_MS, width }) / HOUR_MS;
+    expect([
+      step(6, 800),
+      step(24, 800),
+      step(24, 390),
+      step(168, 800),
+      step(720, 800),
+      step(2_160, 800),
+    ]).toEqual([0.5, 2, 4, 24, 168, 168]);
   });
 
   test("shows local times, and the day where it begins", () => {
@@ -194,11 +212,13 @@ describe("Changes of the clocks", () => {
   const change = Date.UTC(2026, 9, 25, 1);
 
   test("are found to the minute", () => {
-    expect(clockChanges(night, "Europe/Riga")).toEqual([{ at: change, byMs: -HOUR_MS, offsetMs: 2 * HOUR_MS }]);
-    expect(clockChanges(night, "UTC")).toEqual([]);
-    expect(clockChanges({ fromAt: Date.UTC(2026, 0, 1), toAt: Date.UTC(2026, 2, 30) }, "Europe/Riga")).toEqual([
-      { at: Date.UTC(2026, 2, 29, 1), byMs: HOUR_MS, offsetMs: 3 * HOUR_MS },
+    expect(clockChanges(night, "Europe/Riga")).toEqual([
+      { at: change, byMs: -HOUR_MS, offsetMs: 2 * HOUR_MS },
     ]);
+    expect(clockChanges(night, "UTC")).toEqual([]);
+    expect(
+      clockChanges({ fromAt: Date.UTC(2026, 0, 1), toAt: Date.UTC(2026, 2, 30) }, "Europe/Riga"),
+    ).toEqual([{ at: Date.UTC(2026, 2, 29, 1), byMs: HOUR_MS, offsetMs: 3 * HOUR_MS }]);
   });
 
   test("say on the axis what the clocks showed", () => {
@@ -208,7 +228,9 @@ describe("Changes of the clocks", () => {
       "03 again",
     ]);
     const narrow = axisOf({ ...night, width: 390 }, { zone: "Europe/Riga", now: 0 });
-    expect(narrow.labels.filter(({ kind }) => kind === "clock").map(({ text }) => text)).toEqual(["clocks −1 h"]);
+    expect(narrow.labels.filter(({ kind }) => kind === "clock").map(({ text }) => text)).toEqual([
+      "clocks −1 h",
+    ]);
   });
 
   test("make a day longer or shorter", () => {

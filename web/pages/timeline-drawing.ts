@@ -49,7 +49,9 @@ function localDay(at: number, zone: string): number {
 function dayStart(day: number, zone: string): number {
   const before = day * DAY_MS - offsetOf(day * DAY_MS - DAY_MS, zone);
   const after = day * DAY_MS - offsetOf(day * DAY_MS + DAY_MS, zone);
-  const found = [before, after].find((at) => localDay(at, zone) === day && localDay(at - 1, zone) === day - 1);
+  const found = [before, after].find(
+    (at) => localDay(at, zone) === day && localDay(at - 1, zone) === day - 1,
+  );
   return found ?? before;
 }
 
@@ -91,14 +93,15 @@ const GROUND: ReadonlySet<MarkKind> = new Set(["silenced", "paused"]);
 const TROUBLE: ReadonlySet<MarkKind> = new Set(["late", "failed", "missed"]);
 
 /** Whether a mark is a run, or stands for one that is missing or will come: it has a card. */
-export function isRun({ kind }: Pick<Mark, "kind">): boolean {
+function isRun({ kind }: Pick<Mark, "kind">): boolean {
   return !GROUND.has(kind) && kind !== "changed";
 }
 
 /** The shapes of a row: what lies behind first, problems last. The marks are in order of time. */
 export function shapesOf(marks: readonly Mark[], frame: Frame): Shape[] {
   const layers: [Shape[], Shape[], Shape[]] = [[], [], []];
-  const add = (shape: Shape) => layers[GROUND.has(shape.kind) ? 0 : TROUBLE.has(shape.kind) ? 2 : 1].push(shape);
+  const add = (shape: Shape) =>
+    layers[GROUND.has(shape.kind) ? 0 : TROUBLE.has(shape.kind) ? 2 : 1].push(shape);
   const near = new Map<MarkKind, Shape[]>();
   const close = (kind: MarkKind) => {
     for (const shape of ribbonOf(near.get(kind) ?? [], marks)) add(shape);
@@ -167,7 +170,12 @@ function withoutCovered(shapes: readonly Shape[]): Shape[] {
 const NEAR_PX = 12;
 
 /** The mark at a place, or the nearest one: the topmost, if several are there. Null: there is none. */
-export function markAt(shapes: readonly Shape[], marks: readonly Mark[], x: number, frame: Frame): number | null {
+export function markAt(
+  shapes: readonly Shape[],
+  marks: readonly Mark[],
+  x: number,
+  frame: Frame,
+): number | null {
   let best: Shape | null = null;
   let bestPx = NEAR_PX;
   for (const shape of shapes) {
@@ -273,7 +281,14 @@ export function axisOf(
     const text = isFine
       ? formatClock(at, zone)
       : formatDate(at, zone, step === DAY_MS ? "weekday-day" : "day-month");
-    return { key: `t${at}`, line: 1, text, x: xOf(at, frame), anchor: isFine ? "middle" : "start", kind: "time" };
+    return {
+      key: `t${at}`,
+      line: 1,
+      text,
+      x: xOf(at, frame),
+      anchor: isFine ? "middle" : "start",
+      kind: "time",
+    };
   });
   const labels = [
     ...nowLabel(frame, { zone, now }),
@@ -357,7 +372,7 @@ function clockLabels(frame: Frame, { zone, isFine }: { zone: string; isFine: boo
 }
 
 /** What the clock would have shown without the change. */
-export function clockBefore(at: number, zone: string): string {
+function clockBefore(at: number, zone: string): string {
   const ms = at + offsetOf(at - MINUTE_MS, zone);
   return new Date(ms).toISOString().slice("2026-10-25T".length, "2026-10-25T04:00".length);
 }
@@ -377,12 +392,14 @@ function placed(
   const kept: { line: number; left: number; right: number }[] = [];
   return labels.flatMap((label) => {
     const wide = label.kind === "now" ? NOW_PILL_PX : labelPx(label.text);
-    const want = label.anchor === "start" ? label.x : label.anchor === "end" ? label.x - wide : label.x - wide / 2;
+    const want =
+      label.anchor === "start" ? label.x : label.anchor === "end" ? label.x - wide : label.x - wide / 2;
     const left = label.kind === "time" ? want : Math.max(leftPx, Math.min(rightPx - wide, want));
     // Only a day that begins at the right edge would be moved far from its line.
     if (left < leftPx || left + wide > rightPx || (label.kind === "day" && left < want)) return [];
     const isFree = kept.every(
-      (one) => one.line !== label.line || left >= one.right + LABEL_GAP_PX || left + wide + LABEL_GAP_PX <= one.left,
+      (one) =>
+        one.line !== label.line || left >= one.right + LABEL_GAP_PX || left + wide + LABEL_GAP_PX <= one.left,
     );
     if (!isFree) return [];
     kept.push({ line: label.line, left, right: left + wide });
@@ -447,7 +464,8 @@ export function columnsOf(
     const width = stepPx * each;
     if (x + width <= 0 || x >= frame.width) continue;
     let value = 0;
-    for (const one of values.slice(index, index + each)) value = by === "sum" ? value + one : Math.max(value, one);
+    for (const one of values.slice(index, index + each))
+      value = by === "sum" ? value + one : Math.max(value, one);
     columns.push({ x, width, value, at });
   }
   return columns;

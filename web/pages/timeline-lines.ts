@@ -88,7 +88,10 @@ const HEIGHTS = {
 const PHONE_NAME_PX = 20;
 const PHONE_PLOT_PX = 18;
 
-export type Heights = { line: Readonly<Record<Line["kind"], number>>; plot: Readonly<Record<Line["kind"], number>> };
+export type Heights = {
+  line: Readonly<Record<Line["kind"], number>>;
+  plot: Readonly<Record<Line["kind"], number>>;
+};
 
 export function heightsOf(screen: "desk" | "phone", remPx: number): Heights {
   const scale = remPx / REM_PX;

@@ -67,7 +67,11 @@ const HATCH_PX = 6;
 type RowPicture = { height: number; colors: Colors; chosen: Shape | null };
 
 /** The marks of a row. */
-export function paintRow(context: Context, shapes: readonly Shape[], { height, colors, chosen }: RowPicture): void {
+export function paintRow(
+  context: Context,
+  shapes: readonly Shape[],
+  { height, colors, chosen }: RowPicture,
+): void {
   const middle = height / 2;
   const bar = height < 20 ? BAR_SLIM_PX : BAR_PX;
   const top = middle - bar / 2;
@@ -147,7 +151,11 @@ function outline(context: Context, { colors, x, y, width, height }: Box & { colo
 
 type Place = { top: number; bar: number; middle: number };
 
-function late(context: Context, { x, width, leadX }: Shape, { top, bar, middle, colors }: Place & { colors: Colors }): void {
+function late(
+  context: Context,
+  { x, width, leadX }: Shape,
+  { top, bar, middle, colors }: Place & { colors: Colors },
+): void {
   if (leadX !== null && x - leadX > 3) {
     dashed(context, { x: leadX, endX: x, y: middle, color: colors.late, dash: [2, 2] });
     context.fillStyle = colors.late;
@@ -156,7 +164,11 @@ function late(context: Context, { x, width, leadX }: Shape, { top, bar, middle, 
   if (width > 0) fillBar(context, { x, y: top, width, height: bar, color: colors["late-mark"] });
 }
 
-function failed(context: Context, { x, width }: Shape, { top, bar, middle, color }: Place & { color: string }): void {
+function failed(
+  context: Context,
+  { x, width }: Shape,
+  { top, bar, middle, color }: Place & { color: string },
+): void {
   const isLong = width > 8;
   if (isLong) fillBar(context, { x, y: top, width: width - 3, height: bar, color });
   const tip = bar / 2 + 1;
@@ -172,7 +184,11 @@ function failed(context: Context, { x, width }: Shape, { top, bar, middle, color
 }
 
 /** A hollow box with a line through it: one for each missing run, or one for many. */
-function missed(context: Context, { x, width }: Shape, { top, bar, colors }: Pick<Place, "top" | "bar"> & { colors: Colors }): void {
+function missed(
+  context: Context,
+  { x, width }: Shape,
+  { top, bar, colors }: Pick<Place, "top" | "bar"> & { colors: Colors },
+): void {
   context.fillStyle = colors["down-soft"];
   context.strokeStyle = colors["down-mark"];
   context.lineWidth = 1.2;
@@ -198,7 +214,10 @@ function dashed(context: Context, { x, endX, y, color, dash }: Line): void {
 }
 
 /** A change of the schedule. */
-function flag(context: Context, { x, top, bottom, color }: { x: number; top: number; bottom: number; color: string }): void {
+function flag(
+  context: Context,
+  { x, top, bottom, color }: { x: number; top: number; bottom: number; color: string },
+): void {
   context.fillStyle = color;
   context.fillRect(x - 0.5, top, 1, bottom - top);
   context.beginPath();
@@ -227,7 +246,11 @@ function hatch(context: Context, { x, y, width, height }: Box, color: string): v
 }
 
 /** Around the run whose card is shown. */
-function frame(context: Context, { x, width, kind }: Shape, { height, color }: { height: number; color: string }): void {
+function frame(
+  context: Context,
+  { x, width, kind }: Shape,
+  { height, color }: { height: number; color: string },
+): void {
   const reach = kind === "failed" ? 8 : 3;
   context.beginPath();
   context.roundRect(x - reach, 2, width + 2 * reach, height - 4, 4);
@@ -315,7 +338,8 @@ export function paintLane(context: Context, picture: LanePicture): void {
   }
   context.globalAlpha = 1;
   for (const [index, { x, width, value }] of bad.entries()) {
-    const scale = (count: number) => (count === 0 ? 0 : Math.max(2.5, (count / Math.max(1, worst)) * (LANE_BELOW_PX - 4)));
+    const scale = (count: number) =>
+      count === 0 ? 0 : Math.max(2.5, (count / Math.max(1, worst)) * (LANE_BELOW_PX - 4));
     const failHigh = scale(value);
     context.fillStyle = colors["down-mark"];
     context.fillRect(x, base + 2.5, wide(x, width), failHigh);

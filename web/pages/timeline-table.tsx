@@ -1,6 +1,11 @@
 // The timeline as tables: checks or tags, runs at once, and what is marked on the axis.
 import { Link } from "wouter";
-import type { Mark, Timeline, TimelineClockChange, TimelineRow } from "../../src/contract/api/timeline-marks.ts";
+import type {
+  Mark,
+  Timeline,
+  TimelineClockChange,
+  TimelineRow,
+} from "../../src/contract/api/timeline-marks.ts";
 import { checkName, formatCount } from "../../src/contract/api/words.ts";
 import { userZone } from "../boot.ts";
 import { pageHref } from "../page-location.ts";
@@ -35,11 +40,13 @@ function CheckTable({ timeline, reader }: { timeline: Timeline; reader: Reader }
       <caption>{words.checks}</caption>
       <thead>
         <tr>
-          {[words.check, words.state, words.tag, words.ran, words.late, words.failed, words.missed].map((text) => (
-            <th key={text} scope="col">
-              {text}
-            </th>
-          ))}
+          {[words.check, words.state, words.tag, words.ran, words.late, words.failed, words.missed].map(
+            (text) => (
+              <th key={text} scope="col">
+                {text}
+              </th>
+            ),
+          )}
           <th scope="col">{words.problems}</th>
           <th scope="col">{words.last}</th>
           <th scope="col">{words.next}</th>
@@ -48,7 +55,13 @@ function CheckTable({ timeline, reader }: { timeline: Timeline; reader: Reader }
       <tbody>
         {groups.flatMap((group) =>
           group.rows.map((row) => (
-            <CheckLine key={row.id} row={row} marks={marksOf(timeline, row)} tag={groupName(group)} reader={reader} />
+            <CheckLine
+              key={row.id}
+              row={row}
+              marks={marksOf(timeline, row)}
+              tag={groupName(group)}
+              reader={reader}
+            />
           )),
         )}
       </tbody>
@@ -108,7 +121,7 @@ function problemsOf(marks: readonly Mark[]): Problem[] {
 }
 
 /** How many runs of each kind are on a row. */
-export function countsOf(marks: readonly Mark[]): Record<"ran" | "late" | "failed" | "missed", number> {
+function countsOf(marks: readonly Mark[]): Record<"ran" | "late" | "failed" | "missed", number> {
   const counts = { ran: 0, late: 0, failed: 0, missed: 0 };
   for (const { kind, count } of marks) {
     if (kind === "ran" || kind === "late" || kind === "failed" || kind === "missed") counts[kind] += count;
@@ -123,11 +136,13 @@ function LaneTable({ timeline }: { timeline: Timeline }) {
       <caption>{words.lanes}</caption>
       <thead>
         <tr>
-          {[words.tag, words.checkCount, words.down, words.late, words.ran, words.failed, words.missed].map((text) => (
-            <th key={text} scope="col">
-              {text}
-            </th>
-          ))}
+          {[words.tag, words.checkCount, words.down, words.late, words.ran, words.failed, words.missed].map(
+            (text) => (
+              <th key={text} scope="col">
+                {text}
+              </th>
+            ),
+          )}
         </tr>
       </thead>
       <tbody>

@@ -14,7 +14,7 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 export type Range = { fromAt: number; toAt: number };
 
 /** A shorter range has nothing to show between two marks. */
-export const SPAN_MIN_MS = 10 * MINUTE_MS;
+const SPAN_MIN_MS = 10 * MINUTE_MS;
 const SPAN_MAX_MS = 90 * DAY_MS;
 /** How far the history reaches back, and the prediction ahead. */
 const PAST_MAX_MS = 92 * DAY_MS;

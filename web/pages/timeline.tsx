@@ -17,16 +17,11 @@ import { pageHref, type PageProps, usePageTitle } from "../page-location.ts";
 import { useDebounced } from "../parts/hooks.ts";
 import { useShortcuts } from "../shortcuts.ts";
 import { Button, Icon, Keys } from "../ui/button.tsx";
+import { DocsLink } from "../ui/docs-link.tsx";
 import { Menu, MenuChoice } from "../ui/menu.tsx";
 import { Empty, Failed, Loading } from "../ui/page-state.tsx";
 import { words as shared } from "../words/shared.ts";
-import {
-  leadOf,
-  spokenRange,
-  stateName,
-  timelineTitle,
-  timelineWords as words,
-} from "../words/timeline.ts";
+import { leadOf, spokenRange, stateName, timelineTitle, timelineWords as words } from "../words/timeline.ts";
 import { TimelineChart } from "./timeline-chart.tsx";
 import { clockChanges } from "./timeline-drawing.ts";
 import { joinedPages } from "./timeline-lines.ts";
@@ -71,6 +66,7 @@ export function TimelinePage({ params }: PageProps) {
     <>
       <header className={isOpen ? "top tl-top is-open" : "top tl-top"}>
         <h1>{title}</h1>
+        <DocsLink to="timeline" />
         {!isUnused && <SearchField view={view} onView={show} place={search} />}
       </header>
       {query.isError && timeline === null && (
@@ -212,7 +208,8 @@ function clocksOf(timeline: Timeline, range: Range): TimelineClockChange[] {
     };
   });
   const others = timeline.clockChanges.filter(
-    ({ at, zone, checkCount }) => zone !== userZone && checkCount > 0 && at >= range.fromAt && at <= range.toAt,
+    ({ at, zone, checkCount }) =>
+      zone !== userZone && checkCount > 0 && at >= range.fromAt && at <= range.toAt,
   );
   return [...own, ...others];
 }
@@ -250,13 +247,25 @@ function Toolbar({ view, mode, onView, isOpen, onOpen }: BarProps & Folding & { 
         ))}
       </div>
       <div className={`tl-moves${isOpen ? " is-open" : ""}`}>
-        <Button className="is-icon" aria-label={words.earlier} tip={words.earlier} keys="ArrowLeft" onClick={() => move(-1)}>
+        <Button
+          className="is-icon"
+          aria-label={words.earlier}
+          tip={words.earlier}
+          keys="ArrowLeft"
+          onClick={() => move(-1)}
+        >
           ‹
         </Button>
         <Button tip={words.shortcuts.now} keys="n" onClick={() => onView(nowView(view))}>
           {words.now}
         </Button>
-        <Button className="is-icon" aria-label={words.later} tip={words.later} keys="ArrowRight" onClick={() => move(1)}>
+        <Button
+          className="is-icon"
+          aria-label={words.later}
+          tip={words.later}
+          keys="ArrowRight"
+          onClick={() => move(1)}
+        >
           ›
         </Button>
       </div>
@@ -349,7 +358,11 @@ function StateMenu({ view, onView }: BarProps) {
   );
 }
 
-function SearchField({ view, onView, place }: BarProps & { place: React.RefObject<HTMLInputElement | null> }) {
+function SearchField({
+  view,
+  onView,
+  place,
+}: BarProps & { place: React.RefObject<HTMLInputElement | null> }) {
   const find = (search: string) => onView({ ...view, search }, { isReplaced: true });
   return (
     <label className="tl-search">
@@ -371,10 +384,15 @@ function SearchField({ view, onView, place }: BarProps & { place: React.RefObjec
   );
 }
 
-function useTimelineKeys(view: TimelineView, show: Show, search: React.RefObject<HTMLInputElement | null>): void {
+function useTimelineKeys(
+  view: TimelineView,
+  show: Show,
+  search: React.RefObject<HTMLInputElement | null>,
+): void {
   const keys = words.shortcuts;
   const { group } = keys;
-  const move = (direction: -1 | 1) => () => show(movedView(view, direction, serverNow()), { isReplaced: true });
+  const move = (direction: -1 | 1) => () =>
+    show(movedView(view, direction, serverNow()), { isReplaced: true });
   const zoom = (direction: "in" | "out") => () => show(zoomedView(view, direction, serverNow()));
   useShortcuts([
     { keys: "ArrowLeft", label: keys.earlier, group, run: move(-1) },
@@ -417,7 +435,11 @@ function useTimeline(project: string, view: TimelineView) {
   const query = useInfiniteQuery({
     queryKey: ["timeline", project, asked],
     queryFn: ({ pageParam, signal }) =>
-      call("getTimeline", { project, query: { ...asked, ...(pageParam !== null && { cursor: pageParam }) } }, signal),
+      call(
+        "getTimeline",
+        { project, query: { ...asked, ...(pageParam !== null && { cursor: pageParam }) } },
+        signal,
+      ),
     initialPageParam: null as string | null,
     getNextPageParam: ({ next }) => next,
     placeholderData: keepPreviousData,
@@ -431,7 +453,10 @@ function useTimeline(project: string, view: TimelineView) {
 }
 
 /** Whether the embedded answer is that of the request; the width only changes how fine it is. */
-function isSame(embedded: Readonly<Record<string, unknown>>, asked: Readonly<Record<string, unknown>>): boolean {
+function isSame(
+  embedded: Readonly<Record<string, unknown>>,
+  asked: Readonly<Record<string, unknown>>,
+): boolean {
   const text = ({ width: _width, zone: _zone, ...rest }: Readonly<Record<string, unknown>>) =>
     JSON.stringify(Object.entries(rest).toSorted(([a], [b]) => (a < b ? -1 : 1)));
   return text({ range: "24h", ...embedded }) === text({ range: "24h", ...asked });

@@ -139,7 +139,10 @@ export function countTexts({ count, downCount, lateCount }: Counted): {
 }
 
 /** "all 12 stopped at 05:23" */
-export function stoppedText({ count, stopped }: Pick<TimelineGroup, "count" | "stopped">, reader: Reader): string {
+export function stoppedText(
+  { count, stopped }: Pick<TimelineGroup, "count" | "stopped">,
+  reader: Reader,
+): string {
   if (stopped === null) return "";
   const who = stopped.count === count ? `all ${formatCount(count)}` : formatCount(stopped.count);
   return `${who} stopped ${atText(stopped.at, reader)}`;
@@ -165,7 +168,10 @@ export function timelineTitle({ total, counts, groups, lanes, mode }: Titled, re
   if (total === 0) return timelineWords.none.title;
   if (quiet !== undefined && quiet.stopped !== null && quiet.stopped.count * 2 > down) {
     const rest = down + late - quiet.stopped.count;
-    const others = rest <= 0 ? "everything else runs" : `${formatCount(rest)} more ${rest === 1 ? "needs" : "need"} attention`;
+    const others =
+      rest <= 0
+        ? "everything else runs"
+        : `${formatCount(rest)} more ${rest === 1 ? "needs" : "need"} attention`;
     return `${groupName(quiet)} went quiet ${atText(quiet.stopped.at, reader)}, ${others}`;
   }
   if (mode === "density" && down + late > 0)
@@ -183,7 +189,11 @@ export function timelineTitle({ total, counts, groups, lanes, mode }: Titled, re
 /** Parts of the lead; those that are strong say what is special. */
 export type LeadPart = { text: string; isStrong?: boolean };
 
-export function leadOf(timeline: Timeline, clocks: readonly TimelineClockChange[], reader: Reader): LeadPart[][] {
+export function leadOf(
+  timeline: Timeline,
+  clocks: readonly TimelineClockChange[],
+  reader: Reader,
+): LeadPart[][] {
   const facts: LeadPart[][] = [];
   const change = clocks.find(({ isOwn, checkCount }) => isOwn || checkCount > 0);
   if (change !== undefined) facts.push(clockFact(change, reader));
@@ -232,7 +242,10 @@ function nextRun({ groups, now, from }: Timeline): { row: TimelineRow; at: numbe
   return next;
 }
 
-function clockFact({ at, zone, offsetBefore, offsetAfter, isOwn, checkCount }: TimelineClockChange, reader: Reader): LeadPart[] {
+function clockFact(
+  { at, zone, offsetBefore, offsetAfter, isOwn, checkCount }: TimelineClockChange,
+  reader: Reader,
+): LeadPart[] {
   const isPast = at <= reader.now;
   const where = isOwn ? "" : ` in ${zone}`;
   const way = offsetAfter < offsetBefore ? "back" : "forward";
@@ -275,7 +288,10 @@ export function factsOf(row: Pick<TimelineRow, "usualMs" | "expected">, mark: Ma
     ];
   }
   const isSpan = to - from >= 1_000 && kind !== "missed";
-  const end = dayNumber(from, reader.zone) === dayNumber(to, reader.zone) ? formatClock(to, reader.zone) : formatWhen(to, reader);
+  const end =
+    dayNumber(from, reader.zone) === dayNumber(to, reader.zone)
+      ? formatClock(to, reader.zone)
+      : formatWhen(to, reader);
   const isSameMinute = formatClock(from, reader.zone) === end;
   const until = kind === "running" ? " to now" : isSpan && !isSameMinute ? ` to ${end}` : "";
   const facts: Fact[] = [{ name: KIND_WORDS[kind], text: `${formatWhen(from, reader)}${until}` }];
@@ -301,7 +317,12 @@ export function factsOf(row: Pick<TimelineRow, "usualMs" | "expected">, mark: Ma
 export function spokenRow(row: TimelineRow, mark: Mark | null, reader: Reader): string {
   const head = `${checkName(row)}, ${STATE_WORDS[row.state]}.`;
   if (mark === null) return head;
-  return [head, ...factsOf(row, mark, reader).map(({ name, text, note }) => `${name}: ${text}${note === undefined ? "" : ` (${note})`}.`)].join(" ");
+  return [
+    head,
+    ...factsOf(row, mark, reader).map(
+      ({ name, text, note }) => `${name}: ${text}${note === undefined ? "" : ` (${note})`}.`,
+    ),
+  ].join(" ");
 }
 
 /** What the chart shows, in a few sentences. */
@@ -310,7 +331,10 @@ export function spokenSummary(timeline: Timeline, reader: Reader): string {
   const states = (["down", "late", "running", "up", "new", "paused"] as const)
     .filter((state) => counts[state] > 0)
     .map((state) => `${formatCount(counts[state])} ${STATE_WORDS[state]}`);
-  const peak = load.peak === null ? "" : ` At most ${formatCount(load.peak.count)} at once, ${formatWhen(load.peak.at, reader)}.`;
+  const peak =
+    load.peak === null
+      ? ""
+      : ` At most ${formatCount(load.peak.count)} at once, ${formatWhen(load.peak.at, reader)}.`;
   return `Timeline of ${plural(total, "check")}, ${formatWhen(from, reader)} to ${formatWhen(to, reader)}. ${states.join(", ")}.${peak}`;
 }
 
@@ -351,7 +375,11 @@ export const tableWords = {
   silence: (silence: Pick<TimelineSilence, "reason" | "tag" | "isForAll">) =>
     `Silence${silence.isForAll ? " of all checks" : silence.tag === null ? "" : ` of ${silence.tag}`}${silence.reason === "" ? "" : `: ${silence.reason}`}`,
   gap: "Not monitored",
-  clock: ({ zone, offsetBefore, offsetAfter }: Pick<TimelineClockChange, "zone" | "offsetBefore" | "offsetAfter">) =>
+  clock: ({
+    zone,
+    offsetBefore,
+    offsetAfter,
+  }: Pick<TimelineClockChange, "zone" | "offsetBefore" | "offsetAfter">) =>
     `Clocks go ${offsetAfter < offsetBefore ? "back" : "forward"} (${zone})`,
 } as const;
 
