@@ -297,7 +297,7 @@ export class RunningAtOnce {
   /** The most runs at once in each column. */
   columns(columnMs: number): number[] {
     const { from, to } = this.#view;
-    const counts = new Array<number>(Math.ceil((to - from) / columnMs)).fill(0);
+    const counts = Array.from({ length: Math.ceil((to - from) / columnMs) }, () => 0);
     let running = 0;
     for (const [minute, change] of this.#changes.entries()) {
       running += change;
@@ -310,7 +310,7 @@ export class RunningAtOnce {
   /** The mean number of runs at once in each column. */
   means(columnMs: number): number[] {
     const { from, to } = this.#view;
-    const sums = new Array<number>(Math.ceil((to - from) / columnMs)).fill(0);
+    const sums = Array.from({ length: Math.ceil((to - from) / columnMs) }, () => 0);
     let running = 0;
     for (const [minute, change] of this.#changes.entries()) {
       running += change;
@@ -384,7 +384,7 @@ const SPREAD_MS = 15 * MINUTE_MS;
  * Counts the runs of a check by its schedule: while it was not down, each expected run came. Between its creation and
  * now, or its last ping if it is paused.
  */
-export function countExpected(
+function countExpected(
   check: LaneCheck,
   lane: LaneCounts,
   { columns, firings, load }: { columns: Columns; firings: readonly Instant[]; load: RunningAtOnce },

@@ -2,14 +2,13 @@
 // not load.
 import type { TimelineRange } from "./timeline.ts";
 
-export { type Mark, MARK_KINDS, type MarkKind, unpackMarks } from "../../core/timeline-marks.ts";
+export { type Mark, type MarkKind, unpackMarks } from "../../core/timeline-marks.ts";
 
 export type {
   Timeline,
   TimelineClockChange,
   TimelineGroup,
   TimelineLane,
-  TimelineLoad,
   TimelineRange,
   TimelineRow,
   TimelineSilence,
