@@ -26,6 +26,7 @@ import {
 import { API_ROUTES } from "./api/routes.ts";
 import * as policies from "./api/policies.ts";
 import * as silences from "./api/silences.ts";
+import * as timeline from "./api/timeline.ts";
 import * as tokens from "./api/tokens.ts";
 import { UuidText } from "./api/types.ts";
 import { BadgeUrlsSchema } from "./badges.ts";
@@ -626,6 +627,7 @@ const CREATE_CHANNEL = "createChannel";
 const SCHEMA_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   projects,
   overview,
+  timeline,
   checks,
   checkPage,
   history,

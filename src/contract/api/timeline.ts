@@ -23,7 +23,7 @@ const State = Type.Enum(["down", "late", "running", "up", "new", "paused"], {
 });
 export type TimelineState = Static<typeof State>;
 
-const Row = Type.Object({
+export const TimelineRow = Type.Object({
   id: UuidText,
   name: Type.String(),
   tags: Type.Array(Type.String()),
@@ -36,7 +36,7 @@ const Row = Type.Object({
       "What is on the row, in order of its start. Six integers each: the kind (0 ran, 1 late, 2 failed, 3 missed, 4 running, 5 predicted, 6 silenced, 7 paused, 8 schedule changed), the start in seconds after the start of the previous mark (of the first one: after `from`), the length in seconds, the number of runs, the seconds between the expected time and the start, and the number of the run (for a silence: its index in `silences`). Runs that are too close to be drawn separately are one mark.",
   }),
 });
-export type TimelineRow = Static<typeof Row>;
+export type TimelineRow = Static<typeof TimelineRow>;
 
 const Group = Type.Object(
   {
@@ -48,7 +48,7 @@ const Group = Type.Object(
       Type.Object({ count: Type.Integer(), at: Time }),
       "Set if at least three checks are down because nothing has come since the same time: how many, and the last ping of any of them.",
     ),
-    rows: Type.Array(Row, { description: "By name. Those of one group may be on several pages." }),
+    rows: Type.Array(TimelineRow, { description: "By name. Those of one group may be on several pages." }),
   },
   { description: "Checks with the same first tag." },
 );
@@ -70,7 +70,7 @@ const Lane = Type.Object(
     ahead: Type.Array(Type.Integer(), {
       description: "Predicted runs, in each column from the current one on.",
     }),
-    rows: Type.Array(Row, { description: "The first checks that are down or late." }),
+    rows: Type.Array(TimelineRow, { description: "The first checks that are down or late." }),
     moreCount: Type.Integer({ description: "How many others are down or late." }),
   },
   { description: "The checks of one tag, counted." },
