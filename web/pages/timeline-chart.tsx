@@ -737,6 +737,13 @@ const RowPlot = memo(function RowPlot({ shapes, chosen, width, height, colors, r
     const context = canvas.current === null ? null : contextOf(canvas.current, { width, height });
     if (context !== null) paintRow(context, shapes, { height, colors, chosen });
   }, [shapes, chosen, width, height, colors, ratio]);
+  useEffect(() => {
+    // Or else a browser takes a tap on a run for one on the name above it: the chart handles the click.
+    const place = canvas.current;
+    const ignore = () => undefined;
+    place?.addEventListener("click", ignore);
+    return () => place?.removeEventListener("click", ignore);
+  }, []);
   return <canvas ref={canvas} aria-hidden="true" style={{ height: `${height}px` }} />;
 });
 
