@@ -77,54 +77,63 @@ export type TimelineHistory = { accountId: number; project: string };
 /** Fills a migrated database. Prints progress. */
 export async function fillTimeline(
   url: string,
-  { checks: count, days }: { checks: number; days: number },
+  size: { checks: number; days: number },
 ): Promise<TimelineHistory> {
   const database = openDatabase({ url, applicationName: "overdue-bench", onError: () => {} });
   try {
-    const now = await readDatabaseClock(database);
-    const { id: accountId } = await seedAccount(database);
-    const secretKey = await secretKeyOf(database, null);
-    const createdAt = now - days * DAY_MS;
-    const made = await createProject(database, {
-      ownerId: accountId,
-      name: "Fleet",
-      secretKey,
-      now: createdAt,
-    });
-    const project = await findProjectByUuid(database, made.uuid);
-    if (project === null) throw new Error("the new project does not exist");
-    const checks: Made[] = [];
-    for (let from = 0; from < count; from += CHECKS_PER_TRANSACTION) {
-      await inTransaction(database, async (tx) => {
-        const some = Array.from(
-          { length: Math.min(CHECKS_PER_TRANSACTION, count - from) },
-          async (_, index) => {
-            const job = jobOf(from + index);
-            const { name, tags, schedule } = job;
-            const settings = newCheck({ name, tags, schedule, tz: "Europe/Riga" }, { deriveSlug: true });
-            const names = {
-              uuid: newUuidIn(project.uuid, randomUUID),
-              badgeUuid: newUuidIn(project.uuid, randomUUID),
-            };
-            const id = await insertCheck(tx, { ...names, projectId: project.id, settings, createdAt });
-            await insertState(tx, id);
-            return { id, job, endAt: lastEnd(job, now) };
-          },
-        );
-        checks.push(...(await Promise.all(some)));
-      });
-    }
-    console.log(`timeline: ${checks.length} checks`);
-    await addStates(database, { checks, now });
-    await addLog(database, { checks, days });
-    await addChunks(database, { checks, from: createdAt });
-    await addDays(database, { checks, now, days });
-    await addTrouble(database, { checks, now, days });
+    const filled = await fillWithHistory(database, size);
     await database.pool.query("vacuum analyze");
-    return { accountId, project: made.uuid };
+    return filled;
   } finally {
     await database.close();
   }
+}
+
+/** An account with a project of this many checks. */
+export async function fillWithHistory(
+  database: Database,
+  { checks: count, days }: { checks: number; days: number },
+): Promise<TimelineHistory> {
+  const now = await readDatabaseClock(database);
+  const { id: accountId } = await seedAccount(database);
+  const secretKey = await secretKeyOf(database, null);
+  const createdAt = now - days * DAY_MS;
+  const made = await createProject(database, {
+    ownerId: accountId,
+    name: "Fleet",
+    secretKey,
+    now: createdAt,
+  });
+  const project = await findProjectByUuid(database, made.uuid);
+  if (project === null) throw new Error("the new project does not exist");
+  const checks: Made[] = [];
+  for (let from = 0; from < count; from += CHECKS_PER_TRANSACTION) {
+    await inTransaction(database, async (tx) => {
+      const some = Array.from(
+        { length: Math.min(CHECKS_PER_TRANSACTION, count - from) },
+        async (_, index) => {
+          const job = jobOf(from + index);
+          const { name, tags, schedule } = job;
+          const settings = newCheck({ name, tags, schedule, tz: "Europe/Riga" }, { deriveSlug: true });
+          const names = {
+            uuid: newUuidIn(project.uuid, randomUUID),
+            badgeUuid: newUuidIn(project.uuid, randomUUID),
+          };
+          const id = await insertCheck(tx, { ...names, projectId: project.id, settings, createdAt });
+          await insertState(tx, id);
+          return { id, job, endAt: lastEnd(job, now) };
+        },
+      );
+      checks.push(...(await Promise.all(some)));
+    });
+  }
+  console.log(`timeline: ${checks.length} checks`);
+  await addStates(database, { checks, now });
+  await addLog(database, { checks, days });
+  await addChunks(database, { checks, from: createdAt });
+  await addDays(database, { checks, now, days });
+  await addTrouble(database, { checks, now, days });
+  return { accountId, project: made.uuid };
 }
 
 type Filling = { checks: readonly Made[]; now: Instant; days: number };
