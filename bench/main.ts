@@ -17,6 +17,8 @@ import { STATUS_SIZES } from "./status/sizes.ts";
 import { benchStore } from "./store/bench-store.ts";
 import { benchSweep } from "./sweep/bench-sweep.ts";
 import { SWEEP_SIZES } from "./sweep/sizes.ts";
+import { benchTimeline } from "./timeline/bench-timeline.ts";
+import { TIMELINE_SIZES } from "./timeline/sizes.ts";
 import { benchWeb } from "./web/bench-web.ts";
 import { WEB_SIZES } from "./web/sizes.ts";
 import { isSizeName, SIZES, type SizeName } from "./store/sizes.ts";
@@ -71,6 +73,10 @@ const BENCHMARKS: Record<string, Benchmark> = {
   status: {
     about: "requests a second for a public status page, beside a static file server in Node and nginx",
     run: ({ size, whenInterrupted }) => benchStatus(STATUS_SIZES[size], whenInterrupted),
+  },
+  timeline: {
+    about: "the timeline of a large project: drawing, weight, statements, longest task, a month beside a day",
+    run: ({ size, whenInterrupted }) => benchTimeline(TIMELINE_SIZES[size], whenInterrupted),
   },
 };
 

@@ -120,6 +120,7 @@ function page(names: Page["names"], load: Page["load"]): Page {
 
 export const PAGES: readonly Page[] = [
   page(["checks"], async () => (await import("./pages/checks.tsx")).ChecksPage),
+  page(["timeline"], async () => (await import("./pages/timeline.tsx")).TimelinePage),
   page(["check", "run"], async () => (await import("./pages/check.tsx")).CheckScreen),
   page(["projects"], async () => (await import("./pages/projects.tsx")).ProjectsPage),
   page(["incidents"], async () => (await import("./pages/incidents.tsx")).IncidentsPage),

@@ -8,6 +8,7 @@ import { words } from "./words/shared.ts";
 /** The pages of a project, in the order of the navigation. */
 export const PROJECT_PAGES = [
   "checks",
+  "timeline",
   "incidents",
   "events",
   "forecast",

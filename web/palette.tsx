@@ -24,6 +24,7 @@ const SHOWN_MAX = 12;
 /** Letters after "g" that lead to the pages of the project. */
 const GO = {
   c: "checks",
+  t: "timeline",
   i: "incidents",
   e: "events",
   n: "near-misses",
@@ -314,7 +315,7 @@ export function KeyboardHelp() {
             <h3>{group}</h3>
             <dl>
               {known
-                .filter((one) => one.group === group)
+                .filter((one) => one.group === group && one.isUnlisted !== true)
                 .map((one) => (
                   <div key={one.keys}>
                     <dt>{one.label}</dt>

@@ -36,6 +36,7 @@ const PARTS: Partial<Record<PageName, PageName>> = {
 };
 /** The pages of a project that a phone has in its menu: its bar has no room for them. */
 const PHONE_MENU = [
+  "events",
   "forecast",
   "near-misses",
   "silences",

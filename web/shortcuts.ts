@@ -102,6 +102,8 @@ export type Shortcut = {
   run: (event: KeyboardEvent) => void;
   /** Also while a dialog is open; and, with Ctrl, while a field or a menu has the focus. */
   always?: boolean;
+  /** Another key for what is in the help already. */
+  isUnlisted?: boolean;
 };
 
 let known: readonly Shortcut[] = [];

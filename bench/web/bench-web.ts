@@ -85,7 +85,7 @@ async function measure(site: Site, { accountId, project, size }: Measured): Prom
 }
 
 /** Statements of one document. Background work can only add to them, so the minimum is the true number. */
-async function countStatements(
+export async function countStatements(
   databaseUrl: string,
   { url, cookie, times }: { url: string; cookie: Cookie; times: number },
 ): Promise<number> {

@@ -8,7 +8,7 @@ export type Cookie = { name: string; value: string; url: string };
 /** The size of a page: its document, and every script that it loads until its first row is painted. */
 export type Weight = { documentBytes: number; scripts: Buffer[] };
 
-type At = { url: string; cookie: Cookie };
+export type At = { url: string; cookie: Cookie };
 
 /** `stay` runs before the page is closed. */
 type Visit = At & { stay?: () => Promise<unknown> };
@@ -31,7 +31,7 @@ const WATCH_ROWS = `
   };
   requestAnimationFrame(look);`;
 
-const WATCH_TASKS = `
+export const WATCH_TASKS = `
   globalThis.longTasks = [];
   new PerformanceObserver((list) => {
     for (const entry of list.getEntries()) globalThis.longTasks.push(entry.duration);

@@ -27,7 +27,12 @@ function channelPages(): Item[] {
 const GUIDE: Item[] = [
   {
     text: "Get started",
-    items: pages("guide", { "first-ping": "Your first ping", checks: "Checks", pings: "Pings" }),
+    items: pages("guide", {
+      "first-ping": "Your first ping",
+      checks: "Checks",
+      pings: "Pings",
+      timeline: "Timeline",
+    }),
   },
   {
     text: "When to alert",

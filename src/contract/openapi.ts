@@ -31,6 +31,7 @@ import * as nearMisses from "./api/near-misses.ts";
 import * as report from "./api/report.ts";
 import * as silences from "./api/silences.ts";
 import * as statusPages from "./api/status-pages.ts";
+import * as timeline from "./api/timeline.ts";
 import * as tokens from "./api/tokens.ts";
 import { UuidText } from "./api/types.ts";
 import { BadgeUrlsSchema } from "./badges.ts";
@@ -631,6 +632,7 @@ const CREATE_CHANNEL = "createChannel";
 const SCHEMA_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   projects,
   overview,
+  timeline,
   checks,
   checkPage,
   history,

@@ -293,6 +293,23 @@ const PROMISED: [number | string, number | string][] = [
   [limits.FIRE_DRILL_SEND_EVERY_MS, 300_000],
   [limits.FIRE_DRILL_LATE_MS_MAX, 3_600_000],
   [limits.FIRE_DRILL_NOTES_MAX, 20],
+  [limits.TIMELINE_ROWS_MAX, 150],
+  [limits.TIMELINE_LANES_MAX, 24],
+  [limits.TIMELINE_LANE_ROWS_MAX, 3],
+  [limits.TIMELINE_PULLED_ROWS_MAX, 36],
+  [limits.TIMELINE_DAYS_MAX, 98],
+  [limits.TIMELINE_AHEAD_DAYS_MAX, 8],
+  [limits.TIMELINE_RUNS_READ_MAX, 150_000],
+  [limits.TIMELINE_FLIPS_READ_MAX, 20_000],
+  [limits.TIMELINE_FLIPS_EACH_MAX, 200],
+  [limits.TIMELINE_CHECKS_MAX, 50_000],
+  [limits.TIMELINE_GAPS_MAX, 500],
+  [limits.TIMELINE_TROUBLE_MARKS_MAX, 60],
+  [limits.TIMELINE_FIRINGS_MAX, 200_000],
+  [limits.TIMELINE_SILENCES_MAX, 100],
+  [limits.TIMELINE_WINDOWS_MAX, 200],
+  [limits.TIMELINE_CLOCK_CHANGES_MAX, 50],
+  [limits.TIMELINE_TAGS_MAX, 200],
 ];
 
 test("every limit has its documented value", () => {

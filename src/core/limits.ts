@@ -527,3 +527,34 @@ export const FIRE_DRILL_SEND_EVERY_MS = 300_000;
 export const FIRE_DRILL_LATE_MS_MAX = 3_600_000;
 /** Notes about the policy of a check that a result lists. */
 export const FIRE_DRILL_NOTES_MAX = 20;
+// The timeline.
+/** Checks that are drawn as rows, per page; with more, checks are counted per tag. */
+export const TIMELINE_ROWS_MAX = 150;
+/** Lanes in the density view; the last one contains all other tags. */
+export const TIMELINE_LANES_MAX = 24;
+/** Checks in trouble that are drawn below their lane, and in all lanes together. */
+export const TIMELINE_LANE_ROWS_MAX = 3;
+export const TIMELINE_PULLED_ROWS_MAX = 36;
+/** Longest range. */
+export const TIMELINE_DAYS_MAX = 98;
+/** How far from now a range may reach. */
+export const TIMELINE_AHEAD_DAYS_MAX = 8;
+/** Packed runs that are read for one response, the newest of each check first. */
+export const TIMELINE_RUNS_READ_MAX = 150_000;
+/** Flips that are read for one response, the newest first. */
+export const TIMELINE_FLIPS_READ_MAX = 20_000;
+/** Of these, or of events, of one check. */
+export const TIMELINE_FLIPS_EACH_MAX = 200;
+/** Checks of a project that are considered, the oldest first. */
+export const TIMELINE_CHECKS_MAX = 50_000;
+/** Monitoring gaps in a response; with more, the newest. */
+export const TIMELINE_GAPS_MAX = 500;
+/** Separate marks of one kind of trouble on a row; with more, they are counted per column. */
+export const TIMELINE_TROUBLE_MARKS_MAX = 60;
+/** Firings of schedules that are computed for one response. */
+export const TIMELINE_FIRINGS_MAX = 200_000;
+/** Silences, windows of one silence, clock changes, and tags in a response. */
+export const TIMELINE_SILENCES_MAX = 100;
+export const TIMELINE_WINDOWS_MAX = 200;
+export const TIMELINE_CLOCK_CHANGES_MAX = 50;
+export const TIMELINE_TAGS_MAX = 200;

@@ -83,7 +83,7 @@ const WATCHED_COLUMNS = `c.kind, c.timeout_seconds, c.grace_seconds, c.schedule,
   s.status, s.last_ping_at, s.last_start_at, s.expect_from_at`;
 
 /** The input of core's status rules, from a row with these columns. */
-function toWatched(row: WatchedRow): WatchedCheck {
+export function toWatched(row: WatchedRow): WatchedCheck {
   return {
     timing: {
       kind: row.kind,

@@ -323,11 +323,11 @@ describe("A backup", () => {
     cpSync(join(import.meta.dirname, "../../migrations"), directory, { recursive: true });
     const later = "alter table projects add column shout text; update projects set shout = upper(name);";
     const lastNumber = Math.max(...readdirSync(directory).map((name) => Number.parseInt(name, 10) || 0));
-    const name = `${String(lastNumber + 1).padStart(4, "0")}_later`;
-    writeFileSync(join(directory, `${name}.sql`), later);
+    const added = `${String(lastNumber + 1).padStart(4, "0")}_later`;
+    writeFileSync(join(directory, `${added}.sql`), later);
     const url = await emptyDatabase();
     const { migrated } = await restore(archive, url, { directory });
-    expect(migrated).toEqual([name]);
+    expect(migrated).toEqual([added]);
     const names = (await rowsOf(source.url, "select upper(name) as name from projects order by id")).map(
       ({ name }) => name,
     );

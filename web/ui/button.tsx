@@ -99,7 +99,8 @@ const PRINTED: Readonly<Record<string, string>> = {
 };
 
 export function Keys({ keys }: { keys: string }) {
-  const parts = keys.split(" ").flatMap((chord) => chord.split("+"));
+  // "+" itself is a key, too.
+  const parts = keys.split(" ").flatMap((chord) => chord.split(/(?<=\w)\+/));
   return (
     <span className="keys">
       {parts.map((key, index) => (

@@ -33,6 +33,7 @@ export const TOPIC_WORDS: Readonly<Record<DocsTopic, string>> = {
   forecast: "forecast",
   silences: "silences",
   fireDrills: "fire drills",
+  timeline: "timeline",
   incidents: "incidents",
   ackLinks: "acknowledge links",
   channels: "channels",

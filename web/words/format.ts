@@ -84,6 +84,18 @@ export function formatDay(at: number, { now, zone }: Reader): string {
   }).format(at);
 }
 
+const DATE_FORMS = {
+  "weekday-day": { weekday: "short", day: "numeric" },
+  "weekday-day-month": { weekday: "short", day: "numeric", month: "short" },
+  "day-month": { day: "numeric", month: "short" },
+  "month-year": { month: "long", year: "numeric" },
+} as const satisfies Record<string, Intl.DateTimeFormatOptions>;
+
+/** A date on an axis: "Sun 15", "Sun 15 Nov", "15 Nov", "November 2026". */
+export function formatDate(at: number, zone: string, form: keyof typeof DATE_FORMS): string {
+  return part(zone, DATE_FORMS[form]).format(at).replaceAll(",", "");
+}
+
 /** "Sunday 15 November 2026 at 03:00:12 EET": for tooltips and screen readers. */
 export function formatExact(at: number, zone: string): string {
   return part(zone, {
@@ -126,7 +138,7 @@ export function instantOfLocal(text: string, zone: string): number | null {
 }
 
 /** How far the clocks of a zone are ahead of UTC. */
-function zoneOffsetMs(at: number, zone: string): number {
+export function zoneOffsetMs(at: number, zone: string): number {
   const minute = Math.floor(at / MINUTE_MS) * MINUTE_MS;
   const parts = part(zone, {
     year: "numeric",

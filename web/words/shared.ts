@@ -23,6 +23,7 @@ export const words = {
     skip: "Skip to content",
     projects: "All projects",
     checks: "Checks",
+    timeline: "Timeline",
     incidents: "Incidents",
     openIncidents: "open",
     events: "Events",

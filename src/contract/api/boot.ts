@@ -1,5 +1,6 @@
 import type { ServiceState } from "../../core/database-identity.ts";
 import type { CheckPage } from "./check-page.ts";
+import type { Timeline, TimelineQuery } from "./timeline.ts";
 import type { ChangedBy, Overview, ProjectHead, ProjectList, SinceAway } from "./overview.ts";
 
 /** The rights of a user in a project. */
@@ -27,6 +28,7 @@ export type PagePath = {
 export const PAGE_PATHS = [
   { name: "projects", path: "/", for: "account" },
   { name: "checks", path: "/projects/:project/checks/", for: "member" },
+  { name: "timeline", path: "/projects/:project/timeline/", for: "member" },
   { name: "incidents", path: "/projects/:project/incidents/", for: "member" },
   { name: "incident", path: "/projects/:project/incidents/:n/", for: "member" },
   { name: "events", path: "/projects/:project/events/", for: "member" },
@@ -58,7 +60,9 @@ export function hasNews({ wentDown, recovered, createdCount }: SinceAway): boole
 export type BootPage =
   | ({ kind: "checks" } & Overview)
   | ({ kind: "projects" } & ProjectList)
-  | { kind: "check"; project: ProjectHead; check: CheckPage };
+  | { kind: "check"; project: ProjectHead; check: CheckPage }
+  /** `query`: what it was requested with. */
+  | { kind: "timeline"; project: ProjectHead; query: TimelineQuery; timeline: Timeline };
 
 export type Theme = "system" | "light" | "dark";
 /** The row height of the list. */

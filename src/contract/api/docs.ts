@@ -25,6 +25,7 @@ export const DOCS = {
   forecast: "/docs/guide/forecast",
   silences: "/docs/guide/silences",
   fireDrills: "/docs/guide/fire-drills",
+  timeline: "/docs/guide/timeline",
   incidents: "/docs/guide/incidents",
   ackLinks: "/docs/guide/incidents#acknowledge-links",
   channels: "/docs/guide/channels/",

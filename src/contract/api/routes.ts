@@ -17,6 +17,7 @@ import { projectRoutes } from "./projects.ts";
 import { reportRoutes } from "./report.ts";
 import { silenceRoutes } from "./silences.ts";
 import { statusPageRoutes } from "./status-pages.ts";
+import { timelineRoutes } from "./timeline.ts";
 import { tokenRoutes } from "./tokens.ts";
 
 export const API_ROUTES = {
@@ -31,6 +32,7 @@ export const API_ROUTES = {
   ...fireDrillRoutes,
   ...statusPageRoutes,
   ...overviewRoutes,
+  ...timelineRoutes,
   ...checkRoutes,
   ...boardRoutes,
   ...reportRoutes,

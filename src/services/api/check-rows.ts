@@ -66,7 +66,7 @@ function fuseOf(check: LeanCheck): Fuse | null {
 const WORDS_KEPT_MAX = 20_000;
 const words = new Map<string, string>();
 
-function inShort(timing: LeanCheck["timing"]): string {
+export function inShort(timing: LeanCheck["timing"]): string {
   const { kind, timeoutSeconds, schedule, tz } = timing;
   const key = kind === "simple" ? String(timeoutSeconds) : `${tz} ${schedule}`;
   const known = words.get(key);

@@ -21,6 +21,7 @@ import type { ApiRoute } from "./respond.ts";
 import type { ApiHandler, ApiHandlers } from "./route.ts";
 import { silenceHandlers } from "./silences.ts";
 import { statusPageHandlers } from "./status-pages.ts";
+import { timelineHandlers } from "./timeline.ts";
 import { tokenHandlers } from "./tokens.ts";
 
 const HANDLERS: ApiHandlers<ApiRoutes> = {
@@ -35,6 +36,7 @@ const HANDLERS: ApiHandlers<ApiRoutes> = {
   ...fireDrillHandlers,
   ...statusPageHandlers,
   ...overviewHandlers,
+  ...timelineHandlers,
   ...checkHandlers,
   ...crontabHandlers,
   ...badgeHandlers,
