@@ -1,6 +1,13 @@
 // Fire drills through the real sweep, planner and notifier, to receivers of every kind: nothing arrives by default, what
 // is sent is marked and closed again, and nothing else changes.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { MailPort } from "../../src/channels/channel-kind.ts";
 import { KINDS } from "../../src/channels/registry.ts";
 import { FIRE_DRILL_MARK } from "../../src/core/fire-drill.ts";
 import { HOUR_MS, type Instant } from "../../src/core/instant.ts";
@@ -24,11 +31,14 @@ import { type Channel, disableChannel, listManagedChannels } from "../../src/sto
 import type { CheckWithState } from "../../src/store/checks.ts";
 import type { Project } from "../../src/store/projects.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
-import { CONFIGS, RECEIVERS, sampleSender } from "../channels/sample-kinds.ts";
+import { openMailSender } from "../../src/lib/mail-sender.ts";
+import { CONFIGS, PROVIDERS, RECEIVERS, sampleSender } from "../channels/sample-kinds.ts";
 import { NOW } from "../channels/sample-messages.ts";
 import type { IncidentReceiver } from "../receivers/incidents.ts";
 import type { Receiver } from "../receivers/receiver.ts";
 import { reroute } from "../receivers/reroute.ts";
+import { startSmtp } from "../receivers/smtp.ts";
+import { COMPILE_CACHE } from "../support/compile-cache.ts";
 import { useDatabase } from "../support/database.ts";
 import { addChannel, assign } from "../support/owed.ts";
 import { MONDAY_NOON, sampleCheck, sampleProject } from "../support/sample.ts";
@@ -80,17 +90,32 @@ async function portsTo(kind: string): Promise<Ports> {
   });
 }
 
-type World = { project: Project; check: CheckWithState; channel: Channel; ports: Ports; receiver: Receiver };
+type Place = { project: Project; check: CheckWithState; channel: Channel; ports: Ports };
+type World = Place & { receiver: Receiver };
 
-async function makeWorld(kind = "webhook", config = CONFIGS[kind] ?? WEBHOOK): Promise<World> {
+async function makeWorld(kind = "webhook"): Promise<World> {
+  const place = await makePlace({ kind, config: CONFIGS[kind] ?? WEBHOOK, ports: await portsTo(kind) });
+  return { ...place, receiver: await receiverOf(kind) };
+}
+
+/** A project with a check and a channel. */
+async function makePlace({
+  kind,
+  config,
+  ports,
+}: {
+  kind: string;
+  config: Parameters<typeof addChannel>[1]["config"];
+  ports: Ports;
+}): Promise<Place> {
   const project = await sampleProject(at.db);
   const check = await sampleCheck(at.db, { projectId: project.id, name: "Nightly backup", tags: "db" });
   const channel = await addChannel(at.db, { projectId: project.id, kind, config });
   await assign(at.db, check, [channel]);
-  return { project, check, channel, ports: await portsTo(kind), receiver: await receiverOf(kind) };
+  return { project, check, channel, ports };
 }
 
-const start = ({ project, check }: World, given: { isSent?: boolean; at?: Instant; check?: null } = {}) =>
+const start = ({ project, check }: Place, given: { isSent?: boolean; at?: Instant; check?: null } = {}) =>
   startFireDrill(at.db, {
     project,
     check: given.check === null ? null : check.uuid,
@@ -102,14 +127,14 @@ const start = ({ project, check }: World, given: { isSent?: boolean; at?: Instan
 const sweep = (now: Instant) => sweepDeadlines(at.db, { now, visibility: sightUntil(now) });
 
 /** One round of all loops at an instant. */
-async function round({ ports }: World, now: Instant): Promise<void> {
+async function round({ ports }: Place, now: Instant): Promise<void> {
   await sweep(now);
   await deliverDue(at.db, { now, ports });
   await driveFireDrills(at.db, now);
 }
 
 /** Runs a drill to its end. */
-async function run(world: World, given: Parameters<typeof start>[1] = {}): Promise<FireDrillResult> {
+async function run(world: Place, given: Parameters<typeof start>[1] = {}): Promise<FireDrillResult> {
   const from = given.at ?? START;
   const { drill } = await start(world, given);
   // The last ones are for kinds with a rate limit.
@@ -192,6 +217,80 @@ function readable(text: string): string {
 test("every kind that sends something has a receiver here", () => {
   const without = KINDS.map(({ name }) => name).filter((name) => RECEIVERS[name] === undefined);
   expect(without.toSorted()).toEqual(["email", "group", "shell"]);
+});
+
+test("an email leaves only on request, with the mark in its subject and text, and a recovery follows", async () => {
+  const smtp = await startSmtp();
+  const mailer = openMailSender({
+    host: "127.0.0.1",
+    port: smtp.port,
+    security: "none",
+    user: null,
+    password: null,
+    from: "Overdue <alerts@overdue.test>",
+    connectionsMax: 1,
+    timeoutMs: 30_000,
+  });
+  try {
+    const recipient = { isVerified: true, zone: null, unsubscribeUrl: "https://overdue.test/unsub" };
+    const mail: MailPort = {
+      idDomain: "overdue.test",
+      recipient: () => Promise.resolve(recipient),
+      notifyUnverified: () => Promise.resolve(),
+      send: ({ bounceId: _, ...one }) => mailer.send(one),
+    };
+    const config = { value: "ops@example.org", up: true, down: true };
+    const place = await makePlace({ kind: "email", config, ports: sampleSender({ http, mail }) });
+    const quiet = await run(place);
+    expect([smtp.received, smtp.connections.total]).toEqual([[], 0]);
+    expect(quiet.drill.outcome).toBe("ok");
+    expect(quiet.messages).toEqual([
+      expect.objectContaining({ outcome: "notSent", title: expect.stringContaining(FIRE_DRILL_MARK) }),
+    ]);
+    const sent = await run(place, { isSent: true, at: START + HOUR_MS });
+    expect(sent.drill.outcome).toBe("ok");
+    expect(sent.messages).toMatchObject([{ outcome: "sent", closing: { outcome: "sent" } }]);
+    const [down, up, ...more] = smtp.received.map((one) => one.mail);
+    expect(more).toEqual([]);
+    for (const one of [down, up]) {
+      expect(one?.subject).toContain(`${FIRE_DRILL_MARK} Nightly backup`);
+      expect(one?.text).toContain(FIRE_DRILL_MARK);
+      expect(one?.html).toContain(FIRE_DRILL_MARK);
+    }
+    expect(down?.subject).toMatch(/^DOWN /);
+    expect(up?.subject).toMatch(/^UP /);
+  } finally {
+    await mailer.close();
+    await smtp.close();
+  }
+});
+
+test("a program runs only on request, and once more for the recovery", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "overdue-drill-"));
+  const output = join(folder, "output");
+  try {
+    await writeFile(
+      join(folder, "tell"),
+      `#!/bin/sh\necho "$OVERDUE_STATUS $OVERDUE_DRILL $OVERDUE_NAME" >> ${output}\n`,
+    );
+    await chmod(join(folder, "tell"), 0o755);
+    await writeFile(output, "");
+    const ports = sampleSender({ http, providers: { ...PROVIDERS, shellFolder: folder } });
+    const config = { program_down: "tell", program_up: "tell", program_notice: "" };
+    const place = await makePlace({ kind: "shell", config, ports });
+    const quiet = await run(place);
+    expect(quiet.messages).toMatchObject([{ outcome: "notSent", reason: "Not sent (fire drill)" }]);
+    expect(await readFile(output, "utf8")).toBe("");
+    const sent = await run(place, { isSent: true, at: START + HOUR_MS });
+    expect(sent.messages).toMatchObject([{ outcome: "sent", closing: { outcome: "sent" } }]);
+    expect((await readFile(output, "utf8")).split("\n")).toEqual([
+      `down 1 ${FIRE_DRILL_MARK} Nightly backup`,
+      `up 1 ${FIRE_DRILL_MARK} Nightly backup`,
+      "",
+    ]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });
 
 test("each hop has its time, in order", async () => {
@@ -359,7 +458,35 @@ test("without a notifier, the next start ends it", async () => {
   expect(world.receiver.received).toEqual([]);
 });
 
+const SEND_AND_DIE = fileURLToPath(new URL("send-drill-and-die.ts", import.meta.url));
+
+/** A notifier process that is killed with SIGKILL. */
+async function sendAndDie({ receiver }: World, given: { kind: string; now: Instant; dies: string }) {
+  const args = [SEND_AND_DIE, at.url, given.kind, receiver.url, String(given.now), given.dies];
+  const child = spawn(process.execPath, args, { env: { ...process.env, ...COMPILE_CACHE }, stdio: "pipe" });
+  let said = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text));
+  const [code, signal] = (await once(child, "close")) as [number | null, string | null];
+  expect([code, signal, said]).toEqual([null, "SIGKILL", ""]);
+}
+
 describe("a crash", () => {
+  test.each(["sent", "settled"])("of a notifier that was killed when it had %s it", async (dies) => {
+    const world = await makeWorld("pd");
+    const { drill } = await start(world, { isSent: true });
+    await sweep(START + 1_500);
+    await sendAndDie(world, { kind: "pd", now: START + 1_500, dies });
+    const { incidents } = world.receiver as IncidentReceiver;
+    expect(incidents.size).toBe(1);
+    // The next process: the claim of the one that was killed ends after a minute.
+    const later = START + 2_000 + (dies === "sent" ? DELIVERY_LEASE_MS : 0);
+    for (const ms of [0, 1_000, 2_000]) await round(world, later + ms);
+    expect(incidents.size).toBe(0);
+    const ended = await getFireDrill(at.db, { projectId: world.project.id, uuid: drill.uuid });
+    expect(ended.drill).toMatchObject({ outcome: "ok", checkId: null });
+    expect(ended.messages).toMatchObject([{ outcome: "sent", closing: { outcome: "sent" } }]);
+  });
+
   test("between the deadline and the notifier loses nothing", async () => {
     const world = await makeWorld("pd");
     const { drill } = await start(world, { isSent: true });
