@@ -190,10 +190,7 @@ function* present(computed: Computed, marks: readonly ForecastMark[]): Steps<For
   });
   yield;
   const own = yield* entriesOf(found, { isMarked, window });
-  const all = [
-    ...own.entries,
-    ...crowdEntries(days, { checks: byId, zone, isMarked }),
-  ].toSorted(byTime);
+  const all = [...own.entries, ...crowdEntries(days, { checks: byId, zone, isMarked })].toSorted(byTime);
   const allOpen = all.filter(({ isDismissed }) => !isDismissed);
   const allIntended = all.filter(({ isDismissed }) => isDismissed);
   const entries = allOpen.slice(0, FORECAST_ENTRIES_MAX);
@@ -202,8 +199,7 @@ function* present(computed: Computed, marks: readonly ForecastMark[]): Steps<For
     window,
     zone,
     checkCount: checks.length,
-    isTruncated:
-      computed.isTruncated || own.isTruncated || entries.length + intended.length < all.length,
+    isTruncated: computed.isTruncated || own.isTruncated || entries.length + intended.length < all.length,
     entries,
     intended,
     worst: worstOf(entries),
@@ -231,9 +227,7 @@ export async function readCheckForecast(
   const marked = new Set((await listForecastMarks(db, check.projectId)).map(markKey));
   const shown = { id: check.id, uuid: check.uuid, name, schedule, tz, durationMs: null };
   const found = [{ check: shown, surprises: surprisesOf(shown, window) }];
-  const { entries } = allSteps(
-    entriesOf(found, { isMarked: (mark) => marked.has(markKey(mark)), window }),
-  );
+  const { entries } = allSteps(entriesOf(found, { isMarked: (mark) => marked.has(markKey(mark)), window }));
   return entries.toSorted((one, other) => Number(one.isDismissed) - Number(other.isDismissed));
 }
 

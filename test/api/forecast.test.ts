@@ -295,8 +295,8 @@ describe("the calendar feed", () => {
     expect((await ask(`${FORECAST}/feed`, { method: "POST" })).status).toBe(403);
   });
 
-  test("limits requests from one network, without looking at the token", async () => {
-    const path = await create();
+  // The last test, as the others need permits as well.
+  test("limits requests from one network", async () => {
     let last = await at.ask("/calendar/unknown.ics");
     // More than the limit, because permits are added while a slow machine sends the requests.
     for (let n = 0; n < 10 * FORECAST_FEED_REQUESTS_PER_MINUTE && last.status === 404; n += 1) {
@@ -304,6 +304,5 @@ describe("the calendar feed", () => {
     }
     expect([last.status, last.text.trim()]).toEqual([429, "Too many requests. Try again in a minute."]);
     expect(Number(last.headers.get("retry-after"))).toBeGreaterThan(0);
-    expect((await at.ask(path)).status).toBe(429);
   });
 });

@@ -134,7 +134,8 @@ test("the page of a check shows its surprises", async () => {
   await button(page.getByRole("dialog", { name: "Run once a month" }), "Change 1 schedule").click();
   await undo(page, "1 schedule changed.");
   await expectSoon(
-    async () => (await room.ask<{ settings: { schedule: string } }>("GET", `/checks/${id}`)).settings.schedule,
+    async () =>
+      (await room.ask<{ settings: { schedule: string } }>("GET", `/checks/${id}`)).settings.schedule,
   ).toBe(EITHER.schedule);
   await room.go(`/checks/${id}/details/`);
   await expectSeen(section);
