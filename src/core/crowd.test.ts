@@ -3,6 +3,7 @@ import { addStarts, crowdDays, type CrowdJob, crowdOf, jobGroups, noStarts } fro
 import { changesIn, forecastWindow, surprisesOf } from "./forecast.ts";
 import { MINUTE_MS } from "./instant.ts";
 import { nextAfter, parseSchedule } from "./schedule/schedule.ts";
+import { allSteps } from "./steps.ts";
 import { CROWD_DAYS_MAX, CROWD_SPREAD_MINUTES_MAX, FORECAST_CHECKS_LISTED_MAX } from "./limits.ts";
 
 const WINDOW = forecastWindow(Date.UTC(2026, 10, 18, 12));
@@ -13,7 +14,7 @@ function plan(jobs: readonly CrowdJob[], tz = TZ) {
   const starts = noStarts(WINDOW);
   const changesOf = changesIn(WINDOW);
   for (const group of groups) addStarts(starts, group, changesOf);
-  return { crowd: crowdOf(starts, groups, tz), days: crowdDays(starts, groups, tz) };
+  return { crowd: allSteps(crowdOf(starts, groups, tz)), days: allSteps(crowdDays(starts, groups, tz)) };
 }
 
 const jobs = (count: number, schedule: string, given: Partial<CrowdJob> = {}, from = 1): CrowdJob[] =>

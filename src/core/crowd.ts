@@ -12,7 +12,8 @@ import {
 } from "./limits.ts";
 import { setMembers } from "./schedule/calendar.ts";
 import { type Line, nextAfter, type ParsedSchedule, parseSchedule } from "./schedule/schedule.ts";
-import { stretchAt, zoneOf } from "./schedule/zone.ts";
+import { type Stretch, stretchAt, zoneOf } from "./schedule/zone.ts";
+import type { Steps } from "./steps.ts";
 
 /** A job with its usual duration; null: never measured. */
 export type CrowdJob = Timing & { id: number; durationMs: number | null };
@@ -133,18 +134,26 @@ function isEveryDay({ calendar: { rule } }: Line): boolean {
 }
 
 /** The reading of a minute of the window, in minutes. */
-function localMinute(at: Instant, tz: string): number {
+function localMinutes(tz: string): (at: Instant) => number {
   const zone = zoneOf(tz);
-  const offset = zone === null ? 0 : stretchAt(zone, at / SECOND_MS).offset;
-  return at / MINUTE_MS + Math.floor(offset / MINUTES_PER_HOUR);
+  let stretch: Stretch | null = null;
+  return (at) => {
+    const second = at / SECOND_MS;
+    if (zone !== null && (stretch === null || second < stretch.from || second >= stretch.to)) {
+      stretch = stretchAt(zone, second);
+    }
+    return at / MINUTE_MS + Math.floor((stretch?.offset ?? 0) / MINUTES_PER_HOUR);
+  };
 }
 
 /** Starts by minute of the day on an ordinary day: the median of the next four weeks. */
-function usualStarts({ from, counts }: Starts, tz: string): number[] {
+function* usualStarts({ from, counts }: Starts, tz: string): Steps<number[]> {
+  const localMinute = localMinutes(tz);
   const seen = Array.from({ length: MINUTES_PER_DAY }, (): number[] => []);
   for (let minute = 0; minute < USUAL_DAYS * MINUTES_PER_DAY; minute += 1) {
     const count = counts[minute] ?? 0;
-    if (count > 0) seen[localMinute(from + minute * MINUTE_MS, tz) % MINUTES_PER_DAY]?.push(count);
+    if (count > 0) seen[localMinute(from + minute * MINUTE_MS) % MINUTES_PER_DAY]?.push(count);
+    if (minute % MINUTES_PER_DAY === 0) yield;
   }
   // Days without a start count as zero.
   return seen.map((some) => some.toSorted((a, b) => b - a)[USUAL_DAYS / 2] ?? 0);
@@ -154,18 +163,20 @@ function usualStarts({ from, counts }: Starts, tz: string): number[] {
 const SHIFTS = [0, 30, -30, 60, -60, 120, -120];
 
 /** Days on which clearly more jobs than usual start in one minute, by date; the most crowded are kept. */
-export function crowdDays(starts: Starts, groups: readonly JobGroup[], tz: string): CrowdDay[] {
-  const usual = usualStarts(starts, tz);
+export function* crowdDays(starts: Starts, groups: readonly JobGroup[], tz: string): Steps<CrowdDay[]> {
+  const usual = yield* usualStarts(starts, tz);
+  const localMinute = localMinutes(tz);
   const least = usual.map((_, minute) => {
     const around = SHIFTS.map((shift) => usual[(minute + shift + MINUTES_PER_DAY) % MINUTES_PER_DAY] ?? 0);
     return Math.max(...around);
   });
   const days = new Map<number, { at: Instant; count: number; usual: number }>();
   for (let minute = 0; minute < starts.counts.length; minute += 1) {
+    if (minute % MINUTES_PER_DAY === 0) yield;
     const count = starts.counts[minute] ?? 0;
     if (count < CROWD_JOBS_MIN) continue;
     const at = starts.from + minute * MINUTE_MS;
-    const local = localMinute(at, tz);
+    const local = localMinute(at);
     const around = least[local % MINUTES_PER_DAY] ?? 0;
     if (count < around + Math.max(CROWD_JOBS_MIN - 2, around / 2)) continue;
     const day = Math.floor(local / MINUTES_PER_DAY);
@@ -174,15 +185,16 @@ export function crowdDays(starts: Starts, groups: readonly JobGroup[], tz: strin
   const most = [...days.entries()]
     .toSorted(([, one], [, other]) => other.count - one.count || one.at - other.at)
     .slice(0, CROWD_DAYS_MAX);
-  return most
-    .map(([number, day]) => ({
-      date: dateOf((number * DAY_MS) / SECOND_MS),
-      ...day,
-      ids: groups
-        .filter(({ schedule }) => startsIn(schedule, day.at))
-        .flatMap(({ jobs }) => jobs.map(({ id }) => id)),
-    }))
-    .toSorted((one, other) => one.at - other.at);
+  const found: CrowdDay[] = [];
+  for (const [number, day] of most) {
+    const ids: number[] = [];
+    for (const { schedule, jobs } of groups) {
+      if (startsIn(schedule, day.at)) ids.push(...jobs.map(({ id }) => id));
+      yield;
+    }
+    found.push({ date: dateOf((number * DAY_MS) / SECOND_MS), ...day, ids });
+  }
+  return found.toSorted((one, other) => one.at - other.at);
 }
 
 function startsIn(schedule: ParsedSchedule, minuteAt: Instant): boolean {
@@ -191,16 +203,16 @@ function startsIn(schedule: ParsedSchedule, minuteAt: Instant): boolean {
 }
 
 /** The most crowded minute of an ordinary day, with a better plan; null if no minute is crowded. */
-export function crowdOf(starts: Starts, groups: readonly JobGroup[], tz: string): Crowd | null {
-  const usual = usualStarts(starts, tz);
+export function* crowdOf(starts: Starts, groups: readonly JobGroup[], tz: string): Steps<Crowd | null> {
+  const usual = yield* usualStarts(starts, tz);
   const count = Math.max(...usual);
   if (count < CROWD_JOBS_MIN) return null;
   const minute = usual.indexOf(count);
-  const daily = usualJobs(starts, groups, tz);
-  const load = loadOf(daily);
-  const { moves, spread } = spreadOut(daily, { minute, load });
+  const daily = yield* usualJobs(starts, groups, tz);
+  const load = yield* loadOf(daily);
+  const { moves, spread } = yield* spreadOut(daily, { minute, load });
   const hours = byHour(load);
-  const after = loadOf(spread);
+  const after = yield* loadOf(spread);
   const moved = spread.filter((one) => one.wasAt === minute);
   const last = Math.max(minute, ...moves.map((move) => minute + move.minutes));
   const isMeasured = moved.every(({ job }) => job.durationMs !== null);
@@ -223,14 +235,16 @@ export function crowdOf(starts: Starts, groups: readonly JobGroup[], tz: string)
 type DailyJob = { job: CrowdJob; minute: number; wasAt: number; length: number };
 
 /** Each start of an ordinary day: the first day of the window on which as many start as usual stands for it. */
-function usualJobs({ from }: Starts, groups: readonly JobGroup[], tz: string): DailyJob[] {
+function* usualJobs({ from }: Starts, groups: readonly JobGroup[], tz: string): Steps<DailyJob[]> {
+  const localMinute = localMinutes(tz);
   const found: DailyJob[] = [];
   for (const { schedule, jobs } of groups) {
+    yield;
     if (!isMostDays(schedule, from)) continue;
     let at = nextAfter(schedule, from - SECOND_MS);
     const end = at === null ? from : at + DAY_MS;
     while (at !== null && at < end) {
-      const minute = localMinute(Math.floor(at / MINUTE_MS) * MINUTE_MS, tz) % MINUTES_PER_DAY;
+      const minute = localMinute(Math.floor(at / MINUTE_MS) * MINUTE_MS) % MINUTES_PER_DAY;
       for (const job of jobs) {
         const length = Math.max(1, Math.round((job.durationMs ?? CROWD_JOB_MS_DEFAULT) / MINUTE_MS));
         found.push({ job, minute, wasAt: minute, length: Math.min(length, MINUTES_PER_DAY) });
@@ -254,9 +268,12 @@ function isMostDays(schedule: ParsedSchedule, from: Instant): boolean {
 }
 
 /** Jobs that run at once, by minute of the day. */
-function loadOf(jobs: readonly Pick<DailyJob, "minute" | "length">[]): number[] {
+function* loadOf(jobs: readonly Pick<DailyJob, "minute" | "length">[]): Steps<number[]> {
   const load = Array.from({ length: MINUTES_PER_DAY }, () => 0);
-  for (const job of jobs) addTo(load, job, 1);
+  for (const job of jobs) {
+    addTo(load, job, 1);
+    yield;
+  }
   return load;
 }
 
@@ -280,10 +297,10 @@ function byHour(load: readonly number[]): number[] {
 const STEP_MINUTES = 10;
 
 /** Long jobs keep their time first; the others take the earliest time at which few run. */
-function spreadOut(
+function* spreadOut(
   daily: readonly DailyJob[],
   { minute, load: before }: { minute: number; load: readonly number[] },
-): { moves: Move[]; spread: DailyJob[] } {
+): Steps<{ moves: Move[]; spread: DailyJob[] }> {
   const load = [...before];
   const movable = daily
     .filter((one) => one.minute === minute && clockOf(one.job, true) !== null)
@@ -293,6 +310,7 @@ function spreadOut(
   const placed = new Map<DailyJob, DailyJob>();
   const moves: Move[] = [];
   for (const one of movable) {
+    yield;
     const chosen = { ...one, minute: minute + bestShift(load, one, target) };
     addTo(load, chosen, 1);
     placed.set(one, chosen);

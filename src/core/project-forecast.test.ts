@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { forecastWindow, surprisesOf } from "./forecast.ts";
+import { FORECAST_ENTRIES_MAX } from "./limits.ts";
 import { crowdEntries, entriesOf, type ForecastCheck, type IsMarked, worstOf } from "./project-forecast.ts";
+import { allSteps } from "./steps.ts";
 
 const WINDOW = forecastWindow(Date.UTC(2026, 10, 18, 12));
 const never: IsMarked = () => false;
@@ -15,10 +17,12 @@ const check = (id: number, name: string, schedule: string, tz = "Europe/Riga"): 
 });
 
 const entries = (checks: readonly ForecastCheck[], isMarked = never) =>
-  entriesOf(
-    checks.map((one) => ({ check: one, surprises: surprisesOf(one, WINDOW) })),
-    { isMarked, window: WINDOW },
-  );
+  allSteps(
+    entriesOf(
+      checks.map((one) => ({ check: one, surprises: surprisesOf(one, WINDOW) })),
+      { isMarked, window: WINDOW },
+    ),
+  ).entries;
 
 test("checks with the same cause are one entry", () => {
   const [entry, ...more] = entries([
@@ -74,8 +78,8 @@ test("IDs do not depend on the time of day, or on other checks", () => {
   const of = (now: number) => {
     const window = forecastWindow(now);
     const one = check(1, "job", "0 8 1-7 * 1");
-    return entriesOf([{ check: one, surprises: surprisesOf(one, window) }], { isMarked: never, window })[0]
-      ?.id;
+    const found = [{ check: one, surprises: surprisesOf(one, window) }];
+    return allSteps(entriesOf(found, { isMarked: never, window })).entries[0]?.id;
   };
   expect(of(Date.UTC(2026, 10, 18))).toBe(of(Date.UTC(2027, 1, 3, 17, 22, 5)));
   const ids = (checks: ForecastCheck[]) => entries(checks).map(({ id }) => id);
@@ -111,4 +115,19 @@ test("crowded days name the jobs, and runs that are lost are worst", () => {
   const lost = entries([check(1, "job", "*-*-* 03:30")]);
   expect(worstOf([...(crowded === undefined ? [] : [crowded]), ...lost])?.kind).toBe("missed");
   expect(worstOf([])).toBeNull();
+});
+
+test("only so many entries are listed, and the result says so", () => {
+  const many = Array.from({ length: FORECAST_ENTRIES_MAX + 1 }, (_, index) =>
+    check(index + 1, "job", `${index % 60} ${Math.floor(index / 60)} 1-7 * 1`, "UTC"),
+  );
+  const found = many.map((one) => ({ check: one, surprises: surprisesOf(one, WINDOW) }));
+  const listed = (count: number) => {
+    const { entries: some, isTruncated } = allSteps(
+      entriesOf(found.slice(0, count), { isMarked: never, window: WINDOW }),
+    );
+    return [some.length, isTruncated];
+  };
+  expect(listed(FORECAST_ENTRIES_MAX)).toEqual([FORECAST_ENTRIES_MAX, false]);
+  expect(listed(FORECAST_ENTRIES_MAX + 1)).toEqual([FORECAST_ENTRIES_MAX, true]);
 });

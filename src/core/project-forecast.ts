@@ -2,9 +2,10 @@
 import type { Crowd, CrowdDay } from "./crowd.ts";
 import { type FixKind, fixesOf, type ForecastWindow, type Surprise, type SurpriseKind } from "./forecast.ts";
 import { type Instant, SECOND_MS } from "./instant.ts";
-import { FORECAST_CHECKS_LISTED_MAX } from "./limits.ts";
+import { FORECAST_CHECKS_LISTED_MAX, FORECAST_ENTRIES_MAX } from "./limits.ts";
 import { parseSchedule } from "./schedule/schedule.ts";
 import { describeSchedule, MONTHS, placeOf } from "./schedule/wording.ts";
+import type { Steps } from "./steps.ts";
 
 export type ForecastCheck = {
   id: number;
@@ -57,59 +58,81 @@ export function entryIdOf({ kind, date, zone }: Surprise, check: ForecastCheck):
 
 type Affected = { check: ForecastCheck; surprises: Surprise[] };
 
-/** The entries of checks with their surprises, nearest first. */
-export function entriesOf(
-  found: readonly { check: ForecastCheck; surprises: readonly Surprise[] }[],
+type Group = {
+  id: string;
+  kind: SurpriseKind;
+  isDismissed: boolean;
+  at: Instant;
+  affected: Map<number, Affected>;
+};
+
+/**
+ * The entries of checks with their surprises, nearest first: at most FORECAST_ENTRIES_MAX that are intended, and as many
+ * that are not.
+ */
+export function* entriesOf(
+  found: Iterable<{ check: ForecastCheck; surprises: readonly Surprise[] }>,
   { isMarked, window }: { isMarked: IsMarked; window: ForecastWindow },
-): ForecastEntry[] {
-  const groups = new Map<
-    string,
-    { kind: SurpriseKind; isDismissed: boolean; affected: Map<number, Affected> }
-  >();
+): Steps<{ entries: ForecastEntry[]; isTruncated: boolean }> {
+  const groups = new Map<string, Group>();
   for (const { check, surprises } of found) {
     for (const surprise of surprises) {
-      const { kind } = surprise;
+      const { kind, at } = surprise;
       const isDismissed = isMarked({ checkId: check.id, kind, subject: markSubject(check) });
-      const key = `${isDismissed ? "-" : "+"}${entryIdOf(surprise, check)}`;
-      const group = groups.get(key) ?? { kind, isDismissed, affected: new Map<number, Affected>() };
+      const id = entryIdOf(surprise, check);
+      const key = `${isDismissed ? "-" : "+"}${id}`;
+      const group = groups.get(key) ?? { id, kind, isDismissed, at, affected: new Map<number, Affected>() };
       const affected = group.affected.get(check.id) ?? { check, surprises: [] };
       affected.surprises.push(surprise);
       group.affected.set(check.id, affected);
       groups.set(key, group);
     }
+    yield;
   }
+  const sorted = [...groups.values()].toSorted(byTime);
+  yield;
+  const listed = [false, true].flatMap((state) =>
+    sorted.filter(({ isDismissed }) => isDismissed === state).slice(0, FORECAST_ENTRIES_MAX),
+  );
   const fixes = knownFixes(window);
-  return [...groups.entries()]
-    .flatMap(([key, { kind, isDismissed, affected }]) => {
-      const all = [...affected.values()];
-      const [first] = all;
-      const [surprise] = first?.surprises ?? [];
-      if (first === undefined || surprise === undefined) return [];
-      const words = wordsOf(kind, all, surprise);
-      return [
-        {
-          id: key.slice(1),
-          kind,
-          isDismissed,
-          dates: kind === "either" || kind === "ended" ? [] : datesOf(first.surprises),
-          at: surprise.at,
-          zone: surprise.zone,
-          count: badgeOf(kind, surprise),
-          ...words,
-          checks: all.map(({ check }) => check),
-          fixes: fixesOfEntry(all, fixes),
-        },
-      ];
-    })
-    .toSorted(byTime);
+  const entries: ForecastEntry[] = [];
+  for (const group of listed) {
+    const entry = yield* entryOf(group, fixes);
+    if (entry !== null) entries.push(entry);
+  }
+  return { entries: entries.toSorted(byTime), isTruncated: listed.length < sorted.length };
 }
 
-export function byTime(one: ForecastEntry, other: ForecastEntry): number {
+function* entryOf(
+  { id, kind, isDismissed, at, affected }: Group,
+  fixes: KnownFixes,
+): Steps<ForecastEntry | null> {
+  const all = [...affected.values()];
+  const [first] = all;
+  const [surprise] = first?.surprises ?? [];
+  if (first === undefined || surprise === undefined) return null;
+  return {
+    id,
+    kind,
+    isDismissed,
+    dates: kind === "either" || kind === "ended" ? [] : datesOf(first.surprises),
+    at,
+    zone: surprise.zone,
+    count: badgeOf(kind, surprise),
+    ...wordsOf(kind, all, surprise),
+    checks: all.map(({ check }) => check),
+    fixes: yield* fixesOfEntry(all, fixes),
+  };
+}
+
+type Ordered = Pick<ForecastEntry, "id" | "kind" | "at">;
+
+export function byTime(one: Ordered, other: Ordered): number {
   return orderOf(one) - orderOf(other) || (one.id < other.id ? -1 : 1);
 }
 
 /** What has no date comes last, as it is there all the time. */
-function orderOf({ kind, at }: ForecastEntry): number {
+function orderOf({ kind, at }: Ordered): number {
   return kind === "either" || kind === "ended" ? Number.MAX_SAFE_INTEGER : at;
 }
 
@@ -152,14 +175,17 @@ function knownFixes(window: ForecastWindow): KnownFixes {
 }
 
 /** The fixes that all checks of an entry have, for the checks that are listed. */
-function fixesOfEntry(all: readonly Affected[], fixes: KnownFixes): EntryFix[] {
+function* fixesOfEntry(all: readonly Affected[], fixes: KnownFixes): Steps<EntryFix[]> {
   const listed = all.slice(0, FORECAST_CHECKS_LISTED_MAX);
-  const [first] = listed;
-  if (first === undefined) return [];
-  return fixes(first).flatMap(({ kind }) => {
-    const changes = listed.flatMap((affected) => {
-      const fix = fixes(affected).find((one) => one.kind === kind);
-      return fix === undefined ? [] : [{ check: affected.check, schedule: fix.schedule, tz: fix.tz }];
+  const offers: { check: ForecastCheck; offered: ReturnType<KnownFixes> }[] = [];
+  for (const affected of listed) {
+    offers.push({ check: affected.check, offered: fixes(affected) });
+    yield;
+  }
+  return (offers[0]?.offered ?? []).flatMap(({ kind }) => {
+    const changes = offers.flatMap(({ check, offered }) => {
+      const fix = offered.find((one) => one.kind === kind);
+      return fix === undefined ? [] : [{ check, schedule: fix.schedule, tz: fix.tz }];
     });
     return changes.length === listed.length ? [{ kind, label: fixLabel(kind, changes), changes }] : [];
   });

@@ -42,6 +42,7 @@ import {
   worstOf,
 } from "../core/project-forecast.ts";
 import { dayOf } from "../core/run.ts";
+import { allSteps, type Steps } from "../core/steps.ts";
 import { digestOfToken, newToken } from "../lib/secrets.ts";
 import { findBulkChecks } from "../store/check-lists.ts";
 import { type Check, findChecksByIds } from "../store/checks.ts";
@@ -92,8 +93,8 @@ type ProjectRef = Pick<Project, "id" | "tz">;
 
 /** Durations are averaged over this many days. */
 const DURATION_DAYS = 14;
-/** Schedules computed before other requests get a turn: a few milliseconds. */
-const SCHEDULES_AT_A_TIME = 50;
+/** Computed at a time, before other requests get a turn. */
+const TURN_MS = 10;
 /** Projects whose forecast is kept, until a schedule changes or the day ends. */
 const KEPT_MAX = 20;
 
@@ -108,7 +109,19 @@ export async function readForecast(
     compute(db, { project, now }),
     listForecastMarks(db, project.id),
   ]);
-  return present(computed, marks);
+  return inTurns(present(computed, marks));
+}
+
+/** Takes the steps of a computation, and lets other requests have a turn now and then. */
+async function inTurns<Result>(steps: Steps<Result>): Promise<Result> {
+  let since = performance.now();
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    if (performance.now() - since < TURN_MS) continue;
+    await setImmediate();
+    since = performance.now();
+  }
 }
 
 async function compute(db: Db, { project, now }: { project: ProjectRef; now: Instant }): Promise<Computed> {
@@ -121,7 +134,7 @@ async function compute(db: Db, { project, now }: { project: ProjectRef; now: Ins
   const version = versionOf(read, `${window.from} ${project.tz}`);
   const known = kept.get(project.id);
   if (known?.version === version) return known.computed;
-  const computed = computeAfresh(read, { window, zone: project.tz });
+  const computed = inTurns(computeAfresh(read, { window, zone: project.tz }));
   kept.delete(project.id);
   kept.set(project.id, { version, computed });
   computed.catch(() => kept.delete(project.id));
@@ -142,10 +155,10 @@ function versionOf(checks: readonly ForecastCheck[], start: string): string {
   return hash.digest("base64");
 }
 
-async function computeAfresh(
+function* computeAfresh(
   read: readonly ForecastCheck[],
   { window, zone }: { window: ForecastWindow; zone: string },
-): Promise<Computed> {
+): Steps<Computed> {
   const checks = read.slice(0, FORECAST_CHECKS_MAX);
   const changesOf = changesIn(window);
   const surprises = new Map<string, readonly Surprise[]>();
@@ -159,36 +172,36 @@ async function computeAfresh(
       addStarts(starts, group, changesOf);
       groups.push(group);
     }
-    if (surprises.size % SCHEDULES_AT_A_TIME === 0) await setImmediate();
+    yield;
   }
-  const crowd = crowdOf(starts, groups, zone);
-  await setImmediate();
-  const days = crowdDays(starts, groups, zone);
+  const crowd = yield* crowdOf(starts, groups, zone);
+  const days = yield* crowdDays(starts, groups, zone);
   return { window, zone, checks, isTruncated: read.length > checks.length, surprises, crowd, days };
 }
 
-function present(computed: Computed, marks: readonly ForecastMark[]): Forecast {
+function* present(computed: Computed, marks: readonly ForecastMark[]): Steps<Forecast> {
   const { window, zone, checks, surprises, crowd, days } = computed;
   const marked = new Set(marks.map(markKey));
   const isMarked = (mark: ForecastMark) => marked.has(markKey(mark));
   const byId = new Map(checks.map((check) => [check.id, check]));
   const found = checks.flatMap((check) => {
-    const own = surprises.get(markSubject(check)) ?? [];
-    return own.length === 0 ? [] : [{ check, surprises: own }];
+    const some = surprises.get(markSubject(check)) ?? [];
+    return some.length === 0 ? [] : [{ check, surprises: some }];
   });
-  const all = [
-    ...entriesOf(found, { isMarked, window }),
-    ...crowdEntries(days, { checks: byId, zone, isMarked }),
-  ].toSorted(byTime);
-  const entries = all.filter(({ isDismissed }) => !isDismissed);
-  const intended = all.filter(({ isDismissed }) => isDismissed);
+  yield;
+  const own = yield* entriesOf(found, { isMarked, window });
+  const all = [...own.entries, ...crowdEntries(days, { checks: byId, zone, isMarked })].toSorted(byTime);
+  const allOpen = all.filter(({ isDismissed }) => !isDismissed);
+  const allIntended = all.filter(({ isDismissed }) => isDismissed);
+  const entries = allOpen.slice(0, FORECAST_ENTRIES_MAX);
+  const intended = allIntended.slice(0, FORECAST_ENTRIES_MAX);
   return {
     window,
     zone,
     checkCount: checks.length,
-    isTruncated: computed.isTruncated || Math.max(entries.length, intended.length) > FORECAST_ENTRIES_MAX,
-    entries: entries.slice(0, FORECAST_ENTRIES_MAX),
-    intended: intended.slice(0, FORECAST_ENTRIES_MAX),
+    isTruncated: computed.isTruncated || own.isTruncated || entries.length + intended.length < all.length,
+    entries,
+    intended,
     worst: worstOf(entries),
     crowd: crowd && {
       ...crowd,
@@ -213,10 +226,8 @@ export async function readCheckForecast(
   const window = forecastWindow(now);
   const marked = new Set((await listForecastMarks(db, check.projectId)).map(markKey));
   const shown = { id: check.id, uuid: check.uuid, name, schedule, tz, durationMs: null };
-  const entries = entriesOf([{ check: shown, surprises: surprisesOf(shown, window) }], {
-    isMarked: (mark) => marked.has(markKey(mark)),
-    window,
-  });
+  const found = [{ check: shown, surprises: surprisesOf(shown, window) }];
+  const { entries } = allSteps(entriesOf(found, { isMarked: (mark) => marked.has(markKey(mark)), window }));
   return entries.toSorted((one, other) => Number(one.isDismissed) - Number(other.isDismissed));
 }
 

@@ -3,6 +3,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { CheckForecast, Forecast, ForecastEntry } from "../../src/contract/api/forecast.ts";
 import { API_PATH } from "../../src/contract/api/route.ts";
+import { FORECAST_FEED_REQUESTS_PER_MINUTE } from "../../src/core/limits.ts";
 import { deleteMember } from "../../src/store/projects.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
 import { newCheck, readCheck } from "../management/asking.ts";
@@ -292,5 +293,16 @@ describe("the calendar feed", () => {
 
   test("is not there for API keys", async () => {
     expect((await ask(`${FORECAST}/feed`, { method: "POST" })).status).toBe(403);
+  });
+
+  // The last test, as the others need permits as well.
+  test("limits requests from one network", async () => {
+    let last = await at.ask("/calendar/unknown.ics");
+    // More than the limit, because permits are added while a slow machine sends the requests.
+    for (let n = 0; n < 10 * FORECAST_FEED_REQUESTS_PER_MINUTE && last.status === 404; n += 1) {
+      last = await at.ask("/calendar/unknown.ics");
+    }
+    expect([last.status, last.text.trim()]).toEqual([429, "Too many requests. Try again in a minute."]);
+    expect(Number(last.headers.get("retry-after"))).toBeGreaterThan(0);
   });
 });
