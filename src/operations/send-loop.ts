@@ -21,7 +21,13 @@ import {
 } from "./deliveries.ts";
 import { takeSteps } from "./incident-steps.ts";
 import { planAlerts } from "./plan-alerts.ts";
-import { type Claim, type Ended, prepareClaims, type Prepared, ProjectHealthCache } from "./prepare-messages.ts";
+import {
+  type Claim,
+  type Ended,
+  prepareClaims,
+  type Prepared,
+  ProjectHealthCache,
+} from "./prepare-messages.ts";
 
 /** A poll costs a fraction of a millisecond, so it is frequent. */
 const IDLE_MS = 250;
