@@ -44,7 +44,7 @@ describe("The wall board", () => {
       [1280, 1024],
     ] as const) {
       await page.setViewportSize({ width, height });
-      expect(await page.evaluate(OVERFLOW), `${width} × ${height}`).toEqual([0, 0]);
+      await expectSoon(() => page.evaluate(OVERFLOW), `${width} × ${height}`).toEqual([0, 0]);
     }
     const size = await page.evaluate<string>("getComputedStyle(document.querySelector('h1')).fontSize");
     expect(Number.parseFloat(size), "scales with the screen").toBeGreaterThan(50);
@@ -94,7 +94,7 @@ describe("A share link", () => {
     await page.reload();
     await button(page, "Revoke Office").click();
     const dialog = page.getByRole("dialog", { name: "Revoke Office?" });
-    await button(dialog, "Revoke").click();
+    await button(await expectSeen(dialog), "Revoke").click();
     await expectSeen(notice(page, "Share link revoked."));
     await expectSeen(screen.page.getByRole("heading", { level: 1, name: "This link doesn't work" }));
     await screen.context.close();
@@ -117,7 +117,7 @@ describe("A share link", () => {
     await expectSeen(page.getByRole("img", { name: "db: 1 check, 0 down, 0 late" }));
     await page.unroute("**/web/board/**");
     await expectSeen(page.getByText("Live, updated", { exact: false }));
-    expect(await page.getByText("Disconnected since").count()).toBe(0);
+    await expectGone(page.getByText("Disconnected since"));
     await context.close();
     await room.context.close();
   });

@@ -329,7 +329,7 @@ describe("A backup", () => {
     const { migrated } = await restore(archive, url, { directory });
     expect(migrated).toEqual([added]);
     const names = (await rowsOf(source.url, "select upper(name) as name from projects order by id")).map(
-      ({ name }) => name,
+      ({ name: upper }) => upper,
     );
     expect((await rowsOf(url, "select shout from projects order by id")).map(({ shout }) => shout)).toEqual(
       names,
