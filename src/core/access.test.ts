@@ -170,6 +170,8 @@ describe("roles", () => {
     ["editChannels", "yyy-"],
     ["editPolicies", "yy--"],
     ["silence", "yyy-"],
+    ["startFireDrill", "yyy-"],
+    ["sendFireDrill", "yy--"],
     ["editStatusPages", "yyy-"],
     ["acknowledge", "yyy-"],
     ["renameProject", "yyy-"],
@@ -183,7 +185,7 @@ describe("roles", () => {
   });
 
   test("the table above names every action", () => {
-    expect(Object.keys(ACTION_ROLES)).toHaveLength(14);
+    expect(Object.keys(ACTION_ROLES)).toHaveLength(16);
   });
 
   test("owners and managers remove members, but neither the owner nor themselves", () => {

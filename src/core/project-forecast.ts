@@ -326,7 +326,11 @@ function wordsOf(
 }
 
 function oneLine(schedule: string): string {
-  return schedule.trim().replaceAll(/\s*\n\s*/g, "; ");
+  return schedule
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "")
+    .join("; ");
 }
 
 function runsText(count: number): string {

@@ -93,9 +93,9 @@ export function slugOf(title: string): string {
     .replaceAll(/\p{M}/gu, "")
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, "-")
-    .replaceAll(/^-+|-+$/g, "")
+    .replace(/^-/, "")
     .slice(0, FIELD_LENGTHS.statusSlug)
-    .replace(/-+$/, "");
+    .replace(/-$/, "");
 }
 
 /** The request that creates the page. A deleted check has no ID any more, so its entry is left out. */

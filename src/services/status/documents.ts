@@ -22,7 +22,7 @@ const PRIVATE = "private, no-store";
 
 /** The public address of a page. */
 function pageUrl({ slug, domain }: Pick<StatusView, "slug" | "domain">, site: { url: string }): string {
-  return domain === null ? `${site.url.replace(/\/+$/, "")}/status/${slug}/` : `https://${domain}/`;
+  return domain === null ? `${site.url.replace(/(?<!\/)\/+$/, "")}/status/${slug}/` : `https://${domain}/`;
 }
 
 export async function renderDocuments(view: StatusView, options: DocumentOptions): Promise<Documents> {
