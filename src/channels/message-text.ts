@@ -477,7 +477,7 @@ function missedSentences(message: FlipMessage, clock: Clock): string[] {
   const isStartEnough = startWithin !== null || (rules?.maxRunSeconds ?? null) !== null;
   const expectation =
     startWithin === null
-      ? `A ping was expected by ${reading(since - graceMs)}, plus a grace period of ${grace}.`
+      ? `A ping was expected by ${reading(since - graceMs)}${graceMs === 0 ? "" : `, plus a grace period of ${grace}`}.`
       : `A run was expected at ${reading(since - startWithin * SECOND_MS)} and had to start within ${periodText(startWithin)}.`;
   return [
     `Down since ${time(since)}: no ${isStartEnough ? "" : "success "}ping arrived in time.`,

@@ -237,7 +237,7 @@ test("an email leaves only on request, with the mark in its subject and text, an
       idDomain: "overdue.test",
       recipient: () => Promise.resolve(recipient),
       notifyUnverified: () => Promise.resolve(),
-      send: ({ bounceId: _, ...one }) => mailer.send(one),
+      send: (one) => mailer.send(one),
     };
     const config = { value: "ops@example.org", up: true, down: true };
     const place = await makePlace({ kind: "email", config, ports: sampleSender({ http, mail }) });
@@ -463,7 +463,7 @@ const SEND_AND_DIE = fileURLToPath(new URL("send-drill-and-die.ts", import.meta.
 /** A notifier process that is killed with SIGKILL. */
 async function sendAndDie({ receiver }: World, given: { kind: string; now: Instant; dies: string }) {
   const args = [SEND_AND_DIE, at.url, given.kind, receiver.url, String(given.now), given.dies];
-  const child = spawn(process.execPath, args, { env: { ...process.env, ...COMPILE_CACHE }, stdio: "pipe" });
+  const child = spawn(process.execPath, args, { env: { ...COMPILE_CACHE }, stdio: "pipe" });
   let said = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text));
   const [code, signal] = (await once(child, "close")) as [number | null, string | null];

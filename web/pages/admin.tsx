@@ -30,7 +30,7 @@ import { Failed, Loading, Queried, Tabs } from "../ui/page-state.tsx";
 import { toast, toastError } from "../ui/toast.tsx";
 import { Ago, Day, When } from "../ui/when.tsx";
 import { accountsWords, adminWords, STORED_WORDS, PROBLEM_WORDS } from "../words/admin.ts";
-import { drillSentence } from "../words/fire-drill.ts";
+import { drillSentence, fireDrillWords } from "../words/fire-drill.ts";
 import { formatBytes, formatDuration, formatShare } from "../words/format.ts";
 import { words as shared } from "../words/shared.ts";
 
@@ -107,7 +107,7 @@ function LastFireDrill({ last }: { last: NonNullable<ServerState["fireDrill"]> }
   return (
     <p className="admin-fire-drill">
       <StateShape state={last.outcome === "ok" ? "up" : "down"} label={null} />{" "}
-      {adminWords.lastFireDrill(drillSentence(last))} (<Ago at={last.endedAt} />,{" "}
+      {fireDrillWords.last(drillSentence(last))} (<Ago at={last.endedAt} />,{" "}
       <Link href={pageHref("fire-drill", { project: last.project.id })}>{last.project.name}</Link>)
     </p>
   );

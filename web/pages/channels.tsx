@@ -15,12 +15,13 @@ import { Button, ButtonLink, Icon, IconButton } from "../ui/button.tsx";
 import { Dialog, Drawer } from "../ui/dialog.tsx";
 import { DocsLink, LearnMore } from "../ui/docs-link.tsx";
 import { TextField, Toggle } from "../ui/field.tsx";
+import { StateShape } from "../ui/marks.tsx";
 import { Menu, MenuItem, MenuLine } from "../ui/menu.tsx";
 import { Empty, Failed, Loading, Queried } from "../ui/page-state.tsx";
 import { toast, toastError } from "../ui/toast.tsx";
 import { Ago, When } from "../ui/when.tsx";
 import { channelChecksWords, channelsWords, deliveryWhat, needsAttention } from "../words/channels.ts";
-import { fireDrillWords } from "../words/fire-drill.ts";
+import { drillSentence, fireDrillWords } from "../words/fire-drill.ts";
 import { formatDuration } from "../words/format.ts";
 import { words as shared } from "../words/shared.ts";
 import { DeliveryDetail, DeliveryMark, Watched } from "./channel-deliveries.tsx";
@@ -74,6 +75,7 @@ export function ChannelsPage({ params }: PageProps) {
         {(all) => (
           <>
             <Lead channels={all} />
+            {all.length > 0 && <LastFireDrill project={project} />}
             {all.length > 0 && (
               <List channels={all} kinds={kinds.data ?? []} {...{ mayEdit, project }} onDialog={setDialog} />
             )}
@@ -95,6 +97,22 @@ export function ChannelsPage({ params }: PageProps) {
         />
       )}
     </>
+  );
+}
+
+/** The result of the last fire drill that has ended. */
+function LastFireDrill({ project }: { project: string }) {
+  const { data } = useQuery({
+    queryKey: ["fireDrills", project],
+    queryFn: ({ signal }) => call("listFireDrills", { project }, signal),
+  });
+  const last = data?.fireDrills.find(({ endedAt }) => endedAt !== null);
+  if (last === undefined) return null;
+  return (
+    <p className="channels-lead">
+      <StateShape state={last.outcome === "ok" ? "up" : "down"} label={null} />{" "}
+      {fireDrillWords.last(drillSentence(last))} (<Ago at={last.startedAt} />)
+    </p>
   );
 }
 

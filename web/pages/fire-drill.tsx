@@ -3,6 +3,7 @@ import "./channels.css";
 import "./fire-drill.css";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
+import type { InputOf } from "../../src/client/api-client.ts";
 import type { ChannelKindInfo } from "../../src/contract/api/channels.ts";
 import type { FireDrill, FireDrillSchedule, FireDrillSummary } from "../../src/contract/api/fire-drills.ts";
 import { channelName, checkName } from "../../src/contract/api/words.ts";
@@ -38,6 +39,7 @@ import { useChannelKinds } from "./use-channels.ts";
 
 const ASK_EVERY_MS = 500;
 const drillsKey = (project: string) => ["fireDrills", project];
+const isRunning = ({ endedAt }: Pick<FireDrillSummary, "endedAt">) => endedAt === null;
 
 export function FireDrillPage({ params }: PageProps) {
   const project = params.project ?? "";
@@ -45,6 +47,7 @@ export function FireDrillPage({ params }: PageProps) {
   const list = useQuery({
     queryKey: drillsKey(project),
     queryFn: ({ signal }) => call("listFireDrills", { project }, signal),
+    refetchInterval: ({ state: { data } }) => (data?.fireDrills.some(isRunning) ? ASK_EVERY_MS : false),
   });
   const drills = list.data?.fireDrills ?? [];
   const shown = chosen ?? drills[0]?.id ?? null;
@@ -52,7 +55,7 @@ export function FireDrillPage({ params }: PageProps) {
     queryKey: [...drillsKey(project), shown],
     queryFn: ({ signal }) => call("getFireDrill", { project, fireDrill: shown ?? "" }, signal),
     enabled: shown !== null,
-    refetchInterval: ({ state: { data } }) => (data?.endedAt === null ? ASK_EVERY_MS : false),
+    refetchInterval: ({ state: { data } }) => (data !== undefined && isRunning(data) ? ASK_EVERY_MS : false),
   });
   const drill = shown === null ? null : (detail.data ?? null);
   const title = drill === null ? words.ready : drillTitle(drill);
@@ -67,7 +70,7 @@ export function FireDrillPage({ params }: PageProps) {
       <Queried query={list}>
         {() => (
           <>
-            <StartForm project={project} isRunning={drill?.endedAt === null} onStarted={setChosen} />
+            <StartForm project={project} hasRunning={drills.some(isRunning)} onStarted={setChosen} />
             {drill !== null && <Result drill={drill} />}
             <div className="sections">
               <Weekly project={project} />
@@ -80,9 +83,9 @@ export function FireDrillPage({ params }: PageProps) {
   );
 }
 
-type StartProps = { project: string; isRunning: boolean; onStarted: (id: string) => void };
+type StartProps = { project: string; hasRunning: boolean; onStarted: (id: string) => void };
 
-function StartForm({ project, isRunning, onStarted }: StartProps) {
+function StartForm({ project, hasRunning, onStarted }: StartProps) {
   const [check, setCheck] = useState("");
   const [isSent, setSent] = useState(false);
   const [isAsking, setAsking] = useState(false);
@@ -104,6 +107,7 @@ function StartForm({ project, isRunning, onStarted }: StartProps) {
   const maySend = mayIn(project, "sendFireDrill");
   const start = (event: FormEvent) => {
     event.preventDefault();
+    if (hasRunning) return;
     if (isSent) setAsking(true);
     else starting.mutate();
   };
@@ -114,7 +118,7 @@ function StartForm({ project, isRunning, onStarted }: StartProps) {
         <Toggle label={words.send} checked={isSent} disabled={!maySend} onCheckedChange={setSent} />
         <p className="hint">{maySend ? (isSent ? words.sendHint : words.quietHint) : words.mayNotSend}</p>
       </div>
-      <Button type="submit" kind="primary" isBusy={starting.isPending || isRunning}>
+      <Button type="submit" kind="primary" isBusy={starting.isPending || hasRunning}>
         {words.start}
       </Button>
       <Confirm
@@ -150,16 +154,15 @@ function Result({ drill }: { drill: FireDrill }) {
   const kinds = useChannelKinds();
   const last = drill.hops.at(-1);
   const deadlineAt = drill.hops[0]?.at ?? drill.startedAt;
-  const isRunning = drill.endedAt === null;
-  const announced = isRunning
-    ? last === undefined
-      ? words.running
+  const announced = isRunning(drill)
+    ? last === undefined || last.name === "deadline"
+      ? words.waitingForSweeper
       : hopAnnouncement(last, deadlineAt)
     : `${drillTitle(drill)}. ${drillSentence(drill)}`;
   return (
     <section aria-label={words.hops}>
       <p className="fire-drill-say">
-        <b>{drillSubject(drill)}</b>: {isRunning ? `${announced}…` : drillSentence(drill)}
+        <b>{drillSubject(drill)}</b>: {isRunning(drill) ? announced : drillSentence(drill)}
         {` · ${drill.isSent ? words.isSent : words.isQuiet}`}
       </p>
       <p className="sr" role="status">
@@ -225,14 +228,30 @@ export function drawHops(hops: FireDrill["hops"]): DrawnHop[] {
   });
 }
 
+/** The steps that a drill that runs has not reached. */
+export function waitingHops({
+  hops,
+  isSent,
+  endedAt,
+}: Pick<FireDrill, "hops" | "isSent" | "endedAt">): DrawnHop["name"][] {
+  if (endedAt !== null) return [];
+  const names = Object.keys(HOP_WORDS) as DrawnHop["name"][];
+  const arrived = new Set(hops.map(({ name }) => name));
+  return names.filter((name) => !arrived.has(name) && (isSent || name !== "answered"));
+}
+
 function Hops({ drill }: { drill: FireDrill }) {
   const drawn = drawHops(drill.hops);
-  const isRunning = drill.endedAt === null;
+  const waiting = waitingHops(drill);
   return (
     <div className="fire-drill-chart">
-      <div className="fire-drill-hops" role="img" aria-label={`${words.chart}: ${drillSentence(drill)}`}>
+      <div
+        className="fire-drill-hops"
+        role="img"
+        aria-label={isRunning(drill) ? words.chart : `${words.chart}: ${drillSentence(drill)}`}
+      >
         {drawn.map(({ name, from, to, afterMs }, index) => {
-          const isEnd = !isRunning && index === drawn.length - 1;
+          const isEnd = !isRunning(drill) && index === drawn.length - 1;
           const kind = index === 0 ? "is-deadline" : isEnd ? "is-end" : "";
           return (
             <div className="fire-drill-hop" key={name}>
@@ -247,6 +266,13 @@ function Hops({ drill }: { drill: FireDrill }) {
             </div>
           );
         })}
+        {waiting.map((name, index) => (
+          <div className="fire-drill-hop is-waiting" key={name}>
+            <span>{HOP_WORDS[name]}</span>
+            <span className="fire-drill-track" />
+            <span>{index === 0 && words.waiting}</span>
+          </div>
+        ))}
       </div>
       <details>
         <summary>{words.table}</summary>
@@ -394,6 +420,13 @@ function timeOf(minute: number): string {
   return `${two(Math.floor(minute / 60))}:${two(minute % 60)}`;
 }
 
+/** As it is saved again by undo. */
+function beforeOf(schedule: Schedule | null) {
+  if (schedule === null) return null;
+  const { weekday, minute, tz, send, check } = schedule;
+  return { weekday, minute, tz, send, check: check?.id ?? null };
+}
+
 function WeeklyForm({ project, schedule }: { project: string; schedule: Schedule | null }) {
   const [weekday, setWeekday] = useState(schedule?.weekday ?? 0);
   const [time, setTime] = useState(timeOf(schedule?.minute ?? NINE));
@@ -401,14 +434,19 @@ function WeeklyForm({ project, schedule }: { project: string; schedule: Schedule
   const [check, setCheck] = useState(schedule?.check?.id ?? "");
   const [send, setSend] = useState(schedule?.send ?? false);
   const client = useQueryClient();
+  const put = async (body: InputOf<"setFireDrillSchedule">["body"]) => {
+    const saved = await call("setFireDrillSchedule", { project, body });
+    client.setQueryData(["fireDrillSchedule", project], saved);
+    return saved;
+  };
   const saving = useMutation({
     mutationFn: (isOn: boolean) => {
       const set = { weekday, minute: minuteOf(time), tz, send, check: check || null };
-      return call("setFireDrillSchedule", { project, body: { schedule: isOn ? set : null } });
+      return put({ schedule: isOn ? set : null });
     },
     onSuccess: (saved) => {
-      client.setQueryData(["fireDrillSchedule", project], saved);
-      toast({ text: saved.schedule === null ? words.turnedOff : words.saved });
+      const text = saved.schedule === null ? words.turnedOff : words.saved;
+      toast({ text, undo: () => put({ schedule: beforeOf(schedule) }) });
     },
     onError: toastError,
   });

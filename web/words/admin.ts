@@ -26,7 +26,6 @@ export const adminWords = {
   problems: "Problems",
   since: "since",
   facts: "Health",
-  lastFireDrill: (result: string) => `Last fire drill: ${result}`,
   intake: {
     label: "Receiving pings",
     none: "not running",

@@ -12,6 +12,7 @@ export const fireDrillWords = {
   about:
     "A fire drill simulates a missed deadline. It takes the path of a real alert and shows how long each step takes and who would be notified. No check changes its status.",
   link: "Fire drill",
+  last: (result: string) => `Last fire drill: ${result}`,
   start: "Start fire drill",
   startSending: "Send the messages",
   simulate: "As if this went down",
@@ -50,8 +51,10 @@ export const fireDrillWords = {
   isSent: "messages sent",
   isQuiet: "nothing sent",
   scheduled: "weekly",
-  started: "started",
   holdUntil: "until",
+  waiting: "Waiting…",
+  waitingForSweeper:
+    "Waiting for the sweeper to find the missed deadline. In the first minute after the server starts, no deadline fires.",
 } as const;
 
 export const WEEKDAY_WORDS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
