@@ -170,6 +170,8 @@ describe("roles", () => {
     ["editChannels", "yyy-"],
     ["editPolicies", "yy--"],
     ["silence", "yyy-"],
+    ["startFireDrill", "yyy-"],
+    ["sendFireDrill", "yy--"],
     ["acknowledge", "yyy-"],
     ["renameProject", "yyy-"],
     ["manageKeys", "yyy-"],
@@ -182,7 +184,7 @@ describe("roles", () => {
   });
 
   test("the table above names every action", () => {
-    expect(Object.keys(ACTION_ROLES)).toHaveLength(13);
+    expect(Object.keys(ACTION_ROLES)).toHaveLength(15);
   });
 
   test("owners and managers remove members, but neither the owner nor themselves", () => {
