@@ -10,6 +10,7 @@ import * as channels from "./api/channels.ts";
 import * as checkPage from "./api/check-page.ts";
 import * as checks from "./api/checks.ts";
 import { exampleOf, EXAMPLE_UUID } from "./api/examples.ts";
+import * as fireDrills from "./api/fire-drills.ts";
 import * as forecast from "./api/forecast.ts";
 import * as history from "./api/history.ts";
 import * as incidents from "./api/incidents.ts";
@@ -643,6 +644,7 @@ const SCHEMA_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   nearMisses,
   forecast,
   board,
+  fireDrills,
   report,
   statusPages,
   live,

@@ -81,6 +81,7 @@ describe("a share link", () => {
   test.each(["", "x", "x".repeat(43), "%00", "..%2f", "x".repeat(290)])(
     "of an invalid token is not found: %s",
     async (token) => {
+      await newLink();
       expect((await shared(token)).status).toBe(404);
       expect((await at.browse(`/board/${token}/`, { as: null })).status).toBe(404);
     },

@@ -74,10 +74,10 @@ function Controls({ project, days, onDays }: ControlsProps) {
           </option>
         ))}
       </SelectField>
-      <a className="button" href={operationUrl("exportReportCsv", input)} download="report.csv">
+      <a className="button is-quiet" href={operationUrl("exportReportCsv", input)} download="report.csv">
         {words.csv}
       </a>
-      <a className="button" href={operationUrl("getReport", input)} download="report.json">
+      <a className="button is-quiet" href={operationUrl("getReport", input)} download="report.json">
         {words.json}
       </a>
       <Button onClick={() => window.print()}>{words.print}</Button>
@@ -279,7 +279,7 @@ function EmailSection() {
             ))}
           </SelectField>
           <a
-            className="button"
+            className="button is-quiet"
             href={siteUrl(`/accounts/report-preview/${length}/`)}
             target="_blank"
             rel="noopener"

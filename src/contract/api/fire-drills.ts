@@ -44,7 +44,7 @@ const MessageOutcome = Type.Enum(["notSent", "sent", "retrying", "failed", "skip
     "`notSent`: rendered, and not sent because of the drill. `skipped`: the channel gets no message. `failed`: it could not be sent, or could not have been.",
 });
 
-const Recipient = Type.Object({
+export const FireDrillRecipient = Type.Object({
   channel: Type.Object({ id: UuidText, kind: Type.String(), name: Type.String() }),
   outcome: MessageOutcome,
   reason: nullable(Type.String(), "Why it was not sent."),
@@ -63,7 +63,7 @@ const Recipient = Type.Object({
   }),
 });
 
-const FireDrill = Type.Object({
+export const FireDrill = Type.Object({
   ...SUMMARY,
   hops: Type.Array(
     Type.Object({
@@ -82,7 +82,7 @@ const FireDrill = Type.Object({
   notes: Type.Array(Type.String(), {
     description: "What would be different for a real problem of the check.",
   }),
-  recipients: Type.Array(Recipient, {
+  recipients: Type.Array(FireDrillRecipient, {
     description: "All channels of the project, except groups. Their members are listed.",
   }),
 });
@@ -110,15 +110,14 @@ const SCHEDULE = {
   send: Type.Boolean({ description: "Whether the messages are sent." }),
 };
 
+export const WeeklyFireDrill = Type.Object({
+  ...SCHEDULE,
+  check: nullable(Type.Object({ id: nullable(UuidText), name: Type.String() })),
+  nextAt: Time,
+});
+
 const FireDrillSchedule = Type.Object({
-  schedule: nullable(
-    Type.Object({
-      ...SCHEDULE,
-      check: nullable(Type.Object({ id: nullable(UuidText), name: Type.String() })),
-      nextAt: Time,
-    }),
-    "Null: there is no weekly drill.",
-  ),
+  schedule: nullable(WeeklyFireDrill, "Null: there is no weekly drill."),
 });
 export type FireDrillSchedule = Static<typeof FireDrillSchedule>;
 
