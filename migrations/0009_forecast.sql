@@ -24,7 +24,7 @@ create table forecast_feeds (
   project_id bigint not null references projects on delete cascade,
   account_id bigint not null references accounts on delete cascade,
   -- SHA-256 of a random token.
-  digest     bytea not null unique,
+  digest     bytea not null unique check (octet_length(digest) = 32),
   created_at timestamptz not null,
   primary key (project_id, account_id)
 );

@@ -578,7 +578,8 @@ create table forecast_feeds (
   constraint forecast_feeds_pkey PRIMARY KEY (project_id, account_id),
   constraint forecast_feeds_digest_key UNIQUE (digest),
   constraint forecast_feeds_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
-  constraint forecast_feeds_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+  constraint forecast_feeds_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE,
+  constraint forecast_feeds_digest_check CHECK (octet_length(digest) = 32)
 );
 -- Readers: the foreign key.
 create index forecast_feeds_account on forecast_feeds (account_id);

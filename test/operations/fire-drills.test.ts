@@ -105,7 +105,7 @@ async function makePlace({
   ports,
 }: {
   kind: string;
-  config: Parameters<typeof addChannel>[1]["config"];
+  config: object;
   ports: Ports;
 }): Promise<Place> {
   const project = await sampleProject(at.db);

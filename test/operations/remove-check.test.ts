@@ -25,7 +25,7 @@ const database = useDatabase();
 async function rowCounts(checkId: number): Promise<Record<string, number>> {
   const tables = await database.db.pool.query<{ name: string }>(
     `select table_name as name from information_schema.columns
-      where table_schema = 'public' and column_name = 'check_id' order by 1`,
+      where table_schema = 'public' and column_name = 'check_id' and table_name <> 'fire_drills' order by 1`,
   );
   const counts: Record<string, number> = {};
   for (const { name } of tables.rows) {
