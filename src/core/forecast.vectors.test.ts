@@ -26,8 +26,9 @@ function vectorsOf(file: string): Vector[] {
 function timesIn(expr: string, { from, to }: { from: number; to: number }): number[] {
   const schedule = parseSchedule({ text: expr, tz: "UTC" });
   const times: number[] = [];
-  let at = schedule && nextAfter(schedule, (from - 1) * SECOND_MS);
-  while (schedule !== null && at !== null && at < to * SECOND_MS && times.length <= TIMES_MAX) {
+  if (schedule === null) return times;
+  let at = nextAfter(schedule, (from - 1) * SECOND_MS);
+  while (at !== null && at < to * SECOND_MS && times.length <= TIMES_MAX) {
     times.push(at / SECOND_MS);
     at = nextAfter(schedule, at);
   }
