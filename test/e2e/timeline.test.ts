@@ -100,7 +100,7 @@ describe("The runs of all checks", () => {
     await expectSeen(page.getByRole("heading", { level: 1, name: "Waiting for the first pings" }));
     await signal(used, id, "/fail");
     await expectSeen(page.getByRole("heading", { level: 1, name: "1 check is down" }));
-    await expectSeen(page.getByRole("link", { name: /^alpha, down/ }));
+    await expectSeen(page.getByRole("link", { name: /^alpha ?, down/ }));
     // A group is folded and unfolded.
     await page.getByRole("button", { name: /^one/ }).click();
     await expectGone(page.getByTitle("alpha", { exact: true }));

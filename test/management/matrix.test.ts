@@ -137,6 +137,9 @@ const NOT_FOUND = cells(N, N, N, N, N, N, N, N);
 const WITHOUT_TEXT = cells("404 ", "404 ", "404 ", "404 ", "404 ", "404 ", "404 ", "404 ");
 const FORGED = cells("404", "404", "404", "404", "404", "404", "404", "404");
 
+const FEED_GONE = "404 This calendar feed does not exist. Create a new one on the forecast page.\n";
+const FEED = cells(FEED_GONE, FEED_GONE, FEED_GONE, FEED_GONE, FEED_GONE, FEED_GONE, FEED_GONE, FEED_GONE);
+
 /** What is served beside the API, in the same dialect whatever the API's: who answers, and what. */
 const PLAIN: readonly { handler: string; path: string; cells: Cells }[] = [
   { handler: "ping", path: "/ping/UUID", cells: OPEN },
@@ -164,6 +167,7 @@ const PLAIN: readonly { handler: string; path: string; cells: Cells }[] = [
     path: `/integrations/twilio/status/${UNKNOWN_UUID}.${UNKNOWN_UUID}`,
     cells: WITHOUT_TEXT,
   },
+  { handler: "calendar", path: `/calendar/${"x".repeat(43)}.ics`, cells: FEED },
   { handler: "wrapper", path: "/overdue-run", cells: OPEN },
   // Answered only while the server asks its own public URL who is there.
   { handler: "identity", path: "/.well-known/overdue-instance/UUID", cells: NOT_FOUND },
@@ -410,6 +414,7 @@ describe("a server with a route and a handler that no table knows", () => {
       link,
       "/ack/forged",
       `/integrations/twilio/status/${UNKNOWN_UUID}.${UNKNOWN_UUID}`,
+      `/calendar/${"x".repeat(43)}.ics`,
       "/overdue-run",
       "/api/overdue/v1/",
       "/api/v3/checks/",

@@ -148,6 +148,10 @@ const FILL = `
   insert into check_parents (check_id, parent_id) select i, i + 500 from generate_series(1, 5000) i;
   insert into tag_rules (project_id, position, tag, policy, channel_ids)
     select i % 500 + 1, i / 500, 'db', '{}', array[i] from generate_series(1, 5000) i;
+  insert into fire_drills (uuid, project_id, drill_project_id, check_id, as_name, is_sent, is_scheduled, notes,
+      started_at, deadline_at, ended_at, outcome)
+    select gen_random_uuid(), i % 500 + 1, i, 1000000 + i, '', false, false, '{}', at, at, at, 'ok'
+    from generate_series(1, 5000) i, lateral (select timestamptz '2026-11-16' as at) a;
   vacuum analyze;`;
 
 let client: pg.Client;
@@ -427,6 +431,7 @@ const CASES: [string, string[], (tx: Tx) => Promise<unknown>][] = [
       "check_channels_pkey",
       "deliveries_alert_once",
       "deliveries_flip_once",
+      "fire_drills_check",
     ],
     (tx) =>
       insertAlertDeliveries(tx, {

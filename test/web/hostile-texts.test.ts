@@ -6,6 +6,8 @@ import { PROBLEM_TYPE } from "../../src/contract/api/problem.ts";
 import type { KeyMade } from "../../src/contract/api/projects.ts";
 import { API_PATH, type RouteDefinition } from "../../src/contract/api/route.ts";
 import { API_ROUTES } from "../../src/contract/api/routes.ts";
+import type { FireDrill } from "../../src/contract/api/fire-drills.ts";
+import type { StatusPage } from "../../src/contract/api/status-pages.ts";
 import type { Silence } from "../../src/contract/api/silences.ts";
 import { WEB_ROUTES } from "../../src/services/web/routes.ts";
 import type { Reply } from "../management/cast.ts";
@@ -56,6 +58,14 @@ beforeAll(async () => {
   secrets.set("the id of a check", check.id);
   const silence = (await post(`${path}/silences`, { checks: [check.id], duration: 3_600, reason: HOSTILE }))
     .json as Silence;
+  const drill = (await post(`${path}/fire-drills`, { check: check.id })).json as FireDrill;
+  const statusPage = (
+    await post(`${path}/status-pages`, {
+      slug: "hostile",
+      title: HOSTILE.slice(0, 60),
+      groups: [{ name: "", entries: [{ name: HOSTILE.slice(0, 60), check: check.id }] }],
+    })
+  ).json as StatusPage;
   const deleted = (await post(`${path}/checks`, { name: HOSTILE })).json as CheckRow;
   await at.browse(`/api/overdue/v1/checks/${deleted.id}`, { method: "DELETE" });
   await at.join(at.mate.account, "readOnly");
@@ -71,6 +81,8 @@ beforeAll(async () => {
     delivery: rows[0]?.id ?? "",
     account: account.uuid,
     silence: silence.id,
+    fireDrill: drill.id,
+    page: statusPage.id,
   };
 });
 
