@@ -63,7 +63,7 @@ beforeAll(async () => {
     await post(`${path}/status-pages`, {
       slug: "hostile",
       title: HOSTILE.slice(0, 60),
-      groups: [{ name: "", entries: [{ name: HOSTILE.slice(0, 60), check: check.id }] }],
+      groups: [{ name: "", entries: [{ name: HOSTILE.slice(0, 60), check: check.id, tag: null }] }],
     })
   ).json as StatusPage;
   const deleted = (await post(`${path}/checks`, { name: HOSTILE })).json as CheckRow;
