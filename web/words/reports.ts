@@ -23,7 +23,7 @@ export const reportsWords = {
   noise: {
     title: "Noisy checks",
     about: ({ minutesMax, alertsMin }: Report["noise"]) =>
-      `Alerts that ended by themselves: the check recovered within ${minutesMax} minutes, and nobody acknowledged the incident or edited the check. A check is listed from ${alertsMin} such alerts on.`,
+      `Alerts that ended by themselves: the check recovered within ${minutesMax} minutes without an acknowledgment or an edit. A check with at least ${alertsMin} such alerts is listed.`,
     summary: ({ alertCount, noiseCount }: Report["noise"]) =>
       `${formatCount(noiseCount)} of ${plural(alertCount, "alert")} ended by themselves.`,
     cut: (count: number) => `Only the newest ${formatCount(count)} alerts were counted.`,
