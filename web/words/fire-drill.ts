@@ -20,7 +20,7 @@ export const fireDrillWords = {
   send: "Send the messages",
   sendHint:
     "Every channel gets a message marked [Fire drill], and then a recovery. Incidents that it opens are closed again at once.",
-  quietHint: "Nothing leaves the server. Messages are rendered up to the request.",
+  quietHint: "Nothing leaves the server. Messages are prepared but not sent.",
   ask: "Send fire drill messages?",
   askText: "All channels of the check get a message marked [Fire drill], and then a recovery.",
   mayNotSend: "Only owners and managers can send the messages.",

@@ -56,7 +56,7 @@ export const Report = Type.Object({
       checks: Type.Array(NoisyCheck, { description: "The noisiest first." }),
     },
     {
-      description: `An alert is noise if the check recovered within ${NOISE_MINUTES_MAX} minutes, and nobody acknowledged the incident or edited the check. Checks with at least ${NOISE_ALERTS_MIN} such alerts are listed.`,
+      description: `An alert is noise if the check recovered within ${NOISE_MINUTES_MAX} minutes without an acknowledgment or an edit. Checks with at least ${NOISE_ALERTS_MIN} such alerts are listed.`,
     },
   ),
   slower: Type.Object(
