@@ -138,16 +138,18 @@ describe("a fault of ours", () => {
 
 describe("secrets that are compared", () => {
   test("a key never reaches the database: only a digest of it that needs the instance's secret", async () => {
+    // Keys that no test has put into a ping URL: those are looked up as ping keys, also a while after the request.
+    const { rw, ro } = cast.mate;
     const query = vi.spyOn(cast.serverDb, "query");
-    await cast.ask(checksAt(), { key: cast.owner.rw });
-    await cast.ask(`/checks/metrics/${cast.owner.ro}`);
+    await cast.ask(checksAt(), { key: rw });
+    await cast.ask(`/checks/metrics/${ro}`);
     const sent = JSON.stringify(query.mock.calls.map(([, values]) => values));
     query.mockRestore();
     expect(sent).toContain("Buffer");
-    expect(sent).not.toContain(cast.owner.rw.slice(4));
-    expect(sent).not.toContain(cast.owner.ro.slice(4));
+    expect(sent).not.toContain(rw.slice(4));
+    expect(sent).not.toContain(ro.slice(4));
     const { rows } = await cast.db.pool.query("select * from api_keys");
-    expect(JSON.stringify(rows)).not.toContain(cast.owner.rw.slice(12));
+    expect(JSON.stringify(rows)).not.toContain(rw.slice(12));
   });
 
   test("are compared in constant time wherever our own code compares them", () => {
