@@ -57,6 +57,7 @@ const config: KnipConfig = {
   // Debian programs: tests that need one of these and do not find it are skipped and say so.
   ignoreBinaries: [
     "strace",
+    "java",
     "mount",
     "umount",
     "mkfifo",

@@ -802,6 +802,47 @@ create index letters_channel on letters (channel_id, id) WHERE (channel_id IS NO
 create index letters_due on letters (next_try_at, id) WHERE (state = 'pending'::text);
 -- Index letters_uuid_key: Reader: letters.find_by_uuid, for bounces.
 
+-- Which recorder reads which partition, so that two do not do the same work. One row per partition.
+create table log_claims (
+  partition        smallint not null,
+  recorder_id      uuid,
+  claimed_until_at timestamptz,
+  constraint log_claims_pkey PRIMARY KEY (partition),
+  constraint log_claims_partition_fkey FOREIGN KEY (partition) REFERENCES log_partitions(partition) ON DELETE CASCADE
+) with (fillfactor=50);
+
+-- Positions in the log. One row per partition; rewritten with every batch.
+create table log_partitions (
+  partition    smallint not null,
+  topic_id     uuid not null,
+  intake_id    uuid not null,
+  next_offset  bigint not null default 0,
+  edges        jsonb not null default '{}'::jsonb,
+  watermark_at timestamptz not null,
+  end_offset   bigint not null default 0,
+  read_at      timestamptz,
+  stopped      text,
+  constraint log_partitions_pkey PRIMARY KEY (partition)
+) with (fillfactor=50);
+
+-- Running recorders, to divide the partitions among them. A few rows; expired ones are deleted.
+create table log_recorders (
+  id      uuid not null,
+  name    text not null,
+  seen_at timestamptz not null,
+  constraint log_recorders_pkey PRIMARY KEY (id)
+) with (fillfactor=50);
+
+-- UUIDs that edges accepted although the check no longer exists; edges read them each second. Kept for a minute.
+create table log_unknown (
+  id   bigint not null generated always as identity,
+  uuid uuid not null,
+  at   timestamptz not null,
+  constraint log_unknown_pkey PRIMARY KEY (id)
+);
+-- Reader: log_unknown.prune.
+create index log_unknown_at on log_unknown (at);
+
 -- Who may enter a project, and as what; its owner too. Bounded by people times projects.
 create table members (
   project_id bigint not null,

@@ -3,7 +3,8 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { EXTRA_CONNECTIONS } from "../src/cli/doctor.ts";
 import { SETTINGS } from "../src/config/settings.ts";
-import { INTAKE_CONNECTIONS_MAX, LOOKUP_CONNECTIONS_MAX } from "../src/roles/ping.ts";
+import { INTAKE_CONNECTIONS_MAX } from "../src/roles/direct-intake.ts";
+import { LOOKUP_CONNECTIONS_MAX } from "../src/roles/started-intake.ts";
 import { SWEEPER_CONNECTIONS_MAX } from "../src/roles/sweeper.ts";
 
 test("the documented number of database connections is the number that can be open", () => {

@@ -132,7 +132,11 @@ const OPERATE: Item[] = [
   },
   {
     text: "Grow",
-    items: pages("operate", { "high-availability": "High availability", sizing: "Sizing" }),
+    items: pages("operate", {
+      "high-availability": "High availability",
+      sizing: "Sizing",
+      log: "Kafka as a log",
+    }),
   },
   {
     text: "Trust",

@@ -186,6 +186,12 @@ const COMMANDS: readonly (Entry & { group: Group })[] = [
     load: async () => (await import("./restore.ts")).defineRestore,
   },
   {
+    group: "Server",
+    name: "log",
+    summary: "Create and inspect the Kafka topic of OVERDUE_LOG",
+    load: async () => (await import("./log.ts")).defineLog,
+  },
+  {
     group: "Admin",
     name: "admin",
     summary: "Manage accounts, projects, API keys, and channels",

@@ -418,6 +418,7 @@ describe("secrets in logs", () => {
     databaseUrl: "postgres://overdue:hunter2%40hunter2@db/overdue",
     outgoingProxy: "http://overdue:hunter2%40hunter2@proxy.example.org:3128",
     heartbeatUrl: "https://ping.example.org/hunter2-hunter2",
+    logTopic: "kafka://overdue:hunter2%40hunter2@kafka-1:9092/overdue",
   };
   const secret = Object.entries(SETTINGS).filter(([, given]) => given.secret);
   const others = {

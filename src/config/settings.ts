@@ -22,6 +22,7 @@ import {
   SECRET_KEY_LENGTH_MIN,
 } from "../core/limits.ts";
 import { isHostName, type ListenAddress } from "../lib/address.ts";
+import { kafkaKind } from "../lib/kafka-address.ts";
 import {
   addressRangeKind,
   booleanKind,
@@ -198,6 +199,26 @@ const SIGNAL_SETTINGS = {
     meaning:
       'A folder on a local, persistent disk. While the database is unavailable, pings for known checks are stored there and answered with 200. Processes that use the same database can share it; every other server on the machine needs its own. With "off", these pings are answered with 503.',
     example: "/var/lib/overdue",
+  }),
+  logTopic: optionalSetting({
+    key: "OVERDUE_LOG",
+    group: "Pings",
+    kind: kafkaKind,
+    fallbackMeans: "none; pings are recorded in the database before they are answered",
+    secret: true,
+    meaning:
+      "A Kafka topic between the processes that receive pings and the database. Pings are answered when the topic has them; processes with the role recorder apply them. For servers with more than a million checks. kafkas:// uses TLS; user and password are for SASL (?sasl=plain, scram-sha-256 or scram-sha-512).",
+    example: "kafka://kafka-1:9092,kafka-2:9092,kafka-3:9092/overdue",
+  }),
+  logRouterRepeats: setting({
+    key: "OVERDUE_LOG_ROUTER_REPEATS",
+    group: "Pings",
+    kind: booleanKind,
+    fallback: false,
+    secret: false,
+    meaning:
+      "With OVERDUE_LOG: whether a router in front of several receiving processes sends a ping to another one if it gets no answer. If so, the loss of one of them is not a monitoring gap.",
+    example: "true",
   }),
   spoolBytesMax: setting({
     key: "OVERDUE_SPOOL_BYTES",

@@ -34,6 +34,7 @@ const WELL: Observed = {
   adminChannel: null,
   quarantined: null,
   refusals: [],
+  stopped: [],
 };
 
 test("an admin channel that is missing or disabled is reported, one that works is not", () => {
@@ -57,6 +58,20 @@ test("a provider that refuses the server's key is reported for its kind, with th
   expect(more).toEqual([]);
   expect(problem).toMatchObject({ kind: "providerKeyRefused", subject: "telegram", since: NOW - 7 });
   expect(problem?.text).toMatch(/kind telegram fail .*OVERDUE_TELEGRAM_TOKEN/);
+});
+
+test("stopped partitions of the log are reported with what to do", () => {
+  const reason = "record 7 is not in the log (out of range)";
+  const [problem] = told({ stopped: [{ partition: 3, reason }] });
+  expect(problem).toMatchObject({ kind: "logStopped", subject: "" });
+  expect(problem?.text).toMatch(/^Partition 3 of the log is stopped.*record 7.*overdue log accept-loss/);
+  const [both] = told({
+    stopped: [
+      { partition: 3, reason },
+      { partition: 4, reason },
+    ],
+  });
+  expect(both?.text).toMatch(/^2 partitions of the log are stopped/);
 });
 
 const told = (given: Partial<Observed>) => healthProblemsOf({ ...WELL, ...given });

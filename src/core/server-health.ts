@@ -38,6 +38,8 @@ export type HealthProblemKind =
   | "pingQuarantined"
   /** The admin channel does not exist or is disabled. */
   | "adminChannelUnusable"
+  /** Recorders found that the log has lost records, and an admin has to decide. */
+  | "logStopped"
   /** A provider refuses the key of the server, so that all channels of a kind fail. */
   | "providerKeyRefused";
 
@@ -77,6 +79,8 @@ export type Observed = {
   adminChannel: { uuid: string; state: "enabled" | "disabled" | "missing" } | null;
   /** Pings that could not be recorded, and since when there are any; null: there are none. */
   quarantined: { count: number; since: Instant } | null;
+  /** Partitions of the log that are stopped. */
+  stopped: readonly { partition: number; reason: string }[];
   /** Kinds of channels whose provider refuses the key of the server. */
   refusals: readonly { kind: string; reason: string; since: Instant }[];
 };
@@ -95,6 +99,7 @@ export function healthProblemsOf(observed: Observed): HealthProblem[] {
     ...unusableChannel(observed),
     ...quarantinedPings(observed),
     ...refusedKeys(observed),
+    ...stoppedPartitions(observed),
   ];
 }
 
@@ -224,6 +229,16 @@ function refusedKeys({ refusals }: Observed): HealthProblem[] {
   }));
 }
 
+function stoppedPartitions({ now, stopped }: Observed): HealthProblem[] {
+  const [first] = stopped;
+  if (first === undefined) return [];
+  const which = stopped.length === 1 ? `Partition ${first.partition}` : `${stopped.length} partitions`;
+  const text =
+    `${which} of the log ${stopped.length === 1 ? "is" : "are"} stopped, and alerts for missing pings wait: ${first.reason}. ` +
+    "Run `overdue log status`. If the records are lost, run `overdue log accept-loss`.";
+  return [{ kind: "logStopped", subject: "", since: now, text }];
+}
+
 function named(checks: readonly { name: string }[]): string {
   const names = checks.slice(0, NAMED_MAX).map(({ name }) => name);
   const more = checks.length - names.length;
@@ -257,6 +272,7 @@ const PART_OF: Readonly<Record<HealthProblemKind, Part>> = {
   watermarkHeld: "receiving",
   spoolFilling: "receiving",
   intakeLost: "receiving",
+  logStopped: "receiving",
   sweepStuck: "monitoring",
   pingsLost: "database",
   checkLocked: "monitoring",
@@ -384,6 +400,7 @@ const TITLES: Readonly<Record<HealthProblemKind, { begun: string; over: string }
     begun: "A provider rejects the server's key",
     over: "The provider accepts the server's key again",
   },
+  logStopped: { begun: "A part of the log is stopped", over: "All parts of the log are applied again" },
   pingQuarantined: { begun: "Pings are quarantined", over: "No pings are quarantined" },
 };
 

@@ -4,7 +4,7 @@ import type { Instant, Interval } from "../core/instant.ts";
 import { NO_PING_SETTINGS, type PingSettings } from "../core/ping-settings.ts";
 import { type AcceptedSignal, LANES, laneOf, type SignalTarget } from "../core/signal.ts";
 import type { AttributedRefusals } from "../core/watermark.ts";
-import { ConcurrencyByKey } from "../lib/concurrency-by-key.ts";
+import { CheckCreator, type CreateCheck, type Created } from "./check-creator.ts";
 import { bytesOf, Lane, type LaneDeps } from "./lane.ts";
 import {
   BatchRecorder,
@@ -71,23 +71,13 @@ const WAIT_MS_MAX = 1_800;
 const WAIT_CHECK_MS = 50;
 /** Concurrent lookups of unknown targets while signals go to the spool. */
 const LOOKUPS_MAX = 50;
-/** Concurrent creations of checks; one connection is left for lookups, and one key leaves room for the others. */
-const CREATES_MAX = 3;
-const CREATES_PER_KEY_MAX = 2;
-/** Beyond this number per key, and after this time, the sender is asked to retry. */
-const CREATES_WAITING_PER_KEY_MAX = 1_000;
-const CREATE_WAIT_MS_MAX = 1_000;
-/** Ping keys that are remembered as valid. All other keys share one quota, so that made-up keys gain nothing. */
-const VALID_KEYS_MAX = 10_000;
-/** The key of that shared quota. No ping key is empty. */
-const UNVERIFIED = "";
 /** If no signal could be acknowledged for this long, senders are rejected immediately. */
 const BLOCKED_MS_MAX = 1_000;
 const RETRY_AFTER_SECONDS = 5;
 
 export type IntakeDeps = RecorderDeps & {
   find: (target: SignalTarget) => Promise<"known" | "unknown" | "ambiguous">;
-  create: (target: SignalTarget, settings: PingSettings) => Promise<"created" | "exists" | "unknown">;
+  create: CreateCheck;
   /** Whether a signal that is only spooled may be acknowledged. */
   mayPromise: () => boolean;
 };
@@ -131,9 +121,7 @@ export class DatabaseIntake implements SignalIntake {
   readonly #deps: IntakeDeps;
   readonly #refusals = new Refusals();
   readonly #attributed = new AttributedRefusalSet();
-  readonly #creates: ConcurrencyByKey;
-  /** Ping keys that this process has seen to be valid. The most recently used is last. */
-  readonly #validKeys = new Set<string>();
+  readonly #creator: CheckCreator;
   readonly #recorder: BatchRecorder;
   readonly #lanes: readonly Lane[];
   #waitCheck: NodeJS.Timeout | null = null;
@@ -143,11 +131,7 @@ export class DatabaseIntake implements SignalIntake {
 
   constructor(deps: IntakeDeps) {
     this.#deps = deps;
-    this.#creates = new ConcurrencyByKey({
-      runningMax: CREATES_MAX,
-      perKeyMax: CREATES_PER_KEY_MAX,
-      waitingPerKeyMax: CREATES_WAITING_PER_KEY_MAX,
-    });
+    this.#creator = new CheckCreator(deps);
     const recorder = new BatchRecorder(deps);
     const isKnown = ({ target, at }: AcceptedSignal) => deps.known.knows(target, at);
     const onRefused: LaneDeps["onRefused"] = ({ signal, network }) => this.#noteRefused(signal, network);
@@ -173,7 +157,7 @@ export class DatabaseIntake implements SignalIntake {
     { create, settings = null, network }: AcceptOptions,
   ): Promise<Acceptance> {
     const result = await this.#take(signal, network);
-    if (result === "recorded") this.#noteValidKey(signal.target);
+    if (result === "recorded") this.#creator.noteValidKey(signal.target);
     if (result !== "unknown" || !create) return acceptanceOf(result);
     const given = settings?.() ?? NO_PING_SETTINGS;
     const made = await this.#create(signal.target, given);
@@ -188,7 +172,7 @@ export class DatabaseIntake implements SignalIntake {
   async resolve(target: SignalTarget, { create, settings = null }: CreateOption): Promise<Resolution> {
     try {
       const found = await this.#deps.find(target);
-      if (found === "known") this.#noteValidKey(target);
+      if (found === "known") this.#creator.noteValidKey(target);
       if (found !== "unknown" || !create) return found;
     } catch (error) {
       this.#deps.onError(error, "looking up a check");
@@ -346,36 +330,10 @@ export class DatabaseIntake implements SignalIntake {
     return this.#take({ ...signal, at: this.now() }, network);
   }
 
-  async #create(
-    target: SignalTarget,
-    settings: PingSettings,
-  ): Promise<"created" | "exists" | "unknown" | "busy"> {
+  async #create(target: SignalTarget, settings: PingSettings): Promise<Created> {
     const { isSpooling, isAnswering } = this.#recorder;
     if (isSpooling && !isAnswering) return "busy";
-    const isValid = target.by === "slug" && this.#validKeys.has(target.pingKey);
-    const end = await this.#creates.begin(isValid ? target.pingKey : UNVERIFIED, {
-      withinMs: CREATE_WAIT_MS_MAX,
-    });
-    if (end === null) return "busy";
-    try {
-      const made = await this.#deps.create(target, settings);
-      if (made !== "unknown") this.#noteValidKey(target);
-      return made;
-    } catch (error) {
-      this.#deps.onError(error, "creating a check");
-      return "busy";
-    } finally {
-      end();
-    }
-  }
-
-  #noteValidKey(target: SignalTarget): void {
-    if (target.by !== "slug") return;
-    this.#validKeys.delete(target.pingKey);
-    this.#validKeys.add(target.pingKey);
-    if (this.#validKeys.size <= VALID_KEYS_MAX) return;
-    const [oldest = ""] = this.#validKeys;
-    this.#validKeys.delete(oldest);
+    return this.#creator.create(target, settings);
   }
 
   #refuse(signal: AcceptedSignal, network: string | null): Promise<"busy"> {
@@ -388,7 +346,8 @@ export class DatabaseIntake implements SignalIntake {
   }
 }
 
-function acceptanceOf(result: Settled): Acceptance {
+/** The outcome of a signal for its sender. */
+export function acceptanceOf(result: Settled): Acceptance {
   switch (result) {
     case "recorded":
     // The database rejected the signal, and it was quarantined with the reason: it is on disk anyway.

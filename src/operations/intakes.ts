@@ -210,7 +210,7 @@ function ownBlindness(
 }
 
 /** Stores rejected pings by check. Only existing targets count. */
-async function storeAttributed(
+export async function storeAttributed(
   tx: Tx,
   intakeId: string,
   { targets, networks }: AttributedRefusals,
@@ -317,7 +317,8 @@ function excusing(now: Instant): { from: Instant; to: Instant } {
   return { from: keptFrom(DAYS_KEPT.blindInterval, now), to: now + DAY_MS };
 }
 
-async function lookAtClock(db: Db): Promise<ClockReading> {
+/** Reads the database's clock. */
+export async function lookAtClock(db: Db): Promise<ClockReading> {
   const sentAtMs = performance.now();
   const databaseAt = await readDatabaseClock(db);
   return { databaseAt, sentAtMs, receivedAtMs: performance.now() };

@@ -4,6 +4,7 @@ import type { SignalSettings } from "../core/check.ts";
 import type { AlertChange } from "../core/alert.ts";
 import { type BlindTime, type PassedDeadlines, type Visibility, visibilityOf } from "../core/deadline.ts";
 import type { Instant, Interval } from "../core/instant.ts";
+import { isReplayedFromLog } from "../core/log.ts";
 import { ERROR_MESSAGE_LENGTH_MAX, PING_COMMIT_MS_MAX } from "../core/limits.ts";
 import { DAYS_KEPT, isTrimDue, keptFrom, trimmedThrough } from "../core/retention.ts";
 import { countRun, dayOf, type DayTotals } from "../core/run.ts";
@@ -86,11 +87,28 @@ const RETRY_MS_MIN = 100;
  * outcome of the transaction is unknown; the same batch may then be passed again. A signal that the database
  * rejects is quarantined with its reason and does not block the others.
  */
-export async function recordSignals(
+export function recordSignals(
   database: Database,
   batch: Batch,
   options: RecordOptions,
 ): Promise<RecordResult> {
+  return recordClaimed(database, { ...batch, claim: (tx) => takeNumber(tx, batch) }, options);
+}
+
+/** Signals that are recorded only if something can be claimed in the same transaction. */
+export type Claimed<Refusal> = Pick<Batch, "intakeId" | "seq" | "signals"> & {
+  /** Null: the signals may be applied. Otherwise nothing is written. */
+  claim: (tx: Tx) => Promise<Refusal | null>;
+  /** Called after the signals were applied, in their transaction. */
+  after?: (tx: Tx, results: readonly SignalResult[]) => Promise<void>;
+};
+
+/** Records signals once: their effects and the claim are committed together. */
+export async function recordClaimed<Refusal>(
+  database: Database,
+  batch: Claimed<Refusal>,
+  options: RecordOptions,
+): Promise<readonly SignalResult[] | Refusal> {
   const { giveUpAtMs } = options;
   const limit = { commitTimeoutMs: PING_COMMIT_MS_MAX, ...(giveUpAtMs !== undefined && { giveUpAtMs }) };
   for (;;) {
@@ -111,13 +129,23 @@ function isPassing(error: unknown): boolean {
   return name === "lock_not_available" || name === "deadlock_detected";
 }
 
-async function recordWhole(tx: Tx, batch: Batch, options: RecordOptions): Promise<RecordResult> {
-  // Sent together; the locked rows are used only if the number was free.
-  const numbering = takeNumber(tx, batch);
-  const [refusal, targets] = await Promise.all([numbering, lockTargetsOf(tx, batch.signals)]);
+async function recordWhole<Refusal>(
+  tx: Tx,
+  batch: Claimed<Refusal>,
+  options: RecordOptions,
+): Promise<readonly SignalResult[] | Refusal> {
+  // Sent together; the locked rows are used only if the claim succeeds.
+  const claiming = batch.claim(tx);
+  const [refusal, targets] = await Promise.all([claiming, lockTargetsOf(tx, batch.signals)]);
   if (refusal !== null) return refusal;
   await keepUnreadable(tx, batch, options);
-  return applyBatch(tx, batch.signals, { ...options, targets, isWhole: true });
+  const results = await applyBatch(tx, batch.signals, {
+    ...options,
+    targets,
+    isWhole: batch.after === undefined,
+  });
+  await batch.after?.(tx, results);
+  return results;
 }
 
 /** Claims the sequence number of the batch; null if it may be applied. */
@@ -127,8 +155,11 @@ async function takeNumber(tx: Tx, batch: Batch): Promise<"applied before" | "out
   return lastSeq !== null && lastSeq >= batch.seq ? "applied before" : "out of sequence";
 }
 
-async function keepUnreadable(tx: Tx, batch: Batch, { unreadable = [] }: RecordOptions): Promise<void> {
-  const { intakeId, seq } = batch;
+async function keepUnreadable(
+  tx: Tx,
+  { intakeId, seq }: Pick<Batch, "intakeId" | "seq">,
+  { unreadable = [] }: RecordOptions,
+): Promise<void> {
   for (const { at, reason, bytes } of unreadable) {
     const signal = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     await insertRejectedSignal(tx, {
@@ -148,20 +179,28 @@ function clipped(message: string): string {
 }
 
 /** Records a batch that contains a failing signal, isolating it with savepoints. */
-async function recordIsolating(tx: Tx, batch: Batch, options: RecordOptions): Promise<RecordResult> {
-  const refusal = await takeNumber(tx, batch);
+async function recordIsolating<Refusal>(
+  tx: Tx,
+  batch: Claimed<Refusal>,
+  options: RecordOptions,
+): Promise<readonly SignalResult[] | Refusal> {
+  const refusal = await batch.claim(tx);
   if (refusal !== null) return refusal;
   await keepUnreadable(tx, batch, options);
   // Take all locks at once, in the order of every writer; the parts below find them held.
   const { resolved } = await lockTargetsOf(tx, batch.signals);
   const checkIds = new Map(batch.signals.map((signal, index) => [signal, resolved[index]]));
-  return applyInHalves(tx, batch, { ...options, checkIds });
+  const results = await applyInHalves(tx, batch, { ...options, checkIds });
+  await batch.after?.(tx, results);
+  return results;
 }
+
+type Isolated = Pick<Batch, "intakeId" | "seq" | "signals">;
 
 type Isolating = RecordOptions & { checkIds: ReadonlyMap<AcceptedSignal, Resolved | undefined> };
 
 /** Bisects the signals until the failing ones are isolated: a few of them cost a few tries, not hundreds. */
-async function applyInHalves(tx: Tx, batch: Batch, options: Isolating): Promise<SignalResult[]> {
+async function applyInHalves(tx: Tx, batch: Isolated, options: Isolating): Promise<SignalResult[]> {
   const { signals } = batch;
   try {
     return await inSavepoint(tx, async (part) => {
@@ -183,11 +222,11 @@ async function applyInHalves(tx: Tx, batch: Batch, options: Isolating): Promise<
 /** Quarantines one signal, or rejects it if its sender is still waiting and the error is ours. */
 async function isolate(
   tx: Tx,
-  { intakeId, seq, alone, error }: Omit<Batch, "signals"> & { alone: AcceptedSignal; error: unknown },
+  { intakeId, seq, alone, error }: Omit<Isolated, "signals"> & { alone: AcceptedSignal; error: unknown },
   { encode, replayed, checkIds, onFault }: Isolating,
 ): Promise<SignalResult> {
   if (!isRefusedValue(error)) onFault?.(error);
-  if (!isRefusedValue(error) && !replayed) return "failed";
+  if (!isRefusedValue(error) && replayed === false) return "failed";
   const reason = clipped(error instanceof Error ? error.message : String(error));
   // The receive time itself may be invalid.
   const at = Number.isSafeInteger(alone.at) ? alone.at : 0;
@@ -204,7 +243,7 @@ async function isolate(
  */
 function isIsolable(error: unknown, { replayed, quarantinesFailed = false }: RecordOptions): boolean {
   if (isRefusedValue(error)) return true;
-  if (replayed) return quarantinesFailed && isOwnFault(error);
+  if (replayed !== false) return quarantinesFailed && isOwnFault(error);
   return error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;
 }
 
@@ -372,7 +411,12 @@ function pairKey({ pingKey, slug }: { pingKey: string; slug: string }): string {
   return `${pingKey}/${slug}`;
 }
 
-export type FoldContext = { visibility: Visibility; rules: SignalRules; replayed: boolean };
+export type FoldContext = {
+  visibility: Visibility;
+  rules: SignalRules;
+  /** Whether newer signals may have been applied before. "by age": as the rule of the log says for each signal. */
+  replayed: boolean | "by age";
+};
 
 /** Everything that a batch writes. */
 export type Writes = {
@@ -410,7 +454,7 @@ function foldSignals(
     kind: kindOf(signal, settings),
     at: signal.at,
     rid: signal.rid,
-    replayed,
+    replayed: replayed === "by age" ? isReplayedFromLog(signal.at, stored.state) : replayed,
     lateEnd: signal.lateEnd ?? null,
   }));
   const { state, outcomes } = applySignals(

@@ -31,6 +31,7 @@ import {
   seeIncident,
 } from "../store/instance.ts";
 import { listBlindByReason, listFilledSpools, listLostIntakes } from "../store/intakes.ts";
+import { listLogPartitions } from "../store/log-partitions.ts";
 import { clearRefusals, listRefusals, noteRefusals } from "../store/provider-refusals.ts";
 import { countRejectedSignals } from "../store/quarantine.ts";
 import { inTransaction, type Tx } from "../store/transaction.ts";
@@ -56,22 +57,33 @@ export async function observeServer(
 ): Promise<Observed> {
   const { now } = look;
   const lostSince = { from: now - LOSS_REPORTED_MS, limit: OBSERVED_MAX };
-  const [spools, lost, lostCommits, quarantinedChecks, [due], deliveryDueAt, channel, quarantine, refusals] =
-    await Promise.all([
-      listFilledSpools(database, { fillMin: SPOOL_FILL_REPORTED, limit: OBSERVED_MAX }),
-      listLostIntakes(database, lostSince),
-      listBlindByReason(database, {
-        reason: LOST_COMMITS,
-        since: now - LOSS_REPORTED_MS,
-        limit: OBSERVED_MAX,
-      }),
-      listQuarantinedChecks(database, OBSERVED_MAX),
-      listDueChecks(database, { through: now, limit: 1 }),
-      findDueDelivery(database, { now, notifiedBefore: now - DELIVERY_STUCK_MS }),
-      channelUuid === null ? null : findChannelByUuid(database, channelUuid),
-      countRejectedSignals(database),
-      listRefusals(database, { from: now - REFUSAL_REPORTED_MS }),
-    ]);
+  const [
+    spools,
+    lost,
+    lostCommits,
+    quarantinedChecks,
+    [due],
+    deliveryDueAt,
+    channel,
+    quarantine,
+    refusals,
+    partitions,
+  ] = await Promise.all([
+    listFilledSpools(database, { fillMin: SPOOL_FILL_REPORTED, limit: OBSERVED_MAX }),
+    listLostIntakes(database, lostSince),
+    listBlindByReason(database, {
+      reason: LOST_COMMITS,
+      since: now - LOSS_REPORTED_MS,
+      limit: OBSERVED_MAX,
+    }),
+    listQuarantinedChecks(database, OBSERVED_MAX),
+    listDueChecks(database, { through: now, limit: 1 }),
+    findDueDelivery(database, { now, notifiedBefore: now - DELIVERY_STUCK_MS }),
+    channelUuid === null ? null : findChannelByUuid(database, channelUuid),
+    countRejectedSignals(database),
+    listRefusals(database, { from: now - REFUSAL_REPORTED_MS }),
+    listLogPartitions(database),
+  ]);
   const poisoned = quarantinedChecks.filter(({ untilAt }) => untilAt > now);
   const heldIds = [...locked.keys()].slice(0, OBSERVED_MAX);
   const names = await namesOf(database, [...poisoned.map(({ checkId }) => checkId), ...heldIds]);
@@ -97,6 +109,9 @@ export async function observeServer(
     quarantined:
       quarantine.count === 0 ? null : { count: quarantine.count, since: quarantine.oldestAt ?? now },
     refusals,
+    stopped: partitions.flatMap(({ partition, stopped }) =>
+      stopped === null ? [] : [{ partition, reason: stopped }],
+    ),
   };
 }
 

@@ -7,6 +7,7 @@ export const ROLE_NAMES = [
   "smtp",
   "api",
   "web",
+  "recorder",
   "sweeper",
   "notifier",
   "mover",

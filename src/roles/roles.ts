@@ -66,6 +66,8 @@ const ROLES = {
   api: async (resources) => (await import("./api.ts")).apiRole(resources),
   /** Serves the dashboard. Several may run. */
   web: async (resources) => (await import("./web.ts")).webRole(resources),
+  /** Applies pings from the log, if there is one. Several may run: they divide its partitions. */
+  recorder: async (resources) => (await import("./recorder.ts")).recorderRole(resources),
   /**
    * Processes deadlines and monitors the server. Several may run: each takes checks that the others have not locked.
    */

@@ -934,6 +934,42 @@ export async function findCheckIdsBySlugs(
   return found;
 }
 
+const FIND_CHECK_UUIDS_BY_SLUGS = statement<{ position: number; uuid: string; count: number }>({
+  name: "ping_targets.uuid_by_slug",
+  text: `select n.position, min(c.uuid::text) as uuid, count(*) as count
+    from unnest($1::text[], $2::text[]) with ordinality as n (ping_key, slug, position)
+    join projects p on p.ping_key = n.ping_key
+    join checks c on c.project_id = p.id and c.slug = n.slug
+    where c.deleted_at is null and c.slug <> ''
+    group by n.position`,
+});
+
+/** For each pair, in order: the UUID of its check, or why there is none. */
+export async function findCheckUuidsBySlugs(
+  db: Db,
+  pairs: readonly { pingKey: string; slug: string }[],
+): Promise<({ uuid: string } | "unknown" | "ambiguous")[]> {
+  const found: ({ uuid: string } | "unknown" | "ambiguous")[] = pairs.map(() => "unknown");
+  const { rows } = await db.query(FIND_CHECK_UUIDS_BY_SLUGS, [
+    pairs.map(({ pingKey }) => pingKey),
+    pairs.map(({ slug }) => slug),
+  ]);
+  for (const { position, uuid, count } of rows) found[position - 1] = count === 1 ? { uuid } : "ambiguous";
+  return found;
+}
+
+const FIND_CHECK_UUIDS = statement<{ id: number; uuid: string }>({
+  name: "ping_targets.uuids",
+  text: "select id, uuid from checks where id = any ($1::bigint[]) and deleted_at is null",
+});
+
+/** The UUIDs of these checks, by id. */
+export async function findCheckUuids(db: Db, ids: readonly number[]): Promise<Map<number, string>> {
+  if (ids.length === 0) return new Map();
+  const { rows } = await db.query(FIND_CHECK_UUIDS, [toNumberArray(ids)]);
+  return new Map(rows.map(({ id, uuid }) => [id, uuid]));
+}
+
 /** Checks by UUID or id. */
 export type TargetNames = { uuids: readonly string[]; ids: readonly number[] };
 

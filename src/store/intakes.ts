@@ -313,6 +313,23 @@ const INSERT_BLIND_INTERVAL = statement<{ id: number }>({
     values ($1, $2, $3, $4) returning id`,
 });
 
+const INSERT_UNCOVERED = statement({
+  name: "blind_intervals.insert_uncovered",
+  text: `insert into blind_intervals (intake_id, from_at, to_at, reason)
+    select $1, $2, $3, $4
+    where not exists (
+      select from blind_intervals where to_at >= $3::timestamptz and from_at <= $2::timestamptz and reason = $4
+    )`,
+});
+
+/** Stores a blind interval, unless one with the same reason contains it: several partitions of the log report the same. */
+export async function insertUncoveredBlindInterval(
+  tx: Tx,
+  { intakeId, from, to, reason }: { intakeId: string; from: Instant; to: Instant; reason: string },
+): Promise<void> {
+  await tx.query(INSERT_UNCOVERED, [intakeId, toTimestamp(from), toTimestamp(to), reason]);
+}
+
 const LIST_BLIND_BY_REASON = statement<{ id: number; from_at: Instant; to_at: Instant }>({
   name: "blind_intervals.list_by_reason",
   text: `select id, from_at, to_at from blind_intervals

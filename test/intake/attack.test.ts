@@ -11,7 +11,7 @@ import type { AcceptedSignal } from "../../src/core/signal.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { readIntakes } from "../../src/operations/intakes.ts";
 import { sweepDeadlines } from "../../src/operations/sweep.ts";
-import { type StartedIntake, startIntake } from "../../src/roles/ping.ts";
+import { type DirectIntake, startDirectIntake } from "../../src/roles/direct-intake.ts";
 import { mailServer } from "../../src/services/smtp/server.ts";
 import type { CheckWithState } from "../../src/store/checks.ts";
 import { readDatabaseClock } from "../../src/store/instance.ts";
@@ -29,7 +29,7 @@ const TRIES_MAX = 3;
 const ATTACKER = "203.0.113.9";
 
 let world: World;
-let receiving: StartedIntake;
+let receiving: DirectIntake;
 let spoolFolder: string;
 const endings: (() => unknown)[] = [];
 
@@ -48,7 +48,7 @@ beforeEach(async () => {
   const { config } = loadConfig({});
   // With a spool, a slow database does not make the intake reject pings.
   spoolFolder = await mkdtemp(join(tmpdir(), "overdue-attack-"));
-  receiving = await startIntake({ config: { ...config, spoolFolder }, databaseOptions, log });
+  receiving = await startDirectIntake({ config: { ...config, spoolFolder }, databaseOptions, log });
   await receiving.heartbeat.start();
 });
 

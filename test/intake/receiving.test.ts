@@ -10,7 +10,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { loadConfig } from "../../src/config/config.ts";
 import { openSpool } from "../../src/intake/spool.ts";
 import { createLog } from "../../src/lib/log.ts";
-import { type StartedIntake, startIntake } from "../../src/roles/ping.ts";
+import { type DirectIntake, startDirectIntake } from "../../src/roles/direct-intake.ts";
 import { findCheckByUuid } from "../../src/store/checks.ts";
 import { listOpenIntakes } from "../../src/store/intakes.ts";
 import { migrate } from "../../src/store/migrate.ts";
@@ -23,7 +23,7 @@ import { temporaryFolder } from "./support/folders.ts";
 
 const own = useOwnPostgres();
 
-const running = new Set<StartedIntake>();
+const running = new Set<DirectIntake>();
 afterEach(async () => {
   unsteadyMs = 0;
   for (const receiving of running) await stop(receiving);
@@ -39,13 +39,13 @@ async function start(settings: Record<string, string> = {}, url = own.server.url
   const lines: string[] = [];
   const log = createLog({ level: "info", destination: { write: (line) => lines.push(line) } });
   const databaseOptions = { url, applicationName: "overdue", onError: () => {} };
-  const receiving = { ...(await startIntake({ config, databaseOptions, log })), lines };
+  const receiving = { ...(await startDirectIntake({ config, databaseOptions, log })), lines };
   running.add(receiving);
   await receiving.heartbeat.start();
   return receiving;
 }
 
-async function stop(receiving: StartedIntake): Promise<void> {
+async function stop(receiving: DirectIntake): Promise<void> {
   running.delete(receiving);
   receiving.heartbeat.stopAccepting();
   await receiving.stop();
@@ -60,7 +60,7 @@ async function newChecks(count: number): Promise<string[]> {
 type Sent = { uuid: string; word: string; kind: string; answeredMs: number };
 
 /** Sends signals at a steady rate until stopped; each contains its own word. */
-function load({ intake }: Pick<StartedIntake, "intake">, uuids: readonly string[], { perSecond = 500 } = {}) {
+function load({ intake }: Pick<DirectIntake, "intake">, uuids: readonly string[], { perSecond = 500 } = {}) {
   const answers: Promise<Sent>[] = [];
   const send = async (uuid: string): Promise<Sent> => {
     const word = randomUUID();
@@ -146,11 +146,11 @@ async function compare(sent: readonly Sent[]) {
   };
 }
 
-async function isDirect({ intake }: Pick<StartedIntake, "intake">): Promise<void> {
+async function isDirect({ intake }: Pick<DirectIntake, "intake">): Promise<void> {
   await expect.poll(() => intake.state().isSpooling, { timeout: 40_000 }).toBe(false);
 }
 
-async function warmUp(receiving: StartedIntake, uuids: readonly string[]): Promise<void> {
+async function warmUp(receiving: DirectIntake, uuids: readonly string[]): Promise<void> {
   for (const uuid of uuids) {
     const { kind } = await receiving.intake.accept(
       signal(randomUUID(), { target: { by: "uuid", uuid }, at: receiving.intake.now() }),

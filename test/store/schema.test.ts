@@ -57,6 +57,7 @@ test("tables that signals are recorded in have no foreign keys but that of the s
     "intake_lanes",
     "invitations",
     "letters",
+    "log_claims",
     "members",
     "near_misses",
     "oidc_identities",

@@ -67,6 +67,7 @@ export const ROOMS: readonly Room[] = [
       "postal-mime",
       "prom-client",
       "undici",
+      "@platformatic/kafka",
       "uqr",
     ],
     node: "all",

@@ -1,0 +1,205 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { SECOND_MS } from "./instant.ts";
+import {
+  EDGE_LOST_AFTER_MS,
+  isReplayedFromLog,
+  type LogRecord,
+  NO_REFUSALS,
+  partitionIntakeId,
+  partitionOf,
+  type PartitionState,
+  takeRecord,
+  topicProblems,
+  topicSettings,
+} from "./log.ts";
+
+const T = 1_800_000_000_000;
+const EMPTY: PartitionState = { edges: {}, watermarkAt: T };
+
+function record(given: Partial<LogRecord> & { n: number; at: number }): LogRecord {
+  return {
+    edge: "a",
+    kind: given.n === 1 ? "enter" : "more",
+    watermarkAt: given.at - SECOND_MS,
+    givenUp: [],
+    refused: [],
+    attributed: NO_REFUSALS,
+    signals: [],
+    ...given,
+  };
+}
+
+function take(state: PartitionState, given: Parameters<typeof record>[0], { routerRepeats = false } = {}) {
+  return takeRecord(state, record(given), { routerRepeats });
+}
+
+describe("partitions", () => {
+  test("all parts of a UUID but the slot choose the partition", () => {
+    expect(partitionOf("fff00000-0000-4000-8000-000000000011", 16)).toBe(1);
+    expect(partitionOf("00000000-0000-4000-8000-0000000000ff", 16)).toBe(15);
+    expect(partitionOf("00000000-0000-4000-8000-0000000000ff", 3)).toBe(0);
+  });
+
+  test("the intake of a partition has its number in the last digits", () => {
+    expect(partitionIntakeId("81911538-071e-41be-abc1-7493951367f5", 11)).toBe(
+      "81911538-071e-41be-abc1-74939513670b",
+    );
+  });
+});
+
+describe("the settings of a topic", () => {
+  const good = (brokers: number) => ({
+    partitions: [{ replicas: brokers }],
+    settings: topicSettings({ brokers }),
+  });
+
+  test("those of a new topic are safe", () => {
+    expect(topicProblems(good(1))).toEqual([]);
+    expect(topicProblems(good(3))).toEqual([]);
+  });
+
+  test.each([
+    ["min.insync.replicas", "1", "min.insync.replicas is less than 2"],
+    ["unclean.leader.election.enable", "true", "unclean.leader.election.enable is not false"],
+    ["cleanup.policy", "compact", "cleanup.policy is not delete"],
+    ["retention.ms", "3600000", "retention.ms is less than 72 hours"],
+    ["max.message.bytes", "1000", "max.message.bytes is less than 1052672"],
+  ])("%s=%s is reported", (name, value, problem) => {
+    const topic = good(3);
+    expect(topicProblems({ ...topic, settings: { ...topic.settings, [name]: value } })).toEqual([problem]);
+  });
+
+  test("one replica without a flush per record, and two replicas, are reported", () => {
+    const one = good(1);
+    expect(topicProblems({ ...one, settings: { ...one.settings, "flush.messages": "10000" } })).toEqual([
+      "it has one replica, and flush.messages is not 1",
+    ]);
+    expect(topicProblems({ ...good(3), partitions: [{ replicas: 2 }] })).toEqual([
+      "it has 2 replicas instead of 3",
+    ]);
+    expect(topicProblems({ partitions: [], settings: good(3).settings })).toContain("it has no partitions");
+  });
+
+  test("unlimited retention is accepted", () => {
+    const topic = good(3);
+    expect(topicProblems({ ...topic, settings: { ...topic.settings, "retention.ms": "-1" } })).toEqual([]);
+  });
+});
+
+describe("a record", () => {
+  test("moves the watermark to the earliest of the open edges", () => {
+    const one = take(EMPTY, { n: 1, at: T + 2_000 }).state;
+    expect(one.watermarkAt).toBe(T + 1_000);
+    const two = take(one, { edge: "b", n: 1, at: T + 5_000 }).state;
+    expect(two.watermarkAt).toBe(T + 1_000);
+    expect(take(two, { n: 2, at: T + 4_500 }).state.watermarkAt).toBe(T + 3_500);
+    expect(take(two, { n: 2, at: T + 9_500 }).state.watermarkAt).toBe(T + 4_000);
+  });
+
+  test("with a number that was applied changes nothing", () => {
+    const { state } = take(EMPTY, { n: 1, at: T + 2_000 });
+    const again = take(state, { n: 1, at: T + 9_000, signals: [] });
+    expect(again).toMatchObject({ isNew: false, state, blind: [] });
+  });
+
+  test("after a number that was given up is complete; after any other it is not", () => {
+    const { state } = take(EMPTY, { n: 1, at: T + 2_000 });
+    expect(take(state, { n: 3, at: T + 4_000, givenUp: [2] })).toMatchObject({
+      isIncomplete: false,
+      blind: [],
+    });
+    expect(take(state, { n: 4, at: T + 4_000, givenUp: [2] })).toMatchObject({
+      isIncomplete: true,
+      blind: [{ from: T, to: T + 5_000, reason: "the log lost confirmed pings" }],
+    });
+    // Neither a number twice nor one outside of the range fills a gap.
+    expect(take(state, { n: 4, at: T + 4_000, givenUp: [2, 2, 9] }).isIncomplete).toBe(true);
+  });
+
+  test("of an edge that arrives in the middle is incomplete", () => {
+    expect(take(EMPTY, { n: 5, at: T + 2_000 }).isIncomplete).toBe(true);
+  });
+
+  test("of the first edge after a pause of all edges reports the time in between", () => {
+    const { state } = take(EMPTY, { n: 1, at: T + 2_000 });
+    const left = take(state, { n: 2, at: T + 3_000, kind: "leave" }).state;
+    expect(left.watermarkAt).toBe(T + 2_000);
+    expect(take(left, { edge: "b", n: 1, at: T + 5_000 }).blind).toEqual([]);
+    expect(take(left, { edge: "b", n: 1, at: T + 60_000 }).blind).toEqual([
+      { from: T, to: T + 60_000, reason: "no process received pings" },
+    ]);
+  });
+
+  test("of an edge that is far ahead declares a silent one lost", () => {
+    const both = take(take(EMPTY, { n: 1, at: T }).state, { edge: "b", n: 1, at: T }).state;
+    const at = T + EDGE_LOST_AFTER_MS;
+    const kept = take(both, { n: 2, at });
+    expect([kept.lost, kept.state.watermarkAt]).toEqual([[], T]);
+    const lost = take(kept.state, { n: 3, at: at + 1_000 });
+    expect(lost).toMatchObject({
+      lost: ["b"],
+      blind: [{ from: T - 5_000, to: T + 15_000, reason: "a receiving process was lost" }],
+      state: { watermarkAt: at, edges: { b: { closedAt: at + 1_000 } } },
+    });
+  });
+
+  test("declares it lost without a gap if a router repeats what it did not answer", () => {
+    const both = take(take(EMPTY, { n: 1, at: T - 9_000 }).state, { edge: "b", n: 1, at: T }).state;
+    const given = { n: 2, at: T + EDGE_LOST_AFTER_MS + 1_000 };
+    expect(take(both, given, { routerRepeats: true })).toMatchObject({ lost: ["b"], blind: [] });
+    // The other edge was not there yet.
+    const late = take(take(EMPTY, { edge: "b", n: 1, at: T }).state, { n: 1, at: T + 4_000 }).state;
+    expect(take(late, given, { routerRepeats: true }).blind).toHaveLength(1);
+  });
+
+  test("of an edge that was declared lost is applied, and the watermark stays", () => {
+    const both = take(take(EMPTY, { n: 1, at: T }).state, { edge: "b", n: 1, at: T }).state;
+    const { state } = take(both, { n: 2, at: T + EDGE_LOST_AFTER_MS + 1_000 });
+    const back = take(state, { edge: "b", n: 2, at: T + 5_000 });
+    expect(back.isNew).toBe(true);
+    expect(back.state.watermarkAt).toBe(state.watermarkAt);
+    expect(take(back.state, { edge: "b", n: 2, at: T + 5_000 }).isNew).toBe(false);
+  });
+
+  test("an edge is forgotten an hour after it is gone, not before", () => {
+    const left = take(take(EMPTY, { n: 1, at: T }).state, { n: 2, at: T + 1_000, kind: "leave" }).state;
+    const after = (at: number) => take(left, { edge: "b", n: 1, at }).state.edges;
+    expect(Object.keys(after(T + 3_600_000))).toEqual(["a", "b"]);
+    expect(Object.keys(after(T + 3_601_000))).toEqual(["b"]);
+  });
+
+  test("the watermark never goes backwards, and records in any order are applied once", () => {
+    const steps = fc.array(
+      fc.record({
+        edge: fc.constantFrom("a", "b", "c"),
+        n: fc.integer({ min: 1, max: 8 }),
+        at: fc.integer({ min: T, max: T + 60_000 }),
+        kind: fc.constantFrom("enter" as const, "more" as const, "leave" as const),
+      }),
+      { maxLength: 40 },
+    );
+    fc.assert(
+      fc.property(steps, (given) => {
+        let state = EMPTY;
+        const applied = new Map<string, number[]>();
+        for (const one of given) {
+          const taken = take(state, one);
+          expect(taken.state.watermarkAt).toBeGreaterThanOrEqual(state.watermarkAt);
+          if (taken.isNew) applied.set(one.edge, [...(applied.get(one.edge) ?? []), one.n]);
+          state = taken.state;
+        }
+        for (const numbers of applied.values())
+          expect(numbers).toEqual([...new Set(numbers)].toSorted((a, b) => a - b));
+      }),
+    );
+  });
+});
+
+test("a signal counts in the order of its partition, unless it is much older than what was applied", () => {
+  const state = { newestAt: T, commandAt: null };
+  expect(isReplayedFromLog(T - 2_000, state)).toBe(false);
+  expect(isReplayedFromLog(T - 2_001, state)).toBe(true);
+  expect(isReplayedFromLog(T - 1, { newestAt: T, commandAt: T })).toBe(true);
+  expect(isReplayedFromLog(T, { newestAt: null, commandAt: null })).toBe(false);
+});

@@ -1,0 +1,245 @@
+// The log between edges, which receive pings, and recorders, which apply them: partitions, the settings that a topic
+// needs, and what a record means for the watermark of its partition. Instants are on the database's clock.
+import { DAY_MS, HOUR_MS, type Instant, type Interval, SECOND_MS } from "./instant.ts";
+import type { AcceptedSignal } from "./signal.ts";
+import {
+  type AttributedRefusals,
+  type Blindness,
+  HEARTBEAT_GAP_MS_MAX,
+  WATERMARK_LAG_MS,
+} from "./watermark.ts";
+
+/** Partitions of a new topic. All pings of a check are in one, for the life of the topic. */
+export const LOG_PARTITIONS = 16;
+/** Replicas of a new topic, and how many of them must have a record before a ping is acknowledged. */
+export const LOG_REPLICAS = 3;
+const IN_SYNC_MIN = 2;
+/** How long recorders may be stopped without losing pings. */
+const LOG_RETENTION_MS_MIN = 3 * DAY_MS;
+const LOG_RETENTION_MS = 7 * DAY_MS;
+/** A record never exceeds this; Kafka adds a header of less than a kilobyte. */
+export const LOG_RECORD_BYTES_MAX = 1024 * 1024;
+const MESSAGE_BYTES_MIN = LOG_RECORD_BYTES_MAX + 4096;
+/** An edge is lost when another one is this far ahead of it in a partition. */
+export const EDGE_LOST_AFTER_MS = 10 * SECOND_MS;
+/** After a longer pause, an edge registers again, because others may have declared it lost. */
+export const EDGE_PAUSE_MS_MAX = 5 * SECOND_MS;
+/** The numbers of an edge are remembered this long after it is gone, because a record may be in the log twice. */
+const EDGE_KEPT_MS = HOUR_MS;
+/** Edges that a partition remembers; beyond that, those gone for the longest time are dropped. */
+const EDGES_MAX = 1_000;
+/** Signals whose receive times differ by less than this count in the order of the partition. */
+const LOG_ORDER_MS_MAX = 2 * SECOND_MS;
+/** Intervals found by several partitions get the same limits, so that they are reported once. */
+const BLIND_GRID_MS = 5 * SECOND_MS;
+/** Numbers of records that an edge lists as given up; a longer list counts as a pause of the edge. */
+export const GIVEN_UP_MAX = 1_000;
+
+/**
+ * The partition of a check. The first digits of a UUID are the slot of its project, which determines the cell, so the
+ * last one is used.
+ */
+export function partitionOf(uuid: string, count: number): number {
+  return Number.parseInt(uuid.slice(-2), 16) % count;
+}
+
+/** What is known of a topic. */
+export type LogTopic = {
+  partitions: readonly { replicas: number }[];
+  settings: Readonly<Record<string, string>>;
+};
+
+/** The settings of a new topic. With one broker, every record is written to disk before it is confirmed. */
+export function topicSettings({ brokers }: { brokers: number }): Readonly<Record<string, string>> {
+  return {
+    "cleanup.policy": "delete",
+    "retention.ms": String(LOG_RETENTION_MS),
+    "max.message.bytes": String(MESSAGE_BYTES_MIN),
+    "unclean.leader.election.enable": "false",
+    "message.timestamp.type": "LogAppendTime",
+    ...(brokers < LOG_REPLICAS
+      ? { "min.insync.replicas": "1", "flush.messages": "1" }
+      : { "min.insync.replicas": String(IN_SYNC_MIN) }),
+  };
+}
+
+/** Why pings that were confirmed by this topic could be lost. Empty: they could not. */
+export function topicProblems({ partitions, settings }: LogTopic): string[] {
+  const number = (name: string) => Number(settings[name] ?? Number.NaN);
+  const replicas = Math.min(...partitions.map((one) => one.replicas));
+  const problems: string[] = [];
+  if (partitions.length === 0) problems.push("it has no partitions");
+  const isSingle = replicas === 1;
+  if (isSingle && number("flush.messages") !== 1) {
+    problems.push("it has one replica, and flush.messages is not 1");
+  }
+  if (!isSingle && replicas < LOG_REPLICAS)
+    problems.push(`it has ${replicas} replicas instead of ${LOG_REPLICAS}`);
+  if (!isSingle && !(number("min.insync.replicas") >= IN_SYNC_MIN)) {
+    problems.push(`min.insync.replicas is less than ${IN_SYNC_MIN}`);
+  }
+  if (settings["unclean.leader.election.enable"] !== "false") {
+    problems.push("unclean.leader.election.enable is not false");
+  }
+  if (settings["cleanup.policy"] !== "delete") problems.push("cleanup.policy is not delete");
+  const retentionMs = number("retention.ms");
+  if (retentionMs !== -1 && !(retentionMs >= LOG_RETENTION_MS_MIN)) {
+    problems.push("retention.ms is less than 72 hours");
+  }
+  if (!(number("max.message.bytes") >= MESSAGE_BYTES_MIN)) {
+    problems.push(`max.message.bytes is less than ${MESSAGE_BYTES_MIN}`);
+  }
+  return problems;
+}
+
+/** The id of the intake that represents a partition: while it is open, no deadline after its watermark fires. */
+export function partitionIntakeId(topicId: string, partition: number): string {
+  return topicId.slice(0, -2) + partition.toString(16).padStart(2, "0");
+}
+
+/** What one edge took for one partition in one turn. Without signals, it is a heartbeat. */
+export type LogRecord = {
+  /** Random for each start of an edge. */
+  edge: string;
+  /** "enter": the first record of an edge. "leave": its last. */
+  kind: "enter" | "more" | "leave";
+  /** Of this edge in this partition, from 1 without gaps. */
+  n: number;
+  /** When it was made. */
+  at: Instant;
+  /** All signals that the edge accepted before this instant for this partition are in the log up to this record. */
+  watermarkAt: Instant;
+  /** Earlier numbers that were not confirmed: their senders were asked to retry. */
+  givenUp: readonly number[];
+  /** Times in which the edge rejected pings, or did not run. */
+  refused: readonly Interval[];
+  attributed: AttributedRefusals;
+  signals: readonly AcceptedSignal[];
+};
+
+export const NO_REFUSALS: AttributedRefusals = { targets: [], networks: [] };
+
+/** An edge, as of the newest record of it that was applied. */
+export type EdgeState = {
+  n: number;
+  enteredAt: Instant;
+  at: Instant;
+  watermarkAt: Instant;
+  /** Null: it is open. */
+  closedAt: Instant | null;
+};
+
+/** What is stored of a partition together with its position. */
+export type PartitionState = {
+  edges: Readonly<Record<string, EdgeState>>;
+  /** Never goes backwards. */
+  watermarkAt: Instant;
+};
+
+export type TakenRecord = {
+  /** False: it was applied before. */
+  isNew: boolean;
+  state: PartitionState;
+  blind: readonly Blindness[];
+  /** Edges that were declared lost. */
+  lost: readonly string[];
+  /** Confirmed records are missing from the log. */
+  isIncomplete: boolean;
+};
+
+const REASON = {
+  absent: "no process received pings",
+  refused: "pings were rejected",
+  lost: "a receiving process was lost",
+  missing: "the log lost confirmed pings",
+} as const;
+
+/** The reason of blind intervals in which the log has lost pings that it had confirmed. */
+export const LOST_BY_LOG = REASON.missing;
+
+/**
+ * Applies what a record says about its edge. `routerRepeats`: a router sends pings again that an edge did not answer,
+ * so the loss of one of several edges is no gap.
+ */
+export function takeRecord(
+  before: PartitionState,
+  record: LogRecord,
+  { routerRepeats }: { routerRepeats: boolean },
+): TakenRecord {
+  const known = before.edges[record.edge];
+  if (known !== undefined && record.n <= known.n) {
+    return { isNew: false, state: before, blind: [], lost: [], isIncomplete: false };
+  }
+  const others = Object.entries(before.edges).filter(([id]) => id !== record.edge);
+  const open = others.filter(([, edge]) => edge.closedAt === null);
+  const isIncomplete = isMissing(known?.n ?? 0, record);
+  const blind: Blindness[] = record.refused.map(({ from, to }) =>
+    blindness(REASON.refused, from, to ?? record.at),
+  );
+  if (isIncomplete) {
+    blind.push(blindness(REASON.missing, known?.watermarkAt ?? before.watermarkAt, record.at));
+  }
+  const isAbsence = known === undefined && open.length === 0;
+  if (isAbsence && record.at - before.watermarkAt > HEARTBEAT_GAP_MS_MAX + WATERMARK_LAG_MS) {
+    blind.push(blindness(REASON.absent, before.watermarkAt, record.at));
+  }
+  const own: EdgeState = {
+    n: record.n,
+    enteredAt: known?.enteredAt ?? record.at,
+    at: record.at,
+    watermarkAt: record.watermarkAt,
+    closedAt: record.kind === "leave" ? record.at : null,
+  };
+  const lost = open.filter(([, edge]) => record.at - edge.at > EDGE_LOST_AFTER_MS);
+  for (const [, edge] of lost) {
+    const isAttended = routerRepeats && own.enteredAt <= edge.watermarkAt;
+    if (!isAttended) blind.push(blindness(REASON.lost, edge.watermarkAt, record.at));
+  }
+  const lostIds = new Set(lost.map(([id]) => id));
+  const kept = others
+    .map(([id, edge]) => [id, lostIds.has(id) ? { ...edge, closedAt: record.at } : edge] as const)
+    .filter(([, { closedAt }]) => closedAt === null || record.at - closedAt < EDGE_KEPT_MS)
+    .toSorted(([, one], [, other]) => other.at - one.at)
+    .slice(0, EDGES_MAX - 1);
+  const edges = Object.fromEntries([...kept, [record.edge, own] as const]);
+  const state = { edges, watermarkAt: watermarkAfter(before, edges, own) };
+  return { isNew: true, state, blind, lost: [...lostIds], isIncomplete };
+}
+
+/** Without an open edge, nothing after the last one is known. */
+function watermarkAfter(
+  before: PartitionState,
+  edges: Readonly<Record<string, EdgeState>>,
+  own: EdgeState,
+): Instant {
+  const open = Object.values(edges).filter(({ closedAt }) => closedAt === null);
+  const earliest = open.length === 0 ? own.watermarkAt : Math.min(...open.map((edge) => edge.watermarkAt));
+  return Math.max(before.watermarkAt, earliest);
+}
+
+/** Whether a number between two records of an edge was neither applied nor given up. */
+function isMissing(lastN: number, { n, givenUp }: LogRecord): boolean {
+  const between = n - lastN - 1;
+  if (between === 0) return false;
+  const listed = new Set(givenUp.filter((one) => one > lastN && one < n));
+  return listed.size < between;
+}
+
+function blindness(reason: string, from: Instant, to: Instant): Blindness {
+  const start = Math.floor(from / BLIND_GRID_MS) * BLIND_GRID_MS;
+  return { reason, from: start, to: Math.max(start, Math.ceil(to / BLIND_GRID_MS) * BLIND_GRID_MS) };
+}
+
+/**
+ * Whether a signal of the log is compared with what was applied since it was received, like one from a spool. Others
+ * count in the order of the partition, because the clocks of edges differ a little.
+ */
+export function isReplayedFromLog(
+  at: Instant,
+  { newestAt, commandAt }: { newestAt: Instant | null; commandAt: Instant | null },
+): boolean {
+  return at < (newestAt ?? -Infinity) - LOG_ORDER_MS_MAX || at < (commandAt ?? -Infinity);
+}
+
+/** From this share of the retention on, edges reject pings: the log would delete them before they are applied. */
+export const LOG_RETENTION_REFUSED = 0.9;

@@ -1,0 +1,107 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { LOG_RECORD_BYTES_MAX, type LogRecord, NO_REFUSALS } from "../core/log.ts";
+import type { AcceptedSignal } from "../core/signal.ts";
+import { countThatFit, decodeRecord, encodeForLog, encodeRecord } from "./log-record.ts";
+
+const UUID = "0a1b2c3d-0000-4000-8000-00000000001f";
+const AT = 1_800_000_000_000;
+
+const PING: AcceptedSignal = {
+  target: { by: "uuid", uuid: UUID },
+  source: { by: "http", action: "success", method: "GET" },
+  rid: null,
+  exitStatus: null,
+  scheme: "https",
+  remoteAddr: "203.0.113.9",
+  ua: "curl/8.5.0",
+  body: null,
+  at: AT,
+};
+
+const HEADER: Omit<LogRecord, "signals"> = {
+  edge: "5bf66975-d4c7-4bf5-bcc8-b8d8a82ea278",
+  kind: "more",
+  n: 7,
+  at: AT,
+  watermarkAt: AT - 1_000,
+  givenUp: [],
+  refused: [],
+  attributed: NO_REFUSALS,
+};
+
+function roundTrip(signals: readonly AcceptedSignal[], header = HEADER) {
+  return decodeRecord(encodeRecord(header, signals.map(encodeForLog)));
+}
+
+function bodiesAsArrays({ body, ...rest }: AcceptedSignal) {
+  return { ...rest, body: body === null ? null : [...body] };
+}
+
+describe("a record", () => {
+  test.each([
+    ["a plain ping", PING],
+    ["a body", { ...PING, body: Buffer.from([0, 1, 255]) }],
+    ["an empty body", { ...PING, body: Buffer.alloc(0) }],
+    ["a run id and an exit status", { ...PING, rid: UUID, exitStatus: 0 }],
+    [
+      "an action by exit status",
+      { ...PING, source: { by: "http", action: { exitStatus: 3 }, method: "HEAD" }, exitStatus: 3 },
+    ],
+    ["no address", { ...PING, remoteAddr: null }],
+    ["an empty user agent", { ...PING, ua: "" }],
+    ["texts that are not Latin-1", { ...PING, ua: "тест \u0000 \ud800" }],
+    ["a slug", { ...PING, target: { by: "slug", pingKey: "k", slug: "backup" } }],
+    ["an email", { ...PING, source: { by: "email", subject: "ünïcode", text: "x" } }],
+    ["a late end", { ...PING, lateEnd: { endedAt: AT - 5, ranMs: null } }],
+    ["a negative exit status", { ...PING, exitStatus: -1 }],
+  ] as [string, AcceptedSignal][])("keeps %s", (_, signal) => {
+    const decoded = roundTrip([signal, PING]);
+    if (!decoded.ok) throw new Error(decoded.reason);
+    expect(decoded.record.signals.map(bodiesAsArrays)).toEqual([signal, PING].map(bodiesAsArrays));
+    expect(decoded.unreadable).toEqual([]);
+  });
+
+  test("keeps its header and reports", () => {
+    const header: Omit<LogRecord, "signals"> = {
+      ...HEADER,
+      kind: "leave",
+      givenUp: [5, 6],
+      refused: [{ from: AT - 10, to: null }],
+      attributed: { targets: [], networks: [{ network: "203.0.113.0/24", from: AT, to: AT }] },
+    };
+    expect(roundTrip([], header)).toEqual({ ok: true, record: { ...header, signals: [] }, unreadable: [] });
+  });
+
+  test("of another version, or cut short, is refused with a reason", () => {
+    const bytes = encodeRecord(HEADER, [encodeForLog(PING)]);
+    expect(decodeRecord(Buffer.from([2, ...bytes.subarray(1)]))).toEqual({
+      ok: false,
+      reason: "version 2, expected 1",
+    });
+    expect(decodeRecord(bytes.subarray(0, 20))).toEqual({ ok: false, reason: "too short" });
+    const cut = decodeRecord(bytes.subarray(0, -3));
+    expect(cut).toMatchObject({ ok: true, record: { signals: [] }, unreadable: [{ reason: "truncated" }] });
+  });
+
+  test("damaged anywhere never throws", () => {
+    const bytes = encodeRecord({ ...HEADER, givenUp: [6] }, [
+      encodeForLog({ ...PING, body: Buffer.from("x") }),
+    ]);
+    fc.assert(
+      fc.property(fc.nat({ max: bytes.length - 1 }), fc.nat({ max: 255 }), (index, value) => {
+        const damaged = Buffer.from(bytes);
+        damaged[index] = value;
+        decodeRecord(damaged);
+      }),
+    );
+  });
+});
+
+test("a record holds as many signals as fit, and at least one", () => {
+  const small = encodeForLog(PING);
+  const large = encodeForLog({ ...PING, body: Buffer.alloc(LOG_RECORD_BYTES_MAX / 2) });
+  expect(countThatFit([small, large, large, small])).toBe(2);
+  expect(countThatFit([small, small])).toBe(2);
+  expect(countThatFit([encodeForLog({ ...PING, body: Buffer.alloc(LOG_RECORD_BYTES_MAX) })])).toBe(1);
+});

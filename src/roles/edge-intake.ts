@@ -1,0 +1,256 @@
+// The intake of a process with a log: pings are appended to a Kafka topic. The database is needed to start, to look up
+// checks that this process does not know, and to create checks.
+import { randomUUID } from "node:crypto";
+import { ConfigError } from "../config/config.ts";
+import { DatabaseClock } from "../core/database-clock.ts";
+import { MINUTE_MS, SECOND_MS } from "../core/instant.ts";
+import { LOG_RETENTION_REFUSED, topicProblems } from "../core/log.ts";
+import type { SignalTarget } from "../core/signal.ts";
+import { openIntakeFiles } from "../intake/intake-files.ts";
+import { LogIntake } from "../intake/log-intake.ts";
+import type { KnownTargets } from "../intake/recorder.ts";
+import { type FoundTarget, TargetLookups } from "../intake/target-lookups.ts";
+import { KafkaTopic, type TopicDescription } from "../lib/kafka.ts";
+import type { Log } from "../lib/log.ts";
+import { addFigures, type Figure, type Metrics } from "../lib/metrics.ts";
+import { type Loop, loopService } from "../lib/loop.ts";
+import { troubleLog } from "../lib/trouble-log.ts";
+import { lookAtClock } from "../operations/intakes.ts";
+import { openLog } from "../operations/log.ts";
+import { findAliases } from "../operations/record-signals.ts";
+import { findCheckIdsByUuids, findCheckUuids, findCheckUuidsBySlugs } from "../store/checks.ts";
+import { type Database, openDatabase } from "../store/db.ts";
+import { listLogPartitions, listUnknown } from "../store/log-partitions.ts";
+import {
+  creator,
+  type IntakeResources,
+  LOOKUP_CONNECTIONS_MAX,
+  type StartedIntake,
+} from "./started-intake.ts";
+
+const CONNECT_TIMEOUT_MS = 2_000;
+const STATEMENT_TIMEOUT_MS = 2_000;
+/** How often the database's clock and unknown UUIDs are read. */
+const LOOK_EVERY_MS = SECOND_MS;
+/** How often the settings of the topic, and how far recorders are behind, are read. */
+const EXAMINE_EVERY_MS = 10 * SECOND_MS;
+const UNKNOWN_READ_MAX = 10_000;
+
+type EdgeDeps = { topic: KafkaTopic; database: Database; log: Log; metrics: Metrics };
+
+/** Registers in every partition, and is then ready to accept pings. */
+export async function startEdgeIntake(
+  resources: IntakeResources & { metrics: Metrics },
+): Promise<StartedIntake> {
+  const { config, databaseOptions, log, metrics } = resources;
+  if (config.logTopic === null) throw new Error("there is no log");
+  const topic = await KafkaTopic.open(config.logTopic);
+  const database = openDatabase({
+    ...databaseOptions,
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    applicationName: "overdue-edge",
+    connectionsMax: LOOKUP_CONNECTIONS_MAX,
+  });
+  metrics.pools.set("intake-lookups", database.pool);
+  const files = openIntakeFiles({ folder: config.spoolFolder, bytesMax: config.spoolBytesMax });
+  const close = async () => {
+    await topic.close();
+    await files.close({ hasLeft: true });
+    await database.close();
+  };
+  try {
+    const found = await usableTopic(topic);
+    const numbers = [...found.partitions.keys()];
+    const ends = await topic.ends(numbers);
+    const starts = numbers.map((partition) => ends.get(partition)?.start ?? 0);
+    const look = await openLog(database, { topicId: found.topicId, starts });
+    const clock = new DatabaseClock(look, () => performance.now());
+    const known = await files.openKnown(Date.now());
+    const onError = troubleLog(log, "receiving pings failed");
+    const lookups = targetLookups(database);
+    const watch = topicWatch({ topic, database, log, metrics }, { topicId: found.topicId });
+    const intake = new LogIntake({
+      newEdge: randomUUID,
+      partitions: found.partitions.length,
+      append: (given) => topic.append(given),
+      now: () => clock.now(),
+      monotonic: () => performance.now(),
+      known,
+      find: (target) => lookups.find(target),
+      create: creator(database, { checkLimitDefault: config.checkLimit, now: () => clock.now() }),
+      refusal: () => watch.refusal(),
+      onError,
+    });
+    await intake.enter();
+    const loops = [lookLoop({ topic, database, log, metrics }, { clock, known }), watch.loop];
+    for (const loop of loops) await loop.start();
+    addFigures(metrics, figures(intake));
+    return {
+      intake,
+      start: async () => {},
+      stopAccepting: () => {},
+      problem: () => problemOf(intake, watch.refusal()),
+      stop: async () => {
+        for (const loop of loops) await loop.stop();
+        const isConfirmed = await intake.leave();
+        if (!isConfirmed)
+          log.error("the log did not confirm that this process has ended; alerts wait until others notice");
+        await close();
+      },
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** The topic, if pings that it confirms are safe. */
+async function usableTopic(topic: KafkaTopic): Promise<TopicDescription> {
+  const found = await topic.describe();
+  if (found === null) {
+    throw new ConfigError(["The topic of OVERDUE_LOG does not exist. Create it with: overdue log create"]);
+  }
+  const problems = topicProblems(found);
+  if (problems.length === 0) return found;
+  throw new ConfigError([
+    `The topic of OVERDUE_LOG could lose confirmed pings: ${problems.join("; ")}. Change its settings.`,
+  ]);
+}
+
+function problemOf(intake: LogIntake, refusal: string | null): string | null {
+  if (refusal !== null) return `pings are rejected: ${refusal}`;
+  return intake.state().isBlocked ? "pings are rejected: the log does not confirm them" : null;
+}
+
+function targetLookups(database: Database): TargetLookups {
+  return new TargetLookups({
+    find: async (targets) => {
+      const uuids = targets.flatMap((target) => (target.by === "uuid" ? [target.uuid] : []));
+      const pairs = targets.flatMap((target) => (target.by === "slug" ? [target] : []));
+      const [byUuid, bySlug] = await Promise.all([
+        findCheckIdsByUuids(database, uuids),
+        findCheckUuidsBySlugs(database, pairs),
+      ]);
+      const slugs = new Map(pairs.map((pair, index) => [pair, bySlug[index] ?? "unknown"]));
+      const found = targets.map((target) => {
+        if (target.by === "slug") return slugs.get(target) ?? "unknown";
+        return byUuid.has(target.uuid) ? { uuid: target.uuid } : "unknown";
+      });
+      return found.includes("unknown") ? withAliases(database, targets, found) : found;
+    },
+    monotonic: () => performance.now(),
+  });
+}
+
+/** The same with the checks that unknown targets are aliases of. */
+async function withAliases(
+  database: Database,
+  targets: readonly SignalTarget[],
+  found: readonly FoundTarget[],
+): Promise<FoundTarget[]> {
+  const missed = targets.filter((_, index) => found[index] === "unknown");
+  const ids = await findAliases(database, missed);
+  const uuids = await findCheckUuids(
+    database,
+    ids.filter((id) => id !== null),
+  );
+  const aliases = new Map(missed.map((target, index) => [target, uuids.get(ids[index] ?? -1)]));
+  return targets.map((target, index) => {
+    const uuid = aliases.get(target);
+    return uuid === undefined ? (found[index] ?? "unknown") : { uuid };
+  });
+}
+
+/** Follows the database's clock, and forgets checks that recorders did not find. */
+function lookLoop(
+  { database, log, metrics }: EdgeDeps,
+  { clock, known }: { clock: DatabaseClock; known: KnownTargets },
+): Loop {
+  let afterId = 0;
+  return loopService("edge-look", {
+    idleMs: LOOK_EVERY_MS,
+    log,
+    metrics: metrics.loops,
+    tick: async () => {
+      clock.adjust(await lookAtClock(database));
+      const unknown = await listUnknown(database, { afterId, limit: UNKNOWN_READ_MAX });
+      for (const { id, uuid } of unknown) {
+        known.remove({ by: "uuid", uuid } satisfies SignalTarget);
+        afterId = id;
+      }
+      return unknown.length === UNKNOWN_READ_MAX ? "again" : "idle";
+    },
+  });
+}
+
+/** Rejects pings while the topic could lose them. */
+function topicWatch(
+  { topic, database, log, metrics }: EdgeDeps,
+  { topicId }: { topicId: string },
+): { loop: Loop; refusal: () => string | null } {
+  let refusal: string | null = null;
+  const loop = loopService("edge-topic", {
+    idleMs: EXAMINE_EVERY_MS,
+    log,
+    metrics: metrics.loops,
+    tick: async () => {
+      const found = await topic.describe();
+      const next =
+        found === null || found.topicId !== topicId
+          ? "the topic was deleted"
+          : (topicProblems(found)[0] ?? (await retentionProblem(database, found)));
+      if (next !== null && next !== refusal)
+        log.error({ reason: next }, "pings are rejected because of the log");
+      refusal = next;
+      return "idle";
+    },
+  });
+  return { loop, refusal: () => refusal };
+}
+
+/** Records that are deleted before they are applied would be lost. */
+async function retentionProblem(database: Database, { settings }: TopicDescription): Promise<string | null> {
+  const retentionMs = Number(settings["retention.ms"] ?? -1);
+  if (retentionMs <= 0) return null;
+  try {
+    const { databaseAt: now } = await lookAtClock(database);
+    const stored = await listLogPartitions(database);
+    const behind = stored.filter(({ nextOffset, endOffset }) => endOffset > nextOffset);
+    const oldestAt = Math.min(now, ...behind.map(({ state }) => state.watermarkAt));
+    if (now - oldestAt <= retentionMs * LOG_RETENTION_REFUSED) return null;
+    return `recorders are ${Math.round((now - oldestAt) / MINUTE_MS)} minutes behind, and the log would soon delete pings`;
+  } catch {
+    // Without the database nothing is known; it is away, not the log.
+    return null;
+  }
+}
+
+function figures(intake: LogIntake): Figure[] {
+  const counter = (name: string, help: string, read: () => number): Figure => ({
+    name: `overdue_${name}_total`,
+    help,
+    kind: "counter",
+    read,
+  });
+  return [
+    {
+      name: "overdue_intake_queued",
+      help: "Pings waiting for a batch.",
+      kind: "gauge",
+      read: () => intake.state().queued,
+    },
+    counter("intake_taken", "Accepted pings.", () => intake.state().takenCount),
+    counter("intake_refused", "Rejected pings.", () => intake.state().refusedCount),
+    counter(
+      "intake_thinned",
+      "Accepted pings beyond 100 per second of a check, which are not recorded.",
+      () => intake.state().thinnedCount,
+    ),
+    counter(
+      "log_unconfirmed",
+      "Records that the log did not confirm in time.",
+      () => intake.state().unconfirmedCount,
+    ),
+  ];
+}

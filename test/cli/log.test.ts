@@ -1,0 +1,66 @@
+// `overdue log` with a real broker: create, status and leave, and what it says if something is wrong.
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { isKafkaInstalled, KafkaCluster, WHY_SKIPPED } from "../support/kafka-cluster.ts";
+import { useOwnPostgres } from "../support/own-postgres.ts";
+import { freePort } from "../support/ports.ts";
+import { callOverdue } from "./run-overdue.ts";
+
+/** Durable: the commands refuse another one. */
+const own = useOwnPostgres();
+
+function log(args: readonly string[], topic: string | null) {
+  return callOverdue(["log", ...args], {
+    OVERDUE_DATABASE_URL: own.server.url(),
+    ...(topic !== null && { OVERDUE_LOG: topic }),
+  });
+}
+
+test("without OVERDUE_LOG, it says what to set", async () => {
+  const { code, err } = await log(["status"], null);
+  expect([code, err]).toEqual([2, expect.stringContaining("Set OVERDUE_LOG to a Kafka topic")]);
+});
+
+test("a broker that does not answer is named as the problem", async () => {
+  const { code, err } = await log(["create"], `kafka://127.0.0.1:${await freePort()}/overdue`);
+  expect([code, err]).toEqual([1, expect.stringContaining("No Kafka broker can be reached")]);
+});
+
+test.each(["0", "257", "x"])("%s partitions are refused", async (count) => {
+  const { code, err } = await log(["create", "--partitions", count], "kafka://127.0.0.1:1/overdue");
+  expect([code, err]).toEqual([2, expect.stringContaining("must be 1 to 256")]);
+});
+
+describe.skipIf(!isKafkaInstalled)(`with a broker${WHY_SKIPPED}`, () => {
+  let cluster: KafkaCluster;
+  beforeAll(async () => {
+    cluster = await KafkaCluster.start();
+  });
+  afterAll(() => cluster.stop());
+
+  test("a topic is created once, and shown", async () => {
+    const topic = cluster.url("overdue-cli");
+    expect((await log(["status"], topic)).err).toContain("Create it with: overdue log create");
+    const created = await log(["create", "--partitions", "3"], topic);
+    expect([created.code, created.out]).toEqual([
+      0,
+      expect.stringContaining("Created the topic: 3 partitions, 1 replicas."),
+    ]);
+    expect(JSON.parse((await log(["create", "--json"], topic)).out)).toEqual({
+      created: false,
+      partitions: 3,
+      replicas: 1,
+      problems: [],
+    });
+    expect((await log(["status"], topic)).out).toBe(
+      "No process has appended pings yet.\nNo recorder runs.\n",
+    );
+    expect((await log(["accept-loss"], topic)).out).toBe("No partition is stopped.\n");
+    expect((await log(["leave"], topic)).out).toBe("Left the log. Alerts no longer wait for it.\n");
+  });
+
+  test("the log can be left although Kafka is gone", async () => {
+    const { code, out } = await log(["leave", "--kafka-is-gone"], "kafka://127.0.0.1:1/gone");
+    expect([code, out]).toEqual([0, "Left the log. Alerts no longer wait for it.\n"]);
+  });
+});

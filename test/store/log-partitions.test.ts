@@ -1,0 +1,189 @@
+// Positions in the log, claims of recorders, and unknown UUIDs.
+import { randomUUID } from "node:crypto";
+import { beforeEach, describe, expect, test } from "vitest";
+import { findCheckUuids, findCheckUuidsBySlugs } from "../../src/store/checks.ts";
+import { insertUncoveredBlindInterval, registerIntake } from "../../src/store/intakes.ts";
+import {
+  advanceLogPartition,
+  beatLogPartitions,
+  claimPartitions,
+  deleteLogPartitions,
+  deleteRecorders,
+  insertLogPartition,
+  insertUnknown,
+  listLogPartitions,
+  listRecorders,
+  listUnknown,
+  lockLogPartitions,
+  pruneUnknown,
+  restartLogPartition,
+  seeRecorder,
+  stopLogPartition,
+} from "../../src/store/log-partitions.ts";
+import { inTransaction, type Tx } from "../../src/store/transaction.ts";
+import { useDatabase } from "../support/database.ts";
+import { MONDAY_NOON as NOW, sampleCheck, sampleProject } from "../support/sample.ts";
+
+const database = useDatabase();
+const write = <T>(work: (tx: Tx) => Promise<T>) => inTransaction(database.db, work);
+const topicId = randomUUID();
+const intakeId = randomUUID();
+
+beforeEach(async () => {
+  await database.db.pool.query(
+    "truncate log_partitions, log_recorders, log_unknown, blind_intervals cascade",
+  );
+  await write(async (tx) => {
+    await lockLogPartitions(tx);
+    for (const partition of [0, 1, 2, 3]) {
+      const own = partition === 0 ? intakeId : randomUUID();
+      await insertLogPartition(tx, { partition, topicId, intakeId: own, nextOffset: 5, watermarkAt: NOW });
+    }
+  });
+});
+
+const first = async () => (await listLogPartitions(database.db))[0];
+
+describe("a position", () => {
+  const state = {
+    edges: { e: { n: 1, enteredAt: NOW, at: NOW, watermarkAt: NOW, closedAt: null } },
+    watermarkAt: NOW + 1,
+  };
+  const advance = (from: number, given: { topicId?: string } = {}) =>
+    write((tx) =>
+      advanceLogPartition(tx, {
+        partition: 0,
+        topicId,
+        from,
+        to: from + 2,
+        state,
+        endOffset: 9,
+        at: NOW + 2,
+        ...given,
+      }),
+    );
+
+  test("moves only from where it is, in its own topic", async () => {
+    expect(await advance(4)).toBe(false);
+    expect(await advance(5, { topicId: randomUUID() })).toBe(false);
+    expect(await advance(5)).toBe(true);
+    expect(await advance(5)).toBe(false);
+    expect(await first()).toEqual({
+      partition: 0,
+      topicId,
+      intakeId,
+      nextOffset: 7,
+      state,
+      endOffset: 9,
+      readAt: NOW + 2,
+      stopped: null,
+    });
+  });
+
+  test("stays while the partition is stopped, until it is restarted", async () => {
+    const stop = (nextOffset: number) =>
+      write((tx) => stopLogPartition(tx, { partition: 0, nextOffset, reason: "gone" }));
+    expect([await stop(4), await stop(5), await stop(5)]).toEqual([false, true, false]);
+    expect(await advance(5)).toBe(false);
+    const other = randomUUID();
+    await write((tx) =>
+      restartLogPartition(tx, {
+        partition: 0,
+        topicId: other,
+        intakeId,
+        nextOffset: 0,
+        watermarkAt: NOW + 5,
+      }),
+    );
+    expect(await first()).toMatchObject({
+      topicId: other,
+      nextOffset: 0,
+      stopped: null,
+      state: { edges: {}, watermarkAt: NOW + 5 },
+    });
+  });
+
+  test("is passed on to its intake, which is opened again", async () => {
+    const intake = { id: intakeId, name: "log partition 0", startedAt: NOW, watermarkAt: NOW - 9 };
+    await write((tx) => registerIntake(tx, { ...intake, leaseUntilAt: NOW, spoolEmpty: true }));
+    await database.db.pool.query("update intakes set closed_at = now() where id = $1", [intakeId]);
+    const beat = { partitions: [0, 1], at: NOW + 3, gapEndedAt: NOW };
+    expect(await write((tx) => beatLogPartitions(tx, beat))).toBe(1);
+    const { rows } = await database.db.pool.query(
+      "select closed_at, watermark_at from intakes where id = $1",
+      [intakeId],
+    );
+    expect(rows).toEqual([{ closed_at: null, watermark_at: NOW }]);
+  });
+
+  test("is deleted with all others", async () => {
+    await write((tx) => deleteLogPartitions(tx));
+    expect(await listLogPartitions(database.db)).toEqual([]);
+  });
+});
+
+test("recorders claim, keep, release and take over partitions", async () => {
+  const [one, other] = [randomUUID(), randomUUID()];
+  const claim = (recorderId: string, countMax: number, now = NOW) =>
+    write((tx) => claimPartitions(tx, { recorderId, countMax, until: now + 5_000, now }));
+  expect(await claim(one, 4)).toEqual([0, 1, 2, 3]);
+  expect(await claim(other, 2)).toEqual([]);
+  expect(await claim(one, 2)).toEqual([0, 1]);
+  expect(await claim(other, 2)).toEqual([2, 3]);
+  expect(await claim(one, 4, NOW + 5_001)).toEqual([0, 1, 2, 3]);
+});
+
+test("recorders are listed while they are seen", async () => {
+  const recorderId = randomUUID();
+  const see = (at: number) => write((tx) => seeRecorder(tx, { recorderId, name: "host/1", at }));
+  await see(NOW);
+  await see(NOW + 1);
+  expect(await listRecorders(database.db)).toEqual([{ recorderId, name: "host/1", seenAt: NOW + 1 }]);
+  await write((tx) => deleteRecorders(tx, { seenBefore: NOW + 1 }));
+  expect(await listRecorders(database.db)).toHaveLength(1);
+  await write((tx) => deleteRecorders(tx, { recorderId, seenBefore: 0 }));
+  expect(await listRecorders(database.db)).toEqual([]);
+});
+
+test("unknown UUIDs are read after the last one, and deleted by age", async () => {
+  const uuids = [randomUUID(), randomUUID()];
+  await write((tx) => insertUnknown(tx, { uuids, at: NOW }));
+  const read = await listUnknown(database.db, { afterId: 0, limit: 10 });
+  expect(read.map(({ uuid }) => uuid).toSorted()).toEqual(uuids.toSorted());
+  expect(await listUnknown(database.db, { afterId: read[0]?.id ?? 0, limit: 10 })).toHaveLength(1);
+  await write((tx) => pruneUnknown(tx, { before: NOW }));
+  expect(await listUnknown(database.db, { afterId: 0, limit: 10 })).toHaveLength(2);
+  await write((tx) => pruneUnknown(tx, { before: NOW + 1 }));
+  expect(await listUnknown(database.db, { afterId: 0, limit: 10 })).toEqual([]);
+});
+
+test("a blind interval is stored once, unless it is longer or has another reason", async () => {
+  const insert = (from: number, to: number, reason = "a") =>
+    write((tx) => insertUncoveredBlindInterval(tx, { intakeId, from, to, reason }));
+  await insert(NOW, NOW + 10);
+  await insert(NOW, NOW + 10);
+  await insert(NOW + 1, NOW + 9);
+  await insert(NOW, NOW + 11);
+  await insert(NOW, NOW + 10, "b");
+  const { rows } = await database.db.pool.query("select from blind_intervals");
+  expect(rows).toHaveLength(3);
+});
+
+test("UUIDs of checks are found by slug and by id", async () => {
+  const { id: projectId } = await sampleProject(database.db);
+  const check = await sampleCheck(database.db, { projectId, slug: "backup" });
+  for (const slug of ["twice", "twice"]) await sampleCheck(database.db, { projectId, slug });
+  const { rows } = await database.db.pool.query<{ ping_key: string }>(
+    "select ping_key from projects where id = $1",
+    [projectId],
+  );
+  const pingKey = rows[0]?.ping_key ?? "";
+  const pairs = ["backup", "twice", "none"].map((slug) => ({ pingKey, slug }));
+  expect(await findCheckUuidsBySlugs(database.db, pairs)).toEqual([
+    { uuid: check.uuid },
+    "ambiguous",
+    "unknown",
+  ]);
+  expect(await findCheckUuids(database.db, [check.id, -1])).toEqual(new Map([[check.id, check.uuid]]));
+  expect(await findCheckUuids(database.db, [])).toEqual(new Map());
+});
