@@ -123,6 +123,9 @@ test("hops never go back, and the last channel counts", () => {
   expect(hopsOf({ ...times, foundAt: null, writtenAt: null, plannedAt: null, messages: [] })).toEqual([
     { name: "deadline", at: START },
   ]);
+  // The alert was read before it was there, its message after it was claimed.
+  const early = { ...times, foundAt: null, writtenAt: null, plannedAt: null };
+  expect(hopsOf(early)).toEqual([{ name: "deadline", at: START }]);
 });
 
 test("names are marked", () => {

@@ -120,7 +120,11 @@ export type DrillTimes = {
 
 export type Hop = { name: HopName; at: Instant };
 
-/** The hops so far. Processes read their clocks apart, so a hop is never shown before the one that caused it. */
+/**
+ * The hops so far, up to the first that is unknown: times are read one after the other, so a message may already be
+ * claimed when its alert was not there yet. Processes read their clocks apart, so a hop is never shown before the one
+ * that caused it.
+ */
 export function hopsOf({ deadlineAt, foundAt, writtenAt, plannedAt, messages }: DrillTimes): Hop[] {
   const last = (value: (of: DrillTimes["messages"][number]) => Instant | null) => {
     const times = messages.flatMap((message) => value(message) ?? []);
@@ -136,11 +140,13 @@ export function hopsOf({ deadlineAt, foundAt, writtenAt, plannedAt, messages }: 
     ["answered", last(({ answeredAt }) => answeredAt)],
   ];
   let before = deadlineAt;
-  return hops.flatMap(([name, at]) => {
-    if (at === null) return [];
+  const shown: Hop[] = [];
+  for (const [name, at] of hops) {
+    if (at === null) break;
     before = Math.max(before, at);
-    return [{ name, at: before }];
-  });
+    shown.push({ name, at: before });
+  }
+  return shown;
 }
 
 /** From the missed deadline until every channel has got its message, or would have. Null: none has. */
