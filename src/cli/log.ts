@@ -45,7 +45,7 @@ export function defineLog(command: Command, context: CommandContext): void {
     );
   command
     .command("accept-loss")
-    .description("Continue with stopped partitions, and record a monitoring gap for lost pings")
+    .description("Continue after lost records, with a monitoring gap")
     .action(() =>
       onDatabase(context, (session) =>
         onTopic(session, async (topic) => {
