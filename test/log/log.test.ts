@@ -62,6 +62,19 @@ describe.skipIf(!isKafkaInstalled)(`with a log${WHY_SKIPPED}`, () => {
     }
   });
 
+  test("an edge starts while recorders write positions", async () => {
+    await it.stopOne(await it.startEdge());
+    const recorder = await database.db.pool.connect();
+    try {
+      await recorder.query("begin");
+      await recorder.query("update log_partitions set end_offset = end_offset");
+      await it.startEdge();
+    } finally {
+      await recorder.query("rollback");
+      recorder.release();
+    }
+  });
+
   test("unknown checks are refused, also after they were deleted", async () => {
     const check = await newCheck();
     const [edge] = await Promise.all([it.startEdge(), it.startRecorder()]);
