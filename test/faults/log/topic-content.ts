@@ -33,8 +33,10 @@ async function readPartition(
   content: TopicContent,
 ): Promise<void> {
   const newest = new Map<string, number>();
+  const topicId = await topic.topicId();
+  const how = { waitMs: READ_WAIT_MS, bytesMax: READ_BYTES_MAX };
   for (let offset = start; offset < end; ) {
-    const result = await topic.read({ partition, offset, waitMs: READ_WAIT_MS, bytesMax: READ_BYTES_MAX });
+    const result = await topic.read({ topicId, partition, offset, ...how });
     if (result.kind === "lost") throw new Error(`partition ${partition} has no record ${offset}`);
     for (const { offset: own, value } of result.kind === "records" ? result.records : []) {
       offset = own + 1;
