@@ -153,6 +153,14 @@ describe("a record", () => {
     expect(take(late, given, { routerRepeats: true }).blind).toHaveLength(1);
   });
 
+  test("declares it lost without a gap also if one notices that has just started", () => {
+    const [a, b] = [{ n: 1, at: T - 9_000 }, { edge: "b", n: 1, at: T }];
+    const both = take(take(EMPTY, a).state, b).state;
+    const alive = take(both, { n: 2, at: T + EDGE_LOST_AFTER_MS }).state;
+    const started = { edge: "c", n: 1, at: T + EDGE_LOST_AFTER_MS + 1_000 };
+    expect(take(alive, started, { routerRepeats: true })).toMatchObject({ lost: ["b"], blind: [] });
+  });
+
   test("of an edge that was declared lost is applied, and the watermark stays", () => {
     const both = take(take(EMPTY, { n: 1, at: T }).state, { edge: "b", n: 1, at: T }).state;
     const { state } = take(both, { n: 2, at: T + EDGE_LOST_AFTER_MS + 1_000 });

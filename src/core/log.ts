@@ -190,9 +190,11 @@ export function takeRecord(
     watermarkAt: record.watermarkAt,
     closedAt: record.kind === "leave" ? record.at : null,
   };
-  const lost = open.filter(([, edge]) => record.at - edge.at > EDGE_LOST_AFTER_MS);
+  const isSilent = (edge: EdgeState) => record.at - edge.at > EDGE_LOST_AFTER_MS;
+  const lost = open.filter(([, edge]) => isSilent(edge));
+  const live = [own, ...open.map(([, edge]) => edge).filter((edge) => !isSilent(edge))];
   for (const [, edge] of lost) {
-    const isAttended = routerRepeats && own.enteredAt <= edge.watermarkAt;
+    const isAttended = routerRepeats && live.some(({ enteredAt }) => enteredAt <= edge.watermarkAt);
     if (!isAttended) blind.push(blindness(REASON.lost, edge.watermarkAt, record.at));
   }
   const lostIds = new Set(lost.map(([id]) => id));

@@ -35,7 +35,6 @@ const ERROR = {
   UNKNOWN_TOPIC_OR_PARTITION: 3,
   MESSAGE_TOO_LARGE: 10,
   TOPIC_ALREADY_EXISTS: 36,
-  UNKNOWN_TOPIC_ID: 100,
 } as const;
 
 export class KafkaError extends Error {
@@ -164,16 +163,21 @@ export class KafkaTopic {
     });
   }
 
-  /** Records of one partition from a position on; waits up to `waitMs` for the first. */
+  /**
+   * Records of one partition from a position on; waits up to `waitMs` for the first. Positions are those of one topic:
+   * in another one of the same name, they mean nothing.
+   */
   async read(given: {
+    topicId: string;
     partition: number;
     offset: number;
     waitMs: number;
     bytesMax: number;
   }): Promise<ReadResult> {
-    const { partition, offset, waitMs, bytesMax } = given;
+    const { topicId, partition, offset, waitMs, bytesMax } = given;
     try {
-      const { topicId } = await this.#whoLeads();
+      const now = await this.#whoLeads();
+      if (now.topicId !== topicId) return { kind: "lost", reason: "another topic" };
       const connection = await this.#leaderOf(partition, "read");
       const { fetchV17 } = this.#client;
       const wanted = {
@@ -206,7 +210,6 @@ export class KafkaTopic {
       this.#forgetLeaders();
       const code = errorCodeOf(error);
       if (code === ERROR.OFFSET_OUT_OF_RANGE) return { kind: "lost", reason: "out of range" };
-      if (code === ERROR.UNKNOWN_TOPIC_ID) return { kind: "lost", reason: "another topic" };
       return { kind: "unavailable", error };
     }
   }
@@ -352,6 +355,9 @@ export class KafkaTopic {
     const [found] = topics;
     if (found === undefined || found.errorCode === ERROR.UNKNOWN_TOPIC_OR_PARTITION) {
       throw new KafkaError(`The topic ${topic} does not exist. Create it with: overdue log create`);
+    }
+    if (found.errorCode !== 0) {
+      throw new KafkaError(`The topic ${topic} is not available (error ${found.errorCode}).`);
     }
     return {
       topicId: found.topicId,

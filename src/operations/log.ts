@@ -29,6 +29,7 @@ import {
 } from "../store/log-partitions.ts";
 import { inTransaction, type Tx } from "../store/transaction.ts";
 import { lookAtClock } from "./intakes.ts";
+import { inRetriedTransaction } from "./retry.ts";
 
 /** A recorder that was not seen for this long is gone, and its partitions are free. */
 const RECORDER_LOST_AFTER_MS = 5 * SECOND_MS;
@@ -46,7 +47,7 @@ export type LogTopicNow = {
 
 /** Opens the log before an edge listens: from then on, no deadline fires before its pings are applied. */
 export function openLog(database: Database, { topicId, starts }: LogTopicNow): Promise<ClockReading> {
-  return inTransaction(database, async (tx) => {
+  return inRetriedTransaction(database, async (tx) => {
     await lockLogPartitions(tx);
     const look = await lookAtClock(tx);
     const stored = await listLogPartitions(tx);
@@ -151,7 +152,7 @@ export function stopPartition(
  * is a monitoring gap. Returns how many were stopped.
  */
 export function acceptLoss(database: Database, { topicId, starts }: LogTopicNow): Promise<number> {
-  return inTransaction(database, async (tx) => {
+  return inRetriedTransaction(database, async (tx) => {
     await lockLogPartitions(tx);
     const { databaseAt: now } = await lookAtClock(tx);
     const stopped = (await listLogPartitions(tx)).filter(
@@ -180,7 +181,7 @@ export function acceptLoss(database: Database, { topicId, starts }: LogTopicNow)
  * the ends of the partitions in Kafka; null: Kafka is gone.
  */
 export function leaveLog(database: Database, { ends }: { ends: readonly number[] | null }): Promise<void> {
-  return inTransaction(database, async (tx) => {
+  return inRetriedTransaction(database, async (tx) => {
     await lockLogPartitions(tx);
     const { databaseAt: now } = await lookAtClock(tx);
     for (const { partition, intakeId, nextOffset, state } of await listLogPartitions(tx)) {

@@ -25,6 +25,7 @@ const TRIES_MAX = 5;
 
 export type LogApplierDeps = {
   read: (given: {
+    topicId: string;
     partition: number;
     offset: number;
     waitMs: number;
@@ -80,9 +81,10 @@ class PartitionReader {
   }
 
   async #read(deps: LogApplierDeps): Promise<void> {
-    const { partition } = this.at;
+    const { partition, topicId } = this.at;
     const offset = this.#nextOffset;
-    const result = await deps.read({ partition, offset, waitMs: READ_WAIT_MS, bytesMax: READ_BYTES_MAX });
+    const wanted = { topicId, partition, offset };
+    const result = await deps.read({ ...wanted, waitMs: READ_WAIT_MS, bytesMax: READ_BYTES_MAX });
     if (result.kind === "unavailable") {
       deps.onError(result.error, "reading the log");
       await pause(RETRY_MS);

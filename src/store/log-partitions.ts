@@ -56,12 +56,15 @@ export async function listLogPartitions(db: Db): Promise<StoredPartition[]> {
   return (await db.query(LIST_PARTITIONS, [])).rows.map(toPartition);
 }
 
+/** An arbitrary number that no other advisory lock in the database uses. */
+const PARTITIONS_LOCK = 7_305_046;
+
 const LOCK_PARTITIONS = statement({
   name: "log_partitions.lock",
-  text: "lock table log_partitions in share row exclusive mode",
+  text: `select pg_advisory_xact_lock(${PARTITIONS_LOCK})`,
 });
 
-/** One process at a time opens, leaves or restarts the log. */
+/** One process at a time opens, leaves or restarts the log. Recorders, which write all the time, do not wait for it. */
 export async function lockLogPartitions(tx: Tx): Promise<void> {
   await tx.query(LOCK_PARTITIONS, []);
 }

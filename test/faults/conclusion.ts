@@ -19,6 +19,8 @@ export type Findings = {
   mayRefuse?: (entry: Entry) => boolean;
   /** Markers whose loss is caused by the scenario. */
   forgiven?: ReadonlySet<string>;
+  /** How often the topic of a log has each signal, read when everything is applied. */
+  timesInLog?: () => Promise<ReadonlyMap<string, number>>;
   drainMsMax?: number;
   /** Responses take longer because of the scenario. */
   mayBeSlow?: boolean;
@@ -31,7 +33,9 @@ export async function conclude(stage: Stage, findings: Findings = {}): Promise<F
   const beganMs = performance.now();
   const holdUp = await untilDrained(stage, { withinMs: drainMsMax });
   const drainSeconds = Math.round((performance.now() - beganMs) / 100) / 10;
-  const verdict = await stage.withClient((client) => judge(client, stage.ledger, { forgiven, mayRefuse }));
+  const timesInLog = await findings.timesInLog?.();
+  const leniency = { forgiven, mayRefuse, ...(timesInLog !== undefined && { timesInLog }) };
+  const verdict = await stage.withClient((client) => judge(client, stage.ledger, leniency));
   const watched = await watch?.end();
   const all = [...complaints, ...verdict.complaints];
   if (holdUp !== null) all.push(`not drained within ${drainMsMax / 1_000} s: ${holdUp}`);
@@ -47,6 +51,7 @@ export async function conclude(stage: Stage, findings: Findings = {}): Promise<F
     figures: {
       ...figures,
       unanswered: verdict.unanswered,
+      ...(timesInLog === undefined ? {} : { gaps: verdict.gaps }),
       slowest_ms: verdict.slowestMs,
       drain_seconds: drainSeconds,
       ...(watched === undefined ? {} : { watermark_looks: watched.looks, watermark_ahead: watched.tooLate }),

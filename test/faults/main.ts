@@ -6,6 +6,7 @@ import { onOrphaned } from "../../src/cli/private-postgres.ts";
 import { PLANTED, type Planted, seenOf } from "./planted.ts";
 import { describeTally, type Report, runScenarios } from "./run-scenarios.ts";
 import type { Run, Scenario, Size } from "./scenario.ts";
+import { LOG_PARTS } from "./scenarios/log/log.ts";
 import { SCENARIOS } from "./scenarios/scenarios.ts";
 
 const SEED_MAX = 2 ** 31;
@@ -14,7 +15,10 @@ const BACKLOG_MAX = 2_000_000;
 const HELP = `Usage: npm run faults -- [name ...] [options]
 
 Scenarios, all of them by default:
-${SCENARIOS.map(({ name, about }) => `  ${name.padEnd(14)} ${about}`).join("\n")}
+${SCENARIOS.map(listed).join("\n")}
+
+Parts of the scenario "log":
+${LOG_PARTS.map(listed).join("\n")}
 
 Options:
   --quick, --tiny   shorter outages and fewer of them; without it, as before a release
@@ -31,6 +35,10 @@ ${Object.entries(PLANTED)
 
 Everything runs on loopback with a PostgreSQL of its own, and only processes that were started here are killed.
 The exit code is 1 when something did not hold.`;
+
+function listed({ name, about }: Scenario): string {
+  return `  ${name.padEnd(14)} ${about}`;
+}
 
 type Choice = { help: boolean; json: boolean; scenarios: Scenario[]; planted: Planted | null; run: Run };
 
@@ -93,7 +101,8 @@ function readArguments(args: readonly string[]): Choice | string {
   const planted = parsed.values.planted === undefined ? null : (PLANTED[parsed.values.planted] ?? undefined);
   if (planted === undefined) return `Available faults: ${Object.keys(PLANTED).join(", ")}.`;
   const names = parsed.positionals.length > 0 ? parsed.positionals : planted ? [planted.scenario] : null;
-  const unknown = names?.find((name) => !SCENARIOS.some((scenario) => scenario.name === name));
+  const known = names === null ? SCENARIOS : [...SCENARIOS, ...LOG_PARTS];
+  const unknown = names?.find((name) => !known.some((scenario) => scenario.name === name));
   if (unknown !== undefined) return `Unknown scenario "${unknown}".`;
   const size: Size = tiny ? "tiny" : quick || planted !== null ? "quick" : "full";
   const run: Run = {
@@ -104,7 +113,7 @@ function readArguments(args: readonly string[]): Choice | string {
     preloads: planted === null ? [] : [planted.module],
     keepFiles: keep,
   };
-  const scenarios = SCENARIOS.filter(({ name }) => names === null || names.includes(name));
+  const scenarios = known.filter(({ name }) => names === null || names.includes(name));
   return { help, json, scenarios, planted, run };
 }
 

@@ -8,6 +8,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { Admin } from "@platformatic/kafka";
 import { KafkaTopic } from "../../src/lib/kafka.ts";
 import type { KafkaAddress } from "../../src/lib/kafka-address.ts";
 import { endWithUs } from "./end-with-us.ts";
@@ -17,6 +18,9 @@ import { freePort } from "./ports.ts";
 const JARS = "/opt/overdue-test/kafka";
 const START_MS_MAX = 180_000;
 const POLL_MS = 100;
+const TOPIC_RESOURCE = 2;
+/** The operation that changes a setting. */
+const SET = 0;
 /** Enough for the topics of a test, on a machine that runs several of them. */
 const HEAP = ["-Xms64m", "-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"];
 
@@ -83,6 +87,33 @@ export class KafkaCluster {
   async restart(id: number): Promise<void> {
     await this.#run(this.#node(id));
     await this.#untilUp();
+  }
+
+  /** Deletes a topic with its records. */
+  async deleteTopic(topic: string): Promise<void> {
+    await this.#asAdmin((admin) => admin.deleteTopics({ topics: [topic] }));
+  }
+
+  /** Changes settings of a topic. */
+  async changeTopic(topic: string, settings: Readonly<Record<string, string>>): Promise<void> {
+    const configs = Object.entries(settings).map(
+      ([name, value]) => ({ name, value, configOperation: SET }) as const,
+    );
+    await this.#asAdmin((admin) =>
+      admin.incrementalAlterConfigs({
+        resources: [{ resourceType: TOPIC_RESOURCE, resourceName: topic, configs }],
+      }),
+    );
+  }
+
+  async #asAdmin(work: (admin: Admin) => Promise<void>): Promise<void> {
+    const bootstrapBrokers = this.#nodes.map(({ port }) => ({ host: "127.0.0.1", port }));
+    const admin = new Admin({ clientId: "test", bootstrapBrokers });
+    try {
+      await work(admin);
+    } finally {
+      await admin.close();
+    }
   }
 
   async stop(): Promise<void> {

@@ -19,6 +19,8 @@ export type Verdict = {
   wronglyRefused: number;
   /** Of those that got a response. */
   slowestMs: number;
+  /** Checks whose pings are not numbered without gaps. */
+  gaps: number;
   complaints: string[];
 };
 
@@ -30,28 +32,35 @@ export type Leniency = {
   forgiven: ReadonlySet<string>;
   /** Which signals may get 503. */
   mayRefuse: (entry: Entry) => boolean;
+  /** With a log between: how often it has each signal, which is how often the signal must be recorded. */
+  timesInLog?: ReadonlyMap<string, number>;
 };
+
+/** Answers of a router whose processes did not answer. */
+const ROUTER_ANSWERS = [502, 504];
 
 /** Compares all sent signals with all rows. */
 export async function judge(
   client: pg.ClientBase,
   ledger: Ledger,
-  { forgiven, mayRefuse }: Leniency,
+  { forgiven, mayRefuse, timesInLog }: Leniency,
 ): Promise<Verdict> {
   const { found, rows } = await readLog(client);
   const tally: Tally = {
     acknowledged: 0,
     recorded: rows,
     lost: 0,
-    duplicated: rows - found.size,
+    duplicated: countBeyond(found, timesInLog),
     refused: 0,
   };
+  const unapplied = countUnapplied(found, timesInLog);
   const verdict: Verdict = {
     tally,
     unanswered: 0,
     otherAnswers: 0,
     wronglyRefused: 0,
     slowestMs: 0,
+    gaps: 0,
     complaints: [],
   };
   const lost: string[] = [];
@@ -68,8 +77,9 @@ export async function judge(
     } else if (entry.status === 503) {
       tally.refused += 1;
       if (!mayRefuse(entry)) refused.push(describeRefusal(entry));
-    } else if (entry.status === 0) verdict.unanswered += 1;
-    else others.push(`${entry.status} for ${entry.marker}`);
+    } else if (entry.status === 0 || (timesInLog !== undefined && ROUTER_ANSWERS.includes(entry.status))) {
+      verdict.unanswered += 1;
+    } else others.push(`${entry.status} for ${entry.marker}`);
     found.delete(entry.marker);
   }
   tally.lost = lost.length;
@@ -79,13 +89,33 @@ export async function judge(
   if (sent === 0) complaints.push("nothing was sent, so the run proves nothing");
   if (lost.length > 0) complaints.push(`${lost.length} lost: ${someOf(lost)}`);
   if (tally.duplicated > 0) complaints.push(`${tally.duplicated} duplicated`);
+  if (unapplied > 0) complaints.push(`${unapplied} signals are in the topic, but were not recorded`);
   if (others.length > 0) complaints.push(`${others.length} unexpected responses: ${someOf(others)}`);
   if (refused.length > 0) {
     complaints.push(`${refused.length} signals of known checks were rejected: ${someOf(refused)}`);
   }
   if (found.size > 0) complaints.push(`the log has ${found.size} signals that were not sent`);
-  complaints.push(...(await numberingFlaws(client)));
+  const flaws = await numberingFlaws(client);
+  verdict.gaps = flaws.checks;
+  complaints.push(...flaws.complaints);
   return verdict;
+}
+
+/** Rows beyond the first of a signal, or beyond as many as the topic has of it. */
+function countBeyond(found: ReadonlyMap<string, Found>, timesInLog?: ReadonlyMap<string, number>): number {
+  let beyond = 0;
+  for (const [marker, { count }] of found) {
+    beyond += Math.max(0, count - (timesInLog === undefined ? 1 : (timesInLog.get(marker) ?? 0)));
+  }
+  return beyond;
+}
+
+function countUnapplied(found: ReadonlyMap<string, Found>, timesInLog?: ReadonlyMap<string, number>): number {
+  let unapplied = 0;
+  for (const [marker, times] of timesInLog ?? []) {
+    unapplied += Math.max(0, times - (found.get(marker)?.count ?? 0));
+  }
+  return unapplied;
 }
 
 export function someOf(list: readonly string[]): string {
@@ -124,7 +154,7 @@ function flawOf(entry: Entry, found: Found | undefined): string | null {
 }
 
 /** n counts the pings of each check from 1, and the state has the number of pings and of those without a row. */
-async function numberingFlaws(client: pg.ClientBase): Promise<string[]> {
+async function numberingFlaws(client: pg.ClientBase): Promise<{ checks: number; complaints: string[] }> {
   const { rows } = await client.query<{ check_id: string; rows: string; states: string; newest: string }>(`
     select s.check_id, count(p.n) as rows, s.ping_count - s.coalesced_count as states, coalesce(max(p.n), 0) as newest
     from check_states s left join pings p on p.check_id = s.check_id
@@ -132,10 +162,10 @@ async function numberingFlaws(client: pg.ClientBase): Promise<string[]> {
     having count(p.n) <> s.ping_count - s.coalesced_count
       or coalesce(max(p.n), 0) not between s.ping_count - s.coalesced_count and s.ping_count
       or count(distinct p.n) <> count(p.n) or coalesce(min(p.n), 1) <> 1`);
-  if (rows.length === 0) return [];
+  if (rows.length === 0) return { checks: 0, complaints: [] };
   const [first] = rows;
-  return [
+  const complaint =
     `n has gaps or repeats at ${rows.length} checks: check ${first?.check_id} has ${first?.rows} rows up to ` +
-      `${first?.newest}, and its state counts ${first?.states}`,
-  ];
+    `${first?.newest}, and its state counts ${first?.states}`;
+  return { checks: rows.length, complaints: [complaint] };
 }

@@ -1,0 +1,64 @@
+// Pings through a log: real Kafka brokers, recorders, and receiving processes behind a router, broken in every way.
+// Acknowledged pings are compared with recorded ones, and recorded ones with the topic.
+import { conclude } from "../../conclusion.ts";
+import { canRunLog, LOG_NEEDS, type LogStage, onLogStage } from "../../log/log-stage.ts";
+import type { LogPart } from "../../log/part.ts";
+import { Pulse } from "../../log/pulse.ts";
+import type { Figures, Result, Run, Scenario } from "../../scenario.ts";
+import { edgePart } from "./edge.ts";
+import { recorderPart } from "./recorder.ts";
+
+const CHECKS = 200;
+const PARTITIONS = 16;
+const DRAIN_MS_MAX = 300_000;
+
+const PARTS: readonly LogPart[] = [recorderPart, edgePart];
+
+export const log: Scenario = {
+  name: "log",
+  about: "pings through Kafka: recorders, edges, brokers, PostgreSQL and topics broken",
+  run: (run) => runParts(run, PARTS),
+};
+
+/** Each part alone, by name. */
+export const LOG_PARTS: readonly Scenario[] = PARTS.map((part) => ({
+  name: part.name,
+  about: part.about,
+  run: (run) => runParts(run, [part]),
+}));
+
+async function runParts(run: Run, parts: readonly LogPart[]): Promise<Result> {
+  if (!canRunLog) return { skipped: LOG_NEEDS };
+  const options = { brokers: 3, partitions: PARTITIONS, edges: 2, recorders: 3, checks: CHECKS } as const;
+  return onLogStage(run, options, (stage) => play(stage, parts));
+}
+
+async function play(log: LogStage, parts: readonly LogPart[]): Promise<Result> {
+  const { stage, run } = log;
+  const pulse = await Pulse.start(log);
+  const figures: Figures = {};
+  const complaints: string[] = [];
+  for (const part of parts) {
+    const beganMs = performance.now();
+    run.say(`${part.name}: ${part.about}`);
+    const found = await part.play(log, run.size);
+    Object.assign(figures, found.figures);
+    complaints.push(...found.complaints.map((text) => `${part.name}: ${text}`));
+    run.say(`${part.name}: ${JSON.stringify(found.figures)}, ${Math.round((performance.now() - beganMs) / 1_000)} s`);
+  }
+  await pulse.end();
+  const found = await conclude(stage, {
+    figures,
+    complaints,
+    mayRefuse: () => true,
+    mayBeSlow: true,
+    forgiven: log.destroyed,
+    timesInLog: () => log.timesInLog(),
+    drainMsMax: DRAIN_MS_MAX,
+  });
+  const { falseAlarms, ...pulsed } = await pulse.result();
+  if (falseAlarms > 0) found.complaints.push(`${falseAlarms} checks went down although their pings were answered in time`);
+  const more = { applied_twice: found.tally.duplicated, pulses: pulsed.pulses, pings_in_time: pulsed.inTime };
+  Object.assign(found.figures, more, { false_alarms: falseAlarms + (figures["false_alarms"] ?? 0) });
+  return found;
+}
