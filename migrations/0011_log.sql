@@ -12,6 +12,8 @@ create table log_partitions (
   edges        jsonb not null default '{}',
   -- All pings that edges accepted until then are applied.
   watermark_at timestamptz not null,
+  -- When an edge last ended a time in which none received pings.
+  gap_ended_at timestamptz not null,
   -- The end of the partition and the time when it was read, to report how far recorders are behind.
   end_offset   bigint not null default 0,
   read_at      timestamptz,

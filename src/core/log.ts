@@ -28,8 +28,8 @@ export const EDGE_PAUSE_MS_MAX = 5 * SECOND_MS;
 const EDGE_KEPT_MS = HOUR_MS;
 /** Edges that a partition remembers; beyond that, those gone for the longest time are dropped. */
 const EDGES_MAX = 1_000;
-/** Signals whose receive times differ by less than this count in the order of the partition. */
-const LOG_ORDER_MS_MAX = 2 * SECOND_MS;
+/** Signals whose receive times differ by at most this count in the order of the partition. */
+export const LOG_ORDER_MS_MAX = 2 * SECOND_MS;
 /** Intervals found by several partitions get the same limits, so that they are reported once. */
 const BLIND_GRID_MS = 5 * SECOND_MS;
 /** Numbers of records that an edge lists as given up; a longer list counts as a pause of the edge. */
@@ -54,6 +54,7 @@ export function topicSettings({ brokers }: { brokers: number }): Readonly<Record
   return {
     "cleanup.policy": "delete",
     "retention.ms": String(LOG_RETENTION_MS),
+    "retention.bytes": "-1",
     "max.message.bytes": String(MESSAGE_BYTES_MIN),
     "unclean.leader.election.enable": "false",
     "message.timestamp.type": "LogAppendTime",
@@ -86,6 +87,7 @@ export function topicProblems({ partitions, settings }: LogTopic): string[] {
   if (retentionMs !== -1 && !(retentionMs >= LOG_RETENTION_MS_MIN)) {
     problems.push("retention.ms is less than 72 hours");
   }
+  if (number("retention.bytes") !== -1) problems.push("retention.bytes is not -1");
   if (!(number("max.message.bytes") >= MESSAGE_BYTES_MIN)) {
     problems.push(`max.message.bytes is less than ${MESSAGE_BYTES_MIN}`);
   }
@@ -134,6 +136,8 @@ export type PartitionState = {
   edges: Readonly<Record<string, EdgeState>>;
   /** Never goes backwards. */
   watermarkAt: Instant;
+  /** When an edge last ended a time without any. */
+  gapEndedAt: Instant;
 };
 
 export type TakenRecord = {
@@ -179,10 +183,11 @@ export function takeRecord(
   if (isIncomplete) {
     blind.push(blindness(REASON.missing, known?.watermarkAt ?? before.watermarkAt, record.at));
   }
-  const isAbsence = known === undefined && open.length === 0;
-  if (isAbsence && record.at - before.watermarkAt > HEARTBEAT_GAP_MS_MAX + WATERMARK_LAG_MS) {
-    blind.push(blindness(REASON.absent, before.watermarkAt, record.at));
-  }
+  const isAbsence =
+    known === undefined &&
+    open.length === 0 &&
+    record.at - before.watermarkAt > HEARTBEAT_GAP_MS_MAX + WATERMARK_LAG_MS;
+  if (isAbsence) blind.push(blindness(REASON.absent, before.watermarkAt, record.at));
   const own: EdgeState = {
     n: record.n,
     enteredAt: known?.enteredAt ?? record.at,
@@ -204,7 +209,11 @@ export function takeRecord(
     .toSorted(([, one], [, other]) => other.at - one.at)
     .slice(0, EDGES_MAX - 1);
   const edges = Object.fromEntries([...kept, [record.edge, own] as const]);
-  const state = { edges, watermarkAt: watermarkAfter(before, edges, own) };
+  const state = {
+    edges,
+    watermarkAt: watermarkAfter(before, edges, own),
+    gapEndedAt: isAbsence || (lost.length > 0 && live.length === 1) ? record.at : before.gapEndedAt,
+  };
   return { isNew: true, state, blind, lost: [...lostIds], isIncomplete };
 }
 
@@ -217,6 +226,19 @@ function watermarkAfter(
   const open = Object.values(edges).filter(({ closedAt }) => closedAt === null);
   const earliest = open.length === 0 ? own.watermarkAt : Math.min(...open.map((edge) => edge.watermarkAt));
   return Math.max(before.watermarkAt, earliest);
+}
+
+/**
+ * Until when edges are known to have received pings. `isBehind`: records are left to apply, so that edges may be alive
+ * although nothing new of them was applied.
+ */
+export function receivedUntil(
+  { edges, watermarkAt }: PartitionState,
+  { now, isBehind }: { now: Instant; isBehind: boolean },
+): Instant {
+  const all = Object.values(edges);
+  const isAlive = all.some(({ at, closedAt }) => closedAt === null && now - at <= EDGE_LOST_AFTER_MS);
+  return isAlive || isBehind ? now : Math.max(watermarkAt, ...all.map(({ at }) => at));
 }
 
 /** Whether a number between two records of an edge was neither applied nor given up. */
@@ -234,13 +256,15 @@ function blindness(reason: string, from: Instant, to: Instant): Blindness {
 
 /**
  * Whether a signal of the log is compared with what was applied since it was received, like one from a spool. Others
- * count in the order of the partition, because the clocks of edges differ a little.
+ * count in the order of the partition, because the clocks of edges differ a little. `orderMs` is 0 while pings are also
+ * recorded without the log, because then the order of the partition is not the order of the check.
  */
 export function isReplayedFromLog(
   at: Instant,
   { newestAt, commandAt }: { newestAt: Instant | null; commandAt: Instant | null },
+  orderMs: number,
 ): boolean {
-  return at < (newestAt ?? -Infinity) - LOG_ORDER_MS_MAX || at < (commandAt ?? -Infinity);
+  return at < (newestAt ?? -Infinity) - orderMs || at < (commandAt ?? -Infinity);
 }
 
 /** From this share of the retention on, edges reject pings: the log would delete them before they are applied. */

@@ -414,8 +414,8 @@ function pairKey({ pingKey, slug }: { pingKey: string; slug: string }): string {
 export type FoldContext = {
   visibility: Visibility;
   rules: SignalRules;
-  /** Whether newer signals may have been applied before. "by age": as the rule of the log says for each signal. */
-  replayed: boolean | "by age";
+  /** Whether newer signals may have been applied before; with `orderMs`, as `isReplayedFromLog` says for each signal. */
+  replayed: boolean | { orderMs: number };
 };
 
 /** Everything that a batch writes. */
@@ -454,7 +454,10 @@ function foldSignals(
     kind: kindOf(signal, settings),
     at: signal.at,
     rid: signal.rid,
-    replayed: replayed === "by age" ? isReplayedFromLog(signal.at, stored.state) : replayed,
+    replayed:
+      typeof replayed === "boolean"
+        ? replayed
+        : isReplayedFromLog(signal.at, stored.state, replayed.orderMs),
     lateEnd: signal.lateEnd ?? null,
   }));
   const { state, outcomes } = applySignals(

@@ -552,6 +552,8 @@ export async function pruneRefusedIntervals(
 export type StoredVisibility = {
   /** Of all open intakes; the watermark is null when there is none. */
   visibility: Visibility;
+  /** The earliest watermark of open intakes that record without the log; null if there are none. */
+  directWatermarkAt: Instant | null;
   /** The newest heartbeat of open intakes; null if there are none. */
   newestHeartbeatAt: Instant | null;
   /** The newest heartbeat of all intakes; null before the first start. */
@@ -564,6 +566,7 @@ export type StoredVisibility = {
 
 type VisibilityRow = {
   watermark_at: Instant | null;
+  direct_watermark_at: Instant | null;
   beat_at: Instant | null;
   last_beat_at: Instant | null;
   gap_ended_at: Instant | null;
@@ -581,7 +584,10 @@ const READ_VISIBILITY = statement<VisibilityRow>({
       blind as (
         select id, from_at, to_at from blind_intervals where (to_at >= $1 or to_at is null) and from_at <= $2
       )
-    select (select min(watermark_at) from open) as watermark_at, (select max(beat_at) from open) as beat_at,
+    select (select min(watermark_at) from open) as watermark_at,
+      (
+        select min(watermark_at) from open where id not in (select intake_id from log_partitions)
+      ) as direct_watermark_at, (select max(beat_at) from open) as beat_at,
       (select max(beat_at) from intakes) as last_beat_at,
       (select max(gap_ended_at) from intakes where gap_ended_at <= $3) as gap_ended_at,
       (select id from holder) as holder_id, (select name from holder) as holder_name,
@@ -601,6 +607,7 @@ export async function readVisibility(
   const blind = blind_from.map((begin, index) => ({ from: begin, to: blind_to[index] ?? null }));
   return {
     visibility: { watermarkAt, blind },
+    directWatermarkAt: row.direct_watermark_at,
     newestHeartbeatAt: row.beat_at,
     lastHeartbeatAt: row.last_beat_at,
     gapEndedAt: row.gap_ended_at,

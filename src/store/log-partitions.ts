@@ -3,7 +3,7 @@ import type { Instant } from "../core/instant.ts";
 import type { EdgeState, PartitionState } from "../core/log.ts";
 import { type Db, statement } from "./db.ts";
 import type { Tx } from "./transaction.ts";
-import { toTimestamp } from "./values.ts";
+import { sqlInstant, toNumberArray, toTimestamp } from "./values.ts";
 
 export type StoredPartition = {
   partition: number;
@@ -25,13 +25,14 @@ type PartitionRow = {
   next_offset: number;
   edges: Record<string, EdgeState>;
   watermark_at: Instant;
+  gap_ended_at: Instant;
   end_offset: number;
   read_at: Instant | null;
   stopped: string | null;
 };
 
 const COLUMNS =
-  "partition, topic_id, intake_id, next_offset, edges, watermark_at, end_offset, read_at, stopped";
+  "partition, topic_id, intake_id, next_offset, edges, watermark_at, gap_ended_at, end_offset, read_at, stopped";
 
 function toPartition(row: PartitionRow): StoredPartition {
   return {
@@ -39,7 +40,7 @@ function toPartition(row: PartitionRow): StoredPartition {
     topicId: row.topic_id,
     intakeId: row.intake_id,
     nextOffset: row.next_offset,
-    state: { edges: row.edges, watermarkAt: row.watermark_at },
+    state: { edges: row.edges, watermarkAt: row.watermark_at, gapEndedAt: row.gap_ended_at },
     endOffset: row.end_offset,
     readAt: row.read_at,
     stopped: row.stopped,
@@ -72,20 +73,25 @@ export async function lockLogPartitions(tx: Tx): Promise<void> {
 const INSERT_PARTITION = statement({
   name: "log_partitions.insert",
   text: `with added as (
-      insert into log_partitions (partition, topic_id, intake_id, next_offset, watermark_at)
-      values ($1, $2, $3, $4, $5) returning partition
+      insert into log_partitions (partition, topic_id, intake_id, next_offset, watermark_at, gap_ended_at)
+      values ($1, $2, $3, $4, $5, $6) returning partition
     )
     insert into log_claims (partition) select partition from added`,
 });
 
 export type NewPartition = Pick<StoredPartition, "partition" | "topicId" | "intakeId" | "nextOffset"> & {
   watermarkAt: Instant;
+  gapEndedAt: Instant;
 };
 
 /** Adds a partition of a new log. */
 export async function insertLogPartition(tx: Tx, given: NewPartition): Promise<void> {
-  const { partition, topicId, intakeId, nextOffset, watermarkAt } = given;
-  await tx.query(INSERT_PARTITION, [partition, topicId, intakeId, nextOffset, toTimestamp(watermarkAt)]);
+  await tx.query(INSERT_PARTITION, valuesOf(given));
+}
+
+function valuesOf(given: NewPartition): unknown[] {
+  const { partition, topicId, intakeId, nextOffset, watermarkAt, gapEndedAt } = given;
+  return [partition, topicId, intakeId, nextOffset, toTimestamp(watermarkAt), toTimestamp(gapEndedAt)];
 }
 
 const DELETE_PARTITIONS = statement({
@@ -100,7 +106,8 @@ export async function deleteLogPartitions(tx: Tx): Promise<void> {
 
 const ADVANCE_PARTITION = statement({
   name: "log_partitions.advance",
-  text: `update log_partitions set next_offset = $4, edges = $5, watermark_at = $6, end_offset = $7, read_at = $8
+  text: `update log_partitions set next_offset = $4, edges = $5, watermark_at = $6, gap_ended_at = $7,
+      end_offset = $8, read_at = $9
     where partition = $1 and topic_id = $2 and next_offset = $3 and stopped is null`,
 });
 
@@ -127,6 +134,7 @@ export async function advanceLogPartition(tx: Tx, advance: Advance): Promise<boo
     to,
     JSON.stringify(state.edges),
     toTimestamp(state.watermarkAt),
+    toTimestamp(state.gapEndedAt),
     endOffset,
     toTimestamp(at),
   ]);
@@ -149,33 +157,49 @@ export async function stopLogPartition(
 const RESTART_PARTITION = statement({
   name: "log_partitions.restart",
   text: `update log_partitions
-    set topic_id = $2, intake_id = $3, next_offset = $4, edges = '{}', watermark_at = $5, stopped = null
+    set topic_id = $2, intake_id = $3, next_offset = $4, watermark_at = $5, gap_ended_at = $6, stopped = null
     where partition = $1`,
 });
 
-/** Continues at another position, or in another topic. What is in between is lost. */
+/**
+ * Continues at another position, or in another topic. What is in between is lost. Edges stay known, so that records that
+ * were applied are skipped.
+ */
 export async function restartLogPartition(tx: Tx, given: NewPartition): Promise<void> {
-  const { partition, topicId, intakeId, nextOffset, watermarkAt } = given;
-  await tx.query(RESTART_PARTITION, [partition, topicId, intakeId, nextOffset, toTimestamp(watermarkAt)]);
+  await tx.query(RESTART_PARTITION, valuesOf(given));
 }
 
 const BEAT_PARTITIONS = statement({
   name: "log_partitions.beat",
   text: `update intakes
-    set beat_at = $2, gap_ended_at = $3, watermark_at = own.watermark_at, closed_at = null, lost = false
-    from log_partitions as own
-    where own.partition = any ($1::smallint[]) and id = own.intake_id`,
+    set beat_at = ${sqlInstant("given.received_until")}, watermark_at = own.watermark_at,
+      gap_ended_at = greatest(own.gap_ended_at, $3), closed_at = null, lost = false
+    from unnest($1::bigint[], $2::bigint[]) as given (partition, received_until)
+    join log_partitions as own on own.partition = given.partition
+    where id = own.intake_id`,
 });
 
 /**
  * A heartbeat for partitions: passes their watermarks on to their intakes, which are opened again if another process has
- * closed them. Returns how many exist.
+ * closed them. `gapEndedAt`: no partition may count as settled before; null if only their own gaps count. Returns how
+ * many exist.
  */
 export async function beatLogPartitions(
   tx: Tx,
-  { partitions, at, gapEndedAt }: { partitions: readonly number[]; at: Instant; gapEndedAt: Instant },
+  {
+    partitions,
+    gapEndedAt,
+  }: {
+    partitions: readonly { partition: number; receivedUntil: Instant }[];
+    gapEndedAt: Instant | null;
+  },
 ): Promise<number> {
-  return (await tx.query(BEAT_PARTITIONS, [partitions, toTimestamp(at), toTimestamp(gapEndedAt)])).count;
+  const { count } = await tx.query(BEAT_PARTITIONS, [
+    toNumberArray(partitions.map(({ partition }) => partition)),
+    toNumberArray(partitions.map(({ receivedUntil }) => receivedUntil)),
+    toTimestamp(gapEndedAt),
+  ]);
+  return count;
 }
 
 // Claims
