@@ -35,7 +35,6 @@ const ERROR = {
   UNKNOWN_TOPIC_OR_PARTITION: 3,
   MESSAGE_TOO_LARGE: 10,
   TOPIC_ALREADY_EXISTS: 36,
-  UNKNOWN_TOPIC_ID: 100,
 } as const;
 
 export class KafkaError extends Error {
@@ -59,6 +58,15 @@ export type NewTopic = {
 export type PartitionEnds = { start: number; end: number };
 
 export type ReadRecord = { offset: number; value: Buffer };
+
+export type ReadRequest = {
+  /** Another topic under the same name is not read. */
+  topicId: string;
+  partition: number;
+  offset: number;
+  waitMs: number;
+  bytesMax: number;
+};
 
 export type ReadResult =
   | { kind: "records"; records: readonly ReadRecord[]; end: number }
@@ -165,15 +173,10 @@ export class KafkaTopic {
   }
 
   /** Records of one partition from a position on; waits up to `waitMs` for the first. */
-  async read(given: {
-    partition: number;
-    offset: number;
-    waitMs: number;
-    bytesMax: number;
-  }): Promise<ReadResult> {
-    const { partition, offset, waitMs, bytesMax } = given;
+  async read(given: ReadRequest): Promise<ReadResult> {
+    const { topicId, partition, offset, waitMs, bytesMax } = given;
     try {
-      const { topicId } = await this.#whoLeads();
+      if (await this.#isAnotherThan(topicId)) return { kind: "lost", reason: "another topic" };
       const connection = await this.#leaderOf(partition, "read");
       const { fetchV17 } = this.#client;
       const wanted = {
@@ -206,9 +209,15 @@ export class KafkaTopic {
       this.#forgetLeaders();
       const code = errorCodeOf(error);
       if (code === ERROR.OFFSET_OUT_OF_RANGE) return { kind: "lost", reason: "out of range" };
-      if (code === ERROR.UNKNOWN_TOPIC_ID) return { kind: "lost", reason: "another topic" };
       return { kind: "unavailable", error };
     }
+  }
+
+  /** A topic that was deleted and created again has another id. A broker that does not know the id yet is no proof. */
+  async #isAnotherThan(topicId: string): Promise<boolean> {
+    if ((await this.#whoLeads()).topicId === topicId) return false;
+    this.#leaders = null;
+    return (await this.#whoLeads()).topicId !== topicId;
   }
 
   /** The id of the topic that is read and written. */
@@ -228,6 +237,35 @@ export class KafkaTopic {
           throw failure("The end of the log cannot be read", error);
         await pause(LEADERLESS_PAUSE_MS);
       }
+    }
+  }
+
+  /** Of each of these partitions, the first position with a record from this time on, or its end if there is none. */
+  async firstSince(partitions: readonly number[], at: number): Promise<ReadonlyMap<number, number>> {
+    const { leaderOf } = await this.#whoLeads();
+    const found = new Map<number, number>();
+    for (const own of Map.groupBy(partitions, (one) => leaderOf.get(one) ?? -1).values()) {
+      // First the ends: what is appended in between is newer.
+      const ends = await this.#offsets(own, LATEST);
+      const since = await this.#offsets(own, BigInt(Math.floor(at)));
+      for (const partition of own) {
+        const end = ends.get(partition) ?? 0;
+        const first = since.get(partition) ?? -1;
+        found.set(partition, first === -1 ? end : Math.min(first, end));
+      }
+    }
+    return found;
+  }
+
+  /** The position of the next record of a partition. Does not try again. */
+  async end(partition: number): Promise<number> {
+    try {
+      const end = (await this.#offsets([partition], LATEST)).get(partition);
+      if (end === undefined) throw new KafkaError(`Partition ${partition} was not answered`);
+      return end;
+    } catch (error) {
+      this.#forgetLeaders();
+      throw failure("The end of the log cannot be read", error);
     }
   }
 
