@@ -8,6 +8,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { Admin, ConfigResourceTypes, IncrementalAlterConfigOperationTypes } from "@platformatic/kafka";
 import { KafkaTopic } from "../../src/lib/kafka.ts";
 import type { KafkaAddress } from "../../src/lib/kafka-address.ts";
 import { endWithUs } from "./end-with-us.ts";
@@ -83,6 +84,37 @@ export class KafkaCluster {
   async restart(id: number): Promise<void> {
     await this.#run(this.#node(id));
     await this.#untilUp();
+  }
+
+  /** Changes settings of a topic. */
+  async change(topic: string, settings: Readonly<Record<string, string>>): Promise<void> {
+    const configs = Object.entries(settings).map(([name, value]) => ({
+      name,
+      value,
+      configOperation: IncrementalAlterConfigOperationTypes.SET,
+    }));
+    const resource = { resourceType: ConfigResourceTypes.TOPIC, resourceName: topic, configs };
+    await this.#administer((admin) => admin.incrementalAlterConfigs({ resources: [resource] }));
+  }
+
+  async deleteTopic(topic: string): Promise<void> {
+    await this.#administer((admin) => admin.deleteTopics({ topics: [topic] }));
+  }
+
+  /** Deletes the records of a partition before a position, as a retention that has run out does. */
+  async deleteRecords(topic: string, { partition, before }: { partition: number; before: number }): Promise<void> {
+    const partitions = [{ partition, offset: BigInt(before) }];
+    await this.#administer((admin) => admin.deleteRecords({ topics: [{ name: topic, partitions }] }));
+  }
+
+  async #administer<T>(work: (admin: Admin) => Promise<T>): Promise<T> {
+    const bootstrapBrokers = this.#nodes.map(({ port }) => ({ host: "127.0.0.1", port }));
+    const admin = new Admin({ clientId: "overdue-test", bootstrapBrokers });
+    try {
+      return await work(admin);
+    } finally {
+      await admin.close();
+    }
   }
 
   async stop(): Promise<void> {
