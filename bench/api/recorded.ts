@@ -54,6 +54,7 @@ export async function recordWorks(stage: ApiStage, works: readonly Work[]): Prom
       visibility: () => ({ watermarkAt: null, blind: [] }),
       secrets: { current: stage.secretKey, previous: null },
       objects: null,
+      awaitLog: null,
       log,
     },
     siteUrl,

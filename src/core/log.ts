@@ -267,5 +267,21 @@ export function isReplayedFromLog(
   return at < (newestAt ?? -Infinity) - orderMs || at < (commandAt ?? -Infinity);
 }
 
+/** From this share of the retention on, admins are told that recorders are behind. */
+export const LOG_RETENTION_REPORTED = 0.5;
 /** From this share of the retention on, edges reject pings: the log would delete them before they are applied. */
 export const LOG_RETENTION_REFUSED = 0.9;
+
+/** How long a topic keeps records; null: forever. */
+export function retentionMsOf(settings: LogTopic["settings"]): number | null {
+  const ms = Number(settings["retention.ms"] ?? -1);
+  return ms > 0 ? ms : null;
+}
+
+/** Whether recorders have not applied everything before these positions. */
+export function isBehind(
+  positions: readonly { partition: number; nextOffset: number }[],
+  before: ReadonlyMap<number, number>,
+): boolean {
+  return positions.some(({ partition, nextOffset }) => nextOffset < (before.get(partition) ?? 0));
+}

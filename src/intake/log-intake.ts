@@ -183,7 +183,7 @@ export class LogIntake implements SignalIntake {
   }
 
   #take(signal: AcceptedSignal, network: string | null): Promise<Settled> {
-    if (!this.#isOpen || this.#isBlocked() || this.#deps.refusal() !== null)
+    if (!this.#isOpen || this.#hasPaused() || this.#isBlocked() || this.#deps.refusal() !== null)
       return this.#refuse(signal, network);
     const { target } = signal;
     if (target.by === "uuid" && this.#deps.known.knows(target, signal.at)) {
@@ -267,7 +267,7 @@ export class LogIntake implements SignalIntake {
   }
 
   #flush(): void {
-    if (!this.#isOpen) return;
+    if (!this.#isOpen || this.#hasPaused()) return;
     this.#distributeReports();
     for (const partition of this.#partitions) {
       if (partition.isReady()) void partition.send().then(() => this.#afterSend(partition));
@@ -317,6 +317,11 @@ export class LogIntake implements SignalIntake {
     this.#renewing ??= this.#renew().finally(() => {
       this.#renewing = null;
     });
+  }
+
+  /** Others may have declared this process lost, and the next tick registers it again. */
+  #hasPaused(): boolean {
+    return this.#deps.monotonic() - this.#tickedMs > EDGE_PAUSE_MS_MAX;
   }
 
   /** This process did not run for so long that others may have declared it lost: it registers again. */

@@ -43,6 +43,7 @@ import { overdueRunHandler } from "../services/web/overdue-run.ts";
 import { type TwilioStatusHandler, twilioStatusHandler } from "../services/web/twilio-status.ts";
 import type { Database } from "../store/db.ts";
 import type { ServerRole } from "./public-server.ts";
+import { openLogWait } from "./log-wait.ts";
 import { fontPath, resolverOf } from "./web.ts";
 
 export type ApiResources = {
@@ -60,6 +61,7 @@ type Parts = {
   uses: KeyUses;
   tokenUses: KeyUses;
   live: LiveHub;
+  awaitLog: ((uuid: string) => Promise<void>) | null;
   signal: AbortSignal;
 };
 
@@ -81,7 +83,7 @@ type Handlers = {
 
 /** The role as a part of the public port. */
 export function apiRole(resources: ApiResources): ServerRole {
-  const { database, log, metrics } = resources;
+  const { config, database, log, metrics } = resources;
   const ending = new AbortController();
   const watermark = watermarkLoop("api-sight", { database, log, metrics: metrics.loops });
   const uses = new KeyUses();
@@ -108,6 +110,7 @@ export function apiRole(resources: ApiResources): ServerRole {
     keyUseLoop({ ...writing, name: "token-uses", uses: tokenUses, record: recordTokenUses }),
   ];
   let handlers: Handlers | null = null;
+  let logWait: Awaited<ReturnType<typeof openLogWait>> | null = null;
   addFigures(metrics, [
     {
       name: "overdue_dashboard_streams",
@@ -136,7 +139,9 @@ export function apiRole(resources: ApiResources): ServerRole {
     name: "api",
     needsDatabase: true,
     open: async () => {
-      const parts = { watermark, uses, tokenUses, live, onAnswered, signal: ending.signal };
+      if (config.logTopic !== null) logWait = await openLogWait(config.logTopic, database);
+      const awaitLog = logWait?.forCheck ?? null;
+      const parts = { watermark, uses, tokenUses, live, awaitLog, onAnswered, signal: ending.signal };
       handlers = await makeHandlers(resources, parts);
       for (const loop of loops) await loop.start();
       const { api, badge, scrape, documents, web, ack, calendar, twilio, wrapper } = handlers;
@@ -149,6 +154,7 @@ export function apiRole(resources: ApiResources): ServerRole {
       ending.abort();
       for (const loop of loops.toReversed()) await loop.stop();
       await handlers?.api.close();
+      await logWait?.close();
     },
     problem: () => (handlers === null ? "has not started" : (watermark.problem() ?? liveLoop.problem())),
   };
@@ -156,7 +162,7 @@ export function apiRole(resources: ApiResources): ServerRole {
 
 async function makeHandlers(
   { config, database, log, metrics, misses, serviceState = () => "normal" }: ApiResources,
-  { watermark, uses, tokenUses, live, onAnswered, signal }: Parts,
+  { watermark, uses, tokenUses, live, awaitLog, onAnswered, signal }: Parts,
 ): Promise<Handlers> {
   const secrets = await secretsOf(database, config);
   const signing = signingWith(secrets);
@@ -173,6 +179,7 @@ async function makeHandlers(
     visibility: () => watermark.visibility(),
     secrets,
     objects: objects === null ? null : guardedObjects(objects, { now }),
+    awaitLog,
     log,
   };
   const monotonic = () => performance.now();

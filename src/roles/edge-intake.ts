@@ -3,8 +3,8 @@
 import { randomUUID } from "node:crypto";
 import { ConfigError } from "../config/config.ts";
 import { DatabaseClock } from "../core/database-clock.ts";
-import { MINUTE_MS, SECOND_MS } from "../core/instant.ts";
-import { LOG_RETENTION_REFUSED, topicProblems } from "../core/log.ts";
+import { SECOND_MS } from "../core/instant.ts";
+import { isBehind, LOG_RETENTION_REFUSED, retentionMsOf, topicProblems } from "../core/log.ts";
 import type { SignalTarget } from "../core/signal.ts";
 import { openIntakeFiles } from "../intake/intake-files.ts";
 import { LogIntake } from "../intake/log-intake.ts";
@@ -20,7 +20,7 @@ import { openLog } from "../operations/log.ts";
 import { findAliases } from "../operations/record-signals.ts";
 import { findCheckIdsByUuids, findCheckUuids, findCheckUuidsBySlugs } from "../store/checks.ts";
 import { type Database, openDatabase } from "../store/db.ts";
-import { listLogPartitions, listUnknown } from "../store/log-partitions.ts";
+import { listLogPositions, listUnknown, type LogPosition } from "../store/log-partitions.ts";
 import {
   creator,
   type IntakeResources,
@@ -199,7 +199,7 @@ function topicWatch(
       const next =
         found === null || found.topicId !== topicId
           ? "the topic was deleted"
-          : (topicProblems(found)[0] ?? (await retentionProblem(database, found)));
+          : (topicProblems(found)[0] ?? (await retentionProblem({ topic, database }, found)));
       if (next !== null && next !== refusal)
         log.error({ reason: next }, "pings are rejected because of the log");
       refusal = next;
@@ -210,20 +210,23 @@ function topicWatch(
 }
 
 /** Records that are deleted before they are applied would be lost. */
-async function retentionProblem(database: Database, { settings }: TopicDescription): Promise<string | null> {
-  const retentionMs = Number(settings["retention.ms"] ?? -1);
-  if (retentionMs <= 0) return null;
+async function retentionProblem(
+  { topic, database }: Pick<EdgeDeps, "topic" | "database">,
+  { settings }: TopicDescription,
+): Promise<string | null> {
+  const retentionMs = retentionMsOf(settings);
+  if (retentionMs === null) return null;
+  let positions: readonly LogPosition[];
   try {
-    const { databaseAt: now } = await lookAtClock(database);
-    const stored = await listLogPartitions(database);
-    const behind = stored.filter(({ nextOffset, endOffset }) => endOffset > nextOffset);
-    const oldestAt = Math.min(now, ...behind.map(({ state }) => state.watermarkAt));
-    if (now - oldestAt <= retentionMs * LOG_RETENTION_REFUSED) return null;
-    return `recorders are ${Math.round((now - oldestAt) / MINUTE_MS)} minutes behind, and the log would soon delete pings`;
+    positions = await listLogPositions(database);
   } catch {
     // Without the database nothing is known; it is away, not the log.
     return null;
   }
+  // Brokers set the times of records.
+  const at = Date.now() - retentionMs * LOG_RETENTION_REFUSED;
+  if (!isBehind(positions, await topic.firstSince([...positions.keys()], at))) return null;
+  return "recorders are so far behind that Kafka would soon delete pings before they are applied";
 }
 
 function figures(intake: LogIntake): Figure[] {

@@ -57,6 +57,23 @@ export async function listLogPartitions(db: Db): Promise<StoredPartition[]> {
   return (await db.query(LIST_PARTITIONS, [])).rows.map(toPartition);
 }
 
+const LIST_POSITIONS = statement<{ partition: number; next_offset: number; is_stopped: boolean }>({
+  name: "log_partitions.positions",
+  text: "select partition, next_offset, stopped is not null as is_stopped from log_partitions order by partition",
+});
+
+export type LogPosition = { partition: number; nextOffset: number; isStopped: boolean };
+
+/** The positions of all partitions, in order. */
+export async function listLogPositions(db: Db): Promise<LogPosition[]> {
+  const { rows } = await db.query(LIST_POSITIONS, []);
+  return rows.map(({ partition, next_offset, is_stopped }) => ({
+    partition,
+    nextOffset: next_offset,
+    isStopped: is_stopped,
+  }));
+}
+
 /** An arbitrary number that no other advisory lock in the database uses. */
 const PARTITIONS_LOCK = 7_305_046;
 

@@ -3,10 +3,12 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { loadConfig } from "../../src/config/config.ts";
 import { topicSettings } from "../../src/core/log.ts";
+import type { HttpAction } from "../../src/core/signal.ts";
 import { KafkaTopic } from "../../src/lib/kafka.ts";
 import { createLog } from "../../src/lib/log.ts";
 import type { Loop } from "../../src/lib/loop.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
+import { LogIntake, type LogIntakeDeps } from "../../src/intake/log-intake.ts";
 import { startEdgeIntake } from "../../src/roles/edge-intake.ts";
 import { recorderRole } from "../../src/roles/recorder.ts";
 import type { StartedIntake } from "../../src/roles/started-intake.ts";
@@ -18,26 +20,44 @@ export type Stage = {
   lines: string[];
   kafka: KafkaTopic;
   startEdge(): Promise<StartedIntake>;
-  startRecorder(): Promise<Loop>;
+  /** An edge without a database, whose clock is off, and which can be cut off from the log as if it was killed. */
+  startBareEdge(given?: { offMs?: number }): Promise<BareEdge>;
+  startRecorder(given?: { url?: string }): Promise<Loop>;
   stopOne(one: StartedIntake | Loop): Promise<void>;
   /** Stops everything that runs. */
   stop(): Promise<void>;
 };
 
+export type BareEdge = { intake: LogIntake; cutOff(): void };
+
+export type StageOptions = {
+  url: string;
+  partitions?: number;
+  /** Settings of the topic that differ from those of `overdue log create`. */
+  topicWith?: Readonly<Record<string, string>>;
+  /** Further settings of the server. */
+  settings?: Readonly<Record<string, string>>;
+};
+
 /** Creates a topic; nothing runs yet. */
 export async function stage(
   cluster: KafkaCluster,
-  { url, partitions = 4 }: { url: string; partitions?: number },
+  { url, partitions = 4, topicWith = {}, settings = {} }: StageOptions,
 ): Promise<Stage> {
   const topic = `overdue-${randomUUID()}`;
   const replicas = cluster.brokerIds.length;
   const kafka = await KafkaTopic.open(cluster.address(topic));
-  await kafka.create({ partitions, replicas, settings: topicSettings({ brokers: replicas }) });
+  await kafka.create({
+    partitions,
+    replicas,
+    settings: { ...topicSettings({ brokers: replicas }), ...topicWith },
+  });
   const { config } = loadConfig({
     OVERDUE_LOG: cluster.url(topic),
     OVERDUE_SIGNALS_PER_MINUTE: "0",
     OVERDUE_PING_LOG_LIMIT: "10000",
     OVERDUE_SPOOL_FOLDER: "off",
+    ...settings,
   });
   const lines: string[] = [];
   const log = createLog({ level: "info", destination: { write: (line) => lines.push(line) } });
@@ -54,8 +74,29 @@ export async function stage(
       await edge.start();
       return edge;
     },
-    startRecorder: async () => {
-      const recorder = recorderRole({ ...resources(), metrics: createMetrics({ version: "test" }) });
+    startBareEdge: async ({ offMs = 0 } = {}) => {
+      let isCutOff = false;
+      const append: LogIntakeDeps["append"] = (given) =>
+        isCutOff ? Promise.reject(new Error("cut off")) : kafka.append(given);
+      const intake = new LogIntake({
+        newEdge: randomUUID,
+        partitions,
+        append,
+        now: () => Date.now() + offMs,
+        monotonic: () => performance.now(),
+        known: { knows: () => true, remember: () => {}, remove: () => {} },
+        find: async () => "unknown",
+        create: async () => "unknown",
+        refusal: () => null,
+        onError: () => {},
+      });
+      running.add({ stop: () => intake.leave() });
+      await intake.enter();
+      return { intake, cutOff: () => (isCutOff = true) };
+    },
+    startRecorder: async (given = {}) => {
+      const own = { ...resources(), databaseOptions: { ...databaseOptions, ...given } };
+      const recorder = recorderRole({ ...own, metrics: createMetrics({ version: "test" }) });
       running.add(recorder);
       await recorder.start();
       return recorder;
@@ -77,21 +118,28 @@ export async function ping(
   { intake }: Pick<StartedIntake, "intake">,
   uuid: string,
   word: string,
+  action: HttpAction = "success",
 ): Promise<string> {
-  const accepted = signal(word, { target: { by: "uuid", uuid }, at: intake.now(), body: Buffer.from(word) });
+  const accepted = signal(word, {
+    target: { by: "uuid", uuid },
+    source: { by: "http", action, method: "POST" },
+    at: intake.now(),
+    body: Buffer.from(word),
+  });
   return (await intake.accept(accepted, { create: false, network: null })).kind;
 }
 
-const ATTEMPTS_MAX = 100;
+const ATTEMPTS_MAX = 600;
 
 /** Sends a ping until it is acknowledged, as a job would; returns how many attempts that took. */
 export async function pingUntilAccepted(
   started: Pick<StartedIntake, "intake">,
   uuid: string,
   word: string,
+  action: HttpAction = "success",
 ): Promise<number> {
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-    const kind = await ping(started, uuid, word);
+    const kind = await ping(started, uuid, word, action);
     if (kind === "recorded") return attempt;
     if (kind !== "busy") throw new Error(`the ping was answered with ${kind}`);
     await sleep(100);

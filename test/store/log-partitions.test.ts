@@ -12,6 +12,7 @@ import {
   insertLogPartition,
   insertUnknown,
   listLogPartitions,
+  listLogPositions,
   listRecorders,
   listUnknown,
   lockLogPartitions,
@@ -62,6 +63,17 @@ describe("a position", () => {
         ...given,
       }),
     );
+
+  test("is listed with the others", async () => {
+    await advance(5);
+    await write((tx) => stopLogPartition(tx, { partition: 3, nextOffset: 5, reason: "gone" }));
+    expect(await listLogPositions(database.db)).toEqual([
+      { partition: 0, nextOffset: 7, isStopped: false },
+      { partition: 1, nextOffset: 5, isStopped: false },
+      { partition: 2, nextOffset: 5, isStopped: false },
+      { partition: 3, nextOffset: 5, isStopped: true },
+    ]);
+  });
 
   test("moves only from where it is, in its own topic", async () => {
     expect(await advance(4)).toBe(false);

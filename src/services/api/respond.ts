@@ -122,8 +122,12 @@ async function handle(deps: RespondDeps, request: Identified): Promise<ApiAnswer
   const { context, budget } = deps;
   const { route, raw, params, source, identity, query, onEndless } = request;
   const { definition } = route;
-  const named = await findNamed(context, request);
+  let named = await findNamed(context, request);
   permit(decideApiRole(ruleOf(definition), identity.caller, named.role));
+  if (context.awaitLog !== null && named.check !== null && isRead(definition)) {
+    await context.awaitLog(named.check.uuid);
+    named = await findNamed(context, request);
+  }
   const asked = definition.query === undefined ? {} : validated(validateQuery(definition.query, query));
   const body =
     definition.body === undefined

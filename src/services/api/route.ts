@@ -64,6 +64,8 @@ export type ApiContext = {
   signing: Signing;
   /** Stores large bodies; null: all are in the database. */
   objects: Pick<ObjectStore, "get"> | null;
+  /** With a log: waits a moment until the pings of a check that were acknowledged before are recorded. */
+  awaitLog: ((uuid: string) => Promise<void>) | null;
   live: LiveHub;
   /** Requests to this process that matched nothing, since a time, newest first. */
   missesSince(at: number): UnmatchedRequest[];

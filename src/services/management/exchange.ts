@@ -190,6 +190,8 @@ export type ApiContext = {
   secrets: Secrets;
   /** Stores large bodies; null: all are in the database. */
   objects: Pick<ObjectStore, "get"> | null;
+  /** With a log: waits a moment until the pings of a check that were acknowledged before are recorded. */
+  awaitLog: ((uuid: string) => Promise<void>) | null;
   log: Log;
 };
 

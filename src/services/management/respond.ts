@@ -280,7 +280,8 @@ async function answerWithKey(
   const { context } = parts;
   const { dialect } = resource.column;
   const segment = params.check;
-  const who = await lookUp(parts, { raw, apiKey: body["api_key"], segment });
+  const isRead = route.method === "GET";
+  const who = await lookUp(parts, { raw, apiKey: body["api_key"], segment, isRead });
   request.onRate(who.rate);
   const { credential, check } = who;
   const target = targetFor(who, segment);
@@ -314,21 +315,28 @@ async function handled(
   return responder.handler({ ...exchange, check, n: n === undefined ? null : numberOf(n) }, context);
 }
 
+type LookedUp = { raw: IncomingMessage; apiKey: unknown; segment: string | undefined; isRead: boolean };
+
 /** The key, and the check in the path, if there is one. */
 function lookUp(
   { context, lookups, limiter, networkOf }: RespondParts,
-  { raw, apiKey, segment }: { raw: IncomingMessage; apiKey: unknown; segment: string | undefined },
+  { raw, apiKey, segment, isRead }: LookedUp,
 ): Promise<Identified> {
   const { database, secrets } = context;
   const given = raw.headers["x-api-key"];
   const header = Array.isArray(given) ? given.join(",") : given;
   const presented = { header, body: apiKey, network: networkOf(raw) };
   const namedBy = segment === undefined ? null : namingOf(segment);
-  return identify({ secrets, limiter }, presented, async (digests) =>
-    segment === undefined || namedBy === null
-      ? { found: await findKeyWithProject(database, digests), check: null }
-      : lookups.find(namedBy, { digests, name: segment }),
-  );
+  return identify({ secrets, limiter }, presented, async (digests) => {
+    if (segment === undefined || namedBy === null) {
+      return { found: await findKeyWithProject(database, digests), check: null };
+    }
+    const found = await lookups.find(namedBy, { digests, name: segment });
+    const { awaitLog } = context;
+    if (awaitLog === null || !isRead || found.found === null || found.check === null) return found;
+    await awaitLog(found.check.uuid);
+    return lookups.find(namedBy, { digests, name: segment });
+  });
 }
 
 function targetFor({ found, check }: Identified, segment: string | undefined): Target {
