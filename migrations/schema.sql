@@ -819,6 +819,7 @@ create table log_partitions (
   next_offset  bigint not null default 0,
   edges        jsonb not null default '{}'::jsonb,
   watermark_at timestamptz not null,
+  gap_ended_at timestamptz not null,
   end_offset   bigint not null default 0,
   read_at      timestamptz,
   stopped      text,

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { SECOND_MS } from "../core/instant.ts";
 import { LOG_PARTITIONS, LOG_REPLICAS, topicProblems, topicSettings } from "../core/log.ts";
 import { KafkaError, KafkaTopic } from "../lib/kafka.ts";
-import { acceptLoss, leaveLog, type LogTopicNow } from "../operations/log.ts";
+import { acceptLoss, leaveLog, lossReadFrom } from "../operations/log.ts";
 import type { Database } from "../store/db.ts";
 import { readDatabaseClock } from "../store/instance.ts";
 import { listLogPartitions, listRecorders, type StoredPartition } from "../store/log-partitions.ts";
@@ -49,7 +49,7 @@ export function defineLog(command: Command, context: CommandContext): void {
     .action(() =>
       onDatabase(context, (session) =>
         onTopic(session, async (topic) => {
-          const count = await acceptLoss(session.database, await topicNow(topic));
+          const count = await acceptLossNow(session.database, topic);
           context.out(count === 0 ? "No partition is stopped.\n" : `Partitions restarted: ${count}.\n`);
         }),
       ),
@@ -60,14 +60,15 @@ export function defineLog(command: Command, context: CommandContext): void {
     .option("--kafka-is-gone", "Leave although the topic cannot be read; pings in it are lost")
     .action((options: { kafkaIsGone?: true }) =>
       onDatabase(context, async (session) => {
-        if (options.kafkaIsGone) await leaveLog(session.database, { ends: null });
+        if (options.kafkaIsGone) await leaveLog(session.database, { readEnds: null });
         else {
           await onTopic(session, async (topic) => {
-            const { partitions } = await described(topic);
-            const ends = await topic.ends([...partitions.keys()]);
-            await leaveLog(session.database, {
-              ends: [...partitions.keys()].map((one) => ends.get(one)?.end ?? 0),
-            });
+            const numbers = [...(await described(topic)).partitions.keys()];
+            const readEnds = async () => {
+              const ends = await topic.ends(numbers);
+              return numbers.map((one) => ends.get(one)?.end ?? 0);
+            };
+            await leaveLog(session.database, { readEnds });
           });
         }
         context.out("Left the log. Alerts no longer wait for it.\n");
@@ -107,10 +108,13 @@ async function described(topic: KafkaTopic) {
   return found;
 }
 
-async function topicNow(topic: KafkaTopic): Promise<LogTopicNow> {
+async function acceptLossNow(database: Database, topic: KafkaTopic): Promise<number> {
   const { topicId, partitions } = await described(topic);
-  const ends = await topic.ends([...partitions.keys()]);
-  return { topicId, starts: [...partitions.keys()].map((one) => ends.get(one)?.start ?? 0) };
+  const from = await lossReadFrom(database);
+  if (from === null) return 0;
+  const numbers = [...partitions.keys()];
+  const first = await topic.firstSince(numbers, from);
+  return acceptLoss(database, { topicId, nextOffsets: numbers.map((one) => first.get(one) ?? 0) });
 }
 
 async function create(

@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { SECOND_MS } from "./instant.ts";
+import { MINUTE_MS, SECOND_MS } from "./instant.ts";
 import {
   EDGE_LOST_AFTER_MS,
   isReplayedFromLog,
+  LOG_ORDER_MS_MAX,
   type LogRecord,
   NO_REFUSALS,
   partitionIntakeId,
@@ -15,7 +16,7 @@ import {
 } from "./log.ts";
 
 const T = 1_800_000_000_000;
-const EMPTY: PartitionState = { edges: {}, watermarkAt: T };
+const EMPTY: PartitionState = { edges: {}, watermarkAt: T, gapEndedAt: T - MINUTE_MS };
 
 function record(given: Partial<LogRecord> & { n: number; at: number }): LogRecord {
   return {
@@ -154,7 +155,10 @@ describe("a record", () => {
   });
 
   test("declares it lost without a gap also if one notices that has just started", () => {
-    const [a, b] = [{ n: 1, at: T - 9_000 }, { edge: "b", n: 1, at: T }];
+    const [a, b] = [
+      { n: 1, at: T - 9_000 },
+      { edge: "b", n: 1, at: T },
+    ];
     const both = take(take(EMPTY, a).state, b).state;
     const alive = take(both, { n: 2, at: T + EDGE_LOST_AFTER_MS }).state;
     const started = { edge: "c", n: 1, at: T + EDGE_LOST_AFTER_MS + 1_000 };
@@ -206,8 +210,11 @@ describe("a record", () => {
 
 test("a signal counts in the order of its partition, unless it is much older than what was applied", () => {
   const state = { newestAt: T, commandAt: null };
-  expect(isReplayedFromLog(T - 2_000, state)).toBe(false);
-  expect(isReplayedFromLog(T - 2_001, state)).toBe(true);
-  expect(isReplayedFromLog(T - 1, { newestAt: T, commandAt: T })).toBe(true);
-  expect(isReplayedFromLog(T, { newestAt: null, commandAt: null })).toBe(false);
+  const isReplayed = (at: number, of: { newestAt: number | null; commandAt: number | null } = state) =>
+    isReplayedFromLog(at, of, LOG_ORDER_MS_MAX);
+  expect([isReplayed(T - 2_000), isReplayed(T - 2_001)]).toEqual([false, true]);
+  expect(isReplayed(T - 1, { newestAt: T, commandAt: T })).toBe(true);
+  expect(isReplayed(T, { newestAt: null, commandAt: null })).toBe(false);
+  // Pings are also recorded without the log.
+  expect([isReplayedFromLog(T, state, 0), isReplayedFromLog(T - 1, state, 0)]).toEqual([false, true]);
 });

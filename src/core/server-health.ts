@@ -31,7 +31,7 @@ export type HealthProblemKind =
   | "sweepStuck"
   | "deliveryStuck"
   | "intakeLost"
-  /** The database lost pings that it had confirmed: a restored backup, or a standby that was behind. */
+  /** The database or the log lost pings that it had confirmed: a restored backup, or a standby that was behind. */
   | "pingsLost"
   | "checkLocked"
   | "checkPoisoned"
@@ -179,8 +179,8 @@ function lostPings({ now, lostCommits }: Observed): HealthProblem[] {
       subject: String(id),
       since: to,
       text:
-        `Acknowledged pings from ${clock(from)} to ${clock(to)} are missing: the database was restored or failed ` +
-        "over to a state without them. Missing pings from that time raise no alerts.",
+        `Acknowledged pings from ${clock(from)} to ${clock(to)} are missing: the database or the log was ` +
+        "restored or failed over to a state without them. Missing pings from that time raise no alerts.",
     }));
 }
 

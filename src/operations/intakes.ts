@@ -1,6 +1,7 @@
 // Intakes, the processes that receive pings: they register before they listen, send a heartbeat each second,
 // declare others lost, and leave. Each step is one transaction on the database's clock; the rules are in
 // core/watermark.ts.
+import type { Visibility } from "../core/deadline.ts";
 import { DAY_MS, type Instant, type Interval } from "../core/instant.ts";
 import { DAYS_KEPT, keptFrom } from "../core/retention.ts";
 import type { BatchNumber } from "../core/signal.ts";
@@ -160,14 +161,16 @@ async function applyHeartbeat(tx: Tx, request: HeartbeatRequest): Promise<Heartb
   };
 }
 
+type Watch = Pick<HeartbeatRequest, "gone" | "broken" | "signs" | "lookedAt" | "watchingSinceAt">;
+
 /**
  * Closes intakes that have ended, and declares lost those that are silent beyond their lease or cannot be
  * read. Silence counts only while this intake has observed it: not across a gap in its own heartbeats or a
  * clock change.
  */
-async function releaseIntake(
+export async function releaseIntake(
   tx: Tx,
-  { request, now, open }: { request: HeartbeatRequest; now: Instant; open: readonly Intake[] },
+  { request, now, open }: { request: Watch; now: Instant; open: readonly Intake[] },
 ): Promise<{ others: Intake[]; lost: Intake[] }> {
   const { gone, broken, signs, lookedAt: lastAt } = request;
   const isWatching = lastAt === null || now - lastAt <= HEARTBEAT_GAP_MS_MAX;
@@ -308,6 +311,25 @@ export async function readIntakes(database: Db): Promise<IntakesView> {
     now,
     clock,
     settled: settledVisibility(settlingOf({ now, ...stored }), stored.visibility),
+  };
+}
+
+/**
+ * The visibility for records of the log, whose partitions have this watermark and these gaps: the intakes of partitions
+ * are behind it, but those without the log count. `isMixed`: there are some.
+ */
+export async function readLogVisibility(
+  tx: Tx,
+  { watermarkAt, gapEndedAt, now }: { watermarkAt: Instant; gapEndedAt: Instant; now: Instant },
+): Promise<{ visibility: Visibility; isMixed: boolean }> {
+  const stored = await readVisibility(tx, { ...excusing(now), gapsThrough: now + SETTLE_MS });
+  const { directWatermarkAt, visibility } = stored;
+  const endedAt = Math.max(gapEndedAt, stored.gapEndedAt ?? gapEndedAt);
+  const settling = settlingOf({ now, newestHeartbeatAt: now, gapEndedAt: endedAt });
+  const earliest = Math.min(watermarkAt, directWatermarkAt ?? watermarkAt);
+  return {
+    visibility: settledVisibility(settling, { ...visibility, watermarkAt: earliest }),
+    isMixed: directWatermarkAt !== null,
   };
 }
 

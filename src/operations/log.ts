@@ -2,14 +2,15 @@
 // a loss and leave it.
 import { AppError } from "../core/errors.ts";
 import { DAY_MS, type Instant, MINUTE_MS, SECOND_MS } from "../core/instant.ts";
-import { EDGE_LOST_AFTER_MS, LOST_BY_LOG, partitionIntakeId } from "../core/log.ts";
-import { type ClockReading, endsGap, SETTLE_MS, WATERMARK_LAG_MS } from "../core/watermark.ts";
+import { EDGE_LOST_AFTER_MS, LOST_BY_LOG, partitionIntakeId, receivedUntil } from "../core/log.ts";
+import { type ClockReading, HEARTBEAT_GAP_MS_MAX, WATERMARK_LAG_MS } from "../core/watermark.ts";
 import type { Database } from "../store/db.ts";
 import { findStoredIdentity } from "../store/instance.ts";
 import {
   closeIntake,
   findHeartbeats,
   insertUncoveredBlindInterval,
+  listOpenIntakes,
   registerIntake,
 } from "../store/intakes.ts";
 import {
@@ -28,7 +29,7 @@ import {
   type StoredPartition,
 } from "../store/log-partitions.ts";
 import { inTransaction, type Tx } from "../store/transaction.ts";
-import { lookAtClock } from "./intakes.ts";
+import { lookAtClock, releaseIntake } from "./intakes.ts";
 import { inRetriedTransaction } from "./retry.ts";
 
 /** A recorder that was not seen for this long is gone, and its partitions are free. */
@@ -38,18 +39,15 @@ const UNKNOWN_KEPT_MS = MINUTE_MS;
 /** A partition is never declared lost: without a recorder, its watermark stays, and alerts wait. */
 const LEASE_MS = 36_500 * DAY_MS;
 
-/** A topic as found in Kafka. */
-export type LogTopicNow = {
-  topicId: string;
-  /** The first readable position of each partition. */
-  starts: readonly number[];
-};
-
 /** Opens the log before an edge listens: from then on, no deadline fires before its pings are applied. */
-export function openLog(database: Database, { topicId, starts }: LogTopicNow): Promise<ClockReading> {
+export function openLog(
+  database: Database,
+  { topicId, ends }: { topicId: string; ends: readonly number[] },
+): Promise<ClockReading> {
   return inRetriedTransaction(database, async (tx) => {
     await lockLogPartitions(tx);
     const look = await lookAtClock(tx);
+    const now = look.databaseAt;
     const stored = await listLogPartitions(tx);
     for (const { topicId: before } of stored) {
       if (before === topicId) continue;
@@ -58,20 +56,23 @@ export function openLog(database: Database, { topicId, starts }: LogTopicNow): P
         "The topic of OVERDUE_LOG is another one than before: it was deleted and created again, or the setting was changed. Run `overdue log status`.",
       );
     }
-    if (stored.length > 0 && stored.length !== starts.length) {
+    if (stored.length > 0 && stored.length !== ends.length) {
       throw new AppError(
         "conflict",
-        `The topic of OVERDUE_LOG has ${starts.length} partitions instead of ${stored.length}. The number must not be changed.`,
+        `The topic of OVERDUE_LOG has ${ends.length} partitions instead of ${stored.length}. The number must not be changed.`,
       );
     }
-    const watermarkAt = look.databaseAt - WATERMARK_LAG_MS;
-    for (const [partition, nextOffset] of stored.length > 0 ? [] : starts.entries()) {
+    if (stored.length > 0) return look;
+    // The first record of an edge reports the time since the last heartbeat, as the first heartbeat of an intake does.
+    const { newestHeartbeatAt, gapEndedAt } = await findHeartbeats(tx, { through: now });
+    const watermarkAt = Math.min(newestHeartbeatAt ?? now, now) - WATERMARK_LAG_MS;
+    // What the topic has from an earlier use was applied then, or given up.
+    for (const [partition, nextOffset] of ends.entries()) {
       const intakeId = partitionIntakeId(topicId, partition);
-      await insertLogPartition(tx, { partition, topicId, intakeId, nextOffset, watermarkAt });
-      await openIntake(tx, { intakeId, partition, watermarkAt, now: look.databaseAt });
+      const at = { nextOffset, watermarkAt, gapEndedAt: gapEndedAt ?? now };
+      await insertLogPartition(tx, { partition, topicId, intakeId, ...at });
     }
-    // Opens those that were closed when the log was left before.
-    await beat(tx, { own: await listLogPartitions(tx), now: look.databaseAt });
+    await beat(tx, { own: await listLogPartitions(tx), behind: [], now });
     return look;
   });
 }
@@ -93,10 +94,33 @@ async function openIntake(
 
 export type RecorderName = { recorderId: string; name: string };
 
-/** A heartbeat of a recorder: divides the partitions, and passes their watermarks on. Returns its partitions. */
-export function tendRecorder(database: Database, { recorderId, name }: RecorderName): Promise<number[]> {
+/** Since when a recorder has sent heartbeats without a gap, and its last one. */
+export type RecorderWatch = { sinceAt: Instant; lookedAt: Instant };
+
+export type TendedRecorder = {
+  partitions: readonly number[];
+  look: ClockReading;
+  watch: RecorderWatch;
+  /** Names of intakes without the log that were declared lost. */
+  lost: readonly string[];
+};
+
+/**
+ * A heartbeat of a recorder: divides the partitions, passes their watermarks on, and declares intakes lost that record
+ * without the log, because there may be no other one that does. `behind` are partitions with records left to apply.
+ */
+export function tendRecorder(
+  database: Database,
+  {
+    recorderId,
+    name,
+    behind,
+    watch,
+  }: RecorderName & { behind: readonly number[]; watch: RecorderWatch | null },
+): Promise<TendedRecorder> {
   return inTransaction(database, async (tx) => {
-    const { databaseAt: now } = await lookAtClock(tx);
+    const look = await lookAtClock(tx);
+    const now = look.databaseAt;
     const seenBefore = now - RECORDER_LOST_AFTER_MS;
     await seeRecorder(tx, { recorderId, name, at: now });
     await deleteRecorders(tx, { seenBefore });
@@ -106,28 +130,40 @@ export function tendRecorder(database: Database, { recorderId, name }: RecorderN
     const until = now + RECORDER_LOST_AFTER_MS;
     const partitions = await claimPartitions(tx, { recorderId, countMax, until, now });
     const own = stored.filter(({ partition }) => partitions.includes(partition));
-    await beat(tx, { own, now });
+    await beat(tx, { own, behind, now });
+    const ofPartitions = new Set(stored.map(({ intakeId }) => intakeId));
+    const open = (await listOpenIntakes(tx)).filter(({ id }) => !ofPartitions.has(id));
+    const isGap = watch === null || now < watch.lookedAt || now - watch.lookedAt > HEARTBEAT_GAP_MS_MAX;
+    const sinceAt = isGap ? now : watch.sinceAt;
+    const { lost } = await releaseIntake(tx, {
+      request: { gone: [], broken: [], signs: new Map(), lookedAt: now, watchingSinceAt: sinceAt },
+      now,
+      open,
+    });
     await pruneUnknown(tx, { before: now - UNKNOWN_KEPT_MS });
-    return partitions;
+    return { partitions, look, watch: { sinceAt, lookedAt: now }, lost: lost.map((one) => one.name) };
   });
 }
 
-async function beat(tx: Tx, { own, now }: { own: readonly StoredPartition[]; now: Instant }): Promise<void> {
+type Beaten = { own: readonly StoredPartition[]; behind: readonly number[]; now: Instant };
+
+async function beat(tx: Tx, { own, behind, now }: Beaten): Promise<void> {
   if (own.length === 0) return;
-  const [heartbeats, identity] = await Promise.all([
-    findHeartbeats(tx, { through: now + SETTLE_MS }),
-    findStoredIdentity(tx),
-  ]);
+  const identity = await findStoredIdentity(tx);
   const isOutOfService = identity !== null && identity.state !== "normal";
-  const { newestHeartbeatAt } = heartbeats;
-  const isGap = isOutOfService || endsGap({ now, newestHeartbeatAt, lookedAt: null, isBehind: false });
-  const gapEndedAt = isGap ? now : (heartbeats.gapEndedAt ?? now);
-  const partitions = own.map(({ partition }) => partition);
-  if ((await beatLogPartitions(tx, { partitions, at: now, gapEndedAt })) === own.length) return;
-  // Their intakes were closed and deleted, such as after a restore.
+  const given = {
+    partitions: own.map(({ partition, state }) => ({
+      partition,
+      receivedUntil: receivedUntil(state, { now, isBehind: behind.includes(partition) }),
+    })),
+    gapEndedAt: isOutOfService ? now : null,
+  };
+  if ((await beatLogPartitions(tx, given)) === own.length) return;
+  // They are new, or their intakes were closed and deleted, such as after a restore.
   for (const { partition, intakeId, state } of own) {
     await openIntake(tx, { intakeId, partition, watermarkAt: state.watermarkAt, now });
   }
+  await beatLogPartitions(tx, given);
 }
 
 /** A recorder ends; others take its partitions at once. */
@@ -148,43 +184,66 @@ export function stopPartition(
 }
 
 /**
- * Continues with stopped partitions at the first readable record, also of another topic. The time since their watermarks
- * is a monitoring gap. Returns how many were stopped.
+ * Continues with stopped partitions, also in another topic. `nextOffsets` are the first records since the earliest of
+ * their watermarks or a little before: those that were applied are skipped. The time since the watermarks is a
+ * monitoring gap. Returns how many were stopped.
  */
-export function acceptLoss(database: Database, { topicId, starts }: LogTopicNow): Promise<number> {
+export function acceptLoss(
+  database: Database,
+  { topicId, nextOffsets }: { topicId: string; nextOffsets: readonly number[] },
+): Promise<number> {
   return inRetriedTransaction(database, async (tx) => {
     await lockLogPartitions(tx);
     const { databaseAt: now } = await lookAtClock(tx);
     const stopped = (await listLogPartitions(tx)).filter(
       (one) => one.stopped !== null || one.topicId !== topicId,
     );
-    if (stopped.some(({ partition }) => starts[partition] === undefined)) {
-      throw new AppError("conflict", "The topic has fewer partitions than before. Create one with as many.");
-    }
     for (const { partition, intakeId: before, state } of stopped) {
+      const nextOffset = nextOffsets[partition];
+      if (nextOffset === undefined) {
+        throw new AppError(
+          "conflict",
+          "The topic has fewer partitions than before. Create one with as many.",
+        );
+      }
       const intakeId = partitionIntakeId(topicId, partition);
-      const watermarkAt = now - WATERMARK_LAG_MS;
       const gap = { from: Math.min(state.watermarkAt, now), to: now, reason: LOST_BY_LOG };
       await insertUncoveredBlindInterval(tx, { intakeId: before, ...gap });
-      const nextOffset = starts[partition] ?? 0;
-      await restartLogPartition(tx, { partition, topicId, intakeId, nextOffset, watermarkAt });
+      const at = { nextOffset, watermarkAt: now - WATERMARK_LAG_MS, gapEndedAt: now };
+      await restartLogPartition(tx, { partition, topicId, intakeId, ...at });
       if (before !== intakeId) await closeIntake(tx, { intakeId: before, at: now, lost: false });
-      await openIntake(tx, { intakeId, partition, watermarkAt, now });
     }
-    await beat(tx, { own: await listLogPartitions(tx), now });
+    const restarted = new Set(stopped.map(({ partition }) => partition));
+    const own = (await listLogPartitions(tx)).filter(({ partition }) => restarted.has(partition));
+    await beat(tx, { own, behind: [], now });
     return stopped.length;
   });
 }
 
+/** Kafka's clock, and that of the database, may differ by this. */
+const CLOCKS_DIFFER_MS_MAX = 10 * MINUTE_MS;
+
+/** From which time on records have to be read again after a loss; null if no partition exists. */
+export async function lossReadFrom(database: Database): Promise<Instant | null> {
+  const stored = await listLogPartitions(database);
+  if (stored.length === 0) return null;
+  return Math.min(...stored.map(({ state }) => state.watermarkAt)) - CLOCKS_DIFFER_MS_MAX;
+}
+
 /**
- * Leaves the log: alerts no longer wait for it. AppError `conflict` while an edge is open, or records are left. `ends` are
- * the ends of the partitions in Kafka; null: Kafka is gone.
+ * Leaves the log: alerts no longer wait for it. AppError `conflict` while an edge is open, or records are left. `readEnds`
+ * reads the ends of the partitions in Kafka, after no edge can start any more; null: Kafka is gone.
  */
-export function leaveLog(database: Database, { ends }: { ends: readonly number[] | null }): Promise<void> {
+export function leaveLog(
+  database: Database,
+  { readEnds }: { readEnds: (() => Promise<readonly number[]>) | null },
+): Promise<void> {
   return inRetriedTransaction(database, async (tx) => {
     await lockLogPartitions(tx);
     const { databaseAt: now } = await lookAtClock(tx);
-    for (const { partition, intakeId, nextOffset, state } of await listLogPartitions(tx)) {
+    const stored = await listLogPartitions(tx);
+    const ends = (await readEnds?.()) ?? null;
+    for (const { partition, intakeId, nextOffset, state } of stored) {
       const left = ends === null ? 0 : (ends[partition] ?? 0) - nextOffset;
       if (left > 0) {
         throw new AppError(

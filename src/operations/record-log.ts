@@ -1,13 +1,13 @@
 // Applies records of the log: position and effects are committed together, so each record is applied once.
 import { SECOND_MS, type Instant } from "../core/instant.ts";
-import { type LogRecord, type PartitionState, takeRecord } from "../core/log.ts";
+import { LOG_ORDER_MS_MAX, type LogRecord, type PartitionState, takeRecord } from "../core/log.ts";
 import type { AcceptedSignal } from "../core/signal.ts";
 import type { Blindness } from "../core/watermark.ts";
 import type { Database } from "../store/db.ts";
 import { insertUncoveredBlindInterval } from "../store/intakes.ts";
 import { advanceLogPartition, insertUnknown, type StoredPartition } from "../store/log-partitions.ts";
-import { storeAttributed } from "./intakes.ts";
-import { recordClaimed, type RecordOptions } from "./record-signals.ts";
+import { readLogVisibility, storeAttributed } from "./intakes.ts";
+import { type ClaimedOptions, recordClaimed } from "./record-signals.ts";
 
 /** Records of one partition that are applied next. */
 export type LogPart = {
@@ -19,7 +19,9 @@ export type LogPart = {
   endOffset: number;
 };
 
-export type LogOptions = Omit<RecordOptions, "replayed"> & {
+export type LogOptions = Omit<ClaimedOptions, "isAcknowledged"> & {
+  /** False: deadlines do not fire. */
+  isInService: boolean;
   /** A router sends pings again that an edge did not answer. */
   routerRepeats: boolean;
   now: Instant;
@@ -42,15 +44,11 @@ export type AppliedLog = {
 export async function recordLog(
   database: Database,
   parts: readonly LogPart[],
-  { routerRepeats, now, ...options }: LogOptions,
+  { routerRepeats, isInService, now, ...options }: LogOptions,
 ): Promise<AppliedLog | null> {
   const taken = parts.map((part) => takePart(part, { routerRepeats }));
   const signals = taken.flatMap((one) => one.signals);
   const blind = distinct(taken.flatMap((one) => one.blind));
-  const visibility = {
-    ...options.visibility,
-    blind: [...options.visibility.blind, ...blind].toSorted((one, other) => one.from - other.from),
-  };
   const [first] = parts;
   const batch = { intakeId: first?.at.intakeId ?? "", seq: first?.at.nextOffset ?? 0, signals };
   const result = await recordClaimed(
@@ -58,7 +56,9 @@ export async function recordLog(
     {
       ...batch,
       claim: async (tx) => {
-        const claims = taken.map(({ part, state }) =>
+        // In one order, so that two recorders wait for each other instead of both failing.
+        const inOrder = taken.toSorted((one, other) => one.part.at.partition - other.part.at.partition);
+        const claims = inOrder.map(({ part, state }) =>
           advanceLogPartition(tx, {
             partition: part.at.partition,
             topicId: part.at.topicId,
@@ -76,12 +76,26 @@ export async function recordLog(
         }
         return null;
       },
+      look: async (tx) => {
+        const { visibility, isMixed } = await readLogVisibility(tx, {
+          watermarkAt: Math.min(...parts.map(({ at }) => at.state.watermarkAt)),
+          gapEndedAt: Math.max(...taken.map(({ state }) => state.gapEndedAt)),
+          now,
+        });
+        return {
+          visibility: {
+            watermarkAt: isInService ? visibility.watermarkAt : null,
+            blind: [...visibility.blind, ...blind].toSorted((one, other) => one.from - other.from),
+          },
+          replayed: { orderMs: isMixed ? 0 : LOG_ORDER_MS_MAX },
+        };
+      },
       after: async (tx, results) => {
         const uuids = unknownOf(signals, results);
         if (uuids.length > 0) await insertUnknown(tx, { uuids, at: now });
       },
     },
-    { ...options, visibility, replayed: "by age" },
+    { ...options, isAcknowledged: true },
   ).catch((error: unknown) => {
     if (error instanceof TakenError) return null;
     throw error;

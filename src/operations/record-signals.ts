@@ -92,22 +92,37 @@ export function recordSignals(
   batch: Batch,
   options: RecordOptions,
 ): Promise<RecordResult> {
-  return recordClaimed(database, { ...batch, claim: (tx) => takeNumber(tx, batch) }, options);
+  const claim = (tx: Tx) => takeNumber(tx, batch);
+  return recordClaimed(
+    database,
+    { ...batch, claim, look: async () => options },
+    {
+      ...options,
+      isAcknowledged: options.replayed !== false,
+    },
+  );
 }
 
 /** Signals that are recorded only if something can be claimed in the same transaction. */
 export type Claimed<Refusal> = Pick<Batch, "intakeId" | "seq" | "signals"> & {
   /** Null: the signals may be applied. Otherwise nothing is written. */
   claim: (tx: Tx) => Promise<Refusal | null>;
+  /** Read after the claim, in its transaction. */
+  look: (tx: Tx) => Promise<Sight>;
   /** Called after the signals were applied, in their transaction. */
   after?: (tx: Tx, results: readonly SignalResult[]) => Promise<void>;
+};
+
+export type ClaimedOptions = Omit<RecordOptions, keyof Sight> & {
+  /** The senders were told before that their pings are accepted. */
+  isAcknowledged: boolean;
 };
 
 /** Records signals once: their effects and the claim are committed together. */
 export async function recordClaimed<Refusal>(
   database: Database,
   batch: Claimed<Refusal>,
-  options: RecordOptions,
+  options: ClaimedOptions,
 ): Promise<readonly SignalResult[] | Refusal> {
   const { giveUpAtMs } = options;
   const limit = { commitTimeoutMs: PING_COMMIT_MS_MAX, ...(giveUpAtMs !== undefined && { giveUpAtMs }) };
@@ -132,15 +147,20 @@ function isPassing(error: unknown): boolean {
 async function recordWhole<Refusal>(
   tx: Tx,
   batch: Claimed<Refusal>,
-  options: RecordOptions,
+  options: ClaimedOptions,
 ): Promise<readonly SignalResult[] | Refusal> {
   // Sent together; the locked rows are used only if the claim succeeds.
   const claiming = batch.claim(tx);
-  const [refusal, targets] = await Promise.all([claiming, lockTargetsOf(tx, batch.signals)]);
+  const [refusal, targets, looked] = await Promise.all([
+    claiming,
+    lockTargetsOf(tx, batch.signals),
+    batch.look(tx),
+  ]);
   if (refusal !== null) return refusal;
   await keepUnreadable(tx, batch, options);
   const results = await applyBatch(tx, batch.signals, {
     ...options,
+    ...looked,
     targets,
     isWhole: batch.after === undefined,
   });
@@ -158,7 +178,7 @@ async function takeNumber(tx: Tx, batch: Batch): Promise<"applied before" | "out
 async function keepUnreadable(
   tx: Tx,
   { intakeId, seq }: Pick<Batch, "intakeId" | "seq">,
-  { unreadable = [] }: RecordOptions,
+  { unreadable = [] }: ClaimedOptions,
 ): Promise<void> {
   for (const { at, reason, bytes } of unreadable) {
     const signal = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -182,7 +202,7 @@ function clipped(message: string): string {
 async function recordIsolating<Refusal>(
   tx: Tx,
   batch: Claimed<Refusal>,
-  options: RecordOptions,
+  options: ClaimedOptions,
 ): Promise<readonly SignalResult[] | Refusal> {
   const refusal = await batch.claim(tx);
   if (refusal !== null) return refusal;
@@ -190,14 +210,14 @@ async function recordIsolating<Refusal>(
   // Take all locks at once, in the order of every writer; the parts below find them held.
   const { resolved } = await lockTargetsOf(tx, batch.signals);
   const checkIds = new Map(batch.signals.map((signal, index) => [signal, resolved[index]]));
-  const results = await applyInHalves(tx, batch, { ...options, checkIds });
+  const results = await applyInHalves(tx, batch, { ...options, ...(await batch.look(tx)), checkIds });
   await batch.after?.(tx, results);
   return results;
 }
 
 type Isolated = Pick<Batch, "intakeId" | "seq" | "signals">;
 
-type Isolating = RecordOptions & { checkIds: ReadonlyMap<AcceptedSignal, Resolved | undefined> };
+type Isolating = ClaimedOptions & Sight & { checkIds: ReadonlyMap<AcceptedSignal, Resolved | undefined> };
 
 /** Bisects the signals until the failing ones are isolated: a few of them cost a few tries, not hundreds. */
 async function applyInHalves(tx: Tx, batch: Isolated, options: Isolating): Promise<SignalResult[]> {
@@ -223,10 +243,10 @@ async function applyInHalves(tx: Tx, batch: Isolated, options: Isolating): Promi
 async function isolate(
   tx: Tx,
   { intakeId, seq, alone, error }: Omit<Isolated, "signals"> & { alone: AcceptedSignal; error: unknown },
-  { encode, replayed, checkIds, onFault }: Isolating,
+  { encode, isAcknowledged, checkIds, onFault }: Isolating,
 ): Promise<SignalResult> {
   if (!isRefusedValue(error)) onFault?.(error);
-  if (!isRefusedValue(error) && replayed === false) return "failed";
+  if (!isRefusedValue(error) && !isAcknowledged) return "failed";
   const reason = clipped(error instanceof Error ? error.message : String(error));
   // The receive time itself may be invalid.
   const at = Number.isSafeInteger(alone.at) ? alone.at : 0;
@@ -241,9 +261,12 @@ async function isolate(
  * sender waits, only errors that code throws on a value count, because others may be temporary; an
  * acknowledged batch is retried before anything of it is quarantined.
  */
-function isIsolable(error: unknown, { replayed, quarantinesFailed = false }: RecordOptions): boolean {
+function isIsolable(
+  error: unknown,
+  { isAcknowledged, quarantinesFailed = false }: Pick<ClaimedOptions, "isAcknowledged" | "quarantinesFailed">,
+): boolean {
   if (isRefusedValue(error)) return true;
-  if (replayed !== false) return quarantinesFailed && isOwnFault(error);
+  if (isAcknowledged) return quarantinesFailed && isOwnFault(error);
   return error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;
 }
 
@@ -411,12 +434,14 @@ function pairKey({ pingKey, slug }: { pingKey: string; slug: string }): string {
   return `${pingKey}/${slug}`;
 }
 
-export type FoldContext = {
+/** What signals are compared with. */
+type Sight = {
   visibility: Visibility;
-  rules: SignalRules;
   /** Whether newer signals may have been applied before; with `orderMs`, as `isReplayedFromLog` says for each signal. */
   replayed: boolean | { orderMs: number };
 };
+
+export type FoldContext = Sight & { rules: SignalRules };
 
 /** Everything that a batch writes. */
 export type Writes = {
@@ -455,9 +480,7 @@ function foldSignals(
     at: signal.at,
     rid: signal.rid,
     replayed:
-      typeof replayed === "boolean"
-        ? replayed
-        : isReplayedFromLog(signal.at, stored.state, replayed.orderMs),
+      typeof replayed === "boolean" ? replayed : isReplayedFromLog(signal.at, stored.state, replayed.orderMs),
     lateEnd: signal.lateEnd ?? null,
   }));
   const { state, outcomes } = applySignals(

@@ -30,11 +30,12 @@ import {
   listIncidents,
   seeIncident,
 } from "../store/instance.ts";
-import { listBlindByReason, listFilledSpools, listLostIntakes } from "../store/intakes.ts";
+import { listBlindByReasons, listFilledSpools, listLostIntakes } from "../store/intakes.ts";
 import { listLogPartitions } from "../store/log-partitions.ts";
 import { clearRefusals, listRefusals, noteRefusals } from "../store/provider-refusals.ts";
 import { countRejectedSignals } from "../store/quarantine.ts";
 import { inTransaction, type Tx } from "../store/transaction.ts";
+import { LOST_BY_LOG } from "../core/log.ts";
 import { type IntakesView, LOST_COMMITS } from "./intakes.ts";
 
 /** How many of a kind are read. */
@@ -71,8 +72,8 @@ export async function observeServer(
   ] = await Promise.all([
     listFilledSpools(database, { fillMin: SPOOL_FILL_REPORTED, limit: OBSERVED_MAX }),
     listLostIntakes(database, lostSince),
-    listBlindByReason(database, {
-      reason: LOST_COMMITS,
+    listBlindByReasons(database, {
+      reasons: [LOST_COMMITS, LOST_BY_LOG],
       since: now - LOSS_REPORTED_MS,
       limit: OBSERVED_MAX,
     }),

@@ -9,6 +9,7 @@ import type { SignalTarget } from "../core/signal.ts";
 import { openIntakeFiles } from "../intake/intake-files.ts";
 import { LogIntake } from "../intake/log-intake.ts";
 import type { KnownTargets } from "../intake/recorder.ts";
+import { adoptSpoolFile, makeFolder, spoolNames } from "../intake/spool-file.ts";
 import { type FoundTarget, TargetLookups } from "../intake/target-lookups.ts";
 import { KafkaTopic, type TopicDescription } from "../lib/kafka.ts";
 import type { Log } from "../lib/log.ts";
@@ -44,6 +45,11 @@ export async function startEdgeIntake(
 ): Promise<StartedIntake> {
   const { config, databaseOptions, log, metrics } = resources;
   if (config.logTopic === null) throw new Error("there is no log");
+  if (config.spoolFolder !== null && holdsPings(config.spoolFolder)) {
+    throw new ConfigError([
+      "The spool folder holds pings of a process without OVERDUE_LOG that are not recorded yet. Start a process without OVERDUE_LOG until they are.",
+    ]);
+  }
   const topic = await KafkaTopic.open(config.logTopic);
   const database = openDatabase({
     ...databaseOptions,
@@ -63,8 +69,10 @@ export async function startEdgeIntake(
     const found = await usableTopic(topic);
     const numbers = [...found.partitions.keys()];
     const ends = await topic.ends(numbers);
-    const starts = numbers.map((partition) => ends.get(partition)?.start ?? 0);
-    const look = await openLog(database, { topicId: found.topicId, starts });
+    const look = await openLog(database, {
+      topicId: found.topicId,
+      ends: numbers.map((partition) => ends.get(partition)?.end ?? 0),
+    });
     const clock = new DatabaseClock(look, () => performance.now());
     const known = await files.openKnown(Date.now());
     const onError = troubleLog(log, "receiving pings failed");
@@ -83,7 +91,11 @@ export async function startEdgeIntake(
       onError,
     });
     await intake.enter();
-    const loops = [lookLoop({ topic, database, log, metrics }, { clock, known }), watch.loop];
+    const isLeft = async () =>
+      !(await listLogPositions(database)).some((one) => one.topicId === found.topicId);
+    // From now on, it cannot be left without noticing this process.
+    if (await isLeft()) throw new ConfigError([LEFT]);
+    const loops = [lookLoop({ topic, database, log, metrics }, { clock, known, watch, isLeft }), watch.loop];
     for (const loop of loops) await loop.start();
     addFigures(metrics, figures(intake));
     return {
@@ -103,6 +115,18 @@ export async function startEdgeIntake(
     await close();
     throw error;
   }
+}
+
+/** Whether a process that is gone has left pings in the folder. Only one that records without the log replays them. */
+function holdsPings(folder: string): boolean {
+  makeFolder(folder);
+  return spoolNames(folder).some((name) => {
+    const found = adoptSpoolFile({ folder, name, now: Date.now() });
+    if (found.kind !== "adopted") return found.kind === "lost";
+    const { batches } = found.file;
+    found.file.close();
+    return batches > 0;
+  });
 }
 
 /** The topic, if pings that it confirms are safe. */
@@ -162,11 +186,25 @@ async function withAliases(
   });
 }
 
+/** Nobody applies what this process would append. */
+const LEFT = "The log was left while this process uses it. Restart it without OVERDUE_LOG.";
+
+type TopicWatch = {
+  loop: Loop;
+  /** Why pings are rejected; null if they are not. */
+  refusal: () => string | null;
+  noteLeft: (isLeft: boolean) => void;
+};
+
+type Looked = {
+  clock: DatabaseClock;
+  known: KnownTargets;
+  watch: TopicWatch;
+  isLeft: () => Promise<boolean>;
+};
+
 /** Follows the database's clock, and forgets checks that recorders did not find. */
-function lookLoop(
-  { database, log, metrics }: EdgeDeps,
-  { clock, known }: { clock: DatabaseClock; known: KnownTargets },
-): Loop {
+function lookLoop({ database, log, metrics }: EdgeDeps, { clock, known, watch, isLeft }: Looked): Loop {
   let afterId = 0;
   return loopService("edge-look", {
     idleMs: LOOK_EVERY_MS,
@@ -174,6 +212,7 @@ function lookLoop(
     metrics: metrics.loops,
     tick: async () => {
       clock.adjust(await lookAtClock(database));
+      watch.noteLeft(await isLeft());
       const unknown = await listUnknown(database, { afterId, limit: UNKNOWN_READ_MAX });
       for (const { id, uuid } of unknown) {
         known.remove({ by: "uuid", uuid } satisfies SignalTarget);
@@ -188,8 +227,9 @@ function lookLoop(
 function topicWatch(
   { topic, database, log, metrics }: EdgeDeps,
   { topicId }: { topicId: string },
-): { loop: Loop; refusal: () => string | null } {
+): TopicWatch {
   let refusal: string | null = null;
+  let hasLeft = false;
   const loop = loopService("edge-topic", {
     idleMs: EXAMINE_EVERY_MS,
     log,
@@ -206,7 +246,13 @@ function topicWatch(
       return "idle";
     },
   });
-  return { loop, refusal: () => refusal };
+  return {
+    loop,
+    refusal: () => (hasLeft ? LEFT : refusal),
+    noteLeft: (isLeft) => {
+      hasLeft = isLeft;
+    },
+  };
 }
 
 /** Records that are deleted before they are applied would be lost. */

@@ -1,7 +1,6 @@
 // Reads partitions of the log and applies their records, several partitions in one transaction. Applying the same records
 // twice is impossible, so another process may do the same at any time.
 import { setTimeout as pause } from "node:timers/promises";
-import type { Instant } from "../core/instant.ts";
 import type { LogRecord } from "../core/log.ts";
 import type { UnreadableSignal } from "../intake/accepted-codec.ts";
 import { decodeRecord } from "../intake/log-record.ts";
@@ -37,8 +36,6 @@ export type LogApplierDeps = {
 export type RecordLogHow = {
   unreadable: readonly UnreadableSignal[];
   quarantinesFailed: boolean;
-  /** The earliest watermark of the partitions. */
-  watermarkAt: Instant;
 };
 
 type Entry = { record: LogRecord | null; unreadable: readonly UnreadableSignal[]; to: number };
@@ -60,6 +57,10 @@ class PartitionReader {
 
   get reading(): Promise<void> | null {
     return this.#reading;
+  }
+
+  get isBehind(): boolean {
+    return this.endOffset > this.at.nextOffset;
   }
 
   /** Reads ahead, unless enough is buffered. */
@@ -131,6 +132,11 @@ export class LogApplier {
     this.#wake.resolve();
   }
 
+  /** Partitions with records that are not applied yet. */
+  get behind(): number[] {
+    return this.#readers.filter((one) => one.isBehind).map(({ at }) => at.partition);
+  }
+
   /** How many partitions are read. */
   get count(): number {
     return this.#readers.length;
@@ -195,7 +201,6 @@ export class LogApplier {
     const applied = await this.#deps.record(parts, {
       unreadable,
       quarantinesFailed: this.#tries >= TRIES_MAX,
-      watermarkAt: Math.min(...parts.map(({ at }) => at.state.watermarkAt)),
     });
     this.#tries = 0;
     if (applied === null) {

@@ -9,8 +9,8 @@ const UUID = "6b1e0c36-64fc-4f4b-8f0a-2f5d4a7c9e01";
 function scripted(given: Partial<LogWaitDeps> = {}) {
   const clock = { ms: 0 };
   const stored = [
-    { partition: 0, nextOffset: 0, isStopped: false },
-    { partition: 1, nextOffset: 5, isStopped: false },
+    { partition: 0, topicId: "t", nextOffset: 0, isStopped: false },
+    { partition: 1, topicId: "t", nextOffset: 5, isStopped: false },
   ];
   const asked: number[] = [];
   const wait = new LogWait({
@@ -40,7 +40,7 @@ describe("reading a check", () => {
     const state = read();
     await turns();
     expect([asked, state.isDone]).toEqual([[1], false]);
-    stored[1] = { partition: 1, nextOffset: 7, isStopped: false };
+    stored[1] = { partition: 1, topicId: "t", nextOffset: 7, isStopped: false };
     await expect.poll(() => state.isDone, { timeout: 10_000 }).toBe(true);
   });
 
@@ -54,7 +54,7 @@ describe("reading a check", () => {
   test("does not wait without partitions, or for one that is stopped", async () => {
     await scripted({ positions: async () => [] }).wait.forCheck(UUID);
     const { wait, stored } = scripted();
-    stored[1] = { partition: 1, nextOffset: 5, isStopped: true };
+    stored[1] = { partition: 1, topicId: "t", nextOffset: 5, isStopped: true };
     await wait.forCheck(UUID);
   });
 

@@ -3,25 +3,25 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { Config } from "../config/config.ts";
+import { DatabaseClock } from "../core/database-clock.ts";
 import type { ServiceState } from "../core/database-identity.ts";
-import { SECOND_MS } from "../core/instant.ts";
+import { type Instant, SECOND_MS } from "../core/instant.ts";
 import { encodeSignal } from "../intake/accepted-codec.ts";
 import { KafkaTopic } from "../lib/kafka.ts";
 import type { Log } from "../lib/log.ts";
 import { type Loop, loopService } from "../lib/loop.ts";
 import { addFigures, type Figure, type Metrics } from "../lib/metrics.ts";
 import { troubleLog } from "../lib/trouble-log.ts";
-import { leaveRecorder, stopPartition, tendRecorder } from "../operations/log.ts";
+import { leaveRecorder, type RecorderWatch, stopPartition, tendRecorder } from "../operations/log.ts";
 import { type AppliedLog, recordLog } from "../operations/record-log.ts";
-import { type WatermarkLoop, watermarkLoop } from "../operations/watermark-loop.ts";
 import { type Database, type DatabaseOptions, openDatabase } from "../store/db.ts";
 import { listLogPartitions } from "../store/log-partitions.ts";
 import { LogApplier, type LogApplierDeps } from "./log-applier.ts";
 
 /** Transactions at a time. */
 const APPLIERS = 2;
-/** One for each applier, one for heartbeats, and one for the watermark. */
-export const RECORDER_CONNECTIONS_MAX = APPLIERS + 2;
+/** One for each applier, and one for heartbeats. */
+export const RECORDER_CONNECTIONS_MAX = APPLIERS + 1;
 const HEARTBEAT_EVERY_MS = SECOND_MS;
 
 export type RecorderResources = {
@@ -34,7 +34,7 @@ export type RecorderResources = {
 
 type Counts = { signals: number; batches: number; lostEdges: number; gaps: number };
 
-/** The role as a part of a process; null if there is no log. */
+/** The role as a part of a process. Without a log, it does nothing. */
 export function recorderRole(resources: RecorderResources): Loop {
   const { config, databaseOptions, log, metrics } = resources;
   const address = config.logTopic;
@@ -48,17 +48,24 @@ export function recorderRole(resources: RecorderResources): Loop {
     plansOnce: true,
   });
   metrics.pools.set("recorder", database.pool);
-  const watermark = watermarkLoop("recorder-sight", { database, log, metrics: metrics.loops });
   const counts: Counts = { signals: 0, batches: 0, lostEdges: 0, gaps: 0 };
   const name = { recorderId: randomUUID(), name: `${hostname()}/${process.pid}` };
   let topic: KafkaTopic | null = null;
   let appliers: LogApplier[] = [];
+  let watch: RecorderWatch | null = null;
+  let clock: DatabaseClock | null = null;
   const heartbeats = loopService("recorder", {
     idleMs: HEARTBEAT_EVERY_MS,
     log,
     metrics: metrics.loops,
     tick: async () => {
-      const partitions = await tendRecorder(database, name);
+      const behind = appliers.flatMap((applier) => applier.behind);
+      const tended = await tendRecorder(database, { ...name, behind, watch });
+      const { partitions, look, lost } = tended;
+      watch = tended.watch;
+      if (clock === null) clock = new DatabaseClock(look, () => performance.now());
+      else clock.adjust(look);
+      if (lost.length > 0) log.error({ intakes: lost }, "receiving processes without the log were lost");
       for (const [index, applier] of appliers.entries()) {
         applier.setPartitions(partitions.filter((partition) => partition % APPLIERS === index));
       }
@@ -73,9 +80,13 @@ export function recorderRole(resources: RecorderResources): Loop {
     name: "recorder",
     start: async () => {
       topic = await KafkaTopic.open(address);
-      const deps = applierDeps(resources, { database, topic, watermark, counts });
+      const deps = applierDeps(resources, {
+        database,
+        topic,
+        counts,
+        now: () => clock?.now() ?? Date.now(),
+      });
       appliers = Array.from({ length: APPLIERS }, () => new LogApplier(deps));
-      await watermark.start();
       for (const applier of appliers) applier.start();
       await heartbeats.start();
     },
@@ -85,37 +96,33 @@ export function recorderRole(resources: RecorderResources): Loop {
       await leaveRecorder(database, name).catch((error: unknown) =>
         log.warn({ err: error }, "could not release the partitions of the log; others take them after 5 s"),
       );
-      await watermark.stop();
       await topic?.close();
       await database.close();
     },
-    problem: () => heartbeats.problem() ?? watermark.problem(),
+    problem: () => heartbeats.problem(),
   };
 }
 
-type Parts = { database: Database; topic: KafkaTopic; watermark: WatermarkLoop; counts: Counts };
+type Parts = { database: Database; topic: KafkaTopic; counts: Counts; now: () => Instant };
 
 function applierDeps(
   { config, log, serviceState = () => "normal" }: RecorderResources,
-  { database, topic, watermark, counts }: Parts,
+  { database, topic, counts, now: readClock }: Parts,
 ): LogApplierDeps {
   const onError = troubleLog(log, "applying pings from the log failed");
   const rules = { ratePerMinute: config.signalsPerMinute };
   return {
     read: (given) => topic.read(given),
     load: () => listLogPartitions(database),
-    record: (parts, { unreadable, quarantinesFailed, watermarkAt }) => {
-      const now = watermark.now();
+    record: (parts, { unreadable, quarantinesFailed }) => {
+      const now = readClock();
       return recordLog(database, parts, {
         rules,
         pingLogRows: config.pingLogLimit,
         routerRepeats: config.logRouterRepeats,
         now,
         quarantinesFailed,
-        visibility: {
-          watermarkAt: serviceState() === "normal" ? watermarkAt : null,
-          blind: watermark.visibility().blind,
-        },
+        isInService: serviceState() === "normal",
         unreadable: unreadable.map((one) => ({ ...one, at: now })),
         encode: (signal) => Buffer.from(encodeSignal(signal)),
         onFault: (error) => onError(error, "a ping was quarantined"),

@@ -330,18 +330,18 @@ export async function insertUncoveredBlindInterval(
   await tx.query(INSERT_UNCOVERED, [intakeId, toTimestamp(from), toTimestamp(to), reason]);
 }
 
-const LIST_BLIND_BY_REASON = statement<{ id: number; from_at: Instant; to_at: Instant }>({
-  name: "blind_intervals.list_by_reason",
+const LIST_BLIND_BY_REASONS = statement<{ id: number; from_at: Instant; to_at: Instant }>({
+  name: "blind_intervals.list_by_reasons",
   text: `select id, from_at, to_at from blind_intervals
-    where to_at >= $2 and reason = $1 order by to_at desc limit $3`,
+    where to_at >= $2 and reason = any ($1::text[]) order by to_at desc limit $3`,
 });
 
-/** Blind intervals with a reason that ended since an instant, newest first. */
-export async function listBlindByReason(
+/** Blind intervals with one of these reasons that ended since an instant, newest first. */
+export async function listBlindByReasons(
   db: Db,
-  { reason, since, limit }: { reason: string; since: Instant; limit: number },
+  { reasons, since, limit }: { reasons: readonly string[]; since: Instant; limit: number },
 ): Promise<{ id: number; from: Instant; to: Instant }[]> {
-  const { rows } = await db.query(LIST_BLIND_BY_REASON, [reason, toTimestamp(since), limit]);
+  const { rows } = await db.query(LIST_BLIND_BY_REASONS, [reasons, toTimestamp(since), limit]);
   return rows.map(({ id, from_at: from, to_at: to }) => ({ id, from, to }));
 }
 

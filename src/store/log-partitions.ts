@@ -57,18 +57,22 @@ export async function listLogPartitions(db: Db): Promise<StoredPartition[]> {
   return (await db.query(LIST_PARTITIONS, [])).rows.map(toPartition);
 }
 
-const LIST_POSITIONS = statement<{ partition: number; next_offset: number; is_stopped: boolean }>({
+type PositionRow = { partition: number; topic_id: string; next_offset: number; is_stopped: boolean };
+
+const LIST_POSITIONS = statement<PositionRow>({
   name: "log_partitions.positions",
-  text: "select partition, next_offset, stopped is not null as is_stopped from log_partitions order by partition",
+  text: `select partition, topic_id, next_offset, stopped is not null as is_stopped
+    from log_partitions order by partition`,
 });
 
-export type LogPosition = { partition: number; nextOffset: number; isStopped: boolean };
+export type LogPosition = { partition: number; topicId: string; nextOffset: number; isStopped: boolean };
 
 /** The positions of all partitions, in order. */
 export async function listLogPositions(db: Db): Promise<LogPosition[]> {
   const { rows } = await db.query(LIST_POSITIONS, []);
-  return rows.map(({ partition, next_offset, is_stopped }) => ({
+  return rows.map(({ partition, topic_id, next_offset, is_stopped }) => ({
     partition,
+    topicId: topic_id,
     nextOffset: next_offset,
     isStopped: is_stopped,
   }));

@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { topicSettings } from "../../src/core/log.ts";
-import { acceptLoss, leaveLog } from "../../src/operations/log.ts";
+import { acceptLoss, leaveLog, lossReadFrom } from "../../src/operations/log.ts";
 import { findCheckByUuid } from "../../src/store/checks.ts";
 import { listOpenIntakes } from "../../src/store/intakes.ts";
 import { listLogPartitions } from "../../src/store/log-partitions.ts";
@@ -150,8 +150,10 @@ describe.skipIf(!isKafkaInstalled)(`with a log${WHY_SKIPPED}`, () => {
     const stopped = async () => (await listLogPartitions(database.db)).map((one) => one.stopped);
     await expectSoon(stopped).toEqual([null, "record 1000 is not in the log (out of range)", null, null]);
     const topicId = await it.kafka.topicId();
-    const starts = [0, 0, 0, 0];
-    expect(await acceptLoss(database.db, { topicId, starts })).toBe(1);
+    const from = (await lossReadFrom(database.db)) ?? 0;
+    const first = await it.kafka.firstSince([0, 1, 2, 3], from);
+    const nextOffsets = [0, 1, 2, 3].map((partition) => first.get(partition) ?? 0);
+    expect(await acceptLoss(database.db, { topicId, nextOffsets })).toBe(1);
     await expectSoon(stopped).toEqual([null, null, null, null]);
     const at = async () => (await listLogPartitions(database.db))[1]?.nextOffset ?? 0;
     await expectSoon(at).toBeGreaterThan(0);
@@ -192,10 +194,10 @@ describe.skipIf(!isKafkaInstalled)(`with a log${WHY_SKIPPED}`, () => {
       const found = await it.kafka.ends([0, 1, 2, 3]);
       return [0, 1, 2, 3].map((partition) => found.get(partition)?.end ?? 0);
     };
-    await expect(leaveLog(database.db, { ends: await ends() })).rejects.toThrow(/records left|still append/);
+    await expect(leaveLog(database.db, { readEnds: ends })).rejects.toThrow(/records left|still append/);
     await it.stopOne(edge);
     await expectSoon(async () =>
-      leaveLog(database.db, { ends: await ends() }).then(
+      leaveLog(database.db, { readEnds: ends }).then(
         () => "left",
         (error: Error) => error.message,
       ),

@@ -9,7 +9,7 @@ import {
   findHeartbeats,
   findSequence,
   insertBlindInterval,
-  listBlindByReason,
+  listBlindByReasons,
   listBlindIntervals,
   listBlindIntervalsAfter,
   listLostIntakes,
@@ -122,6 +122,7 @@ describe("intakes", () => {
   test("the watermark is that of the slowest open intake, and none without one", async () => {
     expect(await look()).toEqual({
       visibility: { watermarkAt: null, blind: [] },
+      directWatermarkAt: null,
       newestHeartbeatAt: null,
       lastHeartbeatAt: null,
       gapEndedAt: null,
@@ -223,7 +224,8 @@ describe("blind intervals", () => {
     const add = (from: number, to: number) =>
       write((tx) => insertBlindInterval(tx, { intakeId: null, from, to, reason }));
     const [old, first, second] = [await add(10, 20), await add(100, 200), await add(300, 400)];
-    const list = (since: number, limit = 10) => listBlindByReason(database.db, { reason, since, limit });
+    const list = (since: number, limit = 10) =>
+      listBlindByReasons(database.db, { reasons: ["another", reason], since, limit });
     expect(await list(50)).toEqual([
       { id: second, from: 300, to: 400 },
       { id: first, from: 100, to: 200 },

@@ -38,7 +38,14 @@ beforeEach(async () => {
     await lockLogPartitions(tx);
     for (const partition of [0, 1, 2, 3]) {
       const own = partition === 0 ? intakeId : randomUUID();
-      await insertLogPartition(tx, { partition, topicId, intakeId: own, nextOffset: 5, watermarkAt: NOW });
+      await insertLogPartition(tx, {
+        partition,
+        topicId,
+        intakeId: own,
+        nextOffset: 5,
+        watermarkAt: NOW,
+        gapEndedAt: NOW - 7,
+      });
     }
   });
 });
@@ -49,6 +56,7 @@ describe("a position", () => {
   const state = {
     edges: { e: { n: 1, enteredAt: NOW, at: NOW, watermarkAt: NOW, closedAt: null } },
     watermarkAt: NOW + 1,
+    gapEndedAt: NOW - 2,
   };
   const advance = (from: number, given: { topicId?: string } = {}) =>
     write((tx) =>
@@ -68,10 +76,10 @@ describe("a position", () => {
     await advance(5);
     await write((tx) => stopLogPartition(tx, { partition: 3, nextOffset: 5, reason: "gone" }));
     expect(await listLogPositions(database.db)).toEqual([
-      { partition: 0, nextOffset: 7, isStopped: false },
-      { partition: 1, nextOffset: 5, isStopped: false },
-      { partition: 2, nextOffset: 5, isStopped: false },
-      { partition: 3, nextOffset: 5, isStopped: true },
+      { partition: 0, topicId, nextOffset: 7, isStopped: false },
+      { partition: 1, topicId, nextOffset: 5, isStopped: false },
+      { partition: 2, topicId, nextOffset: 5, isStopped: false },
+      { partition: 3, topicId, nextOffset: 5, isStopped: true },
     ]);
   });
 
@@ -105,13 +113,14 @@ describe("a position", () => {
         intakeId,
         nextOffset: 0,
         watermarkAt: NOW + 5,
+        gapEndedAt: NOW + 6,
       }),
     );
     expect(await first()).toMatchObject({
       topicId: other,
       nextOffset: 0,
       stopped: null,
-      state: { edges: {}, watermarkAt: NOW + 5 },
+      state: { edges: {}, watermarkAt: NOW + 5, gapEndedAt: NOW + 6 },
     });
   });
 
@@ -119,13 +128,18 @@ describe("a position", () => {
     const intake = { id: intakeId, name: "log partition 0", startedAt: NOW, watermarkAt: NOW - 9 };
     await write((tx) => registerIntake(tx, { ...intake, leaseUntilAt: NOW, spoolEmpty: true }));
     await database.db.pool.query("update intakes set closed_at = now() where id = $1", [intakeId]);
-    const beat = { partitions: [0, 1], at: NOW + 3, gapEndedAt: NOW };
-    expect(await write((tx) => beatLogPartitions(tx, beat))).toBe(1);
-    const { rows } = await database.db.pool.query(
-      "select closed_at, watermark_at from intakes where id = $1",
-      [intakeId],
-    );
-    expect(rows).toEqual([{ closed_at: null, watermark_at: NOW }]);
+    const partitions = [0, 1].map((partition) => ({ partition, receivedUntil: NOW + 3 }));
+    const beat = async (gapEndedAt: number | null) => {
+      expect(await write((tx) => beatLogPartitions(tx, { partitions, gapEndedAt }))).toBe(1);
+      const { rows } = await database.db.pool.query(
+        "select closed_at, watermark_at, beat_at, gap_ended_at from intakes where id = $1",
+        [intakeId],
+      );
+      return rows;
+    };
+    const passed = { closed_at: null, watermark_at: NOW, beat_at: NOW + 3 };
+    expect(await beat(null)).toEqual([{ ...passed, gap_ended_at: NOW - 7 }]);
+    expect(await beat(NOW + 2)).toEqual([{ ...passed, gap_ended_at: NOW + 2 }]);
   });
 
   test("is deleted with all others", async () => {

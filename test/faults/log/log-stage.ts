@@ -134,7 +134,10 @@ export class LogStage {
   }
 }
 
-async function createTopic(cluster: KafkaCluster, { brokers, partitions }: LogStageOptions): Promise<KafkaTopic> {
+async function createTopic(
+  cluster: KafkaCluster,
+  { brokers, partitions }: LogStageOptions,
+): Promise<KafkaTopic> {
   const kafka = await KafkaTopic.open(cluster.address(TOPIC));
   const settings = topicSettings({ brokers });
   await demand(() => kafka.create({ partitions, replicas: brokers, settings }), {
@@ -157,7 +160,9 @@ export async function onLogStage<T>(
     kafka = await createTopic(cluster, options);
     const { checks, shared } = options;
     return await onStage(run, { checks, ...(shared && { shared }), mayBeBusy: true }, async (stage) => {
-      const log = new LogStage(await gather(stage, { options, cluster, receiver, kafka: kafka as KafkaTopic }));
+      const log = new LogStage(
+        await gather(stage, { options, cluster, receiver, kafka: kafka as KafkaTopic }),
+      );
       try {
         await log.startAll();
         return await work(log);

@@ -44,7 +44,9 @@ async function play(log: LogStage, parts: readonly LogPart[]): Promise<Result> {
     const found = await part.play(log, run.size);
     Object.assign(figures, found.figures);
     complaints.push(...found.complaints.map((text) => `${part.name}: ${text}`));
-    run.say(`${part.name}: ${JSON.stringify(found.figures)}, ${Math.round((performance.now() - beganMs) / 1_000)} s`);
+    run.say(
+      `${part.name}: ${JSON.stringify(found.figures)}, ${Math.round((performance.now() - beganMs) / 1_000)} s`,
+    );
   }
   await pulse.end();
   const found = await conclude(stage, {
@@ -57,7 +59,8 @@ async function play(log: LogStage, parts: readonly LogPart[]): Promise<Result> {
     drainMsMax: DRAIN_MS_MAX,
   });
   const { falseAlarms, ...pulsed } = await pulse.result();
-  if (falseAlarms > 0) found.complaints.push(`${falseAlarms} checks went down although their pings were answered in time`);
+  if (falseAlarms > 0)
+    found.complaints.push(`${falseAlarms} checks went down although their pings were answered in time`);
   const more = { applied_twice: found.tally.duplicated, pulses: pulsed.pulses, pings_in_time: pulsed.inTime };
   Object.assign(found.figures, more, { false_alarms: falseAlarms + (figures["false_alarms"] ?? 0) });
   return found;
