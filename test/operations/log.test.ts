@@ -160,6 +160,8 @@ describe("applying", () => {
   test("knows a gap that an earlier transaction has reported", async () => {
     const { check, at } = await overdueCheck();
     await apply(record({ edge: "b", n: 1, at: at - SECOND_MS }));
+    // As a minute later, when nothing else would hold it back.
+    await database.db.pool.query("update log_partitions set gap_ended_at = now() - interval '1 day'");
     await apply(record({ edge: "b", n: 2, at, signals: [ping(check.uuid, at)] }));
     expect(await listPings(database.db, { checkId: check.id, afterN: 0, limit: 9 })).toHaveLength(1);
     expect(await statuses(check.id)).toEqual([]);
