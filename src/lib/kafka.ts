@@ -3,22 +3,31 @@
 // under another producer id, and jump to the newest record when a position is out of range.
 import { setTimeout as pause } from "node:timers/promises";
 import type * as platformatic from "@platformatic/kafka";
-import type { Connection, ConnectionPool, metadataV12, produceV11, RecordsBatch } from "@platformatic/kafka";
+import type { Connection, ConnectionPool, metadataV12, RecordsBatch } from "@platformatic/kafka";
 import type { KafkaAddress, KafkaBroker } from "./kafka-address.ts";
+import { KafkaQueue, type Leaders } from "./kafka-queue.ts";
 
 /** Loaded when a topic is opened: a server without a log does not need it. */
 type Client = typeof platformatic;
 
 const CLIENT_ID = "overdue";
 const CONNECT_TIMEOUT_MS = 2_000;
-/** Requests that no sender waits for. A fetch waits for records, but not this long. */
-const REQUEST_TIMEOUT_MS = 10_000;
-/** Requests on a connection at the same time; the broker answers them in order. */
-const IN_FLIGHT_MAX = 32;
-/** Pause before a failed append is tried again. */
-const RETRY_MS = 20;
-/** A leader is looked up again at most this often. */
-const LOOK_UP_MS_MIN = 50;
+/** How long one broker may take to say who leads; then the next one is asked. */
+const LOOK_UP_MS_MAX = 1_000;
+/** How long a broker may take for other questions about the topic. */
+const ASK_MS_MAX = 5_000;
+const CREATE_MS_MAX = 10_000;
+/** How long a leader may take to confirm records; then they are sent again. */
+const CONFIRM_MS_MAX = 1_500;
+/** Beyond the time that a request allows, a broker may take this long to answer. Then its connection is closed. */
+const PRODUCE_LATE_MS_MAX = 1_000;
+const FETCH_LATE_MS_MAX = 5_000;
+/** Pause before failed appends are sent again. */
+const RETRY_MS = 50;
+/** Leaders are looked up again at most this often. */
+const LOOK_UP_EVERY_MS = 50;
+/** Reads that begin within this time are sent together. */
+const GATHER_MS = 5;
 /** How long a partition may be without a leader before its ends cannot be read. */
 const LEADERLESS_MS_MAX = 10_000;
 const LEADERLESS_PAUSE_MS = 100;
@@ -27,18 +36,38 @@ const NO_PRODUCER = -1n;
 const CONSUMER_REPLICA = -1;
 const LATEST = -1n;
 const EARLIEST = -2n;
+/** Bytes in one request. What is left is sent or read with the next one. */
+const PRODUCE_BYTES_MAX = 8 * 1024 * 1024;
 const FETCH_BYTES_MAX = 8 * 1024 * 1024;
 const TOPIC_RESOURCE = 2;
 
 const ERROR = {
+  NO_ANSWER: -1,
   OFFSET_OUT_OF_RANGE: 1,
   UNKNOWN_TOPIC_OR_PARTITION: 3,
-  MESSAGE_TOO_LARGE: 10,
+  LEADER_NOT_AVAILABLE: 5,
   TOPIC_ALREADY_EXISTS: 36,
+  UNKNOWN_TOPIC_ID: 100,
+  INCONSISTENT_TOPIC_ID: 103,
 } as const;
+
+/** Errors of a read that another topic of the same name causes, but also a broker that does not know a topic yet. */
+const MAY_BE_ANOTHER_TOPIC: readonly (number | null)[] = [
+  ERROR.UNKNOWN_TOPIC_OR_PARTITION,
+  ERROR.LEADER_NOT_AVAILABLE,
+  ERROR.UNKNOWN_TOPIC_ID,
+  ERROR.INCONSISTENT_TOPIC_ID,
+];
 
 export class KafkaError extends Error {
   override readonly name = "KafkaError";
+  /** The error code in an answer; null: there was no answer. */
+  readonly code: number | null;
+
+  constructor(message: string, { code = null, cause }: { code?: number | null; cause?: unknown } = {}) {
+    super(message, { cause });
+    this.code = code;
+  }
 }
 
 export type TopicDescription = {
@@ -60,7 +89,7 @@ export type PartitionEnds = { start: number; end: number };
 export type ReadRecord = { offset: number; value: Buffer };
 
 export type ReadRequest = {
-  /** Another topic under the same name is not read. */
+  /** Positions are those of one topic: in another one of the same name, they mean nothing. */
   topicId: string;
   partition: number;
   offset: number;
@@ -75,34 +104,63 @@ export type ReadResult =
   /** Nothing is known: no leader, or no connection. */
   | { kind: "unavailable"; error: unknown };
 
-type Leaders = {
-  topicId: string;
-  brokers: ReadonlyMap<number, KafkaBroker>;
-  leaderOf: ReadonlyMap<number, number>;
-};
-
 type Append = {
   partition: number;
   value: Buffer;
   giveUpAtMs: number;
-  settle: { resolve: (offset: number) => void; reject: (error: unknown) => void };
 };
+
+type WaitingAppend = Append & {
+  timer: NodeJS.Timeout;
+  isSettled: boolean;
+  /** Of the last attempt. */
+  error: unknown;
+  resolve: (offset: number) => void;
+  reject: (error: KafkaError) => void;
+};
+
+type WaitingRead = ReadRequest & { sinceMs: number; resolve: (result: ReadResult) => void };
+
+type Purpose = "write" | "read" | "ask";
 
 export class KafkaTopic {
   readonly #client: Client;
   readonly #address: KafkaAddress;
   /** Apart, because a broker answers the requests of a connection in order, and a fetch waits. */
-  readonly #pools: Record<"write" | "read" | "ask", ConnectionPool>;
-  #leaders: Promise<Leaders> | null = null;
+  readonly #pools: Record<Purpose, ConnectionPool>;
+  /** Those of the address, and those that a broker named. */
+  #brokers: readonly KafkaBroker[];
+  #asked = 0;
+  #leaders: Leaders | null = null;
+  #lookingUp: Promise<Leaders> | null = null;
   #lookedUpMs = Number.NEGATIVE_INFINITY;
-  #outbox: Append[] = [];
+  readonly #appends: KafkaQueue<WaitingAppend>;
+  readonly #reads: KafkaQueue<WaitingRead>;
   #isClosed = false;
 
   private constructor(client: Client, address: KafkaAddress) {
     this.#client = client;
     this.#address = address;
+    this.#brokers = address.brokers;
     const pool = () => openPool(client, address);
     this.#pools = { write: pool(), read: pool(), ask: pool() };
+    const leaders = () => this.#whoLeads();
+    this.#appends = new KafkaQueue({
+      leaders,
+      gatherMs: 0,
+      bytesMax: PRODUCE_BYTES_MAX,
+      bytesOf: ({ value }) => value.length,
+      send: (leader, appends) => this.#produce(leader, appends),
+      fail: (appends, error) => this.#retry(appends, error ?? answeredWith(ERROR.LEADER_NOT_AVAILABLE)),
+    });
+    this.#reads = new KafkaQueue({
+      leaders,
+      gatherMs: GATHER_MS,
+      bytesMax: FETCH_BYTES_MAX,
+      bytesOf: () => 0,
+      send: (leader, reads) => this.#fetch(leader, reads),
+      fail: (reads, error) => void this.#failReads(reads, error ?? answeredWith(ERROR.LEADER_NOT_AVAILABLE)),
+    });
   }
 
   /** Does not connect yet. */
@@ -113,12 +171,14 @@ export class KafkaTopic {
   /** Null: the topic does not exist. */
   async describe(): Promise<TopicDescription | null> {
     const { topic } = this.#address;
-    const connection = await this.#anyConnection();
-    const { topics } = await this.#askMetadata(connection);
-    const [found] = topics;
-    if (found === undefined || found.errorCode !== 0) return null;
+    const [found] = (await this.#askMetadata([LOOK_UP_MS_MAX, ASK_MS_MAX])).topics;
+    if (found === undefined || found.errorCode === ERROR.UNKNOWN_TOPIC_OR_PARTITION) return null;
+    if (found.errorCode !== 0) throw answeredWith(found.errorCode);
     const resource = { resourceType: TOPIC_RESOURCE, resourceName: topic, configurationKeys: null } as const;
-    const { results } = await this.#client.describeConfigsV4.api.async(connection, [resource], false, false);
+    const { describeConfigsV4 } = this.#client;
+    const { results } = await this.#askAny([LOOK_UP_MS_MAX, ASK_MS_MAX], (connection) =>
+      describeConfigsV4.api.async(connection, [resource], false, false),
+    );
     const configs = results[0]?.configs ?? [];
     return {
       topicId: found.topicId,
@@ -135,7 +195,7 @@ export class KafkaTopic {
 
   /** The number of brokers in the cluster. */
   async countBrokers(): Promise<number> {
-    return (await this.#askMetadata(await this.#anyConnection())).brokers.length;
+    return (await this.#askMetadata([LOOK_UP_MS_MAX, ASK_MS_MAX])).brokers.length;
   }
 
   /** False: it existed. Otherwise it can be used when this resolves. Any broker may answer: those that are not the controller forward it. */
@@ -150,7 +210,9 @@ export class KafkaTopic {
     };
     try {
       const { createTopicsV7 } = this.#client;
-      await createTopicsV7.api.async(await this.#anyConnection(), [topic], REQUEST_TIMEOUT_MS, false);
+      await this.#askAny([CREATE_MS_MAX], (connection) =>
+        createTopicsV7.api.async(connection, [topic], CREATE_MS_MAX, false),
+      );
     } catch (error) {
       if (errorCodeOf(error) === ERROR.TOPIC_ALREADY_EXISTS) return false;
       throw failure("The topic could not be created", error);
@@ -163,66 +225,27 @@ export class KafkaTopic {
   /**
    * Resolves with the position of the record when all in-sync replicas have it. Until `giveUpAtMs`, the same record is
    * sent again if its outcome is unknown, so it can be in the log more than once. Records that are appended in the same
-   * turn of the event loop are sent together.
+   * turn of the event loop, or while a leader has not answered, are sent together.
    */
-  append({ partition, value, giveUpAtMs }: Omit<Append, "settle">): Promise<number> {
+  append(given: Append): Promise<number> {
     return new Promise((resolve, reject) => {
-      this.#outbox.push({ partition, value, giveUpAtMs, settle: { resolve, reject } });
-      if (this.#outbox.length === 1) queueMicrotask(() => void this.#send());
+      const timer = setTimeout(() => this.#giveUp([one]), Math.max(0, leftMs(given)));
+      const error = new KafkaError("the leader did not answer in time");
+      const one: WaitingAppend = { ...given, timer, isSettled: false, error, resolve, reject };
+      this.#add([one]);
     });
   }
 
-  /** Records of one partition from a position on; waits up to `waitMs` for the first. */
-  async read(given: ReadRequest): Promise<ReadResult> {
-    const { topicId, partition, offset, waitMs, bytesMax } = given;
-    try {
-      if (await this.#isAnotherThan(topicId)) return { kind: "lost", reason: "another topic" };
-      const connection = await this.#leaderOf(partition, "read");
-      const { fetchV17 } = this.#client;
-      const wanted = {
-        partition,
-        currentLeaderEpoch: -1,
-        fetchOffset: BigInt(offset),
-        lastFetchedEpoch: -1,
-        partitionMaxBytes: bytesMax,
-      };
-      const { responses } = await fetchV17.api.async(
-        connection,
-        waitMs,
-        1,
-        FETCH_BYTES_MAX,
-        0,
-        0,
-        -1,
-        [{ topicId, partitions: [wanted] }],
-        [],
-        "",
-      );
-      const answer = responses[0]?.partitions[0];
-      if (answer === undefined) return { kind: "records", records: [], end: offset };
-      return {
-        kind: "records",
-        records: recordsOf(answer.records ?? [], offset),
-        end: Number(answer.highWatermark),
-      };
-    } catch (error) {
-      this.#forgetLeaders();
-      const code = errorCodeOf(error);
-      if (code === ERROR.OFFSET_OUT_OF_RANGE) return { kind: "lost", reason: "out of range" };
-      return { kind: "unavailable", error };
-    }
-  }
-
-  /** A topic that was deleted and created again has another id. A broker that does not know the id yet is no proof. */
-  async #isAnotherThan(topicId: string): Promise<boolean> {
-    if ((await this.#whoLeads()).topicId === topicId) return false;
-    this.#leaders = null;
-    return (await this.#whoLeads()).topicId !== topicId;
-  }
-
-  /** The id of the topic that is read and written. */
-  async topicId(): Promise<string> {
-    return (await this.#whoLeads()).topicId;
+  /**
+   * Records of one partition from a position on; waits for the first, for `waitMs` to twice as long. All reads from a
+   * leader share one request.
+   */
+  read(request: ReadRequest): Promise<ReadResult> {
+    return new Promise((resolve) => {
+      const one = { ...request, sinceMs: performance.now(), resolve };
+      if (this.#isClosed) resolve({ kind: "unavailable", error: CLOSED });
+      else this.#reads.add([one]);
+    });
   }
 
   /** What can be read of each of these partitions. A new topic, or one with a new leader, answers after a moment. */
@@ -232,7 +255,7 @@ export class KafkaTopic {
       try {
         return await this.#askEnds(partitions);
       } catch (error) {
-        this.#leaders = null;
+        this.#refresh();
         if (this.#isClosed || performance.now() > byMs)
           throw failure("The end of the log cannot be read", error);
         await pause(LEADERLESS_PAUSE_MS);
@@ -264,7 +287,7 @@ export class KafkaTopic {
       if (end === undefined) throw new KafkaError(`Partition ${partition} was not answered`);
       return end;
     } catch (error) {
-      this.#forgetLeaders();
+      this.#refresh();
       throw failure("The end of the log cannot be read", error);
     }
   }
@@ -285,164 +308,248 @@ export class KafkaTopic {
   /** Running requests fail. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await Promise.all(Object.values(this.#pools).map((pool) => pool.close().catch(() => {})));
+    this.#giveUp(this.#appends.clear());
+    for (const { resolve } of this.#reads.clear()) resolve({ kind: "unavailable", error: CLOSED });
+    for (const pool of Object.values(this.#pools)) {
+      // Closing waits until everything is written, which a broker that hangs prevents.
+      for (const [, connection] of pool) connection.socket?.destroy();
+      await pool.close().catch(() => {});
+    }
   }
 
   async #offsets(partitions: readonly number[], timestamp: bigint): Promise<ReadonlyMap<number, number>> {
-    const connection = await this.#leaderOf(partitions[0] ?? 0, "ask");
+    const { leaderOf, brokers } = await this.#whoLeads();
+    const broker = brokers.get(leaderOf.get(partitions[0] ?? 0) ?? -1);
+    if (broker === undefined) throw new KafkaError(`Partition ${partitions[0]} has no leader.`);
     const wanted = partitions.map((partitionIndex) => ({
       partitionIndex,
       currentLeaderEpoch: -1,
       timestamp,
     }));
     const topics = [{ name: this.#address.topic, partitions: wanted }];
-    const response = await this.#client.listOffsetsV9.api.async(connection, CONSUMER_REPLICA, 0, topics);
+    const { listOffsetsV9 } = this.#client;
+    const response = await this.#ask("ask", { broker, ms: ASK_MS_MAX }, (connection) =>
+      listOffsetsV9.api.async(connection, CONSUMER_REPLICA, 0, topics),
+    );
     const found = response.topics[0]?.partitions ?? [];
     return new Map(found.map(({ partitionIndex, offset }) => [partitionIndex, Number(offset)]));
   }
 
-  /** Sends everything in the outbox: one request per leader. */
-  async #send(): Promise<void> {
-    const appends = this.#outbox.splice(0);
-    let leaders: Leaders;
-    try {
-      leaders = await this.#whoLeads();
-    } catch (error) {
-      for (const one of appends) this.#retry(one, error);
-      return;
-    }
-    const byLeader = Map.groupBy(appends, ({ partition }) => leaders.leaderOf.get(partition) ?? -1);
-    for (const own of byLeader.values()) void this.#produce(own);
+  #add(appends: readonly WaitingAppend[]): void {
+    const open = appends.filter(({ isSettled }) => !isSettled);
+    if (this.#isClosed) this.#giveUp(open);
+    else this.#appends.add(open);
   }
 
-  async #produce(appends: readonly Append[]): Promise<void> {
-    const [first] = appends;
-    if (first === undefined) return;
-    try {
-      const connection = await this.#leaderOf(first.partition, "write");
-      const { topic } = this.#address;
-      const messages = appends.map(({ partition, value }) => ({ topic, partition, value }));
-      const timeoutMs = Math.max(1, Math.ceil(Math.min(...appends.map(leftMs))));
-      const options = { compression: "none", producerId: NO_PRODUCER, producerEpoch: -1 } as const;
-      const producing = this.#client.produceV11.api.async(connection, ACKS_ALL, timeoutMs, messages, options);
-      const response = await withTimeout(answered(producing), timeoutMs);
-      if (typeof response !== "boolean") this.#settle(appends, response);
-    } catch (error) {
-      this.#forgetLeaders();
-      for (const one of appends) this.#retry(one, error);
-    }
-  }
-
-  #settle(appends: readonly Append[], { responses }: produceV11.ProduceResponse): void {
-    const answers = new Map((responses[0]?.partitionResponses ?? []).map((one) => [one.index, one]));
+  #giveUp(appends: readonly WaitingAppend[]): void {
     for (const one of appends) {
+      this.#appends.delete(one);
+      settle(one);
+      one.reject(failure("The record was not confirmed", this.#isClosed ? CLOSED : one.error));
+    }
+  }
+
+  /** Sends the same records again, unless they are given up before. */
+  #retry(appends: readonly WaitingAppend[], error: unknown): void {
+    this.#refresh();
+    for (const one of appends) one.error = error;
+    setTimeout(() => this.#add(appends), RETRY_MS);
+  }
+
+  async #produce(broker: KafkaBroker, appends: readonly WaitingAppend[]): Promise<void> {
+    const { topic } = this.#address;
+    const { produceV11 } = this.#client;
+    const messages = appends.map(({ partition, value }) => ({ topic, partition, value }));
+    const options = { compression: "none", producerId: NO_PRODUCER, producerEpoch: -1 } as const;
+    const timeoutMs = Math.ceil(Math.min(CONFIRM_MS_MAX, Math.max(1, ...appends.map(leftMs))));
+    const limit = { broker, ms: timeoutMs + PRODUCE_LATE_MS_MAX };
+    const response = await this.#ask("write", limit, (connection) =>
+      answered(produceV11.api.async(connection, ACKS_ALL, timeoutMs, messages, options)),
+    );
+    const topics = typeof response === "boolean" ? [] : response.responses;
+    const answers = new Map((topics[0]?.partitionResponses ?? []).map((one) => [one.index, one]));
+    const failed = appends.filter((one) => {
       const answer = answers.get(one.partition);
-      if (answer?.errorCode === 0) {
-        one.settle.resolve(Number(answer.baseOffset));
-        continue;
+      if (answer?.errorCode !== 0) return true;
+      settle(one);
+      one.resolve(Number(answer.baseOffset));
+      return false;
+    });
+    const [first] = failed;
+    if (first === undefined) return;
+    this.#retry(failed, answeredWith(answers.get(first.partition)?.errorCode ?? ERROR.NO_ANSWER));
+  }
+
+  async #fetch(broker: KafkaBroker, all: readonly WaitingRead[]): Promise<void> {
+    const { topicId, epochOf } = await this.#whoLeads();
+    const { reads = [], others = [] } = Object.groupBy(all, (one) =>
+      one.topicId === topicId ? "reads" : "others",
+    );
+    if (others.length > 0) void this.#failReads(others, answeredWith(ERROR.INCONSISTENT_TOPIC_ID));
+    if (reads.length === 0) return;
+    const partitions = reads.map(({ partition, offset, bytesMax }) => ({
+      partition,
+      // With it, a broker that was replaced as the leader does not answer from its old state.
+      currentLeaderEpoch: epochOf.get(partition) ?? -1,
+      fetchOffset: BigInt(offset),
+      lastFetchedEpoch: -1,
+      partitionMaxBytes: bytesMax,
+    }));
+    const topics = [{ topicId, partitions }];
+    const waitMs = Math.min(...reads.map((one) => one.waitMs));
+    const { fetchV17 } = this.#client;
+    const { responses } = await this.#ask("read", { broker, ms: waitMs + FETCH_LATE_MS_MAX }, (connection) =>
+      answered(fetchV17.api.async(connection, waitMs, 1, FETCH_BYTES_MAX, 0, 0, -1, topics, [], "")),
+    );
+    const answers = new Map((responses[0]?.partitions ?? []).map((one) => [one.partitionIndex, one]));
+    for (const read of reads) {
+      const { offset, sinceMs, resolve } = read;
+      const answer = answers.get(read.partition);
+      const code = answer?.errorCode ?? ERROR.NO_ANSWER;
+      const records = code === 0 ? recordsOf(answer?.records ?? [], offset) : [];
+      if (code === ERROR.OFFSET_OUT_OF_RANGE) resolve({ kind: "lost", reason: "out of range" });
+      else if (code !== 0) void this.#failReads([read], answeredWith(code));
+      // Those without records stay in front of the next request, so each gets its share of the bytes.
+      else if (records.length === 0 && performance.now() - sinceMs < read.waitMs) this.#reads.add([read]);
+      else resolve({ kind: "records", records, end: Number(answer?.highWatermark ?? offset) });
+    }
+  }
+
+  async #failReads(reads: readonly WaitingRead[], error: unknown): Promise<void> {
+    let reason = error;
+    let topicId: string | null = null;
+    if (error instanceof KafkaError && MAY_BE_ANOTHER_TOPIC.includes(error.code)) {
+      try {
+        ({ topicId } = await this.#lookUp());
+      } catch (lookUpError) {
+        reason = lookUpError;
       }
-      this.#forgetLeaders();
-      this.#retry(one, new KafkaError(`The broker answered with error ${answer?.errorCode ?? "none"}`));
+    } else this.#refresh();
+    for (const read of reads) {
+      const isAnother = topicId !== null && topicId !== read.topicId;
+      read.resolve(
+        isAnother ? { kind: "lost", reason: "another topic" } : { kind: "unavailable", error: reason },
+      );
     }
-  }
-
-  #retry(one: Append, error: unknown): void {
-    if (this.#isClosed || leftMs(one) <= RETRY_MS) {
-      one.settle.reject(failure("The record was not confirmed", error));
-      return;
-    }
-    setTimeout(() => {
-      this.#outbox.push(one);
-      if (this.#outbox.length === 1) void this.#send();
-    }, RETRY_MS);
-  }
-
-  async #leaderOf(partition: number, what: "write" | "read" | "ask"): Promise<Connection> {
-    const { leaderOf, brokers } = await this.#whoLeads();
-    const broker = brokers.get(leaderOf.get(partition) ?? -1);
-    if (broker === undefined) {
-      this.#forgetLeaders();
-      throw new KafkaError(`Partition ${partition} of ${this.#address.topic} has no leader.`);
-    }
-    return connectionTo(this.#pools[what], broker);
-  }
-
-  #forgetLeaders(): void {
-    if (performance.now() - this.#lookedUpMs > LOOK_UP_MS_MIN) this.#leaders = null;
   }
 
   #whoLeads(): Promise<Leaders> {
-    if (this.#leaders === null) {
+    return this.#leaders === null ? this.#lookUp() : Promise.resolve(this.#leaders);
+  }
+
+  /** Looks the leaders up again; those known are used until then. */
+  #refresh(): void {
+    if (this.#isClosed || performance.now() - this.#lookedUpMs < LOOK_UP_EVERY_MS) return;
+    this.#lookUp().catch(() => {});
+  }
+
+  #lookUp(): Promise<Leaders> {
+    this.#lookingUp ??= this.#askWhoLeads().finally(() => {
+      this.#lookingUp = null;
       this.#lookedUpMs = performance.now();
-      const asking = this.#askWhoLeads();
-      this.#leaders = asking;
-      asking.catch(() => {
-        if (this.#leaders === asking) this.#leaders = null;
-      });
-    }
-    return this.#leaders;
+      this.#appends.plan();
+      this.#reads.plan();
+    });
+    return this.#lookingUp;
   }
 
   async #askWhoLeads(): Promise<Leaders> {
     const { topic } = this.#address;
-    const connection = await this.#anyConnection();
-    const { brokers, topics } = await this.#askMetadata(connection);
+    const { brokers, topics } = await this.#askMetadata([LOOK_UP_MS_MAX]);
     const [found] = topics;
     if (found === undefined || found.errorCode === ERROR.UNKNOWN_TOPIC_OR_PARTITION) {
       throw new KafkaError(`The topic ${topic} does not exist. Create it with: overdue log create`);
     }
-    return {
-      topicId: found.topicId,
-      brokers: new Map(brokers.map(({ nodeId, host, port }) => [nodeId, { host, port }])),
-      leaderOf: new Map(found.partitions.map(({ partitionIndex, leaderId }) => [partitionIndex, leaderId])),
-    };
+    if (found.errorCode !== 0) throw answeredWith(found.errorCode);
+    const { topicId } = found;
+    const before = this.#leaders?.topicId === topicId ? this.#leaders : null;
+    const leaderOf = new Map(before?.leaderOf);
+    const epochOf = new Map(before?.epochOf);
+    for (const { partitionIndex, leaderId, leaderEpoch } of found.partitions) {
+      // A broker without a connection to the others names old leaders.
+      if (leaderEpoch < (epochOf.get(partitionIndex) ?? -1)) continue;
+      leaderOf.set(partitionIndex, leaderId);
+      epochOf.set(partitionIndex, leaderEpoch);
+    }
+    const named = new Map(brokers.map(({ nodeId, host, port }) => [nodeId, { host, port }]));
+    this.#leaders = { topicId, brokers: named, leaderOf, epochOf };
+    return this.#leaders;
   }
 
-  #askMetadata(connection: Connection): Promise<metadataV12.MetadataResponse> {
-    return answered(this.#client.metadataV12.api.async(connection, [this.#address.topic], false, false));
+  async #askMetadata(msMax: readonly number[]): Promise<metadataV12.MetadataResponse> {
+    const { metadataV12 } = this.#client;
+    const answer = await this.#askAny(msMax, (connection) =>
+      answered(metadataV12.api.async(connection, [this.#address.topic], false, false)),
+    );
+    const all = [...this.#address.brokers, ...answer.brokers.map(({ host, port }) => ({ host, port }))];
+    this.#brokers = [...new Map(all.map((one) => [`${one.host}:${one.port}`, one])).values()];
+    return answer;
   }
 
-  async #anyConnection(): Promise<Connection> {
+  /** Asks one broker after the other, in as many rounds as there are times; each question begins with the next broker. */
+  async #askAny<T>(msMax: readonly number[], send: (connection: Connection) => Promise<T>): Promise<T> {
+    const brokers = this.#brokers;
     let last: unknown = null;
-    for (const broker of this.#address.brokers) {
+    for (const ms of msMax.flatMap((one) => brokers.map(() => one))) {
+      const broker = brokers[this.#asked % brokers.length];
+      this.#asked += 1;
+      if (broker === undefined) break;
       try {
-        return await connectionTo(this.#pools.ask, broker);
+        return await this.#ask("ask", { broker, ms }, send);
       } catch (error) {
+        if (errorCodeOf(error) !== null) throw error;
         last = error;
       }
     }
     throw failure("No Kafka broker can be reached", last);
   }
+
+  /** A connection without an answer in time is closed: what it has taken would stay in memory. */
+  async #ask<T>(
+    purpose: Purpose,
+    { broker, ms }: { broker: KafkaBroker; ms: number },
+    send: (connection: Connection) => Promise<T>,
+  ): Promise<T> {
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    let connection: Connection | null = null;
+    const timer = setTimeout(() => {
+      connection?.socket.destroy();
+      reject(new KafkaError(`${broker.host}:${broker.port} did not answer within ${ms} ms`));
+    }, ms);
+    const asking = async () => {
+      connection = await connectionTo(this.#pools[purpose], broker);
+      return send(connection);
+    };
+    try {
+      return await Promise.race([asking(), late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
 }
+
+const CLOSED = new KafkaError("The topic was closed.");
 
 function openPool(client: Client, { isTls, sasl }: KafkaAddress): ConnectionPool {
   return new client.ConnectionPool(CLIENT_ID, {
     connectTimeout: CONNECT_TIMEOUT_MS,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    maxInflights: IN_FLIGHT_MAX,
     ...(isTls && { tls: {}, tlsServerName: true }),
     ...(sasl !== null && { sasl }),
   });
 }
 
 async function connectionTo(pool: ConnectionPool, broker: KafkaBroker): Promise<Connection> {
-  return pool.getEstablishedConnection(broker)?.isConnected() === true
-    ? (pool.getEstablishedConnection(broker) as Connection)
-    : pool.get(broker);
+  const open = pool.getEstablishedConnection(broker);
+  return open?.isConnected() === true ? open : pool.get(broker);
 }
 
 function leftMs({ giveUpAtMs }: Append): number {
   return giveUpAtMs - performance.now();
 }
 
-async function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T> {
-  const { promise: timeout, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new KafkaError("The broker did not answer in time.")), ms);
-  try {
-    return await Promise.race([promise, timeout]);
-  } finally {
-    clearTimeout(timer);
-  }
+function settle(one: WaitingAppend): void {
+  clearTimeout(one.timer);
+  one.isSettled = true;
 }
 
 function recordsOf(batches: readonly RecordsBatch[], from: number): ReadRecord[] {
@@ -450,8 +557,9 @@ function recordsOf(batches: readonly RecordsBatch[], from: number): ReadRecord[]
   for (const { firstOffset, records: own } of batches) {
     for (const { offsetDelta, value } of own) {
       const offset = Number(firstOffset) + offsetDelta;
-      // A batch is returned from its beginning, even if the position is in its middle.
-      if (offset >= from) records.push({ offset, value: value ?? Buffer.alloc(0) });
+      // A batch is returned from its beginning, even if the position is in its middle. Copied, because a part of the
+      // answer would keep all of it in memory.
+      if (offset >= from) records.push({ offset, value: Buffer.from(value ?? []) });
     }
   }
   return records;
@@ -476,6 +584,10 @@ function errorCodeOf(error: unknown): number | null {
     if (one instanceof Error && "apiCode" in one && typeof one.apiCode === "number") return one.apiCode;
   }
   return null;
+}
+
+function answeredWith(code: number): KafkaError {
+  return new KafkaError(`The broker answered with error ${code}.`, { code });
 }
 
 function failure(what: string, error: unknown): KafkaError {

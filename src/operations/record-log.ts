@@ -172,7 +172,7 @@ const SPAN_MS_MAX = 2 * SECOND_MS;
 
 /** How many of these records are applied together. */
 export function countTogether(
-  records: readonly LogRecord[],
+  records: readonly Pick<LogRecord, "watermarkAt" | "signals">[],
   { from, signalsMax }: { from: Instant; signalsMax: number },
 ): number {
   let signals = 0;

@@ -1,25 +1,29 @@
 // Reads partitions of the log and applies their records, several partitions in one transaction. Applying the same records
 // twice is impossible, so another process may do the same at any time.
 import { setTimeout as pause } from "node:timers/promises";
-import type { LogRecord } from "../core/log.ts";
+import { LOG_RECORD_BYTES_MAX, type LogRecord } from "../core/log.ts";
 import type { UnreadableSignal } from "../intake/accepted-codec.ts";
 import { decodeRecord } from "../intake/log-record.ts";
 import type { ReadRequest, ReadResult } from "../lib/kafka.ts";
 import { type AppliedLog, countTogether, type LogPart } from "../operations/record-log.ts";
+import { isOwnFault } from "../store/errors.ts";
 import type { StoredPartition } from "../store/log-partitions.ts";
 
 /** Signals in one transaction. */
 const BATCH_SIGNALS_MAX = 500;
-/** Signals and bytes of one partition that are read ahead. */
-const BUFFER_SIGNALS_MAX = 2_000;
-const READ_BYTES_MAX = 2 * 1024 * 1024;
+/** Records of one partition that are read ahead. */
+const BUFFER_RECORDS_MAX = 2_000;
+/** Bytes that are read ahead, divided among the partitions; each gets at least one read. */
+const BUFFER_BYTES_MAX = 32 * 1024 * 1024;
+/** Bytes of one read; more than the largest record. */
+const READ_BYTES_MAX = LOG_RECORD_BYTES_MAX + 64 * 1024;
 /** How long a broker waits for records. */
 const READ_WAIT_MS = 500;
 /** Partitions whose watermarks differ more are not applied together, because they see the earliest of them. */
 const TOGETHER_MS_MAX = 2_000;
 /** Pause after an error. */
 const RETRY_MS = 250;
-/** After this many attempts of the same records, signals that our own code fails on are quarantined. */
+/** After this many attempts from the same position, signals that our own code fails on are quarantined. */
 const TRIES_MAX = 5;
 
 export type LogApplierDeps = {
@@ -38,16 +42,33 @@ export type RecordLogHow = {
   quarantinesFailed: boolean;
 };
 
-type Entry = { record: LogRecord | null; unreadable: readonly UnreadableSignal[]; to: number };
+/** A record; null: its bytes cannot be decoded. */
+type Entry = Pick<LogRecord, "watermarkAt" | "signals"> & {
+  record: LogRecord | null;
+  unreadable: readonly UnreadableSignal[];
+  to: number;
+  bytes: number;
+};
+
+type ReaderDeps = LogApplierDeps & {
+  /** The share of one partition. */
+  bytesMax: () => number;
+  onRead: () => void;
+};
 
 /** A partition that this process reads. */
 class PartitionReader {
   at: StoredPartition;
   entries: Entry[] = [];
   endOffset: number;
-  #signals = 0;
+  /** How often our own code failed on the records at this position. */
+  tries = 0;
+  /** Its records failed a moment ago. */
+  isPaused = false;
+  #bytes = 0;
   #reading: Promise<void> | null = null;
   #nextOffset: number;
+  #isEnded = false;
 
   constructor(at: StoredPartition) {
     this.at = at;
@@ -55,31 +76,48 @@ class PartitionReader {
     this.#nextOffset = at.nextOffset;
   }
 
-  get reading(): Promise<void> | null {
-    return this.#reading;
-  }
-
   get isBehind(): boolean {
     return this.endOffset > this.at.nextOffset;
   }
 
-  /** Reads ahead, unless enough is buffered. */
-  fill(deps: LogApplierDeps): void {
-    if (this.#reading !== null || this.#signals >= BUFFER_SIGNALS_MAX || this.at.stopped !== null) return;
-    this.#reading = this.#read(deps).finally(() => {
+  /** Reads ahead until enough is buffered. */
+  fill(deps: ReaderDeps): void {
+    if (this.#reading !== null || !this.#hasRoom(deps)) return;
+    this.#reading = this.#readOn(deps).finally(() => {
       this.#reading = null;
     });
   }
 
   take(count: number): void {
-    for (const { record } of this.entries.splice(0, count)) this.#signals -= record?.signals.length ?? 0;
+    for (const { bytes } of this.entries.splice(0, count)) this.#bytes -= bytes;
+    this.tries = 0;
   }
 
-  async #read(deps: LogApplierDeps): Promise<void> {
+  /** Reads no more. */
+  async end(): Promise<void> {
+    this.#isEnded = true;
+    await this.#reading;
+  }
+
+  #hasRoom({ bytesMax }: ReaderDeps): boolean {
+    if (this.#isEnded || this.at.stopped !== null) return false;
+    const fits = this.#bytes + READ_BYTES_MAX <= bytesMax() && this.entries.length < BUFFER_RECORDS_MAX;
+    return fits || this.entries.length === 0;
+  }
+
+  async #readOn(deps: ReaderDeps): Promise<void> {
+    while (this.#hasRoom(deps)) {
+      await this.#read(deps);
+      deps.onRead();
+    }
+  }
+
+  async #read(deps: ReaderDeps): Promise<void> {
     const { partition, topicId } = this.at;
     const offset = this.#nextOffset;
-    const how = { waitMs: READ_WAIT_MS, bytesMax: READ_BYTES_MAX };
-    const result = await deps.read({ topicId, partition, offset, ...how });
+    const wanted = { topicId, partition, offset };
+    const result = await deps.read({ ...wanted, waitMs: READ_WAIT_MS, bytesMax: READ_BYTES_MAX });
+    if (this.#isEnded) return;
     if (result.kind === "unavailable") {
       deps.onError(result.error, "reading the log");
       await pause(RETRY_MS);
@@ -101,8 +139,9 @@ class PartitionReader {
       const unreadable = decoded.ok
         ? decoded.unreadable
         : [{ ok: false as const, reason: decoded.reason, bytes: value }];
-      this.entries.push({ record, unreadable, to: own + 1 });
-      this.#signals += record?.signals.length ?? 0;
+      const { watermarkAt, signals } = record ?? { watermarkAt: 0, signals: [] };
+      this.entries.push({ watermarkAt, signals, record, unreadable, to: own + 1, bytes: value.length });
+      this.#bytes += value.length;
       this.#nextOffset = own + 1;
     }
     this.endOffset = result.end;
@@ -110,16 +149,18 @@ class PartitionReader {
 }
 
 export class LogApplier {
-  readonly #deps: LogApplierDeps;
-  #readers: PartitionReader[] = [];
+  readonly #deps: ReaderDeps;
+  #readers: readonly PartitionReader[] = [];
   #wanted: readonly number[] = [];
+  /** The readers are those of the wanted partitions. */
+  #isFollowing = true;
   #working: Promise<void> | null = null;
   #isStopped = false;
-  #tries = 0;
   #wake = Promise.withResolvers<void>();
 
   constructor(deps: LogApplierDeps) {
-    this.#deps = deps;
+    const bytesMax = () => BUFFER_BYTES_MAX / this.#readers.length;
+    this.#deps = { ...deps, bytesMax, onRead: () => this.#wake.resolve() };
   }
 
   start(): void {
@@ -129,6 +170,7 @@ export class LogApplier {
   /** The partitions that this process should read. Called with every heartbeat. */
   setPartitions(wanted: readonly number[]): void {
     this.#wanted = wanted;
+    this.#isFollowing = false;
     this.#wake.resolve();
   }
 
@@ -150,65 +192,78 @@ export class LogApplier {
 
   async #work(): Promise<void> {
     while (!this.#isStopped) {
+      let chosen: readonly ChosenReader[] = [];
       try {
-        await this.#follow();
+        if (!this.#isFollowing) await this.#follow();
         for (const reader of this.#readers) reader.fill(this.#deps);
-        const chosen = chooseReaders(this.#readers);
+        chosen = chooseReaders(this.#readers);
         if (chosen.length === 0) await this.#wait();
         else await this.#apply(chosen);
       } catch (error) {
-        this.#tries += 1;
         this.#deps.onError(error, "applying records of the log");
-        await pause(RETRY_MS);
+        // An error of the database says nothing about the records.
+        if (isOwnFault(error) && chosen.length > 0) void this.#pause(chosen);
+        else await pause(RETRY_MS);
       }
     }
-    for (const { reading } of this.#readers) await reading;
+    await Promise.all(this.#readers.map((reader) => reader.end()));
   }
 
   /** Begins with partitions that are new or were restarted, and ends with those that another process reads. */
   async #follow(): Promise<void> {
-    const wanted = this.#wanted;
-    this.#readers = this.#readers.filter(({ at }) => wanted.includes(at.partition) && at.stopped === null);
-    const missing = wanted.filter((one) => !this.#readers.some(({ at }) => at.partition === one));
-    if (missing.length === 0) return;
-    for (const stored of await this.#deps.load()) {
-      const isNew = missing.includes(stored.partition) && stored.stopped === null;
-      if (isNew) this.#readers.push(new PartitionReader(stored));
-    }
-    // Stopped partitions are looked at again with the next heartbeat.
-    this.#wanted = this.#readers.map(({ at }) => at.partition);
+    this.#isFollowing = true;
+    const wanted = new Set(this.#wanted);
+    this.#keep(({ at }) => wanted.has(at.partition) && at.stopped === null);
+    for (const { at } of this.#readers) wanted.delete(at.partition);
+    if (wanted.size === 0) return;
+    const stored = await this.#deps.load();
+    // A stopped one is looked at again with the next heartbeat.
+    const added = stored.filter(({ partition, stopped }) => wanted.has(partition) && stopped === null);
+    this.#readers = [...this.#readers, ...added.map((at) => new PartitionReader(at))];
+  }
+
+  #keep(isKept: (reader: PartitionReader) => boolean): void {
+    for (const reader of this.#readers) if (!isKept(reader)) void reader.end();
+    this.#readers = this.#readers.filter(isKept);
+  }
+
+  /** Our own code failed on these records. Others do not wait for them. */
+  async #pause(chosen: readonly ChosenReader[]): Promise<void> {
+    const pausing = (isPaused: boolean) => {
+      for (const { reader } of chosen) reader.isPaused = isPaused;
+    };
+    for (const { reader } of chosen) reader.tries += 1;
+    pausing(true);
+    await pause(RETRY_MS);
+    pausing(false);
+    this.#wake.resolve();
   }
 
   async #wait(): Promise<void> {
-    const reading = this.#readers.flatMap((reader) => (reader.reading === null ? [] : [reader.reading]));
-    await Promise.race([this.#wake.promise, pause(READ_WAIT_MS), ...reading]);
+    await this.#wake.promise;
     this.#wake = Promise.withResolvers<void>();
   }
 
   async #apply(chosen: readonly ChosenReader[]): Promise<void> {
-    const parts = chosen.map(({ reader, count }): LogPart => {
-      const entries = reader.entries.slice(0, count);
+    const entries = chosen.map(({ reader, count }) => reader.entries.slice(0, count));
+    const parts = chosen.map(({ reader }, index): LogPart => {
+      const own = entries[index] ?? [];
       return {
         at: reader.at,
-        records: entries.flatMap(({ record }) => (record === null ? [] : [record])),
-        to: entries.at(-1)?.to ?? reader.at.nextOffset,
+        records: own.flatMap(({ record }) => record ?? []),
+        to: own.at(-1)?.to ?? reader.at.nextOffset,
         endOffset: reader.endOffset,
       };
     });
-    const unreadable = chosen.flatMap(({ reader, count }) =>
-      reader.entries.slice(0, count).flatMap((entry) => entry.unreadable),
-    );
     const applied = await this.#deps.record(parts, {
-      unreadable,
-      quarantinesFailed: this.#tries >= TRIES_MAX,
+      unreadable: entries.flat().flatMap(({ unreadable }) => unreadable),
+      quarantinesFailed: chosen.every(({ reader }) => reader.tries >= TRIES_MAX),
     });
-    this.#tries = 0;
     if (applied === null) {
       // Another recorder was faster: these positions are read again.
       const moved = new Set(chosen.map(({ reader }) => reader));
-      const wanted = this.#readers.map(({ at }) => at.partition);
-      this.#readers = this.#readers.filter((reader) => !moved.has(reader));
-      this.#wanted = wanted;
+      this.#keep((reader) => !moved.has(reader));
+      this.#isFollowing = false;
       await pause(RETRY_MS);
       return;
     }
@@ -222,24 +277,25 @@ export class LogApplier {
 
 type ChosenReader = { reader: PartitionReader; count: number };
 
-/** The partitions that are furthest behind first, and others that are about as far. */
+/**
+ * The partitions that are furthest behind first, and others that are about as far. One on which our own code failed is
+ * applied alone.
+ */
 function chooseReaders(readers: readonly PartitionReader[]): ChosenReader[] {
   const ready = readers
-    .filter(({ entries }) => entries.length > 0)
+    .filter(({ entries, isPaused }) => entries.length > 0 && !isPaused)
     .toSorted((one, other) => one.at.state.watermarkAt - other.at.state.watermarkAt);
-  const earliest = ready[0]?.at.state.watermarkAt ?? 0;
+  const failed = ready.filter(({ tries }) => tries > 0).slice(0, 1);
+  const together = failed.length > 0 ? failed : ready;
+  const earliest = together[0]?.at.state.watermarkAt ?? 0;
   const chosen: ChosenReader[] = [];
   let left = BATCH_SIGNALS_MAX;
-  for (const reader of ready) {
+  for (const reader of together) {
     const { watermarkAt } = reader.at.state;
     if (left <= 0 || watermarkAt - earliest > TOGETHER_MS_MAX) break;
-    const records = reader.entries.map(({ record }) => record ?? NO_RECORD);
-    const count = countTogether(records, { from: watermarkAt, signalsMax: left });
+    const count = countTogether(reader.entries, { from: watermarkAt, signalsMax: left });
     chosen.push({ reader, count });
-    for (const record of records.slice(0, count)) left -= record.signals.length;
+    for (const { signals } of reader.entries.slice(0, count)) left -= signals.length;
   }
   return chosen;
 }
-
-/** Stands for a record that cannot be decoded. */
-const NO_RECORD = { watermarkAt: 0, signals: [] } as unknown as LogRecord;

@@ -149,7 +149,7 @@ describe.skipIf(!isKafkaInstalled)(`with a log${WHY_SKIPPED}`, () => {
     await it.startRecorder();
     const stopped = async () => (await listLogPartitions(database.db)).map((one) => one.stopped);
     await expectSoon(stopped).toEqual([null, "record 1000 is not in the log (out of range)", null, null]);
-    const topicId = await it.kafka.topicId();
+    const topicId = (await it.kafka.describe())?.topicId ?? "";
     const from = (await lossReadFrom(database.db)) ?? 0;
     const first = await it.kafka.firstSince([0, 1, 2, 3], from);
     const nextOffsets = [0, 1, 2, 3].map((partition) => first.get(partition) ?? 0);

@@ -153,9 +153,7 @@ describe("applying", () => {
   }
 
   const statuses = async (checkId: number) =>
-    (await listFlips(database.db, { checkId, from: 0, to: (await now()) + HOUR_MS, limit: 10 })).map(
-      ({ to }) => to,
-    );
+    (await listFlips(database.db, { checkId, from: 0, limit: 10 })).map(({ to }) => to);
 
   test("knows a gap that an earlier transaction has reported", async () => {
     const { check, at } = await overdueCheck();

@@ -40,7 +40,7 @@ async function readPartition(
   content: TopicContent,
 ): Promise<void> {
   const newest = new Map<string, number>();
-  const topicId = await topic.topicId();
+  const topicId = (await topic.describe())?.topicId ?? "";
   const how = { waitMs: READ_WAIT_MS, bytesMax: READ_BYTES_MAX };
   for (let offset = start; offset < end; ) {
     const result = await topic.read({ topicId, partition, offset, ...how });
