@@ -44,7 +44,10 @@ export function defineRouter(command: Command, context: CommandContext): void {
     .option("--json", "Output JSON (cell, exceptions, missing)")
     .action((options: { directory: string; json?: true }) =>
       onDatabase(context, async ({ config, database }) => {
-        const done = await writeMaps(database, { view: viewOf(config), directory: resolve(options.directory) });
+        const done = await writeMaps(database, {
+          view: viewOf(config),
+          directory: resolve(options.directory),
+        });
         if (options.json) return printJson(context, done);
         context.out(`Exceptions of cell "${done.cell}": ${done.exceptions}.\n`);
         if (done.missing.length > 0) {
@@ -58,7 +61,9 @@ export function defineRouter(command: Command, context: CommandContext): void {
     .command("config")
     .description("Print a configuration for HAProxy")
     .option("--directory <path>", "Folder of the maps on the router", DEFAULT_DIRECTORY)
-    .option("--bind <address...>", "Addresses to listen on, with HAProxy's parameters for TLS", [DEFAULT_BIND])
+    .option("--bind <address...>", "Addresses to listen on, with HAProxy's parameters for TLS", [
+      DEFAULT_BIND,
+    ])
     .action(({ directory, bind }: { directory: string; bind: string[] }) => {
       const { config } = loadConfig(context.environment);
       if ([directory, ...bind].some((text) => /[\r\n]/.test(text))) {

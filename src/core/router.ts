@@ -56,7 +56,6 @@ export function routerConfig(options: RouterOptions): string {
     "# HAProxy in front of the cells of Overdue, for HAProxy 2.6 or newer. Printed by: overdue router config",
     "",
     "global",
-    "    maxconn 20000",
     "    # URLs of pings are secrets: changes of servers are logged, requests are not.",
     "    log stdout format raw local0 notice",
     "    # Larger than a ping with its body, so that it can be sent again to another process of the cell.",
@@ -129,7 +128,9 @@ function frontend(options: RouterOptions): string[] {
     "    use_backend %[var(txn.cell)] if has_cell",
     "    # Without an id: the dashboard of the host.",
     ...cells.list.flatMap((cell) =>
-      cell.hosts.map((host) => `    use_backend ${backendOf(cell)} if { req.hdr(host),field(1,:),lower -m str ${host} }`),
+      cell.hosts.map(
+        (host) => `    use_backend ${backendOf(cell)} if { req.hdr(host),field(1,:),lower -m str ${host} }`,
+      ),
     ),
     ...(first === undefined ? [] : [`    default_backend ${backendOf(first)}`]),
   ];
