@@ -264,7 +264,7 @@ const LOOKUPS_AT_ONCE_MAX = 500;
 /** If the database does not answer in this time, an id counts as our own: the ping may be spooled. */
 const LOOKUP_MS_MAX = 500;
 
-type Waiting = RequestId & { resolve(isOwn: boolean): void };
+type Waiting = RequestId & { resolve: (isOwn: boolean) => void };
 
 class OwnIds {
   readonly #database: Database;

@@ -149,7 +149,8 @@ export async function run(
   const identity = identityWatch(known, { listens });
   // First: a domain of a status page serves nothing else.
   const statusParts = roles.includes("web") ? [(await import("./status.ts")).statusPart(known)] : [];
-  const cellParts = known.cells == null ? [] : [await cellPartOf(roles, { ...known, cells: known.cells })];
+  const cells = known.cells ?? null;
+  const cellParts = cells === null ? [] : [await cellPartOf(roles, { ...known, cells })];
   const allParts = listens ? [...statusParts, identity.part, ...cellParts, ...siteParts] : siteParts;
   const site = siteParts.length === 0 ? null : publicServer(allParts, known);
   const inner = built.filter((role): role is InnerRole => !isSitePart(role));

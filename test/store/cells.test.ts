@@ -26,7 +26,7 @@ test("ids of this database are found, others are not", async () => {
   const checks = await findCheckIds(db, [check.uuid, check.badgeUuid, randomUUID()]);
   expect(checks.toSorted()).toEqual([check.uuid, check.badgeUuid].toSorted());
   const keys = await findProjectKeys(db, [project.pingKey ?? "", project.badgeKey, "unknown"]);
-  expect(keys.toSorted()).toEqual([project.pingKey, project.badgeKey].toSorted());
+  expect(new Set(keys)).toEqual(new Set([project.pingKey, project.badgeKey]));
   expect(await findApiKeyDigests(db, [randomBytes(32), digest])).toEqual([digest]);
 });
 
@@ -51,5 +51,6 @@ test("all ids are listed in pages", async () => {
      union all select uuid::text from projects union all select ping_key from projects
      union all select badge_key from projects union all select prefix from api_keys`,
   );
-  expect(found.toSorted()).toEqual(rows.map(({ id }) => id).toSorted());
+  expect(found).toHaveLength(rows.length);
+  expect(new Set(found)).toEqual(new Set(rows.map(({ id }) => id)));
 });
