@@ -43,7 +43,7 @@ describe("the description", () => {
     expect(["000", "7ff", "800", "fff"].map((slot) => bySlot.get(slot)?.name)).toEqual(["a", "a", "b", "b"]);
   });
 
-  test.each([
+  test.each<[unknown, string]>([
     ["{", "is not valid JSON. Correct its syntax"],
     [{}, "must be a list of 1 to 4096 cells"],
     [[], "must be a list of 1 to 4096 cells"],
@@ -56,11 +56,13 @@ describe("the description", () => {
     [[A, { ...B, name: "a" }], 'has the name "a" twice. Remove one of them'],
     [[A, { ...B, urls: A.urls }], 'has the URL "http://10.0.0.1:8000" twice. Remove one of them'],
     [[{ ...A, hosts: B.hosts }, B], 'has the host "b.example.org" twice. Remove one of them'],
-    ...[[], "http://x", ["ftp://x"], ["http://x/path"], ["http://me:pw@x"], [1]].map((urls) => [
-      [{ ...A, urls }],
-      'must have "urls" of cell "a" as a list of URLs such as "http://10.0.0.1:8000"',
-    ]),
-    ...["x", ["X y"], [1], ["x\n    bind"]].map((hosts) => [
+    ...[[], "http://x", ["ftp://x"], ["http://x/path"], ["http://me:pw@x"], [1]].map(
+      (urls): [unknown, string] => [
+        [{ ...A, urls }],
+        'must have "urls" of cell "a" as a list of URLs such as "http://10.0.0.1:8000"',
+      ],
+    ),
+    ...["x", ["X y"], [1], ["x\n    bind"]].map((hosts): [unknown, string] => [
       [{ ...A, hosts }],
       'must have "hosts" of cell "a" as a list of host names such as "a.example.org"',
     ]),

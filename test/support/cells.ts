@@ -1,17 +1,20 @@
 // Several cells, each with its own PostgreSQL and process, and a real HAProxy in front of them. For tests and
 // benchmarks.
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { createProject, type CreatedProject } from "../../src/operations/projects.ts";
 import { type Database, openDatabase } from "../../src/store/db.ts";
 import { readDatabaseClock } from "../../src/store/instance.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { parseCells } from "../../src/core/cells.ts";
-import { callOverdue } from "../cli/run-overdue.ts";
+import { COMPILE_CACHE } from "./compile-cache.ts";
 import { endWithUs } from "./end-with-us.ts";
 import { type PingProcess, startPingProcess } from "./ping-process.ts";
 import { freePort } from "./ports.ts";
@@ -20,6 +23,9 @@ import { type PostgresServer, startPostgres } from "./postgres.ts";
 import { sampleAccount } from "./sample.ts";
 
 const HAPROXY = "/usr/sbin/haproxy";
+const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+const COMMAND_MS_MAX = 120_000;
+const run = promisify(execFile);
 const ROUTER_START_MS_MAX = 60_000;
 const SECRET_KEY = "the secret key of the cells in tests";
 
@@ -44,10 +50,7 @@ export type RunningCells = {
   /** Runs `overdue router maps` for every cell. */
   writeMaps(directory: string): Promise<void>;
   /** Starts HAProxy with the printed configuration. */
-  startRouter(
-    directory: string,
-    options?: { bind?: (port: number) => string; path?: string },
-  ): Promise<Router>;
+  startRouter(directory: string, bindOf?: (port: number) => string): Promise<Router>;
   stop(): Promise<void>;
 };
 
@@ -87,17 +90,14 @@ export async function startCells(options: CellsOptions): Promise<RunningCells> {
     folder,
     writeMaps: async (directory) => {
       for (const { settings } of cells) {
-        const { code, err } = await callOverdue(["router", "maps", "--directory", directory], settings);
-        if (code !== 0) throw new Error(err);
+        await overdue(["router", "maps", "--directory", directory], settings);
       }
     },
-    startRouter: async (directory, { bind = (port) => `127.0.0.1:${port}`, path } = {}) => {
+    startRouter: async (directory, bindOf = (port: number) => `127.0.0.1:${port}`) => {
       const port = await freePort();
-      const args = ["router", "config", "--directory", directory, "--bind", bind(port)];
-      const { code, out, err } = await callOverdue(args, cells[0]?.settings);
-      if (code !== 0) throw new Error(err);
-      const config = path ?? join(folder, `haproxy-${port}.cfg`);
-      writeFileSync(config, out);
+      const args = ["router", "config", "--directory", directory, "--bind", bindOf(port)];
+      const config = join(folder, `haproxy-${port}.cfg`);
+      writeFileSync(config, await overdue(args, cells[0]?.settings ?? {}));
       const router = await startRouter({ config, port });
       routers.add(router);
       return router;
@@ -112,6 +112,13 @@ export async function startCells(options: CellsOptions): Promise<RunningCells> {
       rmSync(folder, { recursive: true });
     },
   };
+}
+
+/** Runs a command to its end and returns its output. */
+async function overdue(args: readonly string[], settings: Record<string, string>): Promise<string> {
+  const env = { ...COMPILE_CACHE, HOME: "/nonexistent", ...settings };
+  const { stdout } = await run(process.execPath, [MAIN, ...args], { env, timeout: COMMAND_MS_MAX });
+  return stdout;
 }
 
 type CellPlan = { name: string; url: string; own: readonly string[]; file: string };
@@ -166,7 +173,7 @@ async function startRouter({ config, port }: { config: string; port: number }): 
   const ended = once(child, "close");
   const url = `http://127.0.0.1:${port}`;
   const giveUpAt = performance.now() + ROUTER_START_MS_MAX;
-  while (!(await answers(url))) {
+  while (!(await listens(port))) {
     if (child.exitCode !== null) throw new Error(`HAProxy ended: ${said}`);
     if (performance.now() > giveUpAt) throw new Error(`HAProxy does not answer: ${said}`);
     await sleep(50);
@@ -181,11 +188,14 @@ async function startRouter({ config, port }: { config: string; port: number }): 
   };
 }
 
-async function answers(url: string): Promise<boolean> {
+async function listens(port: number): Promise<boolean> {
+  const socket = connect({ port, host: "127.0.0.1" });
   try {
-    await (await fetch(`${url}/ping/`, { method: "OPTIONS" })).arrayBuffer();
+    await once(socket, "connect");
     return true;
   } catch {
     return false;
+  } finally {
+    socket.destroy();
   }
 }
