@@ -3,6 +3,8 @@
 import { parseArgs } from "node:util";
 import { benchApi } from "./api/bench-api.ts";
 import { API_SIZES } from "./api/sizes.ts";
+import { benchCells } from "./cells/bench-cells.ts";
+import { CELLS_SIZES } from "./cells/sizes.ts";
 import { benchDeliver } from "./deliver/bench-deliver.ts";
 import { DELIVER_SIZES } from "./deliver/sizes.ts";
 import { benchMemory } from "./memory/bench-memory.ts";
@@ -51,6 +53,11 @@ const BENCHMARKS: Record<string, Benchmark> = {
     about:
       "requests a second to the API, beside the bare SQL of the same work and a server that does nothing",
     run: ({ size, whenInterrupted }) => benchApi(API_SIZES[size], whenInterrupted),
+  },
+  cells: {
+    about:
+      "two cells on the same cores beside one, one disturbed by another, and the processor time of the router",
+    run: ({ size, whenInterrupted }) => benchCells(CELLS_SIZES[size], whenInterrupted),
   },
   smtp: {
     about: "signals a second by mail, beside the bare mail server that throws messages away",

@@ -2,6 +2,7 @@
 // runs and contains no protocol code.
 import { constants } from "node:os";
 import { CommandError, databaseOptionsOf, EXIT, type ServeOptions } from "./cli/command-context.ts";
+import { cellsOf } from "./config/cells.ts";
 import { type Config, type Environment, knownSecrets } from "./config/config.ts";
 import { chooseSpoolFolder } from "./config/spool-folder.ts";
 import { formatListenAddress } from "./lib/address.ts";
@@ -25,14 +26,17 @@ export type Serving = Omit<ServeOptions, "roles"> & {
 };
 
 function openResources(config: Config, { log, version }: { log: Log; version: string }): Resources {
+  const cells = cellsOf(config);
   const databaseOptions = {
     ...databaseOptionsOf(config),
+    slots: cells?.cell.slots,
     applicationName: "overdue",
     connectionsMax: config.databasePoolSize,
     onError: (error: Error) => log.warn({ err: error }, "an idle database connection failed"),
   };
   return {
     config,
+    cells,
     database: openDatabase(databaseOptions),
     databaseOptions,
     log,

@@ -136,6 +136,7 @@ const OPERATE: Item[] = [
       "high-availability": "High availability",
       sizing: "Sizing",
       log: "Kafka as a log",
+      cells: "Cells",
     }),
   },
   {

@@ -215,7 +215,8 @@ export async function withDatabase<T>(
   work: (database: Database) => Promise<T>,
   given: WithDatabaseOptions = {},
 ): Promise<T> {
-  const options = databaseOptionsOf(config);
+  const { cellsOf } = await import("../config/cells.ts");
+  const options = { ...databaseOptionsOf(config), slots: cellsOf(config)?.cell.slots };
   const { openDatabase } = await import("../store/db.ts");
   await waitForSchema(options, given);
   const database = openDatabase(options);

@@ -1,5 +1,6 @@
 // `overdue config`: the settings in effect and their sources, with secrets masked.
 import type { Command } from "commander";
+import { cellsOf } from "../config/cells.ts";
 import { loadConfig } from "../config/config.ts";
 import { effectiveAsJson, renderEffective, renderEnvExample } from "../config/render.ts";
 import { type CommandContext, printJson } from "./command-context.ts";
@@ -24,6 +25,7 @@ export function defineConfig(command: Command, context: CommandContext): void {
       if (options.example) return context.out(renderEnvExample());
       const { config, effective } = loadConfig(context.environment);
       context.chooseRoles(config.roles);
+      cellsOf(config);
       if (options.json) return printJson(context, effectiveAsJson(effective));
       context.out(renderEffective(effective));
     });

@@ -166,7 +166,11 @@ async function importFrom(
     return await runImport({
       source,
       database,
-      connection: { ...databaseOptionsOf(config), applicationName: "overdue-import" },
+      connection: {
+        ...databaseOptionsOf(config),
+        slots: database.slots,
+        applicationName: "overdue-import",
+      },
       isWriting: options.write === true,
       projects: options.project,
       into: options.into ?? null,

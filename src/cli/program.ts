@@ -192,6 +192,12 @@ const COMMANDS: readonly (Entry & { group: Group })[] = [
     load: async () => (await import("./log.ts")).defineLog,
   },
   {
+    group: "Server",
+    name: "router",
+    summary: "Write the maps and the configuration of the router in front of cells",
+    load: async () => (await import("./router.ts")).defineRouter,
+  },
+  {
     group: "Admin",
     name: "admin",
     summary: "Manage accounts, projects, API keys, and channels",

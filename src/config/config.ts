@@ -245,6 +245,8 @@ function missingBeside(values: Readonly<Partial<Record<SettingName, unknown>>>):
 }
 
 const NEEDS: Readonly<Partial<Record<SettingName, readonly SettingName[]>>> = {
+  cell: ["cellsFile"],
+  cellsFile: ["cell"],
   s3Bucket: ["s3Endpoint", "s3AccessKey", "s3SecretKey"],
   smtpUser: ["smtpPassword"],
   smtpPassword: ["smtpUser"],

@@ -149,6 +149,26 @@ const SIGNAL_SETTINGS = {
       "Let several processes on this machine listen on the same port (SO_REUSEPORT). The kernel distributes connections among them.",
     example: "true",
   }),
+  cell: optionalSetting({
+    key: "OVERDUE_CELL",
+    group: "Network",
+    kind: textKind({ lengthMin: 1 }),
+    fallbackMeans: "none; this server is the only one",
+    secret: false,
+    meaning:
+      "The name of this cell in the file of OVERDUE_CELLS. Cells are several complete servers behind one router, for more checks than one database can take.",
+    example: "a",
+  }),
+  cellsFile: optionalSetting({
+    key: "OVERDUE_CELLS",
+    group: "Network",
+    kind: textKind({ lengthMin: 1 }),
+    fallbackMeans: "none; this server is the only one",
+    secret: false,
+    meaning:
+      "A JSON file that describes all cells: their names, URLs and slots. The same file in every cell. Read at startup.",
+    example: "/etc/overdue/cells.json",
+  }),
   trustedProxies: setting({
     key: "OVERDUE_TRUSTED_PROXIES",
     group: "Network",

@@ -252,6 +252,22 @@ describe("slots", () => {
     );
   });
 
+  test("of a cell are kept, and those of others replaced by one of its own that is always the same", () => {
+    const slots = ["000", "7ff"];
+    fc.assert(
+      fc.property(uuidV4, uuidV4, (projectUuid, random) => {
+        const inProject = newUuidIn(projectUuid, () => random, slots);
+        expect(slots).toContain(slotOf(inProject));
+        expect(inProject.slice(3)).toBe(random.slice(3));
+        const ids = newProjectIds({ uuid: () => projectUuid, text: lastOfAlphabet }, slots);
+        const key = newApiKey({ kind: "readWrite", projectUuid }, lastOfAlphabet, slots);
+        for (const id of [...Object.values(ids), key]) expect(slotOf(id)).toBe(slotOf(inProject));
+        expect(ids.uuid.slice(3)).toBe(projectUuid.slice(3));
+      }),
+    );
+    expect(slotOf(newUuidIn(`7ff${UUID.slice(3)}`, () => UUID, slots))).toBe("7ff");
+  });
+
   test("leave enough random characters", () => {
     const bits: number[] = [];
     const measure: RandomText = ({ alphabet, length }) => {

@@ -23,7 +23,7 @@ export function uuidOfAnyCase(text: string): string | null {
 }
 
 /** 4,096 slots. */
-const SLOT_DIGITS = 3;
+export const SLOT_DIGITS = 3;
 
 /**
  * The slot of an id: its first three digits, in an API key those after the prefix. New ids get the slot of the UUID of
@@ -38,19 +38,33 @@ export function slotOf(id: string): string {
 /** A random UUID of version 4. Passed in, because core uses no randomness. */
 export type RandomUuid = () => string;
 
-/** A new UUID for something that belongs to a project. */
-export function newUuidIn(projectUuid: string, random: RandomUuid): string {
-  return slotOf(projectUuid) + random().slice(SLOT_DIGITS);
+/** The slots in which this server creates ids; undefined: all of them. */
+export type OwnSlots = readonly string[] | undefined;
+
+/** The slot of a UUID or, if it belongs to another cell, one of our own that is always the same for it. */
+function ownSlotOf(uuid: string, slots: OwnSlots): string {
+  const slot = slotOf(uuid);
+  if (slots === undefined || slots.includes(slot)) return slot;
+  return slots[Number.parseInt(slot, 16) % slots.length] ?? slot;
 }
 
-/** The ids of a new project, all in the slot of its random UUID. */
-export function newProjectIds(random: { uuid: RandomUuid; text: RandomText }): {
-  uuid: string;
-  pingKey: string;
-  badgeKey: string;
-} {
-  const uuid = random.uuid();
-  return { uuid, pingKey: newPingKey(uuid, random.text), badgeKey: newUuidIn(uuid, random.uuid) };
+/** A new UUID for something that belongs to a project. */
+export function newUuidIn(projectUuid: string, random: RandomUuid, slots?: OwnSlots): string {
+  return ownSlotOf(projectUuid, slots) + random().slice(SLOT_DIGITS);
+}
+
+/** The ids of a new project, all in one slot. */
+export function newProjectIds(
+  random: { uuid: RandomUuid; text: RandomText },
+  slots?: OwnSlots,
+): { uuid: string; pingKey: string; badgeKey: string } {
+  const given = random.uuid();
+  const uuid = ownSlotOf(given, slots) + given.slice(SLOT_DIGITS);
+  return {
+    uuid,
+    pingKey: newPingKey(uuid, random.text, slots),
+    badgeKey: newUuidIn(uuid, random.uuid, slots),
+  };
 }
 
 /**
@@ -129,15 +143,19 @@ const LOWER = "abcdefghijklmnopqrstuvwxyz";
 export function newApiKey(
   { kind, projectUuid }: { kind: KeyKind; projectUuid: string },
   random: RandomText,
+  slots?: OwnSlots,
 ): string {
-  const start = KEY_PREFIX[kind] + slotOf(projectUuid);
+  const start = KEY_PREFIX[kind] + ownSlotOf(projectUuid, slots);
   const alphabet = DIGITS + LOWER + LOWER.toUpperCase();
   return start + random({ alphabet, length: API_KEY_LENGTH - start.length });
 }
 
 /** A new ping key. It is stored in plain text, because ping URLs contain it. */
-export function newPingKey(projectUuid: string, random: RandomText): string {
-  return slotOf(projectUuid) + random({ alphabet: DIGITS + LOWER, length: PING_KEY_LENGTH - SLOT_DIGITS });
+export function newPingKey(projectUuid: string, random: RandomText, slots?: OwnSlots): string {
+  return (
+    ownSlotOf(projectUuid, slots) +
+    random({ alphabet: DIGITS + LOWER, length: PING_KEY_LENGTH - SLOT_DIGITS })
+  );
 }
 
 /** The first characters of a personal access token, for people and secret scanners. */

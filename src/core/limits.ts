@@ -236,6 +236,8 @@ export const BADGE_TAGS_SHOWN_MAX = 1_000;
 
 // Keys.
 export const API_KEY_LENGTH = 32;
+/** How much of a key is stored and may be shown: the prefix of its kind and eight more characters. */
+export const API_KEY_PREFIX_LENGTH = 12;
 export const PING_KEY_LENGTH = 22;
 /** Random characters of a personal access token after its prefix: 256 bits in base64url. */
 export const ACCESS_TOKEN_RANDOM_LENGTH = 43;

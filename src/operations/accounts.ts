@@ -104,7 +104,7 @@ export async function addFirstProject(
 ): Promise<void> {
   if ((await countOwnedProjects(tx, accountId)) > 0) return;
   await insertProject(tx, {
-    ...newProjectIds({ uuid: randomUUID, text: randomText }),
+    ...newProjectIds({ uuid: randomUUID, text: randomText }, tx.slots),
     name: FIRST_PROJECT,
     ownerId: accountId,
     createdAt: now,

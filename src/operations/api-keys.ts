@@ -3,7 +3,7 @@
 import { AppError } from "../core/errors.ts";
 import { type KeyKind, newApiKey } from "../core/identity.ts";
 import type { Instant } from "../core/instant.ts";
-import { API_KEY_NAME_LENGTH_MAX } from "../core/limits.ts";
+import { API_KEY_NAME_LENGTH_MAX, API_KEY_PREFIX_LENGTH } from "../core/limits.ts";
 import { randomText } from "../lib/secrets.ts";
 import {
   insertApiKey,
@@ -19,12 +19,9 @@ import { inTransaction, type Tx } from "../store/transaction.ts";
 import { audit } from "./audit.ts";
 import { newKeyDigest } from "./secrets.ts";
 
-/** The prefix of the kind and eight more characters. */
-const SHOWN_LENGTH = 12;
-
 /** The part of a key that may be shown. */
 export function prefixOf(key: string): string {
-  return key.slice(0, SHOWN_LENGTH);
+  return key.slice(0, API_KEY_PREFIX_LENGTH);
 }
 
 /** The name of a key in the audit log, or its first characters. */
@@ -43,7 +40,7 @@ export type KeyRequest = {
 /** Creates a key in the caller's transaction and returns its text, which is stored nowhere. */
 export async function addApiKey(tx: Tx, request: KeyRequest): Promise<string> {
   const { project, kind } = request;
-  const key = newApiKey({ kind, projectUuid: project.uuid }, randomText);
+  const key = newApiKey({ kind, projectUuid: project.uuid }, randomText, tx.slots);
   await insertApiKey(tx, {
     projectId: project.id,
     kind,

@@ -41,7 +41,7 @@ export function createBoardLink(
       );
     }
     const token = newToken();
-    const uuid = newUuidIn(project.uuid, randomUUID);
+    const uuid = newUuidIn(project.uuid, randomUUID, tx.slots);
     const digest = digestOfToken(token);
     const link = await insertBoardLink(tx, { uuid, projectId: project.id, name, digest, createdAt: at });
     const entry = { projectId: project.id, what: "boardLink.created", subject: name } as const;

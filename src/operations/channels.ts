@@ -233,7 +233,7 @@ export function createChannel(database: Database, request: CreateChannelRequest)
     const { projectId } = request;
     const projectUuid = await lockChannelsOfProject(tx, projectId);
     if (projectUuid === null) throw new AppError("not_found", "Project not found.");
-    const uuid = newUuidIn(projectUuid, randomUUID);
+    const uuid = newUuidIn(projectUuid, randomUUID, tx.slots);
     const repeated = await repetitionOf(tx, { ...request, uuid });
     if (repeated !== null) return { kind: "repeated", channel: repeated, made: {} };
     await insert(tx, { ...request, uuid, config });

@@ -190,8 +190,8 @@ async function makeCheck(
 ): Promise<CheckWithChannels> {
   const rules = await rulesOfNewCheck(tx, { projectId, settings: given.settings, own });
   const settings = { ...given.settings, rules };
-  const uuid = given.uuid ?? newUuidIn(projectUuid, randomUUID);
-  const badgeUuid = newUuidIn(projectUuid, randomUUID);
+  const uuid = given.uuid ?? newUuidIn(projectUuid, randomUUID, tx.slots);
+  const badgeUuid = newUuidIn(projectUuid, randomUUID, tx.slots);
   const made = { uuid, badgeUuid, projectId, settings, createdAt: at };
   const checkId = await insertCheck(tx, made);
   await insertState(tx, checkId);
@@ -237,7 +237,7 @@ export function createCheck(
   request: CreateRequest,
 ): Promise<Done<"created"> | Done<"updated"> | Done<"repeated"> | Refused | { kind: "not found" }> {
   const { once = null, projectId, at } = request;
-  const uuid = newUuidIn(request.projectUuid, randomUUID);
+  const uuid = newUuidIn(request.projectUuid, randomUUID, database.slots);
   const criteria = uniqueCriteria(request.params, request.unique);
   return inRetriedTransaction(database, async (tx) => {
     const earlier = await claimOnce(tx, { projectId, once, uuid, at });

@@ -143,7 +143,7 @@ async function startIn(
     throw new AppError("invalid", `The project has no check ${check}.`, "check");
   }
   const deadlineAt = at + DRILL_TIMEOUT_SECONDS * SECOND_MS;
-  const uuid = newUuidIn(project.uuid, randomUUID);
+  const uuid = newUuidIn(project.uuid, randomUUID, tx.slots);
   const made = await makeDrillCheck(tx, { project, asCheckId: as?.id ?? null, at, deadlineAt });
   await insertDrill(tx, {
     uuid,

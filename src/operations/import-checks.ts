@@ -214,7 +214,7 @@ async function createChecks(
     const badgeUuid = isTaken ? null : mapped.badgeUuid;
     return {
       uuid: mapped.uuid,
-      badgeUuid: badgeUuid ?? newUuidIn(projectUuid, randomUUID),
+      badgeUuid: badgeUuid ?? newUuidIn(projectUuid, randomUUID, tx.slots),
       projectId,
       settings: mapped.settings,
       createdAt: mapped.createdAt ?? at,

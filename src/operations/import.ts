@@ -570,7 +570,7 @@ async function addProject(
   request: ImportRequest,
   { project: { mapped }, plan, importId, at }: OfProject & { at: Instant },
 ): Promise<Project> {
-  const made = newProjectIds({ uuid: randomUUID, text: randomText });
+  const made = newProjectIds({ uuid: randomUUID, text: randomText }, tx.slots);
   const owner =
     plan.owner ?? (mapped.ownerEmail === null ? null : await findAccountByEmail(tx, mapped.ownerEmail));
   if (owner === null) {

@@ -354,7 +354,7 @@ export function createMissedCheck(
       params: { ...suggested, ...params },
       deriveSlug: suggested.slug === undefined && params.slug === undefined,
       unique: [],
-      uuid: newUuidIn(request.projectUuid, randomUUID),
+      uuid: newUuidIn(request.projectUuid, randomUUID, tx.slots),
     });
     if (made.kind === "refused") throw new AppError(made.code, made.text);
     if (made.kind === "not found") throw new AppError("not_found", "Project not found.");

@@ -49,7 +49,7 @@ export async function createProject(database: Database, request: ProjectRequest)
   const name = projectName(request.name);
   const { ownerId, secretKey, now } = request;
   const project = {
-    ...newProjectIds({ uuid: randomUUID, text: randomText }),
+    ...newProjectIds({ uuid: randomUUID, text: randomText }, database.slots),
     name,
     createdAt: now,
   };
@@ -80,7 +80,7 @@ export async function openProject(
   { accountId, name, now }: { accountId: number; name: string; now: Instant },
 ): Promise<{ uuid: string; name: string }> {
   const project = {
-    ...newProjectIds({ uuid: randomUUID, text: randomText }),
+    ...newProjectIds({ uuid: randomUUID, text: randomText }, database.slots),
     name: projectName(name),
     createdAt: now,
   };
@@ -219,7 +219,7 @@ export async function changePingKey(
   database: Database,
   { project, by, now, to }: ProjectChange & { to: "new" | "none" },
 ): Promise<void> {
-  const pingKey = to === "new" ? newPingKey(project.uuid, randomText) : null;
+  const pingKey = to === "new" ? newPingKey(project.uuid, randomText, database.slots) : null;
   await inRetriedTransaction(database, async (tx) => {
     const { name: subject, pingKey: before } = await locked(tx, project);
     await writePingKey(tx, { projectId: project.id, pingKey });
@@ -243,7 +243,7 @@ export async function removeProjectIn(tx: Tx, change: ProjectChange): Promise<vo
     await revokeApiKey(tx, { keyId: key.id, projectId: project.id, at: now });
   }
   for (const channel of await listChannels(tx, project.id)) await deleteChannel(tx, channel.id);
-  const badgeKey = newUuidIn(project.uuid, randomUUID);
+  const badgeKey = newUuidIn(project.uuid, randomUUID, tx.slots);
   await hideProject(tx, { projectId: project.id, badgeKey });
   await deleteMembersOfProject(tx, project.id);
   const before = { name: project.name };

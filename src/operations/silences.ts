@@ -145,7 +145,7 @@ export function createSilence(database: Database, request: CreateSilenceRequest)
   return inRetriedTransaction(database, async (tx) => {
     const projectUuid = await lockSilencesOfProject(tx, projectId);
     if (projectUuid === null) throw new AppError("not_found", "Project not found.");
-    const uuid = newUuidIn(projectUuid, randomUUID);
+    const uuid = newUuidIn(projectUuid, randomUUID, tx.slots);
     const earlier = await claimOnce(tx, { projectId, once, uuid, at });
     if (earlier !== null) return repetitionOf(tx, { projectId, uuid: earlier });
     if ((await countSilences(tx, { projectId, now: at })) >= SILENCES_MAX) {

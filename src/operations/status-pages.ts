@@ -357,7 +357,7 @@ export async function createStatusPage(database: Database, given: CreateStatusPa
     }
     const plan = await planOf(tx, { projectId, request, before: EMPTY, ownHosts });
     await requireFreeSlug(tx, { slug: plan.slug, pageId: null });
-    const uuid = newUuidIn(projectUuid, randomUUID);
+    const uuid = newUuidIn(projectUuid, randomUUID, tx.slots);
     const id = await insertStatusPage(tx, { ...plan, uuid, projectId, createdAt: at });
     if (plan.domain !== null) await writeStatusDomain(tx, { id, domain: newDomain(plan.domain) });
     const page = await getStatusPage(tx, { projectId, uuid });

@@ -93,7 +93,8 @@ function handlerFor(
   });
 }
 
-function publishedAddresses(config: Config): PublishedAddresses {
+/** The URLs below which this server receives pings. */
+export function publishedAddresses(config: Config): PublishedAddresses {
   return {
     siteUrl: new URL(config.siteUrl),
     pingUrl: config.pingUrl === null ? null : new URL(config.pingUrl),

@@ -2,6 +2,7 @@
 import type { Config } from "../config/config.ts";
 import { retentionOf } from "../config/retention.ts";
 import { givenSpoolFolder } from "../config/spool-folder.ts";
+import type { CellView } from "../core/cells.ts";
 import type { ServiceState } from "../core/database-identity.ts";
 import { HOUR_MS, SECOND_MS } from "../core/instant.ts";
 import type { ListenAddress } from "../lib/address.ts";
@@ -27,6 +28,8 @@ const READ_ONLY =
 /** What roles are created from. */
 export type Resources = {
   config: Config;
+  /** The cells, if this server is one of several. */
+  cells?: CellView | null;
   database: Database;
   /** How the database was opened, for parts that need their own connection. */
   databaseOptions: DatabaseOptions;
@@ -146,7 +149,9 @@ export async function run(
   const identity = identityWatch(known, { listens });
   // First: a domain of a status page serves nothing else.
   const statusParts = roles.includes("web") ? [(await import("./status.ts")).statusPart(known)] : [];
-  const allParts = listens ? [...statusParts, identity.part, ...siteParts] : siteParts;
+  const cells = known.cells ?? null;
+  const cellParts = cells === null ? [] : [await cellPartOf(roles, { ...known, cells })];
+  const allParts = listens ? [...statusParts, identity.part, ...cellParts, ...siteParts] : siteParts;
   const site = siteParts.length === 0 ? null : publicServer(allParts, known);
   const inner = built.filter((role): role is InnerRole => !isSitePart(role));
   const needsDatabase = built.length === 0 || built.some((role) => !isSitePart(role) || role.needsDatabase);
@@ -218,6 +223,14 @@ async function intakeOf(
   const receiving = sharedIntake(resources);
   if (!roles.includes("ping")) return { receiving };
   return { receiving, nearMisses: nearMissCollector({ ...resources, receiving }) };
+}
+
+/** Forwards requests for other cells. */
+async function cellPartOf(
+  roles: readonly RoleName[],
+  resources: Resources & { cells: CellView },
+): Promise<ServerRole> {
+  return (await import("./cells.ts")).cellPart(roles, resources);
 }
 
 /** Records requests that reached no check. */

@@ -1,5 +1,6 @@
 // The connection pool, session settings, and named statements. Transactions are in transaction.ts.
 import pg from "pg";
+import type { OwnSlots } from "../core/identity.ts";
 import { UnusableDatabaseError } from "./errors.ts";
 import { clientClassOf, clientSslOf, tlsPlanOf } from "./tls.ts";
 import { TYPE_PARSERS } from "./values.ts";
@@ -27,6 +28,8 @@ export type Rows<Row> = { rows: Row[]; count: number };
 
 /** Something that can run a statement: the pool or a transaction. */
 export type Db = {
+  /** The slots of new ids, if this server is one of several cells. */
+  readonly slots?: OwnSlots;
   query<Row extends object>(statement: Statement<Row>, values: readonly unknown[]): Promise<Rows<Row>>;
 };
 
@@ -40,6 +43,8 @@ export type Database = Db & {
 export type DatabaseOptions = {
   /** A connection URL, `postgres://user:password@host:port/database`. */
   url: string;
+  /** The slots of new ids; see Db. */
+  slots?: OwnSlots;
   /** Shown in pg_stat_activity. */
   applicationName: string;
   /** Called when an idle connection breaks; without a listener the process would exit. */
@@ -76,7 +81,12 @@ export function openDatabase(options: DatabaseOptions): Database {
     delete error.client;
     options.onError(error);
   });
-  return { pool, query: (what, values) => runStatement(pool, what, values), close: () => pool.end() };
+  return {
+    slots: options.slots,
+    pool,
+    query: (what, values) => runStatement(pool, what, values),
+    close: () => pool.end(),
+  };
 }
 
 /** Runs a named statement on a pool or a connection. */

@@ -72,7 +72,7 @@ async function transact<T>(
       one.catch(() => {});
       writing.push(one);
     };
-    const part = partOf({ query, commitWith });
+    const part = partOf({ slots: database.slots, query, commitWith });
     try {
       result = await limit.hold(work(part.tx));
     } catch (error) {
@@ -156,7 +156,7 @@ function partOf(on: Omit<Tx, typeof transactionBrand>): { tx: Tx; end(): void } 
     return on.query(what, values);
   };
   return {
-    tx: { query, commitWith: (writing) => on.commitWith(writing) } as Tx,
+    tx: { slots: on.slots, query, commitWith: (writing) => on.commitWith(writing) } as Tx,
     end: () => {
       isOver = true;
     },
@@ -258,6 +258,7 @@ export async function inBulkTransaction<T>(
     await client.query(`set idle_in_transaction_session_timeout = ${BULK_IDLE_TIMEOUT_MS}`);
     await client.query(BEGIN[kind]);
     const { tx } = partOf({
+      slots: options.slots,
       query: (what, values) => runStatement(client, what, values),
       // One statement at a time.
       commitWith: () => {},

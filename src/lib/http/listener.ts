@@ -15,8 +15,15 @@ export type HttpHandler = {
    * Whether a request is for this handler. Called for every request: must be cheap and without side effects.
    */
   handles(request: IncomingMessage): boolean;
-  /** Answers the request. Exceptions are logged and answered 500. */
-  handle(request: IncomingMessage, response: ServerResponse): void;
+  /**
+   * Answers the request. Exceptions are logged and answered 500. The listener passes `again`, with which a handler that no
+   * longer accepts the request gives it to the others.
+   */
+  handle(
+    request: IncomingMessage,
+    response: ServerResponse,
+    again?: (request: IncomingMessage, response: ServerResponse) => void,
+  ): void;
 };
 
 export type HttpListenerOptions = {
@@ -105,7 +112,7 @@ export function httpListener(options: HttpListenerOptions): HttpListener {
       if (handler === undefined) {
         options.onUnmatched?.(request);
         answerUnmatched(options, request, response);
-      } else handler.handle(request, response);
+      } else handler.handle(request, response, handle);
     } catch (error) {
       log.error({ err: error, method: request.method }, "request failed");
       sendPlainResponse(response, 500);

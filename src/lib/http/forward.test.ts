@@ -1,0 +1,138 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type Forwarder, forwarder, type ForwardOptions, type ForwardResult } from "./forward.ts";
+
+let passing: Forwarder;
+const servers: Server[] = [];
+
+beforeEach(() => {
+  passing = forwarder();
+});
+
+afterEach(() => {
+  passing.close();
+  for (const server of servers.splice(0)) server.closeAllConnections();
+});
+
+async function serve(
+  handle: (incoming: IncomingMessage, response: ServerResponse) => Promise<void> | void,
+): Promise<string> {
+  const server = createServer((incoming, response) => void handle(incoming, response));
+  servers.push(server);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** A server that forwards everything; the results arrive in `results`. */
+async function front(options: Partial<ForwardOptions> & { url: string }) {
+  const results: ForwardResult[] = [];
+  const url = await serve(async (incoming, response) => {
+    const given = { headers: { "x-by": "front" }, timeoutMs: 60_000, bodyBytesMax: 1_000, ...options };
+    const result = await passing.forward(incoming, response, given);
+    results.push(result);
+    if (result !== "forwarded" && !response.destroyed) response.writeHead(503).end(result);
+  });
+  return { url, results };
+}
+
+type Sent = { status: number | undefined; headers: IncomingMessage["headers"]; text: string };
+
+async function send(
+  url: string,
+  { body = [], ...options }: { method?: string; headers?: Record<string, string>; body?: string[] } = {},
+): Promise<Sent> {
+  const outgoing = request(url, options);
+  for (const piece of body) outgoing.write(piece);
+  outgoing.end();
+  const [response] = (await once(outgoing, "response")) as [IncomingMessage];
+  const text = (await response.toArray()).join("");
+  return { status: response.statusCode, headers: response.headers, text };
+}
+
+/** Answers with what it received. */
+async function echo(): Promise<string> {
+  return serve(async (incoming, response) => {
+    const body = (await incoming.toArray()).join("");
+    const { method, url, headers } = incoming;
+    response.writeHead(201, { "Set-Cookie": ["a=1", "b=2"], Connection: "close, X-Hop", "X-Hop": "1" });
+    response.end(JSON.stringify({ method, url, headers, body }));
+  });
+}
+
+test("passes on method, path, headers and body, without the headers of the connection", async () => {
+  const { url, results } = await front({ url: await echo() });
+  const headers = {
+    Host: "ping.example.org",
+    "X-By": "client",
+    Connection: "X-Own",
+    "X-Own": "1",
+    TE: "trailers",
+  };
+  const sent = await send(`${url}/a?b=1`, { method: "PUT", headers, body: ["one", "two"] });
+  expect([sent.status, results]).toEqual([201, ["forwarded"]]);
+  expect(sent.headers["set-cookie"]).toEqual(["a=1", "b=2"]);
+  expect(sent.headers["x-hop"]).toBeUndefined();
+  const seen = JSON.parse(sent.text) as { headers: Record<string, string> };
+  expect(seen).toMatchObject({ method: "PUT", url: "/a?b=1", body: "onetwo" });
+  expect(seen.headers).toMatchObject({ host: "ping.example.org", "x-by": "front" });
+  expect([seen.headers["x-own"], seen.headers["te"]]).toEqual([undefined, undefined]);
+});
+
+test("a GET has no body, and a HEAD no response body", async () => {
+  const { url } = await front({ url: await echo() });
+  const got = JSON.parse((await send(url)).text) as { headers: Record<string, string>; body: string };
+  expect([got.body, got.headers["transfer-encoding"]]).toEqual(["", undefined]);
+  expect(await send(url, { method: "HEAD" })).toMatchObject({ status: 201, text: "" });
+});
+
+test("a server that does not run was not reached", async () => {
+  const gone = await serve(() => {});
+  servers.at(-1)?.close();
+  const { url, results } = await front({ url: gone });
+  expect(await send(url, { method: "POST", body: ["x"] })).toMatchObject({ status: 503, text: "connect" });
+  expect(results).toEqual(["connect"]);
+});
+
+test("a server that does not answer in time, or closes the connection, may have received it", async () => {
+  const silent = await front({ url: await serve(() => {}), timeoutMs: 300 });
+  expect(await send(silent.url)).toMatchObject({ status: 503, text: "answer" });
+  const closing = await front({ url: await serve((incoming) => incoming.socket.destroy()) });
+  expect(await send(closing.url)).toMatchObject({ status: 503, text: "answer" });
+});
+
+test("a body beyond the limit is not passed on", async () => {
+  const { url, results } = await front({
+    url: await serve((incoming) => incoming.resume()),
+    bodyBytesMax: 10,
+  });
+  expect(await send(url, { method: "POST", body: ["x".repeat(11)] })).toMatchObject({ text: "tooLarge" });
+  expect(results).toEqual(["tooLarge"]);
+});
+
+test("a response that breaks off does not look complete", async () => {
+  const broken = await serve((_incoming, response) => {
+    response.writeHead(200, { "Content-Length": "10" });
+    response.write("half", () => response.destroy());
+  });
+  const { url } = await front({ url: broken });
+  await expect(send(url)).rejects.toThrow("aborted");
+});
+
+test("if the client goes away, so does the forwarded request", async () => {
+  const closed = Promise.withResolvers<void>();
+  const arrived = Promise.withResolvers<void>();
+  const target = await serve((_incoming, response) => {
+    arrived.resolve();
+    response.once("close", () => closed.resolve());
+  });
+  const { url } = await front({ url: target });
+  const outgoing = request(url);
+  outgoing.on("error", () => {});
+  outgoing.end();
+  await arrived.promise;
+  outgoing.destroy();
+  await expect(closed.promise).resolves.toBeUndefined();
+});
