@@ -28,16 +28,15 @@ export class FifoQueue {
 
   /** Serves at most this amount, of what arrived by a second; returns how much that was. */
   serve(amount: number, through = Infinity): number {
-    let left = amount;
-    while (left > NOTHING && this.#at < this.#seconds.length) {
+    let served = 0;
+    while (amount - served > NOTHING && this.#at < this.#seconds.length) {
       if ((this.#seconds[this.#at] ?? 0) > through) break;
       const here = this.#amounts[this.#at] ?? 0;
-      const taken = Math.min(here, left);
-      left -= taken;
+      const taken = Math.min(here, amount - served);
+      served += taken;
       this.#amounts[this.#at] = here - taken;
       if (here - taken <= NOTHING) this.#at += 1;
     }
-    const served = amount - left;
     this.#forgetServed();
     this.#length = this.#seconds.length === 0 ? 0 : this.#length - served;
     return served;

@@ -1,5 +1,6 @@
 // What a ping costs without a log, and on its way through Kafka: real processes, each part measured alone. Then all of them
 // together at the limit of the machine, to compare with what the model says.
+import { setPriority } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
 import { LOG_PARTITIONS, topicSettings } from "../../src/core/log.ts";
 import { decodeRecord } from "../../src/intake/log-record.ts";
@@ -8,7 +9,7 @@ import type { KafkaCluster } from "../../test/support/kafka-cluster.ts";
 import { type PingProcess, startPingProcess } from "../../test/support/ping-process.ts";
 import { freePort } from "../../test/support/ports.ts";
 import type { PingScale } from "../ping/ping-scale.ts";
-import { countAnswered } from "../ping/wrk.ts";
+import { type Answers, countAnswers } from "../ping/wrk.ts";
 import {
   childrenOf,
   parentOf,
@@ -24,6 +25,7 @@ const US = 1_000_000;
 /** The log rows that are kept, so that trimming is part of the measurement. */
 const LOG_ROWS = 100;
 const SETTINGS = { OVERDUE_PING_LOG_LIMIT: String(LOG_ROWS), OVERDUE_SIGNALS_PER_MINUTE: "0" };
+const LOWEST_PRIORITY = 19;
 const LOOK_MS = 100;
 const DRAIN_MS_MAX = 180_000;
 const READ_BYTES_MAX = 4 * 1024 * 1024;
@@ -51,15 +53,20 @@ class Meter {
   readonly #postgres: number;
   readonly #kafka: readonly number[];
 
-  private constructor(scale: PingScale, postgres: number) {
+  private constructor({ scale, cluster }: LogStage, postgres: number) {
     this.#scale = scale;
     this.#postgres = postgres;
-    this.#kafka = childrenOf(process.pid, "java");
+    this.#kafka = cluster.pids;
   }
 
-  static async open(scale: PingScale): Promise<Meter> {
-    const { rows } = await scale.admin.query<{ pid: number }>("select pg_backend_pid() as pid");
-    return new Meter(scale, parentOf(rows[0]?.pid ?? 0));
+  static async open(stage: LogStage): Promise<Meter> {
+    const { rows } = await stage.scale.admin.query<{ pid: number }>("select pg_backend_pid() as pid");
+    return new Meter(stage, parentOf(rows[0]?.pid ?? 0));
+  }
+
+  /** The processes of PostgreSQL. */
+  get postgres(): readonly number[] {
+    return [this.#postgres, ...childrenOf(this.#postgres)];
   }
 
   async read(pids: readonly number[]): Promise<Times> {
@@ -101,9 +108,10 @@ export type LogMeasured = {
 
 /** The run at the limit. */
 export type RealRun = {
-  /** How long pings were sent, and how many were accepted. */
+  /** How long pings were sent, and how many were accepted and refused. */
   sentSeconds: number;
   accepted: number;
+  refused: number;
   /** Not applied when the last one was accepted, and the seconds until all were. */
   backlog: number;
   drainSeconds: number;
@@ -116,7 +124,7 @@ type Running = { edge: PingProcess; recorder: Recorder; meter: Meter };
 /** Measures each part, then all together. */
 export async function measureLog(stage: LogStage): Promise<LogMeasured> {
   const { size, scale, cluster } = stage;
-  const meter = await Meter.open(scale);
+  const meter = await Meter.open(stage);
   const direct = await measureDirect(stage, meter);
   const address = cluster.address();
   const topic = await KafkaTopic.open(address);
@@ -131,10 +139,10 @@ export async function measureLog(stage: LogStage): Promise<LogMeasured> {
   try {
     const edge = await startPingProcess({ databaseUrl: scale.url, port: await freePort(), settings });
     started.push(edge);
-    const warmUp = await send(stage, edge, size.warmUpSeconds);
+    const { accepted: warmUp } = await send(stage, edge, size.warmUpSeconds);
     let answered = 0;
     const receiving = await meter.over([edge.pid], async () => {
-      answered = await send(stage, edge, size.seconds);
+      ({ accepted: answered } = await send(stage, edge, size.seconds));
     });
     const recorder = await startRecorder(scale, settings);
     started.push(recorder.process);
@@ -189,7 +197,7 @@ async function measureDirect(
     await send(stage, process, size.warmUpSeconds);
     let answered = 0;
     const used = await meter.over([process.pid], async () => {
-      answered = await send(stage, process, size.seconds);
+      ({ accepted: answered } = await send(stage, process, size.seconds));
     });
     return { directUs: (used.node * US) / answered, directPostgresUs: (used.postgres * US) / answered };
   } finally {
@@ -197,9 +205,10 @@ async function measureDirect(
   }
 }
 
-function send({ size, scale }: LogStage, { port }: PingProcess, seconds: number): Promise<number> {
+/** On a machine that is busy with something else, some are refused, which is printed. */
+function send({ size, scale }: LogStage, { port }: PingProcess, seconds: number): Promise<Answers> {
   const load = { url: `http://127.0.0.1:${port}`, uuidsPath: scale.uuidsPath, bodyBytes: 0 };
-  return countAnswered({ ...load, connections: size.connections, seconds });
+  return countAnswers({ ...load, connections: size.connections, seconds });
 }
 
 type Recorder = {
@@ -209,7 +218,10 @@ type Recorder = {
   untilSignals(count: number): Promise<number>;
 };
 
-async function startRecorder(scale: PingScale, settings: Readonly<Record<string, string>>): Promise<Recorder> {
+async function startRecorder(
+  scale: PingScale,
+  settings: Readonly<Record<string, string>>,
+): Promise<Recorder> {
   const adminPort = await freePort();
   const process = await startPingProcess({
     databaseUrl: scale.url,
@@ -247,12 +259,17 @@ async function bytesPerPing(topic: KafkaTopic): Promise<number> {
   return bytes / signals;
 }
 
-/** Pings as fast as they are accepted, while the recorder applies what the machine leaves it, until all are applied. */
+/**
+ * Pings as fast as they are accepted, and then until all are applied. Recording has the lowest priority, so that more are
+ * accepted than applied, as at the start of an hour. This cannot be undone without privileges, so it is the last run.
+ */
 async function runAtLimit(stage: LogStage, { edge, recorder, meter }: Running): Promise<RealRun> {
   const { size } = stage;
+  for (const pid of [recorder.process.pid, ...meter.postgres]) setPriority(pid, LOWEST_PRIORITY);
   const before = await recorder.signals();
   const looks: { ms: number; signals: number }[] = [];
   let accepted: number | null = null;
+  let refused = 0;
   let sentMs = 0;
   const watch = async () => {
     const byMs = performance.now() + DRAIN_MS_MAX;
@@ -267,7 +284,7 @@ async function runAtLimit(stage: LogStage, { edge, recorder, meter }: Running): 
   const used = await meter.over([edge.pid, recorder.process.pid], async () => {
     const sending = (async () => {
       sentMs = performance.now() + size.limitSeconds * 1_000;
-      accepted = await send(stage, edge, size.limitSeconds);
+      ({ accepted, refused } = await send(stage, edge, size.limitSeconds));
     })();
     await Promise.all([sending, watch()]);
   });
@@ -278,7 +295,8 @@ async function runAtLimit(stage: LogStage, { edge, recorder, meter }: Running): 
   return {
     sentSeconds: size.limitSeconds,
     accepted: all,
-    backlog: all - applied,
+    refused,
+    backlog: Math.max(0, all - applied),
     drainSeconds: Math.max(0, drainedMs - sentMs) / 1_000,
     otherCores: Math.max(0, ((used.machine - ours) * 1_000) / used.atMs),
   };

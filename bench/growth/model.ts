@@ -36,11 +36,11 @@ export type Day = {
   chatty: { cell: number; from: number; to: number; sentPerSecond: number; recordedPerSecond: number } | null;
   /** A cell that does not answer: routers respond 503, and clients repeat. */
   down: { cell: number; from: number; to: number } | null;
-  /** Many checks stop at once: alerts in each cell, in proportion to its load. */
-  silent: { at: number; alerts: number } | null;
+  /** Seconds in which deadlines of many checks pass: alerts in each cell, in proportion to its load. */
+  silent: { at: readonly number[]; alerts: number };
 };
 
-/** Pings of the cell that was down are counted apart. */
+/** What concerns the cell that is down, while it is, is counted apart. */
 export type Outcome = {
   /** Different pings, however often they were sent. */
   sent: number;
@@ -65,7 +65,7 @@ export type Outcome = {
   drainedAt: number | null;
   alertsOwed: number;
   alertsSent: number;
-  /** The longest time between a deadline and its alert. */
+  /** The longest time between a deadline and its alert, and the same if its cell was down at the deadline. */
   alertDelaySeconds: number;
   downAlertDelaySeconds: number;
 };
@@ -87,12 +87,14 @@ type Cell = {
 
 /** Plays the day. */
 export function play(fleet: Fleet, day: Day): Outcome {
-  const cells = day.loads.map((): Cell => ({
-    atRouter: 0,
-    atEdges: 0,
-    appliers: day.applierShares.map(() => new FifoQueue()),
-    alerts: new FifoQueue(),
-  }));
+  const cells = day.loads.map(
+    (): Cell => ({
+      atRouter: 0,
+      atEdges: 0,
+      appliers: day.applierShares.map(() => new FifoQueue()),
+      alerts: new FifoQueue(),
+    }),
+  );
   const outcome: Outcome = {
     sent: 0,
     accepted: 0,
@@ -124,7 +126,7 @@ export function play(fleet: Fleet, day: Day): Outcome {
       if (isDown(number)) continue;
       const alertWork = alert(second, { cell, number, fleet, day, outcome });
       const cores = fleet.recordCores - ((received[number] ?? 0) * fleet.receiveUs) / US - alertWork;
-      isBehind = record(second, { cell, number, fleet, day, outcome, cores }) || isBehind;
+      isBehind = record(second, { cell, fleet, outcome, cores }) || isBehind;
     }
     if (isBehind) outcome.drainedAt = null;
     else outcome.drainedAt ??= outcome.backlog > 0 ? second + 1 : null;
@@ -148,7 +150,7 @@ function send(second: number, { day, cells, outcome, retries }: Playing): void {
     if (isChatting(second, number, day.chatty)) sent += day.chatty?.sentPerSecond ?? 0;
     outcome.sent += sent;
     cell.atRouter += sent;
-    if (day.silent?.at === second) {
+    if (day.silent.at.includes(second)) {
       cell.alerts.push(second, day.silent.alerts * load);
       outcome.alertsOwed += day.silent.alerts * load;
     }
@@ -240,9 +242,9 @@ function append(
 /** Applies the partitions as fast as appliers and processors can; true if something waits. */
 function record(
   second: number,
-  given: { cell: Cell; number: number; fleet: Fleet; day: Day; outcome: Outcome; cores: number },
+  given: { cell: Cell; fleet: Fleet; outcome: Outcome; cores: number },
 ): boolean {
-  const { cell, number, fleet, day, outcome, cores } = given;
+  const { cell, fleet, outcome, cores } = given;
   const wanted = cell.appliers.map(({ length }) => Math.min(length, fleet.applierPerSecond));
   const sum = wanted.reduce((total, one) => total + one, 0);
   const possible = (Math.max(0, cores) * US) / fleet.recordUs;
@@ -252,9 +254,7 @@ function record(
     outcome.applied += applier.serve((wanted[index] ?? 0) * share);
     backlog += applier.length;
     const { oldest } = applier;
-    if (oldest !== null && number !== day.down?.cell) {
-      outcome.lagSeconds = Math.max(outcome.lagSeconds, second + 1 - oldest);
-    }
+    if (oldest !== null) outcome.lagSeconds = Math.max(outcome.lagSeconds, second + 1 - oldest);
   }
   outcome.backlog = Math.max(outcome.backlog, backlog);
   return backlog > 0;
@@ -272,7 +272,8 @@ function alert(
   const sent = cell.alerts.serve(fleet.alertsPerSecond, watermark);
   outcome.alertsSent += sent;
   const delay = second + 1 - oldest;
-  if (number === day.down?.cell) {
+  const { down } = day;
+  if (down !== null && number === down.cell && oldest >= down.from && oldest < down.to) {
     outcome.downAlertDelaySeconds = Math.max(outcome.downAlertDelaySeconds, delay);
   } else {
     outcome.alertDelaySeconds = Math.max(outcome.alertDelaySeconds, delay);

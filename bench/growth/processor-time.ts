@@ -4,16 +4,15 @@ import { readdirSync, readFileSync } from "node:fs";
 /** The unit of these files on every Linux that Node supports. */
 const TICKS_PER_SECOND = 100;
 
-type Stat = { parent: number; command: string; own: number; ended: number };
+type Stat = { parent: number; own: number; ended: number };
 
 function statOf(pid: number): Stat | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "utf8");
-    const end = text.lastIndexOf(")");
-    const fields = text.slice(end + 2).split(" ");
+    // The name before it can contain anything.
+    const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
     const ticks = (from: number) => (Number(fields[from]) + Number(fields[from + 1])) / TICKS_PER_SECOND;
-    const command = text.slice(text.indexOf("(") + 1, end);
-    return { parent: Number(fields[1]), command, own: ticks(11), ended: ticks(13) };
+    return { parent: Number(fields[1]), own: ticks(11), ended: ticks(13) };
   } catch {
     // It has ended.
     return null;
@@ -21,12 +20,9 @@ function statOf(pid: number): Stat | null {
 }
 
 /** The running children of a process. */
-export function childrenOf(pid: number, command: string | null = null): number[] {
+export function childrenOf(pid: number): number[] {
   const pids = readdirSync("/proc").map(Number).filter(Number.isInteger);
-  return pids.filter((one) => {
-    const stat = statOf(one);
-    return stat !== null && stat.parent === pid && (command === null || stat.command === command);
-  });
+  return pids.filter((one) => statOf(one)?.parent === pid);
 }
 
 export function parentOf(pid: number): number {

@@ -63,7 +63,7 @@ const POSTGRES_CORES_MIN = 2;
 const POSTGRES_SERVERS = 2;
 /** Of each role, so that one may fail. */
 const PROCESSES_MIN = 2;
-const BROKER_CORES_MIN = 2;
+const BROKER_CORES = 8;
 /** Transactions of a recorder at a time. */
 const APPLIERS = 2;
 /** Checks whose ids do not begin with their slot, for example because they were imported. */
@@ -89,7 +89,7 @@ export function planFor(checks: number, costs: Costs): Plan {
     Math.max(PROCESSES_MIN, Math.ceil((perSecond * us) / US / BUSY_MAX));
   const routerWork = (checks * PINGS_PER_CHECK * MINUTE_PEAK * routerUs(checks, costs)) / US / BUSY_MAX;
   const cellsOfCluster = Math.min(cells, CELLS_PER_CLUSTER);
-  const brokerWork = (cellsOfCluster * mean * HOUR_PEAK * costs.kafkaUs) / US / BUSY_MAX / LOG_REPLICAS;
+  const brokerWork = (cellsOfCluster * mean * HOUR_PEAK * costs.kafkaUs) / US / BUSY_MAX;
   const recording = (mean * RECORD_PEAK * costs.postgresUs) / US / BUSY_MAX;
   const clusters = Math.ceil(cells / CELLS_PER_CLUSTER);
   return {
@@ -99,8 +99,8 @@ export function planFor(checks: number, costs: Costs): Plan {
     routers: Math.max(PROCESSES_MIN, Math.ceil(routerWork / ROUTER_CORES)) + 1,
     routerCores: ROUTER_CORES,
     clusters,
-    brokers: clusters * LOG_REPLICAS,
-    brokerCores: Math.max(BROKER_CORES_MIN, Math.ceil(brokerWork)),
+    brokers: clusters * Math.max(LOG_REPLICAS, Math.ceil(brokerWork / BROKER_CORES)),
+    brokerCores: BROKER_CORES,
     edges: processes(mean * HOUR_PEAK, costs.edgeUs),
     recorders: processes(mean * RECORD_PEAK, 1 / (recorderRate(costs) / US)),
     postgresCores: Math.max(POSTGRES_CORES_MIN, Math.ceil(recording)) + POSTGRES_OTHER_CORES,
@@ -137,7 +137,8 @@ export function fleetOf(plan: Plan, costs: Costs): Fleet {
   const { cells, clusters, edges, recorders, brokerCores } = plan;
   const cellsPerCluster = Math.min(cells, CELLS_PER_CLUSTER);
   const heartbeats = (us: number) => (edges * us) / US;
-  const kafkaCores = (brokerCores * plan.brokers) / clusters - cellsPerCluster * heartbeats(costs.heartbeatKafkaUs);
+  const kafkaCores =
+    (brokerCores * plan.brokers) / clusters - cellsPerCluster * heartbeats(costs.heartbeatKafkaUs);
   const recorderShare = 1 - heartbeats(costs.heartbeatRecorderUs) / recorders;
   return {
     routersPerSecond: ((plan.routers - 1) * plan.routerCores * US) / routerUs(plan.checks, costs),
@@ -156,7 +157,14 @@ export function fleetOf(plan: Plan, costs: Costs): Fleet {
 
 export type Bill = {
   /** Cores by part. */
-  cores: { postgres: number; edges: number; recorders: number; alerts: number; routers: number; kafka: number };
+  cores: {
+    postgres: number;
+    edges: number;
+    recorders: number;
+    alerts: number;
+    routers: number;
+    kafka: number;
+  };
   allCores: number;
   /** Written to disks, all copies: on average, at the hour, and in a day. */
   bytesPerSecond: number;
