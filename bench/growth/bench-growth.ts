@@ -5,6 +5,7 @@ import { isKafkaInstalled, KafkaCluster } from "../../test/support/kafka-cluster
 import { createPingScale } from "../ping/ping-scale.ts";
 import { onEngine } from "../store/engine.ts";
 import { printTable, rounded, shown } from "../store/figures.ts";
+import { reported } from "../store/meter.ts";
 import { measureAlerts } from "./measure-alerts.ts";
 import { type LogMeasured, measureLog } from "./measure-log.ts";
 import { isHaproxyInstalled, measureRouter } from "./measure-router.ts";
@@ -62,12 +63,12 @@ async function measure(
     const scale = await createPingScale(engine, { checkCount, pingsPerCheck: PINGS_PER_CHECK, folder });
     try {
       const { uuidsPath } = scale;
-      const router = await measureRouter(size, { uuidsPath, folder });
-      const alerts = await measureAlerts(engine, size);
+      const router = await reported("routers measured", measureRouter(size, { uuidsPath, folder }));
+      const alerts = await reported("alerts measured", measureAlerts(engine, size));
       const cluster = await KafkaCluster.start({ brokers: 3, java: JAVA });
       whenInterrupted(() => cluster.stop());
       try {
-        const log = await measureLog({ size, scale, cluster });
+        const log = await reported("log measured", measureLog({ size, scale, cluster }));
         return { log, costs: { ...log.costs, ...router, ...alerts } };
       } finally {
         await cluster.stop();

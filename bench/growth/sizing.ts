@@ -71,8 +71,8 @@ const EXCEPTIONS_SHARE = 0.01;
 const US = 1_000_000;
 
 /** Prices for a month: an order of magnitude, for a rented core with its memory, and for a terabyte of NVMe. */
-export const EUR_PER_CORE = 6.5;
-export const EUR_PER_TB = 40;
+const EUR_PER_CORE = 6.5;
+const EUR_PER_TB = 40;
 /** How long Kafka keeps records, and what a stored ping takes in PostgreSQL. */
 const LOG_DAYS = 7;
 const STORED_PINGS_PER_CHECK = 1_000;
@@ -123,7 +123,7 @@ function routerUs(checks: number, { tlsUs, routeUs }: Costs): number {
 }
 
 /** With one cell there is nothing to look up. */
-export function exceptionsOf(checks: number): number {
+function exceptionsOf(checks: number): number {
   return checks <= CELL_CHECKS ? 0 : checks * EXCEPTIONS_SHARE;
 }
 
