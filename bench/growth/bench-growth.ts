@@ -18,8 +18,6 @@ import { playDay } from "./typical-day.ts";
 type Figures = Record<string, number>;
 
 const PINGS_PER_CHECK = 2;
-/** Of each broker. */
-const JAVA = ["-Xms256m", "-Xmx256m", "-XX:+UseSerialGC"];
 /** Simulated, and their names in figures. */
 const SIMULATED = [
   { checks: 1_000_000, name: "1m" },
@@ -65,7 +63,7 @@ async function measure(
       const { uuidsPath } = scale;
       const router = await reported("routers measured", measureRouter(size, { uuidsPath, folder }));
       const alerts = await reported("alerts measured", measureAlerts(engine, size));
-      const cluster = await KafkaCluster.start({ brokers: 3, java: JAVA });
+      const cluster = await KafkaCluster.start({ brokers: 3 });
       whenInterrupted(() => cluster.stop());
       try {
         const log = await reported("log measured", measureLog({ size, scale, cluster }));

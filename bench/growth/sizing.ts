@@ -85,25 +85,27 @@ export function planFor(checks: number, costs: Costs): Plan {
   const cells = Math.ceil(checks / CELL_CHECKS);
   // Every cell is sized for a full one.
   const mean = CELL_CHECKS * PINGS_PER_CHECK;
-  const processes = (perSecond: number, us: number) =>
-    Math.max(PROCESSES_MIN, Math.ceil((perSecond * us) / US / BUSY_MAX));
-  const routerWork = (checks * PINGS_PER_CHECK * MINUTE_PEAK * routerUs(checks, costs)) / US / BUSY_MAX;
-  const cellsOfCluster = Math.min(cells, CELLS_PER_CLUSTER);
-  const brokerWork = (cellsOfCluster * mean * HOUR_PEAK * costs.kafkaUs) / US / BUSY_MAX;
-  const recording = (mean * RECORD_PEAK * costs.postgresUs) / US / BUSY_MAX;
+  const coresFor = (work: number) => Math.ceil(work / BUSY_MAX);
+  const processesFor = (work: number) => Math.max(PROCESSES_MIN, coresFor(work));
+  const routing = (checks * PINGS_PER_CHECK * MINUTE_PEAK * routerUs(checks, costs)) / US;
+  const edges = processesFor((mean * HOUR_PEAK * costs.edgeUs + costs.heartbeatEdgeUs) / US);
+  const appending = (mean * HOUR_PEAK * costs.kafkaUs + edges * costs.heartbeatKafkaUs) / US;
+  const applying = (mean * RECORD_PEAK) / recorderRate(costs) + (edges * costs.heartbeatRecorderUs) / US;
+  const recording = (mean * RECORD_PEAK * costs.postgresUs + edges * costs.heartbeatPostgresUs) / US;
   const clusters = Math.ceil(cells / CELLS_PER_CLUSTER);
+  const brokerCores = coresFor(appending * Math.min(cells, CELLS_PER_CLUSTER));
   return {
     checks,
     cells,
     // One more, so that one may fail.
-    routers: Math.max(PROCESSES_MIN, Math.ceil(routerWork / ROUTER_CORES)) + 1,
+    routers: Math.max(PROCESSES_MIN, Math.ceil(coresFor(routing) / ROUTER_CORES)) + 1,
     routerCores: ROUTER_CORES,
     clusters,
-    brokers: clusters * Math.max(LOG_REPLICAS, Math.ceil(brokerWork / BROKER_CORES)),
+    brokers: clusters * Math.max(LOG_REPLICAS, Math.ceil(brokerCores / BROKER_CORES)),
     brokerCores: BROKER_CORES,
-    edges: processes(mean * HOUR_PEAK, costs.edgeUs),
-    recorders: processes(mean * RECORD_PEAK, 1 / (recorderRate(costs) / US)),
-    postgresCores: Math.max(POSTGRES_CORES_MIN, Math.ceil(recording)) + POSTGRES_OTHER_CORES,
+    edges,
+    recorders: processesFor(applying),
+    postgresCores: Math.max(POSTGRES_CORES_MIN, coresFor(recording)) + POSTGRES_OTHER_CORES,
     // Sweepers, notifiers, pages and the API: two processes with each role.
     alertCores: 2 * PROCESSES_MIN,
   };
@@ -127,7 +129,7 @@ function exceptionsOf(checks: number): number {
   return checks <= CELL_CHECKS ? 0 : checks * EXCEPTIONS_SHARE;
 }
 
-/** Appliers of a cell. */
+/** Appliers of a cell. A partition has one, so more recorders would not help. */
 export function appliersOf({ recorders }: Plan): number {
   return Math.min(LOG_PARTITIONS, recorders * APPLIERS);
 }
@@ -145,7 +147,7 @@ export function fleetOf(plan: Plan, costs: Costs): Fleet {
     edgesPerSecond: (edges * (US - costs.heartbeatEdgeUs)) / costs.edgeUs,
     clusterPerSecond: (kafkaCores * US) / costs.kafkaUs,
     cellsPerCluster,
-    applierPerSecond: (recorderRate(costs) * Math.max(0, recorderShare) * recorders) / appliersOf(plan),
+    applierPerSecond: (recorderRate(costs) / APPLIERS) * Math.max(0, recorderShare),
     recordCores: plan.postgresCores - POSTGRES_OTHER_CORES - heartbeats(costs.heartbeatPostgresUs),
     recordUs: costs.postgresUs,
     receiveUs: 0,
