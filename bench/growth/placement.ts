@@ -4,12 +4,12 @@ import { LOG_PARTITIONS } from "../../src/core/log.ts";
 /** A project is in one cell. The size of the largest one is limited; the next ones shrink with their rank (Zipf). */
 export const PROJECT_CHECKS_MAX = 100_000;
 const CHECKS_PER_PROJECT = 20;
-const BUNDLE_CHECKS = 100;
+const SMALL_CHECKS = 100;
 const BISECTIONS = 60;
 /** Some projects send more often than others. A cycle, 1 on average. */
 const ACTIVITY = [0.4, 0.4, 0.7, 1, 2.5] as const;
 
-/** The number of checks of each project, the largest first. */
+/** The number of checks of each project, the largest first. Small ones count together, which hardly matters. */
 export function projectSizes(checks: number): number[] {
   const count = Math.max(1, Math.round(checks / CHECKS_PER_PROJECT));
   let [low, high] = [1, checks];
@@ -19,9 +19,11 @@ export function projectSizes(checks: number): number[] {
     if (sumOfSizes(count, largest) > checks) high = largest;
     else low = largest;
   }
-  return Array.from({ length: count }, (_, index) =>
-    Math.max(1, Math.min(PROJECT_CHECKS_MAX, low / (index + 1))),
+  const large = Array.from({ length: Math.min(count, Math.floor(low / SMALL_CHECKS)) }, (_, index) =>
+    Math.min(PROJECT_CHECKS_MAX, low / (index + 1)),
   );
+  const rest = checks - large.reduce((sum, size) => sum + size, 0);
+  return [...large, ...Array.from({ length: Math.ceil(rest / SMALL_CHECKS) }, () => SMALL_CHECKS)];
 }
 
 /** Some are as large as the limit, the next ones shrink with their rank, and the rest have one check. */
@@ -37,7 +39,7 @@ function sumOfSizes(count: number, largest: number): number {
  * then, and nothing is moved when it grows.
  */
 export function cellLoads({ checks, cells }: { checks: number; cells: number }): number[] {
-  const sizes = bundled(projectSizes(checks));
+  const sizes = projectSizes(checks);
   const random = randomOf(cells);
   const counts = new Float64Array(cells);
   const loads = Array.from({ length: cells }, () => 0);
@@ -52,13 +54,6 @@ export function cellLoads({ checks, cells }: { checks: number; cells: number }):
   }
   const mean = loads.reduce((sum, load) => sum + load, 0) / cells;
   return loads.map((load) => load / mean);
-}
-
-/** Small projects are placed together, which is faster and hardly differs. */
-function bundled(sizes: readonly number[]): number[] {
-  const large = sizes.filter((size) => size >= BUNDLE_CHECKS);
-  const rest = sizes.slice(large.length).reduce((sum, size) => sum + size, 0);
-  return [...large, ...Array.from({ length: Math.ceil(rest / BUNDLE_CHECKS) }, () => BUNDLE_CHECKS)];
 }
 
 /** Intervals of checks, as shares of all checks: a minute, five minutes, an hour, a day. */
