@@ -1,6 +1,7 @@
 // The model of the growth benchmark: queues against closed forms, that no ping is lost from the count, and that higher
 // costs show.
 import { describe, expect, test } from "vitest";
+import { reportGrowth } from "../bench/growth/bench-growth.ts";
 import { FifoQueue } from "../bench/growth/fifo-queue.ts";
 import type { LogMeasured } from "../bench/growth/measure-log.ts";
 import { type Day, type Fleet, type Outcome, play, RETRY_SECONDS } from "../bench/growth/model.ts";
@@ -330,31 +331,39 @@ describe("the sizing rule", () => {
   });
 });
 
+const LOG: LogMeasured = {
+  costs: { ...COSTS, recorderUs: 40, postgresUs: 50 },
+  senderUs: 20,
+  appendUs: 40,
+  readUs: 10,
+  edgePerSecond: 10_000,
+  recorderPerSecond: 50_000,
+  real: { sentSeconds: 10, accepted: 100_000, refused: 0, backlog: 0, drainSeconds: 2, otherCores: 0.5 },
+};
+
+test("the report has every figure, and with ordinary costs the rule keeps its promises for a whole day", () => {
+  const simulated = [
+    { checks: 1_000_000, name: "1m" },
+    { checks: 5_000_000, name: "5m" },
+  ];
+  const figures = reportGrowth({ costs: COSTS, log: LOG }, { cores: 2, simulated });
+  expect(figures["growth.refused"]).toBe(0);
+  expect(figures["growth.lag_s"]).toBeLessThanOrEqual(60);
+  expect(figures["growth.cost_100m_over_1m"]).toBeLessThanOrEqual(1.1);
+  expect(figures["growth.5m.cells"]).toBe(5);
+  expect(figures["growth.5m.alerts_lost"]).toBe(0);
+  for (const name of ["model_over_real", "edge_us", "1m.cores", "1m.routers", "5m.eur_per_month"]) {
+    expect(figures[`growth.${name}`], name).toBeGreaterThan(0);
+  }
+});
+
 test("the prediction of a real run is the work, divided by the cores that are left", () => {
-  const real = {
-    sentSeconds: 10,
-    accepted: 100_000,
-    refused: 0,
-    backlog: 0,
-    drainSeconds: 0,
-    otherCores: 0.5,
-  };
-  const costs = { ...COSTS, edgeUs: 60, recorderUs: 40, postgresUs: 50 };
-  const log: LogMeasured = {
-    costs,
-    senderUs: 20,
-    appendUs: 40,
-    readUs: 10,
-    edgePerSecond: 10_000,
-    recorderPerSecond: 50_000,
-    real,
-  };
   // Receiving takes 1.2 of 1.5 cores for ten seconds; recording takes 100 microseconds for each ping.
-  const { backlog, totalSeconds } = predictReal(log, 2);
+  const { backlog, totalSeconds } = predictReal(LOG, 2);
   expect(backlog).toBeCloseTo(100_000 - (0.3 * 10) / 100e-6, -3);
   expect(totalSeconds).toBeCloseTo((100_000 * (120 + 100)) / 1e6 / 1.5, 0);
   // A recorder that cannot use them takes longer.
-  expect(predictReal({ ...log, recorderPerSecond: 5_000 }, 2).totalSeconds).toBeCloseTo(
+  expect(predictReal({ ...LOG, recorderPerSecond: 5_000 }, 2).totalSeconds).toBeCloseTo(
     10 + 70_000 / 5_000,
     0,
   );

@@ -19,11 +19,11 @@ type Figures = Record<string, number>;
 
 const PINGS_PER_CHECK = 2;
 /** Simulated, and their names in figures. */
-const SIMULATED = [
+const SIMULATED: Simulated = [
   { checks: 1_000_000, name: "1m" },
   { checks: 10_000_000, name: "10m" },
   { checks: 100_000_000, name: "100m" },
-] as const;
+];
 /** Without a log, on one PostgreSQL: not simulated. */
 const DIRECT = [200, 10_000, 100_000] as const;
 
@@ -38,10 +38,19 @@ export async function benchGrowth(
   if (!isKafkaInstalled || !isHaproxyInstalled) {
     throw new Error("growth needs HAProxy and Kafka; see .ci/install");
   }
-  const { costs, log } = await measure(size, whenInterrupted);
-  const cores = cpus().length;
+  return reportGrowth(await measure(size, whenInterrupted), { cores: cpus().length, simulated: SIMULATED });
+}
+
+type Measured = { costs: Costs; log: LogMeasured };
+type Simulated = readonly { checks: number; name: string }[];
+
+/** Simulates and predicts with what was measured on a machine with this many cores. The first and last are compared. */
+export function reportGrowth(
+  { costs, log }: Measured,
+  { cores, simulated }: { cores: number; simulated: Simulated },
+): Figures {
   const predicted = predictReal(log, cores);
-  const results = SIMULATED.map(({ checks, name }): Result => {
+  const results = simulated.map(({ checks, name }): Result => {
     const plan = planFor(checks, costs);
     return { name, plan, bill: billOf(plan, costs), outcome: playDay(plan, costs) };
   });
@@ -55,7 +64,7 @@ export async function benchGrowth(
 async function measure(
   size: GrowthSize,
   whenInterrupted: (cleanUp: () => Promise<void>) => void,
-): Promise<{ costs: Costs; log: LogMeasured }> {
+): Promise<Measured> {
   return onEngine(whenInterrupted, async (engine, folder) => {
     const { checkCount } = size;
     const scale = await createPingScale(engine, { checkCount, pingsPerCheck: PINGS_PER_CHECK, folder });
