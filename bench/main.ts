@@ -7,6 +7,8 @@ import { benchCells } from "./cells/bench-cells.ts";
 import { CELLS_SIZES } from "./cells/sizes.ts";
 import { benchDeliver } from "./deliver/bench-deliver.ts";
 import { DELIVER_SIZES } from "./deliver/sizes.ts";
+import { benchGrowth } from "./growth/bench-growth.ts";
+import { GROWTH_SIZES } from "./growth/sizes.ts";
 import { benchMemory } from "./memory/bench-memory.ts";
 import { MEMORY_SIZES } from "./memory/sizes.ts";
 import { benchPing } from "./ping/bench-ping.ts";
@@ -67,6 +69,11 @@ const BENCHMARKS: Record<string, Benchmark> = {
     about:
       "how long messages take from a change of status to their receiver, and how many there are a second",
     run: ({ size, whenInterrupted }) => benchDeliver(DELIVER_SIZES[size], whenInterrupted),
+  },
+  growth: {
+    about:
+      "a simulated day of 1, 10 and 100 million checks, with costs measured now; one point beside a real run",
+    run: ({ size, whenInterrupted }) => benchGrowth(GROWTH_SIZES[size], whenInterrupted),
   },
   memory: {
     about:

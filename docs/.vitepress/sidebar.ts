@@ -135,6 +135,7 @@ const OPERATE: Item[] = [
     items: pages("operate", {
       "high-availability": "High availability",
       sizing: "Sizing",
+      scaling: "Scaling",
       log: "Kafka as a log",
       cells: "Cells",
     }),
