@@ -89,7 +89,11 @@ export function recorderRole(resources: RecorderResources): Loop {
       await topic?.close();
       await database.close();
     },
-    problem: () => heartbeats.problem() ?? watermark.problem(),
+    problem: () =>
+      heartbeats.problem() ??
+      watermark.problem() ??
+      appliers.map((applier) => applier.problem()).find((problem) => problem !== null) ??
+      null,
   };
 }
 
