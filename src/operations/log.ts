@@ -2,7 +2,7 @@
 // a loss and leave it.
 import { AppError } from "../core/errors.ts";
 import { DAY_MS, type Instant, MINUTE_MS, SECOND_MS } from "../core/instant.ts";
-import { EDGE_LOST_AFTER_MS, LOST_BY_LOG, partitionIntakeId } from "../core/log.ts";
+import { EDGE_LOST_AFTER_MS, LOST_BY_LOG, partitionIntakeId, partitionName } from "../core/log.ts";
 import { type ClockReading, endsGap, SETTLE_MS, WATERMARK_LAG_MS } from "../core/watermark.ts";
 import type { Database } from "../store/db.ts";
 import { findStoredIdentity } from "../store/instance.ts";
@@ -31,7 +31,7 @@ import { inTransaction, type Tx } from "../store/transaction.ts";
 import { lookAtClock } from "./intakes.ts";
 
 /** A recorder that was not seen for this long is gone, and its partitions are free. */
-const RECORDER_LOST_AFTER_MS = 5 * SECOND_MS;
+export const RECORDER_LOST_AFTER_MS = 5 * SECOND_MS;
 /** Edges read unknown UUIDs each second. */
 const UNKNOWN_KEPT_MS = MINUTE_MS;
 /** A partition is never declared lost: without a recorder, its watermark stays, and alerts wait. */
@@ -82,7 +82,7 @@ async function openIntake(
   const { intakeId, partition, watermarkAt, now } = given;
   await registerIntake(tx, {
     id: intakeId,
-    name: `log partition ${partition}`,
+    name: partitionName(partition),
     startedAt: now,
     watermarkAt,
     leaseUntilAt: now + LEASE_MS,

@@ -70,7 +70,7 @@ const INSERT_PARTITION = statement({
   name: "log_partitions.insert",
   text: `with added as (
       insert into log_partitions (partition, topic_id, intake_id, next_offset, watermark_at)
-      values ($1, $2, $3, $4, $5) returning partition
+      select $1, $2, $3, greatest($4, max(last_seq)), $5 from intake_lanes where intake_id = $3 returning partition
     )
     insert into log_claims (partition) select partition from added`,
 });
@@ -79,7 +79,7 @@ export type NewPartition = Pick<StoredPartition, "partition" | "topicId" | "inta
   watermarkAt: Instant;
 };
 
-/** Adds a partition of a new log. */
+/** Adds a partition of a new log. If this topic was used before, what was applied then is not applied again. */
 export async function insertLogPartition(tx: Tx, given: NewPartition): Promise<void> {
   const { partition, topicId, intakeId, nextOffset, watermarkAt } = given;
   await tx.query(INSERT_PARTITION, [partition, topicId, intakeId, nextOffset, toTimestamp(watermarkAt)]);
@@ -87,10 +87,11 @@ export async function insertLogPartition(tx: Tx, given: NewPartition): Promise<v
 
 const DELETE_PARTITIONS = statement({
   name: "log_partitions.delete",
-  text: "delete from log_partitions",
+  text: `with gone as (delete from log_partitions returning intake_id, next_offset)
+    update intake_lanes set last_seq = next_offset from gone where intake_lanes.intake_id = gone.intake_id`,
 });
 
-/** Deletes all positions: the log is no longer used. */
+/** Deletes all positions: the log is no longer used. Their intakes keep them, in case that it is used again. */
 export async function deleteLogPartitions(tx: Tx): Promise<void> {
   await tx.query(DELETE_PARTITIONS, []);
 }
