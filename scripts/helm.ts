@@ -30,6 +30,9 @@ const REFUSED: readonly (readonly [string, string])[] = [
   ["replicas=many", "replicas"],
   ["workloads.x.roles={pings}", "roles"],
   ["settings.OVERDUE_ROLES=ping", "OVERDUE_ROLES"],
+  ["settings.OVERDUE_LOG=kafka://kafka/overdue", "OVERDUE_LOG"],
+  ["log.url=kafka://overdue:secret@kafka/overdue", "url"],
+  ["log.enabled=true,workloads.x.roles={ping}", "add a workload with the role recorder"],
   ["sitUrl=x", "sitUrl"],
 ];
 

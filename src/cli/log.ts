@@ -1,5 +1,6 @@
 // `overdue log`: creates the topic of OVERDUE_LOG, shows positions, continues after a loss, and leaves the log.
 import type { Command } from "commander";
+import { loadConfig } from "../config/config.ts";
 import { SECOND_MS } from "../core/instant.ts";
 import { LOG_PARTITIONS, LOG_REPLICAS, topicProblems, topicSettings } from "../core/log.ts";
 import { KafkaTopic } from "../lib/kafka.ts";
@@ -32,7 +33,7 @@ export function defineLog(command: Command, context: CommandContext): void {
     )
     .option("--json", "Output JSON (created, partitions, replicas, problems)")
     .action((options: { partitions: number; json?: true }) =>
-      onDatabase(context, (session) => onTopic(session, (topic) => create(context, topic, options))),
+      onTopic(loadConfig(context.environment), (topic) => create(context, topic, options)),
     );
   command
     .command("status")
@@ -83,7 +84,7 @@ function parseCount(text: string): number {
   throw new CommandError(`The number of partitions must be 1 to ${PARTITIONS_MAX}.`, EXIT.usage);
 }
 
-async function onTopic({ config }: Session, work: (topic: KafkaTopic) => Promise<void>): Promise<void> {
+async function onTopic({ config }: Pick<Session, "config">, work: (topic: KafkaTopic) => Promise<void>): Promise<void> {
   if (config.logTopic === null) {
     throw new CommandError(
       "Set OVERDUE_LOG to a Kafka topic, such as kafka://kafka-1:9092/overdue.",

@@ -198,11 +198,11 @@ export function leaveLog(database: Database, { ends }: { ends: readonly number[]
           "Processes still append pings to the log. Restart them without OVERDUE_LOG first.",
         );
       }
-      // It ended without a goodbye.
-      const isLost = open.length > 0 || ends === null;
       const gap = { from: Math.min(state.watermarkAt, now), to: now, reason: LOST_BY_LOG };
-      if (isLost) await insertUncoveredBlindInterval(tx, { intakeId, ...gap });
-      await closeIntake(tx, { intakeId, at: now, lost: isLost });
+      // A process that is open ended without a goodbye.
+      const isGap = open.length > 0 || ends === null;
+      if (isGap) await insertUncoveredBlindInterval(tx, { intakeId, ...gap });
+      await closeIntake(tx, { intakeId, at: now, lost: false });
     }
     await deleteLogPartitions(tx);
   });

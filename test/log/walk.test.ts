@@ -1,13 +1,19 @@
 // The way of an operator from one process to a log, back, and to the log again, with real processes, and jobs that ping
 // the whole time: every acknowledged ping is recorded, none twice, and the watermark never passes one that is not.
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { loadConfig } from "../../src/config/config.ts";
+import { createLog } from "../../src/lib/log.ts";
+import { createMetrics } from "../../src/lib/metrics.ts";
+import { recorderRole } from "../../src/roles/recorder.ts";
+import { listLogPartitions } from "../../src/store/log-partitions.ts";
 import { callOverdue } from "../cli/run-overdue.ts";
 import { isKafkaInstalled, KafkaCluster, WHY_SKIPPED } from "../support/kafka-cluster.ts";
 import { useOwnPostgres } from "../support/own-postgres.ts";
 import { type PingProcess, startPingProcess } from "../support/ping-process.ts";
 import { freePort } from "../support/ports.ts";
 import { sampleCheck, sampleProject } from "../support/sample.ts";
+import { pingUntilAccepted, type Stage, stage } from "./stage.ts";
 
 const TEST_MS_MAX = 600_000;
 const SOON_MS = 120_000;
@@ -63,6 +69,10 @@ describe.skipIf(!isKafkaInstalled)(`from one process to a log and back${WHY_SKIP
     let a = await start(portA);
     const jobs = await startJobs([portA, portB]);
     const look = watchWatermark(jobs.sent);
+    onTestFinished(async () => {
+      await jobs.abandon();
+      await look.end();
+    });
 
     // To the log.
     expect((await overdue("create", "--partitions", "4")).code).toBe(0);
@@ -102,6 +112,48 @@ describe.skipIf(!isKafkaInstalled)(`from one process to a log and back${WHY_SKIP
     expect(acked.filter(([word, { attempts }]) => attempts === 1 && counts.get(word) !== 1)).toEqual([]);
   });
 
+  describe("a recorder", () => {
+    let it: Stage;
+    beforeEach(async () => {
+      await own.db.pool.query("truncate intakes, blind_intervals, log_partitions cascade");
+      it = await stage(cluster, { url: own.server.url(), partitions: 1 });
+    });
+    afterEach(() => it.stop());
+    const expectSoon = (question: () => unknown) => expect.poll(question, { timeout: SOON_MS, interval: 50 });
+
+    test("stops before a record of a newer version, skips nothing, and says what to do", async () => {
+      const { id: projectId } = await sampleProject(own.db);
+      const check = await sampleCheck(own.db, { projectId });
+      const [edge, recorder] = await Promise.all([it.startEdge(), it.startRecorder()]);
+      await pingUntilAccepted(edge, check.uuid, "before");
+      const value = Buffer.from([2, ...Buffer.alloc(200)]);
+      const at = await it.kafka.append({ partition: 0, value, giveUpAtMs: performance.now() + SOON_MS });
+      await pingUntilAccepted(edge, check.uuid, "after");
+      await expectSoon(() => recorder.problem()).toMatch(/newer version .* upgrade this process/);
+      await expectSoon(async () => (await listLogPartitions(own.db))[0]?.nextOffset).toBe(at);
+      const { rows } = await own.db.pool.query("select count(*)::int as count from rejected_signals");
+      expect(rows).toEqual([{ count: 0 }]);
+      expect(it.lines.join("")).toContain("Upgrade this process.");
+    });
+
+    test("without its topic is not ready, and says what to do", async () => {
+      const lines: string[] = [];
+      const recorder = recorderRole({
+        config: loadConfig({ OVERDUE_LOG: cluster.url("missing") }).config,
+        databaseOptions: { url: own.server.url(), applicationName: "overdue", onError: () => {} },
+        log: createLog({ level: "info", destination: { write: (line) => lines.push(line) } }),
+        metrics: createMetrics({ version: "test" }),
+      });
+      await recorder.start();
+      try {
+        await expectSoon(() => recorder.problem()).toContain("create it with: overdue log create");
+        expect(lines.join("")).toContain("the log cannot be read");
+      } finally {
+        await recorder.stop();
+      }
+    });
+  });
+
   /** Jobs that ping until they are acknowledged, at one process and then at the other. */
   async function startJobs(ports: readonly number[]) {
     const { id: projectId } = await sampleProject(own.db);
@@ -110,6 +162,7 @@ describe.skipIf(!isKafkaInstalled)(`from one process to a log and back${WHY_SKIP
     const sent = new Map<string, Sent>();
     const open = new Set<Promise<void>>();
     let isEnding = false;
+    let isAbandoned = false;
     let ackedCount = 0;
     const pingOnce = async (word: string, { uuid, at }: { uuid: string; at: number }) => {
       const url = `http://127.0.0.1:${ports[at % ports.length]}/ping/${uuid}`;
@@ -127,7 +180,7 @@ describe.skipIf(!isKafkaInstalled)(`from one process to a log and back${WHY_SKIP
       const one: Sent = { ackedAt: 0, attempts: 0 };
       sent.set(word, one);
       const uuid = checks[number % CHECKS]?.uuid ?? "";
-      while (one.ackedAt === 0) {
+      while (one.ackedAt === 0 && !isAbandoned) {
         one.attempts += 1;
         if (await pingOnce(word, { uuid, at: number + one.attempts })) one.ackedAt = Date.now();
         else await sleep(PING_EVERY_MS);
@@ -142,6 +195,11 @@ describe.skipIf(!isKafkaInstalled)(`from one process to a log and back${WHY_SKIP
         await sleep(PING_EVERY_MS);
       }
     })();
+    const end = async () => {
+      isEnding = true;
+      await sending;
+      await Promise.all(open);
+    };
     return {
       sent,
       /** Resolves when this many more are acknowledged. */
@@ -149,10 +207,11 @@ describe.skipIf(!isKafkaInstalled)(`from one process to a log and back${WHY_SKIP
         const wanted = ackedCount + count;
         await expect.poll(() => ackedCount, { timeout: SOON_MS }).toBeGreaterThanOrEqual(wanted);
       },
-      end: async () => {
-        isEnding = true;
-        await sending;
-        await Promise.all(open);
+      end,
+      /** Ends without waiting for acknowledgments. */
+      abandon: () => {
+        isAbandoned = true;
+        return end();
       },
     };
   }
