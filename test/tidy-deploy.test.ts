@@ -109,6 +109,8 @@ test("the profile log has the Kafka of the tests, and the guide names its addres
   expect(parseKafkaAddress(guided)).toMatchObject({ value: { brokers: [{ host: "kafka", port: 9092 }] } });
   expect(kafka?.environment?.["KAFKA_ADVERTISED_LISTENERS"]).toBe("PLAINTEXT://kafka:9092");
   expect(topic).toMatchObject({ profiles: ["log"], command: ["log", "create"] });
+  // Without OVERDUE_LOG in .env, the others no longer use the log, and these two still do.
+  for (const one of [recorder, topic]) expect(one?.environment).toMatchObject({ OVERDUE_LOG: guided });
   expect(recorder).toMatchObject({ profiles: ["log"], command: ["serve", "--roles", "recorder"] });
   expect(ROLE_NAMES).toContain("recorder");
 });

@@ -55,7 +55,7 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version | replace "+" "_" }}
 
 {{/* Not empty if there is a log. */}}
 {{- define "overdue.hasLog" -}}
-{{- if or .Values.log.enabled .Values.log.url .Values.log.existingSecret -}}true{{- end -}}
+{{- if or .Values.log.url .Values.log.existingSecret -}}true{{- end -}}
 {{- end -}}
 
 {{/* With a log, something must record what is in it. */}}
@@ -63,7 +63,8 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version | replace "+" "_" }}
 {{- if include "overdue.hasLog" . -}}
 {{- $records := dict -}}
 {{- range $name, $one := include "overdue.workloads" . | fromJson -}}
-{{- if or (eq $one.roles "all") (has "recorder" (splitList "," $one.roles)) -}}{{- $_ := set $records $name true -}}{{- end -}}
+{{- $isRecorder := or (eq $one.roles "all") (has "recorder" (splitList "," $one.roles)) -}}
+{{- if and $isRecorder (not (and $.Values.log.leaving $one.receives)) -}}{{- $_ := set $records $name true -}}{{- end -}}
 {{- end -}}
 {{- if not $records -}}
 {{- fail "With a log, add a workload with the role recorder: without one, pings are accepted but never recorded." -}}
@@ -91,6 +92,14 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version | replace "+" "_" }}
       name: {{ .Values.database.existingSecret }}
       key: {{ .Values.database.key }}
 {{- end }}
+{{- range $name, $value := .Values.settings }}
+- name: {{ $name }}
+  value: {{ $value | toString | quote }}
+{{- end }}
+{{- end -}}
+
+{{/* The log, for pods that use it. */}}
+{{- define "overdue.logEnv" -}}
 {{- if .Values.log.existingSecret }}
 - name: OVERDUE_LOG
   valueFrom:
@@ -104,10 +113,6 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version | replace "+" "_" }}
 {{- if .Values.log.routerRepeats }}
 - name: OVERDUE_LOG_ROUTER_REPEATS
   value: "true"
-{{- end }}
-{{- range $name, $value := .Values.settings }}
-- name: {{ $name }}
-  value: {{ $value | toString | quote }}
 {{- end }}
 {{- end -}}
 
