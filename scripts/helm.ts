@@ -30,6 +30,10 @@ const REFUSED: readonly (readonly [string, string])[] = [
   ["replicas=many", "replicas"],
   ["workloads.x.roles={pings}", "roles"],
   ["settings.OVERDUE_ROLES=ping", "OVERDUE_ROLES"],
+  ["settings.OVERDUE_LOG=kafka://kafka/overdue", "OVERDUE_LOG"],
+  ["log.url=kafka://overdue:secret@kafka/overdue", "url"],
+  ["log.url=kafka://kafka/overdue,workloads.x.roles={ping}", "add a workload with the role recorder"],
+  ["log.url=kafka://kafka/overdue,log.leaving=true", "add a workload with the role recorder"],
   ["sitUrl=x", "sitUrl"],
 ];
 

@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { type Setting, SETTINGS } from "../src/config/settings.ts";
+import { parseKafkaAddress } from "../src/lib/kafka-address.ts";
+import { ROLE_NAMES } from "../src/roles/names.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
@@ -14,6 +16,7 @@ type Service = {
   volumes?: string[];
   depends_on?: Record<string, object>;
   profiles?: string[];
+  environment?: Record<string, string>;
   read_only?: boolean;
 };
 type Compose = { services: Record<string, Service>; volumes: Record<string, null> };
@@ -82,6 +85,34 @@ test("the Compose file uses the image, and volumes and services that it declares
   for (const service of Object.values(services)) {
     expect(Object.keys(services)).toEqual(expect.arrayContaining(Object.keys(service.depends_on ?? {})));
   }
+});
+
+test("without a profile, the Compose file starts what it always did", () => {
+  const plain = Object.entries(compose.services).filter(([, { profiles }]) => profiles === undefined);
+  expect(plain.map(([name]) => name)).toEqual(["overdue", "postgres", "password"]);
+  for (const [, service] of plain) {
+    const needed = Object.keys(service.depends_on ?? {}).filter((name) => compose.services[name]?.profiles);
+    expect(needed).toEqual([]);
+  }
+});
+
+test("the profile log has the Kafka of the tests, and the guide names its address", () => {
+  const { kafka, recorder, "log-topic": topic } = compose.services;
+  const version = /^readonly KAFKA_VERSION=(\S+)$/m.exec(read(".ci/install"))?.[1];
+  expect(kafka).toMatchObject({
+    profiles: ["log"],
+    image: `apache/kafka:${version}`,
+    volumes: [`kafka:${kafka?.environment?.["KAFKA_LOG_DIRS"]}`],
+    healthcheck: expect.anything(),
+  });
+  const guided = /`OVERDUE_LOG=(kafka:\S+)`/.exec(read("docs/operate/install.md"))?.[1] ?? "";
+  expect(parseKafkaAddress(guided)).toMatchObject({ value: { brokers: [{ host: "kafka", port: 9092 }] } });
+  expect(kafka?.environment?.["KAFKA_ADVERTISED_LISTENERS"]).toBe("PLAINTEXT://kafka:9092");
+  expect(topic).toMatchObject({ profiles: ["log"], command: ["log", "create"] });
+  // Without OVERDUE_LOG in .env, the others no longer use the log, and these two still do.
+  for (const one of [recorder, topic]) expect(one?.environment).toMatchObject({ OVERDUE_LOG: guided });
+  expect(recorder).toMatchObject({ profiles: ["log"], command: ["serve", "--roles", "recorder"] });
+  expect(ROLE_NAMES).toContain("recorder");
 });
 
 test("PostgreSQL 18 has its volume where its image stores the data", () => {

@@ -1,9 +1,10 @@
 // `overdue log`: creates the topic of OVERDUE_LOG, shows positions, continues after a loss, and leaves the log.
 import type { Command } from "commander";
+import { loadConfig } from "../config/config.ts";
 import { SECOND_MS } from "../core/instant.ts";
 import { LOG_PARTITIONS, LOG_REPLICAS, topicProblems, topicSettings } from "../core/log.ts";
-import { KafkaError, KafkaTopic } from "../lib/kafka.ts";
-import { acceptLoss, leaveLog, lossReadFrom } from "../operations/log.ts";
+import { KafkaTopic } from "../lib/kafka.ts";
+import { acceptLoss, leaveLog, lossReadFrom, RECORDER_LOST_AFTER_MS } from "../operations/log.ts";
 import type { Database } from "../store/db.ts";
 import { readDatabaseClock } from "../store/instance.ts";
 import { listLogPartitions, listRecorders, type StoredPartition } from "../store/log-partitions.ts";
@@ -32,7 +33,7 @@ export function defineLog(command: Command, context: CommandContext): void {
     )
     .option("--json", "Output JSON (created, partitions, replicas, problems)")
     .action((options: { partitions: number; json?: true }) =>
-      onDatabase(context, (session) => onTopic(session, (topic) => create(context, topic, options))),
+      onTopic(loadConfig(context.environment), (topic) => create(context, topic, options)),
     );
   command
     .command("status")
@@ -84,7 +85,7 @@ function parseCount(text: string): number {
   throw new CommandError(`The number of partitions must be 1 to ${PARTITIONS_MAX}.`, EXIT.usage);
 }
 
-async function onTopic({ config }: Session, work: (topic: KafkaTopic) => Promise<void>): Promise<void> {
+async function onTopic({ config }: Pick<Session, "config">, work: (topic: KafkaTopic) => Promise<void>): Promise<void> {
   if (config.logTopic === null) {
     throw new CommandError(
       "Set OVERDUE_LOG to a Kafka topic, such as kafka://kafka-1:9092/overdue.",
@@ -94,9 +95,6 @@ async function onTopic({ config }: Session, work: (topic: KafkaTopic) => Promise
   const topic = await KafkaTopic.open(config.logTopic);
   try {
     await work(topic);
-  } catch (error) {
-    if (error instanceof KafkaError) throw new CommandError(error.message);
-    throw error;
   } finally {
     await topic.close();
   }
@@ -138,13 +136,17 @@ async function create(
   };
   if (json) return printJson(context, { ...shown, problems });
   const what = isCreated ? "Created the topic" : "The topic exists";
-  context.out(`${what}: ${shown.partitions} partitions, ${shown.replicas} replicas.\n`);
+  context.out(`${what}: ${counted(shown.partitions, "partition")}, ${counted(shown.replicas, "replica")}.\n`);
   if (shown.replicas === 1) {
     context.out(
       "With one replica, pings are lost if the disk of the broker fails. Use three brokers in production.\n",
     );
   }
   reportProblems(problems);
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 function reportProblems(problems: readonly string[]): void {
@@ -155,11 +157,17 @@ function reportProblems(problems: readonly string[]): void {
   }
 }
 
+const ANOTHER_TOPIC = "it was deleted and created again, or OVERDUE_LOG was changed";
+const NO_RECORDER =
+  "Pings are accepted but not recorded, and alerts for missing pings wait. Start a process with the role recorder.";
+const STOPPED = "Records are missing from the log. If they cannot be recovered, run: overdue log accept-loss";
+
 type Shown = {
   partition: number;
+  /** Records that are not applied yet. */
   lag: number;
   watermark: string;
-  edges: number;
+  receivers: number;
   stopped: string | null;
 };
 
@@ -176,29 +184,48 @@ async function status(
     readDatabaseClock(database),
   ]);
   const shown = stored.map((one) => shownOf(one, ends.get(one.partition)?.end ?? one.endOffset));
-  const problems = [...topicProblems(found)];
-  if (stored.some(({ topicId }) => topicId !== found.topicId)) {
-    problems.push("it is another topic than before: it was deleted and created again");
-  }
-  const seen = recorders.map(({ name, seenAt }) => ({
+  const problems = topicProblems(found);
+  const isOther = stored.some(({ topicId }) => topicId !== found.topicId);
+  const running = recorders.filter(({ seenAt }) => now - seenAt <= RECORDER_LOST_AFTER_MS);
+  const seen = running.map(({ name, seenAt }) => ({
     name,
     seenSecondsAgo: Math.round((now - seenAt) / SECOND_MS),
   }));
-  if (json) return printJson(context, { problems, partitions: shown, recorders: seen });
-  if (shown.length === 0) context.out("No process has appended pings yet.\n");
+  if (json) {
+    return printJson(context, {
+      problems: isOther ? [...problems, ANOTHER_TOPIC] : problems,
+      partitions: shown,
+      recorders: seen,
+    });
+  }
+  if (shown.length === 0) context.out("No process uses the log.\n");
   else {
     const rows = shown.map((one) => [
       String(one.partition),
       String(one.lag),
       one.watermark,
-      String(one.edges),
+      String(one.receivers),
       one.stopped ?? "",
     ]);
-    context.out(renderColumns([["partition", "lag", "applied until", "edges", "stopped"], ...rows]));
+    context.out(renderColumns([["partition", "lag", "applied until", "receivers", "stopped"], ...rows]));
+    context.out(
+      `Lag: ${counted(
+        shown.reduce((sum, { lag }) => sum + lag, 0),
+        "record",
+      )}.\n`,
+    );
   }
   context.out(
-    seen.length === 0 ? "No recorder runs.\n" : `Recorders: ${seen.map(({ name }) => name).join(", ")}.\n`,
+    seen.length === 0
+      ? `No recorder runs.${shown.length === 0 ? "" : ` ${NO_RECORDER}`}\n`
+      : `Recorders: ${seen.map(({ name }) => name).join(", ")}.\n`,
   );
+  if (isOther) {
+    throw new CommandError(
+      `The topic is not the one that was used before: ${ANOTHER_TOPIC}. Set OVERDUE_LOG back, or, if the topic is lost, run: overdue log accept-loss`,
+    );
+  }
+  if (shown.some(({ stopped }) => stopped !== null)) throw new CommandError(STOPPED);
   reportProblems(problems);
 }
 
@@ -207,7 +234,7 @@ function shownOf({ partition, nextOffset, state, stopped }: StoredPartition, end
     partition,
     lag: Math.max(0, end - nextOffset),
     watermark: new Date(state.watermarkAt).toISOString(),
-    edges: Object.values(state.edges).filter(({ closedAt }) => closedAt === null).length,
+    receivers: Object.values(state.edges).filter(({ closedAt }) => closedAt === null).length,
     stopped,
   };
 }

@@ -3,6 +3,7 @@ import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config/config.ts";
 import { BackupError } from "../core/backup.ts";
 import { AppError } from "../core/errors.ts";
+import { KafkaError } from "../lib/kafka.ts";
 import { explainConnection } from "../lib/postgres-error.ts";
 import { UnusableDatabaseError } from "../store/errors.ts";
 import { type CommandContext, CommandError, EXIT } from "./command-context.ts";
@@ -322,6 +323,9 @@ export async function buildProgram(
   return program;
 }
 
+/** Their messages say what happened and what to do. */
+const EXPECTED = [UnusableDatabaseError, AppError, BackupError, KafkaError] as const;
+
 /** Expected errors are one or two sentences; only bugs show their stack. */
 function reportError(error: unknown, context: CommandContext): number {
   // Commander has already printed its message, or the requested help.
@@ -334,8 +338,8 @@ function reportError(error: unknown, context: CommandContext): number {
     context.err(`overdue: ${error.message}\n`);
     return error.exitCode;
   }
-  if (error instanceof UnusableDatabaseError || error instanceof AppError || error instanceof BackupError) {
-    context.err(`overdue: ${error.message}\n`);
+  if (EXPECTED.some((kind) => error instanceof kind)) {
+    context.err(`overdue: ${(error as Error).message}\n`);
     return EXIT.failed;
   }
   const problem = explainConnection(error);

@@ -99,6 +99,16 @@ export function partitionIntakeId(topicId: string, partition: number): string {
   return topicId.slice(0, -2) + partition.toString(16).padStart(2, "0");
 }
 
+/** The name of that intake. */
+export function partitionName(partition: number): string {
+  return `log partition ${partition}`;
+}
+
+/** Whether the intake of this name is a partition, not a process. */
+export function isPartitionName(name: string): boolean {
+  return name.startsWith("log partition ");
+}
+
 /** What one edge took for one partition in one turn. Without signals, it is a heartbeat. */
 export type LogRecord = {
   /** Random for each start of an edge. */

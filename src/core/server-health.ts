@@ -2,6 +2,7 @@
 // texts. No clock is read here, and nothing is sent.
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from "./instant.ts";
 import { SPOOL_FILL_REPORTED } from "./limits.ts";
+import { isPartitionName } from "./log.ts";
 import type { AdminMessage } from "./message.ts";
 import { HOLD_REPORTED_AFTER_MS, SETTLE_MS } from "./watermark.ts";
 
@@ -116,6 +117,11 @@ function heldWatermark({
   if (watermarkAt === null && newestHeartbeatAt === null) return [];
   const since = watermarkAt ?? newestHeartbeatAt ?? now;
   if (now - since > HOLD_REPORTED_AFTER_MS) {
+    if (watermarkAt !== null && holderName !== null && isPartitionName(holderName)) {
+      const text = `Pings in the log have not been recorded since ${clock(since)} (${holderName}).`;
+      const act = "Run `overdue log status`, and make sure that a process with the role recorder runs.";
+      return [{ ...problem, since, text: `${text} ${act} ${wait}` }];
+    }
     const who =
       watermarkAt === null
         ? "No process has been able to receive pings"

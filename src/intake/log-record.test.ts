@@ -30,6 +30,15 @@ const HEADER: Omit<LogRecord, "signals"> = {
   attributed: NO_REFUSALS,
 };
 
+const FORMAT_1 =
+  "AQE1YmY2Njk3NS1kNGM3LTRiZjUtYmNjOC1iOGQ4YTgyZWEyNzgAAAAAAAcBoxhcUAABoxhcTBgAAABGAAAAAnsiZ2l2ZW5VcCI6WzVdLCJyZWZ1" +
+  "c2VkIjpbXSwiYXR0cmlidXRlZCI6eyJ0YXJnZXRzIjpbXSwibmV0d29ya3MiOltdfX0AAAB/ADBhMWIyYzNkLTAwMDAtNDAwMC04MDAwLTAwMDAw" +
+  "MDAwMDAxZgGjGFxQAAD//wADAANHRVQAJDBhMWIyYzNkLTAwMDAtNDAwMC04MDAwLTAwMDAwMDAwMDAxZgAFaHR0cHMACzIwMy4wLjExMy45AApj" +
+  "dXJsLzguNS4wAQAB/wAAAPABAQAAAOYAAAAAeyJ0YXJnZXQiOnsiYnkiOiJ1dWlkIiwidXVpZCI6IjBhMWIyYzNkLTAwMDAtNDAwMC04MDAwLTAw" +
+  "MDAwMDAwMDAxZiJ9LCJzb3VyY2UiOnsiYnkiOiJlbWFpbCIsInN1YmplY3QiOiLDvCIsInRleHQiOiJ4In0sInJpZCI6bnVsbCwiZXhpdFN0YXR1" +
+  "cyI6bnVsbCwic2NoZW1lIjoiaHR0cHMiLCJyZW1vdGVBZGRyIjoiMjAzLjAuMTEzLjkiLCJ1YSI6ImN1cmwvOC41LjAiLCJhdCI6MTgwMDAwMDAw" +
+  "MDAwMH0=";
+
 function roundTrip(signals: readonly AcceptedSignal[], header = HEADER) {
   return decodeRecord(encodeRecord(header, signals.map(encodeForLog)));
 }
@@ -73,15 +82,37 @@ describe("a record", () => {
     expect(roundTrip([], header)).toEqual({ ok: true, record: { ...header, signals: [] }, unreadable: [] });
   });
 
-  test("of another version, or cut short, is refused with a reason", () => {
+  test("of a newer version waits for an upgrade, whatever its length", () => {
     const bytes = encodeRecord(HEADER, [encodeForLog(PING)]);
-    expect(decodeRecord(Buffer.from([2, ...bytes.subarray(1)]))).toEqual({
+    const newer = { ok: false, reason: "format 2 instead of 1", isNewer: true };
+    expect(decodeRecord(Buffer.from([2, ...bytes.subarray(1)]))).toEqual(newer);
+    expect(decodeRecord(Buffer.from([2]))).toEqual(newer);
+  });
+
+  test("of another program, or cut short, is refused with a reason", () => {
+    const bytes = encodeRecord(HEADER, [encodeForLog(PING)]);
+    expect(decodeRecord(Buffer.from(JSON.stringify({ text: "x".repeat(100) })))).toEqual({
       ok: false,
-      reason: "version 2, expected 1",
+      reason: "version 123, expected 1",
+      isNewer: false,
     });
-    expect(decodeRecord(bytes.subarray(0, 20))).toEqual({ ok: false, reason: "too short" });
+    expect(decodeRecord(bytes.subarray(0, 20))).toEqual({ ok: false, reason: "too short", isNewer: false });
     const cut = decodeRecord(bytes.subarray(0, -3));
     expect(cut).toMatchObject({ ok: true, record: { signals: [] }, unreadable: [{ reason: "truncated" }] });
+  });
+
+  // If this fails, VERSION must change, and this one must still be decoded: records stay in a topic for a week.
+  test("has the bytes of format 1, which are still read", () => {
+    const header = { ...HEADER, givenUp: [5] };
+    const signals: AcceptedSignal[] = [
+      { ...PING, rid: UUID, exitStatus: 3, body: Buffer.from([0, 1, 255]) },
+      { ...PING, source: { by: "email", subject: "ü", text: "x" } },
+    ];
+    expect(encodeRecord(header, signals.map(encodeForLog)).toString("base64")).toBe(FORMAT_1);
+    const decoded = decodeRecord(Buffer.from(FORMAT_1, "base64"));
+    if (!decoded.ok) throw new Error(decoded.reason);
+    expect(decoded.record.signals.map(bodiesAsArrays)).toEqual(signals.map(bodiesAsArrays));
+    expect(decoded).toMatchObject({ record: header, unreadable: [] });
   });
 
   test("damaged anywhere never throws", () => {

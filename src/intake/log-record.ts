@@ -4,7 +4,10 @@ import { LOG_RECORD_BYTES_MAX, type LogRecord, NO_REFUSALS } from "../core/log.t
 import type { AcceptedSignal, HttpAction } from "../core/signal.ts";
 import { decodeSignal, encodeSignal, type UnreadableSignal } from "./accepted-codec.ts";
 
+/** Another one whenever the bytes below change, also those of one signal: older recorders then wait for an upgrade. */
 const VERSION = 1;
+/** Records of another program usually begin with a printable character, which is no version. */
+const VERSIONS_MAX = 31;
 const KINDS = ["enter", "more", "leave"] as const;
 const UUID_LENGTH = 36;
 /** Enough for every instant and number. */
@@ -113,14 +116,19 @@ export function encodeRecord(record: Omit<LogRecord, "signals">, signals: readon
 
 export type DecodedRecord =
   | { ok: true; record: LogRecord; unreadable: readonly UnreadableSignal[] }
-  | { ok: false; reason: string };
+  /** `isNewer`: a newer version of Overdue has written it, which can read it. */
+  | { ok: false; reason: string; isNewer: boolean };
 
 /** The record in these bytes. Signals that cannot be decoded are returned separately, so that nothing disappears. */
 export function decodeRecord(bytes: Buffer): DecodedRecord {
-  if (bytes.length < HEADER_BYTES) return { ok: false, reason: "too short" };
-  if (bytes[0] !== VERSION) return { ok: false, reason: `version ${bytes[0]}, expected ${VERSION}` };
+  const version = bytes[0] ?? 0;
+  if (version > VERSION && version <= VERSIONS_MAX) {
+    return { ok: false, reason: `format ${version} instead of ${VERSION}`, isNewer: true };
+  }
+  if (bytes.length < HEADER_BYTES) return unreadable("too short");
+  if (version !== VERSION) return unreadable(`version ${version}, expected ${VERSION}`);
   const kind = KINDS[bytes[1] ?? KINDS.length];
-  if (kind === undefined) return { ok: false, reason: "unknown kind" };
+  if (kind === undefined) return unreadable("unknown kind");
   const edge = bytes.toString("latin1", 2, 2 + UUID_LENGTH);
   const numbersAt = 2 + UUID_LENGTH;
   const n = bytes.readUIntBE(numbersAt, NUMBER_BYTES);
@@ -129,22 +137,26 @@ export function decodeRecord(bytes: Buffer): DecodedRecord {
   const reportsLength = bytes.readUInt32BE(HEADER_BYTES - 8);
   const signalsAt = HEADER_BYTES + reportsLength;
   const reports = reportsLength === 0 ? NO_REPORTS : parseReports(bytes.subarray(HEADER_BYTES, signalsAt));
-  if (signalsAt > bytes.length || reports === null) return { ok: false, reason: "unreadable reports" };
+  if (signalsAt > bytes.length || reports === null) return unreadable("unreadable reports");
   const signals: AcceptedSignal[] = [];
-  const unreadable: UnreadableSignal[] = [];
+  const rejected: UnreadableSignal[] = [];
   for (let from = signalsAt; from < bytes.length; ) {
     const to = from + 4 <= bytes.length ? from + 4 + bytes.readUInt32BE(from) : Number.POSITIVE_INFINITY;
     if (to > bytes.length) {
-      unreadable.push({ ok: false, reason: "truncated", bytes: bytes.subarray(from) });
+      rejected.push({ ok: false, reason: "truncated", bytes: bytes.subarray(from) });
       break;
     }
     const own = bytes.subarray(from + 4, to);
     const signal = decodeOne(own);
-    if (typeof signal === "string") unreadable.push({ ok: false, reason: signal, bytes: own });
+    if (typeof signal === "string") rejected.push({ ok: false, reason: signal, bytes: own });
     else signals.push(signal);
     from = to;
   }
-  return { ok: true, record: { edge, kind, n, at, watermarkAt, ...reports, signals }, unreadable };
+  return { ok: true, record: { edge, kind, n, at, watermarkAt, ...reports, signals }, unreadable: rejected };
+}
+
+function unreadable(reason: string): DecodedRecord {
+  return { ok: false, reason, isNewer: false };
 }
 
 const NO_REPORTS: Reports = { givenUp: [], refused: [], attributed: NO_REFUSALS };

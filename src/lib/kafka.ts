@@ -591,10 +591,14 @@ function answeredWith(code: number): KafkaError {
 }
 
 function failure(what: string, error: unknown): KafkaError {
-  return new KafkaError(`${what} (${reasonOf(error)}).`, { cause: error });
+  return new KafkaError(`${what} (${reasonOf(error)}).`);
 }
 
+/** With its causes: "Connection failed" alone hides a wrong password or certificate. */
 function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError) return (error.errors as unknown[]).map(reasonOf).join("; ");
-  return error instanceof Error ? error.message.replace(/\.$/, "") : String(error);
+  if (error instanceof AggregateError)
+    return [...new Set((error.errors as unknown[]).map(reasonOf))].join("; ");
+  if (!(error instanceof Error)) return String(error);
+  const own = error.message.replace(/\.$/, "");
+  return error.cause === undefined ? own : `${own}: ${reasonOf(error.cause)}`;
 }

@@ -2,7 +2,7 @@
 // a loss and leave it.
 import { AppError } from "../core/errors.ts";
 import { DAY_MS, type Instant, MINUTE_MS, SECOND_MS } from "../core/instant.ts";
-import { EDGE_LOST_AFTER_MS, LOST_BY_LOG, partitionIntakeId, receivedUntil } from "../core/log.ts";
+import { EDGE_LOST_AFTER_MS, LOST_BY_LOG, partitionIntakeId, partitionName, receivedUntil } from "../core/log.ts";
 import { type ClockReading, HEARTBEAT_GAP_MS_MAX, WATERMARK_LAG_MS } from "../core/watermark.ts";
 import type { Database } from "../store/db.ts";
 import { findStoredIdentity } from "../store/instance.ts";
@@ -33,7 +33,7 @@ import { lookAtClock, releaseIntake } from "./intakes.ts";
 import { inRetriedTransaction } from "./retry.ts";
 
 /** A recorder that was not seen for this long is gone, and its partitions are free. */
-const RECORDER_LOST_AFTER_MS = 5 * SECOND_MS;
+export const RECORDER_LOST_AFTER_MS = 5 * SECOND_MS;
 /** Edges read unknown UUIDs each second. */
 const UNKNOWN_KEPT_MS = MINUTE_MS;
 /** A partition is never declared lost: without a recorder, its watermark stays, and alerts wait. */
@@ -84,7 +84,7 @@ async function openIntake(
   const { intakeId, partition, watermarkAt, now } = given;
   await registerIntake(tx, {
     id: intakeId,
-    name: `log partition ${partition}`,
+    name: partitionName(partition),
     startedAt: now,
     watermarkAt,
     leaseUntilAt: now + LEASE_MS,
@@ -258,11 +258,11 @@ export function leaveLog(
           "Processes still append pings to the log. Restart them without OVERDUE_LOG first.",
         );
       }
-      // It ended without a goodbye.
-      const isLost = open.length > 0 || ends === null;
       const gap = { from: Math.min(state.watermarkAt, now), to: now, reason: LOST_BY_LOG };
-      if (isLost) await insertUncoveredBlindInterval(tx, { intakeId, ...gap });
-      await closeIntake(tx, { intakeId, at: now, lost: isLost });
+      // A process that is open ended without a goodbye.
+      const isGap = open.length > 0 || ends === null;
+      if (isGap) await insertUncoveredBlindInterval(tx, { intakeId, ...gap });
+      await closeIntake(tx, { intakeId, at: now, lost: false });
     }
     await deleteLogPartitions(tx);
   });

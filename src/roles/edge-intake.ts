@@ -17,11 +17,11 @@ import { addFigures, type Figure, type Metrics } from "../lib/metrics.ts";
 import { type Loop, loopService } from "../lib/loop.ts";
 import { troubleLog } from "../lib/trouble-log.ts";
 import { lookAtClock } from "../operations/intakes.ts";
-import { openLog } from "../operations/log.ts";
+import { openLog, RECORDER_LOST_AFTER_MS } from "../operations/log.ts";
 import { findAliases } from "../operations/record-signals.ts";
 import { findCheckIdsByUuids, findCheckUuids, findCheckUuidsBySlugs } from "../store/checks.ts";
 import { type Database, openDatabase } from "../store/db.ts";
-import { listLogPositions, listUnknown, type LogPosition } from "../store/log-partitions.ts";
+import { listLogPositions, listRecorders, listUnknown, type LogPosition } from "../store/log-partitions.ts";
 import {
   creator,
   type IntakeResources,
@@ -79,7 +79,12 @@ export async function startEdgeIntake(
     const lookups = targetLookups(database);
     const watch = topicWatch({ topic, database, log, metrics }, { topicId: found.topicId });
     const intake = new LogIntake({
-      newEdge: randomUUID,
+      newEdge: () => {
+        const edge = randomUUID();
+        // Recorders name it, if it is lost.
+        log.info({ edge }, "appending pings to the log");
+        return edge;
+      },
       partitions: found.partitions.length,
       append: (given) => topic.append(given),
       now: () => clock.now(),
@@ -230,6 +235,7 @@ function topicWatch(
 ): TopicWatch {
   let refusal: string | null = null;
   let hasLeft = false;
+  let isAlone = false;
   const loop = loopService("edge-topic", {
     idleMs: EXAMINE_EVERY_MS,
     log,
@@ -243,6 +249,13 @@ function topicWatch(
       if (next !== null && next !== refusal)
         log.error({ reason: next }, "pings are rejected because of the log");
       refusal = next;
+      const wasAlone = isAlone;
+      isAlone = await isWithoutRecorder(database);
+      if (isAlone && !wasAlone) {
+        log.warn(
+          "no process with the role recorder runs: pings are accepted, but not applied, and alerts wait",
+        );
+      }
       return "idle";
     },
   });
@@ -253,6 +266,16 @@ function topicWatch(
       hasLeft = isLeft;
     },
   };
+}
+
+/** False if the database cannot be reached: then nothing is known. */
+async function isWithoutRecorder(database: Database): Promise<boolean> {
+  try {
+    const { databaseAt: now } = await lookAtClock(database);
+    return (await listRecorders(database)).every(({ seenAt }) => now - seenAt > RECORDER_LOST_AFTER_MS);
+  } catch {
+    return false;
+  }
 }
 
 /** Records that are deleted before they are applied would be lost. */

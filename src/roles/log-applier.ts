@@ -66,6 +66,8 @@ class PartitionReader {
   /** Its records failed a moment ago. */
   isPaused = false;
   #bytes = 0;
+  /** A newer version has written the next record. */
+  isTooNew = false;
   #reading: Promise<void> | null = null;
   #nextOffset: number;
   #isEnded = false;
@@ -133,8 +135,11 @@ class PartitionReader {
         .catch((error: unknown) => deps.onError(error, "stopping a partition"));
       return;
     }
+    this.endOffset = result.end;
     for (const { offset: own, value } of result.records) {
       const decoded = decodeRecord(value);
+      if (!decoded.ok && decoded.isNewer) return this.#waitForUpgrade(deps, own, decoded.reason);
+      this.isTooNew = false;
       const record = decoded.ok ? decoded.record : null;
       const unreadable = decoded.ok
         ? decoded.unreadable
@@ -144,7 +149,14 @@ class PartitionReader {
       this.#bytes += value.length;
       this.#nextOffset = own + 1;
     }
-    this.endOffset = result.end;
+  }
+
+  /** Never skipped: it is read again until a newer version has applied it. */
+  async #waitForUpgrade(deps: LogApplierDeps, offset: number, reason: string): Promise<void> {
+    this.isTooNew = true;
+    const what = `record ${offset} of partition ${this.at.partition}`;
+    deps.onError(new Error(`A newer version of Overdue wrote it (${reason}). Upgrade this process.`), what);
+    await pause(RETRY_MS);
   }
 }
 
@@ -182,6 +194,13 @@ export class LogApplier {
   /** How many partitions are read. */
   get count(): number {
     return this.#readers.length;
+  }
+
+  /** Why partitions are not applied; null: they are. */
+  problem(): string | null {
+    const waiting = this.#readers.filter(({ isTooNew }) => isTooNew).length;
+    if (waiting === 0) return null;
+    return `the log has records of a newer version of Overdue (partitions: ${waiting}); upgrade this process`;
   }
 
   async stop(): Promise<void> {

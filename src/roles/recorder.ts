@@ -7,7 +7,7 @@ import { DatabaseClock } from "../core/database-clock.ts";
 import type { ServiceState } from "../core/database-identity.ts";
 import { type Instant, SECOND_MS } from "../core/instant.ts";
 import { encodeSignal } from "../intake/accepted-codec.ts";
-import { KafkaTopic } from "../lib/kafka.ts";
+import { KafkaError, KafkaTopic } from "../lib/kafka.ts";
 import type { Log } from "../lib/log.ts";
 import { type Loop, loopService } from "../lib/loop.ts";
 import { addFigures, type Figure, type Metrics } from "../lib/metrics.ts";
@@ -32,7 +32,12 @@ export type RecorderResources = {
   serviceState?: () => ServiceState;
 };
 
-type Counts = { signals: number; batches: number; lostEdges: number; gaps: number };
+/** How often the topic is looked for. */
+const EXAMINE_EVERY_MS = 10 * SECOND_MS;
+/** Lost edges that are remembered, because each partition reports them. */
+const LOST_EDGES_MAX = 1_000;
+
+type Counts = { signals: number; batches: number; lostEdges: number; gaps: number; reported: Set<string> };
 
 /** The role as a part of a process. Without a log, it does nothing. */
 export function recorderRole(resources: RecorderResources): Loop {
@@ -48,7 +53,7 @@ export function recorderRole(resources: RecorderResources): Loop {
     plansOnce: true,
   });
   metrics.pools.set("recorder", database.pool);
-  const counts: Counts = { signals: 0, batches: 0, lostEdges: 0, gaps: 0 };
+  const counts: Counts = { signals: 0, batches: 0, lostEdges: 0, gaps: 0, reported: new Set() };
   const name = { recorderId: randomUUID(), name: `${hostname()}/${process.pid}` };
   let topic: KafkaTopic | null = null;
   let appliers: LogApplier[] = [];
@@ -72,6 +77,18 @@ export function recorderRole(resources: RecorderResources): Loop {
       return "idle";
     },
   });
+  let unreadable: string | null = null;
+  const examination = loopService("recorder-topic", {
+    idleMs: EXAMINE_EVERY_MS,
+    log,
+    metrics: metrics.loops,
+    tick: async () => {
+      const before = unreadable;
+      unreadable = topic === null ? null : await problemOf(topic);
+      if (unreadable !== null && before === null) log.error({ reason: unreadable }, "the log cannot be read");
+      return "idle";
+    },
+  });
   addFigures(
     metrics,
     figures(counts, () => appliers),
@@ -89,8 +106,10 @@ export function recorderRole(resources: RecorderResources): Loop {
       appliers = Array.from({ length: APPLIERS }, () => new LogApplier(deps));
       for (const applier of appliers) applier.start();
       await heartbeats.start();
+      await examination.start();
     },
     stop: async () => {
+      await examination.stop();
       await heartbeats.stop();
       await Promise.all(appliers.map((applier) => applier.stop()));
       await leaveRecorder(database, name).catch((error: unknown) =>
@@ -99,8 +118,23 @@ export function recorderRole(resources: RecorderResources): Loop {
       await topic?.close();
       await database.close();
     },
-    problem: () => heartbeats.problem(),
+    problem: () =>
+      heartbeats.problem() ??
+      unreadable ??
+      appliers.map((applier) => applier.problem()).find((problem) => problem !== null) ??
+      null,
   };
+}
+
+/** Why the topic cannot be read. Not fatal: other roles of the process do not need it. */
+async function problemOf(topic: KafkaTopic): Promise<string | null> {
+  try {
+    const isThere = (await topic.describe()) !== null;
+    return isThere ? null : "the topic of OVERDUE_LOG does not exist; create it with: overdue log create";
+  } catch (error) {
+    if (error instanceof KafkaError) return error.message;
+    throw error;
+  }
 }
 
 type Parts = { database: Database; topic: KafkaTopic; counts: Counts; now: () => Instant };
@@ -144,9 +178,12 @@ function noteApplied(
 ): void {
   counts.signals += signalCount;
   counts.batches += 1;
-  counts.lostEdges += lost.length;
   counts.gaps += blind.length;
-  if (lost.length > 0) log.error({ edges: lost }, "receiving processes were lost");
+  const edges = lost.filter((edge) => !counts.reported.has(edge));
+  if (counts.reported.size > LOST_EDGES_MAX) counts.reported.clear();
+  for (const edge of edges) counts.reported.add(edge);
+  counts.lostEdges += edges.length;
+  if (edges.length > 0) log.error({ edges }, "receiving processes were lost");
   if (isIncomplete) log.error({ blind }, "the log lost confirmed pings; recorded a monitoring gap");
 }
 

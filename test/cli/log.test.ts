@@ -44,7 +44,7 @@ describe.skipIf(!isKafkaInstalled)(`with a broker${WHY_SKIPPED}`, () => {
     const created = await log(["create", "--partitions", "3"], topic);
     expect([created.code, created.out]).toEqual([
       0,
-      expect.stringContaining("Created the topic: 3 partitions, 1 replicas."),
+      expect.stringContaining("Created the topic: 3 partitions, 1 replica."),
     ]);
     expect(JSON.parse((await log(["create", "--json"], topic)).out)).toEqual({
       created: false,
@@ -52,9 +52,7 @@ describe.skipIf(!isKafkaInstalled)(`with a broker${WHY_SKIPPED}`, () => {
       replicas: 1,
       problems: [],
     });
-    expect((await log(["status"], topic)).out).toBe(
-      "No process has appended pings yet.\nNo recorder runs.\n",
-    );
+    expect((await log(["status"], topic)).out).toBe("No process uses the log.\nNo recorder runs.\n");
     expect((await log(["accept-loss"], topic)).out).toBe("No partition is stopped.\n");
     expect((await log(["leave"], topic)).out).toBe("Left the log. Alerts no longer wait for it.\n");
   });

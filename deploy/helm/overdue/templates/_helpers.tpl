@@ -53,6 +53,25 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version | replace "+" "_" }}
 {{- toJson $found -}}
 {{- end -}}
 
+{{/* Not empty if there is a log. */}}
+{{- define "overdue.hasLog" -}}
+{{- if or .Values.log.url .Values.log.existingSecret -}}true{{- end -}}
+{{- end -}}
+
+{{/* With a log, something must record what is in it. */}}
+{{- define "overdue.checkLog" -}}
+{{- if include "overdue.hasLog" . -}}
+{{- $records := dict -}}
+{{- range $name, $one := include "overdue.workloads" . | fromJson -}}
+{{- $isRecorder := or (eq $one.roles "all") (has "recorder" (splitList "," $one.roles)) -}}
+{{- if and $isRecorder (not (and $.Values.log.leaving $one.receives)) -}}{{- $_ := set $records $name true -}}{{- end -}}
+{{- end -}}
+{{- if not $records -}}
+{{- fail "With a log, add a workload with the role recorder: without one, pings are accepted but never recorded." -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{- define "overdue.image" -}}
 {{- $image := .Values.image -}}
 {{- if $image.digest -}}{{ $image.repository }}@{{ $image.digest }}
@@ -76,6 +95,24 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version | replace "+" "_" }}
 {{- range $name, $value := .Values.settings }}
 - name: {{ $name }}
   value: {{ $value | toString | quote }}
+{{- end }}
+{{- end -}}
+
+{{/* The log, for pods that use it. */}}
+{{- define "overdue.logEnv" -}}
+{{- if .Values.log.existingSecret }}
+- name: OVERDUE_LOG
+  valueFrom:
+    secretKeyRef:
+      name: {{ .Values.log.existingSecret }}
+      key: {{ .Values.log.key }}
+{{- else if .Values.log.url }}
+- name: OVERDUE_LOG
+  value: {{ .Values.log.url | quote }}
+{{- end }}
+{{- if .Values.log.routerRepeats }}
+- name: OVERDUE_LOG_ROUTER_REPEATS
+  value: "true"
 {{- end }}
 {{- end -}}
 
