@@ -159,7 +159,7 @@ describe.skipIf(!isKafkaInstalled)(`from one process to a log and back${WHY_SKIP
   /** Jobs that ping until they are acknowledged, at one process and then at the other. */
   async function startJobs(ports: readonly number[]) {
     const { id: projectId } = await sampleProject(own.db);
-    const checks = [];
+    const checks: { uuid: string }[] = [];
     for (let n = 0; n < CHECKS; n += 1) checks.push(await sampleCheck(own.db, { projectId }));
     const sent = new Map<string, Sent>();
     const open = new Set<Promise<void>>();
