@@ -85,7 +85,10 @@ function parseCount(text: string): number {
   throw new CommandError(`The number of partitions must be 1 to ${PARTITIONS_MAX}.`, EXIT.usage);
 }
 
-async function onTopic({ config }: Pick<Session, "config">, work: (topic: KafkaTopic) => Promise<void>): Promise<void> {
+async function onTopic(
+  { config }: Pick<Session, "config">,
+  work: (topic: KafkaTopic) => Promise<void>,
+): Promise<void> {
   if (config.logTopic === null) {
     throw new CommandError(
       "Set OVERDUE_LOG to a Kafka topic, such as kafka://kafka-1:9092/overdue.",

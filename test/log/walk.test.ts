@@ -119,7 +119,9 @@ describe.skipIf(!isKafkaInstalled)(`from one process to a log and back${WHY_SKIP
       it = await stage(cluster, { url: own.server.url(), partitions: 1 });
     });
     afterEach(() => it.stop());
-    const expectSoon = (question: () => unknown) => expect.poll(question, { timeout: SOON_MS, interval: 50 });
+    function expectSoon(question: () => unknown) {
+      return expect.poll(question, { timeout: SOON_MS, interval: 50 });
+    }
 
     test("stops before a record of a newer version, skips nothing, and says what to do", async () => {
       const { id: projectId } = await sampleProject(own.db);
@@ -157,12 +159,12 @@ describe.skipIf(!isKafkaInstalled)(`from one process to a log and back${WHY_SKIP
   /** Jobs that ping until they are acknowledged, at one process and then at the other. */
   async function startJobs(ports: readonly number[]) {
     const { id: projectId } = await sampleProject(own.db);
-    const checks = [];
+    const checks: { uuid: string }[] = [];
     for (let n = 0; n < CHECKS; n += 1) checks.push(await sampleCheck(own.db, { projectId }));
     const sent = new Map<string, Sent>();
     const open = new Set<Promise<void>>();
-    let isEnding = false;
-    let isAbandoned = false;
+    const ending = new AbortController();
+    const abandoned = new AbortController();
     let ackedCount = 0;
     const pingOnce = async (word: string, { uuid, at }: { uuid: string; at: number }) => {
       const url = `http://127.0.0.1:${ports[at % ports.length]}/ping/${uuid}`;
@@ -180,7 +182,7 @@ describe.skipIf(!isKafkaInstalled)(`from one process to a log and back${WHY_SKIP
       const one: Sent = { ackedAt: 0, attempts: 0 };
       sent.set(word, one);
       const uuid = checks[number % CHECKS]?.uuid ?? "";
-      while (one.ackedAt === 0 && !isAbandoned) {
+      while (one.ackedAt === 0 && !abandoned.signal.aborted) {
         one.attempts += 1;
         if (await pingOnce(word, { uuid, at: number + one.attempts })) one.ackedAt = Date.now();
         else await sleep(PING_EVERY_MS);
@@ -188,7 +190,7 @@ describe.skipIf(!isKafkaInstalled)(`from one process to a log and back${WHY_SKIP
       ackedCount += 1;
     };
     const sending = (async () => {
-      for (let number = 0; !isEnding; number += 1) {
+      for (let number = 0; !ending.signal.aborted; number += 1) {
         const doing = job(number);
         open.add(doing);
         void doing.finally(() => open.delete(doing));
@@ -196,7 +198,7 @@ describe.skipIf(!isKafkaInstalled)(`from one process to a log and back${WHY_SKIP
       }
     })();
     const end = async () => {
-      isEnding = true;
+      ending.abort();
       await sending;
       await Promise.all(open);
     };
@@ -210,7 +212,7 @@ describe.skipIf(!isKafkaInstalled)(`from one process to a log and back${WHY_SKIP
       end,
       /** Ends without waiting for acknowledgments. */
       abandon: () => {
-        isAbandoned = true;
+        abandoned.abort();
         return end();
       },
     };
@@ -219,9 +221,9 @@ describe.skipIf(!isKafkaInstalled)(`from one process to a log and back${WHY_SKIP
   /** Looks for pings that are acknowledged, older than the watermark, and not recorded: they would raise false alerts. */
   function watchWatermark(sent: ReadonlyMap<string, Sent>) {
     const passed: string[] = [];
-    let isEnding = false;
+    const ending = new AbortController();
     const looking = (async () => {
-      while (!isEnding) {
+      while (!ending.signal.aborted) {
         const acked = [...sent]
           .filter(([, { ackedAt }]) => ackedAt > 0)
           .map(([word, { ackedAt }]) => ({ word, ackedAt }));
@@ -239,7 +241,7 @@ describe.skipIf(!isKafkaInstalled)(`from one process to a log and back${WHY_SKIP
     })();
     return {
       end: async () => {
-        isEnding = true;
+        ending.abort();
         await looking;
         return { passed };
       },

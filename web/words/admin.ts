@@ -155,7 +155,7 @@ export const PROBLEM_WORDS: Readonly<Record<string, string>> = {
   pingsLost: "Acknowledged pings are missing from the database",
   checkLocked: "A check has been locked for too long",
   checkPoisoned: "A check can't be processed",
-  logStopped: "The log has lost pings, and alerts wait for a decision",
+  logStopped: "The log has lost pings. Alerts for missed pings are on hold until an admin decides",
   providerKeyRefused: "A provider rejects the server's key, so channels of that kind fail",
   adminChannelUnusable: "The channel in OVERDUE_ADMIN_CHANNEL does not exist or is disabled",
   pingQuarantined: "Pings could not be recorded and are quarantined",
