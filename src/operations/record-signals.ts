@@ -450,13 +450,19 @@ function foldSignals(
 ): void {
   const { stored, settings, signals } = check;
   const { checkId } = stored;
-  const classified = signals.map((signal) => ({
-    kind: kindOf(signal, settings),
-    at: signal.at,
-    rid: signal.rid,
-    replayed: replayed === "by age" ? isReplayedFromLog(signal.at, stored.state) : replayed,
-    lateEnd: signal.lateEnd ?? null,
-  }));
+  let { newestAt } = stored.state;
+  const classified = signals.map((signal) => {
+    const { commandAt } = stored.state;
+    const isOld = replayed === "by age" && isReplayedFromLog(signal.at, { newestAt, commandAt });
+    newestAt = Math.max(newestAt ?? signal.at, signal.at);
+    return {
+      kind: kindOf(signal, settings),
+      at: signal.at,
+      rid: signal.rid,
+      replayed: replayed === "by age" ? isOld : replayed,
+      lateEnd: signal.lateEnd ?? null,
+    };
+  });
   const { state, outcomes } = applySignals(
     { timing: settings, state: stored.state },
     { signals: classified, visibility, rules },
