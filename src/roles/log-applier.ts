@@ -136,6 +136,13 @@ export class LogApplier {
     return this.#readers.length;
   }
 
+  /** The earliest watermark of the partitions that are read; null: none is. */
+  get watermarkAt(): Instant | null {
+    return this.#readers.length === 0
+      ? null
+      : Math.min(...this.#readers.map(({ at }) => at.state.watermarkAt));
+  }
+
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#wake.resolve();

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { Config } from "../config/config.ts";
 import type { ServiceState } from "../core/database-identity.ts";
-import { SECOND_MS } from "../core/instant.ts";
+import { type Instant, SECOND_MS } from "../core/instant.ts";
 import { encodeSignal } from "../intake/accepted-codec.ts";
 import { KafkaTopic } from "../lib/kafka.ts";
 import type { Log } from "../lib/log.ts";
@@ -67,7 +67,7 @@ export function recorderRole(resources: RecorderResources): Loop {
   });
   addFigures(
     metrics,
-    figures(counts, () => appliers),
+    figures(counts, { appliers: () => appliers, now: () => watermark.now() }),
   );
   return {
     name: "recorder",
@@ -143,7 +143,10 @@ function noteApplied(
   if (isIncomplete) log.error({ blind }, "the log lost confirmed pings; recorded a monitoring gap");
 }
 
-function figures(counts: Counts, appliers: () => readonly LogApplier[]): Figure[] {
+function figures(
+  counts: Counts,
+  { appliers, now }: { appliers: () => readonly LogApplier[]; now: () => Instant },
+): Figure[] {
   const counter = (name: string, help: string, read: () => number): Figure => ({
     name: `overdue_recorder_${name}_total`,
     help,
@@ -156,6 +159,15 @@ function figures(counts: Counts, appliers: () => readonly LogApplier[]): Figure[
       help: "Partitions of the log that this process reads.",
       kind: "gauge",
       read: () => appliers().reduce((sum, { count }) => sum + count, 0),
+    },
+    {
+      name: "overdue_recorder_lag_seconds",
+      help: "Time since everything in the log was applied; of the partition that is furthest behind.",
+      kind: "gauge",
+      read: () => {
+        const watermarks = appliers().flatMap(({ watermarkAt }) => (watermarkAt === null ? [] : [watermarkAt]));
+        return watermarks.length === 0 ? null : Math.max(0, now() - Math.min(...watermarks)) / SECOND_MS;
+      },
     },
     counter("signals", "Pings applied from the log.", () => counts.signals),
     counter("batches", "Transactions that applied pings from the log.", () => counts.batches),
