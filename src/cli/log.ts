@@ -1,8 +1,17 @@
 // `overdue log`: creates the topic of OVERDUE_LOG, shows positions, continues after a loss, and leaves the log.
 import type { Command } from "commander";
 import { SECOND_MS } from "../core/instant.ts";
-import { LOG_PARTITIONS, LOG_REPLICAS, topicProblems, topicSettings } from "../core/log.ts";
-import { KafkaError, KafkaTopic } from "../lib/kafka.ts";
+import {
+  isBehind,
+  LOG_PARTITIONS,
+  LOG_REPLICAS,
+  LOG_RETENTION_REPORTED,
+  retentionMsOf,
+  topicProblems,
+  topicSettings,
+} from "../core/log.ts";
+import { HOLD_REPORTED_AFTER_MS } from "../core/watermark.ts";
+import { KafkaError, KafkaTopic, type TopicDescription } from "../lib/kafka.ts";
 import { acceptLoss, leaveLog, type LogTopicNow } from "../operations/log.ts";
 import type { Database } from "../store/db.ts";
 import { readDatabaseClock } from "../store/instance.ts";
@@ -37,7 +46,7 @@ export function defineLog(command: Command, context: CommandContext): void {
   command
     .command("status")
     .description("Show how far recorders are in each partition")
-    .option("--json", "Output JSON (problems, partitions, recorders)")
+    .option("--json", "Output JSON (problems, partitions, recorders, seconds_behind, retention_half_used)")
     .action((options: { json?: true }) =>
       onDatabase(context, (session) =>
         onTopic(session, (topic) => status(context, { session, topic }, options)),
@@ -180,7 +189,16 @@ async function status(
     name,
     seenSecondsAgo: Math.round((now - seenAt) / SECOND_MS),
   }));
-  if (json) return printJson(context, { problems, partitions: shown, recorders: seen });
+  const behindMs = Math.max(
+    0,
+    ...shown.map(({ lag, watermark }) => (lag > 0 ? now - Date.parse(watermark) : 0)),
+  );
+  const secondsBehind = Math.round(behindMs / SECOND_MS);
+  const retentionHalfUsed = await isRetentionHalfUsed(topic, { settings: found.settings, stored });
+  if (json) {
+    const rest = { recorders: seen, secondsBehind, retentionHalfUsed };
+    return printJson(context, { problems, partitions: shown, ...rest });
+  }
   if (shown.length === 0) context.out("No process has appended pings yet.\n");
   else {
     const rows = shown.map((one) => [
@@ -195,7 +213,26 @@ async function status(
   context.out(
     seen.length === 0 ? "No recorder runs.\n" : `Recorders: ${seen.map(({ name }) => name).join(", ")}.\n`,
   );
+  if (behindMs > HOLD_REPORTED_AFTER_MS) {
+    context.out(
+      `Recorders are ${secondsBehind} seconds behind, and alerts for missing pings wait for them.\n`,
+    );
+  }
+  if (retentionHalfUsed) {
+    context.out("Half of the topic's retention is used. At 90%, pings are rejected. Start more recorders.\n");
+  }
   reportProblems(problems);
+}
+
+/** Whether a record that is not applied is older than half of the retention. */
+async function isRetentionHalfUsed(
+  topic: KafkaTopic,
+  { settings, stored }: Pick<TopicDescription, "settings"> & { stored: readonly StoredPartition[] },
+): Promise<boolean> {
+  const retentionMs = retentionMsOf(settings);
+  if (retentionMs === null || stored.length === 0) return false;
+  const at = Date.now() - retentionMs * LOG_RETENTION_REPORTED;
+  return isBehind(stored, await topic.firstSince([...stored.keys()], at));
 }
 
 function shownOf({ partition, nextOffset, state, stopped }: StoredPartition, end: number): Shown {

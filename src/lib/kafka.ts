@@ -30,6 +30,9 @@ const EARLIEST = -2n;
 const FETCH_BYTES_MAX = 8 * 1024 * 1024;
 const TOPIC_RESOURCE = 2;
 
+/** How the package calls an error of SASL. */
+const AUTHENTICATION_FAILED = "PLT_KFK_AUTHENTICATION";
+
 const ERROR = {
   OFFSET_OUT_OF_RANGE: 1,
   UNKNOWN_TOPIC_OR_PARTITION: 3,
@@ -483,6 +486,14 @@ function failure(what: string, error: unknown): KafkaError {
 }
 
 function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError) return (error.errors as unknown[]).map(reasonOf).join("; ");
-  return error instanceof Error ? error.message.replace(/\.$/, "") : String(error);
+  if (!(error instanceof Error)) return String(error);
+  if ("code" in error && error.code === AUTHENTICATION_FAILED) {
+    return "Kafka rejects the user or the password in OVERDUE_LOG";
+  }
+  if (error instanceof AggregateError && error.errors.length > 0) {
+    return [...new Set((error.errors as unknown[]).map(reasonOf))].join("; ");
+  }
+  const message = error.message.replace(/\.$/, "");
+  if (error.cause !== undefined) return `${message}: ${reasonOf(error.cause)}`;
+  return /certificate/.test(message) ? `${message}; NODE_EXTRA_CA_CERTS trusts your own CA` : message;
 }

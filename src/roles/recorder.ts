@@ -65,10 +65,7 @@ export function recorderRole(resources: RecorderResources): Loop {
       return "idle";
     },
   });
-  addFigures(
-    metrics,
-    figures(counts, { appliers: () => appliers, now: () => watermark.now() }),
-  );
+  addFigures(metrics, figures(counts, { appliers: () => appliers, now: () => watermark.now() }));
   return {
     name: "recorder",
     start: async () => {
@@ -165,7 +162,9 @@ function figures(
       help: "Time since everything in the log was applied; of the partition that is furthest behind.",
       kind: "gauge",
       read: () => {
-        const watermarks = appliers().flatMap(({ watermarkAt }) => (watermarkAt === null ? [] : [watermarkAt]));
+        const watermarks = appliers().flatMap(({ watermarkAt }) =>
+          watermarkAt === null ? [] : [watermarkAt],
+        );
         return watermarks.length === 0 ? null : Math.max(0, now() - Math.min(...watermarks)) / SECOND_MS;
       },
     },

@@ -52,7 +52,8 @@ describe.skipIf(!isKafkaInstalled)(`a server with a log${WHY_SKIPPED}`, () => {
     });
     return { status: response.status, json: (await response.json().catch(() => null)) as never };
   };
-  const send = async (path: string) => (await fetch(`${server.site}/ping/${path}`, { method: "POST" })).status;
+  const send = async (path: string) =>
+    (await fetch(`${server.site}/ping/${path}`, { method: "POST" })).status;
   /** As a job does: it tries again if it is told to. */
   const sendUntilAccepted = async (path: string, status = 200) =>
     expect.poll(() => send(path), { timeout: SOON_MS, interval: 50 }).toBe(status);
