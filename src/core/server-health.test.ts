@@ -1,6 +1,7 @@
 // Which health problems admins are notified of: at which thresholds, once when they begin and once when they end.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { HOUR_MS } from "./instant.ts";
 import {
   adminMessage,
   type Backlog,
