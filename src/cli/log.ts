@@ -2,8 +2,17 @@
 import type { Command } from "commander";
 import { loadConfig } from "../config/config.ts";
 import { SECOND_MS } from "../core/instant.ts";
-import { LOG_PARTITIONS, LOG_REPLICAS, topicProblems, topicSettings } from "../core/log.ts";
-import { KafkaTopic } from "../lib/kafka.ts";
+import {
+  isBehind,
+  LOG_PARTITIONS,
+  LOG_REPLICAS,
+  LOG_RETENTION_REPORTED,
+  retentionMsOf,
+  topicProblems,
+  topicSettings,
+} from "../core/log.ts";
+import { HOLD_REPORTED_AFTER_MS } from "../core/watermark.ts";
+import { KafkaTopic, type TopicDescription } from "../lib/kafka.ts";
 import { acceptLoss, leaveLog, lossReadFrom, RECORDER_LOST_AFTER_MS } from "../operations/log.ts";
 import type { Database } from "../store/db.ts";
 import { readDatabaseClock } from "../store/instance.ts";
@@ -38,7 +47,7 @@ export function defineLog(command: Command, context: CommandContext): void {
   command
     .command("status")
     .description("Show how far recorders are in each partition")
-    .option("--json", "Output JSON (problems, partitions, recorders)")
+    .option("--json", "Output JSON (problems, partitions, recorders, seconds_behind, retention_half_used)")
     .action((options: { json?: true }) =>
       onDatabase(context, (session) =>
         onTopic(session, (topic) => status(context, { session, topic }, options)),
@@ -194,11 +203,19 @@ async function status(
     name,
     seenSecondsAgo: Math.round((now - seenAt) / SECOND_MS),
   }));
+  const behindMs = Math.max(
+    0,
+    ...shown.map(({ lag, watermark }) => (lag > 0 ? now - Date.parse(watermark) : 0)),
+  );
+  const secondsBehind = Math.round(behindMs / SECOND_MS);
+  const retentionHalfUsed = await isRetentionHalfUsed(topic, { settings: found.settings, stored });
   if (json) {
     return printJson(context, {
       problems: isOther ? [...problems, ANOTHER_TOPIC] : problems,
       partitions: shown,
       recorders: seen,
+      secondsBehind,
+      retentionHalfUsed,
     });
   }
   if (shown.length === 0) context.out("No process uses the log.\n");
@@ -223,6 +240,14 @@ async function status(
       ? `No recorder runs.${shown.length === 0 ? "" : ` ${NO_RECORDER}`}\n`
       : `Recorders: ${seen.map(({ name }) => name).join(", ")}.\n`,
   );
+  if (behindMs > HOLD_REPORTED_AFTER_MS) {
+    context.out(
+      `Recorders are ${secondsBehind} seconds behind, and alerts for missing pings wait for them.\n`,
+    );
+  }
+  if (retentionHalfUsed) {
+    context.out("Half of the topic's retention is used. At 90%, pings are rejected. Start more recorders.\n");
+  }
   if (isOther) {
     throw new CommandError(
       `The topic is not the one that was used before: ${ANOTHER_TOPIC}. Set OVERDUE_LOG back, or, if the topic is lost, run: overdue log accept-loss`,
@@ -230,6 +255,17 @@ async function status(
   }
   if (shown.some(({ stopped }) => stopped !== null)) throw new CommandError(STOPPED);
   reportProblems(problems);
+}
+
+/** Whether a record that is not applied is older than half of the retention. */
+async function isRetentionHalfUsed(
+  topic: KafkaTopic,
+  { settings, stored }: Pick<TopicDescription, "settings"> & { stored: readonly StoredPartition[] },
+): Promise<boolean> {
+  const retentionMs = retentionMsOf(settings);
+  if (retentionMs === null || stored.length === 0) return false;
+  const at = Date.now() - retentionMs * LOG_RETENTION_REPORTED;
+  return isBehind(stored, await topic.firstSince([...stored.keys()], at));
 }
 
 function shownOf({ partition, nextOffset, state, stopped }: StoredPartition, end: number): Shown {

@@ -279,6 +279,8 @@ export function isReplayedFromLog(
 
 /** From this share of the retention on, admins are told that recorders are behind. */
 export const LOG_RETENTION_REPORTED = 0.5;
+/** The same for the shortest retention: health problems are found without Kafka. */
+export const LOG_BEHIND_REPORTED_MS = LOG_RETENTION_MS_MIN * LOG_RETENTION_REPORTED;
 /** From this share of the retention on, edges reject pings: the log would delete them before they are applied. */
 export const LOG_RETENTION_REFUSED = 0.9;
 

@@ -1,6 +1,7 @@
 // Which health problems admins are notified of: at which thresholds, once when they begin and once when they end.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { HOUR_MS } from "./instant.ts";
 import {
   adminMessage,
   type Backlog,
@@ -35,6 +36,7 @@ const WELL: Observed = {
   quarantined: null,
   refusals: [],
   stopped: [],
+  unappliedSinceAt: null,
 };
 
 test("an admin channel that is missing or disabled is reported, one that works is not", () => {
@@ -58,6 +60,15 @@ test("a provider that refuses the server's key is reported for its kind, with th
   expect(more).toEqual([]);
   expect(problem).toMatchObject({ kind: "providerKeyRefused", subject: "telegram", since: NOW - 7 });
   expect(problem?.text).toMatch(/kind telegram fail .*OVERDUE_TELEGRAM_TOKEN/);
+});
+
+test("recorders that are behind by half of the shortest retention are reported", () => {
+  const half = 36 * HOUR_MS;
+  expect(told({ unappliedSinceAt: NOW - half })).toEqual([]);
+  const [problem, ...more] = told({ unappliedSinceAt: NOW - half - 1 });
+  expect(more).toEqual([]);
+  expect(problem).toMatchObject({ kind: "logBehind", subject: "", since: NOW - half - 1 });
+  expect(problem?.text).toMatch(/^Pings in the log have not been applied since .* role recorder/);
 });
 
 test("stopped partitions of the log are reported with what to do", () => {

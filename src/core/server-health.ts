@@ -2,7 +2,7 @@
 // texts. No clock is read here, and nothing is sent.
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from "./instant.ts";
 import { SPOOL_FILL_REPORTED } from "./limits.ts";
-import { isPartitionName } from "./log.ts";
+import { isPartitionName, LOG_BEHIND_REPORTED_MS } from "./log.ts";
 import type { AdminMessage } from "./message.ts";
 import { HOLD_REPORTED_AFTER_MS, SETTLE_MS } from "./watermark.ts";
 
@@ -41,6 +41,8 @@ export type HealthProblemKind =
   | "adminChannelUnusable"
   /** Recorders found that the log has lost records, and an admin has to decide. */
   | "logStopped"
+  /** Pings wait in the log for so long that Kafka may delete them. */
+  | "logBehind"
   /** A provider refuses the key of the server, so that all channels of a kind fail. */
   | "providerKeyRefused";
 
@@ -82,6 +84,8 @@ export type Observed = {
   quarantined: { count: number; since: Instant } | null;
   /** Partitions of the log that are stopped. */
   stopped: readonly { partition: number; reason: string }[];
+  /** Since when pings of the log may not be applied; null: there is no log, or no process that appends to it. */
+  unappliedSinceAt: Instant | null;
   /** Kinds of channels whose provider refuses the key of the server. */
   refusals: readonly { kind: string; reason: string; since: Instant }[];
 };
@@ -101,6 +105,7 @@ export function healthProblemsOf(observed: Observed): HealthProblem[] {
     ...quarantinedPings(observed),
     ...refusedKeys(observed),
     ...stoppedPartitions(observed),
+    ...lateRecorders(observed),
   ];
 }
 
@@ -245,6 +250,14 @@ function stoppedPartitions({ now, stopped }: Observed): HealthProblem[] {
   return [{ kind: "logStopped", subject: "", since: now, text }];
 }
 
+function lateRecorders({ now, unappliedSinceAt: since }: Observed): HealthProblem[] {
+  if (since === null || now - since <= LOG_BEHIND_REPORTED_MS) return [];
+  const text =
+    `Pings in the log have not been applied since ${clock(since)}. Kafka deletes them when the retention of the topic ends; before that, ` +
+    "pings are rejected. Start a process with the role recorder, or check why the running one makes no progress.";
+  return [{ kind: "logBehind", subject: "", since, text }];
+}
+
 function named(checks: readonly { name: string }[]): string {
   const names = checks.slice(0, NAMED_MAX).map(({ name }) => name);
   const more = checks.length - names.length;
@@ -279,6 +292,7 @@ const PART_OF: Readonly<Record<HealthProblemKind, Part>> = {
   spoolFilling: "receiving",
   intakeLost: "receiving",
   logStopped: "receiving",
+  logBehind: "receiving",
   sweepStuck: "monitoring",
   pingsLost: "database",
   checkLocked: "monitoring",
@@ -407,6 +421,10 @@ const TITLES: Readonly<Record<HealthProblemKind, { begun: string; over: string }
     over: "The provider accepts the server's key again",
   },
   logStopped: { begun: "A part of the log is stopped", over: "All parts of the log are applied again" },
+  logBehind: {
+    begun: "Pings in the log may be deleted before they are applied",
+    over: "Pings in the log are applied in time again",
+  },
   pingQuarantined: { begun: "Pings are quarantined", over: "No pings are quarantined" },
 };
 

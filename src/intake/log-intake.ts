@@ -56,7 +56,8 @@ export type LogIntakeState = {
   refusedCount: number;
   /** Acknowledged without being appended, because the check sent too many. */
   thinnedCount: number;
-  /** Records that were not confirmed in time. */
+  /** Records that were confirmed, and that were not in time. */
+  confirmedCount: number;
   unconfirmedCount: number;
   /** No record could be confirmed for a while. */
   isBlocked: boolean;
@@ -75,6 +76,7 @@ export class LogIntake implements SignalIntake {
   #lookups = 0;
   #takenCount = 0;
   #thinnedCount = 0;
+  #confirmedCount = 0;
   #unconfirmedCount = 0;
   /** Since when no record was confirmed although one was sent; null: the last one was. */
   #failingSinceMs: number | null = null;
@@ -147,6 +149,7 @@ export class LogIntake implements SignalIntake {
       takenCount: this.#takenCount,
       refusedCount: this.#refusals.count + this.#attributed.count,
       thinnedCount: this.#thinnedCount,
+      confirmedCount: this.#confirmedCount,
       unconfirmedCount: this.#unconfirmedCount,
       isBlocked: this.#isBlocked(),
     };
@@ -347,6 +350,7 @@ export class LogIntake implements SignalIntake {
 
   #noteSettled(error: unknown): void {
     if (error === null) {
+      this.#confirmedCount += 1;
       this.#failingSinceMs = null;
       return;
     }

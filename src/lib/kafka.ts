@@ -41,6 +41,9 @@ const PRODUCE_BYTES_MAX = 8 * 1024 * 1024;
 const FETCH_BYTES_MAX = 8 * 1024 * 1024;
 const TOPIC_RESOURCE = 2;
 
+/** How the package calls an error of SASL. */
+const AUTHENTICATION_FAILED = "PLT_KFK_AUTHENTICATION";
+
 const ERROR = {
   NO_ANSWER: -1,
   OFFSET_OUT_OF_RANGE: 1,
@@ -596,9 +599,14 @@ function failure(what: string, error: unknown): KafkaError {
 
 /** With its causes: "Connection failed" alone hides a wrong password or certificate. */
 function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError)
-    return [...new Set((error.errors as unknown[]).map(reasonOf))].join("; ");
   if (!(error instanceof Error)) return String(error);
-  const own = error.message.replace(/\.$/, "");
-  return error.cause === undefined ? own : `${own}: ${reasonOf(error.cause)}`;
+  if ("code" in error && error.code === AUTHENTICATION_FAILED) {
+    return "Kafka rejects the user or the password in OVERDUE_LOG";
+  }
+  if (error instanceof AggregateError && error.errors.length > 0) {
+    return [...new Set((error.errors as unknown[]).map(reasonOf))].join("; ");
+  }
+  const message = error.message.replace(/\.$/, "");
+  if (error.cause !== undefined) return `${message}: ${reasonOf(error.cause)}`;
+  return /certificate/.test(message) ? `${message}; NODE_EXTRA_CA_CERTS trusts your own CA` : message;
 }

@@ -2,7 +2,13 @@
 // a loss and leave it.
 import { AppError } from "../core/errors.ts";
 import { DAY_MS, type Instant, MINUTE_MS, SECOND_MS } from "../core/instant.ts";
-import { EDGE_LOST_AFTER_MS, LOST_BY_LOG, partitionIntakeId, partitionName, receivedUntil } from "../core/log.ts";
+import {
+  EDGE_LOST_AFTER_MS,
+  LOST_BY_LOG,
+  partitionIntakeId,
+  partitionName,
+  receivedUntil,
+} from "../core/log.ts";
 import { type ClockReading, HEARTBEAT_GAP_MS_MAX, WATERMARK_LAG_MS } from "../core/watermark.ts";
 import type { Database } from "../store/db.ts";
 import { findStoredIdentity } from "../store/instance.ts";

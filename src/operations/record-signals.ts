@@ -475,14 +475,22 @@ function foldSignals(
 ): void {
   const { stored, settings, signals } = check;
   const { checkId } = stored;
-  const classified = signals.map((signal) => ({
-    kind: kindOf(signal, settings),
-    at: signal.at,
-    rid: signal.rid,
-    replayed:
-      typeof replayed === "boolean" ? replayed : isReplayedFromLog(signal.at, stored.state, replayed.orderMs),
-    lateEnd: signal.lateEnd ?? null,
-  }));
+  let { newestAt } = stored.state;
+  const classified = signals.map((signal) => {
+    const { commandAt } = stored.state;
+    const isReplayed =
+      typeof replayed === "boolean"
+        ? replayed
+        : isReplayedFromLog(signal.at, { newestAt, commandAt }, replayed.orderMs);
+    newestAt = Math.max(newestAt ?? signal.at, signal.at);
+    return {
+      kind: kindOf(signal, settings),
+      at: signal.at,
+      rid: signal.rid,
+      replayed: isReplayed,
+      lateEnd: signal.lateEnd ?? null,
+    };
+  });
   const { state, outcomes } = applySignals(
     { timing: settings, state: stored.state },
     { signals: classified, visibility, rules },

@@ -31,7 +31,7 @@ import {
   seeIncident,
 } from "../store/instance.ts";
 import { listBlindByReasons, listFilledSpools, listLostIntakes } from "../store/intakes.ts";
-import { listLogPartitions } from "../store/log-partitions.ts";
+import { listLogPartitions, type StoredPartition } from "../store/log-partitions.ts";
 import { clearRefusals, listRefusals, noteRefusals } from "../store/provider-refusals.ts";
 import { countRejectedSignals } from "../store/quarantine.ts";
 import { inTransaction, type Tx } from "../store/transaction.ts";
@@ -113,7 +113,17 @@ export async function observeServer(
     stopped: partitions.flatMap(({ partition, stopped }) =>
       stopped === null ? [] : [{ partition, reason: stopped }],
     ),
+    unappliedSinceAt: unappliedSince(partitions),
   };
+}
+
+/** Without an edge, a partition whose records are all applied stays where it is. */
+function unappliedSince(partitions: readonly StoredPartition[]): Instant | null {
+  const waiting = partitions.filter(
+    ({ state, nextOffset, endOffset }) =>
+      endOffset > nextOffset || Object.values(state.edges).some(({ closedAt }) => closedAt === null),
+  );
+  return waiting.length === 0 ? null : Math.min(...waiting.map(({ state }) => state.watermarkAt));
 }
 
 function stateOf(channel: Channel | null): "enabled" | "disabled" | "missing" {

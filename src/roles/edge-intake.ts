@@ -320,6 +320,11 @@ function figures(intake: LogIntake): Figure[] {
       () => intake.state().thinnedCount,
     ),
     counter(
+      "log_appended",
+      "Records that the log confirmed, with heartbeats.",
+      () => intake.state().confirmedCount,
+    ),
+    counter(
       "log_unconfirmed",
       "Records that the log did not confirm in time.",
       () => intake.state().unconfirmedCount,

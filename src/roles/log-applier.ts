@@ -1,6 +1,7 @@
 // Reads partitions of the log and applies their records, several partitions in one transaction. Applying the same records
 // twice is impossible, so another process may do the same at any time.
 import { setTimeout as pause } from "node:timers/promises";
+import type { Instant } from "../core/instant.ts";
 import { LOG_RECORD_BYTES_MAX, type LogRecord } from "../core/log.ts";
 import type { UnreadableSignal } from "../intake/accepted-codec.ts";
 import { decodeRecord } from "../intake/log-record.ts";
@@ -201,6 +202,13 @@ export class LogApplier {
     const waiting = this.#readers.filter(({ isTooNew }) => isTooNew).length;
     if (waiting === 0) return null;
     return `the log has records of a newer version of Overdue (partitions: ${waiting}); upgrade this process`;
+  }
+
+  /** The earliest watermark of the partitions that are read; null: none is. */
+  get watermarkAt(): Instant | null {
+    return this.#readers.length === 0
+      ? null
+      : Math.min(...this.#readers.map(({ at }) => at.state.watermarkAt));
   }
 
   async stop(): Promise<void> {

@@ -89,10 +89,8 @@ export function recorderRole(resources: RecorderResources): Loop {
       return "idle";
     },
   });
-  addFigures(
-    metrics,
-    figures(counts, () => appliers),
-  );
+  const now = () => clock?.now() ?? Date.now();
+  addFigures(metrics, figures(counts, { appliers: () => appliers, now }));
   return {
     name: "recorder",
     start: async () => {
@@ -101,7 +99,7 @@ export function recorderRole(resources: RecorderResources): Loop {
         database,
         topic,
         counts,
-        now: () => clock?.now() ?? Date.now(),
+        now,
       });
       appliers = Array.from({ length: APPLIERS }, () => new LogApplier(deps));
       for (const applier of appliers) applier.start();
@@ -187,7 +185,10 @@ function noteApplied(
   if (isIncomplete) log.error({ blind }, "the log lost confirmed pings; recorded a monitoring gap");
 }
 
-function figures(counts: Counts, appliers: () => readonly LogApplier[]): Figure[] {
+function figures(
+  counts: Counts,
+  { appliers, now }: { appliers: () => readonly LogApplier[]; now: () => Instant },
+): Figure[] {
   const counter = (name: string, help: string, read: () => number): Figure => ({
     name: `overdue_recorder_${name}_total`,
     help,
@@ -200,6 +201,17 @@ function figures(counts: Counts, appliers: () => readonly LogApplier[]): Figure[
       help: "Partitions of the log that this process reads.",
       kind: "gauge",
       read: () => appliers().reduce((sum, { count }) => sum + count, 0),
+    },
+    {
+      name: "overdue_recorder_lag_seconds",
+      help: "Time since everything in the log was applied; of the partition that is furthest behind.",
+      kind: "gauge",
+      read: () => {
+        const watermarks = appliers().flatMap(({ watermarkAt }) =>
+          watermarkAt === null ? [] : [watermarkAt],
+        );
+        return watermarks.length === 0 ? null : Math.max(0, now() - Math.min(...watermarks)) / SECOND_MS;
+      },
     },
     counter("signals", "Pings applied from the log.", () => counts.signals),
     counter("batches", "Transactions that applied pings from the log.", () => counts.batches),

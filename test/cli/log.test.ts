@@ -1,6 +1,8 @@
 // `overdue log` with a real broker: create, status and leave, and what it says if something is wrong.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { DAY_MS } from "../../src/core/instant.ts";
+import { stage } from "../log/stage.ts";
 import { isKafkaInstalled, KafkaCluster, WHY_SKIPPED } from "../support/kafka-cluster.ts";
 import { useOwnPostgres } from "../support/own-postgres.ts";
 import { freePort } from "../support/ports.ts";
@@ -56,6 +58,42 @@ describe.skipIf(!isKafkaInstalled)(`with a broker${WHY_SKIPPED}`, () => {
     expect((await log(["accept-loss"], topic)).out).toBe("No partition is stopped.\n");
     expect((await log(["leave"], topic)).out).toBe("Left the log. Alerts no longer wait for it.\n");
   });
+
+  test("it is shown that recorders are behind", async () => {
+    const it = await stage(cluster, {
+      url: own.server.url(),
+      topicWith: { "message.timestamp.type": "CreateTime" },
+    });
+    try {
+      await cluster.append(it.topic, { partition: 0, at: Date.now() - 4 * DAY_MS });
+      await it.stopOne(await it.startEdge());
+      await own.db.pool.query(
+        "update log_partitions set watermark_at = watermark_at - interval '2 minutes' where partition = 1",
+      );
+      const { out } = await log(["status"], cluster.url(it.topic));
+      expect(out).toMatch(
+        /^Recorders are 1[2-9]\d seconds behind, and alerts for missing pings wait for them\.$/m,
+      );
+      expect(out).toContain("Half of the topic's retention is used. At 90%, pings are rejected.");
+      expect(out).toContain("No recorder runs.");
+      expect(JSON.parse((await log(["status", "--json"], cluster.url(it.topic))).out)).toMatchObject({
+        problems: [],
+        retention_half_used: true,
+        recorders: [],
+      });
+      await it.startRecorder();
+      const shown = async () =>
+        JSON.parse((await log(["status", "--json"], cluster.url(it.topic))).out) as object;
+      await expect.poll(shown, { timeout: 60_000 }).toMatchObject({
+        seconds_behind: 0,
+        retention_half_used: false,
+        recorders: [{ name: expect.any(String) }],
+      });
+    } finally {
+      await it.stop();
+      await own.db.pool.query("truncate log_partitions, log_recorders, intakes cascade");
+    }
+  }, 180_000);
 
   test("the log can be left although Kafka is gone", async () => {
     const { code, out } = await log(["leave", "--kafka-is-gone"], "kafka://127.0.0.1:1/gone");

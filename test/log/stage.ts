@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { loadConfig } from "../../src/config/config.ts";
+import { DAY_MS, SECOND_MS } from "../../src/core/instant.ts";
 import { topicSettings } from "../../src/core/log.ts";
 import type { HttpAction } from "../../src/core/signal.ts";
 import { KafkaTopic } from "../../src/lib/kafka.ts";
@@ -12,7 +13,14 @@ import { LogIntake, type LogIntakeDeps } from "../../src/intake/log-intake.ts";
 import { startEdgeIntake } from "../../src/roles/edge-intake.ts";
 import { recorderRole } from "../../src/roles/recorder.ts";
 import type { StartedIntake } from "../../src/roles/started-intake.ts";
+import { type Swept, sweepDeadlines } from "../../src/operations/sweep.ts";
+import type { CheckWithState } from "../../src/store/checks.ts";
+import type { Database } from "../../src/store/db.ts";
+import { readDatabaseClock } from "../../src/store/instance.ts";
+import { readVisibility } from "../../src/store/intakes.ts";
 import { signal } from "../intake/scripted-ports.ts";
+import type { TestDatabase } from "../support/database.ts";
+import { makeWatched, makeWorld } from "../support/sweeping.ts";
 import type { KafkaCluster } from "../support/kafka-cluster.ts";
 
 export type Stage = {
@@ -28,7 +36,13 @@ export type Stage = {
   stop(): Promise<void>;
 };
 
-export type BareEdge = { intake: LogIntake; cutOff(): void };
+export type BareEdge = {
+  intake: LogIntake;
+  clock: { offMs: number };
+  /** What it is called in the log. */
+  edge(): string;
+  cutOff(): void;
+};
 
 export type StageOptions = {
   url: string;
@@ -76,13 +90,15 @@ export async function stage(
     },
     startBareEdge: async ({ offMs = 0 } = {}) => {
       let isCutOff = false;
+      const clock = { offMs };
+      let edge = "";
       const append: LogIntakeDeps["append"] = (given) =>
         isCutOff ? Promise.reject(new Error("cut off")) : kafka.append(given);
       const intake = new LogIntake({
-        newEdge: randomUUID,
+        newEdge: () => (edge = randomUUID()),
         partitions,
         append,
-        now: () => Date.now() + offMs,
+        now: () => Date.now() + clock.offMs,
         monotonic: () => performance.now(),
         known: { knows: () => true, remember: () => {}, remove: () => {} },
         find: async () => "unknown",
@@ -92,7 +108,7 @@ export async function stage(
       });
       running.add({ stop: () => intake.leave() });
       await intake.enter();
-      return { intake, cutOff: () => (isCutOff = true) };
+      return { intake, clock, edge: () => edge, cutOff: () => (isCutOff = true) };
     },
     startRecorder: async (given = {}) => {
       const own = { ...resources(), databaseOptions: { ...databaseOptions, ...given } };
@@ -113,20 +129,42 @@ export async function stage(
   };
 }
 
+/** What a ping says, and when it was received; now by default. */
+export type Sent = { action?: HttpAction; at?: number };
+
 /** Sends a ping with this body to a check; returns how it was answered. */
 export async function ping(
   { intake }: Pick<StartedIntake, "intake">,
   uuid: string,
   word: string,
-  action: HttpAction = "success",
+  { action = "success", at = intake.now() }: Sent = {},
 ): Promise<string> {
   const accepted = signal(word, {
     target: { by: "uuid", uuid },
     source: { by: "http", action, method: "POST" },
-    at: intake.now(),
+    at,
     body: Buffer.from(word),
   });
   return (await intake.accept(accepted, { create: false, network: null })).kind;
+}
+
+/** What a sweeper does now, if heartbeats had no gap. */
+export async function sweep(db: Database): Promise<Swept & { watermarkAt: number }> {
+  const now = await readDatabaseClock(db);
+  const { visibility } = await readVisibility(db, { from: now - DAY_MS, to: now + DAY_MS, gapsThrough: now });
+  return { ...(await sweepDeadlines(db, { now, visibility })), watermarkAt: visibility.watermarkAt ?? 0 };
+}
+
+/** A check whose deadline is at an instant, this long after its last ping. */
+export async function checkDueAt(
+  database: TestDatabase,
+  at: number,
+  { afterSeconds = 600 } = {},
+): Promise<CheckWithState> {
+  const world = await makeWorld(database);
+  const lastPingAt = at - afterSeconds * SECOND_MS;
+  const settings = { timeoutSeconds: 1, graceSeconds: afterSeconds - 1 };
+  return makeWatched(database, world, { settings, state: { lastPingAt, newestAt: lastPingAt } });
 }
 
 const ATTEMPTS_MAX = 600;
@@ -136,10 +174,10 @@ export async function pingUntilAccepted(
   started: Pick<StartedIntake, "intake">,
   uuid: string,
   word: string,
-  action: HttpAction = "success",
+  sent: Sent = {},
 ): Promise<number> {
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-    const kind = await ping(started, uuid, word, action);
+    const kind = await ping(started, uuid, word, sent);
     if (kind === "recorded") return attempt;
     if (kind !== "busy") throw new Error(`the ping was answered with ${kind}`);
     await sleep(100);

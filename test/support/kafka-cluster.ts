@@ -8,7 +8,13 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { Admin, ConfigResourceTypes, IncrementalAlterConfigOperationTypes } from "@platformatic/kafka";
+import {
+  Admin,
+  ConfigResourceTypes,
+  IncrementalAlterConfigOperationTypes,
+  ProduceAcks,
+  Producer,
+} from "@platformatic/kafka";
 import { KafkaTopic } from "../../src/lib/kafka.ts";
 import type { KafkaAddress } from "../../src/lib/kafka-address.ts";
 import { endWithUs } from "./end-with-us.ts";
@@ -24,9 +30,18 @@ const HEAP = ["-Xms64m", "-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=
 export const isKafkaInstalled = existsSync(JARS);
 export const WHY_SKIPPED = isKafkaInstalled ? "" : " (Kafka is not installed; see .ci/install)";
 
+/** A listener with TLS and SASL for clients, in addition to the plain one. The certificate is for `localhost`. */
+export type KafkaSecurity = {
+  certificate: string;
+  key: string;
+  username: string;
+  password: string;
+};
+
 type Node = {
   id: number;
   port: number;
+  securePort: number;
   controllerPort: number;
   folder: string;
   process: ChildProcess | null;
@@ -38,17 +53,25 @@ export type KafkaClusterOptions = {
   parent?: string;
   /** Options of Java about memory and compilation. */
   java?: readonly string[];
+  /** Of a second listener, with TLS and passwords. */
+  security?: KafkaSecurity | null;
 };
 
 export class KafkaCluster {
   readonly #folder: string;
   readonly #nodes: readonly Node[];
   readonly #javaOptions: readonly string[];
+  readonly #security: KafkaSecurity | null;
 
-  private constructor(folder: string, nodes: readonly Node[], javaOptions: readonly string[]) {
+  private constructor(
+    folder: string,
+    nodes: readonly Node[],
+    { java, security }: { java: readonly string[]; security: KafkaSecurity | null },
+  ) {
     this.#folder = folder;
     this.#nodes = nodes;
-    this.#javaOptions = javaOptions;
+    this.#javaOptions = java;
+    this.#security = security;
   }
 
   /** Starts the brokers; resolves when all of them answer. */
@@ -56,14 +79,16 @@ export class KafkaCluster {
     brokers = 1,
     parent = tmpdir(),
     java = HEAP,
+    security = null,
   }: KafkaClusterOptions = {}): Promise<KafkaCluster> {
     const folder = await mkdtemp(join(parent, "overdue-kafka-"));
     const nodes: Node[] = [];
     for (let id = 1; id <= brokers; id += 1) {
-      const [port, controllerPort] = [await freePort(), await freePort()];
-      nodes.push({ id, port, controllerPort, folder: join(folder, String(id)), process: null });
+      const [port, securePort, controllerPort] = [await freePort(), await freePort(), await freePort()];
+      const own = join(folder, String(id));
+      nodes.push({ id, port, securePort, controllerPort, folder: own, process: null });
     }
-    const cluster = new KafkaCluster(folder, nodes, java);
+    const cluster = new KafkaCluster(folder, nodes, { java, security });
     const clusterId = randomBytes(16).toString("base64url");
     for (const node of nodes) await cluster.#format(node, clusterId);
     await Promise.all(nodes.map((node) => cluster.#run(node)));
@@ -91,6 +116,11 @@ export class KafkaCluster {
     return `kafka://${this.#nodes.map(({ port }) => `127.0.0.1:${port}`).join(",")}/${topic}`;
   }
 
+  /** Where clients with TLS and SASL connect. */
+  secureHosts(): string {
+    return this.#nodes.map(({ securePort }) => `localhost:${securePort}`).join(",");
+  }
+
   /** Sends a signal to a broker; after KILL, `restart` starts it again. */
   async signal(id: number, name: "SIGKILL" | "SIGSTOP" | "SIGCONT"): Promise<void> {
     const { process } = this.#node(id);
@@ -114,6 +144,18 @@ export class KafkaCluster {
     }));
     const resource = { resourceType: ConfigResourceTypes.TOPIC, resourceName: topic, configs };
     await this.#administer((admin) => admin.incrementalAlterConfigs({ resources: [resource] }));
+  }
+
+  /** Appends a record that says that it was made at an instant. The topic must have times of its senders. */
+  async append(topic: string, { partition, at }: { partition: number; at: number }): Promise<void> {
+    const bootstrapBrokers = this.#nodes.map(({ port }) => ({ host: "127.0.0.1", port }));
+    const producer = new Producer({ clientId: "overdue-test", bootstrapBrokers });
+    const message = { topic, partition, value: Buffer.from("x"), timestamp: BigInt(at) };
+    try {
+      await producer.send({ messages: [message], acks: ProduceAcks.ALL });
+    } finally {
+      await producer.close();
+    }
   }
 
   async deleteTopic(topic: string): Promise<void> {
@@ -160,7 +202,7 @@ export class KafkaCluster {
     await mkdir(join(folder, "data"), { recursive: true });
     const voters = this.#nodes.map((one) => `${one.id}@127.0.0.1:${one.controllerPort}`).join(",");
     const replicas = Math.min(3, this.#nodes.length);
-    const settings = {
+    const plain: Record<string, string | number | boolean> = {
       "process.roles": "broker,controller",
       "node.id": id,
       "controller.quorum.voters": voters,
@@ -182,13 +224,40 @@ export class KafkaCluster {
       "replica.lag.time.max.ms": 2_000,
       "log.cleaner.dedupe.buffer.size": 8_388_608,
     };
+    const settings = { ...plain, ...this.#secured(node) };
     const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}\n`);
     await writeFile(join(folder, "server.properties"), lines.join(""));
     await writeFile(join(folder, "log4j2.yaml"), LOG_SETTINGS);
-    const args = ["format", "-t", clusterId, "-c", join(folder, "server.properties")];
+    const { username, password } = this.#security ?? {};
+    const scram = `SCRAM-SHA-512=[name=${username},password=${password}]`;
+    const users = this.#security === null ? [] : ["--add-scram", scram];
+    const args = ["format", "-t", clusterId, "-c", join(folder, "server.properties"), ...users];
     const child = this.#java(node, ["kafka.tools.StorageTool", ...args]);
     const [code] = (await once(child, "exit")) as [number | null];
     if (code !== 0) throw new Error(`the folder of broker ${id} could not be formatted`);
+  }
+
+  /** The settings of the secure listener. */
+  #secured({ port, securePort, controllerPort }: Node): Record<string, string> {
+    if (this.#security === null) return {};
+    const { certificate, key, username, password } = this.#security;
+    const pem = (text: string) => text.trim().replaceAll("\n", "\\n");
+    const module = (name: string, options = "") =>
+      `org.apache.kafka.common.security.${name} required${options};`;
+    return {
+      listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort},SECURE://:${securePort}`,
+      "advertised.listeners": `PLAINTEXT://127.0.0.1:${port},SECURE://localhost:${securePort}`,
+      "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SECURE:SASL_SSL",
+      "ssl.keystore.type": "PEM",
+      "ssl.keystore.key": pem(key),
+      "ssl.keystore.certificate.chain": pem(certificate),
+      "listener.name.secure.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512",
+      "listener.name.secure.plain.sasl.jaas.config": module(
+        "plain.PlainLoginModule",
+        ` user_${username}="${password}"`,
+      ),
+      "listener.name.secure.scram-sha-512.sasl.jaas.config": module("scram.ScramLoginModule"),
+    };
   }
 
   async #run(node: Node): Promise<void> {

@@ -156,6 +156,7 @@ export const PROBLEM_WORDS: Readonly<Record<string, string>> = {
   checkLocked: "A check has been locked for too long",
   checkPoisoned: "A check can't be processed",
   logStopped: "The log has lost pings. Alerts for missed pings are on hold until an admin decides",
+  logBehind: "Pings in the log may be deleted before they are applied",
   providerKeyRefused: "A provider rejects the server's key, so channels of that kind fail",
   adminChannelUnusable: "The channel in OVERDUE_ADMIN_CHANNEL does not exist or is disabled",
   pingQuarantined: "Pings could not be recorded and are quarantined",

@@ -1,9 +1,9 @@
 // An edge with a scripted log: what it appends, and when it answers.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { signal } from "../../test/intake/scripted-ports.ts";
-import type { HttpAction } from "../core/signal.ts";
-import { LogIntake } from "./log-intake.ts";
-import { type DecodedRecord, decodeRecord } from "./log-record.ts";
+import { signal } from "./scripted-ports.ts";
+import type { HttpAction } from "../../src/core/signal.ts";
+import { LogIntake } from "../../src/intake/log-intake.ts";
+import { type DecodedRecord, decodeRecord } from "../../src/intake/log-record.ts";
 
 const UUID = "6b1e0c36-64fc-4f4b-8f0a-2f5d4a7c9e01";
 const START_MS = 1_800_000_000_000;
