@@ -95,7 +95,7 @@ type Stage = {
   directory: string;
   router: Router;
   /** A file with the UUIDs of the first cells. */
-  uuidsOf(cellCount: number): string;
+  uuidsOf: (cellCount: number) => string;
   /** One check of each cell. */
   checks: readonly string[];
 };

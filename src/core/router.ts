@@ -70,6 +70,7 @@ export function routerConfig(options: RouterOptions): string {
     "    timeout http-request 30s",
     "    timeout http-keep-alive 75s",
     "    timeout queue 5s",
+    "    timeout check 5s",
     "",
     ...frontend(options),
     ...cells.list.flatMap((cell) => ["", ...backend(cell)]),

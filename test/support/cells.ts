@@ -61,7 +61,6 @@ export type CellsOptions = {
   absent?: readonly string[];
   roles?: string;
   settings?: Readonly<Record<string, string>>;
-  isBuilt?: boolean;
 };
 
 export async function startCells(options: CellsOptions): Promise<RunningCells> {
@@ -125,7 +124,7 @@ type CellPlan = { name: string; url: string; own: readonly string[]; file: strin
 
 async function startCell(
   { name, url, own, file }: CellPlan,
-  { roles = "ping,api", settings: more = {}, isBuilt = false }: CellsOptions,
+  { roles = "ping,api", settings: more = {} }: CellsOptions,
 ): Promise<RunningCell> {
   const server = await startPostgres({ binaries: embeddedPostgres() });
   const databaseUrl = server.url();
@@ -144,7 +143,6 @@ async function startCell(
     port: Number(new URL(url).port),
     roles,
     settings,
-    isBuilt,
   });
   return {
     name,

@@ -99,13 +99,13 @@ test("a server that does not run was not reached", async () => {
 test("a server that does not answer in time, or closes the connection, may have received it", async () => {
   const silent = await front({ url: await serve(() => {}), timeoutMs: 300 });
   expect(await send(silent.url)).toMatchObject({ status: 503, text: "answer" });
-  const closing = await front({ url: await serve((incoming) => incoming.socket.destroy()) });
+  const closing = await front({ url: await serve((incoming) => void incoming.socket.destroy()) });
   expect(await send(closing.url)).toMatchObject({ status: 503, text: "answer" });
 });
 
 test("a body beyond the limit is not passed on", async () => {
   const { url, results } = await front({
-    url: await serve((incoming) => incoming.resume()),
+    url: await serve((incoming) => void incoming.resume()),
     bodyBytesMax: 10,
   });
   expect(await send(url, { method: "POST", body: ["x".repeat(11)] })).toMatchObject({ text: "tooLarge" });
