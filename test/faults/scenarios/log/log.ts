@@ -5,14 +5,27 @@ import { canRunLog, LOG_NEEDS, type LogStage, onLogStage } from "../../log/log-s
 import type { LogPart } from "../../log/part.ts";
 import { Pulse } from "../../log/pulse.ts";
 import type { Figures, Result, Run, Scenario } from "../../scenario.ts";
+import { awayPart } from "./away.ts";
+import { brokerPart } from "./broker.ts";
 import { edgePart } from "./edge.ts";
+import { postgresPart } from "./postgres.ts";
 import { recorderPart } from "./recorder.ts";
+import { restorePart } from "./restore.ts";
+import { topicPart } from "./topic.ts";
 
 const CHECKS = 200;
 const PARTITIONS = 16;
 const DRAIN_MS_MAX = 300_000;
 
-const PARTS: readonly LogPart[] = [recorderPart, edgePart];
+const PARTS: readonly LogPart[] = [
+  recorderPart,
+  edgePart,
+  brokerPart,
+  postgresPart,
+  restorePart,
+  awayPart,
+  topicPart,
+];
 
 export const log: Scenario = {
   name: "log",
@@ -41,7 +54,7 @@ async function play(log: LogStage, parts: readonly LogPart[]): Promise<Result> {
   for (const part of parts) {
     const beganMs = performance.now();
     run.say(`${part.name}: ${part.about}`);
-    const found = await part.play(log, run.size);
+    const found = await part.play(log, { size: run.size, pulse });
     Object.assign(figures, found.figures);
     complaints.push(...found.complaints.map((text) => `${part.name}: ${text}`));
     run.say(`${part.name}: ${JSON.stringify(found.figures)}, ${Math.round((performance.now() - beganMs) / 1_000)} s`);

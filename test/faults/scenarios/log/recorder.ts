@@ -21,7 +21,7 @@ const RELEASE_EVERY_MS = 700;
 export const recorderPart: LogPart = {
   name: "log-recorder",
   about: "recorders are killed, stopped until others have their partitions, and made to compete for them",
-  play: async (log, size) => {
+  play: async (log, { size }) => {
     const plan = PLANS[size];
     const chance = chanceFrom(log.run.seed + 11);
     const load = log.startLoad(PER_SECOND);
