@@ -59,6 +59,15 @@ export type PartitionEnds = { start: number; end: number };
 
 export type ReadRecord = { offset: number; value: Buffer };
 
+export type ReadRequest = {
+  /** Another topic under the same name is not read. */
+  topicId: string;
+  partition: number;
+  offset: number;
+  waitMs: number;
+  bytesMax: number;
+};
+
 export type ReadResult =
   | { kind: "records"; records: readonly ReadRecord[]; end: number }
   /** The position is not in the log, or the topic is another one. */
@@ -163,21 +172,11 @@ export class KafkaTopic {
     });
   }
 
-  /**
-   * Records of one partition from a position on; waits up to `waitMs` for the first. Positions are those of one topic:
-   * in another one of the same name, they mean nothing.
-   */
-  async read(given: {
-    topicId: string;
-    partition: number;
-    offset: number;
-    waitMs: number;
-    bytesMax: number;
-  }): Promise<ReadResult> {
+  /** Records of one partition from a position on; waits up to `waitMs` for the first. */
+  async read(given: ReadRequest): Promise<ReadResult> {
     const { topicId, partition, offset, waitMs, bytesMax } = given;
     try {
-      const now = await this.#whoLeads();
-      if (now.topicId !== topicId) return { kind: "lost", reason: "another topic" };
+      if (await this.#isAnotherThan(topicId)) return { kind: "lost", reason: "another topic" };
       const connection = await this.#leaderOf(partition, "read");
       const { fetchV17 } = this.#client;
       const wanted = {
@@ -214,6 +213,13 @@ export class KafkaTopic {
     }
   }
 
+  /** A topic that was deleted and created again has another id. A broker that does not know the id yet is no proof. */
+  async #isAnotherThan(topicId: string): Promise<boolean> {
+    if ((await this.#whoLeads()).topicId === topicId) return false;
+    this.#leaders = null;
+    return (await this.#whoLeads()).topicId !== topicId;
+  }
+
   /** The id of the topic that is read and written. */
   async topicId(): Promise<string> {
     return (await this.#whoLeads()).topicId;
@@ -231,6 +237,35 @@ export class KafkaTopic {
           throw failure("The end of the log cannot be read", error);
         await pause(LEADERLESS_PAUSE_MS);
       }
+    }
+  }
+
+  /** Of each of these partitions, the first position with a record from this time on, or its end if there is none. */
+  async firstSince(partitions: readonly number[], at: number): Promise<ReadonlyMap<number, number>> {
+    const { leaderOf } = await this.#whoLeads();
+    const found = new Map<number, number>();
+    for (const own of Map.groupBy(partitions, (one) => leaderOf.get(one) ?? -1).values()) {
+      // First the ends: what is appended in between is newer.
+      const ends = await this.#offsets(own, LATEST);
+      const since = await this.#offsets(own, BigInt(Math.floor(at)));
+      for (const partition of own) {
+        const end = ends.get(partition) ?? 0;
+        const first = since.get(partition) ?? -1;
+        found.set(partition, first === -1 ? end : Math.min(first, end));
+      }
+    }
+    return found;
+  }
+
+  /** The position of the next record of a partition. Does not try again. */
+  async end(partition: number): Promise<number> {
+    try {
+      const end = (await this.#offsets([partition], LATEST)).get(partition);
+      if (end === undefined) throw new KafkaError(`Partition ${partition} was not answered`);
+      return end;
+    } catch (error) {
+      this.#forgetLeaders();
+      throw failure("The end of the log cannot be read", error);
     }
   }
 
@@ -355,9 +390,6 @@ export class KafkaTopic {
     const [found] = topics;
     if (found === undefined || found.errorCode === ERROR.UNKNOWN_TOPIC_OR_PARTITION) {
       throw new KafkaError(`The topic ${topic} does not exist. Create it with: overdue log create`);
-    }
-    if (found.errorCode !== 0) {
-      throw new KafkaError(`The topic ${topic} is not available (error ${found.errorCode}).`);
     }
     return {
       topicId: found.topicId,

@@ -5,7 +5,7 @@ import type { Instant } from "../core/instant.ts";
 import type { LogRecord } from "../core/log.ts";
 import type { UnreadableSignal } from "../intake/accepted-codec.ts";
 import { decodeRecord } from "../intake/log-record.ts";
-import type { ReadResult } from "../lib/kafka.ts";
+import type { ReadRequest, ReadResult } from "../lib/kafka.ts";
 import { type AppliedLog, countTogether, type LogPart } from "../operations/record-log.ts";
 import type { StoredPartition } from "../store/log-partitions.ts";
 
@@ -24,13 +24,7 @@ const RETRY_MS = 250;
 const TRIES_MAX = 5;
 
 export type LogApplierDeps = {
-  read: (given: {
-    topicId: string;
-    partition: number;
-    offset: number;
-    waitMs: number;
-    bytesMax: number;
-  }) => Promise<ReadResult>;
+  read: (given: ReadRequest) => Promise<ReadResult>;
   /** The stored positions. */
   load: () => Promise<readonly StoredPartition[]>;
   record: (parts: readonly LogPart[], how: RecordLogHow) => Promise<AppliedLog | null>;
@@ -83,8 +77,8 @@ class PartitionReader {
   async #read(deps: LogApplierDeps): Promise<void> {
     const { partition, topicId } = this.at;
     const offset = this.#nextOffset;
-    const wanted = { topicId, partition, offset };
-    const result = await deps.read({ ...wanted, waitMs: READ_WAIT_MS, bytesMax: READ_BYTES_MAX });
+    const how = { waitMs: READ_WAIT_MS, bytesMax: READ_BYTES_MAX };
+    const result = await deps.read({ topicId, partition, offset, ...how });
     if (result.kind === "unavailable") {
       deps.onError(result.error, "reading the log");
       await pause(RETRY_MS);

@@ -2,7 +2,6 @@
 // edges and recorders.
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { topicSettings } from "../../src/core/log.ts";
 import { acceptLoss, leaveLog } from "../../src/operations/log.ts";
 import { findCheckByUuid } from "../../src/store/checks.ts";
 import { listOpenIntakes } from "../../src/store/intakes.ts";
@@ -157,33 +156,6 @@ describe.skipIf(!isKafkaInstalled)(`with a log${WHY_SKIPPED}`, () => {
     await expectSoon(at).toBeGreaterThan(0);
     const { rows } = await database.db.pool.query("select distinct reason from blind_intervals");
     expect(rows).toContainEqual({ reason: "the log lost confirmed pings" });
-  });
-
-  test("a topic that was deleted and created again stops all partitions, also if it has their positions", async () => {
-    const check = await newCheck();
-    const [edge, recorder] = await Promise.all([it.startEdge(), it.startRecorder()]);
-    await pingUntilAccepted(edge, check.uuid, "before");
-    await expectSoon(async () => (await numbersOf(check.uuid)).length).toBeGreaterThanOrEqual(1);
-    await it.stopOne(recorder);
-    const { rows } = await database.db.pool.query<{ most: number }>(
-      "select max(next_offset)::int as most from log_partitions",
-    );
-    await cluster.deleteTopic(it.topic);
-    await expectSoon(() =>
-      it.kafka.create({ partitions: 4, replicas: 1, settings: topicSettings({ brokers: 1 }) }),
-    ).toBe(true);
-    for (const partition of [0, 1, 2, 3]) {
-      const end = async () => (await it.kafka.ends([partition])).get(partition)?.end ?? 0;
-      await expectSoon(async () => {
-        const giveUpAtMs = performance.now() + SOON_MS;
-        await it.kafka.append({ partition, value: Buffer.from("another"), giveUpAtMs });
-        return end();
-      }).toBeGreaterThan((rows[0]?.most ?? 0) + 1);
-    }
-    await it.startRecorder();
-    await expectSoon(async () =>
-      (await listLogPartitions(database.db)).map(({ stopped }) => stopped?.replace(/\d+/, "N")),
-    ).toEqual(Array.from({ length: 4 }, () => "record N is not in the log (another topic)"));
   });
 
   test("the log is left when no edge is open and nothing is left to apply", async () => {

@@ -8,7 +8,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { Admin } from "@platformatic/kafka";
+import { Admin, ConfigResourceTypes, IncrementalAlterConfigOperationTypes } from "@platformatic/kafka";
 import { KafkaTopic } from "../../src/lib/kafka.ts";
 import type { KafkaAddress } from "../../src/lib/kafka-address.ts";
 import { endWithUs } from "./end-with-us.ts";
@@ -18,9 +18,6 @@ import { freePort } from "./ports.ts";
 const JARS = "/opt/overdue-test/kafka";
 const START_MS_MAX = 180_000;
 const POLL_MS = 100;
-const TOPIC_RESOURCE = 2;
-/** The operation that changes a setting. */
-const SET = 0;
 /** Enough for the topics of a test, on a machine that runs several of them. */
 const HEAP = ["-Xms64m", "-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"];
 
@@ -89,28 +86,32 @@ export class KafkaCluster {
     await this.#untilUp();
   }
 
-  /** Deletes a topic with its records. */
-  async deleteTopic(topic: string): Promise<void> {
-    await this.#asAdmin((admin) => admin.deleteTopics({ topics: [topic] }));
-  }
-
   /** Changes settings of a topic. */
-  async changeTopic(topic: string, settings: Readonly<Record<string, string>>): Promise<void> {
-    const configs = Object.entries(settings).map(
-      ([name, value]) => ({ name, value, configOperation: SET }) as const,
-    );
-    await this.#asAdmin((admin) =>
-      admin.incrementalAlterConfigs({
-        resources: [{ resourceType: TOPIC_RESOURCE, resourceName: topic, configs }],
-      }),
-    );
+  async change(topic: string, settings: Readonly<Record<string, string>>): Promise<void> {
+    const configs = Object.entries(settings).map(([name, value]) => ({
+      name,
+      value,
+      configOperation: IncrementalAlterConfigOperationTypes.SET,
+    }));
+    const resource = { resourceType: ConfigResourceTypes.TOPIC, resourceName: topic, configs };
+    await this.#administer((admin) => admin.incrementalAlterConfigs({ resources: [resource] }));
   }
 
-  async #asAdmin(work: (admin: Admin) => Promise<void>): Promise<void> {
+  async deleteTopic(topic: string): Promise<void> {
+    await this.#administer((admin) => admin.deleteTopics({ topics: [topic] }));
+  }
+
+  /** Deletes the records of a partition before a position, as a retention that has run out does. */
+  async deleteRecords(topic: string, { partition, before }: { partition: number; before: number }): Promise<void> {
+    const partitions = [{ partition, offset: BigInt(before) }];
+    await this.#administer((admin) => admin.deleteRecords({ topics: [{ name: topic, partitions }] }));
+  }
+
+  async #administer<T>(work: (admin: Admin) => Promise<T>): Promise<T> {
     const bootstrapBrokers = this.#nodes.map(({ port }) => ({ host: "127.0.0.1", port }));
-    const admin = new Admin({ clientId: "test", bootstrapBrokers });
+    const admin = new Admin({ clientId: "overdue-test", bootstrapBrokers });
     try {
-      await work(admin);
+      return await work(admin);
     } finally {
       await admin.close();
     }

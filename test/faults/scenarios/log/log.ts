@@ -4,7 +4,7 @@ import { conclude } from "../../conclusion.ts";
 import { canRunLog, LOG_NEEDS, type LogStage, onLogStage } from "../../log/log-stage.ts";
 import type { LogPart } from "../../log/part.ts";
 import { Pulse } from "../../log/pulse.ts";
-import type { Figures, Result, Run, Scenario } from "../../scenario.ts";
+import { bySize, type Figures, type Result, type Run, type Scenario } from "../../scenario.ts";
 import { awayPart } from "./away.ts";
 import { brokerPart } from "./broker.ts";
 import { edgePart } from "./edge.ts";
@@ -42,7 +42,8 @@ export const LOG_PARTS: readonly Scenario[] = PARTS.map((part) => ({
 
 async function runParts(run: Run, parts: readonly LogPart[]): Promise<Result> {
   if (!canRunLog) return { skipped: LOG_NEEDS };
-  const options = { brokers: 3, partitions: PARTITIONS, edges: 2, recorders: 3, checks: CHECKS } as const;
+  const processes = { edges: 2, recorders: bySize(run, { full: 3, quick: 3, tiny: 2 }), hasAlerts: true };
+  const options = { ...processes, topic: "overdue", brokers: 3, partitions: PARTITIONS, checks: CHECKS } as const;
   return onLogStage(run, options, (stage) => play(stage, parts));
 }
 

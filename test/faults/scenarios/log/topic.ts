@@ -42,11 +42,11 @@ async function weaken(
   { weak, strong }: { weak: Record<string, string>; strong: Record<string, string> },
 ): Promise<void> {
   const load = log.startLoad(PER_SECOND);
-  await log.cluster.changeTopic(log.topicName, weak);
+  await log.cluster.change(log.topicName, weak);
   const answers = () => Promise.all(log.edges.map(({ port }) => ping(log, port)));
   const rejects = async () => !(await answers()).includes(true);
   await demand(rejects, { withinMs: WAIT_MS_MAX, what: "processes reject pings because of the topic" });
-  await log.cluster.changeTopic(log.topicName, strong);
+  await log.cluster.change(log.topicName, strong);
   const accepts = async () => !(await answers()).includes(false);
   await demand(accepts, { withinMs: WAIT_MS_MAX, what: "processes accept pings again" });
   await load.stop();
