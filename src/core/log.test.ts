@@ -154,7 +154,10 @@ describe("a record", () => {
   });
 
   test("declares it lost without a gap also if one notices that has just started", () => {
-    const [a, b] = [{ n: 1, at: T - 9_000 }, { edge: "b", n: 1, at: T }];
+    const [a, b] = [
+      { n: 1, at: T - 9_000 },
+      { edge: "b", n: 1, at: T },
+    ];
     const both = take(take(EMPTY, a).state, b).state;
     const alive = take(both, { n: 2, at: T + EDGE_LOST_AFTER_MS }).state;
     const started = { edge: "c", n: 1, at: T + EDGE_LOST_AFTER_MS + 1_000 };

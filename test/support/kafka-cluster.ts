@@ -102,7 +102,10 @@ export class KafkaCluster {
   }
 
   /** Deletes the records of a partition before a position, as a retention that has run out does. */
-  async deleteRecords(topic: string, { partition, before }: { partition: number; before: number }): Promise<void> {
+  async deleteRecords(
+    topic: string,
+    { partition, before }: { partition: number; before: number },
+  ): Promise<void> {
     const partitions = [{ partition, offset: BigInt(before) }];
     await this.#administer((admin) => admin.deleteRecords({ topics: [{ name: topic, partitions }] }));
   }

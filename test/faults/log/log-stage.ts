@@ -166,7 +166,9 @@ export async function onLogStage<T>(
     kafka = await createTopic(cluster, options);
     const { checks, shared } = options;
     return await onStage(run, { checks, ...(shared && { shared }), mayBeBusy: true }, async (stage) => {
-      const log = new LogStage(await gather(stage, { options, cluster, receiver, kafka: kafka as KafkaTopic }));
+      const log = new LogStage(
+        await gather(stage, { options, cluster, receiver, kafka: kafka as KafkaTopic }),
+      );
       try {
         await log.startAll();
         return await work(log);

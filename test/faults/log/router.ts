@@ -25,7 +25,11 @@ export class Router {
   }
 
   /** Resolves when it accepts connections. */
-  static async start(given: { ports: readonly number[]; folder: string; guardian: Guardian }): Promise<Router> {
+  static async start(given: {
+    ports: readonly number[];
+    folder: string;
+    guardian: Guardian;
+  }): Promise<Router> {
     const { ports, folder, guardian } = given;
     const port = await freePort();
     const path = join(folder, "haproxy.cfg");

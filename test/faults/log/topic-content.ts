@@ -15,14 +15,21 @@ export type TopicContent = {
 };
 
 /** Reads the topic, up to the given positions or to its end. */
-export async function readContent(topic: KafkaTopic, upTo?: ReadonlyMap<number, number>): Promise<TopicContent> {
+export async function readContent(
+  topic: KafkaTopic,
+  upTo?: ReadonlyMap<number, number>,
+): Promise<TopicContent> {
   const found = await topic.describe();
   const partitions = [...(found?.partitions.keys() ?? [])];
   const ends = await topic.ends(partitions);
   const content: TopicContent = { times: new Map(), repeatedRecords: 0 };
   for (const partition of partitions) {
     const { start, end } = ends.get(partition) ?? { start: 0, end: 0 };
-    await readPartition(topic, { partition, start, end: Math.min(end, upTo?.get(partition) ?? end) }, content);
+    await readPartition(
+      topic,
+      { partition, start, end: Math.min(end, upTo?.get(partition) ?? end) },
+      content,
+    );
   }
   return content;
 }
@@ -42,7 +49,8 @@ async function readPartition(
       offset = own + 1;
       if (own >= end) return;
       const decoded = decodeRecord(value);
-      if (!decoded.ok) throw new Error(`record ${own} of partition ${partition} is unreadable: ${decoded.reason}`);
+      if (!decoded.ok)
+        throw new Error(`record ${own} of partition ${partition} is unreadable: ${decoded.reason}`);
       const { edge, n, signals } = decoded.record;
       if (n <= (newest.get(edge) ?? 0)) {
         content.repeatedRecords += 1;

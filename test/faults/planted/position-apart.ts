@@ -8,6 +8,9 @@ const APART = `set watermark_at = case when $4::bigint is null or $5::jsonb is n
 
 rewriteQueries((query) =>
   query.name === "log_partitions.advance" && query.text !== undefined
-    ? { ...query, text: query.text.replace(TOGETHER, APART).replace("next_offset = $3", "$3::bigint is not null") }
+    ? {
+        ...query,
+        text: query.text.replace(TOGETHER, APART).replace("next_offset = $3", "$3::bigint is not null"),
+      }
     : query,
 );

@@ -43,7 +43,13 @@ export const LOG_PARTS: readonly Scenario[] = PARTS.map((part) => ({
 async function runParts(run: Run, parts: readonly LogPart[]): Promise<Result> {
   if (!canRunLog) return { skipped: LOG_NEEDS };
   const processes = { edges: 2, recorders: bySize(run, { full: 3, quick: 3, tiny: 2 }), hasAlerts: true };
-  const options = { ...processes, topic: "overdue", brokers: 3, partitions: PARTITIONS, checks: CHECKS } as const;
+  const options = {
+    ...processes,
+    topic: "overdue",
+    brokers: 3,
+    partitions: PARTITIONS,
+    checks: CHECKS,
+  } as const;
   return onLogStage(run, options, (stage) => play(stage, parts));
 }
 
@@ -58,7 +64,9 @@ async function play(log: LogStage, parts: readonly LogPart[]): Promise<Result> {
     const found = await part.play(log, { size: run.size, pulse });
     Object.assign(figures, found.figures);
     complaints.push(...found.complaints.map((text) => `${part.name}: ${text}`));
-    run.say(`${part.name}: ${JSON.stringify(found.figures)}, ${Math.round((performance.now() - beganMs) / 1_000)} s`);
+    run.say(
+      `${part.name}: ${JSON.stringify(found.figures)}, ${Math.round((performance.now() - beganMs) / 1_000)} s`,
+    );
   }
   await pulse.end();
   const found = await conclude(stage, {
@@ -71,7 +79,8 @@ async function play(log: LogStage, parts: readonly LogPart[]): Promise<Result> {
     drainMsMax: DRAIN_MS_MAX,
   });
   const { falseAlarms, ...pulsed } = await pulse.result();
-  if (falseAlarms > 0) found.complaints.push(`${falseAlarms} checks went down although their pings were answered in time`);
+  if (falseAlarms > 0)
+    found.complaints.push(`${falseAlarms} checks went down although their pings were answered in time`);
   const more = { applied_twice: found.tally.duplicated, pulses: pulsed.pulses, pings_in_time: pulsed.inTime };
   Object.assign(found.figures, more, { false_alarms: falseAlarms + (figures["false_alarms"] ?? 0) });
   return found;

@@ -44,7 +44,11 @@ export const postgresPart: LogPart = {
     await load.stop();
     const complaints =
       plan.crashes > 0 && acknowledged === 0 ? ["nothing was acknowledged while PostgreSQL was down"] : [];
-    const figures = { postgres_stops: plan.stops, postgres_crashes: plan.crashes, postgres_and_edge: plan.pairs };
+    const figures = {
+      postgres_stops: plan.stops,
+      postgres_crashes: plan.crashes,
+      postgres_and_edge: plan.pairs,
+    };
     return { figures, complaints };
   },
 };
