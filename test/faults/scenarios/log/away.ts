@@ -42,12 +42,12 @@ export const awayPart: LogPart = {
     await Promise.all(log.recorders.map((one) => one.kill()));
     const awayMs = performance.now();
     const from = (await stage.withClient(databaseNow)) + plan.leadMs;
-    const until = from + plan.spreadMs;
+    const endAt = from + plan.spreadMs;
     for (const group of [silent, inTime]) {
-      await expectBetween(stage, group, { from, to: until, graceSeconds: GRACE_SECONDS });
+      await expectBetween(stage, group, { from, to: endAt, graceSeconds: GRACE_SECONDS });
     }
     const pinged = await pingBefore(log, inTime, from);
-    await sleep(Math.max(0, until + MARGIN_MS - (await stage.withClient(databaseNow))));
+    await sleep(Math.max(0, endAt + MARGIN_MS - (await stage.withClient(databaseNow))));
     const early = notificationsOf(receiver.arrivals, silent).size;
     await Promise.all(log.recorders.map((one) => one.startInner()));
     const seconds = Math.round((performance.now() - awayMs) / 1_000);
