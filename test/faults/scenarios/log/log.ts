@@ -27,7 +27,7 @@ const PARTS: readonly LogPart[] = [
   topicPart,
 ];
 
-export const log: Scenario = {
+export const logScenario: Scenario = {
   name: "log",
   about: "pings through Kafka: recorders, edges, brokers, PostgreSQL and topics broken",
   run: (run) => runParts(run, PARTS),
