@@ -250,7 +250,8 @@ async function startRecorder(
 
 /** Bytes in the log for a ping, from what is in its first partition. */
 async function bytesPerPing(topic: KafkaTopic): Promise<number> {
-  const read = await topic.read({ partition: 0, offset: 0, waitMs: 0, bytesMax: READ_BYTES_MAX });
+  const topicId = (await topic.describe())?.topicId ?? "";
+  const read = await topic.read({ topicId, partition: 0, offset: 0, waitMs: 0, bytesMax: READ_BYTES_MAX });
   if (read.kind !== "records") throw new Error("the log cannot be read");
   let [bytes, signals] = [0, 0];
   for (const { value } of read.records) {

@@ -73,6 +73,24 @@ export const PLANTED: Readonly<Record<string, Planted>> = {
     scenario: "owed-kills",
     shows: "owed-kills.duplicated",
   },
+  "confirm-first": {
+    about: "a ping is acknowledged before the log has confirmed it",
+    module: fileURLToPath(new URL("./planted/confirm-first.ts", import.meta.url)),
+    scenario: "log-broker",
+    shows: "lost",
+  },
+  "position-apart": {
+    about: "pings from the log are applied without the position",
+    module: fileURLToPath(new URL("./planted/position-apart.ts", import.meta.url)),
+    scenario: "log-recorder",
+    shows: "log-recorder.applied_twice",
+  },
+  "jump-to-end": {
+    about: "a recorder goes on at the end of a log that lacks its position",
+    module: fileURLToPath(new URL("./planted/jump-to-end.ts", import.meta.url)),
+    scenario: "log-topic",
+    shows: "log-topic.moved",
+  },
 };
 
 /** The result of the run for a planted fault. */

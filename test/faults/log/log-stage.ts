@@ -17,7 +17,6 @@ import { readContent } from "./topic-content.ts";
 export const LOG_NEEDS = "Kafka or HAProxy is not installed; see .ci/install";
 export const canRunLog = isKafkaInstalled && isRouterInstalled;
 
-const TOPIC = "overdue";
 const WAIT_MS_MAX = 180_000;
 
 export type LogStageOptions = {
@@ -26,6 +25,12 @@ export type LogStageOptions = {
   edges: number;
   recorders: number;
   checks: number;
+  /** Whether alerts are sent. */
+  hasAlerts: boolean;
+  /** The name of the topic. */
+  topic: string;
+  /** A shared cluster and database server; without them, separate ones. */
+  cluster?: KafkaCluster;
   shared?: StageOptions["shared"];
 };
 
@@ -80,7 +85,7 @@ export class LogStage {
   }
 
   get topicName(): string {
-    return TOPIC;
+    return this.#options.topic;
   }
 
   /** A load through the router. */
@@ -90,7 +95,8 @@ export class LogStage {
   }
 
   startAll(): Promise<unknown> {
-    const inner = [...this.recorders, this.alerts].filter((one) => !one.isRunning);
+    const alerts = this.#options.hasAlerts ? [this.alerts] : [];
+    const inner = [...this.recorders, ...alerts].filter((one) => !one.isRunning);
     const edges = this.edges.filter((one) => !one.isRunning);
     return Promise.all([...edges.map((one) => one.start()), ...inner.map((one) => one.startInner())]);
   }
@@ -128,7 +134,7 @@ export class LogStage {
     const { times } = await readContent(this.#kafka, applied);
     for (const marker of whole.times.keys()) if (!times.has(marker)) this.destroyed.add(marker);
     this.#timesBefore = times;
-    await this.cluster.deleteTopic(TOPIC);
+    await this.cluster.deleteTopic(this.topicName);
     await this.#kafka.close();
     this.#kafka = await createTopic(this.cluster, this.#options);
   }
@@ -136,9 +142,9 @@ export class LogStage {
 
 async function createTopic(
   cluster: KafkaCluster,
-  { brokers, partitions }: LogStageOptions,
+  { topic, brokers, partitions }: LogStageOptions,
 ): Promise<KafkaTopic> {
-  const kafka = await KafkaTopic.open(cluster.address(TOPIC));
+  const kafka = await KafkaTopic.open(cluster.address(topic));
   const settings = topicSettings({ brokers });
   await demand(() => kafka.create({ partitions, replicas: brokers, settings }), {
     withinMs: WAIT_MS_MAX,
@@ -153,7 +159,7 @@ export async function onLogStage<T>(
   options: LogStageOptions,
   work: (log: LogStage) => Promise<T>,
 ): Promise<T> {
-  const cluster = await KafkaCluster.start({ brokers: options.brokers });
+  const cluster = options.cluster ?? (await KafkaCluster.start({ brokers: options.brokers }));
   const receiver = await AlertReceiver.start();
   let kafka: KafkaTopic | null = null;
   try {
@@ -174,7 +180,7 @@ export async function onLogStage<T>(
   } finally {
     await kafka?.close();
     await receiver.stop();
-    await cluster.stop();
+    if (options.cluster === undefined) await cluster.stop();
   }
 }
 
@@ -187,7 +193,7 @@ async function gather(
   const common = {
     databaseUrl: proxy.urlFor(stage.url),
     spool: null,
-    environment: { OVERDUE_LOG: cluster.url(TOPIC), OVERDUE_LOG_ROUTER_REPEATS: "true" },
+    environment: { OVERDUE_LOG: cluster.url(options.topic), OVERDUE_LOG_ROUTER_REPEATS: "true" },
   };
   const edges: PingProcess[] = [];
   for (let index = 1; index <= options.edges; index += 1) {

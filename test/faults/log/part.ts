@@ -1,13 +1,14 @@
 // One part of the scenario "log": what it breaks, and what it found. Everything runs before and after it.
 import type { Figures, Size } from "../scenario.ts";
 import type { LogStage } from "./log-stage.ts";
+import type { Pulse } from "./pulse.ts";
 
 export type PartFound = { figures: Figures; complaints: string[] };
 
 export type LogPart = {
   name: string;
   about: string;
-  play: (log: LogStage, size: Size) => Promise<PartFound>;
+  play: (log: LogStage, given: { size: Size; pulse: Pulse }) => Promise<PartFound>;
 };
 
 /** Pings per second while something is broken. */

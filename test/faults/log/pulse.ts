@@ -24,11 +24,13 @@ export class Pulse {
   readonly #log: LogStage;
   readonly #watched: readonly WatchedCheck[];
   readonly #jobs: Promise<void>[] = [];
-  /** Checks whose pings were answered in time, always. */
+  /** Checks with a ping that was not answered in time. */
   readonly #late = new Set<WatchedCheck>();
   #inTime = 0;
   #pulses = 0;
   #isOver = false;
+  #isPaused = false;
+  #turn: Promise<void> = Promise.resolve();
   readonly #running: Promise<void>;
 
   private constructor(log: LogStage, watched: readonly WatchedCheck[]) {
@@ -40,6 +42,17 @@ export class Pulse {
   static async start(log: LogStage): Promise<Pulse> {
     const given = { receiver: log.receiver, count: CHECKS, channels: CHANNELS, graceSeconds: GRACE_SECONDS };
     return new Pulse(log, await addWatchedChecks(log.stage, given));
+  }
+
+  /** Sends nothing until it is resumed; resolves when every ping was accepted. */
+  async pause(): Promise<void> {
+    this.#isPaused = true;
+    await this.#turn;
+    await Promise.all(this.#jobs);
+  }
+
+  resume(): void {
+    this.#isPaused = false;
   }
 
   /** Sends nothing more; resolves when every ping was accepted. */
@@ -58,18 +71,21 @@ export class Pulse {
   }
 
   async #run(): Promise<void> {
-    let at = 0;
-    while (!this.#isOver) {
+    for (let at = 0; !this.#isOver; at = (at + TOGETHER) % CHECKS) {
       await sleep(EVERY_MS);
-      const some = this.#watched.slice(at, at + TOGETHER);
-      at = (at + TOGETHER) % CHECKS;
-      try {
-        const deadlineAt = await this.#expect(some);
-        this.#pulses += 1;
-        for (const check of some) this.#jobs.push(this.#job(check, deadlineAt));
-      } catch {
-        // The database is down on purpose.
-      }
+      if (this.#isPaused) continue;
+      this.#turn = this.#beat(this.#watched.slice(at, at + TOGETHER));
+      await this.#turn;
+    }
+  }
+
+  async #beat(some: readonly WatchedCheck[]): Promise<void> {
+    try {
+      const deadlineAt = await this.#expect(some);
+      this.#pulses += 1;
+      for (const check of some) this.#jobs.push(this.#job(check, deadlineAt));
+    } catch {
+      // The database is down on purpose.
     }
   }
 

@@ -8,7 +8,7 @@ import { diskLost } from "./disk-lost.ts";
 import { failover, failoverSync, restore, restoreOld } from "./failover.ts";
 import { linkCut } from "./link-cut.ts";
 import { livenessScenarios } from "./liveness.ts";
-import { log } from "./log/log.ts";
+import { logScenario } from "./log/log.ts";
 import { mail } from "./mail.ts";
 import { mix } from "./mix.ts";
 import { owedKills } from "./owed-kills.ts";
@@ -40,5 +40,5 @@ export const SCENARIOS: readonly Scenario[] = [
   owedKills,
   backlog,
   mix,
-  log,
+  logScenario,
 ];

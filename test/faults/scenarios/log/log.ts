@@ -4,17 +4,30 @@ import { conclude } from "../../conclusion.ts";
 import { canRunLog, LOG_NEEDS, type LogStage, onLogStage } from "../../log/log-stage.ts";
 import type { LogPart } from "../../log/part.ts";
 import { Pulse } from "../../log/pulse.ts";
-import type { Figures, Result, Run, Scenario } from "../../scenario.ts";
+import { bySize, type Figures, type Result, type Run, type Scenario } from "../../scenario.ts";
+import { awayPart } from "./away.ts";
+import { brokerPart } from "./broker.ts";
 import { edgePart } from "./edge.ts";
+import { postgresPart } from "./postgres.ts";
 import { recorderPart } from "./recorder.ts";
+import { restorePart } from "./restore.ts";
+import { topicPart } from "./topic.ts";
 
 const CHECKS = 200;
 const PARTITIONS = 16;
 const DRAIN_MS_MAX = 300_000;
 
-const PARTS: readonly LogPart[] = [recorderPart, edgePart];
+const PARTS: readonly LogPart[] = [
+  recorderPart,
+  edgePart,
+  brokerPart,
+  postgresPart,
+  restorePart,
+  awayPart,
+  topicPart,
+];
 
-export const log: Scenario = {
+export const logScenario: Scenario = {
   name: "log",
   about: "pings through Kafka: recorders, edges, brokers, PostgreSQL and topics broken",
   run: (run) => runParts(run, PARTS),
@@ -29,7 +42,14 @@ export const LOG_PARTS: readonly Scenario[] = PARTS.map((part) => ({
 
 async function runParts(run: Run, parts: readonly LogPart[]): Promise<Result> {
   if (!canRunLog) return { skipped: LOG_NEEDS };
-  const options = { brokers: 3, partitions: PARTITIONS, edges: 2, recorders: 3, checks: CHECKS } as const;
+  const processes = { edges: 2, recorders: bySize(run, { full: 3, quick: 3, tiny: 2 }), hasAlerts: true };
+  const options = {
+    ...processes,
+    topic: "overdue",
+    brokers: 3,
+    partitions: PARTITIONS,
+    checks: CHECKS,
+  } as const;
   return onLogStage(run, options, (stage) => play(stage, parts));
 }
 
@@ -41,7 +61,7 @@ async function play(log: LogStage, parts: readonly LogPart[]): Promise<Result> {
   for (const part of parts) {
     const beganMs = performance.now();
     run.say(`${part.name}: ${part.about}`);
-    const found = await part.play(log, run.size);
+    const found = await part.play(log, { size: run.size, pulse });
     Object.assign(figures, found.figures);
     complaints.push(...found.complaints.map((text) => `${part.name}: ${text}`));
     run.say(

@@ -21,7 +21,7 @@ const RELEASE_EVERY_MS = 700;
 export const recorderPart: LogPart = {
   name: "log-recorder",
   about: "recorders are killed, stopped until others have their partitions, and made to compete for them",
-  play: async (log, size) => {
+  play: async (log, { size }) => {
     const plan = PLANS[size];
     const chance = chanceFrom(log.run.seed + 11);
     const load = log.startLoad(PER_SECOND);
@@ -50,9 +50,9 @@ export const recorderPart: LogPart = {
 /** Takes the partitions away from recorders that still apply them, so that two of them read the same records. */
 function compete(log: LogStage): { end: () => Promise<number> } {
   let releases = 0;
-  let isOver = false;
+  const state = { isOver: false };
   const running = (async () => {
-    while (!isOver) {
+    while (!state.isOver) {
       await sleep(RELEASE_EVERY_MS);
       await log.stage.withClient((client) =>
         client.query("update log_claims set recorder_id = null, claimed_until_at = null"),
@@ -62,7 +62,7 @@ function compete(log: LogStage): { end: () => Promise<number> } {
   })();
   return {
     end: async () => {
-      isOver = true;
+      state.isOver = true;
       await running;
       return releases;
     },
