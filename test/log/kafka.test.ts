@@ -137,10 +137,10 @@ describe.skipIf(!isKafkaInstalled)(`three brokers${WHY_SKIPPED}`, () => {
     const partitions = 240;
     const { topic, topicId } = await newTopic({ partitions });
     const delaysMs: number[] = [];
-    let isEnded = false;
+    const ending = new AbortController();
     const arrived = new Map<string, () => void>();
     const follow = async (partition: number) => {
-      for (let offset = 0; !isEnded; ) {
+      for (let offset = 0; !ending.signal.aborted; ) {
         const result = await topic.read({ topicId, partition, offset, ...READ });
         if (result.kind !== "records") continue;
         for (const record of result.records) {
@@ -159,7 +159,7 @@ describe.skipIf(!isKafkaInstalled)(`three brokers${WHY_SKIPPED}`, () => {
       await promise;
       delaysMs.push(performance.now() - beganMs);
     }
-    isEnded = true;
+    ending.abort();
     await Promise.all(following);
     delaysMs.sort((one, other) => one - other);
     // A few milliseconds on an idle machine; one long poll after the other takes seconds.
