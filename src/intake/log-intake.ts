@@ -1,6 +1,6 @@
 // Receives signals and appends them to the log: an edge. A ping is acknowledged when its record is confirmed. Recorders
 // read the log and apply them.
-import type { Instant, Interval } from "../core/instant.ts";
+import { type Instant, type Interval, SECOND_MS } from "../core/instant.ts";
 import { EDGE_PAUSE_MS_MAX, NO_REFUSALS, partitionOf } from "../core/log.ts";
 import { NO_PING_SETTINGS, type PingSettings } from "../core/ping-settings.ts";
 import type { AcceptedSignal, SignalTarget } from "../core/signal.ts";
@@ -26,9 +26,8 @@ const QUEUE_BYTES_MAX = 128 * 1024 * 1024;
 const LOOKUPS_MAX = 1_000;
 /** How often an edge notices that it runs, and sends heartbeats that are due. */
 const TICK_MS = 250;
-/** Pings of one check per second that are appended; more of them are acknowledged and only counted. */
-const SIGNALS_PER_SECOND_MAX = 100;
-const SECOND_MS = 1_000;
+/** Equal successes of one check in a row and in one second that are appended; more of them are only counted. */
+const REPEATED_MAX = 100;
 /** If no record could be confirmed for this long, senders are rejected immediately. */
 const BLOCKED_MS_MAX = 3_000;
 
@@ -62,13 +61,17 @@ export type LogIntakeState = {
   isBlocked: boolean;
 };
 
+/** Equal successes of a check, and the outcome of the last one that was appended. */
+type Repeated = { method: string; count: number; last: Promise<Settled> };
+
 export class LogIntake implements SignalIntake {
   readonly #deps: LogIntakeDeps;
   readonly #refusals = new Refusals();
   readonly #attributed = new AttributedRefusalSet();
   readonly #creator: CheckCreator;
   readonly #partitions: readonly LogPartition[];
-  readonly #perSecond = new Map<string, number>();
+  /** By UUID, of one second. */
+  readonly #repeated = new Map<string, Repeated>();
   #second = 0;
   #queuedCount = 0;
   #queuedBytes = 0;
@@ -218,11 +221,38 @@ export class LogIntake implements SignalIntake {
     }
   }
 
+  /** Beyond a number of equal successes in a row, the next ones share the outcome of the last one. */
   #enqueue(uuid: string, signal: AcceptedSignal, network: string | null): Promise<Settled> {
-    if (this.#isTooMany(uuid, signal)) {
-      this.#thinnedCount += 1;
-      return Promise.resolve("recorded");
+    const method = plainMethodOf(signal);
+    if (method === null) {
+      this.#repeated.delete(uuid);
+      return this.#append(uuid, signal, network);
     }
+    const second = Math.floor(signal.at / SECOND_MS);
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#repeated.clear();
+    }
+    const before = this.#repeated.get(uuid);
+    if (before === undefined || before.method !== method) {
+      const last = this.#append(uuid, signal, network);
+      this.#repeated.set(uuid, { method, count: 1, last });
+      return last;
+    }
+    before.count += 1;
+    if (before.count > REPEATED_MAX) return this.#share(before.last, signal, network);
+    before.last = this.#append(uuid, signal, network);
+    return before.last;
+  }
+
+  async #share(last: Promise<Settled>, signal: AcceptedSignal, network: string | null): Promise<Settled> {
+    const result = await last;
+    if (result === "busy") this.#noteRefused(signal, network);
+    else this.#thinnedCount += 1;
+    return result;
+  }
+
+  #append(uuid: string, signal: AcceptedSignal, network: string | null): Promise<Settled> {
     const { target } = signal;
     const encoded = encodeForLog(target.by === "uuid" ? signal : { ...signal, target: { by: "uuid", uuid } });
     const isFull =
@@ -241,19 +271,6 @@ export class LogIntake implements SignalIntake {
       this.#partitions[partitionOf(uuid, this.#partitions.length)]?.push(waiting);
       this.#planFlush();
     });
-  }
-
-  /** Only plain successes are dropped: a start, a failure, or a body may mean something else. */
-  #isTooMany(uuid: string, { source, body, rid, at }: AcceptedSignal): boolean {
-    const second = Math.floor(at / SECOND_MS);
-    if (second !== this.#second) {
-      this.#second = second;
-      this.#perSecond.clear();
-    }
-    const count = (this.#perSecond.get(uuid) ?? 0) + 1;
-    this.#perSecond.set(uuid, count);
-    if (count <= SIGNALS_PER_SECOND_MAX) return false;
-    return source.by === "http" && source.action === "success" && body === null && rid === null;
   }
 
   /** Signals that arrive in the same turn of the event loop are sent together. */
@@ -363,4 +380,12 @@ export class LogIntake implements SignalIntake {
   #noteRefused({ target, at }: AcceptedSignal, network: string | null): void {
     this.refused({ at, target, network });
   }
+}
+
+/** The method of a success that carries nothing else, so that several in a row mean the same as one; else null. */
+function plainMethodOf({ source, body, rid, exitStatus, lateEnd }: AcceptedSignal): string | null {
+  if (source.by !== "http" || source.action !== "success") return null;
+  return body === null && rid === null && exitStatus === null && (lateEnd ?? null) === null
+    ? source.method
+    : null;
 }
