@@ -5,6 +5,7 @@ import {
   EDGE_LOST_AFTER_MS,
   isReplayedFromLog,
   type LogRecord,
+  mergeReports,
   NO_REFUSALS,
   partitionIntakeId,
   partitionOf,
@@ -131,6 +132,28 @@ describe("a record", () => {
     ]);
   });
 
+  test("of an edge that enters again reports the time since the watermark, unless another was listening", () => {
+    const { state } = take(EMPTY, { n: 1, at: T + 1_000 });
+    const again = take(state, { n: 2, at: T + 60_000, kind: "enter" });
+    expect(again.blind).toEqual([{ from: T, to: T + 60_000, reason: "no process received pings" }]);
+    // Another one that was starting does not count.
+    const starting = take(state, { edge: "b", n: 1, at: T + 4_000, watermarkAt: T + 3_000 }).state;
+    expect(take(starting, { n: 2, at: T + 9_000, kind: "enter" }).blind).toHaveLength(1);
+    const listening = take(starting, { n: 2, at: T + 6_000 }).state;
+    expect(listening.watermarkAt).toBe(T + 3_000);
+    const later = take(listening, { edge: "b", n: 2, at: T + 8_000 }).state;
+    expect(take(later, { n: 3, at: T + 12_000, kind: "enter" }).blind).toEqual([]);
+  });
+
+  test("of an edge that enters again says nothing about earlier numbers", () => {
+    expect(take(EMPTY, { n: 5, at: T + 2_000, kind: "enter" })).toMatchObject({
+      isIncomplete: false,
+      blind: [],
+    });
+    const { state } = take(EMPTY, { n: 1, at: T + 1_000 });
+    expect(take(state, { n: 9, at: T + 2_000, kind: "enter" }).isIncomplete).toBe(false);
+  });
+
   test("of an edge that is far ahead declares a silent one lost", () => {
     const both = take(take(EMPTY, { n: 1, at: T }).state, { edge: "b", n: 1, at: T }).state;
     const at = T + EDGE_LOST_AFTER_MS;
@@ -202,4 +225,49 @@ test("a signal counts in the order of its partition, unless it is much older tha
   expect(isReplayedFromLog(T - 2_001, state)).toBe(true);
   expect(isReplayedFromLog(T - 1, { newestAt: T, commandAt: T })).toBe(true);
   expect(isReplayedFromLog(T, { newestAt: null, commandAt: null })).toBe(false);
+});
+
+describe("reports", () => {
+  const target = (n: number, from = T, to = from) => ({
+    target: { by: "uuid" as const, uuid: String(n) },
+    from,
+    to,
+  });
+  const of = (targets: ReturnType<typeof target>[]) => ({
+    refused: [],
+    attributed: { targets, networks: [] },
+  });
+
+  test("of the same check are merged with the time between them", () => {
+    expect(mergeReports(of([target(1), target(2)]), of([target(1, T + 9, T + 10)]))).toEqual(
+      of([target(1, T, T + 10), target(2)]),
+    );
+  });
+
+  test("of more checks or networks than fit count for all checks", () => {
+    const many = Array.from({ length: 2_000 }, (_, n) => target(n, T + n));
+    const more = of([target(5_000, T + 5_000)]);
+    expect(mergeReports(of(many), of([]))).toEqual(of(many));
+    expect(mergeReports(of(many), more)).toEqual({
+      refused: [{ from: T, to: T + 5_000 }],
+      attributed: NO_REFUSALS,
+    });
+    const networks = Array.from({ length: 2_001 }, (_, n) => ({ network: String(n), from: T, to: T + n }));
+    const none = { refused: [], attributed: NO_REFUSALS };
+    expect(mergeReports(none, { refused: [], attributed: { targets: [], networks } })).toEqual({
+      refused: [{ from: T, to: T + 2_000 }],
+      attributed: NO_REFUSALS,
+    });
+  });
+
+  test("with more intervals than fit become one, which is open if one of them is", () => {
+    const refused = Array.from({ length: 100 }, (_, n) => ({ from: T + n, to: T + n }));
+    const more = (to: number | null) => ({ refused: [{ from: T + 200, to }], attributed: NO_REFUSALS });
+    expect(mergeReports({ refused, attributed: NO_REFUSALS }, more(T + 300)).refused).toEqual([
+      { from: T, to: T + 300 },
+    ]);
+    expect(mergeReports({ refused, attributed: NO_REFUSALS }, more(null)).refused).toEqual([
+      { from: T, to: null },
+    ]);
+  });
 });

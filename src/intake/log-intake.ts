@@ -1,10 +1,10 @@
 // Receives signals and appends them to the log: an edge. A ping is acknowledged when its record is confirmed. Recorders
 // read the log and apply them.
 import { type Instant, type Interval, SECOND_MS } from "../core/instant.ts";
-import { EDGE_PAUSE_MS_MAX, NO_REFUSALS, partitionOf } from "../core/log.ts";
+import { NO_REFUSALS, partitionOf } from "../core/log.ts";
 import { NO_PING_SETTINGS, type PingSettings } from "../core/ping-settings.ts";
 import type { AcceptedSignal, SignalTarget } from "../core/signal.ts";
-import { HEARTBEAT_GAP_MS_MAX, TICK_GAP_MS_MAX, watermarkOf } from "../core/watermark.ts";
+import { HEARTBEAT_EVERY_MS, HEARTBEAT_GAP_MS_MAX, TICK_GAP_MS_MAX, watermarkOf } from "../core/watermark.ts";
 import { CheckCreator, type CreateCheck } from "./check-creator.ts";
 import {
   type Acceptance,
@@ -28,11 +28,15 @@ const LOOKUPS_MAX = 1_000;
 const TICK_MS = 250;
 /** Equal successes of one check in a row and in one second that are appended; more of them are only counted. */
 const REPEATED_MAX = 100;
-/** If no record could be confirmed for this long, senders are rejected immediately. */
-const BLOCKED_MS_MAX = 3_000;
+/** A signal that waits longer for its record is rejected: the response must be sent within two seconds. */
+const WAIT_MS_MAX = 1_400;
+/** How often rejected pings are passed on to partitions. */
+const REPORT_EVERY_MS = HEARTBEAT_EVERY_MS;
+/** How often the goodbye is tried. */
+const LEAVE_TRIES = 3;
 
 export type LogIntakeDeps = {
-  /** A new one each time: random. */
+  /** Random. */
   newEdge: () => string;
   partitions: number;
   append: LogPartitionDeps["append"];
@@ -57,7 +61,7 @@ export type LogIntakeState = {
   thinnedCount: number;
   /** Records that were not confirmed in time. */
   unconfirmedCount: number;
-  /** No record could be confirmed for a while. */
+  /** No record of any partition could be confirmed for a while. */
   isBlocked: boolean;
 };
 
@@ -79,16 +83,13 @@ export class LogIntake implements SignalIntake {
   #takenCount = 0;
   #thinnedCount = 0;
   #unconfirmedCount = 0;
-  /** Since when no record was confirmed although one was sent; null: the last one was. */
-  #failingSinceMs: number | null = null;
-  #hasRefusals = false;
+  /** Receive time of the oldest rejected ping that is not reported to partitions yet; null: there is none. */
+  #unreportedSinceAt: Instant | null = null;
+  #reportedMs = Number.NEGATIVE_INFINITY;
   #isFlushPlanned = false;
   #isOpen = false;
   #timer: NodeJS.Timeout | null = null;
   #tickedMs: number;
-  #renewing: Promise<void> | null = null;
-  /** It could not register again yet. */
-  #mustRenew = false;
 
   constructor(deps: LogIntakeDeps) {
     this.#deps = deps;
@@ -114,12 +115,15 @@ export class LogIntake implements SignalIntake {
 
   /** Registers in every partition. Throws if a record is not confirmed; pings are accepted after that. */
   async enter(): Promise<void> {
-    this.#distributeReports();
-    const entered = await Promise.all(this.#partitions.map((partition) => partition.send("enter")));
-    if (entered.includes(false)) throw new Error("the log did not confirm the registration of this process");
+    const entered = await Promise.all(this.#partitions.map((partition) => partition.send()));
+    if (entered.includes(false)) {
+      // Otherwise alerts would wait until others notice.
+      await this.#sayGoodbye();
+      throw new Error("the log did not confirm the registration of this process");
+    }
     this.#isOpen = true;
     this.#tickedMs = this.#deps.monotonic();
-    this.#timer ??= setInterval(() => this.#tick(), TICK_MS);
+    this.#timer = setInterval(() => this.#tick(), TICK_MS);
   }
 
   async accept(signal: AcceptedSignal, options: AcceptOptions): Promise<Acceptance> {
@@ -139,7 +143,7 @@ export class LogIntake implements SignalIntake {
 
   refused(refusal: Refusal): void {
     const { target, at } = refusal;
-    this.#hasRefusals = true;
+    this.#unreportedSinceAt = Math.min(this.#unreportedSinceAt ?? at, at);
     const isKnown = target !== null && this.#deps.known.knows(target, at);
     if (this.#isBlocked() || !this.#attributed.note({ ...refusal, isKnown })) this.#refusals.note(at);
   }
@@ -160,12 +164,22 @@ export class LogIntake implements SignalIntake {
     this.#isOpen = false;
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;
-    await this.#renewing;
-    this.#distributeReports();
+    await Promise.all(this.#partitions.map((partition) => partition.finish()));
+    const now = this.now();
+    // It is not known until when the last ones go on.
+    if (this.#unreportedSinceAt !== null) this.#distribute(now);
+    const restAt = this.#unreportedSinceAt;
+    if (restAt !== null) {
+      const rest = { refused: [{ from: restAt, to: now }], attributed: NO_REFUSALS };
+      for (const partition of this.#partitions) partition.report(rest);
+    }
+    return this.#sayGoodbye();
+  }
+
+  async #sayGoodbye(): Promise<boolean> {
     const left = this.#partitions.map(async (partition) => {
-      await partition.idle();
-      while (partition.length > 0) await partition.send();
-      return partition.send("leave");
+      for (let tries = 1; tries <= LEAVE_TRIES; tries += 1) if (await partition.send("leave")) return true;
+      return false;
     });
     return !(await Promise.all(left)).includes(false);
   }
@@ -186,8 +200,8 @@ export class LogIntake implements SignalIntake {
   }
 
   #take(signal: AcceptedSignal, network: string | null): Promise<Settled> {
-    if (!this.#isOpen || this.#isBlocked() || this.#deps.refusal() !== null)
-      return this.#refuse(signal, network);
+    if (!this.#isOpen) return this.#refuse(signal, network);
+    if (this.#deps.refusal() !== null) return this.#refuseAll(signal);
     const { target } = signal;
     if (target.by === "uuid" && this.#deps.known.knows(target, signal.at)) {
       return this.#enqueue(target.uuid, signal, network);
@@ -252,12 +266,16 @@ export class LogIntake implements SignalIntake {
     return result;
   }
 
-  #append(uuid: string, signal: AcceptedSignal, network: string | null): Promise<Settled> {
-    const { target } = signal;
-    const encoded = encodeForLog(target.by === "uuid" ? signal : { ...signal, target: { by: "uuid", uuid } });
+  #append(uuid: string, given: AcceptedSignal, network: string | null): Promise<Settled> {
+    const signal: AcceptedSignal =
+      given.target.by === "uuid" ? given : { ...given, target: { by: "uuid", uuid } };
+    const encoded = encodeForLog(signal);
+    const nowMs = this.#deps.monotonic();
+    const partition = this.#partitions[partitionOf(uuid, this.#partitions.length)];
     const isFull =
       this.#queuedCount >= QUEUE_SIGNALS_MAX || this.#queuedBytes + encoded.length > QUEUE_BYTES_MAX;
-    if (isFull || !this.#isOpen) return this.#refuse(signal, network);
+    if (isFull || !this.#isOpen || partition === undefined || partition.isBlocked(nowMs))
+      return this.#refuse(signal, network);
     this.#queuedCount += 1;
     this.#queuedBytes += encoded.length;
     return new Promise((resolve) => {
@@ -267,8 +285,7 @@ export class LogIntake implements SignalIntake {
         if (result === "busy") this.#noteRefused(signal, network);
         resolve(result);
       };
-      const waiting = { encoded, at: signal.at, sinceMs: this.#deps.monotonic(), settle };
-      this.#partitions[partitionOf(uuid, this.#partitions.length)]?.push(waiting);
+      partition.push({ encoded, at: signal.at, sinceMs: nowMs, settle });
       this.#planFlush();
     });
   }
@@ -295,32 +312,42 @@ export class LogIntake implements SignalIntake {
     if (partition.length > 0) this.#planFlush();
   }
 
-  /** Every partition gets what concerns all checks; a rejected ping of one check is reported in its partition. */
   #distributeReports(): void {
-    if (!this.#hasRefusals) return;
-    const now = this.now();
+    if (this.#unreportedSinceAt === null) return;
+    const nowMs = this.#deps.monotonic();
+    if (nowMs - this.#reportedMs < REPORT_EVERY_MS) return;
+    this.#reportedMs = nowMs;
+    this.#distribute(this.now());
+  }
+
+  /**
+   * Passes rejected pings on to partitions, whose next records report them. A ping of one check is reported in the
+   * partition of the check, or in all partitions if it is blocked, or is not known.
+   */
+  #distribute(now: Instant): void {
     const refused = this.#refusals.ended(now);
     const attributed = this.#attributed.pending();
-    this.#hasRefusals = this.#refusals.sinceAt(now) !== null || this.#attributed.restSinceAt() !== null;
-    if (refused.length + attributed.targets.length + attributed.networks.length === 0) return;
     const count = this.#partitions.length;
-    const byPartition = Map.groupBy(attributed.targets, ({ target }) =>
-      target.by === "uuid" ? partitionOf(target.uuid, count) : 0,
-    );
+    const nowMs = this.#deps.monotonic();
+    const byPartition = Map.groupBy(attributed.targets, ({ target }) => {
+      const number = target.by === "uuid" ? partitionOf(target.uuid, count) : null;
+      return number === null || this.#partitions[number]?.isBlocked(nowMs) === true ? null : number;
+    });
     for (const [number, partition] of this.#partitions.entries()) {
-      partition.report(refused, { targets: byPartition.get(number) ?? [], networks: attributed.networks });
+      const targets = [...(byPartition.get(null) ?? []), ...(byPartition.get(number) ?? [])];
+      partition.report({ refused, attributed: { targets, networks: attributed.networks } });
     }
     this.#refusals.markReported(refused.length);
     this.#attributed.markStored(attributed);
+    const left = [this.#refusals.sinceAt(now), this.#attributed.restSinceAt()].filter((at) => at !== null);
+    this.#unreportedSinceAt = left.length === 0 ? null : Math.min(...left);
   }
 
   #watermarkAt(oldestAt: Instant | null): Instant {
-    const now = this.now();
     return watermarkOf({
-      now,
+      now: this.now(),
       oldestUnappliedAt: oldestAt,
-      refusingSinceAt: this.#refusals.sinceAt(now),
-      unstoredSinceAt: this.#attributed.restSinceAt(),
+      refusingSinceAt: this.#unreportedSinceAt,
     });
   }
 
@@ -328,52 +355,37 @@ export class LogIntake implements SignalIntake {
     const nowMs = this.#deps.monotonic();
     const gapMs = nowMs - this.#tickedMs;
     this.#tickedMs = nowMs;
-    if (gapMs > EDGE_PAUSE_MS_MAX) this.#mustRenew = true;
     if (gapMs > HEARTBEAT_GAP_MS_MAX + TICK_GAP_MS_MAX) this.#reportPause(gapMs);
-    if (!this.#mustRenew) return this.#flush();
-    this.#renewing ??= this.#renew().finally(() => {
-      this.#renewing = null;
-    });
-  }
-
-  /** This process did not run for so long that others may have declared it lost: it registers again. */
-  async #renew(): Promise<void> {
-    this.#isOpen = false;
-    await Promise.all(this.#partitions.map((partition) => partition.idle()));
-    const edge = this.#deps.newEdge();
-    for (const partition of this.#partitions) partition.renew(edge);
-    try {
-      await this.enter();
-      this.#mustRenew = false;
-    } catch (error) {
-      // The next tick tries again.
-      this.#deps.onError(error, "registering again");
-    }
+    for (const partition of this.#partitions) partition.settleOlder(nowMs - WAIT_MS_MAX);
+    this.#flush();
   }
 
   #reportPause(gapMs: number): void {
     const now = this.now();
     const pause: Interval = { from: now - Math.min(gapMs, now), to: now };
-    for (const partition of this.#partitions) partition.report([pause], NO_REFUSALS);
+    for (const partition of this.#partitions) partition.report({ refused: [pause], attributed: NO_REFUSALS });
   }
 
   #noteSettled(error: unknown): void {
-    if (error === null) {
-      this.#failingSinceMs = null;
-      return;
-    }
+    if (error === null) return;
     this.#unconfirmedCount += 1;
-    this.#failingSinceMs ??= this.#deps.monotonic();
     this.#deps.onError(error, "appending pings to the log");
   }
 
-  /** While it is blocked, heartbeats find out whether records are confirmed again. */
+  /** Whether no ping can be accepted. Heartbeats find out when records are confirmed again. */
   #isBlocked(): boolean {
-    return this.#failingSinceMs !== null && this.#deps.monotonic() - this.#failingSinceMs > BLOCKED_MS_MAX;
+    const nowMs = this.#deps.monotonic();
+    return this.#partitions.every((partition) => partition.isBlocked(nowMs));
   }
 
   #refuse(signal: AcceptedSignal, network: string | null): Promise<"busy"> {
     this.#noteRefused(signal, network);
+    return Promise.resolve("busy");
+  }
+
+  /** No ping is accepted, whatever its target. */
+  #refuseAll({ at }: AcceptedSignal): Promise<"busy"> {
+    this.refused({ at, target: null, network: null });
     return Promise.resolve("busy");
   }
 

@@ -104,4 +104,7 @@ test("a record holds as many signals as fit, and at least one", () => {
   expect(countThatFit([small, large, large, small])).toBe(2);
   expect(countThatFit([small, small])).toBe(2);
   expect(countThatFit([encodeForLog({ ...PING, body: Buffer.alloc(LOG_RECORD_BYTES_MAX) })])).toBe(1);
+  // Beside reports there may be no room; they are sent alone, and signals follow.
+  expect(countThatFit([large, small], LOG_RECORD_BYTES_MAX / 2)).toBe(0);
+  expect(countThatFit([small, large], LOG_RECORD_BYTES_MAX / 2)).toBe(1);
 });

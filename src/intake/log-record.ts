@@ -80,24 +80,33 @@ function encodeWhole(signal: AcceptedSignal): Buffer {
   return bytes;
 }
 
-/** How many of these signals fit into one record, from the first on; at least one. */
-export function countThatFit(signals: readonly EncodedSignal[]): number {
-  let bytes = HEADER_BYTES;
+/**
+ * How many of these signals fit into one record beside its reports, from the first on. Without reports, it is at least
+ * one.
+ */
+export function countThatFit(signals: readonly EncodedSignal[], reportsBytes = 0): number {
+  let bytes = HEADER_BYTES + reportsBytes;
   for (const [index, signal] of signals.entries()) {
     bytes += signal.length;
-    if (bytes > LOG_RECORD_BYTES_MAX) return Math.max(1, index);
+    if (bytes > LOG_RECORD_BYTES_MAX) return reportsBytes === 0 ? Math.max(1, index) : index;
   }
   return signals.length;
 }
 
+/** The bytes of what a record reports. */
+export function encodeReports({ givenUp, refused, attributed }: Reports): Buffer {
+  const count = givenUp.length + refused.length + attributed.targets.length + attributed.networks.length;
+  return count === 0 ? NOTHING : Buffer.from(JSON.stringify({ givenUp, refused, attributed }));
+}
+
+const NOTHING = Buffer.alloc(0);
+
 /** The bytes of a record. */
-export function encodeRecord(record: Omit<LogRecord, "signals">, signals: readonly EncodedSignal[]): Buffer {
-  const { givenUp, refused, attributed } = record;
-  const hasReports =
-    givenUp.length + refused.length + attributed.targets.length + attributed.networks.length > 0;
-  const reports = hasReports
-    ? Buffer.from(JSON.stringify({ givenUp, refused, attributed }))
-    : Buffer.alloc(0);
+export function encodeRecord(
+  record: Omit<LogRecord, "signals">,
+  signals: readonly EncodedSignal[],
+  reports = encodeReports(record),
+): Buffer {
   const header = Buffer.allocUnsafe(HEADER_BYTES);
   header[0] = VERSION;
   header[1] = KINDS.indexOf(record.kind);
