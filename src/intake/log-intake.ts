@@ -1,6 +1,6 @@
 // Receives signals and appends them to the log: an edge. A ping is acknowledged when its record is confirmed. Recorders
 // read the log and apply them.
-import { type Instant, type Interval, SECOND_MS } from "../core/instant.ts";
+import { type Instant, SECOND_MS } from "../core/instant.ts";
 import { NO_REFUSALS, partitionOf } from "../core/log.ts";
 import { NO_PING_SETTINGS, type PingSettings } from "../core/ping-settings.ts";
 import type { AcceptedSignal, SignalTarget } from "../core/signal.ts";
@@ -89,12 +89,16 @@ export class LogIntake implements SignalIntake {
   #isFlushPlanned = false;
   #isOpen = false;
   #timer: NodeJS.Timeout | null = null;
-  #tickedMs: number;
+  #seen: { ms: number; at: Instant };
+  /** What was received since then may be in the sockets, or the port is closed; null: signals are read in time. */
+  #heldSinceAt: Instant | null = null;
+  /** Whether the port is open. */
+  #isListening = true;
 
   constructor(deps: LogIntakeDeps) {
     this.#deps = deps;
     this.#creator = new CheckCreator(deps);
-    this.#tickedMs = deps.monotonic();
+    this.#seen = { ms: deps.monotonic(), at: deps.now() };
     const own: LogPartitionDeps = {
       append: deps.append,
       monotonic: deps.monotonic,
@@ -113,8 +117,13 @@ export class LogIntake implements SignalIntake {
     return this.#deps.now();
   }
 
-  /** Registers in every partition. Throws if a record is not confirmed; pings are accepted after that. */
-  async enter(): Promise<void> {
+  /**
+   * Registers in every partition. Throws if a record is not confirmed; pings are accepted after that. If it does not
+   * listen yet, the watermark waits for `listen`.
+   */
+  async enter({ isListening = true } = {}): Promise<void> {
+    this.#isListening = isListening;
+    if (!isListening) this.#hold(this.now());
     const entered = await Promise.all(this.#partitions.map((partition) => partition.send()));
     if (entered.includes(false)) {
       // Otherwise alerts would wait until others notice.
@@ -122,8 +131,22 @@ export class LogIntake implements SignalIntake {
       throw new Error("the log did not confirm the registration of this process");
     }
     this.#isOpen = true;
-    this.#tickedMs = this.#deps.monotonic();
+    this.#seen = { ms: this.#deps.monotonic(), at: this.now() };
     this.#timer = setInterval(() => this.#tick(), TICK_MS);
+  }
+
+  /** The port is open: the next record of each partition says so. */
+  listen(): void {
+    this.#isListening = true;
+    this.#heldSinceAt = null;
+    for (const partition of this.#partitions) partition.enter();
+    this.#flush();
+  }
+
+  /** The port is about to be closed: the watermark stays. */
+  stopListening(): void {
+    this.#isListening = false;
+    this.#hold(this.now());
   }
 
   async accept(signal: AcceptedSignal, options: AcceptOptions): Promise<Acceptance> {
@@ -302,6 +325,7 @@ export class LogIntake implements SignalIntake {
 
   #flush(): void {
     if (!this.#isOpen) return;
+    this.#noteTime();
     this.#distributeReports();
     for (const partition of this.#partitions) {
       if (partition.isReady()) void partition.send().then(() => this.#afterSend(partition));
@@ -344,26 +368,45 @@ export class LogIntake implements SignalIntake {
   }
 
   #watermarkAt(oldestAt: Instant | null): Instant {
+    const oldest = Math.min(oldestAt ?? Infinity, this.#heldSinceAt ?? Infinity);
     return watermarkOf({
       now: this.now(),
-      oldestUnappliedAt: oldestAt,
+      oldestUnappliedAt: oldest === Infinity ? null : oldest,
       refusingSinceAt: this.#unreportedSinceAt,
     });
   }
 
   #tick(): void {
-    const nowMs = this.#deps.monotonic();
-    const gapMs = nowMs - this.#tickedMs;
-    this.#tickedMs = nowMs;
-    if (gapMs > HEARTBEAT_GAP_MS_MAX + TICK_GAP_MS_MAX) this.#reportPause(gapMs);
-    for (const partition of this.#partitions) partition.settleOlder(nowMs - WAIT_MS_MAX);
+    // What arrived during a gap has been read from the sockets before this tick.
+    if (!this.#noteTime() && this.#isListening) this.#heldSinceAt = null;
+    const thanMs = this.#seen.ms - WAIT_MS_MAX;
+    for (const partition of this.#partitions) partition.settleOlder(thanMs);
     this.#flush();
   }
 
-  #reportPause(gapMs: number): void {
-    const now = this.now();
-    const pause: Interval = { from: now - Math.min(gapMs, now), to: now };
-    for (const partition of this.#partitions) partition.report({ refused: [pause], attributed: NO_REFUSALS });
+  /**
+   * Whether this process has not run for a while, or the clocks have jumped: the machine was suspended, or the
+   * database's clock was set. Pings from that time may still be in the sockets, so the watermark waits for the next
+   * tick; a longer time is reported, and partitions take no pings until records are confirmed.
+   */
+  #noteTime(): boolean {
+    const last = this.#seen;
+    const seen = { ms: this.#deps.monotonic(), at: this.now() };
+    this.#seen = seen;
+    const gapMs = Math.max(seen.ms - last.ms, seen.at - last.at);
+    if (gapMs <= TICK_GAP_MS_MAX) return false;
+    this.#hold(last.at);
+    if (gapMs <= HEARTBEAT_GAP_MS_MAX) return true;
+    const pause = { refused: [{ from: last.at, to: seen.at }], attributed: NO_REFUSALS };
+    for (const partition of this.#partitions) {
+      partition.report(pause);
+      partition.block();
+    }
+    return true;
+  }
+
+  #hold(at: Instant): void {
+    this.#heldSinceAt = Math.min(this.#heldSinceAt ?? at, at);
   }
 
   #noteSettled(error: unknown): void {

@@ -82,14 +82,14 @@ export async function startEdgeIntake(
       refusal: () => watch.refusal(),
       onError,
     });
-    await intake.enter();
+    await intake.enter({ isListening: false });
     const loops = [lookLoop({ topic, database, log, metrics }, { clock, known }), watch.loop];
     for (const loop of loops) await loop.start();
     addFigures(metrics, figures(intake));
     return {
       intake,
-      start: async () => {},
-      stopAccepting: () => {},
+      start: async () => intake.listen(),
+      stopAccepting: () => intake.stopListening(),
       problem: () => problemOf(intake, watch.refusal()),
       stop: async () => {
         for (const loop of loops) await loop.stop();
