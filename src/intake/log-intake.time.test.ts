@@ -88,3 +88,25 @@ describe("while the port is closed", () => {
     for (const partition of [0, 1]) expect(applied(partition).watermarkAt).toBe(closedAt - 1_000);
   });
 });
+
+describe("a ping whose check has to be looked up", () => {
+  const target = { by: "slug" as const, pingKey: "0123456789012345678901", slug: "backup" };
+  const uuid = "00000000-0000-4000-8000-000000000001";
+
+  test("keeps its receive time, and the watermark waits for it", async () => {
+    const found = Promise.withResolvers<{ uuid: string }>();
+    const { intake, records, pass, send, applied } = scriptedLog({ find: () => found.promise });
+    await intake.enter();
+    await pass(2_000);
+    const at = intake.now();
+    const answer = send({ target, at });
+    await pass(3_000);
+    for (const partition of [0, 1]) expect(applied(partition).watermarkAt).toBeLessThan(at);
+    found.resolve({ uuid });
+    expect(await answer).toBe("recorded");
+    expect(records.flatMap(({ signals }) => signals)).toMatchObject([{ at, target: { by: "uuid", uuid } }]);
+    await pass(2_000);
+    for (const partition of [0, 1]) expect(applied(partition).watermarkAt).toBeGreaterThan(at);
+    await intake.leave();
+  });
+});

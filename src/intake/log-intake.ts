@@ -79,7 +79,8 @@ export class LogIntake implements SignalIntake {
   #second = 0;
   #queuedCount = 0;
   #queuedBytes = 0;
-  #lookups = 0;
+  /** Signals whose checks are being looked up, in the order in which they were received. */
+  readonly #lookups = new Set<{ at: Instant }>();
   #takenCount = 0;
   #thinnedCount = 0;
   #unconfirmedCount = 0;
@@ -232,17 +233,22 @@ export class LogIntake implements SignalIntake {
     return this.#lookUp(signal, network);
   }
 
+  /** It keeps its receive time, because the lookup is our delay: the watermark waits for it. */
   async #lookUp(signal: AcceptedSignal, network: string | null): Promise<Settled> {
-    const found = await this.#find(signal.target);
-    if (found === "busy") return this.#refuse({ ...signal, at: this.now() }, network);
-    if (typeof found === "string") return found;
-    // The watermark may have passed it in the meantime.
-    return this.#enqueue(found.uuid, { ...signal, at: this.now() }, network);
+    if (this.#lookups.size >= LOOKUPS_MAX) return this.#refuse(signal, network);
+    const pending = { at: signal.at };
+    this.#lookups.add(pending);
+    try {
+      const found = await this.#find(signal.target);
+      if (found === "busy") return await this.#refuse(signal, network);
+      if (typeof found === "string") return found;
+      return this.#enqueue(found.uuid, signal, network);
+    } finally {
+      this.#lookups.delete(pending);
+    }
   }
 
   async #find(target: SignalTarget): Promise<{ uuid: string } | "unknown" | "ambiguous" | "busy"> {
-    if (this.#lookups >= LOOKUPS_MAX) return "busy";
-    this.#lookups += 1;
     try {
       const found = await this.#deps.find(target);
       if (typeof found !== "string") {
@@ -253,8 +259,6 @@ export class LogIntake implements SignalIntake {
     } catch (error) {
       this.#deps.onError(error, "looking up a check");
       return "busy";
-    } finally {
-      this.#lookups -= 1;
     }
   }
 
@@ -368,7 +372,8 @@ export class LogIntake implements SignalIntake {
   }
 
   #watermarkAt(oldestAt: Instant | null): Instant {
-    const oldest = Math.min(oldestAt ?? Infinity, this.#heldSinceAt ?? Infinity);
+    const [looking] = this.#lookups;
+    const oldest = Math.min(oldestAt ?? Infinity, looking?.at ?? Infinity, this.#heldSinceAt ?? Infinity);
     return watermarkOf({
       now: this.now(),
       oldestUnappliedAt: oldest === Infinity ? null : oldest,
