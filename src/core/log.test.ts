@@ -35,6 +35,14 @@ function take(state: PartitionState, given: Parameters<typeof record>[0], { rout
   return takeRecord(state, record(given), { routerRepeats });
 }
 
+/** The same after records of edge "a", the last one at T + 8 s with number 8. */
+function alive(state: PartitionState): PartitionState {
+  return [2, 4, 6, 8].reduce(
+    (before, n) => take(before, { n, at: T + n * SECOND_MS, givenUp: [n - 1] }).state,
+    state,
+  );
+}
+
 describe("partitions", () => {
   test("all parts of a UUID but the slot choose the partition", () => {
     expect(partitionOf("fff00000-0000-4000-8000-000000000011", 16)).toBe(1);
@@ -157,9 +165,9 @@ describe("a record", () => {
   test("of an edge that is far ahead declares a silent one lost", () => {
     const both = take(take(EMPTY, { n: 1, at: T }).state, { edge: "b", n: 1, at: T }).state;
     const at = T + EDGE_LOST_AFTER_MS;
-    const kept = take(both, { n: 2, at });
+    const kept = take(take(both, { n: 2, at: at - 5_000 }).state, { n: 3, at });
     expect([kept.lost, kept.state.watermarkAt]).toEqual([[], T]);
-    const lost = take(kept.state, { n: 3, at: at + 1_000 });
+    const lost = take(kept.state, { n: 4, at: at + 1_000 });
     expect(lost).toMatchObject({
       lost: ["b"],
       blind: [{ from: T - 5_000, to: T + 15_000, reason: "a receiving process was lost" }],
@@ -167,18 +175,32 @@ describe("a record", () => {
     });
   });
 
+  test("of an edge that could not append either gives the others time to return", () => {
+    const both = take(take(EMPTY, { n: 1, at: T }).state, { edge: "b", n: 1, at: T }).state;
+    const back = take(both, { n: 2, at: T + 60_000 });
+    expect([back.lost, back.blind, back.state.watermarkAt]).toEqual([[], [], T]);
+    const then = take(back.state, { n: 3, at: T + 65_000 });
+    expect(then.lost).toEqual([]);
+    expect(take(then.state, { edge: "b", n: 2, at: T + 66_000 }).state.watermarkAt).toBe(T + 64_000);
+    const later = take(then.state, { n: 4, at: T + 70_000 }).state;
+    expect(take(later, { n: 5, at: T + 70_001 })).toMatchObject({
+      lost: ["b"],
+      blind: [{ from: T - 5_000 }],
+    });
+  });
+
   test("declares it lost without a gap if a router repeats what it did not answer", () => {
-    const both = take(take(EMPTY, { n: 1, at: T - 9_000 }).state, { edge: "b", n: 1, at: T }).state;
-    const given = { n: 2, at: T + EDGE_LOST_AFTER_MS + 1_000 };
-    expect(take(both, given, { routerRepeats: true })).toMatchObject({ lost: ["b"], blind: [] });
+    const both = take(take(EMPTY, { n: 1, at: T - 2_000 }).state, { edge: "b", n: 1, at: T }).state;
+    const given = { n: 9, at: T + EDGE_LOST_AFTER_MS + 1_000 };
+    expect(take(alive(both), given, { routerRepeats: true })).toMatchObject({ lost: ["b"], blind: [] });
     // The other edge was not there yet.
     const late = take(take(EMPTY, { edge: "b", n: 1, at: T }).state, { n: 1, at: T + 4_000 }).state;
-    expect(take(late, given, { routerRepeats: true }).blind).toHaveLength(1);
+    expect(take(alive(late), given, { routerRepeats: true }).blind).toHaveLength(1);
   });
 
   test("of an edge that was declared lost is applied, and the watermark stays", () => {
     const both = take(take(EMPTY, { n: 1, at: T }).state, { edge: "b", n: 1, at: T }).state;
-    const { state } = take(both, { n: 2, at: T + EDGE_LOST_AFTER_MS + 1_000 });
+    const { state } = take(alive(both), { n: 9, at: T + EDGE_LOST_AFTER_MS + 1_000 });
     const back = take(state, { edge: "b", n: 2, at: T + 5_000 });
     expect(back.isNew).toBe(true);
     expect(back.state.watermarkAt).toBe(state.watermarkAt);

@@ -20,6 +20,8 @@ const LOG_RETENTION_MS = 7 * DAY_MS;
 /** A record never exceeds this; Kafka adds a header of less than a kilobyte. */
 export const LOG_RECORD_BYTES_MAX = 1024 * 1024;
 const MESSAGE_BYTES_MIN = LOG_RECORD_BYTES_MAX + 4096;
+/** The longest ping body that certainly fits into a record. */
+export const LOG_BODY_BYTES_MAX = 1_000_000;
 /** An edge is lost when another one is this far ahead of it in a partition. */
 export const EDGE_LOST_AFTER_MS = 10 * SECOND_MS;
 /**
@@ -203,6 +205,8 @@ export type EdgeState = {
   watermarkAt: Instant;
   /** Null: it is open. */
   closedAt: Instant | null;
+  /** The end of its last pause in this partition. Absent: it had none. */
+  pausedUntilAt?: Instant;
 };
 
 /** What is stored of a partition together with its position. */
@@ -267,8 +271,11 @@ export function takeRecord(
     at: record.at,
     watermarkAt: record.watermarkAt,
     closedAt: record.kind === "leave" ? record.at : null,
+    ...pauseAfter(known, record),
   };
-  const lost = open.filter(([, edge]) => record.at - edge.at > EDGE_LOST_AFTER_MS);
+  // If this edge could not append either, the others get the same time to return.
+  const watchingSinceAt = own.pausedUntilAt ?? -Infinity;
+  const lost = open.filter(([, edge]) => record.at - Math.max(edge.at, watchingSinceAt) > EDGE_LOST_AFTER_MS);
   for (const [, edge] of lost) {
     const isRepeated = routerRepeats && own.enteredAt <= edge.watermarkAt;
     if (!isRepeated) blind.push(blindness(REASON.lost, edge.watermarkAt, record.at));
@@ -282,6 +289,15 @@ export function takeRecord(
   const edges = Object.fromEntries([...kept, [record.edge, own] as const]);
   const state = { edges, watermarkAt: watermarkAfter(before, edges, own) };
   return { isNew: true, state, blind, lost: [...lostIds], isIncomplete };
+}
+
+function pauseAfter(
+  known: EdgeState | undefined,
+  { at }: LogRecord,
+): Pick<EdgeState, "pausedUntilAt"> | undefined {
+  if (known === undefined) return undefined;
+  if (at - known.at > EDGE_PAUSE_MS_MAX) return { pausedUntilAt: at };
+  return known.pausedUntilAt === undefined ? undefined : { pausedUntilAt: known.pausedUntilAt };
 }
 
 /** Without an open edge, nothing after the last one is known. */
