@@ -2,9 +2,9 @@
 // checks that this process does not know, and to create checks.
 import { randomUUID } from "node:crypto";
 import { ConfigError } from "../config/config.ts";
-import { DatabaseClock } from "../core/database-clock.ts";
+import { ClockSteps, DatabaseClock, type MachineClocks } from "../core/database-clock.ts";
 import { MINUTE_MS, SECOND_MS } from "../core/instant.ts";
-import { LOG_RETENTION_REFUSED, topicProblems } from "../core/log.ts";
+import { LOG_BODY_BYTES_MAX, LOG_RETENTION_REFUSED, topicProblems } from "../core/log.ts";
 import type { SignalTarget } from "../core/signal.ts";
 import { openIntakeFiles } from "../intake/intake-files.ts";
 import { LogIntake } from "../intake/log-intake.ts";
@@ -36,6 +36,12 @@ const LOOK_EVERY_MS = SECOND_MS;
 const EXAMINE_EVERY_MS = 10 * SECOND_MS;
 const UNKNOWN_READ_MAX = 10_000;
 
+const CLOCK_STEPPED = "the clock of this machine has changed, and that of the database is not known yet";
+
+function machineClocks(): MachineClocks {
+  return { wallMs: Date.now(), monotonicMs: performance.now() };
+}
+
 type EdgeDeps = { topic: KafkaTopic; database: Database; log: Log; metrics: Metrics };
 
 /** Registers in every partition, and is then ready to accept pings. */
@@ -44,6 +50,11 @@ export async function startEdgeIntake(
 ): Promise<StartedIntake> {
   const { config, databaseOptions, log, metrics } = resources;
   if (config.logTopic === null) throw new Error("there is no log");
+  if (config.pingBodyLimitBytes > LOG_BODY_BYTES_MAX) {
+    throw new ConfigError([
+      `OVERDUE_PING_BODY_LIMIT is ${config.pingBodyLimitBytes}, and with OVERDUE_LOG at most ${LOG_BODY_BYTES_MAX} is possible. Lower it.`,
+    ]);
+  }
   const topic = await KafkaTopic.open(config.logTopic);
   const database = openDatabase({
     ...databaseOptions,
@@ -66,6 +77,7 @@ export async function startEdgeIntake(
     const starts = numbers.map((partition) => ends.get(partition)?.start ?? 0);
     const look = await openLog(database, { topicId: found.topicId, starts });
     const clock = new DatabaseClock(look, () => performance.now());
+    const steps = new ClockSteps(machineClocks());
     const known = await files.openKnown(Date.now());
     const onError = troubleLog(log, "receiving pings failed");
     const lookups = targetLookups(database);
@@ -79,11 +91,11 @@ export async function startEdgeIntake(
       known,
       find: (target) => lookups.find(target),
       create: creator(database, { checkLimitDefault: config.checkLimit, now: () => clock.now() }),
-      refusal: () => watch.refusal(),
+      refusal: () => watch.refusal() ?? (steps.hasStepped(machineClocks()) ? CLOCK_STEPPED : null),
       onError,
     });
     await intake.enter({ isListening: false });
-    const loops = [lookLoop({ topic, database, log, metrics }, { clock, known }), watch.loop];
+    const loops = [lookLoop({ topic, database, log, metrics }, { clock, steps, known }), watch.loop];
     for (const loop of loops) await loop.start();
     addFigures(metrics, figures(intake));
     return {
@@ -165,7 +177,7 @@ async function withAliases(
 /** Follows the database's clock, and forgets checks that recorders did not find. */
 function lookLoop(
   { database, log, metrics }: EdgeDeps,
-  { clock, known }: { clock: DatabaseClock; known: KnownTargets },
+  { clock, steps, known }: { clock: DatabaseClock; steps: ClockSteps; known: KnownTargets },
 ): Loop {
   let afterId = 0;
   return loopService("edge-look", {
@@ -174,6 +186,7 @@ function lookLoop(
     metrics: metrics.loops,
     tick: async () => {
       clock.adjust(await lookAtClock(database));
+      steps.noteReading(machineClocks());
       const unknown = await listUnknown(database, { afterId, limit: UNKNOWN_READ_MAX });
       for (const { id, uuid } of unknown) {
         known.remove({ by: "uuid", uuid } satisfies SignalTarget);
