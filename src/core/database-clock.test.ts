@@ -1,7 +1,7 @@
 // The extrapolated clock: as exact as the readings of the database's clock allow, and never backwards.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { DatabaseClock } from "./database-clock.ts";
+import { ClockSteps, DatabaseClock } from "./database-clock.ts";
 
 const T = Date.UTC(2026, 10, 16, 12);
 
@@ -84,4 +84,14 @@ describe("the database's clock", () => {
       }),
     );
   });
+});
+
+test("a suspended machine and a changed clock are steps until the database's clock is read", () => {
+  const steps = new ClockSteps({ wallMs: T, monotonicMs: 0 });
+  expect(steps.hasStepped({ wallMs: T + 60_500, monotonicMs: 60_000 })).toBe(false);
+  const after = { wallMs: T + 660_000, monotonicMs: 60_000 };
+  expect(steps.hasStepped(after)).toBe(true);
+  expect(steps.hasStepped({ wallMs: T - 660_000, monotonicMs: 60_000 })).toBe(true);
+  steps.noteReading(after);
+  expect(steps.hasStepped(after)).toBe(false);
 });

@@ -38,6 +38,37 @@ export class DatabaseClock {
   }
 }
 
+/** A larger difference between the clocks of this machine is a step. */
+const STEP_MS_MAX = 1_000;
+
+/** This machine's clocks at one moment. */
+export type MachineClocks = { wallMs: number; monotonicMs: number };
+
+/**
+ * Whether the machine was suspended, or its clock was set, since the database's clock was read. The monotonic clock may
+ * stop while a machine is suspended, so the extrapolated time is wrong until the next reading.
+ */
+export class ClockSteps {
+  #aheadMs: number;
+
+  constructor(clocks: MachineClocks) {
+    this.#aheadMs = aheadOf(clocks);
+  }
+
+  /** The database's clock was read. */
+  noteReading(clocks: MachineClocks): void {
+    this.#aheadMs = aheadOf(clocks);
+  }
+
+  hasStepped(clocks: MachineClocks): boolean {
+    return Math.abs(aheadOf(clocks) - this.#aheadMs) > STEP_MS_MAX;
+  }
+}
+
+function aheadOf({ wallMs, monotonicMs }: MachineClocks): number {
+  return wallMs - monotonicMs;
+}
+
 /** The difference of the two clocks, if request and response took equally long. */
 function middleOf({ databaseAt, sentAtMs, receivedAtMs }: ClockReading): number {
   return databaseAt - (sentAtMs + receivedAtMs) / 2;

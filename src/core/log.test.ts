@@ -6,6 +6,7 @@ import {
   isReplayedFromLog,
   LOG_ORDER_MS_MAX,
   type LogRecord,
+  mergeReports,
   NO_REFUSALS,
   partitionIntakeId,
   partitionOf,
@@ -33,6 +34,14 @@ function record(given: Partial<LogRecord> & { n: number; at: number }): LogRecor
 
 function take(state: PartitionState, given: Parameters<typeof record>[0], { routerRepeats = false } = {}) {
   return takeRecord(state, record(given), { routerRepeats });
+}
+
+/** The same after records of edge "a", the last one at T + 8 s with number 8. */
+function alive(state: PartitionState): PartitionState {
+  return [2, 4, 6, 8].reduce(
+    (before, n) => take(before, { n, at: T + n * SECOND_MS, givenUp: [n - 1] }).state,
+    state,
+  );
 }
 
 describe("partitions", () => {
@@ -132,12 +141,34 @@ describe("a record", () => {
     ]);
   });
 
+  test("of an edge that enters again reports the time since the watermark, unless another was listening", () => {
+    const { state } = take(EMPTY, { n: 1, at: T + 1_000 });
+    const again = take(state, { n: 2, at: T + 60_000, kind: "enter" });
+    expect(again.blind).toEqual([{ from: T, to: T + 60_000, reason: "no process received pings" }]);
+    // Another one that was starting does not count.
+    const starting = take(state, { edge: "b", n: 1, at: T + 4_000, watermarkAt: T + 3_000 }).state;
+    expect(take(starting, { n: 2, at: T + 9_000, kind: "enter" }).blind).toHaveLength(1);
+    const listening = take(starting, { n: 2, at: T + 6_000 }).state;
+    expect(listening.watermarkAt).toBe(T + 3_000);
+    const later = take(listening, { edge: "b", n: 2, at: T + 8_000 }).state;
+    expect(take(later, { n: 3, at: T + 12_000, kind: "enter" }).blind).toEqual([]);
+  });
+
+  test("of an edge that enters again says nothing about earlier numbers", () => {
+    expect(take(EMPTY, { n: 5, at: T + 2_000, kind: "enter" })).toMatchObject({
+      isIncomplete: false,
+      blind: [],
+    });
+    const { state } = take(EMPTY, { n: 1, at: T + 1_000 });
+    expect(take(state, { n: 9, at: T + 2_000, kind: "enter" }).isIncomplete).toBe(false);
+  });
+
   test("of an edge that is far ahead declares a silent one lost", () => {
     const both = take(take(EMPTY, { n: 1, at: T }).state, { edge: "b", n: 1, at: T }).state;
     const at = T + EDGE_LOST_AFTER_MS;
-    const kept = take(both, { n: 2, at });
+    const kept = take(take(both, { n: 2, at: at - 5_000 }).state, { n: 3, at });
     expect([kept.lost, kept.state.watermarkAt]).toEqual([[], T]);
-    const lost = take(kept.state, { n: 3, at: at + 1_000 });
+    const lost = take(kept.state, { n: 4, at: at + 1_000 });
     expect(lost).toMatchObject({
       lost: ["b"],
       blind: [{ from: T - 5_000, to: T + 15_000, reason: "a receiving process was lost" }],
@@ -145,13 +176,27 @@ describe("a record", () => {
     });
   });
 
+  test("of an edge that could not append either gives the others time to return", () => {
+    const both = take(take(EMPTY, { n: 1, at: T }).state, { edge: "b", n: 1, at: T }).state;
+    const back = take(both, { n: 2, at: T + 60_000 });
+    expect([back.lost, back.blind, back.state.watermarkAt]).toEqual([[], [], T]);
+    const then = take(back.state, { n: 3, at: T + 65_000 });
+    expect(then.lost).toEqual([]);
+    expect(take(then.state, { edge: "b", n: 2, at: T + 66_000 }).state.watermarkAt).toBe(T + 64_000);
+    const later = take(then.state, { n: 4, at: T + 70_000 }).state;
+    expect(take(later, { n: 5, at: T + 70_001 })).toMatchObject({
+      lost: ["b"],
+      blind: [{ from: T - 5_000 }],
+    });
+  });
+
   test("declares it lost without a gap if a router repeats what it did not answer", () => {
-    const both = take(take(EMPTY, { n: 1, at: T - 9_000 }).state, { edge: "b", n: 1, at: T }).state;
-    const given = { n: 2, at: T + EDGE_LOST_AFTER_MS + 1_000 };
-    expect(take(both, given, { routerRepeats: true })).toMatchObject({ lost: ["b"], blind: [] });
+    const both = take(take(EMPTY, { n: 1, at: T - 2_000 }).state, { edge: "b", n: 1, at: T }).state;
+    const given = { n: 9, at: T + EDGE_LOST_AFTER_MS + 1_000 };
+    expect(take(alive(both), given, { routerRepeats: true })).toMatchObject({ lost: ["b"], blind: [] });
     // The other edge was not there yet.
     const late = take(take(EMPTY, { edge: "b", n: 1, at: T }).state, { n: 1, at: T + 4_000 }).state;
-    expect(take(late, given, { routerRepeats: true }).blind).toHaveLength(1);
+    expect(take(alive(late), given, { routerRepeats: true }).blind).toHaveLength(1);
   });
 
   test("declares it lost without a gap also if one notices that has just started", () => {
@@ -167,7 +212,7 @@ describe("a record", () => {
 
   test("of an edge that was declared lost is applied, and the watermark stays", () => {
     const both = take(take(EMPTY, { n: 1, at: T }).state, { edge: "b", n: 1, at: T }).state;
-    const { state } = take(both, { n: 2, at: T + EDGE_LOST_AFTER_MS + 1_000 });
+    const { state } = take(alive(both), { n: 9, at: T + EDGE_LOST_AFTER_MS + 1_000 });
     const back = take(state, { edge: "b", n: 2, at: T + 5_000 });
     expect(back.isNew).toBe(true);
     expect(back.state.watermarkAt).toBe(state.watermarkAt);
@@ -217,4 +262,49 @@ test("a signal counts in the order of its partition, unless it is much older tha
   expect(isReplayed(T, { newestAt: null, commandAt: null })).toBe(false);
   // Pings are also recorded without the log.
   expect([isReplayedFromLog(T, state, 0), isReplayedFromLog(T - 1, state, 0)]).toEqual([false, true]);
+});
+
+describe("reports", () => {
+  const target = (n: number, from = T, to = from) => ({
+    target: { by: "uuid" as const, uuid: String(n) },
+    from,
+    to,
+  });
+  const of = (targets: ReturnType<typeof target>[]) => ({
+    refused: [],
+    attributed: { targets, networks: [] },
+  });
+
+  test("of the same check are merged with the time between them", () => {
+    expect(mergeReports(of([target(1), target(2)]), of([target(1, T + 9, T + 10)]))).toEqual(
+      of([target(1, T, T + 10), target(2)]),
+    );
+  });
+
+  test("of more checks or networks than fit count for all checks", () => {
+    const many = Array.from({ length: 2_000 }, (_, n) => target(n, T + n));
+    const more = of([target(5_000, T + 5_000)]);
+    expect(mergeReports(of(many), of([]))).toEqual(of(many));
+    expect(mergeReports(of(many), more)).toEqual({
+      refused: [{ from: T, to: T + 5_000 }],
+      attributed: NO_REFUSALS,
+    });
+    const networks = Array.from({ length: 2_001 }, (_, n) => ({ network: String(n), from: T, to: T + n }));
+    const none = { refused: [], attributed: NO_REFUSALS };
+    expect(mergeReports(none, { refused: [], attributed: { targets: [], networks } })).toEqual({
+      refused: [{ from: T, to: T + 2_000 }],
+      attributed: NO_REFUSALS,
+    });
+  });
+
+  test("with more intervals than fit become one, which is open if one of them is", () => {
+    const refused = Array.from({ length: 100 }, (_, n) => ({ from: T + n, to: T + n }));
+    const more = (to: number | null) => ({ refused: [{ from: T + 200, to }], attributed: NO_REFUSALS });
+    expect(mergeReports({ refused, attributed: NO_REFUSALS }, more(T + 300)).refused).toEqual([
+      { from: T, to: T + 300 },
+    ]);
+    expect(mergeReports({ refused, attributed: NO_REFUSALS }, more(null)).refused).toEqual([
+      { from: T, to: null },
+    ]);
+  });
 });

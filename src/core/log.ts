@@ -1,7 +1,7 @@
 // The log between edges, which receive pings, and recorders, which apply them: partitions, the settings that a topic
 // needs, and what a record means for the watermark of its partition. Instants are on the database's clock.
 import { DAY_MS, HOUR_MS, type Instant, type Interval, SECOND_MS } from "./instant.ts";
-import type { AcceptedSignal } from "./signal.ts";
+import { type AcceptedSignal, targetKey } from "./signal.ts";
 import {
   type AttributedRefusals,
   type Blindness,
@@ -20,19 +20,26 @@ const LOG_RETENTION_MS = 7 * DAY_MS;
 /** A record never exceeds this; Kafka adds a header of less than a kilobyte. */
 export const LOG_RECORD_BYTES_MAX = 1024 * 1024;
 const MESSAGE_BYTES_MIN = LOG_RECORD_BYTES_MAX + 4096;
+/** The longest ping body that certainly fits into a record. */
+export const LOG_BODY_BYTES_MAX = 1_000_000;
 /** An edge is lost when another one is this far ahead of it in a partition. */
 export const EDGE_LOST_AFTER_MS = 10 * SECOND_MS;
-/** After a longer pause, an edge registers again, because others may have declared it lost. */
+/**
+ * After a longer time without a confirmed record, an edge takes no pings for the partition until an empty record is
+ * confirmed, because others may have declared it lost there.
+ */
 export const EDGE_PAUSE_MS_MAX = 5 * SECOND_MS;
 /** The numbers of an edge are remembered this long after it is gone, because a record may be in the log twice. */
 const EDGE_KEPT_MS = HOUR_MS;
+/** After a longer time without a confirmed record, its numbers may be forgotten, and it enters again. */
+export const EDGE_REENTERS_AFTER_MS = EDGE_KEPT_MS / 2;
 /** Edges that a partition remembers; beyond that, those gone for the longest time are dropped. */
 const EDGES_MAX = 1_000;
 /** Signals whose receive times differ by at most this count in the order of the partition. */
 export const LOG_ORDER_MS_MAX = 2 * SECOND_MS;
 /** Intervals found by several partitions get the same limits, so that they are reported once. */
 const BLIND_GRID_MS = 5 * SECOND_MS;
-/** Numbers of records that an edge lists as given up; a longer list counts as a pause of the edge. */
+/** Numbers of records that an edge lists as given up; instead of a longer list, it enters again. */
 export const GIVEN_UP_MAX = 1_000;
 
 /**
@@ -113,9 +120,9 @@ export function isPartitionName(name: string): boolean {
 export type LogRecord = {
   /** Random for each start of an edge. */
   edge: string;
-  /** "enter": the first record of an edge. "leave": its last. */
+  /** "enter": the edge listens from now on, and earlier numbers that are missing were given up. "leave": its last record. */
   kind: "enter" | "more" | "leave";
-  /** Of this edge in this partition, from 1 without gaps. */
+  /** Of this edge in this partition, from 1. */
   n: number;
   /** When it was made. */
   at: Instant;
@@ -131,6 +138,77 @@ export type LogRecord = {
 
 export const NO_REFUSALS: AttributedRefusals = { targets: [], networks: [] };
 
+/** Intervals in a record; more of them are merged with the time between them. */
+const REFUSED_MAX = 100;
+/** Checks and networks in a record: 0.7 MiB at most. More of them count as a time in which all pings were rejected. */
+const REFUSED_TARGETS_MAX = 2_000;
+const REFUSED_NETWORKS_MAX = 2_000;
+
+/** Rejected pings that an edge has yet to report in a partition. */
+export type LogReports = Pick<LogRecord, "refused" | "attributed">;
+
+export const NO_REPORTS: LogReports = { refused: [], attributed: NO_REFUSALS };
+
+/** Both reports as one that fits into a record, whatever their sizes. */
+export function mergeReports(one: LogReports, other: LogReports): LogReports {
+  if (isEmptyReport(other)) return one;
+  if (isEmptyReport(one) && fits(other)) return other;
+  const targets = joined([...one.attributed.targets, ...other.attributed.targets], ({ target }) =>
+    targetKey(target),
+  );
+  const networks = joined(
+    [...one.attributed.networks, ...other.attributed.networks],
+    ({ network }) => network,
+  );
+  const refused = [...one.refused, ...other.refused];
+  const areTargetsKept = targets.length <= REFUSED_TARGETS_MAX;
+  const areNetworksKept = networks.length <= REFUSED_NETWORKS_MAX;
+  if (!areTargetsKept) refused.push(hull(targets));
+  if (!areNetworksKept) refused.push(hull(networks));
+  return {
+    refused: refused.length <= REFUSED_MAX ? refused : [hull(refused)],
+    attributed: { targets: areTargetsKept ? targets : [], networks: areNetworksKept ? networks : [] },
+  };
+}
+
+function isEmptyReport({ refused, attributed }: LogReports): boolean {
+  return refused.length + attributed.targets.length + attributed.networks.length === 0;
+}
+
+function fits({ refused, attributed: { targets, networks } }: LogReports): boolean {
+  return (
+    refused.length <= REFUSED_MAX &&
+    targets.length <= REFUSED_TARGETS_MAX &&
+    networks.length <= REFUSED_NETWORKS_MAX
+  );
+}
+
+/** One interval for each key, with the time between those that had the same. */
+function joined<T extends { from: Instant; to: Instant }>(all: readonly T[], keyOf: (one: T) => string): T[] {
+  const byKey = new Map<string, T>();
+  for (const one of all) {
+    const key = keyOf(one);
+    const known = byKey.get(key);
+    byKey.set(
+      key,
+      known === undefined
+        ? one
+        : { ...one, from: Math.min(known.from, one.from), to: Math.max(known.to, one.to) },
+    );
+  }
+  return [...byKey.values()];
+}
+
+function hull(intervals: readonly Interval[]): Interval {
+  let from = Infinity;
+  let to: Instant | null = -Infinity;
+  for (const one of intervals) {
+    from = Math.min(from, one.from);
+    to = one.to === null || to === null ? null : Math.max(to, one.to);
+  }
+  return { from, to };
+}
+
 /** An edge, as of the newest record of it that was applied. */
 export type EdgeState = {
   n: number;
@@ -139,6 +217,8 @@ export type EdgeState = {
   watermarkAt: Instant;
   /** Null: it is open. */
   closedAt: Instant | null;
+  /** The end of its last pause in this partition. Absent: it had none. */
+  pausedUntilAt?: Instant;
 };
 
 /** What is stored of a partition together with its position. */
@@ -186,31 +266,34 @@ export function takeRecord(
   }
   const others = Object.entries(before.edges).filter(([id]) => id !== record.edge);
   const open = others.filter(([, edge]) => edge.closedAt === null);
-  const isIncomplete = isMissing(known?.n ?? 0, record);
+  const isEntering = record.kind === "enter";
+  const isIncomplete = !isEntering && isMissing(known?.n ?? 0, record);
   const blind: Blindness[] = record.refused.map(({ from, to }) =>
     blindness(REASON.refused, from, to ?? record.at),
   );
   if (isIncomplete) {
     blind.push(blindness(REASON.missing, known?.watermarkAt ?? before.watermarkAt, record.at));
   }
+  const isAttended = open.some(([, edge]) => edge.enteredAt <= before.watermarkAt);
   const isAbsence =
-    known === undefined &&
-    open.length === 0 &&
-    record.at - before.watermarkAt > HEARTBEAT_GAP_MS_MAX + WATERMARK_LAG_MS;
+    isEntering && !isAttended && record.at - before.watermarkAt > HEARTBEAT_GAP_MS_MAX + WATERMARK_LAG_MS;
   if (isAbsence) blind.push(blindness(REASON.absent, before.watermarkAt, record.at));
   const own: EdgeState = {
     n: record.n,
-    enteredAt: known?.enteredAt ?? record.at,
+    enteredAt: isEntering || known === undefined ? record.at : known.enteredAt,
     at: record.at,
     watermarkAt: record.watermarkAt,
     closedAt: record.kind === "leave" ? record.at : null,
+    ...pauseAfter(known, record),
   };
-  const isSilent = (edge: EdgeState) => record.at - edge.at > EDGE_LOST_AFTER_MS;
+  // If this edge could not append either, the others get the same time to return.
+  const watchingSinceAt = own.pausedUntilAt ?? -Infinity;
+  const isSilent = (edge: EdgeState) => record.at - Math.max(edge.at, watchingSinceAt) > EDGE_LOST_AFTER_MS;
   const lost = open.filter(([, edge]) => isSilent(edge));
   const live = [own, ...open.map(([, edge]) => edge).filter((edge) => !isSilent(edge))];
   for (const [, edge] of lost) {
-    const isAttended = routerRepeats && live.some(({ enteredAt }) => enteredAt <= edge.watermarkAt);
-    if (!isAttended) blind.push(blindness(REASON.lost, edge.watermarkAt, record.at));
+    const isRepeated = routerRepeats && live.some(({ enteredAt }) => enteredAt <= edge.watermarkAt);
+    if (!isRepeated) blind.push(blindness(REASON.lost, edge.watermarkAt, record.at));
   }
   const lostIds = new Set(lost.map(([id]) => id));
   const kept = others
@@ -225,6 +308,15 @@ export function takeRecord(
     gapEndedAt: isAbsence || (lost.length > 0 && live.length === 1) ? record.at : before.gapEndedAt,
   };
   return { isNew: true, state, blind, lost: [...lostIds], isIncomplete };
+}
+
+function pauseAfter(
+  known: EdgeState | undefined,
+  { at }: LogRecord,
+): Pick<EdgeState, "pausedUntilAt"> | undefined {
+  if (known === undefined) return undefined;
+  if (at - known.at > EDGE_PAUSE_MS_MAX) return { pausedUntilAt: at };
+  return known.pausedUntilAt === undefined ? undefined : { pausedUntilAt: known.pausedUntilAt };
 }
 
 /** Without an open edge, nothing after the last one is known. */

@@ -158,6 +158,11 @@ export function classifyEmail(
 /** The check as addressed by the signal. A slug is resolved when the signal is recorded. */
 export type SignalTarget = { by: "uuid"; uuid: string } | { by: "slug"; pingKey: string; slug: string };
 
+/** Equal for equal targets. */
+export function targetKey(target: SignalTarget): string {
+  return target.by === "uuid" ? target.uuid : `${target.pingKey}/${target.slug}`;
+}
+
 /** What determines the kind, once the settings of the check are known. */
 export type SignalSource =
   | { by: "http"; action: HttpAction; method: string }

@@ -1,10 +1,10 @@
 // Receives signals and appends them to the log: an edge. A ping is acknowledged when its record is confirmed. Recorders
 // read the log and apply them.
-import type { Instant, Interval } from "../core/instant.ts";
-import { EDGE_PAUSE_MS_MAX, NO_REFUSALS, partitionOf } from "../core/log.ts";
+import { type Instant, SECOND_MS } from "../core/instant.ts";
+import { NO_REFUSALS, partitionOf } from "../core/log.ts";
 import { NO_PING_SETTINGS, type PingSettings } from "../core/ping-settings.ts";
 import type { AcceptedSignal, SignalTarget } from "../core/signal.ts";
-import { HEARTBEAT_GAP_MS_MAX, TICK_GAP_MS_MAX, watermarkOf } from "../core/watermark.ts";
+import { HEARTBEAT_EVERY_MS, HEARTBEAT_GAP_MS_MAX, TICK_GAP_MS_MAX, watermarkOf } from "../core/watermark.ts";
 import { CheckCreator, type CreateCheck } from "./check-creator.ts";
 import {
   type Acceptance,
@@ -26,14 +26,17 @@ const QUEUE_BYTES_MAX = 128 * 1024 * 1024;
 const LOOKUPS_MAX = 1_000;
 /** How often an edge notices that it runs, and sends heartbeats that are due. */
 const TICK_MS = 250;
-/** Pings of one check per second that are appended; more of them are acknowledged and only counted. */
-const SIGNALS_PER_SECOND_MAX = 100;
-const SECOND_MS = 1_000;
-/** If no record could be confirmed for this long, senders are rejected immediately. */
-const BLOCKED_MS_MAX = 3_000;
+/** Equal successes of one check in a row and in one second that are appended; more of them are only counted. */
+const REPEATED_MAX = 100;
+/** A signal that waits longer for its record is rejected: the response must be sent within two seconds. */
+const WAIT_MS_MAX = 1_400;
+/** How often rejected pings are passed on to partitions. */
+const REPORT_EVERY_MS = HEARTBEAT_EVERY_MS;
+/** How often the goodbye is tried. */
+const LEAVE_TRIES = 3;
 
 export type LogIntakeDeps = {
-  /** A new one each time: random. */
+  /** Random. */
   newEdge: () => string;
   partitions: number;
   append: LogPartitionDeps["append"];
@@ -59,9 +62,12 @@ export type LogIntakeState = {
   /** Records that were confirmed, and that were not in time. */
   confirmedCount: number;
   unconfirmedCount: number;
-  /** No record could be confirmed for a while. */
+  /** No record of any partition could be confirmed for a while. */
   isBlocked: boolean;
 };
+
+/** Equal successes of a check, and the outcome of the last one that was appended. */
+type Repeated = { method: string; count: number; last: Promise<Settled> };
 
 export class LogIntake implements SignalIntake {
   readonly #deps: LogIntakeDeps;
@@ -69,30 +75,33 @@ export class LogIntake implements SignalIntake {
   readonly #attributed = new AttributedRefusalSet();
   readonly #creator: CheckCreator;
   readonly #partitions: readonly LogPartition[];
-  readonly #perSecond = new Map<string, number>();
+  /** By UUID, of one second. */
+  readonly #repeated = new Map<string, Repeated>();
   #second = 0;
   #queuedCount = 0;
   #queuedBytes = 0;
-  #lookups = 0;
+  /** Signals whose checks are being looked up, in the order in which they were received. */
+  readonly #lookups = new Set<{ at: Instant }>();
   #takenCount = 0;
   #thinnedCount = 0;
   #confirmedCount = 0;
   #unconfirmedCount = 0;
-  /** Since when no record was confirmed although one was sent; null: the last one was. */
-  #failingSinceMs: number | null = null;
-  #hasRefusals = false;
+  /** Receive time of the oldest rejected ping that is not reported to partitions yet; null: there is none. */
+  #unreportedSinceAt: Instant | null = null;
+  #reportedMs = Number.NEGATIVE_INFINITY;
   #isFlushPlanned = false;
   #isOpen = false;
   #timer: NodeJS.Timeout | null = null;
-  #tickedMs: number;
-  #renewing: Promise<void> | null = null;
-  /** It could not register again yet. */
-  #mustRenew = false;
+  #seen: { ms: number; at: Instant };
+  /** What was received since then may be in the sockets, or the port is closed; null: signals are read in time. */
+  #heldSinceAt: Instant | null = null;
+  /** Whether the port is open. */
+  #isListening = true;
 
   constructor(deps: LogIntakeDeps) {
     this.#deps = deps;
     this.#creator = new CheckCreator(deps);
-    this.#tickedMs = deps.monotonic();
+    this.#seen = { ms: deps.monotonic(), at: deps.now() };
     const own: LogPartitionDeps = {
       append: deps.append,
       monotonic: deps.monotonic,
@@ -111,14 +120,36 @@ export class LogIntake implements SignalIntake {
     return this.#deps.now();
   }
 
-  /** Registers in every partition. Throws if a record is not confirmed; pings are accepted after that. */
-  async enter(): Promise<void> {
-    this.#distributeReports();
-    const entered = await Promise.all(this.#partitions.map((partition) => partition.send("enter")));
-    if (entered.includes(false)) throw new Error("the log did not confirm the registration of this process");
+  /**
+   * Registers in every partition. Throws if a record is not confirmed; pings are accepted after that. If it does not
+   * listen yet, the watermark waits for `listen`.
+   */
+  async enter({ isListening = true } = {}): Promise<void> {
+    this.#isListening = isListening;
+    if (!isListening) this.#hold(this.now());
+    const entered = await Promise.all(this.#partitions.map((partition) => partition.send()));
+    if (entered.includes(false)) {
+      // Otherwise alerts would wait until others notice.
+      await this.#sayGoodbye();
+      throw new Error("the log did not confirm the registration of this process");
+    }
     this.#isOpen = true;
-    this.#tickedMs = this.#deps.monotonic();
-    this.#timer ??= setInterval(() => this.#tick(), TICK_MS);
+    this.#seen = { ms: this.#deps.monotonic(), at: this.now() };
+    this.#timer = setInterval(() => this.#tick(), TICK_MS);
+  }
+
+  /** The port is open: the next record of each partition says so. */
+  listen(): void {
+    this.#isListening = true;
+    this.#heldSinceAt = null;
+    for (const partition of this.#partitions) partition.enter();
+    this.#flush();
+  }
+
+  /** The port is about to be closed: the watermark stays. */
+  stopListening(): void {
+    this.#isListening = false;
+    this.#hold(this.now());
   }
 
   async accept(signal: AcceptedSignal, options: AcceptOptions): Promise<Acceptance> {
@@ -138,7 +169,7 @@ export class LogIntake implements SignalIntake {
 
   refused(refusal: Refusal): void {
     const { target, at } = refusal;
-    this.#hasRefusals = true;
+    this.#unreportedSinceAt = Math.min(this.#unreportedSinceAt ?? at, at);
     const isKnown = target !== null && this.#deps.known.knows(target, at);
     if (this.#isBlocked() || !this.#attributed.note({ ...refusal, isKnown })) this.#refusals.note(at);
   }
@@ -160,12 +191,22 @@ export class LogIntake implements SignalIntake {
     this.#isOpen = false;
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;
-    await this.#renewing;
-    this.#distributeReports();
+    await Promise.all(this.#partitions.map((partition) => partition.finish()));
+    const now = this.now();
+    // It is not known until when the last ones go on.
+    if (this.#unreportedSinceAt !== null) this.#distribute(now);
+    const restAt = this.#unreportedSinceAt;
+    if (restAt !== null) {
+      const rest = { refused: [{ from: restAt, to: now }], attributed: NO_REFUSALS };
+      for (const partition of this.#partitions) partition.report(rest);
+    }
+    return this.#sayGoodbye();
+  }
+
+  async #sayGoodbye(): Promise<boolean> {
     const left = this.#partitions.map(async (partition) => {
-      await partition.idle();
-      while (partition.length > 0) await partition.send();
-      return partition.send("leave");
+      for (let tries = 1; tries <= LEAVE_TRIES; tries += 1) if (await partition.send("leave")) return true;
+      return false;
     });
     return !(await Promise.all(left)).includes(false);
   }
@@ -186,8 +227,8 @@ export class LogIntake implements SignalIntake {
   }
 
   #take(signal: AcceptedSignal, network: string | null): Promise<Settled> {
-    if (!this.#isOpen || this.#hasPaused() || this.#isBlocked() || this.#deps.refusal() !== null)
-      return this.#refuse(signal, network);
+    if (!this.#isOpen) return this.#refuse(signal, network);
+    if (this.#deps.refusal() !== null) return this.#refuseAll(signal);
     const { target } = signal;
     if (target.by === "uuid" && this.#deps.known.knows(target, signal.at)) {
       return this.#enqueue(target.uuid, signal, network);
@@ -195,17 +236,22 @@ export class LogIntake implements SignalIntake {
     return this.#lookUp(signal, network);
   }
 
+  /** It keeps its receive time, because the lookup is our delay: the watermark waits for it. */
   async #lookUp(signal: AcceptedSignal, network: string | null): Promise<Settled> {
-    const found = await this.#find(signal.target);
-    if (found === "busy") return this.#refuse({ ...signal, at: this.now() }, network);
-    if (typeof found === "string") return found;
-    // The watermark may have passed it in the meantime.
-    return this.#enqueue(found.uuid, { ...signal, at: this.now() }, network);
+    if (this.#lookups.size >= LOOKUPS_MAX) return this.#refuse(signal, network);
+    const pending = { at: signal.at };
+    this.#lookups.add(pending);
+    try {
+      const found = await this.#find(signal.target);
+      if (found === "busy") return await this.#refuse(signal, network);
+      if (typeof found === "string") return found;
+      return this.#enqueue(found.uuid, signal, network);
+    } finally {
+      this.#lookups.delete(pending);
+    }
   }
 
   async #find(target: SignalTarget): Promise<{ uuid: string } | "unknown" | "ambiguous" | "busy"> {
-    if (this.#lookups >= LOOKUPS_MAX) return "busy";
-    this.#lookups += 1;
     try {
       const found = await this.#deps.find(target);
       if (typeof found !== "string") {
@@ -216,21 +262,50 @@ export class LogIntake implements SignalIntake {
     } catch (error) {
       this.#deps.onError(error, "looking up a check");
       return "busy";
-    } finally {
-      this.#lookups -= 1;
     }
   }
 
+  /** Beyond a number of equal successes in a row, the next ones share the outcome of the last one. */
   #enqueue(uuid: string, signal: AcceptedSignal, network: string | null): Promise<Settled> {
-    if (this.#isTooMany(uuid, signal)) {
-      this.#thinnedCount += 1;
-      return Promise.resolve("recorded");
+    const method = plainMethodOf(signal);
+    if (method === null) {
+      this.#repeated.delete(uuid);
+      return this.#append(uuid, signal, network);
     }
-    const { target } = signal;
-    const encoded = encodeForLog(target.by === "uuid" ? signal : { ...signal, target: { by: "uuid", uuid } });
+    const second = Math.floor(signal.at / SECOND_MS);
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#repeated.clear();
+    }
+    const before = this.#repeated.get(uuid);
+    if (before === undefined || before.method !== method) {
+      const last = this.#append(uuid, signal, network);
+      this.#repeated.set(uuid, { method, count: 1, last });
+      return last;
+    }
+    before.count += 1;
+    if (before.count > REPEATED_MAX) return this.#share(before.last, signal, network);
+    before.last = this.#append(uuid, signal, network);
+    return before.last;
+  }
+
+  async #share(last: Promise<Settled>, signal: AcceptedSignal, network: string | null): Promise<Settled> {
+    const result = await last;
+    if (result === "busy") this.#noteRefused(signal, network);
+    else this.#thinnedCount += 1;
+    return result;
+  }
+
+  #append(uuid: string, given: AcceptedSignal, network: string | null): Promise<Settled> {
+    const signal: AcceptedSignal =
+      given.target.by === "uuid" ? given : { ...given, target: { by: "uuid", uuid } };
+    const encoded = encodeForLog(signal);
+    const nowMs = this.#deps.monotonic();
+    const partition = this.#partitions[partitionOf(uuid, this.#partitions.length)];
     const isFull =
       this.#queuedCount >= QUEUE_SIGNALS_MAX || this.#queuedBytes + encoded.length > QUEUE_BYTES_MAX;
-    if (isFull || !this.#isOpen) return this.#refuse(signal, network);
+    if (isFull || !this.#isOpen || partition === undefined || partition.isBlocked(nowMs))
+      return this.#refuse(signal, network);
     this.#queuedCount += 1;
     this.#queuedBytes += encoded.length;
     return new Promise((resolve) => {
@@ -240,23 +315,9 @@ export class LogIntake implements SignalIntake {
         if (result === "busy") this.#noteRefused(signal, network);
         resolve(result);
       };
-      const waiting = { encoded, at: signal.at, sinceMs: this.#deps.monotonic(), settle };
-      this.#partitions[partitionOf(uuid, this.#partitions.length)]?.push(waiting);
+      partition.push({ encoded, at: signal.at, sinceMs: nowMs, settle });
       this.#planFlush();
     });
-  }
-
-  /** Only plain successes are dropped: a start, a failure, or a body may mean something else. */
-  #isTooMany(uuid: string, { source, body, rid, at }: AcceptedSignal): boolean {
-    const second = Math.floor(at / SECOND_MS);
-    if (second !== this.#second) {
-      this.#second = second;
-      this.#perSecond.clear();
-    }
-    const count = (this.#perSecond.get(uuid) ?? 0) + 1;
-    this.#perSecond.set(uuid, count);
-    if (count <= SIGNALS_PER_SECOND_MAX) return false;
-    return source.by === "http" && source.action === "success" && body === null && rid === null;
   }
 
   /** Signals that arrive in the same turn of the event loop are sent together. */
@@ -270,7 +331,8 @@ export class LogIntake implements SignalIntake {
   }
 
   #flush(): void {
-    if (!this.#isOpen || this.#hasPaused()) return;
+    if (!this.#isOpen) return;
+    this.#noteTime();
     this.#distributeReports();
     for (const partition of this.#partitions) {
       if (partition.isReady()) void partition.send().then(() => this.#afterSend(partition));
@@ -281,87 +343,93 @@ export class LogIntake implements SignalIntake {
     if (partition.length > 0) this.#planFlush();
   }
 
-  /** Every partition gets what concerns all checks; a rejected ping of one check is reported in its partition. */
   #distributeReports(): void {
-    if (!this.#hasRefusals) return;
-    const now = this.now();
+    if (this.#unreportedSinceAt === null) return;
+    const nowMs = this.#deps.monotonic();
+    if (nowMs - this.#reportedMs < REPORT_EVERY_MS) return;
+    this.#reportedMs = nowMs;
+    this.#distribute(this.now());
+  }
+
+  /**
+   * Passes rejected pings on to partitions, whose next records report them. A ping of one check is reported in the
+   * partition of the check, or in all partitions if it is blocked, or is not known.
+   */
+  #distribute(now: Instant): void {
     const refused = this.#refusals.ended(now);
     const attributed = this.#attributed.pending();
-    this.#hasRefusals = this.#refusals.sinceAt(now) !== null || this.#attributed.restSinceAt() !== null;
-    if (refused.length + attributed.targets.length + attributed.networks.length === 0) return;
     const count = this.#partitions.length;
-    const byPartition = Map.groupBy(attributed.targets, ({ target }) =>
-      target.by === "uuid" ? partitionOf(target.uuid, count) : 0,
-    );
+    const nowMs = this.#deps.monotonic();
+    const byPartition = Map.groupBy(attributed.targets, ({ target }) => {
+      const number = target.by === "uuid" ? partitionOf(target.uuid, count) : null;
+      return number === null || this.#partitions[number]?.isBlocked(nowMs) === true ? null : number;
+    });
     for (const [number, partition] of this.#partitions.entries()) {
-      partition.report(refused, { targets: byPartition.get(number) ?? [], networks: attributed.networks });
+      const targets = [...(byPartition.get(null) ?? []), ...(byPartition.get(number) ?? [])];
+      partition.report({ refused, attributed: { targets, networks: attributed.networks } });
     }
     this.#refusals.markReported(refused.length);
     this.#attributed.markStored(attributed);
+    const left = [this.#refusals.sinceAt(now), this.#attributed.restSinceAt()].filter((at) => at !== null);
+    this.#unreportedSinceAt = left.length === 0 ? null : Math.min(...left);
   }
 
   #watermarkAt(oldestAt: Instant | null): Instant {
-    const now = this.now();
+    const [looking] = this.#lookups;
+    const oldest = Math.min(oldestAt ?? Infinity, looking?.at ?? Infinity, this.#heldSinceAt ?? Infinity);
     return watermarkOf({
-      now,
-      oldestUnappliedAt: oldestAt,
-      refusingSinceAt: this.#refusals.sinceAt(now),
-      unstoredSinceAt: this.#attributed.restSinceAt(),
+      now: this.now(),
+      oldestUnappliedAt: oldest === Infinity ? null : oldest,
+      refusingSinceAt: this.#unreportedSinceAt,
     });
   }
 
   #tick(): void {
-    const nowMs = this.#deps.monotonic();
-    const gapMs = nowMs - this.#tickedMs;
-    this.#tickedMs = nowMs;
-    if (gapMs > EDGE_PAUSE_MS_MAX) this.#mustRenew = true;
-    if (gapMs > HEARTBEAT_GAP_MS_MAX + TICK_GAP_MS_MAX) this.#reportPause(gapMs);
-    if (!this.#mustRenew) return this.#flush();
-    this.#renewing ??= this.#renew().finally(() => {
-      this.#renewing = null;
-    });
+    // What arrived during a gap has been read from the sockets before this tick.
+    if (!this.#noteTime() && this.#isListening) this.#heldSinceAt = null;
+    const thanMs = this.#seen.ms - WAIT_MS_MAX;
+    for (const partition of this.#partitions) partition.settleOlder(thanMs);
+    this.#flush();
   }
 
-  /** Others may have declared this process lost, and the next tick registers it again. */
-  #hasPaused(): boolean {
-    return this.#deps.monotonic() - this.#tickedMs > EDGE_PAUSE_MS_MAX;
-  }
-
-  /** This process did not run for so long that others may have declared it lost: it registers again. */
-  async #renew(): Promise<void> {
-    this.#isOpen = false;
-    await Promise.all(this.#partitions.map((partition) => partition.idle()));
-    const edge = this.#deps.newEdge();
-    for (const partition of this.#partitions) partition.renew(edge);
-    try {
-      await this.enter();
-      this.#mustRenew = false;
-    } catch (error) {
-      // The next tick tries again.
-      this.#deps.onError(error, "registering again");
+  /**
+   * Whether this process has not run for a while, or the clocks have jumped: the machine was suspended, or the
+   * database's clock was set. Pings from that time may still be in the sockets, so the watermark waits for the next
+   * tick; a longer time is reported, and partitions take no pings until records are confirmed.
+   */
+  #noteTime(): boolean {
+    const last = this.#seen;
+    const seen = { ms: this.#deps.monotonic(), at: this.now() };
+    this.#seen = seen;
+    const gapMs = Math.max(seen.ms - last.ms, seen.at - last.at);
+    if (gapMs <= TICK_GAP_MS_MAX) return false;
+    this.#hold(last.at);
+    if (gapMs <= HEARTBEAT_GAP_MS_MAX) return true;
+    const pause = { refused: [{ from: last.at, to: seen.at }], attributed: NO_REFUSALS };
+    for (const partition of this.#partitions) {
+      partition.report(pause);
+      partition.block();
     }
+    return true;
   }
 
-  #reportPause(gapMs: number): void {
-    const now = this.now();
-    const pause: Interval = { from: now - Math.min(gapMs, now), to: now };
-    for (const partition of this.#partitions) partition.report([pause], NO_REFUSALS);
+  #hold(at: Instant): void {
+    this.#heldSinceAt = Math.min(this.#heldSinceAt ?? at, at);
   }
 
   #noteSettled(error: unknown): void {
     if (error === null) {
       this.#confirmedCount += 1;
-      this.#failingSinceMs = null;
       return;
     }
     this.#unconfirmedCount += 1;
-    this.#failingSinceMs ??= this.#deps.monotonic();
     this.#deps.onError(error, "appending pings to the log");
   }
 
-  /** While it is blocked, heartbeats find out whether records are confirmed again. */
+  /** Whether no ping can be accepted. Heartbeats find out when records are confirmed again. */
   #isBlocked(): boolean {
-    return this.#failingSinceMs !== null && this.#deps.monotonic() - this.#failingSinceMs > BLOCKED_MS_MAX;
+    const nowMs = this.#deps.monotonic();
+    return this.#partitions.every((partition) => partition.isBlocked(nowMs));
   }
 
   #refuse(signal: AcceptedSignal, network: string | null): Promise<"busy"> {
@@ -369,7 +437,21 @@ export class LogIntake implements SignalIntake {
     return Promise.resolve("busy");
   }
 
+  /** No ping is accepted, whatever its target. */
+  #refuseAll({ at }: AcceptedSignal): Promise<"busy"> {
+    this.refused({ at, target: null, network: null });
+    return Promise.resolve("busy");
+  }
+
   #noteRefused({ target, at }: AcceptedSignal, network: string | null): void {
     this.refused({ at, target, network });
   }
+}
+
+/** The method of a success that carries nothing else, so that several in a row mean the same as one; else null. */
+function plainMethodOf({ source, body, rid, exitStatus, lateEnd }: AcceptedSignal): string | null {
+  if (source.by !== "http" || source.action !== "success") return null;
+  return body === null && rid === null && exitStatus === null && (lateEnd ?? null) === null
+    ? source.method
+    : null;
 }

@@ -1,9 +1,17 @@
 // One partition of the log, as an edge sees it: signals that wait, one record on its way, and what the next record has to
 // report.
-import { HEARTBEAT_EVERY_MS, type AttributedRefusals } from "../core/watermark.ts";
-import type { Instant, Interval } from "../core/instant.ts";
-import { GIVEN_UP_MAX, type LogRecord } from "../core/log.ts";
-import { countThatFit, type EncodedSignal, encodeRecord } from "./log-record.ts";
+import { HEARTBEAT_EVERY_MS } from "../core/watermark.ts";
+import type { Instant } from "../core/instant.ts";
+import {
+  EDGE_PAUSE_MS_MAX,
+  EDGE_REENTERS_AFTER_MS,
+  GIVEN_UP_MAX,
+  type LogRecord,
+  type LogReports,
+  mergeReports,
+  NO_REPORTS,
+} from "../core/log.ts";
+import { countThatFit, type EncodedSignal, encodeRecord, encodeReports } from "./log-record.ts";
 
 /** A signal whose sender waits. */
 export type WaitingSignal = {
@@ -13,8 +21,6 @@ export type WaitingSignal = {
   settle: (result: "recorded" | "busy") => void;
 };
 
-/** Unreported intervals; beyond this number, they are merged with the time between them. */
-const REFUSED_MAX = 100;
 /** Without a confirmation within this time, senders are asked to retry. */
 const APPEND_MS_MAX = 1_500;
 /** A record is tried for at least this long, even if its first sender has waited. */
@@ -32,15 +38,17 @@ export type LogPartitionDeps = {
 
 export class LogPartition {
   readonly #number: number;
+  readonly #edge: string;
   readonly #deps: LogPartitionDeps;
-  #edge: string;
   #n = 0;
   #waiting: WaitingSignal[] = [];
   #givenUp: number[] = [];
-  #refused: Interval[] = [];
-  #targets: AttributedRefusals["targets"] = [];
-  #networks: AttributedRefusals["networks"] = [];
-  #sentAtMs = Number.NEGATIVE_INFINITY;
+  #reports: LogReports = NO_REPORTS;
+  #mustEnter = true;
+  #sentMs = Number.NEGATIVE_INFINITY;
+  /** When the newest record that was confirmed was sent. */
+  #confirmed = { ms: Number.NEGATIVE_INFINITY, at: Number.NEGATIVE_INFINITY };
+  #blockCount = 0;
   #sending: Promise<boolean> | null = null;
 
   constructor(number: number, edge: string, deps: LogPartitionDeps) {
@@ -53,6 +61,22 @@ export class LogPartition {
     return this.#waiting.length;
   }
 
+  /** Whether no record was confirmed for so long that signals must be refused until an empty one is. */
+  isBlocked(nowMs: number): boolean {
+    return nowMs - this.#confirmed.ms > EDGE_PAUSE_MS_MAX;
+  }
+
+  /** Takes signals again when a record that is sent after this is confirmed. */
+  block(): void {
+    this.#confirmed.ms = Number.NEGATIVE_INFINITY;
+    this.#blockCount += 1;
+  }
+
+  /** The next record says that the edge listens from now on. */
+  enter(): void {
+    this.#mustEnter = true;
+  }
+
   push(waiting: WaitingSignal): void {
     this.#waiting.push(waiting);
   }
@@ -60,92 +84,99 @@ export class LogPartition {
   /** Whether there is something to send, and no record on its way. */
   isReady(): boolean {
     if (this.#sending !== null) return false;
-    return this.#waiting.length > 0 || this.#deps.monotonic() - this.#sentAtMs >= HEARTBEAT_EVERY_MS;
+    const isDue = this.#deps.monotonic() - this.#sentMs >= HEARTBEAT_EVERY_MS;
+    return this.#waiting.length > 0 || this.#mustEnter || isDue;
   }
 
-  /** Times in which pings were rejected, for the next record. */
-  report(refused: readonly Interval[], { targets, networks }: AttributedRefusals): void {
-    this.#refused = merged([...this.#refused, ...refused]);
-    if (targets.length > 0) this.#targets = [...this.#targets, ...targets];
-    if (networks.length > 0) this.#networks = [...this.#networks, ...networks];
+  /** Rejected pings for the next record. */
+  report(reports: LogReports): void {
+    this.#reports = mergeReports(this.#reports, reports);
+  }
+
+  /** Senders that have waited for longer are asked to retry. */
+  settleOlder(thanMs: number): void {
+    if (!this.#waiting.some(({ sinceMs }) => sinceMs < thanMs)) return;
+    const { old = [], young = [] } = Object.groupBy(this.#waiting, ({ sinceMs }) =>
+      sinceMs < thanMs ? "old" : "young",
+    );
+    this.#waiting = young;
+    for (const { settle } of old) settle("busy");
   }
 
   /** Sends the next record; true if it was confirmed. */
-  send(kind: LogRecord["kind"] = "more"): Promise<boolean> {
-    const sending = this.#send(kind);
-    this.#sending = sending;
-    return sending.finally(() => {
+  send(kind: "more" | "leave" = "more"): Promise<boolean> {
+    const sending = this.#send(kind).finally(() => {
       this.#sending = null;
     });
+    this.#sending = sending;
+    return sending;
   }
 
-  /** Resolves when no record is on its way. */
-  async idle(): Promise<void> {
+  /** Sends everything that waits; no record is on its way when this resolves. */
+  async finish(): Promise<void> {
     await this.#sending;
+    while (this.#waiting.length > 0) await this.send();
   }
 
-  /** Senders that wait for another edge than the one that accepted them are asked to retry. */
-  renew(edge: string): void {
-    for (const { settle } of this.#waiting.splice(0)) settle("busy");
-    this.#edge = edge;
-    this.#n = 0;
-    this.#givenUp = [];
-  }
-
-  async #send(kind: LogRecord["kind"]): Promise<boolean> {
-    const { append, monotonic, now, onSettled } = this.#deps;
-    const count = countThatFit(this.#waiting.map(({ encoded }) => encoded));
+  async #send(wanted: "more" | "leave"): Promise<boolean> {
+    const { append, monotonic, now, watermarkAt, onSettled } = this.#deps;
+    const sentMs = monotonic();
+    if (this.isBlocked(sentMs)) for (const { settle } of this.#waiting.splice(0)) settle("busy");
+    const at = now();
+    const mustEnter =
+      this.#mustEnter ||
+      this.#givenUp.length > GIVEN_UP_MAX ||
+      at - this.#confirmed.at > EDGE_REENTERS_AFTER_MS;
+    const isEntering = mustEnter && wanted === "more";
+    const reports = this.#reports;
+    const givenUp = isEntering ? [] : this.#givenUp.slice(-GIVEN_UP_MAX);
+    const encodedReports = encodeReports({ givenUp, ...reports });
+    const count = countThatFit(
+      this.#waiting.map(({ encoded }) => encoded),
+      encodedReports.length,
+    );
     const taken = this.#waiting.splice(0, count);
-    const edge = this.#edge;
     this.#n += 1;
-    const n = this.#n;
-    const reports = {
-      givenUp: this.#givenUp,
-      refused: this.#refused,
-      attributed: { targets: this.#targets, networks: this.#networks },
-    };
-    const watermarkAt = this.#deps.watermarkAt(this.#waiting[0]?.at ?? null);
-    const header = { edge, kind, n, at: now(), watermarkAt, ...reports };
+    const header = {
+      edge: this.#edge,
+      kind: isEntering ? ("enter" as const) : wanted,
+      n: this.#n,
+      at,
+      watermarkAt: watermarkAt(oldestOf(this.#waiting)),
+      givenUp,
+      ...reports,
+    } satisfies Omit<LogRecord, "signals">;
     const value = encodeRecord(
       header,
       taken.map(({ encoded }) => encoded),
+      encodedReports,
     );
-    const nowMs = monotonic();
-    this.#sentAtMs = nowMs;
-    const latestMs = Math.max((taken[0]?.sinceMs ?? nowMs) + APPEND_MS_MAX, nowMs + APPEND_MS_MIN);
+    const n = this.#n;
+    const blockCount = this.#blockCount;
+    this.#sentMs = sentMs;
+    this.#reports = NO_REPORTS;
+    if (isEntering) this.#mustEnter = false;
+    const giveUpAtMs = Math.max((taken[0]?.sinceMs ?? sentMs) + APPEND_MS_MAX, sentMs + APPEND_MS_MIN);
     try {
-      await append({ partition: this.#number, value, giveUpAtMs: latestMs });
+      await append({ partition: this.#number, value, giveUpAtMs });
     } catch (error) {
-      if (edge === this.#edge) this.#giveUp(n);
+      this.#givenUp = [...this.#givenUp, n].slice(-GIVEN_UP_MAX - 1);
+      this.#reports = mergeReports(reports, this.#reports);
+      if (isEntering) this.#mustEnter = true;
       for (const { settle } of taken) settle("busy");
       onSettled(error);
       return false;
     }
-    this.#givenUp = without(this.#givenUp, reports.givenUp);
-    this.#refused = without(this.#refused, reports.refused);
-    this.#targets = without(this.#targets, reports.attributed.targets);
-    this.#networks = without(this.#networks, reports.attributed.networks);
+    this.#givenUp = [];
+    if (blockCount === this.#blockCount) this.#confirmed = { ms: sentMs, at };
     for (const { settle } of taken) settle("recorded");
     onSettled(null);
     return true;
   }
-
-  /** A list that is too long loses its oldest numbers: recorders then report a gap. */
-  #giveUp(n: number): void {
-    this.#givenUp = [...this.#givenUp, n].slice(-GIVEN_UP_MAX);
-  }
 }
 
-/** What was added while a record was on its way is still to be reported. */
-function without<T>(list: readonly T[], reported: readonly T[]): T[] {
-  if (reported.length === 0) return [...list];
-  const done = new Set(reported);
-  return list.filter((one) => !done.has(one));
-}
-
-function merged(intervals: readonly Interval[]): Interval[] {
-  if (intervals.length <= REFUSED_MAX) return [...intervals];
-  const from = Math.min(...intervals.map((one) => one.from));
-  const ends = intervals.map((one) => one.to);
-  return [{ from, to: ends.includes(null) ? null : Math.max(...ends.map((end) => end ?? from)) }];
+function oldestOf(waiting: readonly WaitingSignal[]): Instant | null {
+  let oldestAt: Instant | null = null;
+  for (const { at } of waiting) oldestAt = Math.min(oldestAt ?? at, at);
+  return oldestAt;
 }

@@ -115,6 +115,44 @@ describe("a record", () => {
     expect(decoded).toMatchObject({ record: header, unreadable: [] });
   });
 
+  test.each([
+    ["an edge that is not a UUID", { edge: "x".repeat(36) }],
+    ["a watermark after it was made", { watermarkAt: AT + 1 }],
+    [
+      "a target that is not a UUID",
+      { attributed: { targets: [{ target: { by: "uuid", uuid: "x" }, from: 1, to: 1 }], networks: [] } },
+    ],
+    [
+      "a slug that is not a text",
+      {
+        attributed: {
+          targets: [{ target: { by: "slug", pingKey: "k", slug: "\0" }, from: 1, to: 1 }],
+          networks: [],
+        },
+      },
+    ],
+    [
+      "a network that is none",
+      { attributed: { targets: [], networks: [{ network: "x\0", from: 1, to: 1 }] } },
+    ],
+    [
+      "a time that is none",
+      { attributed: { targets: [], networks: [{ network: "10.0.0.0/24", from: 1.5, to: 1 }] } },
+    ],
+    ["a time beyond all times", { refused: [{ from: 1, to: 9e15 }] }],
+    ["a number that is none", { givenUp: ["1"] }],
+  ] as unknown as [string, Partial<LogRecord>][])("with %s is refused", (_, given) => {
+    expect(roundTrip([PING], { ...HEADER, ...given }).ok).toBe(false);
+  });
+
+  test.each(["10.1.2.0/24", "10.0.0.0/8", "2001:db8::/48", "2001:db8::/32", "203.0.113.9"])(
+    "keeps the network %s",
+    (network) => {
+      const attributed = { targets: [], networks: [{ network, from: AT, to: AT }] };
+      expect(roundTrip([], { ...HEADER, attributed })).toMatchObject({ ok: true, record: { attributed } });
+    },
+  );
+
   test("damaged anywhere never throws", () => {
     const bytes = encodeRecord({ ...HEADER, givenUp: [6] }, [
       encodeForLog({ ...PING, body: Buffer.from("x") }),
@@ -135,4 +173,26 @@ test("a record holds as many signals as fit, and at least one", () => {
   expect(countThatFit([small, large, large, small])).toBe(2);
   expect(countThatFit([small, small])).toBe(2);
   expect(countThatFit([encodeForLog({ ...PING, body: Buffer.alloc(LOG_RECORD_BYTES_MAX) })])).toBe(1);
+  // Beside reports there may be no room; they are sent alone, and signals follow.
+  expect(countThatFit([large, small], LOG_RECORD_BYTES_MAX / 2)).toBe(0);
+  expect(countThatFit([small, large], LOG_RECORD_BYTES_MAX / 2)).toBe(1);
+});
+
+test.each([
+  ["a body", { ...PING, body: Buffer.alloc(3 * LOG_RECORD_BYTES_MAX, "x") }],
+  [
+    "an email whose texts are long when they are encoded",
+    {
+      ...PING,
+      source: { by: "email", subject: "\u0001".repeat(200_000), text: "\u0001".repeat(200_000) },
+      body: Buffer.alloc(500_000, "x"),
+    },
+  ],
+] as [string, AcceptedSignal][])("%s that is too long for a record is truncated", (_, signal) => {
+  const encoded = encodeForLog(signal);
+  const record = encodeRecord(HEADER, [encoded]);
+  expect(record.length).toBeLessThanOrEqual(LOG_RECORD_BYTES_MAX);
+  expect(record.length).toBeGreaterThan(LOG_RECORD_BYTES_MAX / 2);
+  const decoded = decodeRecord(record);
+  expect(decoded).toMatchObject({ ok: true, record: { signals: [{ at: AT }] }, unreadable: [] });
 });

@@ -1,5 +1,6 @@
 // Encodes records of the log as bytes. A process encodes thousands of signals per second, so an HTTP ping is written
 // field by field; anything unusual is written as in the spool. Decoding errors are returned as a reason, never thrown.
+import { isUuid } from "../core/identity.ts";
 import { LOG_RECORD_BYTES_MAX, type LogRecord, NO_REFUSALS } from "../core/log.ts";
 import type { AcceptedSignal, HttpAction } from "../core/signal.ts";
 import { decodeSignal, encodeSignal, type UnreadableSignal } from "./accepted-codec.ts";
@@ -24,6 +25,9 @@ const NO_STATUS = 0xffff;
 const NO_TEXT = 0xffff;
 /** Everything of a signal by fields except its texts and body: at most. */
 const FIELDS_BYTES = 64;
+/** Characters of each text of a signal that would be too large for a record otherwise. */
+const TEXT_LENGTH_MAX = 50_000;
+const TRUNCATED_SPARE_BYTES = 16 * 1024;
 const LATIN_1 = /^[\0-\xff]*$/;
 
 type Reports = Pick<LogRecord, "givenUp" | "refused" | "attributed">;
@@ -31,9 +35,26 @@ type Reports = Pick<LogRecord, "givenUp" | "refused" | "attributed">;
 /** A signal as bytes, with what is needed to put it into a record. */
 export type EncodedSignal = Buffer;
 
-/** The bytes of a signal for a record. */
+/** The bytes of a signal for a record. They always fit: what is too long is truncated. */
 export function encodeForLog(signal: AcceptedSignal): EncodedSignal {
-  return encodeFields(signal) ?? encodeWhole(signal);
+  const bytes = encodeFields(signal) ?? encodeWhole(signal);
+  const excess = bytes.length + HEADER_BYTES - LOG_RECORD_BYTES_MAX;
+  return excess <= 0 ? bytes : encodeWhole(truncated(signal, excess));
+}
+
+/** The texts of an email have up to 6 bytes per character. */
+function truncated(signal: AcceptedSignal, excess: number): AcceptedSignal {
+  const { body, source } = signal;
+  // The other form is a little longer.
+  const left = (body?.length ?? 0) - excess - TRUNCATED_SPARE_BYTES;
+  if (body !== null && left >= 0) return { ...signal, body: body.subarray(0, left) };
+  if (source.by !== "email") return { ...signal, body: null };
+  const subject = source.subject.slice(0, TEXT_LENGTH_MAX);
+  return {
+    ...signal,
+    body: null,
+    source: { ...source, subject, text: source.text.slice(0, TEXT_LENGTH_MAX) },
+  };
 }
 
 function encodeFields(signal: AcceptedSignal): Buffer | null {
@@ -83,24 +104,33 @@ function encodeWhole(signal: AcceptedSignal): Buffer {
   return bytes;
 }
 
-/** How many of these signals fit into one record, from the first on; at least one. */
-export function countThatFit(signals: readonly EncodedSignal[]): number {
-  let bytes = HEADER_BYTES;
+/**
+ * How many of these signals fit into one record beside its reports, from the first on. Without reports, it is at least
+ * one.
+ */
+export function countThatFit(signals: readonly EncodedSignal[], reportsBytes = 0): number {
+  let bytes = HEADER_BYTES + reportsBytes;
   for (const [index, signal] of signals.entries()) {
     bytes += signal.length;
-    if (bytes > LOG_RECORD_BYTES_MAX) return Math.max(1, index);
+    if (bytes > LOG_RECORD_BYTES_MAX) return reportsBytes === 0 ? Math.max(1, index) : index;
   }
   return signals.length;
 }
 
+/** The bytes of what a record reports. */
+export function encodeReports({ givenUp, refused, attributed }: Reports): Buffer {
+  const count = givenUp.length + refused.length + attributed.targets.length + attributed.networks.length;
+  return count === 0 ? NOTHING : Buffer.from(JSON.stringify({ givenUp, refused, attributed }));
+}
+
+const NOTHING = Buffer.alloc(0);
+
 /** The bytes of a record. */
-export function encodeRecord(record: Omit<LogRecord, "signals">, signals: readonly EncodedSignal[]): Buffer {
-  const { givenUp, refused, attributed } = record;
-  const hasReports =
-    givenUp.length + refused.length + attributed.targets.length + attributed.networks.length > 0;
-  const reports = hasReports
-    ? Buffer.from(JSON.stringify({ givenUp, refused, attributed }))
-    : Buffer.alloc(0);
+export function encodeRecord(
+  record: Omit<LogRecord, "signals">,
+  signals: readonly EncodedSignal[],
+  reports = encodeReports(record),
+): Buffer {
   const header = Buffer.allocUnsafe(HEADER_BYTES);
   header[0] = VERSION;
   header[1] = KINDS.indexOf(record.kind);
@@ -134,6 +164,7 @@ export function decodeRecord(bytes: Buffer): DecodedRecord {
   const n = bytes.readUIntBE(numbersAt, NUMBER_BYTES);
   const at = bytes.readUIntBE(numbersAt + NUMBER_BYTES, NUMBER_BYTES);
   const watermarkAt = bytes.readUIntBE(numbersAt + 2 * NUMBER_BYTES, NUMBER_BYTES);
+  if (!isUuid(edge) || watermarkAt > at) return { ok: false, reason: "impossible header", isNewer: false };
   const reportsLength = bytes.readUInt32BE(HEADER_BYTES - 8);
   const signalsAt = HEADER_BYTES + reportsLength;
   const reports = reportsLength === 0 ? NO_REPORTS : parseReports(bytes.subarray(HEADER_BYTES, signalsAt));
@@ -161,14 +192,40 @@ function unreadable(reason: string): DecodedRecord {
 
 const NO_REPORTS: Reports = { givenUp: [], refused: [], attributed: NO_REFUSALS };
 
+/** Null if they are not as we write them: a value that the database refuses would stop the partition. */
 function parseReports(bytes: Buffer): Reports | null {
   try {
     const { givenUp, refused, attributed } = JSON.parse(bytes.toString()) as Reports;
-    const isComplete = [givenUp, refused, attributed.targets, attributed.networks].every(Array.isArray);
-    return isComplete ? { givenUp, refused, attributed } : null;
+    const { targets, networks } = attributed;
+    const areValid =
+      [givenUp, refused, targets, networks].every(Array.isArray) &&
+      givenUp.every(Number.isSafeInteger) &&
+      refused.every((one) => isInstant(one.from) && (one.to === null || isInstant(one.to))) &&
+      targets.every((one) => isStretch(one) && isTarget(one.target)) &&
+      networks.every((one) => isStretch(one) && NETWORK.test(one.network));
+    return areValid ? { givenUp, refused, attributed } : null;
   } catch {
     return null;
   }
+}
+
+const INSTANT_MAX = 2 ** (8 * NUMBER_BYTES);
+/** An address or a network in CIDR form. */
+const NETWORK = /^[0-9a-f.:]{2,45}(?:\/[0-9]{1,3})?$/;
+/** Ping keys and slugs as they may be in a URL. */
+const NAME = /^[\x20-\x7e]{0,200}$/;
+
+function isInstant(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) < INSTANT_MAX;
+}
+
+function isStretch({ from, to }: { from: unknown; to: unknown }): boolean {
+  return isInstant(from) && isInstant(to);
+}
+
+function isTarget(target: Reports["attributed"]["targets"][number]["target"]): boolean {
+  if (target.by === "uuid") return isUuid(target.uuid);
+  return target.by === "slug" && NAME.test(target.pingKey) && NAME.test(target.slug);
 }
 
 function decodeOne(bytes: Buffer): AcceptedSignal | string {

@@ -2,7 +2,7 @@
 // There are two kinds: the intake could not accept any ping, or only some pings were rejected, which excuses only the
 // checks they may have been for. Rejections in close succession form one interval.
 import type { Instant, Interval } from "../core/instant.ts";
-import type { SignalTarget } from "../core/signal.ts";
+import { type SignalTarget, targetKey } from "../core/signal.ts";
 import type { AttributedRefusals } from "../core/watermark.ts";
 import { wideNetworkOf } from "../lib/http/client-address.ts";
 
@@ -193,8 +193,4 @@ function hasName(network: string | null): network is string {
 function extend(stretch: Stretch, at: Instant): void {
   stretch.from = Math.min(stretch.from, at);
   stretch.to = Math.max(stretch.to, at);
-}
-
-function targetKey(target: SignalTarget): string {
-  return target.by === "uuid" ? target.uuid : `${target.pingKey}/${target.slug}`;
 }

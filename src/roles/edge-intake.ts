@@ -2,9 +2,15 @@
 // checks that this process does not know, and to create checks.
 import { randomUUID } from "node:crypto";
 import { ConfigError } from "../config/config.ts";
-import { DatabaseClock } from "../core/database-clock.ts";
+import { ClockSteps, DatabaseClock, type MachineClocks } from "../core/database-clock.ts";
 import { SECOND_MS } from "../core/instant.ts";
-import { isBehind, LOG_RETENTION_REFUSED, retentionMsOf, topicProblems } from "../core/log.ts";
+import {
+  isBehind,
+  LOG_BODY_BYTES_MAX,
+  LOG_RETENTION_REFUSED,
+  retentionMsOf,
+  topicProblems,
+} from "../core/log.ts";
 import type { SignalTarget } from "../core/signal.ts";
 import { openIntakeFiles } from "../intake/intake-files.ts";
 import { LogIntake } from "../intake/log-intake.ts";
@@ -37,6 +43,12 @@ const LOOK_EVERY_MS = SECOND_MS;
 const EXAMINE_EVERY_MS = 10 * SECOND_MS;
 const UNKNOWN_READ_MAX = 10_000;
 
+const CLOCK_STEPPED = "the clock of this machine has changed, and that of the database is not known yet";
+
+function machineClocks(): MachineClocks {
+  return { wallMs: Date.now(), monotonicMs: performance.now() };
+}
+
 type EdgeDeps = { topic: KafkaTopic; database: Database; log: Log; metrics: Metrics };
 
 /** Registers in every partition, and is then ready to accept pings. */
@@ -48,6 +60,11 @@ export async function startEdgeIntake(
   if (config.spoolFolder !== null && holdsPings(config.spoolFolder)) {
     throw new ConfigError([
       "The spool folder holds pings of a process without OVERDUE_LOG that are not recorded yet. Start a process without OVERDUE_LOG until they are.",
+    ]);
+  }
+  if (config.pingBodyLimitBytes > LOG_BODY_BYTES_MAX) {
+    throw new ConfigError([
+      `OVERDUE_PING_BODY_LIMIT is ${config.pingBodyLimitBytes}, and with OVERDUE_LOG at most ${LOG_BODY_BYTES_MAX} is possible. Lower it.`,
     ]);
   }
   const topic = await KafkaTopic.open(config.logTopic);
@@ -74,6 +91,7 @@ export async function startEdgeIntake(
       ends: numbers.map((partition) => ends.get(partition)?.end ?? 0),
     });
     const clock = new DatabaseClock(look, () => performance.now());
+    const steps = new ClockSteps(machineClocks());
     const known = await files.openKnown(Date.now());
     const onError = troubleLog(log, "receiving pings failed");
     const lookups = targetLookups(database);
@@ -92,21 +110,24 @@ export async function startEdgeIntake(
       known,
       find: (target) => lookups.find(target),
       create: creator(database, { checkLimitDefault: config.checkLimit, now: () => clock.now() }),
-      refusal: () => watch.refusal(),
+      refusal: () => watch.refusal() ?? (steps.hasStepped(machineClocks()) ? CLOCK_STEPPED : null),
       onError,
     });
-    await intake.enter();
+    await intake.enter({ isListening: false });
     const isLeft = async () =>
       !(await listLogPositions(database)).some((one) => one.topicId === found.topicId);
     // From now on, it cannot be left without noticing this process.
     if (await isLeft()) throw new ConfigError([LEFT]);
-    const loops = [lookLoop({ topic, database, log, metrics }, { clock, known, watch, isLeft }), watch.loop];
+    const loops = [
+      lookLoop({ topic, database, log, metrics }, { clock, steps, known, watch, isLeft }),
+      watch.loop,
+    ];
     for (const loop of loops) await loop.start();
     addFigures(metrics, figures(intake));
     return {
       intake,
-      start: async () => {},
-      stopAccepting: () => {},
+      start: async () => intake.listen(),
+      stopAccepting: () => intake.stopListening(),
       problem: () => problemOf(intake, watch.refusal()),
       stop: async () => {
         for (const loop of loops) await loop.stop();
@@ -203,13 +224,17 @@ type TopicWatch = {
 
 type Looked = {
   clock: DatabaseClock;
+  steps: ClockSteps;
   known: KnownTargets;
   watch: TopicWatch;
   isLeft: () => Promise<boolean>;
 };
 
 /** Follows the database's clock, and forgets checks that recorders did not find. */
-function lookLoop({ database, log, metrics }: EdgeDeps, { clock, known, watch, isLeft }: Looked): Loop {
+function lookLoop(
+  { database, log, metrics }: EdgeDeps,
+  { clock, steps, known, watch, isLeft }: Looked,
+): Loop {
   let afterId = 0;
   return loopService("edge-look", {
     idleMs: LOOK_EVERY_MS,
@@ -218,6 +243,7 @@ function lookLoop({ database, log, metrics }: EdgeDeps, { clock, known, watch, i
     tick: async () => {
       clock.adjust(await lookAtClock(database));
       watch.noteLeft(await isLeft());
+      steps.noteReading(machineClocks());
       const unknown = await listUnknown(database, { afterId, limit: UNKNOWN_READ_MAX });
       for (const { id, uuid } of unknown) {
         known.remove({ by: "uuid", uuid } satisfies SignalTarget);

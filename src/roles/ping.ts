@@ -17,7 +17,7 @@ import { readDatabaseClock } from "../store/instance.ts";
 import { listMalformedAliases } from "../store/near-misses.ts";
 import { directFigures, startDirectIntake } from "./direct-intake.ts";
 import type { ServerRole } from "./public-server.ts";
-import type { IntakeResources, StartedIntake } from "./started-intake.ts";
+import { type IntakeResources, needsDatabaseToReceive, type StartedIntake } from "./started-intake.ts";
 
 export type SignalRoleResources = IntakeResources & {
   metrics: Metrics;
@@ -48,8 +48,7 @@ export function pingRole(resources: SignalRoleResources): ServerRole {
   });
   return {
     name: "ping",
-    // With a spool, it keeps receiving while the database is unavailable.
-    needsDatabase: config.spoolFolder === null,
+    needsDatabase: needsDatabaseToReceive(config),
     open: async () => {
       handler = handlerFor(await receiving.join(), {
         ...resources,

@@ -7,6 +7,7 @@ import { addFigures, type Figure } from "../lib/metrics.ts";
 import type { MailServer } from "../services/smtp/server.ts";
 import { sharedIntake, type SignalRoleResources } from "./ping.ts";
 import type { ServerRole } from "./public-server.ts";
+import { needsDatabaseToReceive } from "./started-intake.ts";
 
 /** The role as a part with its own port, which opens before the public port and closes after it. */
 export function smtpRole(resources: SignalRoleResources): ServerRole {
@@ -22,7 +23,7 @@ export function smtpRole(resources: SignalRoleResources): ServerRole {
   );
   return {
     name: "smtp",
-    needsDatabase: config.spoolFolder === null,
+    needsDatabase: needsDatabaseToReceive(config),
     open: async () => {
       const certificate = readCertificate(config);
       const { mailServer } = await import("../services/smtp/server.ts");
@@ -64,10 +65,10 @@ export function smtpRole(resources: SignalRoleResources): ServerRole {
   };
 }
 
-function switchedOff({ spoolFolder }: Config): ServerRole {
+function switchedOff(config: Config): ServerRole {
   return {
     name: "smtp",
-    needsDatabase: spoolFolder === null,
+    needsDatabase: needsDatabaseToReceive(config),
     open: async () => [],
     close: async () => {},
     problem: () => null,

@@ -30,6 +30,14 @@ export type StartedIntake = {
   problem(): string | null;
 };
 
+/** With a spool, pings are received while the database is unavailable; with a log, it is needed to start. */
+export function needsDatabaseToReceive({
+  spoolFolder,
+  logTopic,
+}: Pick<Config, "spoolFolder" | "logTopic">): boolean {
+  return spoolFolder === null || logTopic !== null;
+}
+
 /** For looking up and creating unknown checks: API requests must not delay pings. */
 export const LOOKUP_CONNECTIONS_MAX = 4;
 
