@@ -5,6 +5,8 @@ import { benchApi } from "./api/bench-api.ts";
 import { API_SIZES } from "./api/sizes.ts";
 import { benchDeliver } from "./deliver/bench-deliver.ts";
 import { DELIVER_SIZES } from "./deliver/sizes.ts";
+import { benchLog } from "./log/bench-log.ts";
+import { LOG_SIZES } from "./log/sizes.ts";
 import { benchMemory } from "./memory/bench-memory.ts";
 import { MEMORY_SIZES } from "./memory/sizes.ts";
 import { benchPing } from "./ping/bench-ping.ts";
@@ -46,6 +48,11 @@ const BENCHMARKS: Record<string, Benchmark> = {
     about:
       "signals a second over HTTP, beside PostgreSQL alone, recording alone and HTTP alone; how long each takes",
     run: ({ size, whenInterrupted }) => benchPing(PING_SIZES[size], whenInterrupted),
+  },
+  log: {
+    about:
+      "signals a second through Kafka, beside HTTP alone, PostgreSQL directly, a bare produce and recording alone",
+    run: ({ size, whenInterrupted }) => benchLog(LOG_SIZES[size], whenInterrupted),
   },
   api: {
     about:

@@ -31,24 +31,38 @@ type Node = {
   process: ChildProcess | null;
 };
 
+export type KafkaClusterOptions = {
+  brokers?: 1 | 3;
+  /** The folder in which it makes its own. */
+  parent?: string;
+  /** Options of Java about memory and compilation. */
+  java?: readonly string[];
+};
+
 export class KafkaCluster {
   readonly #folder: string;
   readonly #nodes: readonly Node[];
+  readonly #javaOptions: readonly string[];
 
-  private constructor(folder: string, nodes: readonly Node[]) {
+  private constructor(folder: string, nodes: readonly Node[], javaOptions: readonly string[]) {
     this.#folder = folder;
     this.#nodes = nodes;
+    this.#javaOptions = javaOptions;
   }
 
   /** Starts the brokers; resolves when all of them answer. */
-  static async start({ brokers = 1 }: { brokers?: 1 | 3 } = {}): Promise<KafkaCluster> {
-    const folder = await mkdtemp(join(tmpdir(), "overdue-kafka-"));
+  static async start({
+    brokers = 1,
+    parent = tmpdir(),
+    java = HEAP,
+  }: KafkaClusterOptions = {}): Promise<KafkaCluster> {
+    const folder = await mkdtemp(join(parent, "overdue-kafka-"));
     const nodes: Node[] = [];
     for (let id = 1; id <= brokers; id += 1) {
       const [port, controllerPort] = [await freePort(), await freePort()];
       nodes.push({ id, port, controllerPort, folder: join(folder, String(id)), process: null });
     }
-    const cluster = new KafkaCluster(folder, nodes);
+    const cluster = new KafkaCluster(folder, nodes, java);
     const clusterId = randomBytes(16).toString("base64url");
     for (const node of nodes) await cluster.#format(node, clusterId);
     await Promise.all(nodes.map((node) => cluster.#run(node)));
@@ -58,6 +72,11 @@ export class KafkaCluster {
 
   get brokerIds(): readonly number[] {
     return this.#nodes.map(({ id }) => id);
+  }
+
+  /** The processes of the brokers. */
+  get pids(): readonly number[] {
+    return this.#nodes.flatMap(({ process }) => process?.pid ?? []);
   }
 
   /** The address of a topic; of a new name by default. */
@@ -142,7 +161,7 @@ export class KafkaCluster {
   }
 
   #java({ folder }: Node, args: readonly string[]): ChildProcess {
-    const options = [...HEAP, `-Dlog4j2.configurationFile=${join(folder, "log4j2.yaml")}`];
+    const options = [...this.#javaOptions, `-Dlog4j2.configurationFile=${join(folder, "log4j2.yaml")}`];
     const child = spawn("java", [...options, "-cp", `${JARS}/*`, ...args], { stdio: "ignore" });
     endWithUs(child);
     return child;
