@@ -1,20 +1,24 @@
 // Appends records of a given size to every partition of a topic, again and again, in its own process: with the product's
-// code, or with the protocol layer of the client package alone.
+// code, and with the protocol layer of the client package alone. Both take turns that are so short that a busy moment
+// affects both.
 import { ConnectionPool, produceV11 } from "@platformatic/kafka";
 import { KafkaTopic } from "../../src/lib/kafka.ts";
 import type { KafkaAddress } from "../../src/lib/kafka-address.ts";
 
 /** The configuration of the process, its only argument, as JSON. */
 export type AppendOrder = {
-  by: "ours" | "bare";
   address: KafkaAddress;
   partitions: number;
   recordBytes: number;
+  /** How long each of them appends. */
   warmUpSeconds: number;
   seconds: number;
 };
 
 export type Appended = { records: number; elapsedMs: number; cpuMs: number };
+export type BothAppended = { ours: Appended; bare: Appended };
+
+const TURN_MS = 100;
 
 const CONFIRMED_MS_MAX = 10_000;
 const ACKS_ALL = -1;
@@ -52,21 +56,32 @@ async function bare(): Promise<Way> {
   };
 }
 
-const way = await (order.by === "ours" ? ours() : bare());
+const ways = { ours: await ours(), bare: await bare() };
 
-async function send(seconds: number): Promise<Appended> {
+/** Adds a turn of one of them to what it did before. */
+async function takeTurn(way: Way, sum: Appended): Promise<void> {
   const beganMs = performance.now();
   const before = process.cpuUsage();
-  let records = 0;
-  while (performance.now() < beganMs + seconds * 1_000) {
+  while (performance.now() < beganMs + TURN_MS) {
     await way.sendOnce();
-    records += numbers.length;
+    sum.records += numbers.length;
   }
   const { user, system } = process.cpuUsage(before);
-  return { records, elapsedMs: performance.now() - beganMs, cpuMs: (user + system) / 1_000 };
+  sum.elapsedMs += performance.now() - beganMs;
+  sum.cpuMs += (user + system) / 1_000;
 }
 
-await send(order.warmUpSeconds);
-const appended = await send(order.seconds);
-await way.close();
+async function append(seconds: number): Promise<BothAppended> {
+  const none = () => ({ records: 0, elapsedMs: 0, cpuMs: 0 });
+  const both: BothAppended = { ours: none(), bare: none() };
+  while (both.ours.elapsedMs < seconds * 1_000) {
+    await takeTurn(ways.ours, both.ours);
+    await takeTurn(ways.bare, both.bare);
+  }
+  return both;
+}
+
+await append(order.warmUpSeconds);
+const appended = await append(order.seconds);
+await Promise.all([ways.ours.close(), ways.bare.close()]);
 console.log(JSON.stringify(appended));

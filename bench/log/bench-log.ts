@@ -26,9 +26,11 @@ export async function benchLog(
   if (!isKafkaInstalled) throw new Error("Kafka is not installed; see .ci/install");
   console.log(`log: ${size.about}`);
   return onLogStage(size, whenInterrupted, async (stage) => {
+    // First, because it warms up the broker.
+    const append = await appendFigures(stage, size);
     const figures = {
       ...(await edgeFigures(stage, size)),
-      ...(await appendFigures(stage, size)),
+      ...append,
       ...(await recorderFigures(stage, size)),
     };
     const result = Object.fromEntries(

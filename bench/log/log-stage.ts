@@ -19,6 +19,11 @@ const MEMORY_FOLDER = "/dev/shm";
 const JAVA = ["-Xms512m", "-Xmx512m", "-XX:+UseSerialGC"];
 const UUID_LINE_LENGTH = 37;
 const TOPIC = "overdue";
+/**
+ * With one broker, every record is written to disk, together with an index of this size. A replicated topic does neither,
+ * so both are kept cheap.
+ */
+const CHEAP_FLUSH = { "segment.index.bytes": "65536" };
 
 export type LogStage = {
   scale: PingScale;
@@ -79,7 +84,8 @@ async function prepare({ cluster, scale, folder, parent }: Prepared, size: LogSi
   const createTopic = async (name: string) => {
     const address = cluster.address(name);
     const topic = await KafkaTopic.open(address);
-    await topic.create({ partitions, replicas: 1, settings: topicSettings({ brokers: 1 }) });
+    const settings = { ...topicSettings({ brokers: 1 }), ...CHEAP_FLUSH };
+    await topic.create({ partitions, replicas: 1, settings });
     await topic.close();
     return address;
   };

@@ -11,6 +11,8 @@ export type LogSize = {
   partitions: number;
   /** How long everything runs before it counts, to warm up the code. */
   warmUpSeconds: number;
+  /** How long records are appended first, to warm up the broker. */
+  brokerWarmUpSeconds: number;
   /** Everything that is compared runs once in each round. */
   rounds: number;
   /** How long each runs in a round. */
@@ -31,6 +33,7 @@ export const LOG_SIZES: Readonly<Record<SizeName, LogSize>> = {
     pingedChecks: 10_000,
     partitions: 16,
     warmUpSeconds: 5,
+    brokerWarmUpSeconds: 10,
     rounds: 5,
     seconds: 5,
     connections: 128,
@@ -43,7 +46,8 @@ export const LOG_SIZES: Readonly<Record<SizeName, LogSize>> = {
     pingsPerCheck: 2,
     pingedChecks: 1_000,
     partitions: 16,
-    warmUpSeconds: 2,
+    warmUpSeconds: 1,
+    brokerWarmUpSeconds: 2,
     rounds: 1,
     seconds: 1,
     connections: 128,

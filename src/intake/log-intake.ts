@@ -24,6 +24,8 @@ const QUEUE_SIGNALS_MAX = 20_000;
 const QUEUE_BYTES_MAX = 128 * 1024 * 1024;
 /** Concurrent lookups of targets that this process does not know. */
 const LOOKUPS_MAX = 1_000;
+/** Partitions that are not confirmed for this long no longer hold back the others. */
+const TURN_MS_MAX = 20;
 /** How often an edge notices that it runs, and sends heartbeats that are due. */
 const TICK_MS = 250;
 /** Pings of one check per second that are appended; more of them are acknowledged and only counted. */
@@ -80,6 +82,7 @@ export class LogIntake implements SignalIntake {
   #failingSinceMs: number | null = null;
   #hasRefusals = false;
   #isFlushPlanned = false;
+  #isTurnUnderWay = false;
   #isOpen = false;
   #timer: NodeJS.Timeout | null = null;
   #tickedMs: number;
@@ -266,12 +269,29 @@ export class LogIntake implements SignalIntake {
     });
   }
 
+  /**
+   * Sends the next record of every partition that has one. What arrives before they are confirmed waits for the next
+   * turn, so that records and requests are few and large under load.
+   */
   #flush(): void {
-    if (!this.#isOpen) return;
+    if (!this.#isOpen || this.#isTurnUnderWay) return;
     this.#distributeReports();
+    const sends: Promise<void>[] = [];
     for (const partition of this.#partitions) {
-      if (partition.isReady()) void partition.send().then(() => this.#afterSend(partition));
+      if (partition.isReady()) sends.push(partition.send().then(() => this.#afterSend(partition)));
     }
+    if (sends.length === 0) return;
+    this.#isTurnUnderWay = true;
+    let isOver = false;
+    const end = () => {
+      clearTimeout(timer);
+      if (isOver) return;
+      isOver = true;
+      this.#isTurnUnderWay = false;
+      if (this.#queuedCount > 0) this.#planFlush();
+    };
+    const timer = setTimeout(end, TURN_MS_MAX);
+    void Promise.all(sends).then(end);
   }
 
   #afterSend(partition: LogPartition): void {

@@ -11,9 +11,10 @@ import type { StoredPartition } from "../store/log-partitions.ts";
 
 /** Signals in one transaction. */
 const BATCH_SIGNALS_MAX = 500;
-/** Signals and bytes of one partition that are read ahead. */
-const BUFFER_SIGNALS_MAX = 2_000;
-const READ_BYTES_MAX = 2 * 1024 * 1024;
+/** No more of a partition is read while this many signals wait. */
+const BUFFER_SIGNALS_MAX = 1_000;
+/** Bytes of one read. A larger record is returned alone. Much more would keep the garbage collector busy. */
+const READ_BYTES_MAX = 256 * 1024;
 /** How long a broker waits for records. */
 const READ_WAIT_MS = 500;
 /** Partitions whose watermarks differ more are not applied together, because they see the earliest of them. */
