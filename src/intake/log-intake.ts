@@ -274,8 +274,9 @@ export class LogIntake implements SignalIntake {
    * turn, so that records and requests are few and large under load.
    */
   #flush(): void {
-    if (!this.#isOpen || this.#isTurnUnderWay) return;
+    if (!this.#isOpen) return;
     this.#distributeReports();
+    if (this.#isTurnUnderWay) return;
     const sends: Promise<void>[] = [];
     for (const partition of this.#partitions) {
       if (partition.isReady()) sends.push(partition.send().then(() => this.#afterSend(partition)));
