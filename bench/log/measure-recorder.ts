@@ -128,7 +128,8 @@ async function startRecorder({
   });
   const counts = async () => {
     const text = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
-    const read = (name: string) => Number(new RegExp(`^overdue_recorder_${name}_total (\\d+)`, "m").exec(text)?.[1]);
+    const read = (name: string) =>
+      Number(new RegExp(`^overdue_recorder_${name}_total (\\d+)`, "m").exec(text)?.[1]);
     return { signals: read("signals"), batches: read("batches") };
   };
   return { process, counts };
