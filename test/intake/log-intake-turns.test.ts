@@ -1,9 +1,9 @@
 // An edge sends the records of its partitions in turns. The log is scripted.
 import { setImmediate as immediate } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { signal } from "../../test/intake/scripted-ports.ts";
-import { LogIntake } from "./log-intake.ts";
-import { decodeRecord } from "./log-record.ts";
+import { signal } from "./scripted-ports.ts";
+import { LogIntake } from "../../src/intake/log-intake.ts";
+import { decodeRecord } from "../../src/intake/log-record.ts";
 
 /** In partition 0 and in partition 1 of two. */
 const FIRST = "6b1e0c36-64fc-4f4b-8f0a-2f5d4a7c9e00";
