@@ -40,6 +40,8 @@ const config: KnipConfig = {
     "scripts/*.ts!",
     "bench/{api,ping}/answering-only.ts!",
     "bench/api/bare-sql.ts!",
+    "bench/compare-checkouts.ts!",
+    "bench/log/append-only.ts!",
     "bench/smtp/{bare-server,load-process}.ts!",
     "bench/status/static-server.ts!",
   ],

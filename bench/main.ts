@@ -9,6 +9,8 @@ import { benchDeliver } from "./deliver/bench-deliver.ts";
 import { DELIVER_SIZES } from "./deliver/sizes.ts";
 import { benchGrowth } from "./growth/bench-growth.ts";
 import { GROWTH_SIZES } from "./growth/sizes.ts";
+import { benchLog } from "./log/bench-log.ts";
+import { LOG_SIZES } from "./log/sizes.ts";
 import { benchMemory } from "./memory/bench-memory.ts";
 import { MEMORY_SIZES } from "./memory/sizes.ts";
 import { benchPing } from "./ping/bench-ping.ts";
@@ -50,6 +52,11 @@ const BENCHMARKS: Record<string, Benchmark> = {
     about:
       "signals a second over HTTP, beside PostgreSQL alone, recording alone and HTTP alone; how long each takes",
     run: ({ size, whenInterrupted }) => benchPing(PING_SIZES[size], whenInterrupted),
+  },
+  log: {
+    about:
+      "signals a second through Kafka, beside HTTP alone, PostgreSQL directly, a bare produce and recording alone",
+    run: ({ size, whenInterrupted }) => benchLog(LOG_SIZES[size], whenInterrupted),
   },
   api: {
     about:

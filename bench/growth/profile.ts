@@ -6,7 +6,7 @@ export const PINGS_PER_CHECK = 256 / 80_000;
 export const MINUTE_PEAK = 8;
 export const HOUR_PEAK = 20;
 /** How long a peak lasts. Not published: this is an assumption. */
-export const PEAK_SECONDS = 5;
+const PEAK_SECONDS = 5;
 const MINUTE_SECONDS = 60;
 const HOUR_SECONDS = 3_600;
 export const DAY_SECONDS = 86_400;

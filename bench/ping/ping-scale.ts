@@ -22,17 +22,32 @@ export type PingScale = {
   close(): Promise<void>;
 };
 
+export type PingScaleOptions = {
+  checkCount: number;
+  pingsPerCheck: number;
+  folder: string;
+  /** Of the database. */
+  name?: string;
+  /** Migrates the database; of another version than this one, if a benchmark compares them. */
+  migrateBy?: (url: string) => Promise<unknown>;
+};
+
 /** Creates, migrates and fills a database; its files are in the folder. */
 export async function createPingScale(
   engine: Engine,
-  { checkCount, pingsPerCheck, folder }: { checkCount: number; pingsPerCheck: number; folder: string },
+  {
+    checkCount,
+    pingsPerCheck,
+    folder,
+    name = `pings_${checkCount}`,
+    migrateBy = (url) => migrate({ url, applicationName: "overdue-bench", onError: () => {} }),
+  }: PingScaleOptions,
 ): Promise<PingScale> {
-  const name = `pings_${checkCount}`;
   const creator = await engine.connect("postgres");
   await creator.query(`create database ${name}`);
   await creator.end();
   const url = engine.url(name);
-  await migrate({ url, applicationName: "overdue-bench", onError: () => {} });
+  await migrateBy(url);
   const admin = await engine.connect(name);
   await fillChecks(admin, checkCount);
   await fillLog(admin, { checkCount, pingsPerCheck });

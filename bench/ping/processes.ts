@@ -14,7 +14,7 @@ const RECORDING = join(import.meta.dirname, "recording-only.ts");
 const END_GRACE_MS = 60_000;
 
 /** The HTTP server without recording. */
-export async function startAnsweringOnly(): Promise<{ port: number; stop(): Promise<void> }> {
+export async function startAnsweringOnly(): Promise<{ port: number; pid: number; stop(): Promise<void> }> {
   const port = await freePort();
   const child = spawn(process.execPath, [ANSWERING, String(port)], { stdio: ["ignore", "pipe", "inherit"] });
   endWithUs(child);
@@ -23,6 +23,7 @@ export async function startAnsweringOnly(): Promise<{ port: number; stop(): Prom
   if (!isReady) throw new Error("the server without recording did not start");
   return {
     port,
+    pid: child.pid ?? 0,
     stop: async () => {
       child.kill("SIGTERM");
       await ended;

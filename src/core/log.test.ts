@@ -205,9 +205,9 @@ describe("a record", () => {
       { edge: "b", n: 1, at: T },
     ];
     const both = take(take(EMPTY, a).state, b).state;
-    const alive = take(both, { n: 2, at: T + EDGE_LOST_AFTER_MS }).state;
+    const later = take(both, { n: 2, at: T + EDGE_LOST_AFTER_MS }).state;
     const started = { edge: "c", n: 1, at: T + EDGE_LOST_AFTER_MS + 1_000 };
-    expect(take(alive, started, { routerRepeats: true })).toMatchObject({ lost: ["b"], blind: [] });
+    expect(take(later, started, { routerRepeats: true })).toMatchObject({ lost: ["b"], blind: [] });
   });
 
   test("of an edge that was declared lost is applied, and the watermark stays", () => {

@@ -331,16 +331,16 @@ function watermarkAfter(
 }
 
 /**
- * Until when edges are known to have received pings. `isBehind`: records are left to apply, so that edges may be alive
+ * Until when edges are known to have received pings. `hasMore`: records are left to apply, so that edges may be alive
  * although nothing new of them was applied.
  */
 export function receivedUntil(
   { edges, watermarkAt }: PartitionState,
-  { now, isBehind }: { now: Instant; isBehind: boolean },
+  { now, hasMore }: { now: Instant; hasMore: boolean },
 ): Instant {
   const all = Object.values(edges);
   const isAlive = all.some(({ at, closedAt }) => closedAt === null && now - at <= EDGE_LOST_AFTER_MS);
-  return isAlive || isBehind ? now : Math.max(watermarkAt, ...all.map(({ at }) => at));
+  return isAlive || hasMore ? now : Math.max(watermarkAt, ...all.map(({ at }) => at));
 }
 
 /** Whether a number between two records of an edge was neither applied nor given up. */

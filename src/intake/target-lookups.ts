@@ -48,7 +48,7 @@ export class TargetLookups {
   find(target: SignalTarget): Promise<FoundTarget> {
     const nowMs = this.#deps.monotonic();
     const hasFailed = nowMs - this.#failedMs < FAILED_MS;
-    const known = this.#known(target, { withinMs: hasFailed ? SLUG_KEPT_MS : SLUG_FRESH_MS });
+    const known = this.#known(target, { ageMsMax: hasFailed ? SLUG_KEPT_MS : SLUG_FRESH_MS });
     if (known !== null) return Promise.resolve(known);
     if (this.#asked.length >= ASKED_MAX) return Promise.reject(new Error("too many lookups"));
     return new Promise((resolve, reject) => {
@@ -57,9 +57,9 @@ export class TargetLookups {
     });
   }
 
-  #known(target: SignalTarget, { withinMs }: { withinMs: number }): FoundTarget | null {
+  #known(target: SignalTarget, { ageMsMax }: { ageMsMax: number }): FoundTarget | null {
     const known = target.by === "slug" ? this.#slugs.get(targetKey(target)) : undefined;
-    const isUsable = known !== undefined && this.#deps.monotonic() - known.askedMs < withinMs;
+    const isUsable = known !== undefined && this.#deps.monotonic() - known.askedMs < ageMsMax;
     return isUsable ? { uuid: known.uuid } : null;
   }
 
@@ -89,7 +89,7 @@ export class TargetLookups {
   }
 
   #settleWithout({ target, settle }: Asked, error: unknown): void {
-    const known = this.#known(target, { withinMs: SLUG_KEPT_MS });
+    const known = this.#known(target, { ageMsMax: SLUG_KEPT_MS });
     if (known === null) settle.reject(error);
     else settle.resolve(known);
   }

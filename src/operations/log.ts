@@ -160,7 +160,7 @@ async function beat(tx: Tx, { own, behind, now }: Beaten): Promise<void> {
   const given = {
     partitions: own.map(({ partition, state }) => ({
       partition,
-      receivedUntil: receivedUntil(state, { now, isBehind: behind.includes(partition) }),
+      receivedUntil: receivedUntil(state, { now, hasMore: behind.includes(partition) }),
     })),
     gapEndedAt: isOutOfService ? now : null,
   };

@@ -27,7 +27,7 @@ function stored(partition: number): StoredPartition {
 
 /** A heartbeat, with bytes that cannot be decoded behind it. */
 function recordBytes(length: number): Buffer {
-  const header = { edge: randomUUID(), kind: "more", n: 1, at: 1_000, watermarkAt: 1_000, gapEndedAt: 0 } as const;
+  const header = { edge: randomUUID(), kind: "more", n: 1, at: 1_000, watermarkAt: 1_000 } as const;
   const record = encodeRecord({ ...header, givenUp: [], refused: [], attributed: NO_REFUSALS }, []);
   return Buffer.concat([record, Buffer.alloc(length, 0xff)]);
 }

@@ -1,4 +1,4 @@
-// The role that applies pings from the log. It does nothing without OVERDUE_LOG. Several may run: they divide the
+// The role that applies pings from the log. It is loaded only with OVERDUE_LOG. Several may run: they divide the
 // partitions among them.
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
@@ -39,13 +39,11 @@ const LOST_EDGES_MAX = 1_000;
 
 type Counts = { signals: number; batches: number; lostEdges: number; gaps: number; reported: Set<string> };
 
-/** The role as a part of a process. Without a log, it does nothing. */
+/** The role as a part of a process with a log. */
 export function recorderRole(resources: RecorderResources): Loop {
   const { config, databaseOptions, log, metrics } = resources;
   const address = config.logTopic;
-  if (address === null) {
-    return { name: "recorder", start: async () => {}, stop: async () => {}, problem: () => null };
-  }
+  if (address === null) throw new Error("there is no log");
   const database = openDatabase({
     ...databaseOptions,
     applicationName: "overdue-recorder",

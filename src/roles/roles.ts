@@ -9,7 +9,7 @@ import type { ListenAddress } from "../lib/address.ts";
 import { adminServer } from "../lib/admin-server.ts";
 import type { UnmatchedRequests } from "../lib/http/unmatched-requests.ts";
 import type { Log } from "../lib/log.ts";
-import { loopService } from "../lib/loop.ts";
+import { type Loop, loopService } from "../lib/loop.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { explainConnection } from "../lib/postgres-error.ts";
 import { type Service, startServices } from "../lib/service.ts";
@@ -59,6 +59,14 @@ const HOUSEKEEPER_IDLE_MS = HOUR_MS;
 /** If the database has not been reached or migrated by then, roles that can run without it start. */
 const EARLY_AFTER_MS = SECOND_MS;
 
+/** Without a log, nothing of it is loaded. */
+const NO_RECORDER = {
+  name: "recorder",
+  start: async () => {},
+  stop: async () => {},
+  problem: () => null,
+} satisfies Loop;
+
 /** The code of a role is loaded when the role is created. */
 const ROLES = {
   /** Receives pings by HTTP. Several may run, also on one machine. */
@@ -70,7 +78,10 @@ const ROLES = {
   /** Serves the dashboard. Several may run. */
   web: async (resources) => (await import("./web.ts")).webRole(resources),
   /** Applies pings from the log, if there is one. Several may run: they divide its partitions. */
-  recorder: async (resources) => (await import("./recorder.ts")).recorderRole(resources),
+  recorder: async (resources) =>
+    resources.config.logTopic === null
+      ? NO_RECORDER
+      : (await import("./recorder.ts")).recorderRole(resources),
   /**
    * Processes deadlines and monitors the server. Several may run: each takes checks that the others have not locked.
    */

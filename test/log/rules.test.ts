@@ -362,7 +362,11 @@ describe.skipIf(!isKafkaInstalled)(`with a log${WHY_SKIPPED}`, () => {
     const onServer = async (sql: string) => {
       const admin = new pg.Client({ connectionString: inject("postgresUrl") });
       await admin.connect();
-      await admin.query(sql).finally(() => admin.end());
+      try {
+        await admin.query(sql);
+      } finally {
+        await admin.end();
+      }
     };
     await onServer(`create database ${name} template template0`);
     const url = inject("postgresUrl").replace(/\/postgres$/, `/${name}`);

@@ -55,8 +55,9 @@ describe.skipIf(!isKafkaInstalled)(`a server with a log${WHY_SKIPPED}`, () => {
   const send = async (path: string) =>
     (await fetch(`${server.site}/ping/${path}`, { method: "POST" })).status;
   /** As a job does: it tries again if it is told to. */
-  const sendUntilAccepted = async (path: string, status = 200) =>
-    expect.poll(() => send(path), { timeout: SOON_MS, interval: 50 }).toBe(status);
+  const sendUntilAccepted = async (path: string, status = 200) => {
+    await expect.poll(() => send(path), { timeout: SOON_MS, interval: 50 }).toBe(status);
+  };
   const newCheck = async (name: string) => {
     const { json } = await ask("/api/v3/checks/", { method: "POST", body: { name, timeout: 3_600 } });
     return (json as { ping_url: string }).ping_url.split("/").at(-1) ?? "";

@@ -36,6 +36,8 @@ export type PingProcessOptions = {
   nodeArguments?: readonly string[];
   /** Runs the built program instead of the sources, as users do. */
   isBuilt?: boolean;
+  /** The built program of another checkout. */
+  builtProgram?: string;
   /** The roles to run; "all" for all of them. */
   roles?: string;
   /** Ignores Ctrl-C of a terminal, for a caller that stops it gracefully. */
@@ -45,8 +47,8 @@ export type PingProcessOptions = {
 /** Starts it and waits until it is ready. It is killed with this process at the latest. */
 export async function startPingProcess(options: PingProcessOptions): Promise<PingProcess> {
   const { databaseUrl, port, settings = {}, nodeArguments = [], roles = "ping", ownGroup = false } = options;
-  const { isBuilt = false } = options;
-  const program = isBuilt ? BUILT_PROGRAM : MAIN;
+  const { builtProgram = BUILT_PROGRAM, isBuilt = builtProgram !== BUILT_PROGRAM } = options;
+  const program = isBuilt ? builtProgram : MAIN;
   const child = spawn(process.execPath, [...nodeArguments, program, "serve", "--roles", roles], {
     detached: ownGroup,
     env: {
