@@ -338,7 +338,15 @@ const LOG: LogMeasured = {
   readUs: 10,
   edgePerSecond: 10_000,
   recorderPerSecond: 50_000,
-  real: { sentSeconds: 10, accepted: 100_000, refused: 0, backlog: 0, drainSeconds: 2, otherCores: 0.5 },
+  real: {
+    waiting: 0,
+    sentSeconds: 10,
+    accepted: 100_000,
+    refused: 0,
+    backlog: 50,
+    totalSeconds: 12,
+    otherCores: 0.5,
+  },
 };
 
 test("the report has every figure, and with ordinary costs the rule keeps its promises for a whole day", () => {

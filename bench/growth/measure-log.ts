@@ -1,6 +1,5 @@
 // What a ping costs without a log, and on its way through Kafka: real processes, each part measured alone. Then all of them
 // together at the limit of the machine, to compare with what the model says.
-import { getPriority, setPriority } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
 import { LOG_PARTITIONS, topicSettings } from "../../src/core/log.ts";
 import { decodeRecord } from "../../src/intake/log-record.ts";
@@ -25,9 +24,6 @@ const US = 1_000_000;
 /** The log rows that are kept, so that trimming is part of the measurement. */
 const LOG_ROWS = 100;
 const SETTINGS = { OVERDUE_PING_LOG_LIMIT: String(LOG_ROWS), OVERDUE_SIGNALS_PER_MINUTE: "0" };
-/** How much less the priority of recording is at the limit. */
-const NICER = 10;
-const NICEST = 19;
 const LOOK_MS = 100;
 const DRAIN_MS_MAX = 180_000;
 const READ_BYTES_MAX = 4 * 1024 * 1024;
@@ -110,13 +106,16 @@ export type LogMeasured = {
 
 /** The run at the limit. */
 export type RealRun = {
-  /** How long pings were sent, and how many were accepted and refused. */
+  /** Accepted while the recorder was stopped. */
+  waiting: number;
+  /** How long pings were sent after that, and how many were accepted; refused: in both. */
   sentSeconds: number;
   accepted: number;
   refused: number;
-  /** Not applied when the last one was accepted, and the seconds until all were. */
+  /** Not applied when the last one was accepted. */
   backlog: number;
-  drainSeconds: number;
+  /** From when the recorder went on until all were applied. */
+  totalSeconds: number;
   /** Cores that other programs of the machine used. */
   otherCores: number;
 };
@@ -263,45 +262,32 @@ async function bytesPerPing(topic: KafkaTopic): Promise<number> {
 }
 
 /**
- * Pings as fast as they are accepted, and then until all are applied. Recording has a lower priority, so that more are
- * accepted than applied, as at the start of an hour. This cannot be undone without privileges, so it is the last run.
+ * Pings as fast as they are accepted: first while the recorder is stopped, then while it catches up, and then until all
+ * are applied.
  */
 async function runAtLimit(stage: LogStage, { edge, recorder, meter }: Running): Promise<RealRun> {
-  const { size } = stage;
-  const priority = Math.min(NICEST, getPriority() + NICER);
-  for (const pid of [recorder.process.pid, ...meter.postgres]) setPriority(pid, priority);
+  const seconds = stage.size.limitSeconds / 2;
   const before = await recorder.signals();
-  const looks: { ms: number; signals: number }[] = [];
-  let accepted: number | null = null;
-  let refused = 0;
-  let sentMs = 0;
-  const watch = async () => {
-    const byMs = performance.now() + DRAIN_MS_MAX;
-    for (;;) {
-      const signals = (await recorder.signals()) - before;
-      looks.push({ ms: performance.now(), signals });
-      if (accepted !== null && signals >= accepted) return;
-      if (performance.now() > byMs) throw new Error(`${signals} of ${accepted} pings were applied in time`);
-      await pause(LOOK_MS);
-    }
-  };
+  process.kill(recorder.process.pid, "SIGSTOP");
+  const waiting = await send(stage, edge, seconds).finally(() => process.kill(recorder.process.pid, "SIGCONT"));
+  const beginMs = performance.now();
+  let sent: Answers = { accepted: 0, refused: 0 };
+  let applied = 0;
+  let all = 0;
   const used = await meter.over([edge.pid, recorder.process.pid], async () => {
-    const sending = (async () => {
-      sentMs = performance.now() + size.limitSeconds * 1_000;
-      ({ accepted, refused } = await send(stage, edge, size.limitSeconds));
-    })();
-    await Promise.all([sending, watch()]);
+    sent = await send(stage, edge, seconds);
+    applied = (await recorder.signals()) - before;
+    all = waiting.accepted + sent.accepted;
+    await recorder.untilSignals(before + all);
   });
-  const all = accepted ?? 0;
-  const applied = looks.find(({ ms }) => ms >= sentMs)?.signals ?? 0;
-  const drainedMs = looks.find(({ signals }) => signals >= all)?.ms ?? sentMs;
   const ours = used.node + used.postgres + used.kafka + used.senders;
   return {
-    sentSeconds: size.limitSeconds,
-    accepted: all,
-    refused,
+    waiting: waiting.accepted,
+    sentSeconds: seconds,
+    accepted: sent.accepted,
+    refused: waiting.refused + sent.refused,
     backlog: Math.max(0, all - applied),
-    drainSeconds: Math.max(0, drainedMs - sentMs) / 1_000,
+    totalSeconds: (performance.now() - beginMs) / 1_000,
     otherCores: Math.max(0, ((used.machine - ours) * 1_000) / used.atMs),
   };
 }
