@@ -269,7 +269,9 @@ async function runAtLimit(stage: LogStage, { edge, recorder, meter }: Running): 
   const seconds = stage.size.limitSeconds / 2;
   const before = await recorder.signals();
   process.kill(recorder.process.pid, "SIGSTOP");
-  const waiting = await send(stage, edge, seconds).finally(() => process.kill(recorder.process.pid, "SIGCONT"));
+  const waiting = await send(stage, edge, seconds).finally(() =>
+    process.kill(recorder.process.pid, "SIGCONT"),
+  );
   const beginMs = performance.now();
   let sent: Answers = { accepted: 0, refused: 0 };
   let applied = 0;

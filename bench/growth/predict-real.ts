@@ -30,8 +30,7 @@ export function predictReal(
     },
     {
       seconds: STEPS_MAX,
-      pingsAt: (step) =>
-        (step === 0 ? real.waiting : 0) + (step < sentSteps ? real.accepted / sentSteps : 0),
+      pingsAt: (step) => (step === 0 ? real.waiting : 0) + (step < sentSteps ? real.accepted / sentSteps : 0),
       loads: [1],
       applierShares: [1],
       chatty: null,

@@ -158,6 +158,7 @@ const PROMISED: [number | string, number | string][] = [
   [limits.STATUS_DELETED_DAYS, 7],
   [limits.API_KEY_LENGTH, 32],
   [limits.PING_KEY_LENGTH, 22],
+  [limits.API_KEY_PREFIX_LENGTH, 12],
   [limits.UNIQUE_KEY_SOURCE_DIGITS, 16],
   [limits.BADGE_SIGNATURE_LENGTH, 8],
   [limits.PROVISIONING_FACTOR, 2],

@@ -1,7 +1,7 @@
 // What an edge with a scripted log reports: no missing ping raises an alert because it was rejected here.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { scriptedLog, START_AT } from "../../test/intake/scripted-log.ts";
-import { LOG_RECORD_BYTES_MAX } from "../core/log.ts";
+import { scriptedLog, START_AT } from "./scripted-log.ts";
+import { LOG_RECORD_BYTES_MAX } from "../../src/core/log.ts";
 
 beforeEach(() => vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] }));
 afterEach(() => vi.useRealTimers());

@@ -1,6 +1,6 @@
 // An edge with a scripted log: what it appends, and when it answers.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { scriptedLog } from "../../test/intake/scripted-log.ts";
+import { scriptedLog } from "./scripted-log.ts";
 
 beforeEach(() => vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] }));
 afterEach(() => vi.useRealTimers());

@@ -1,6 +1,6 @@
 // When the watermark of an edge with a scripted log moves: never past pings that it may not have received.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { scriptedLog, START_AT } from "../../test/intake/scripted-log.ts";
+import { scriptedLog, START_AT } from "./scripted-log.ts";
 
 beforeEach(() => vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] }));
 afterEach(() => vi.useRealTimers());
