@@ -195,7 +195,7 @@ const COMMANDS: readonly (Entry & { group: Group })[] = [
   {
     group: "Server",
     name: "router",
-    summary: "Write the maps and the configuration of the router in front of cells",
+    summary: "Write the maps and configuration of a router for cells",
     load: async () => (await import("./router.ts")).defineRouter,
   },
   {

@@ -25,8 +25,8 @@ const AFTER_HELP = `
 OVERDUE_CELL and OVERDUE_CELLS describe several complete servers behind one router.
 
 Examples:
-  $ overdue router maps --directory /etc/haproxy/overdue     # once with the settings of each cell
-  $ overdue router config --bind ":443 ssl crt /etc/haproxy/overdue.pem" > /etc/haproxy/haproxy.cfg
+  $ overdue router maps         # once with the settings of each cell
+  $ overdue router config > /etc/haproxy/haproxy.cfg
   $ haproxy -c -f /etc/haproxy/haproxy.cfg && systemctl reload haproxy`;
 
 const DEFAULT_DIRECTORY = "/etc/haproxy/overdue";
@@ -39,7 +39,7 @@ export function defineRouter(command: Command, context: CommandContext): void {
   command.addHelpText("after", AFTER_HELP);
   command
     .command("maps")
-    .description("Write the maps of the router: slots, and ids of this cell in slots of others")
+    .description("Write the maps of the router: slots, and exceptions of this cell")
     .requiredOption("--directory <path>", `Folder of the maps, such as ${DEFAULT_DIRECTORY}`)
     .option("--json", "Output JSON (cell, exceptions, missing)")
     .action((options: { directory: string; json?: true }) =>

@@ -416,7 +416,7 @@ afterAll(async () => {
 const inHelp = await examplesInHelp();
 /** They need a job, another installation, or the crontabs of a machine: test/exec, test/wrappers, test/import, test/discover. */
 const RUN_ELSEWHERE =
-  /(?:^|[ ;|])overdue(?:-run| (?:exec|ping|flush|import|export|discover|fire-drill|log))\b/;
+  /(?:^|[ ;|])overdue(?:-run| (?:exec|ping|flush|import|export|discover|fire-drill|log|router))\b/;
 const isRunnable = ({ line }: Example) =>
   !RUN_ELSEWHERE.test(line) && (isS3ServerInstalled || !line.includes("s3://"));
 

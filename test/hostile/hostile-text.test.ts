@@ -201,6 +201,7 @@ const ASSEMBLED: Readonly<Record<string, string>> = {
   "src/config/config.ts": "has no repetition without a bound",
   "src/contract/api/examples.ts": "reads fixed texts for the documentation only",
   "src/contract/check.ts": "patterns of check schemas; read by readCheckRequest above",
+  "src/core/cells.ts": "has no repetition without a bound",
   "src/core/identity.ts": "has no repetition without a bound",
   "src/core/sign-in.ts": "read by readTypedCode above",
   "src/services/management/reference.ts": "has no repetition at all",

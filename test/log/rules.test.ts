@@ -173,6 +173,8 @@ describe.skipIf(!isKafkaInstalled)(`with a log${WHY_SKIPPED}`, () => {
       topicWith: { "retention.ms": String(100 * HOUR_MS), "message.timestamp.type": "CreateTime" },
     });
     await cluster.append(it.topic, { partition: 0, at: Date.now() - 91 * HOUR_MS });
+    await it.stopOne(await it.startEdge());
+    await database.db.pool.query("update log_partitions set next_offset = 0");
     const edge = await it.startEdge();
     const check = await newCheck();
     await expectSoon(() => edge.problem()).toBe(

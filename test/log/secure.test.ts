@@ -45,7 +45,7 @@ describe.skipIf(!isKafkaInstalled)(`a broker with TLS and SASL${WHY_SKIPPED}`, (
   test.each(["plain", "scram-sha-512"])("%s: the topic is created and read", async (sasl) => {
     const created = await log(["create", "--partitions", "2"], { sasl });
     expect([created.code, created.err]).toEqual([0, ""]);
-    expect(created.out).toContain("Created the topic: 2 partitions, 1 replicas.");
+    expect(created.out).toContain("Created the topic: 2 partitions, 1 replica.");
     const status = await log(["status", "--json"], { sasl });
     expect([status.code, status.err]).toEqual([0, ""]);
     expect(JSON.parse(status.out)).toMatchObject({ problems: [], partitions: [] });
