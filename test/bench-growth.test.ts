@@ -343,7 +343,6 @@ const LOG: LogMeasured = {
     sentSeconds: 10,
     accepted: 100_000,
     refused: 0,
-    backlog: 50,
     totalSeconds: 12,
     otherCores: 0.5,
   },

@@ -112,8 +112,6 @@ export type RealRun = {
   sentSeconds: number;
   accepted: number;
   refused: number;
-  /** Not applied when the last one was accepted. */
-  backlog: number;
   /** From when the recorder went on until all were applied. */
   totalSeconds: number;
   /** Cores that other programs of the machine used. */
@@ -266,30 +264,38 @@ async function bytesPerPing(topic: KafkaTopic): Promise<number> {
  * are applied.
  */
 async function runAtLimit(stage: LogStage, { edge, recorder, meter }: Running): Promise<RealRun> {
-  const seconds = stage.size.limitSeconds / 2;
+  const { limitSeconds, catchUpSeconds } = stage.size;
   const before = await recorder.signals();
   process.kill(recorder.process.pid, "SIGSTOP");
-  const waiting = await send(stage, edge, seconds).finally(() =>
+  const waiting = await send(stage, edge, limitSeconds).finally(() =>
     process.kill(recorder.process.pid, "SIGCONT"),
   );
   const beginMs = performance.now();
   let sent: Answers = { accepted: 0, refused: 0 };
-  let applied = 0;
-  let all = 0;
+  const looks: { ms: number; signals: number }[] = [];
   const used = await meter.over([edge.pid, recorder.process.pid], async () => {
-    sent = await send(stage, edge, seconds);
-    applied = (await recorder.signals()) - before;
-    all = waiting.accepted + sent.accepted;
-    await recorder.untilSignals(before + all);
+    const isOver = new AbortController();
+    const watch = async () => {
+      while (!isOver.signal.aborted) {
+        looks.push({ signals: (await recorder.signals()) - before, ms: performance.now() });
+        await pause(LOOK_MS);
+      }
+    };
+    const watching = watch();
+    sent = await send(stage, edge, catchUpSeconds);
+    await recorder.untilSignals(before + waiting.accepted + sent.accepted);
+    isOver.abort();
+    await watching;
   });
+  const all = waiting.accepted + sent.accepted;
+  const drainedMs = looks.find(({ signals }) => signals >= all)?.ms ?? performance.now();
   const ours = used.node + used.postgres + used.kafka + used.senders;
   return {
     waiting: waiting.accepted,
-    sentSeconds: seconds,
+    sentSeconds: catchUpSeconds,
     accepted: sent.accepted,
     refused: waiting.refused + sent.refused,
-    backlog: Math.max(0, all - applied),
-    totalSeconds: (performance.now() - beginMs) / 1_000,
+    totalSeconds: (drainedMs - beginMs) / 1_000,
     otherCores: Math.max(0, ((used.machine - ours) * 1_000) / used.atMs),
   };
 }

@@ -9,8 +9,9 @@ export type GrowthSize = {
   /** How long each part runs. */
   seconds: number;
   idleSeconds: number;
-  /** How long pings are sent at the limit of the machine. */
+  /** How long pings are sent at the limit of the machine while the recorder is stopped, and while it catches up. */
   limitSeconds: number;
+  catchUpSeconds: number;
   connections: number;
   /** Deadlines that are swept, and messages that are sent. */
   deadlines: number;
@@ -30,7 +31,8 @@ export const GROWTH_SIZES: Readonly<Record<SizeName, GrowthSize>> = {
     warmUpSeconds: 6,
     seconds: 8,
     idleSeconds: 5,
-    limitSeconds: 15,
+    limitSeconds: 16,
+    catchUpSeconds: 4,
     connections: 256,
     deadlines: 10_000,
     messages: 2_000,
@@ -45,6 +47,7 @@ export const GROWTH_SIZES: Readonly<Record<SizeName, GrowthSize>> = {
     seconds: 2,
     idleSeconds: 1,
     limitSeconds: 3,
+    catchUpSeconds: 1,
     connections: 32,
     deadlines: 1_000,
     messages: 200,
