@@ -48,7 +48,8 @@ export async function fillLog(
   return count;
 }
 
-function success(uuid: string): AcceptedSignal {
+/** A ping as an edge takes it. */
+export function success(uuid: string): AcceptedSignal {
   return {
     target: { by: "uuid", uuid },
     source: { by: "http", action: "success", method: "GET" },

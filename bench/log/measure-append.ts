@@ -2,10 +2,10 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { AcceptedSignal } from "../../src/core/signal.ts";
 import { NO_REFUSALS } from "../../src/core/log.ts";
 import { encodeForLog, encodeRecord } from "../../src/intake/log-record.ts";
 import type { Appended, AppendOrder, BothAppended } from "./append-only.ts";
+import { success } from "./fill-log.ts";
 import type { LogStage } from "./log-stage.ts";
 import type { LogSize } from "./sizes.ts";
 
@@ -63,19 +63,10 @@ async function append(order: AppendOrder): Promise<BothAppended> {
 
 function recordBytes(signals: number): number {
   const at = Date.now();
-  const signal: AcceptedSignal = {
-    target: { by: "uuid", uuid: "00000000-0000-4000-8000-000000000000" },
-    source: { by: "http", action: "success", method: "GET" },
-    rid: null,
-    exitStatus: null,
-    scheme: "http",
-    remoteAddr: "127.0.0.1",
-    ua: "curl/8.5.0",
-    body: null,
-    at,
-  };
+  const edge = "00000000-0000-4000-8000-000000000000";
+  const encoded = encodeForLog(success(edge));
   const header = {
-    edge: signal.target.by === "uuid" ? signal.target.uuid : "",
+    edge,
     kind: "more",
     n: 1,
     at,
@@ -86,6 +77,6 @@ function recordBytes(signals: number): number {
   } as const;
   return encodeRecord(
     header,
-    Array.from({ length: signals }, () => encodeForLog(signal)),
+    Array.from({ length: signals }, () => encoded),
   ).length;
 }
