@@ -46,7 +46,7 @@ export function defineLog(command: Command, context: CommandContext): void {
     );
   command
     .command("status")
-    .description("Show how far recorders are in each partition")
+    .description("Show the lag of recorders in each partition")
     .option("--json", "Output JSON (problems, partitions, recorders, seconds_behind, retention_half_used)")
     .action((options: { json?: true }) =>
       onDatabase(context, (session) =>
@@ -55,7 +55,7 @@ export function defineLog(command: Command, context: CommandContext): void {
     );
   command
     .command("accept-loss")
-    .description("Continue after lost records, with a monitoring gap")
+    .description("Accept lost records, and continue with a monitoring gap")
     .action(() =>
       onDatabase(context, (session) =>
         onTopic(session, async (topic) => {
@@ -66,20 +66,22 @@ export function defineLog(command: Command, context: CommandContext): void {
     );
   command
     .command("leave")
-    .description("Stop waiting for the log, after all processes run without it")
+    .description("Stop waiting for the log, once no process appends to it")
     .option("--kafka-is-gone", "Leave although the topic cannot be read; pings in it are lost")
     .action((options: { kafkaIsGone?: true }) =>
       onDatabase(context, async (session) => {
-        if (options.kafkaIsGone) await leaveLog(session.database, { readEnds: null });
+        if (options.kafkaIsGone) await leaveLog(session.database, { readTopic: null });
         else {
-          await onTopic(session, async (topic) => {
-            const numbers = [...(await described(topic)).partitions.keys()];
-            const readEnds = async () => {
-              const ends = await topic.ends(numbers);
-              return numbers.map((one) => ends.get(one)?.end ?? 0);
-            };
-            await leaveLog(session.database, { readEnds });
-          });
+          await onTopic(session, (topic) =>
+            leaveLog(session.database, {
+              readTopic: async () => {
+                const { topicId, partitions } = await described(topic);
+                const numbers = [...partitions.keys()];
+                const ends = await topic.ends(numbers);
+                return { topicId, ends: numbers.map((one) => ends.get(one)?.end ?? 0) };
+              },
+            }),
+          );
         }
         context.out("Left the log. Alerts no longer wait for it.\n");
       }),
@@ -147,7 +149,7 @@ async function create(
     replicas: found.partitions[0]?.replicas ?? 0,
   };
   if (json) return printJson(context, { ...shown, problems });
-  const what = isCreated ? "Created the topic" : "The topic exists";
+  const what = isCreated ? "Created the topic" : "The topic already exists";
   context.out(`${what}: ${counted(shown.partitions, "partition")}, ${counted(shown.replicas, "replica")}.\n`);
   if (shown.replicas === 1) {
     context.out(
@@ -237,7 +239,7 @@ async function status(
   }
   context.out(
     seen.length === 0
-      ? `No recorder runs.${shown.length === 0 ? "" : ` ${NO_RECORDER}`}\n`
+      ? `No recorder is running.${shown.length === 0 ? "" : ` ${NO_RECORDER}`}\n`
       : `Recorders: ${seen.map(({ name }) => name).join(", ")}.\n`,
   );
   if (behindMs > HOLD_REPORTED_AFTER_MS) {
@@ -250,7 +252,7 @@ async function status(
   }
   if (isOther) {
     throw new CommandError(
-      `The topic is not the one that was used before: ${ANOTHER_TOPIC}. Set OVERDUE_LOG back, or, if the topic is lost, run: overdue log accept-loss`,
+      `The topic is not the one that was used before: ${ANOTHER_TOPIC}. Restore the old value of OVERDUE_LOG or, if the old topic is lost, run: overdue log accept-loss`,
     );
   }
   if (shown.some(({ stopped }) => stopped !== null)) throw new CommandError(STOPPED);

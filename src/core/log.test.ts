@@ -107,6 +107,15 @@ describe("a record", () => {
     expect(take(two, { n: 2, at: T + 9_500 }).state.watermarkAt).toBe(T + 4_000);
   });
 
+  test("of a new edge reports the time since another one closed its port", () => {
+    const listening = take(EMPTY, { n: 1, at: T + 2_000 }).state;
+    const { state } = take(listening, { n: 2, at: T + 8_000, watermarkAt: T + 2_000 });
+    const entered = take(state, { edge: "b", n: 1, at: T + 8_500 });
+    expect(entered.blind).toEqual([{ from: T, to: T + 10_000, reason: "no process received pings" }]);
+    const both = take(listening, { n: 2, at: T + 8_000 }).state;
+    expect(take(both, { edge: "b", n: 1, at: T + 8_500 }).blind).toEqual([]);
+  });
+
   test("with a number that was applied changes nothing", () => {
     const { state } = take(EMPTY, { n: 1, at: T + 2_000 });
     const again = take(state, { n: 1, at: T + 9_000, signals: [] });

@@ -274,7 +274,12 @@ export function takeRecord(
   if (isIncomplete) {
     blind.push(blindness(REASON.missing, known?.watermarkAt ?? before.watermarkAt, record.at));
   }
-  const isAttended = open.some(([, edge]) => edge.enteredAt <= before.watermarkAt);
+  // The watermark of an edge that has closed its port, but has not left yet, stays behind.
+  const isAttended = open.some(
+    ([, edge]) =>
+      edge.enteredAt <= before.watermarkAt &&
+      edge.at - edge.watermarkAt <= HEARTBEAT_GAP_MS_MAX + WATERMARK_LAG_MS,
+  );
   const isAbsence =
     isEntering && !isAttended && record.at - before.watermarkAt > HEARTBEAT_GAP_MS_MAX + WATERMARK_LAG_MS;
   if (isAbsence) blind.push(blindness(REASON.absent, before.watermarkAt, record.at));
@@ -341,6 +346,44 @@ export function receivedUntil(
   const all = Object.values(edges);
   const isAlive = all.some(({ at, closedAt }) => closedAt === null && now - at <= EDGE_LOST_AFTER_MS);
   return isAlive || hasMore ? now : Math.max(watermarkAt, ...all.map(({ at }) => at));
+}
+
+/** Where recorders are in a partition. */
+export type PartitionProgress = {
+  state: PartitionState;
+  nextOffset: number;
+  /** The end of the partition when it was last read. */
+  endOffset: number;
+  /** Why no record is applied; null: they are. */
+  stopped: string | null;
+};
+
+/** Since when pings are not applied. Without an edge, a partition whose records are all applied stays where it is. */
+export function unappliedSince(partitions: readonly PartitionProgress[]): Instant | null {
+  const waiting = partitions.filter(
+    ({ state, nextOffset, endOffset }) =>
+      endOffset > nextOffset || Object.values(state.edges).some(({ closedAt }) => closedAt === null),
+  );
+  return waiting.length === 0 ? null : Math.min(...waiting.map(({ state }) => state.watermarkAt));
+}
+
+export type OpenEdge = { id: string; enteredAt: Instant; at: Instant };
+
+/** The edges that are open in some partition, as far as their records are applied, in the order of their start. */
+export function openEdges(partitions: readonly PartitionProgress[]): OpenEdge[] {
+  const edges = new Map<string, OpenEdge>();
+  for (const { state } of partitions) {
+    for (const [id, { enteredAt, at, closedAt }] of Object.entries(state.edges)) {
+      if (closedAt !== null) continue;
+      const other = edges.get(id);
+      edges.set(id, {
+        id,
+        enteredAt: Math.min(enteredAt, other?.enteredAt ?? enteredAt),
+        at: Math.max(at, other?.at ?? at),
+      });
+    }
+  }
+  return [...edges.values()].toSorted((one, other) => one.enteredAt - other.enteredAt);
 }
 
 /** Whether a number between two records of an edge was neither applied nor given up. */

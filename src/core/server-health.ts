@@ -124,7 +124,7 @@ function heldWatermark({
   if (now - since > HOLD_REPORTED_AFTER_MS) {
     if (watermarkAt !== null && holderName !== null && isPartitionName(holderName)) {
       const text = `Pings in the log have not been recorded since ${clock(since)} (${holderName}).`;
-      const act = "Run `overdue log status`, and make sure that a process with the role recorder runs.";
+      const act = "Run `overdue log status`, and make sure that a process with the role recorder is running.";
       return [{ ...problem, since, text: `${text} ${act} ${wait}` }];
     }
     const who =
@@ -420,7 +420,7 @@ const TITLES: Readonly<Record<HealthProblemKind, { begun: string; over: string }
     begun: "A provider rejects the server's key",
     over: "The provider accepts the server's key again",
   },
-  logStopped: { begun: "A part of the log is stopped", over: "All parts of the log are applied again" },
+  logStopped: { begun: "A partition of the log is stopped", over: "No partition of the log is stopped" },
   logBehind: {
     begun: "Pings in the log may be deleted before they are applied",
     over: "Pings in the log are applied in time again",

@@ -40,6 +40,7 @@ export type LogIntakeDeps = {
   newEdge: () => string;
   partitions: number;
   append: LogPartitionDeps["append"];
+  isBusy: LogPartitionDeps["isBusy"];
   /** The database's time, extrapolated. */
   now: () => Instant;
   monotonic: () => number;
@@ -104,6 +105,7 @@ export class LogIntake implements SignalIntake {
     this.#seen = { ms: deps.monotonic(), at: deps.now() };
     const own: LogPartitionDeps = {
       append: deps.append,
+      isBusy: deps.isBusy,
       monotonic: deps.monotonic,
       now: deps.now,
       watermarkAt: (oldestAt) => this.#watermarkAt(oldestAt),
@@ -186,6 +188,11 @@ export class LogIntake implements SignalIntake {
     };
   }
 
+  /** A leader has answered: what waits for it can be sent. */
+  noteIdle(): void {
+    this.#planFlush();
+  }
+
   /** Accepts nothing more, appends what was accepted, and unregisters. True if everything was confirmed. */
   async leave(): Promise<boolean> {
     this.#isOpen = false;
@@ -205,7 +212,7 @@ export class LogIntake implements SignalIntake {
 
   async #sayGoodbye(): Promise<boolean> {
     const left = this.#partitions.map(async (partition) => {
-      for (let tries = 1; tries <= LEAVE_TRIES; tries += 1) if (await partition.send("leave")) return true;
+      for (let tries = 1; tries <= LEAVE_TRIES; tries += 1) if (await partition.leave()) return true;
       return false;
     });
     return !(await Promise.all(left)).includes(false);
@@ -335,12 +342,13 @@ export class LogIntake implements SignalIntake {
     this.#noteTime();
     this.#distributeReports();
     for (const partition of this.#partitions) {
-      if (partition.isReady()) void partition.send().then(() => this.#afterSend(partition));
+      if (partition.isReady()) void this.#send(partition);
     }
   }
 
-  #afterSend(partition: LogPartition): void {
-    if (partition.length > 0) this.#planFlush();
+  /** What waits after a failure is sent with the next tick or ping. */
+  async #send(partition: LogPartition): Promise<void> {
+    if (await partition.send()) this.#planFlush();
   }
 
   #distributeReports(): void {
@@ -378,7 +386,8 @@ export class LogIntake implements SignalIntake {
     const [looking] = this.#lookups;
     const oldest = Math.min(oldestAt ?? Infinity, looking?.at ?? Infinity, this.#heldSinceAt ?? Infinity);
     return watermarkOf({
-      now: this.now(),
+      // Until then, pauses of this process were noticed.
+      now: this.#seen.at,
       oldestUnappliedAt: oldest === Infinity ? null : oldest,
       refusingSinceAt: this.#unreportedSinceAt,
     });

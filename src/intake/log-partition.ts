@@ -28,6 +28,8 @@ const APPEND_MS_MIN = 300;
 
 export type LogPartitionDeps = {
   append: (given: { partition: number; value: Buffer; giveUpAtMs: number }) => Promise<number>;
+  /** Whether a record would wait for earlier ones of other partitions; until then, more signals can be put into it. */
+  isBusy: (partition: number) => boolean;
   monotonic: () => number;
   /** The watermark, if the oldest signal that is not in the record was received at this instant. */
   watermarkAt: (oldestAt: Instant | null) => Instant;
@@ -81,9 +83,9 @@ export class LogPartition {
     this.#waiting.push(waiting);
   }
 
-  /** Whether there is something to send, and no record on its way. */
+  /** Whether there is something to send, and no record on its way or in front of it. */
   isReady(): boolean {
-    if (this.#sending !== null) return false;
+    if (this.#sending !== null || this.#deps.isBusy(this.#number)) return false;
     const isDue = this.#deps.monotonic() - this.#sentMs >= HEARTBEAT_EVERY_MS;
     return this.#waiting.length > 0 || this.#mustEnter || isDue;
   }
@@ -118,16 +120,28 @@ export class LogPartition {
     while (this.#waiting.length > 0) await this.send();
   }
 
+  /** The last record; true if it was confirmed. No record is on its way. */
+  async leave(): Promise<boolean> {
+    const hasEntered = this.#confirmed.at !== Number.NEGATIVE_INFINITY;
+    // Otherwise numbers that were given up would count as lost by the log.
+    if (hasEntered && this.#mustEnterAt(this.#deps.now()) && !(await this.send())) return false;
+    return this.send("leave");
+  }
+
+  #mustEnterAt(now: Instant): boolean {
+    return (
+      this.#mustEnter ||
+      this.#givenUp.length > GIVEN_UP_MAX ||
+      now - this.#confirmed.at > EDGE_REENTERS_AFTER_MS
+    );
+  }
+
   async #send(wanted: "more" | "leave"): Promise<boolean> {
     const { append, monotonic, now, watermarkAt, onSettled } = this.#deps;
     const sentMs = monotonic();
     if (this.isBlocked(sentMs)) for (const { settle } of this.#waiting.splice(0)) settle("busy");
     const at = now();
-    const mustEnter =
-      this.#mustEnter ||
-      this.#givenUp.length > GIVEN_UP_MAX ||
-      at - this.#confirmed.at > EDGE_REENTERS_AFTER_MS;
-    const isEntering = mustEnter && wanted === "more";
+    const isEntering = wanted === "more" && this.#mustEnterAt(at);
     const reports = this.#reports;
     const givenUp = isEntering ? [] : this.#givenUp.slice(-GIVEN_UP_MAX);
     const encodedReports = encodeReports({ givenUp, ...reports });
@@ -142,7 +156,7 @@ export class LogPartition {
       kind: isEntering ? ("enter" as const) : wanted,
       n: this.#n,
       at,
-      watermarkAt: watermarkAt(oldestOf(this.#waiting)),
+      watermarkAt: Math.min(at, watermarkAt(oldestOf(this.#waiting))),
       givenUp,
       ...reports,
     } satisfies Omit<LogRecord, "signals">;

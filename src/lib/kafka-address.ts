@@ -44,7 +44,7 @@ export function parseKafkaAddress(text: string): { value: KafkaAddress } | { pro
   const username = decoded(user);
   const secret = decoded(password);
   if (username === null || secret === null) {
-    return { problem: "must have user and password with special characters percent-encoded" };
+    return { problem: "must percent-encode special characters in the user and the password" };
   }
   return {
     value: {

@@ -39,7 +39,10 @@ function scripted() {
   return { queue, add, sent, shown, failed };
 }
 
-const turn = () => new Promise((resolve) => setImmediate(resolve));
+/** A leader that is no longer busy gets what waits after the current phase of the event loop. */
+const turn = async () => {
+  for (let phase = 0; phase < 2; phase += 1) await new Promise((resolve) => setImmediate(resolve));
+};
 
 test("a leader gets one request at a time; one that hangs delays no other", async () => {
   const { queue, add, sent, shown } = scripted();
@@ -54,9 +57,13 @@ test("a leader gets one request at a time; one that hangs delays no other", asyn
   add(0, 3);
   await turn();
   expect(sent).toHaveLength(2);
+  expect([1, 2].map((leader) => queue.isBusy(leader))).toEqual([true, true]);
   sent[1]?.end();
   await turn();
   expect(shown().slice(2)).toEqual([["broker-2", 3]]);
+  sent[2]?.end();
+  await turn();
+  expect([1, 2].map((leader) => queue.isBusy(leader))).toEqual([true, false]);
   // It was given up while its leader did not answer, so nothing of it is left.
   if (given !== undefined) queue.delete(given);
   sent[0]?.end();

@@ -17,6 +17,8 @@ type KafkaQueueDeps<T> = {
   bytesMax: number;
   bytesOf: (item: T) => number;
   send: (leader: KafkaBroker, items: readonly T[]) => Promise<void>;
+  /** A leader has answered, or has not in time. What is added in the same phase of the event loop is sent next, too. */
+  onIdle?: (() => void) | undefined;
   /** The request failed, or the items were not sent. The error is null if their partitions have no leader. */
   fail: (items: readonly T[], error: unknown) => void;
 };
@@ -38,6 +40,11 @@ export class KafkaQueue<T extends { partition: number }> {
 
   delete(item: T): void {
     this.#waiting.delete(item);
+  }
+
+  /** Whether this leader has not answered the last request. */
+  isBusy(leader: number): boolean {
+    return this.#busy.has(leader);
   }
 
   clear(): readonly T[] {
@@ -83,7 +90,8 @@ export class KafkaQueue<T extends { partition: number }> {
       .catch((error: unknown) => fail(own, error))
       .finally(() => {
         this.#busy.delete(id);
-        this.plan();
+        this.#deps.onIdle?.();
+        setImmediate(() => this.plan());
       });
   }
 

@@ -116,7 +116,7 @@ type Append = {
 type WaitingAppend = Append & {
   timer: NodeJS.Timeout;
   isSettled: boolean;
-  /** Of the last attempt. */
+  /** Of the last attempt; null: it has not ended. */
   error: unknown;
   resolve: (offset: number) => void;
   reject: (error: KafkaError) => void;
@@ -125,6 +125,9 @@ type WaitingAppend = Append & {
 type WaitingRead = ReadRequest & { sinceMs: number; resolve: (result: ReadResult) => void };
 
 type Purpose = "write" | "read" | "ask";
+
+/** `onIdle`: a leader is no longer busy with appends. */
+type TopicEvents = { onIdle?: () => void };
 
 export class KafkaTopic {
   readonly #client: Client;
@@ -141,7 +144,7 @@ export class KafkaTopic {
   readonly #reads: KafkaQueue<WaitingRead>;
   #isClosed = false;
 
-  private constructor(client: Client, address: KafkaAddress) {
+  private constructor(client: Client, address: KafkaAddress, { onIdle }: TopicEvents) {
     this.#client = client;
     this.#address = address;
     this.#brokers = address.brokers;
@@ -151,6 +154,7 @@ export class KafkaTopic {
     this.#appends = new KafkaQueue({
       leaders,
       gatherMs: 0,
+      onIdle,
       bytesMax: PRODUCE_BYTES_MAX,
       bytesOf: ({ value }) => value.length,
       send: (leader, appends) => this.#produce(leader, appends),
@@ -167,8 +171,8 @@ export class KafkaTopic {
   }
 
   /** Does not connect yet. */
-  static async open(address: KafkaAddress): Promise<KafkaTopic> {
-    return new KafkaTopic(await import("@platformatic/kafka"), address);
+  static async open(address: KafkaAddress, events: TopicEvents = {}): Promise<KafkaTopic> {
+    return new KafkaTopic(await import("@platformatic/kafka"), address, events);
   }
 
   /** Null: the topic does not exist. */
@@ -233,10 +237,15 @@ export class KafkaTopic {
   append(given: Append): Promise<number> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => this.#giveUp([one]), Math.max(0, leftMs(given)));
-      const error = new KafkaError("the leader did not answer in time");
-      const one: WaitingAppend = { ...given, timer, isSettled: false, error, resolve, reject };
+      const one: WaitingAppend = { ...given, timer, isSettled: false, error: null, resolve, reject };
       this.#add([one]);
     });
+  }
+
+  /** Whether a record of this partition would wait, because its leader has not confirmed earlier ones. */
+  isBusy(partition: number): boolean {
+    const leader = this.#leaders?.leaderOf.get(partition);
+    return leader !== undefined && this.#appends.isBusy(leader);
   }
 
   /**
@@ -348,7 +357,7 @@ export class KafkaTopic {
     for (const one of appends) {
       this.#appends.delete(one);
       settle(one);
-      one.reject(failure("The record was not confirmed", this.#isClosed ? CLOSED : one.error));
+      one.reject(failure("The record was not confirmed", this.#isClosed ? CLOSED : (one.error ?? NO_ANSWER)));
     }
   }
 
@@ -515,12 +524,15 @@ export class KafkaTopic {
   ): Promise<T> {
     const { promise: late, reject } = Promise.withResolvers<never>();
     let connection: Connection | null = null;
+    let isLate = false;
     const timer = setTimeout(() => {
+      isLate = true;
       connection?.socket.destroy();
       reject(new KafkaError(`${broker.host}:${broker.port} did not answer within ${ms} ms`));
     }, ms);
     const asking = async () => {
       connection = await connectionTo(this.#pools[purpose], broker);
+      if (isLate) throw NO_ANSWER;
       return send(connection);
     };
     try {
@@ -532,6 +544,7 @@ export class KafkaTopic {
 }
 
 const CLOSED = new KafkaError("The topic was closed.");
+const NO_ANSWER = new KafkaError("The leader did not answer in time.");
 
 function openPool(client: Client, { isTls, sasl }: KafkaAddress): ConnectionPool {
   return new client.ConnectionPool(CLIENT_ID, {
@@ -608,5 +621,5 @@ function reasonOf(error: unknown): string {
   }
   const message = error.message.replace(/\.$/, "");
   if (error.cause !== undefined) return `${message}: ${reasonOf(error.cause)}`;
-  return /certificate/.test(message) ? `${message}; NODE_EXTRA_CA_CERTS trusts your own CA` : message;
+  return /certificate/.test(message) ? `${message}; to trust a private CA, set NODE_EXTRA_CA_CERTS` : message;
 }

@@ -91,6 +91,11 @@ export type Figure = { name: string; help: string; kind: "gauge" | "counter" } &
   | { label: string; readEach: () => Readonly<Record<string, number>> }
 );
 
+/** The number of events so far; null: not known yet. */
+export function counter(name: string, help: string, read: () => number | null): Figure {
+  return { name: `overdue_${name}_total`, help, kind: "counter", read };
+}
+
 /** Adds metrics to the registry. A value of null is omitted. */
 export function addFigures({ registry }: Metrics, figures: readonly Figure[]): void {
   for (const figure of figures) {
@@ -117,9 +122,9 @@ export function addFigures({ registry }: Metrics, figures: readonly Figure[]): v
         collect: () => collect(gauge, (labels, value) => gauge.set(labels, value)),
       });
     } else {
-      const counter: Counter = new Counter({
+      const total: Counter = new Counter({
         ...shared,
-        collect: () => collect(counter, (labels, value) => counter.inc(labels, value)),
+        collect: () => collect(total, (labels, value) => total.inc(labels, value)),
       });
     }
   }

@@ -31,6 +31,7 @@ import {
   pruneUnknown,
   restartLogPartition,
   seeRecorder,
+  shareLogPartitions,
   stopLogPartition,
   type StoredPartition,
 } from "../store/log-partitions.ts";
@@ -236,21 +237,38 @@ export async function lossReadFrom(database: Database): Promise<Instant | null> 
   return Math.min(...stored.map(({ state }) => state.watermarkAt)) - CLOCKS_DIFFER_MS_MAX;
 }
 
+/** Whether the log of this topic was left. Waits for a process that leaves it at the moment. */
+export function isLogLeft(database: Database, { topicId }: { topicId: string }): Promise<boolean> {
+  return inTransaction(database, async (tx) => {
+    await shareLogPartitions(tx);
+    return (await listLogPartitions(tx)).every((one) => one.topicId !== topicId);
+  });
+}
+
+/** A topic in Kafka, and the positions of the next records of its partitions. */
+export type TopicEnds = { topicId: string; ends: readonly number[] };
+
 /**
- * Leaves the log: alerts no longer wait for it. AppError `conflict` while an edge is open, or records are left. `readEnds`
- * reads the ends of the partitions in Kafka, after no edge can start any more; null: Kafka is gone.
+ * Leaves the log: alerts no longer wait for it. AppError `conflict` while an edge is open, records are left, or the topic
+ * is another one. `readTopic` is called after no edge can start any more; null: Kafka is gone.
  */
 export function leaveLog(
   database: Database,
-  { readEnds }: { readEnds: (() => Promise<readonly number[]>) | null },
+  { readTopic }: { readTopic: (() => Promise<TopicEnds>) | null },
 ): Promise<void> {
   return inRetriedTransaction(database, async (tx) => {
     await lockLogPartitions(tx);
     const { databaseAt: now } = await lookAtClock(tx);
     const stored = await listLogPartitions(tx);
-    const ends = (await readEnds?.()) ?? null;
-    for (const { partition, intakeId, nextOffset, state } of stored) {
-      const left = ends === null ? 0 : (ends[partition] ?? 0) - nextOffset;
+    const topic = (await readTopic?.()) ?? null;
+    for (const { partition, topicId, intakeId, nextOffset, state, stopped } of stored) {
+      if (topic !== null && topicId !== topic.topicId) {
+        throw new AppError(
+          "conflict",
+          "The topic of OVERDUE_LOG is another one than the one in use, which may have records that are not applied. Run `overdue log status`.",
+        );
+      }
+      const left = topic === null ? 0 : (topic.ends[partition] ?? 0) - nextOffset;
       if (left > 0) {
         throw new AppError(
           "conflict",
@@ -265,8 +283,8 @@ export function leaveLog(
         );
       }
       const gap = { from: Math.min(state.watermarkAt, now), to: now, reason: LOST_BY_LOG };
-      // A process that is open ended without a goodbye.
-      const isGap = open.length > 0 || ends === null;
+      // A process that is open ended without a goodbye. A partition that is stopped, or has fewer records, lacks some.
+      const isGap = open.length > 0 || topic === null || stopped !== null || left < 0;
       if (isGap) await insertUncoveredBlindInterval(tx, { intakeId, ...gap });
       await closeIntake(tx, { intakeId, at: now, lost: false });
     }

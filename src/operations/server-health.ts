@@ -31,11 +31,11 @@ import {
   seeIncident,
 } from "../store/instance.ts";
 import { listBlindByReasons, listFilledSpools, listLostIntakes } from "../store/intakes.ts";
-import { listLogPartitions, type StoredPartition } from "../store/log-partitions.ts";
+import { listLogPartitions } from "../store/log-partitions.ts";
 import { clearRefusals, listRefusals, noteRefusals } from "../store/provider-refusals.ts";
 import { countRejectedSignals } from "../store/quarantine.ts";
 import { inTransaction, type Tx } from "../store/transaction.ts";
-import { LOST_BY_LOG } from "../core/log.ts";
+import { LOST_BY_LOG, unappliedSince } from "../core/log.ts";
 import { type IntakesView, LOST_COMMITS } from "./intakes.ts";
 
 /** How many of a kind are read. */
@@ -115,15 +115,6 @@ export async function observeServer(
     ),
     unappliedSinceAt: unappliedSince(partitions),
   };
-}
-
-/** Without an edge, a partition whose records are all applied stays where it is. */
-function unappliedSince(partitions: readonly StoredPartition[]): Instant | null {
-  const waiting = partitions.filter(
-    ({ state, nextOffset, endOffset }) =>
-      endOffset > nextOffset || Object.values(state.edges).some(({ closedAt }) => closedAt === null),
-  );
-  return waiting.length === 0 ? null : Math.min(...waiting.map(({ state }) => state.watermarkAt));
 }
 
 function stateOf(channel: Channel | null): "enabled" | "disabled" | "missing" {

@@ -16,7 +16,7 @@ import type { RecordHow } from "../intake/recorder.ts";
 import { SpoolError } from "../intake/spool.ts";
 import { folderOwner } from "../intake/spool-file.ts";
 import type { Log } from "../lib/log.ts";
-import type { Figure } from "../lib/metrics.ts";
+import { counter, type Figure } from "../lib/metrics.ts";
 import { isUnreachable } from "../lib/postgres-error.ts";
 import { troubleLog } from "../lib/trouble-log.ts";
 import { enterIntake, leaveIntake, recordHeartbeat, skipLostBatches } from "../operations/intakes.ts";
@@ -340,12 +340,6 @@ export function directFigures(started: () => StartedIntake | null): Figure[] {
     name: `overdue_${name}`,
     help,
     kind: "gauge",
-    read,
-  });
-  const counter = (name: string, help: string, read: () => number | null): Figure => ({
-    name: `overdue_${name}_total`,
-    help,
-    kind: "counter",
     read,
   });
   return [

@@ -5,6 +5,7 @@ import { ConfigError } from "../config/config.ts";
 import { ClockSteps, DatabaseClock, type MachineClocks } from "../core/database-clock.ts";
 import { SECOND_MS } from "../core/instant.ts";
 import {
+  EDGE_PAUSE_MS_MAX,
   isBehind,
   LOG_BODY_BYTES_MAX,
   LOG_RETENTION_REFUSED,
@@ -19,11 +20,11 @@ import { adoptSpoolFile, makeFolder, spoolNames } from "../intake/spool-file.ts"
 import { type FoundTarget, TargetLookups } from "../intake/target-lookups.ts";
 import { KafkaTopic, type TopicDescription } from "../lib/kafka.ts";
 import type { Log } from "../lib/log.ts";
-import { addFigures, type Figure, type Metrics } from "../lib/metrics.ts";
+import { addFigures, counter, type Figure, type Metrics } from "../lib/metrics.ts";
 import { type Loop, loopService } from "../lib/loop.ts";
 import { troubleLog } from "../lib/trouble-log.ts";
 import { lookAtClock } from "../operations/intakes.ts";
-import { openLog, RECORDER_LOST_AFTER_MS } from "../operations/log.ts";
+import { isLogLeft, openLog, RECORDER_LOST_AFTER_MS } from "../operations/log.ts";
 import { findAliases } from "../operations/record-signals.ts";
 import { findCheckIdsByUuids, findCheckUuids, findCheckUuidsBySlugs } from "../store/checks.ts";
 import { type Database, openDatabase } from "../store/db.ts";
@@ -42,6 +43,8 @@ const LOOK_EVERY_MS = SECOND_MS;
 /** How often the settings of the topic, and how far recorders are behind, are read. */
 const EXAMINE_EVERY_MS = 10 * SECOND_MS;
 const UNKNOWN_READ_MAX = 10_000;
+/** Rows that are read again, because transactions commit in another order than they take numbers. */
+const UNKNOWN_READ_AGAIN = 1_000;
 
 const CLOCK_STEPPED = "the clock of this machine has changed, and that of the database is not known yet";
 
@@ -59,15 +62,16 @@ export async function startEdgeIntake(
   if (config.logTopic === null) throw new Error("there is no log");
   if (config.spoolFolder !== null && holdsPings(config.spoolFolder)) {
     throw new ConfigError([
-      "The spool folder holds pings of a process without OVERDUE_LOG that are not recorded yet. Start a process without OVERDUE_LOG until they are.",
+      "The spool folder holds pings of a process without OVERDUE_LOG that are not recorded yet. Run the process without OVERDUE_LOG until they are recorded.",
     ]);
   }
   if (config.pingBodyLimitBytes > LOG_BODY_BYTES_MAX) {
     throw new ConfigError([
-      `OVERDUE_PING_BODY_LIMIT is ${config.pingBodyLimitBytes}, and with OVERDUE_LOG at most ${LOG_BODY_BYTES_MAX} is possible. Lower it.`,
+      `OVERDUE_PING_BODY_LIMIT is ${config.pingBodyLimitBytes}, but the maximum with OVERDUE_LOG is ${LOG_BODY_BYTES_MAX}. Lower it.`,
     ]);
   }
-  const topic = await KafkaTopic.open(config.logTopic);
+  let intake: LogIntake | null = null;
+  const topic = await KafkaTopic.open(config.logTopic, { onIdle: () => intake?.noteIdle() });
   const database = openDatabase({
     ...databaseOptions,
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
@@ -96,15 +100,20 @@ export async function startEdgeIntake(
     const onError = troubleLog(log, "receiving pings failed");
     const lookups = targetLookups(database);
     const watch = topicWatch({ topic, database, log, metrics }, { topicId: found.topicId });
-    const intake = new LogIntake({
+    const edge = new LogIntake({
       newEdge: () => {
-        const edge = randomUUID();
+        const id = randomUUID();
         // Recorders name it, if it is lost.
-        log.info({ edge }, "appending pings to the log");
-        return edge;
+        log.info({ edge: id }, "appending pings to the log");
+        return id;
       },
       partitions: found.partitions.length,
-      append: (given) => topic.append(given),
+      append: async (given) => {
+        const offset = await topic.append(given);
+        watch.noteConfirmed();
+        return offset;
+      },
+      isBusy: (partition) => topic.isBusy(partition),
       now: () => clock.now(),
       monotonic: () => performance.now(),
       known,
@@ -113,31 +122,32 @@ export async function startEdgeIntake(
       refusal: () => watch.refusal() ?? (steps.hasStepped(machineClocks()) ? CLOCK_STEPPED : null),
       onError,
     });
-    await intake.enter({ isListening: false });
-    const isLeft = async () =>
-      !(await listLogPositions(database)).some((one) => one.topicId === found.topicId);
+    await edge.enter({ isListening: false });
+    intake = edge;
     // From now on, it cannot be left without noticing this process.
-    if (await isLeft()) throw new ConfigError([LEFT]);
-    const loops = [
-      lookLoop({ topic, database, log, metrics }, { clock, steps, known, watch, isLeft }),
-      watch.loop,
-    ];
+    await watch.look();
+    if (watch.refusal() !== null) throw new ConfigError([LEFT]);
+    const loops = [lookLoop({ topic, database, log, metrics }, { clock, steps, known, watch }), watch.loop];
     for (const loop of loops) await loop.start();
-    addFigures(metrics, figures(intake));
+    addFigures(metrics, figures(edge));
     return {
-      intake,
-      start: async () => intake.listen(),
-      stopAccepting: () => intake.stopListening(),
-      problem: () => problemOf(intake, watch.refusal()),
+      intake: edge,
+      start: async () => edge.listen(),
+      stopAccepting: () => edge.stopListening(),
+      problem: () => problemOf(edge, watch.refusal()),
       stop: async () => {
         for (const loop of loops) await loop.stop();
-        const isConfirmed = await intake.leave();
+        const isConfirmed = await edge.leave();
         if (!isConfirmed)
-          log.error("the log did not confirm that this process has ended; alerts wait until others notice");
+          log.error(
+            "the log did not confirm that this process has ended; alerts wait until it is declared lost",
+          );
         await close();
       },
     };
   } catch (error) {
+    // Otherwise alerts would wait until it is declared lost.
+    await intake?.leave();
     await close();
     throw error;
   }
@@ -213,13 +223,17 @@ async function withAliases(
 }
 
 /** Nobody applies what this process would append. */
-const LEFT = "The log was left while this process uses it. Restart it without OVERDUE_LOG.";
+const LEFT =
+  "The command overdue log leave was run while this process was using the log. Restart the process without OVERDUE_LOG.";
 
 type TopicWatch = {
   loop: Loop;
   /** Why pings are rejected; null if they are not. */
   refusal: () => string | null;
-  noteLeft: (isLeft: boolean) => void;
+  /** A record was confirmed. After a long time without any, the log may have been left. */
+  noteConfirmed: () => void;
+  /** Finds out whether the log was left. */
+  look: () => Promise<void>;
 };
 
 type Looked = {
@@ -227,14 +241,10 @@ type Looked = {
   steps: ClockSteps;
   known: KnownTargets;
   watch: TopicWatch;
-  isLeft: () => Promise<boolean>;
 };
 
 /** Follows the database's clock, and forgets checks that recorders did not find. */
-function lookLoop(
-  { database, log, metrics }: EdgeDeps,
-  { clock, steps, known, watch, isLeft }: Looked,
-): Loop {
+function lookLoop({ database, log, metrics }: EdgeDeps, { clock, steps, known, watch }: Looked): Loop {
   let afterId = 0;
   return loopService("edge-look", {
     idleMs: LOOK_EVERY_MS,
@@ -242,9 +252,12 @@ function lookLoop(
     metrics: metrics.loops,
     tick: async () => {
       clock.adjust(await lookAtClock(database));
-      watch.noteLeft(await isLeft());
       steps.noteReading(machineClocks());
-      const unknown = await listUnknown(database, { afterId, limit: UNKNOWN_READ_MAX });
+      await watch.look();
+      const unknown = await listUnknown(database, {
+        afterId: afterId - UNKNOWN_READ_AGAIN,
+        limit: UNKNOWN_READ_MAX,
+      });
       for (const { id, uuid } of unknown) {
         known.remove({ by: "uuid", uuid } satisfies SignalTarget);
         afterId = id;
@@ -261,6 +274,10 @@ function topicWatch(
 ): TopicWatch {
   let refusal: string | null = null;
   let hasLeft = false;
+  let confirmedMs = performance.now();
+  /** How often no record was confirmed for a while, and how many of these times were before the last look. */
+  let pauses = 0;
+  let pausesSeen = 0;
   let isAlone = false;
   const loop = loopService("edge-topic", {
     idleMs: EXAMINE_EVERY_MS,
@@ -279,7 +296,7 @@ function topicWatch(
       isAlone = await isWithoutRecorder(database);
       if (isAlone && !wasAlone) {
         log.warn(
-          "no process with the role recorder runs: pings are accepted, but not applied, and alerts wait",
+          "no process with the role recorder is running: pings are accepted, but not applied, and alerts wait",
         );
       }
       return "idle";
@@ -287,9 +304,19 @@ function topicWatch(
   });
   return {
     loop,
-    refusal: () => (hasLeft ? LEFT : refusal),
-    noteLeft: (isLeft) => {
-      hasLeft = isLeft;
+    refusal: () => {
+      if (hasLeft) return LEFT;
+      return pauses === pausesSeen ? refusal : "it is not known yet whether the log is still in use";
+    },
+    noteConfirmed: () => {
+      const nowMs = performance.now();
+      if (nowMs - confirmedMs > EDGE_PAUSE_MS_MAX) pauses += 1;
+      confirmedMs = nowMs;
+    },
+    look: async () => {
+      const before = pauses;
+      hasLeft = await isLogLeft(database, { topicId });
+      pausesSeen = before;
     },
   };
 }
@@ -325,12 +352,6 @@ async function retentionProblem(
 }
 
 function figures(intake: LogIntake): Figure[] {
-  const counter = (name: string, help: string, read: () => number): Figure => ({
-    name: `overdue_${name}_total`,
-    help,
-    kind: "counter",
-    read,
-  });
   return [
     {
       name: "overdue_intake_queued",

@@ -10,7 +10,7 @@ import { encodeSignal } from "../intake/accepted-codec.ts";
 import { KafkaError, KafkaTopic } from "../lib/kafka.ts";
 import type { Log } from "../lib/log.ts";
 import { type Loop, loopService } from "../lib/loop.ts";
-import { addFigures, type Figure, type Metrics } from "../lib/metrics.ts";
+import { addFigures, counter, type Figure, type Metrics } from "../lib/metrics.ts";
 import { troubleLog } from "../lib/trouble-log.ts";
 import { leaveRecorder, type RecorderWatch, stopPartition, tendRecorder } from "../operations/log.ts";
 import { type AppliedLog, recordLog } from "../operations/record-log.ts";
@@ -187,12 +187,6 @@ function figures(
   counts: Counts,
   { appliers, now }: { appliers: () => readonly LogApplier[]; now: () => Instant },
 ): Figure[] {
-  const counter = (name: string, help: string, read: () => number): Figure => ({
-    name: `overdue_recorder_${name}_total`,
-    help,
-    kind: "counter",
-    read,
-  });
   return [
     {
       name: "overdue_recorder_partitions",
@@ -211,9 +205,9 @@ function figures(
         return watermarks.length === 0 ? null : Math.max(0, now() - Math.min(...watermarks)) / SECOND_MS;
       },
     },
-    counter("signals", "Pings applied from the log.", () => counts.signals),
-    counter("batches", "Transactions that applied pings from the log.", () => counts.batches),
-    counter("lost_edges", "Receiving processes that were declared lost.", () => counts.lostEdges),
-    counter("gaps", "Monitoring gaps reported by the log.", () => counts.gaps),
+    counter("recorder_signals", "Pings applied from the log.", () => counts.signals),
+    counter("recorder_batches", "Transactions that applied pings from the log.", () => counts.batches),
+    counter("recorder_lost_edges", "Receiving processes that were declared lost.", () => counts.lostEdges),
+    counter("recorder_gaps", "Monitoring gaps reported by the log.", () => counts.gaps),
   ];
 }

@@ -1,21 +1,15 @@
 // Positions of recorders in the log, who reads which partition, and UUIDs that recorders found to be unknown.
 import type { Instant } from "../core/instant.ts";
-import type { EdgeState, PartitionState } from "../core/log.ts";
+import type { EdgeState, PartitionProgress, PartitionState } from "../core/log.ts";
 import { type Db, statement } from "./db.ts";
 import type { Tx } from "./transaction.ts";
 import { sqlInstant, toNumberArray, toTimestamp } from "./values.ts";
 
-export type StoredPartition = {
+export type StoredPartition = PartitionProgress & {
   partition: number;
   topicId: string;
   intakeId: string;
-  nextOffset: number;
-  state: PartitionState;
-  /** The end of the partition when it was last read. */
-  endOffset: number;
   readAt: Instant | null;
-  /** Why no record is applied; null: they are. */
-  stopped: string | null;
 };
 
 type PartitionRow = {
@@ -85,6 +79,16 @@ const LOCK_PARTITIONS = statement({
   name: "log_partitions.lock",
   text: `select pg_advisory_xact_lock(${PARTITIONS_LOCK})`,
 });
+
+const SHARE_PARTITIONS = statement({
+  name: "log_partitions.share",
+  text: `select pg_advisory_xact_lock_shared(${PARTITIONS_LOCK})`,
+});
+
+/** Waits for a process that opens, leaves or restarts the log. */
+export async function shareLogPartitions(tx: Tx): Promise<void> {
+  await tx.query(SHARE_PARTITIONS, []);
+}
 
 /** One process at a time opens, leaves or restarts the log. Recorders, which write all the time, do not wait for it. */
 export async function lockLogPartitions(tx: Tx): Promise<void> {

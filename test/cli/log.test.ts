@@ -23,9 +23,23 @@ test("without OVERDUE_LOG, it says what to set", async () => {
   expect([code, err]).toEqual([2, expect.stringContaining("Set OVERDUE_LOG to a Kafka topic")]);
 });
 
+/** What `overdue doctor` says about the log. */
+async function diagnosed(topic: string) {
+  const { out } = await callOverdue(["doctor", "--json"], {
+    OVERDUE_DATABASE_URL: own.server.url(),
+    OVERDUE_LOG: topic,
+    OVERDUE_SPOOL_FOLDER: "off",
+  });
+  const { findings } = JSON.parse(out) as { findings: { about: string; level: string; text: string }[] };
+  const [{ level, text } = { level: "", text: "" }] = findings.filter(({ about }) => about === "log");
+  return [level, text];
+}
+
 test("a broker that does not answer is named as the problem", async () => {
   const { code, err } = await log(["create"], `kafka://127.0.0.1:${await freePort()}/overdue`);
   expect([code, err]).toEqual([1, expect.stringContaining("No Kafka broker can be reached")]);
+  const found = await diagnosed(`kafka://127.0.0.1:${await freePort()}/overdue`);
+  expect(found).toEqual(["problem", expect.stringContaining("No Kafka broker can be reached")]);
 });
 
 test.each(["0", "257", "x"])("%s partitions are refused", async (count) => {
@@ -43,6 +57,7 @@ describe.skipIf(!isKafkaInstalled)(`with a broker${WHY_SKIPPED}`, () => {
   test("a topic is created once, and shown", async () => {
     const topic = cluster.url("overdue-cli");
     expect((await log(["status"], topic)).err).toContain("Create it with: overdue log create");
+    expect(await diagnosed(topic)).toEqual(["problem", "The topic of OVERDUE_LOG does not exist."]);
     const created = await log(["create", "--partitions", "3"], topic);
     expect([created.code, created.out]).toEqual([
       0,
@@ -54,7 +69,13 @@ describe.skipIf(!isKafkaInstalled)(`with a broker${WHY_SKIPPED}`, () => {
       replicas: 1,
       problems: [],
     });
-    expect((await log(["status"], topic)).out).toBe("No process uses the log.\nNo recorder runs.\n");
+    expect((await log(["status"], topic)).out).toBe("No process uses the log.\nNo recorder is running.\n");
+    const safe = "The topic of OVERDUE_LOG keeps confirmed pings (partitions: 3).";
+    expect(await diagnosed(topic)).toEqual(["ok", safe]);
+    await cluster.change("overdue-cli", { "flush.messages": "10" });
+    const unsafe = expect.stringContaining("could lose confirmed pings: it has one replica");
+    expect(await diagnosed(topic)).toEqual(["problem", unsafe]);
+    await cluster.change("overdue-cli", { "flush.messages": "1" });
     expect((await log(["accept-loss"], topic)).out).toBe("No partition is stopped.\n");
     expect((await log(["leave"], topic)).out).toBe("Left the log. Alerts no longer wait for it.\n");
   });
@@ -76,7 +97,7 @@ describe.skipIf(!isKafkaInstalled)(`with a broker${WHY_SKIPPED}`, () => {
         /^Recorders are 1[2-9]\d seconds behind, and alerts for missing pings wait for them\.$/m,
       );
       expect(out).toContain("Half of the topic's retention is used. At 90%, pings are rejected.");
-      expect(out).toContain("No recorder runs.");
+      expect(out).toContain("No recorder is running.");
       expect(JSON.parse((await log(["status", "--json"], cluster.url(it.topic))).out)).toMatchObject({
         problems: [],
         retention_half_used: true,

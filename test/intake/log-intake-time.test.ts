@@ -49,6 +49,25 @@ describe("a process that did not run", () => {
   });
 });
 
+test("a pause while records are made does not move their watermarks", async () => {
+  let pausedMs = 0;
+  let readings = Number.NEGATIVE_INFINITY;
+  const { intake, records, send } = scriptedLog({
+    now: () => {
+      readings += 1;
+      // After the check for pauses.
+      if (readings === 2) pausedMs = 2_500;
+      return START_AT + pausedMs;
+    },
+  });
+  await intake.enter();
+  readings = 0;
+  expect(await send({ at: START_AT })).toBe("recorded");
+  const [record] = records.filter(({ signals }) => signals.length > 0);
+  expect(record).toMatchObject({ at: START_AT + 2_500, watermarkAt: START_AT - 1_000 });
+  await intake.leave();
+});
+
 describe("while the port is closed", () => {
   test("the watermark waits for the start, and a long one is reported if no other edge listens", async () => {
     const { intake, records, pass, applied } = scriptedLog();

@@ -5,8 +5,61 @@ import { scriptedLog } from "./scripted-log.ts";
 beforeEach(() => vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] }));
 afterEach(() => vi.useRealTimers());
 
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
 const http = (action: "success" | "start" | "fail" | "log" | { exitStatus: number }, method = "GET") => ({
   source: { by: "http" as const, action, method },
+});
+
+test("while a leader has not answered, pings are gathered in one record of each of its partitions", async () => {
+  const busy = new Set<number>();
+  const { intake, behaviour, hanging, records, send, uuidIn } = scriptedLog({
+    isBusy: (one) => busy.has(one),
+  });
+  const sendTo = (partition: number) => send({ target: { by: "uuid", uuid: uuidIn(partition) } });
+  await intake.enter();
+  behaviour.set(0, "hangs");
+  const first = sendTo(0);
+  await turn();
+  busy.add(0).add(1);
+  const others = [sendTo(1)];
+  await turn();
+  others.push(sendTo(1), sendTo(1));
+  await turn();
+  expect(records.filter(({ kind }) => kind === "more")).toEqual([]);
+  busy.clear();
+  hanging[0]?.confirm();
+  expect(await Promise.all([first, ...others])).toEqual(Array.from({ length: 4 }, () => "recorded"));
+  const sizes = records.filter(({ kind }) => kind === "more").map(({ signals }) => signals.length);
+  expect(sizes).toEqual([1, 3]);
+  behaviour.clear();
+  await intake.leave();
+});
+
+test("pings are sent when a leader has answered, although none of its records was settled", async () => {
+  let isBusy = true;
+  const { intake, send } = scriptedLog({ isBusy: () => isBusy });
+  await intake.enter();
+  const answer = send();
+  await turn();
+  isBusy = false;
+  intake.noteIdle();
+  expect(await answer).toBe("recorded");
+  await intake.leave();
+});
+
+test("a record that failed at once is not sent again before the next tick", async () => {
+  const { intake, behaviour, tried, settle, pass } = scriptedLog({ partitions: 1 });
+  await intake.enter();
+  behaviour.set(0, "fails");
+  const before = tried.length;
+  intake.listen();
+  await settle();
+  expect(tried.length - before).toBe(1);
+  await pass(500);
+  expect(tried.length - before).toBe(3);
+  behaviour.clear();
+  await intake.leave();
 });
 
 describe("more than 100 pings of a check within a second", () => {

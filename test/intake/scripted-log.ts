@@ -49,6 +49,7 @@ export function scriptedLog({ partitions = 2, ...given }: Partial<LogIntakeDeps>
     },
     partitions,
     append,
+    isBusy: () => false,
     now: () => START_AT + clock.ms + clock.aheadMs,
     monotonic: () => clock.ms,
     known: { knows: () => true, remember: () => {}, remove: () => {} },

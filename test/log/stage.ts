@@ -98,6 +98,7 @@ export async function stage(
         newEdge: () => (edge = randomUUID()),
         partitions,
         append,
+        isBusy: (partition) => kafka.isBusy(partition),
         now: () => Date.now() + clock.offMs,
         monotonic: () => performance.now(),
         known: { knows: () => true, remember: () => {}, remove: () => {} },

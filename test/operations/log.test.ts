@@ -264,7 +264,8 @@ describe("after a loss", () => {
 });
 
 describe("leaving", () => {
-  const leave = (end: number) => leaveLog(database.db, { readEnds: async () => [end] });
+  const leave = (end: number, id = topicId) =>
+    leaveLog(database.db, { readTopic: async () => ({ topicId: id, ends: [end] }) });
 
   test("waits for records and edges", async () => {
     await open();
@@ -277,9 +278,25 @@ describe("leaving", () => {
     expect(await blind()).toEqual([]);
   });
 
+  test("another topic, such as one that was created again, is refused", async () => {
+    await open();
+    await expect(leave(0, randomUUID())).rejects.toThrow("another one than the one in use");
+    expect(await listLogPartitions(database.db)).toHaveLength(1);
+  });
+
+  test("a partition that is stopped, or has fewer records than were applied, is a gap", async () => {
+    await open();
+    await leave(6);
+    expect((await blind()).map(({ reason }) => reason)).toEqual(["the log lost confirmed pings"]);
+    await open();
+    await database.db.pool.query("truncate blind_intervals; update log_partitions set stopped = 'gone'");
+    await leave(7);
+    expect((await blind()).map(({ reason }) => reason)).toEqual(["the log lost confirmed pings"]);
+  });
+
   test("without Kafka is a gap", async () => {
     await open();
-    await leaveLog(database.db, { readEnds: null });
+    await leaveLog(database.db, { readTopic: null });
     expect((await blind()).map(({ reason }) => reason)).toEqual(["the log lost confirmed pings"]);
   });
 });

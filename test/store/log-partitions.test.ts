@@ -19,6 +19,7 @@ import {
   pruneUnknown,
   restartLogPartition,
   seeRecorder,
+  shareLogPartitions,
   stopLogPartition,
 } from "../../src/store/log-partitions.ts";
 import { inTransaction, type Tx } from "../../src/store/transaction.ts";
@@ -147,6 +148,40 @@ describe("a position", () => {
     expect(await listLogPartitions(database.db)).toEqual([]);
   });
 });
+
+test("processes that read whether the log was left wait for one that leaves it, but not for each other", async () => {
+  const order: string[] = [];
+  const leaving = Promise.withResolvers<void>();
+  const isLocked = Promise.withResolvers<void>();
+  const left = write(async (tx) => {
+    await lockLogPartitions(tx);
+    isLocked.resolve();
+    await leaving.promise;
+    order.push("left");
+  });
+  await isLocked.promise;
+  const together = Promise.withResolvers<void>();
+  let sharing = 0;
+  const read = () =>
+    write(async (tx) => {
+      await shareLogPartitions(tx);
+      order.push("read");
+      if (++sharing === 2) together.resolve();
+      await together.promise;
+    });
+  const reads = [read(), read()];
+  await expect.poll(waitingForLocks).toBe(2);
+  leaving.resolve();
+  await Promise.all([left, ...reads]);
+  expect(order).toEqual(["left", "read", "read"]);
+});
+
+async function waitingForLocks(): Promise<number> {
+  const { rows } = await database.db.pool.query(
+    "select from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())",
+  );
+  return rows.length;
+}
 
 test("recorders claim, keep, release and take over partitions", async () => {
   const [one, other] = [randomUUID(), randomUUID()];

@@ -3,8 +3,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { closeSync, existsSync, openSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -91,8 +91,8 @@ export class KafkaCluster {
     const cluster = new KafkaCluster(folder, nodes, { java, security });
     const clusterId = randomBytes(16).toString("base64url");
     for (const node of nodes) await cluster.#format(node, clusterId);
-    await Promise.all(nodes.map((node) => cluster.#run(node)));
-    await cluster.#untilUp();
+    for (const node of nodes) cluster.#run(node);
+    await cluster.#untilUp(nodes);
     return cluster;
   }
 
@@ -131,8 +131,14 @@ export class KafkaCluster {
   }
 
   async restart(id: number): Promise<void> {
-    await this.#run(this.#node(id));
-    await this.#untilUp();
+    const node = this.#node(id);
+    this.#run(node);
+    await this.#untilUp([node]);
+  }
+
+  /** Restarts the brokers that a failed test has left killed. */
+  async restartEnded(): Promise<void> {
+    await Promise.all(this.#nodes.filter(hasEnded).map(({ id }) => this.restart(id)));
   }
 
   /** Changes settings of a topic. */
@@ -182,8 +188,9 @@ export class KafkaCluster {
   }
 
   async stop(): Promise<void> {
-    for (const { process } of this.#nodes) {
-      if (process === null || process.exitCode !== null || process.signalCode !== null) continue;
+    for (const node of this.#nodes) {
+      const { process } = node;
+      if (process === null || hasEnded(node)) continue;
       const exited = once(process, "exit");
       process.kill("SIGKILL");
       await exited;
@@ -231,7 +238,8 @@ export class KafkaCluster {
     const { username, password } = this.#security ?? {};
     const scram = `SCRAM-SHA-512=[name=${username},password=${password}]`;
     const users = this.#security === null ? [] : ["--add-scram", scram];
-    const args = ["format", "-t", clusterId, "-c", join(folder, "server.properties"), ...users];
+    // One of 64 ids begins with a hyphen, and would be an option of its own.
+    const args = ["format", `--cluster-id=${clusterId}`, "-c", join(folder, "server.properties"), ...users];
     const child = this.#java(node, ["kafka.tools.StorageTool", ...args]);
     const [code] = (await once(child, "exit")) as [number | null];
     if (code !== 0) throw new Error(`the folder of broker ${id} could not be formatted`);
@@ -260,22 +268,30 @@ export class KafkaCluster {
     };
   }
 
-  async #run(node: Node): Promise<void> {
+  #run(node: Node): void {
     node.process = this.#java(node, ["kafka.Kafka", join(node.folder, "server.properties")]);
   }
 
   #java({ folder }: Node, args: readonly string[]): ChildProcess {
     const options = [...this.#javaOptions, `-Dlog4j2.configurationFile=${join(folder, "log4j2.yaml")}`];
-    const child = spawn("java", [...options, "-cp", `${JARS}/*`, ...args], { stdio: "ignore" });
+    const output = openSync(join(folder, OUTPUT), "a");
+    const child = spawn("java", [...options, "-cp", `${JARS}/*`, ...args], {
+      stdio: ["ignore", output, output],
+    });
+    closeSync(output);
     endWithUs(child);
     return child;
   }
 
-  async #untilUp(): Promise<void> {
+  /** Until all brokers are up. Fails at once if one of those that were started ends. */
+  async #untilUp(started: readonly Node[]): Promise<void> {
     const byMs = performance.now() + START_MS_MAX;
     for (;;) {
       if (await this.#areUp()) return;
-      if (performance.now() > byMs) throw new Error("Kafka did not start");
+      if (started.some(hasEnded) || performance.now() > byMs) {
+        const outputs = await Promise.all(this.#nodes.map(describe));
+        throw new Error(`Kafka did not start\n${outputs.join("\n")}`);
+      }
       await pause(POLL_MS);
     }
   }
@@ -297,8 +313,28 @@ export class KafkaCluster {
   }
 }
 
+function hasEnded({ process }: Node): boolean {
+  return process !== null && (process.exitCode !== null || process.signalCode !== null);
+}
+
+/** How a broker ended, if it has, and the last lines of its output. */
+async function describe({ id, folder, process }: Node): Promise<string> {
+  const output = await readFile(join(folder, OUTPUT), "utf8").catch(() => "");
+  const ended = process?.exitCode ?? process?.signalCode ?? "running";
+  return [`broker ${id} (${ended}):`, ...output.trimEnd().split("\n").slice(-OUTPUT_LINES_MAX)].join("\n");
+}
+
+const OUTPUT = "output";
+const OUTPUT_LINES_MAX = 20;
 const LOG_SETTINGS = `Configuration:
+  Appenders:
+    Console:
+      name: "console"
+      PatternLayout:
+        pattern: "%d %p %m%n%throwable{short}"
   Loggers:
     Root:
-      level: "OFF"
+      level: "WARN"
+      AppenderRef:
+        ref: "console"
 `;
