@@ -49,10 +49,7 @@ describe("the description", () => {
     [[], "must be a list of 1 to 4096 cells"],
     [[null], "must have an object with name, urls and slots for cell 1"],
     [[A, { ...B, url: "x" }], 'has the unknown field "url" in cell 2. Remove it'],
-    [
-      [{ ...A, name: "A b" }],
-      "must have a name of 1 to 32 lower-case letters, digits and hyphens for cell 1",
-    ],
+    [[{ ...A, name: "A b" }], "must have a name of 1 to 32 lowercase letters, digits and hyphens for cell 1"],
     [[A, { ...B, name: "a" }], 'has the name "a" twice. Remove one of them'],
     [[A, { ...B, urls: A.urls }], 'has the URL "http://10.0.0.1:8000" twice. Remove one of them'],
     [[{ ...A, hosts: B.hosts }, B], 'has the host "b.example.org" twice. Remove one of them'],
@@ -75,7 +72,7 @@ describe("the description", () => {
       'must have "slots" of cell "a" as ranges of three hexadecimal digits such as "000-7ff", not "7ff-000"',
     ],
     [[{ ...A, slots: [] }], 'must have "slots" of cell "a" as a list such as ["000-7ff"]'],
-    [[A], "assigns slot 800 to no cell. Assign all of 000-fff"],
+    [[A], "does not assign slot 800 to a cell. Assign all slots from 000 to fff"],
     [[A, { ...B, slots: ["7ff-fff"] }], 'assigns slot 7ff to "a" and to "b". Assign each slot to one cell'],
   ])("%j is refused", (given, problem) => {
     expect(problemOf(given)).toBe(problem);

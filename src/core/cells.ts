@@ -71,7 +71,7 @@ function cellIn(given: unknown, number: number): Cell {
   }
   if (typeof name !== "string" || !NAME.test(name)) {
     throw new CellsProblem(
-      `must have a name of 1 to 32 lower-case letters, digits and hyphens for cell ${number}`,
+      `must have a name of 1 to 32 lowercase letters, digits and hyphens for cell ${number}`,
     );
   }
   const of = `of cell "${name}"`;
@@ -137,7 +137,8 @@ function withSlots(list: readonly Cell[]): Cells {
   }
   for (let number = 0; number < SLOT_COUNT; number += 1) {
     const slot = slotNumbered(number);
-    if (!bySlot.has(slot)) throw new CellsProblem(`assigns slot ${slot} to no cell. Assign all of 000-fff`);
+    if (!bySlot.has(slot))
+      throw new CellsProblem(`does not assign slot ${slot} to a cell. Assign all slots from 000 to fff`);
   }
   return { list, bySlot };
 }

@@ -33,6 +33,9 @@ describe("maps", () => {
     expect(exceptionLines({ cells, cell: a }, ids)).toBe("8001 cell_a\nodw_900x cell_a\nZk9 cell_a\n");
     expect(exceptionLines({ cells, cell: b }, ids)).toBe("0001 cell_b\nodw_100x cell_b\nZk9 cell_b\n");
     expect(exceptionLines({ cells, cell: b }, [])).toBe("");
+    // Imported keys that no request can contain, and that would be other lines.
+    expect(exceptionLines({ cells, cell: a }, ["x\n8001 cell_a", "#9", "9 9", ""])).toBe("");
+    expect(exceptionLines({ cells, cell: a }, ["9.+=!"])).toBe("9.+=! cell_a\n");
     expect(exceptionsMapOf(a)).toBe("exceptions-a.map");
   });
 });
@@ -88,13 +91,26 @@ describe("the configuration", () => {
     [{ siteUrl: new URL("https://a.example.org/cron/") }, [`regsub("^/cron/","/")'`]],
     [
       { pingUrl: new URL("https://hc-ping.example.org") },
-      [`regsub("^/(?!ping/)","/ping/")' if { req.hdr(host),field(1,:),lower -m str hc-ping.example.org }`],
+      [
+        `regsub("^/(?!ping/)","/ping/")' if { req.hdr(host),field(1,:),lower,rtrim(.) -m str hc-ping.example.org }`,
+      ],
+    ],
+    [
+      { pingUrl: new URL("https://a.example.org:8443") },
+      [`regsub("^/(?!ping/)","/ping/")' if { req.hdr(host),lower -m str a.example.org:8443 }`],
+    ],
+    [{ apiUrl: new URL("https://a.example.org/rest") }, [`regsub("^/rest/v3/","/api/v3/")'`]],
+    [
+      { siteUrl: new URL("https://a.example.org:8443"), pingUrl: new URL("https://a.example.org") },
+      [`regsub("^/(?!ping/)","/ping/")' if { req.hdr(host),lower -m str a.example.org a.example.org:443 }`],
     ],
     [{ pingUrl: new URL("https://a.example.org") }, [`regsub("^/(?=[0-9a-f]{8}-)","/ping/")'`]],
     [{ pingUrl: new URL("https://a.example.org/p.x/") }, [`regsub("^/p\\.x/","/ping/")'`]],
     [
       { apiUrl: new URL("https://api.example.org/rest") },
-      [`regsub("^/rest/v3/","/api/v3/")' if { req.hdr(host),field(1,:),lower -m str api.example.org }`],
+      [
+        `regsub("^/rest/v3/","/api/v3/")' if { req.hdr(host),field(1,:),lower,rtrim(.) -m str api.example.org }`,
+      ],
     ],
   ])("replaces published URLs: %o", (given, rules) => {
     expect(paths(given)).toEqual(

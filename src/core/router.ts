@@ -20,10 +20,13 @@ export function slotsMap({ bySlot }: Cells): string {
   return [...bySlot].map(([slot, cell]) => `${slot} ${backendOf(cell)}\n`).join("");
 }
 
+/** Imported keys may contain anything. Others than these would be comments, or other lines of the map. */
+const MAPPED_ID = /^(?!#)[!-~]+$/;
+
 /** The lines for those of a cell's ids that the router would not find by their slot. */
 export function exceptionLines({ cell, cells }: CellView, ids: readonly (string | null)[]): string {
   return ids
-    .filter((id) => id !== null && cells.bySlot.get(slotOf(id)) !== cell)
+    .filter((id) => id !== null && MAPPED_ID.test(id) && cells.bySlot.get(slotOf(id)) !== cell)
     .map((id) => `${id} ${backendOf(cell)}\n`)
     .join("");
 }
@@ -98,7 +101,7 @@ function frontend(options: RouterOptions): string[] {
     "",
     "    # Pings: the UUID of the check, or the ping key.",
     "    acl is_ping var(txn.path) -m beg /ping/",
-    "    http-request set-var(txn.id) var(txn.path),field(3,/) if is_ping",
+    "    http-request set-var(txn.id) var(txn.path),field(3,/),url_dec,field(1,/) if is_ping",
     "    # Badges: the UUID of the badge, or the badge key.",
     "    http-request set-var(txn.id) var(txn.path),field(4,/),field(1,.) if { var(txn.path) -m beg /b/ }",
     "    http-request set-var(txn.id) var(txn.path),field(3,/) if { var(txn.path) -m beg /badge/ }",
@@ -141,7 +144,13 @@ function frontend(options: RouterOptions): string[] {
 function pathRules({ siteUrl, pingUrl, pingAliases, apiUrl }: RouterOptions): string[] {
   const rule = (from: string, to: string, condition = "") =>
     `    http-request set-var(txn.path) 'var(txn.path),regsub("^${from}","${to}")'${condition}`;
-  const onHost = (url: URL) => ` if { req.hdr(host),field(1,:),lower -m str ${url.hostname} }`;
+  // As the servers do it: by name alone, because a proxy may listen on another port; by port, too, if only the ports differ.
+  const withPort = ({ host, port, protocol }: URL) =>
+    port === "" ? `${host} ${host}:${protocol === "https:" ? HTTPS_PORT : HTTP_PORT}` : host;
+  const onHost = (url: URL) =>
+    url.hostname === siteUrl.hostname
+      ? ` if { req.hdr(host),lower -m str ${withPort(url)} }`
+      : ` if { req.hdr(host),field(1,:),lower,rtrim(.) -m str ${url.hostname} }`;
   const rules: string[] = [];
   const sitePath = escaped(pathOf(siteUrl));
   if (sitePath !== "") rules.push(rule(`${sitePath}/`, "/"));
@@ -151,7 +160,10 @@ function pathRules({ siteUrl, pingUrl, pingAliases, apiUrl }: RouterOptions): st
     if (url.host !== siteUrl.host) rules.push(rule(`${base}/(?!ping/)`, "/ping/", onHost(url)));
     else rules.push(rule(base === "" ? "/(?=[0-9a-f]{8}-)" : `${base}/`, "/ping/"));
   }
-  if (apiUrl !== null) rules.push(rule(`${escaped(pathOf(apiUrl))}/v3/`, "/api/v3/", onHost(apiUrl)));
+  if (apiUrl !== null)
+    rules.push(
+      rule(`${escaped(pathOf(apiUrl))}/v3/`, "/api/v3/", apiUrl.host === siteUrl.host ? "" : onHost(apiUrl)),
+    );
   return rules;
 }
 

@@ -13,8 +13,7 @@ import {
 import { MINUTE_MS, SECOND_MS } from "../core/instant.ts";
 import { PING_ANSWER_MS_MAX, PING_READ_BYTES_MAX } from "../core/limits.ts";
 import type { Secrets } from "../core/secrets.ts";
-import { announcesBody } from "../lib/http/body.ts";
-import { trustedPeers } from "../lib/http/client-address.ts";
+import { networkReader, peerAddress, trustedPeers } from "../lib/http/client-address.ts";
 import { type Forwarder, forwarder, type ForwardResult } from "../lib/http/forward.ts";
 import type { HttpHandler } from "../lib/http/listener.ts";
 import { sitePath } from "../lib/http/request-target.ts";
@@ -41,11 +40,15 @@ export type CellResources = {
 const MARK = "overdue-forwarded-by";
 /** Forwarded requests of one target that are being answered; further ones get 503. */
 const FORWARDS_AT_ONCE_MAX = 500;
+/** Of these, from one network: senders that are slow on purpose must not use up all of them. */
+const FORWARDS_PER_NETWORK_MAX = 100;
 /** A ping is answered in time even if the other cell does not answer. */
 const PING_TIMEOUT_MS = PING_ANSWER_MS_MAX - 500;
 /** Below the time in which the listener expects a response to begin. */
 const API_TIMEOUT_MS = 30 * SECOND_MS;
 const RETRY_AFTER_SECONDS = 5;
+/** What signs in to this cell is not for others. A request that needs it is not forwarded. */
+const CREDENTIALS = ["authorization", "cookie"];
 
 type Kind = "ping" | "api" | "page";
 type Found = RequestId & { kind: Kind };
@@ -126,6 +129,7 @@ function cellHandler(resources: CellResources, { findId, passing, counts }: Hand
   const lookups = new OwnIds(database, config);
   const targets = new Map(cells.cells.list.map((cell) => [cell.name, new Target(cell)]));
   const isTrusted = trustedPeers(config.trustedProxies);
+  const networkOf = networkReader(config.trustedProxies);
   const warn = limitedWarning(log, () => performance.now());
   /** Requests for ids of other cells that are in this one. */
   const own = new WeakSet<IncomingMessage>();
@@ -135,14 +139,17 @@ function cellHandler(resources: CellResources, { findId, passing, counts }: Hand
   ) => {
     const isOwn = await lookups.has(found);
     if (response.destroyed) return;
-    if (isOwn === true) {
+    // The spool may take a ping while the database does not answer; nothing else can be served then.
+    if (isOwn === true || (isOwn === "unsure" && found.kind === "ping")) {
       own.add(request);
       return again(request, response);
     }
     const target = targets.get(cell.name) ?? new Target(cell);
     const headers = forwardedHeaders(request, { isTrusted, by: cells.cell.name });
+    const forwardedFor = request.headers["x-forwarded-for"];
+    const network = networkOf({ peer: request.socket.remoteAddress, forwardedFor });
     const result =
-      isOwn === "busy" ? "busy" : await target.forward(passing, { request, response, found, headers });
+      isOwn === false ? await target.forward(passing, { request, response, found, headers, network }) : isOwn;
     counts[result] = (counts[result] ?? 0) + 1;
     const { name: to } = cell;
     if (result === "forwarded")
@@ -176,7 +183,7 @@ function forwardedHeaders(
   { headers, socket }: IncomingMessage,
   { isTrusted, by }: { isTrusted: (peer: string) => boolean; by: string },
 ): Record<string, string> {
-  const peer = socket.remoteAddress ?? "";
+  const peer = peerAddress(socket.remoteAddress ?? "");
   const before = isTrusted(peer) ? headers : {};
   const clients = [before["x-forwarded-for"] ?? []].flat();
   return {
@@ -186,42 +193,51 @@ function forwardedHeaders(
   };
 }
 
+type PassedOn = Omit<Forwarding, "cell"> & { headers: Record<string, string>; network: string };
+
 /** Another cell, as the target of forwarded requests. */
 class Target {
   readonly #cell: Cell;
-  /** The URL in use; the next one after a connection failed. */
+  /** The URL in use; the next one after a request failed. */
   #at = 0;
   #running = 0;
+  readonly #byNetwork = new Map<string, number>();
 
   constructor(cell: Cell) {
     this.#cell = cell;
   }
 
-  async forward(
-    passing: Forwarder,
-    { request, response, found, headers }: Omit<Forwarding, "cell"> & { headers: Record<string, string> },
-  ): Promise<ForwardResult | "busy"> {
-    if (this.#running >= FORWARDS_AT_ONCE_MAX) return "busy";
-    this.#running += 1;
-    response.once("close", () => {
-      this.#running -= 1;
-    });
+  async forward(passing: Forwarder, passed: PassedOn): Promise<ForwardResult | "busy"> {
+    const { request, response, found, headers, network } = passed;
+    const ofNetwork = this.#byNetwork.get(network) ?? 0;
+    if (this.#running >= FORWARDS_AT_ONCE_MAX || ofNetwork >= FORWARDS_PER_NETWORK_MAX) return "busy";
+    this.#count(network, 1);
+    response.once("close", () => this.#count(network, -1));
     const endsAt = performance.now() + (found.kind === "ping" ? PING_TIMEOUT_MS : API_TIMEOUT_MS);
     const { urls } = this.#cell;
-    for (let tries = 1; ; tries += 1) {
-      const url = urls[this.#at % urls.length] ?? "";
+    for (let at = this.#at, left = urls.length; ; at += 1, left -= 1) {
       const timeoutMs = Math.max(1, endsAt - performance.now());
       const result = await passing.forward(request, response, {
-        url,
+        url: urls[at % urls.length] ?? "",
         headers,
+        without: CREDENTIALS,
+        connectTimeoutMs: timeoutMs / left,
         timeoutMs,
         bodyBytesMax: PING_READ_BYTES_MAX,
       });
-      if (result !== "connect") return result;
-      this.#at += 1;
-      // A body that has been read in part cannot be sent again.
-      if (tries >= urls.length || announcesBody(request) || performance.now() >= endsAt) return result;
+      const isOver = response.destroyed || response.headersSent;
+      // Of requests that fail at the same time, one moves on.
+      if ((result === "connect" || (result === "answer" && !isOver)) && this.#at === at) this.#at += 1;
+      if (result !== "connect" || left <= 1 || response.destroyed || performance.now() >= endsAt)
+        return result;
     }
+  }
+
+  #count(network: string, change: 1 | -1): void {
+    this.#running += change;
+    const count = (this.#byNetwork.get(network) ?? 0) + change;
+    if (count > 0) this.#byNetwork.set(network, count);
+    else this.#byNetwork.delete(network);
   }
 }
 
@@ -229,6 +245,7 @@ const REJECTIONS: Readonly<Record<string, { status: number; text: (name: string)
   connect: { status: 503, text: (name) => `Cell "${name}" cannot be reached. Try again later.` },
   answer: { status: 503, text: (name) => `Cell "${name}" did not answer. Try again later.` },
   busy: { status: 503, text: (name) => `Too many requests for cell "${name}". Try again later.` },
+  unsure: { status: 503, text: () => "The database is not available. Try again later." },
   tooLarge: { status: 413, text: () => "The request body is too large." },
 };
 
@@ -236,7 +253,9 @@ function reject(
   response: ServerResponse,
   { result, cell, kind }: { result: string; cell: Cell; kind: Kind },
 ): void {
-  if (response.headersSent || response.destroyed) return void response.destroy();
+  // The listener has answered because of its time limits.
+  if (response.writableEnded || response.destroyed) return;
+  if (response.headersSent) return void response.destroy();
   const { status = 503, text = () => "" } = REJECTIONS[result] ?? {};
   const said = text(cell.name);
   const body = kind === "api" ? JSON.stringify({ error: said }) : said;
@@ -261,10 +280,11 @@ const KNOWN_IDS_MAX = 100_000;
 const KNOWN_MS_MAX = 10 * MINUTE_MS;
 const LOOKUPS_WAITING_MAX = 10_000;
 const LOOKUPS_AT_ONCE_MAX = 500;
-/** If the database does not answer in this time, an id counts as our own: the ping may be spooled. */
+/** If the database does not answer in this time, it is not known whether an id is our own. */
 const LOOKUP_MS_MAX = 500;
 
-type Waiting = RequestId & { resolve: (isOwn: boolean) => void };
+type IsOwn = boolean | "unsure";
+type Waiting = RequestId & { resolve: (isOwn: IsOwn) => void };
 
 class OwnIds {
   readonly #database: Database;
@@ -272,7 +292,7 @@ class OwnIds {
   /** When each id was found; the oldest first. */
   readonly #known = new Map<string, number>();
   /** Running and waiting lookups by id: requests for one id stay in order. */
-  readonly #lookups = new Map<string, Promise<boolean>>();
+  readonly #lookups = new Map<string, Promise<IsOwn>>();
   #waiting: Waiting[] = [];
   #isSending = false;
   #secrets: Promise<Secrets> | null = null;
@@ -288,13 +308,13 @@ class OwnIds {
     return at !== undefined && performance.now() - at < KNOWN_MS_MAX;
   }
 
-  /** Whether an id is in this database, or may be. */
-  has({ by, id }: RequestId): Promise<boolean | "busy"> {
+  /** Whether an id is in this database. */
+  has({ by, id }: RequestId): Promise<IsOwn | "busy"> {
     const running = this.#lookups.get(id);
     if (running !== undefined) return running;
-    if (this.#lookups.size >= LOOKUPS_WAITING_MAX) return Promise.resolve("busy");
-    const { promise, resolve } = Promise.withResolvers<boolean>();
-    const timer = setTimeout(() => resolve(true), LOOKUP_MS_MAX);
+    if (this.#waiting.length >= LOOKUPS_WAITING_MAX) return Promise.resolve("busy");
+    const { promise, resolve } = Promise.withResolvers<IsOwn>();
+    const timer = setTimeout(() => resolve("unsure"), LOOKUP_MS_MAX);
     const lookup = promise.finally(() => {
       clearTimeout(timer);
       this.#lookups.delete(id);
@@ -311,6 +331,8 @@ class OwnIds {
     // Requests of the same turn share the first one, too.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
+      // Those that took too long were answered.
+      this.#waiting = this.#waiting.filter(({ id }) => this.#lookups.has(id));
       const some = this.#waiting.slice(0, LOOKUPS_AT_ONCE_MAX);
       this.#waiting = this.#waiting.slice(LOOKUPS_AT_ONCE_MAX);
       await this.#lookUp(some);
@@ -326,7 +348,7 @@ class OwnIds {
         resolve(found.has(id));
       }
     } catch {
-      for (const { resolve } of some) resolve(true);
+      for (const { resolve } of some) resolve("unsure");
     }
   }
 

@@ -122,6 +122,12 @@ describe("through the router", () => {
     expect([hasForwarded(a), hasForwarded(b)]).toEqual([false, false]);
   });
 
+  test("a UUID that is percent-encoded reaches its cell, too", async () => {
+    const encoded = `%${checkB.uuid.charCodeAt(0).toString(16)}${checkB.uuid.slice(1)}`;
+    expect((await send(router.url, `/ping/${encoded}`)).status).toBe(200);
+    expect([hasForwarded(a), hasForwarded(b)]).toEqual([false, false]);
+  });
+
   test("API requests reach the cell of their key, in the header or the body", async () => {
     for (const [project, check] of [
       [ofA, checkA],
@@ -288,4 +294,5 @@ test("the database of one cell does not disturb the other one", async () => {
   expect(listed.text).toContain(checkA.uuid);
   // Without its database, a cell cannot tell whether the id is here: it may be one that the spool takes.
   expect((await ask(b.url, `/ping/${checkA.uuid}`)).status).toBe(503);
+  expect((await ask(b.url, new URL(checkA.badge_url).pathname)).status).toBe(503);
 });

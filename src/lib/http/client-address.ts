@@ -85,7 +85,7 @@ export function trustedPeers(ranges: readonly string[]): (peer: string) => boole
 }
 
 /** A dual-stack socket reports IPv4 peers as IPv4-mapped IPv6 addresses. */
-function peerAddress(peer: string): string {
+export function peerAddress(peer: string): string {
   const address = withoutZone(peer);
   if (!address.startsWith(MAPPED_PREFIX)) return address;
   const inner = address.slice(MAPPED_PREFIX.length);

@@ -1,4 +1,6 @@
-// Passes a request on to another server and streams the response back. Neither body is held in memory.
+// Passes a request on to another server and streams the response back. Neither body is held in memory. How a body is
+// framed is decided here and never taken from what the client names in Connection: the target trusts our connections, so
+// a body must not be readable as a second request.
 import {
   Agent as HttpAgent,
   type ClientRequest,
@@ -8,18 +10,22 @@ import {
 } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { announcesBody } from "./body.ts";
+import { requestTarget } from "./request-target.ts";
 
 export type ForwardOptions = {
   /** The origin of the server. */
   url: string;
   /** Headers that are set; they replace those of the request. Names in lower case. */
   headers: Readonly<Record<string, string>>;
-  /** Maximum time without progress until the response begins. */
+  /** Headers that are not passed on. Names in lower case. */
+  without: readonly string[];
+  connectTimeoutMs: number;
+  /** Maximum time without progress, once connected, until the response begins. */
   timeoutMs: number;
   bodyBytesMax: number;
 };
 
-/** `connect`: the request was not sent. `answer`: it may have been received. */
+/** `connect`: the request was not sent, and its body not read. `answer`: it may have been received. */
 export type ForwardResult = "forwarded" | "connect" | "answer" | "tooLarge";
 
 export type Forwarder = {
@@ -34,7 +40,6 @@ export type Forwarder = {
 
 /** Shorter than servers keep connections open, so that a connection is not closed while it is reused. */
 const IDLE_CONNECTION_MS = 30_000;
-const CONNECTIONS_MAX = 256;
 
 /** Headers of one connection, not of the message. */
 const HOP_HEADERS: ReadonlySet<string> = new Set([
@@ -50,16 +55,20 @@ const HOP_HEADERS: ReadonlySet<string> = new Set([
   "upgrade",
 ]);
 
+/** Headers of a request that are set here. */
+const OWN_HEADERS: ReadonlySet<string> = new Set(["content-length", "host"]);
+
 export function forwarder(): Forwarder {
-  const settings = { keepAlive: true, timeout: IDLE_CONNECTION_MS, maxSockets: CONNECTIONS_MAX };
+  const settings = { keepAlive: true, timeout: IDLE_CONNECTION_MS };
   const agents = { http: new HttpAgent(settings), https: new HttpsAgent(settings) };
   return {
     forward: (request, response, options) => {
       const isTls = options.url.startsWith("https:");
+      const { path = "/", host } = requestTarget(request.url ?? "/", request.headers.host) ?? {};
       const given = {
         method: request.method,
-        path: pathOf(request.url ?? "/"),
-        headers: requestHeaders(request, options),
+        path: path.startsWith("/") ? path : `/${path}`,
+        headers: requestHeaders(request, { ...options, host: host ?? new URL(options.url).host }),
       };
       const outgoing = isTls
         ? httpsRequest(options.url, { ...given, agent: agents.https })
@@ -75,31 +84,31 @@ export function forwarder(): Forwarder {
 
 type Exchange = { request: IncomingMessage; response: ServerResponse; options: ForwardOptions };
 
-function exchange(
-  outgoing: ClientRequest,
-  { request, response, options: { timeoutMs, bodyBytesMax } }: Exchange,
-): Promise<ForwardResult> {
+function exchange(outgoing: ClientRequest, { request, response, options }: Exchange): Promise<ForwardResult> {
+  const { connectTimeoutMs, timeoutMs, bodyBytesMax, url } = options;
   const { promise, resolve } = Promise.withResolvers<ForwardResult>();
   let isConnected = false;
   let bodyBytes = 0;
   const fail = (result: ForwardResult) => {
     clearTimeout(timer);
+    response.off("close", end);
     request.unpipe(outgoing);
     outgoing.destroy();
     resolve(result);
   };
-  const timer = setTimeout(() => fail(isConnected ? "answer" : "connect"), timeoutMs);
-  // The client is gone: the request must not go on without it.
-  response.once("close", () => {
-    if (!response.writableFinished) fail("answer");
-  });
-  outgoing.once("socket", (socket) => {
-    if (socket.connecting) socket.once("connect", () => (isConnected = true));
-    else isConnected = true;
-  });
-  outgoing.once("error", () => fail(isConnected ? "answer" : "connect"));
+  const failed = () => fail(isConnected ? "answer" : "connect");
+  let timer = setTimeout(failed, connectTimeoutMs);
+  // Either the client is gone, or it has its whole response and nothing more is needed of the request.
+  const end = () => {
+    if (!outgoing.writableFinished || !response.writableFinished) fail("answer");
+    // The client has to be able to send the rest of its body.
+    if (response.writableFinished) request.resume();
+  };
+  response.once("close", end);
+  outgoing.on("error", failed);
   outgoing.once("response", (incoming) => {
     clearTimeout(timer);
+    if (response.headersSent || response.destroyed) return fail("answer");
     response.writeHead(incoming.statusCode ?? BAD_GATEWAY, messageHeaders(incoming));
     incoming.pipe(response);
     // A partial response must not look complete.
@@ -109,33 +118,43 @@ function exchange(
     });
     resolve("forwarded");
   });
-  if (!announcesBody(request)) outgoing.end();
-  else {
-    request.on("data", (chunk: Buffer) => {
-      bodyBytes += chunk.length;
-      timer.refresh();
-      if (bodyBytes > bodyBytesMax) fail("tooLarge");
-    });
-    request.pipe(outgoing);
-  }
+  // The body is not read before, so that the request can be sent to another server.
+  outgoing.once("socket", (socket) => {
+    const send = () => {
+      isConnected = true;
+      clearTimeout(timer);
+      timer = setTimeout(failed, timeoutMs);
+      if (!announcesBody(request)) return void outgoing.end();
+      request.on("data", (chunk: Buffer) => {
+        bodyBytes += chunk.length;
+        timer.refresh();
+        if (bodyBytes > bodyBytesMax) fail("tooLarge");
+      });
+      request.pipe(outgoing);
+    };
+    if (socket.connecting) socket.once(url.startsWith("https:") ? "secureConnect" : "connect", send);
+    else send();
+  });
   return promise;
 }
 
 const BAD_GATEWAY = 502;
 
-/** Clients of a proxy send the whole URL. */
-function pathOf(url: string): string {
-  if (url.startsWith("/")) return url;
-  const parsed = URL.parse(url);
-  return parsed === null ? "/" : parsed.pathname + parsed.search;
-}
-
-function requestHeaders(request: IncomingMessage, { url, headers: set }: ForwardOptions): string[] {
-  const { host, "transfer-encoding": encoding } = request.headers;
+function requestHeaders(
+  request: IncomingMessage,
+  { headers: set, without, host }: ForwardOptions & { host: string },
+): string[] {
+  const { "content-length": length, "transfer-encoding": encoding } = request.headers;
+  const isPassed = (name: string) =>
+    !OWN_HEADERS.has(name) && !without.includes(name) && set[name] === undefined;
   return [
-    ...pairs(request).filter(([name]) => set[name.toLowerCase()] === undefined),
-    ...(host === undefined ? [["host", new URL(url).host]] : []),
-    ...(encoding === undefined ? [] : [["transfer-encoding", "chunked"]]),
+    ["host", host],
+    ...pairs(request).filter(([name]) => isPassed(name.toLowerCase())),
+    ...(encoding !== undefined
+      ? [["transfer-encoding", "chunked"]]
+      : length === undefined
+        ? []
+        : [["content-length", length]]),
     ...Object.entries(set),
   ].flat();
 }
