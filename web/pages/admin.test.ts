@@ -19,6 +19,7 @@ const WELL: ServerState = {
     },
   ],
   pingsPerMinute: 1_204,
+  log: null,
   sweeperLagMs: 0,
   oldestUnsentAt: null,
   unsentCount: 0,
@@ -85,6 +86,23 @@ describe("facts", () => {
     const migrations = [{ name: "0002_more", appliedAt: null }];
     expect(factOf("Database", { migrations })?.about).toContain("overdue migrate");
   });
+});
+
+test("about a log show how far recorders are, and what is missing", () => {
+  const log = { partitions: 16, stopped: 0, recorders: 2, behindMs: 1_500 };
+  expect(factOf("Kafka log", {})).toBeUndefined();
+  expect(factOf("Kafka log", { log })).toMatchObject({
+    isWell: true,
+    value: "up to date",
+    about: "16 partitions, 2 recorders.",
+  });
+  expect(factOf("Kafka log", { log: { ...log, behindMs: 90_000 } })?.value).toBe("1 min 30 s behind");
+  expect(factOf("Kafka log", { log: { ...log, recorders: 0 } })).toMatchObject({
+    isWell: false,
+    value: "not applied",
+  });
+  expect(factOf("Kafka log", { log: { ...log, stopped: 1 } })?.value).toBe("1 partition stopped");
+  expect(factOf("Receiving pings", { log, pingsPerMinute: null })?.about).toBe("Pings go to the Kafka log.");
 });
 
 test("diagnostics name no host, no provider and no subject", () => {

@@ -266,6 +266,7 @@ export type Fact = {
 export function factsOf(state: ServerState): Fact[] {
   return [
     intakeFact(state),
+    ...logFact(state),
     deadlinesFact(state),
     notificationsFact(state),
     emailQueueFact(state),
@@ -275,7 +276,7 @@ export function factsOf(state: ServerState): Fact[] {
 }
 
 function intakeFact({ intakes, health, pingsPerMinute }: ServerState): Fact {
-  const { label, none, noneText, ok, lost, lostText, spool, spoolEmpty, rate } = adminWords.intake;
+  const { label, none, noneText, ok, lost, lostText, spool, spoolEmpty, rate, logged } = adminWords.intake;
   const fact = { label, isWell: health.receiving, at: null };
   const lostCount = intakes.filter(({ isLost }) => isLost).length;
   if (lostCount > 0) return { ...fact, value: lost(lostCount), about: lostText };
@@ -283,7 +284,21 @@ function intakeFact({ intakes, health, pingsPerMinute }: ServerState): Fact {
   const fill = Math.max(...intakes.map(({ spoolFill }) => spoolFill));
   const isEmpty = intakes.every((intake) => intake.spoolEmpty);
   const waits = isEmpty ? spoolEmpty : spool(formatShare(fill));
-  return { ...fact, value: ok(intakes.length), about: `${rate(pingsPerMinute)} ${waits}` };
+  const about = pingsPerMinute === null ? logged : `${rate(pingsPerMinute)} ${waits}`;
+  return { ...fact, value: ok(intakes.length), about };
+}
+
+/** Heartbeats and batches take this long. */
+const LOG_BEHIND_MS_MIN = 10_000;
+
+function logFact({ log }: ServerState): Fact[] {
+  if (log === null) return [];
+  const { label, ok, behind, none, noneText, stopped, stoppedText, about } = adminWords.log;
+  const fact = { label, isWell: log.stopped === 0 && log.recorders > 0, at: null };
+  if (log.stopped > 0) return [{ ...fact, value: stopped(log.stopped), about: stoppedText }];
+  if (log.recorders === 0) return [{ ...fact, value: none, about: noneText }];
+  const value = log.behindMs < LOG_BEHIND_MS_MIN ? ok : behind(formatDuration(log.behindMs));
+  return [{ ...fact, value, about: about(log.partitions, log.recorders) }];
 }
 
 function deadlinesFact({ sweeperLagMs, health }: ServerState): Fact {
@@ -355,7 +370,13 @@ export function diagnosticsOf(state: ServerState, browser: string): string {
       `ping process ${index + 1}`,
       `up ${since(startedAt)}, heartbeat ${since(heartbeatAt)} ago, ${isLost ? "lost" : "ok"}, spool ${spoolEmpty ? "empty" : formatShare(spoolFill)}`,
     ]),
-    ["pings per minute", String(state.pingsPerMinute)],
+    ["pings per minute", state.pingsPerMinute === null ? "unknown" : String(state.pingsPerMinute)],
+    [
+      "log",
+      state.log === null
+        ? "off"
+        : `${state.log.partitions} partitions, ${state.log.stopped} stopped, ${state.log.recorders} recorders, ${formatDuration(state.log.behindMs)} behind`,
+    ],
     ["sweeper lag", formatDuration(sweeperLagMs)],
     ["unsent notifications", `${unsentCount}, oldest due ${since(oldestUnsentAt)}`],
     ["oldest unsent email", since(oldestEmailAt)],

@@ -37,6 +37,18 @@ export const adminWords = {
     spool: (share: string) => `The spool is ${share} full.`,
     rate: (count: number) =>
       count === 0 ? "No pings in the last minute." : `${plural(count, "ping")} in the last minute.`,
+    logged: "Pings go to the Kafka log.",
+  },
+  log: {
+    label: "Kafka log",
+    ok: "up to date",
+    behind: (lag: string) => `${lag} behind`,
+    none: "not applied",
+    noneText: "No process with the recorder role is running.",
+    stopped: (count: number) => `${plural(count, "partition")} stopped`,
+    stoppedText: "The log has lost pings. See the problems above.",
+    about: (partitions: number, recorders: number) =>
+      `${plural(partitions, "partition")}, ${plural(recorders, "recorder")}.`,
   },
   deadlines: {
     label: "Monitoring",
@@ -155,7 +167,8 @@ export const PROBLEM_WORDS: Readonly<Record<string, string>> = {
   pingsLost: "Acknowledged pings are missing from the database",
   checkLocked: "A check has been locked for too long",
   checkPoisoned: "A check can't be processed",
-  logStopped: "The log has lost pings. Alerts for missed pings are on hold until an admin decides",
+  logStopped:
+    "The log has lost pings. Alerts for missed pings are on hold until an admin restores the records or accepts the loss",
   logBehind: "Pings in the log may be deleted before they are applied",
   providerKeyRefused: "A provider rejects the server's key, so channels of that kind fail",
   adminChannelUnusable: "The channel in OVERDUE_ADMIN_CHANNEL does not exist or is disabled",

@@ -56,7 +56,20 @@ export const ServerState = Type.Object({
     }),
     { description: "Processes that receive pings." },
   ),
-  pingsPerMinute: Type.Integer(),
+  pingsPerMinute: nullable(Type.Integer(), "Null: unknown, because pings go through a log."),
+  log: nullable(
+    Type.Object({
+      partitions: Type.Integer(),
+      stopped: Type.Integer({
+        description: "Partitions in which no ping is applied, because some were lost.",
+      }),
+      recorders: Type.Integer({ description: "Processes that apply pings." }),
+      behindMs: Type.Integer({
+        description: "Age of the oldest ping that may not be applied yet; a few seconds are normal.",
+      }),
+    }),
+    "Kafka as a log. Null: not in use.",
+  ),
   sweeperLagMs: Type.Integer({ description: "Age of the oldest unprocessed deadline. 0: none." }),
   oldestUnsentAt: nullable(Time, "Since when the oldest notification has been due. Null: none is due."),
   unsentCount: Type.Integer({ description: "Notifications that are due or will be retried." }),

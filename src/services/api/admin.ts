@@ -2,6 +2,7 @@
 import type { adminRoutes, Retention, RetentionLimit, ServerState } from "../../contract/api/admin.ts";
 import { invitationMethod } from "../../core/access.ts";
 import type { Instant } from "../../core/instant.ts";
+import { isPartitionName, openEdges, type PartitionProgress, unappliedSince } from "../../core/log.ts";
 import { DAYS_KEPT } from "../../core/retention.ts";
 import {
   changesOf,
@@ -18,6 +19,7 @@ import { confirmRestore } from "../../operations/database-identity.ts";
 import { lastFireDrill } from "../../operations/fire-drills.ts";
 import { observeServer } from "../../operations/server-health.ts";
 import { type IntakesView, readIntakes } from "../../operations/intakes.ts";
+import { RECORDER_LOST_AFTER_MS } from "../../operations/log.ts";
 import { invite } from "../../operations/members.ts";
 import { retryQuarantined } from "../../operations/quarantine.ts";
 import { listAccountFacts, listAccounts } from "../../store/accounts.ts";
@@ -31,6 +33,7 @@ import {
   type StoredName,
 } from "../../store/instance.ts";
 import { type Intake, listOpenIntakes } from "../../store/intakes.ts";
+import { listLogPartitions, listRecorders } from "../../store/log-partitions.ts";
 import { countRejectedSignals, listQuarantinedPings } from "../../store/quarantine.ts";
 import { presentSummary } from "./fire-drills.ts";
 import { uuidParam } from "./params.ts";
@@ -39,16 +42,18 @@ import type { ApiContext, ApiHandlers } from "./route.ts";
 import { setupHandlers } from "./setup.ts";
 
 const ACCOUNTS_PER_PAGE = 100;
-const INTAKES_MAX = 200;
+/** With the partitions of a log, at most 256. */
+const INTAKES_MAX = 500;
 const QUARANTINED_SHOWN_MAX = 20;
 /** Well below the time limit of a response. The rest can be retried with another request. */
 const RETRY_MS_MAX = 15_000;
 
 async function serverState(context: ApiContext, now: Instant): Promise<ServerState> {
   const { database: db, version, sendsMail, signIn } = context;
-  const [intakes, backlog, migrations, identity, quarantined, fireDrill, { look, problems }] =
+  const [open, partitions, backlog, migrations, identity, quarantined, fireDrill, { look, problems }] =
     await Promise.all([
       listOpenIntakes(db, { limit: INTAKES_MAX }),
+      listLogPartitions(db),
       readBacklog(db, { now }),
       listMigrations(db),
       findStoredIdentity(db),
@@ -57,12 +62,14 @@ async function serverState(context: ApiContext, now: Instant): Promise<ServerSta
       readServerState(db),
     ]);
   const { oldestSweepAt, oldestUnsentAt, unsentCount, oldestLetterAt, databaseBytes } = backlog;
+  const intakes = open.filter(({ name }) => !isPartitionName(name));
+  const edges = openEdges(partitions);
   const isPastLease = ({ leaseUntilAt }: Intake) => leaseUntilAt < now;
   const sweeping = { sweepDueAt: oldestSweepAt, freshSinceAt: settlingOf(look).freshSinceAt };
   const health = healthOf(problems, {
     now,
     ...sweeping,
-    intakeCount: intakes.length,
+    intakeCount: intakes.length + edges.length,
     lostCount: intakes.filter(isPastLease).length,
     letterDueAt: oldestLetterAt,
     sendsMail,
@@ -71,18 +78,33 @@ async function serverState(context: ApiContext, now: Instant): Promise<ServerSta
   return {
     version,
     now,
-    intakes: intakes.map((intake) => ({
-      name: intake.name,
-      startedAt: intake.startedAt,
-      heartbeatAt: intake.heartbeatAt,
-      isLost: isPastLease(intake),
-      spoolEmpty: intake.spoolEmpty,
-      spoolFill: intake.spoolFill,
-      pingsPerMinute: intake.signalsPerMinute,
-    })),
-    pingsPerMinute: intakes
-      .filter((intake) => !isPastLease(intake))
-      .reduce((sum, intake) => sum + (intake.signalsPerMinute ?? 0), 0),
+    intakes: [
+      ...intakes.map((intake) => ({
+        name: intake.name,
+        startedAt: intake.startedAt,
+        heartbeatAt: intake.heartbeatAt,
+        isLost: isPastLease(intake),
+        spoolEmpty: intake.spoolEmpty,
+        spoolFill: intake.spoolFill,
+        pingsPerMinute: intake.signalsPerMinute,
+      })),
+      ...edges.map(({ id, enteredAt, at }) => ({
+        name: `edge ${id}`,
+        startedAt: enteredAt,
+        heartbeatAt: at,
+        isLost: false,
+        spoolEmpty: true,
+        spoolFill: 0,
+        pingsPerMinute: null,
+      })),
+    ],
+    pingsPerMinute:
+      partitions.length > 0
+        ? null
+        : intakes
+            .filter((intake) => !isPastLease(intake))
+            .reduce((sum, intake) => sum + (intake.signalsPerMinute ?? 0), 0),
+    log: partitions.length === 0 ? null : await readLog(db, partitions, now),
     sweeperLagMs: sweepLagMs({ now, ...sweeping }),
     oldestUnsentAt,
     unsentCount,
@@ -102,6 +124,20 @@ async function serverState(context: ApiContext, now: Instant): Promise<ServerSta
     sendsMail,
     registrationOpen: signIn.registrationOpen,
     signIn: { oidcIssuer: signIn.oidcIssuer, proxyHeader: signIn.proxyHeader },
+  };
+}
+
+async function readLog(
+  db: Db,
+  partitions: readonly PartitionProgress[],
+  now: Instant,
+): Promise<ServerState["log"]> {
+  return {
+    partitions: partitions.length,
+    stopped: partitions.filter(({ stopped }) => stopped !== null).length,
+    recorders: (await listRecorders(db)).filter(({ seenAt }) => now - seenAt <= RECORDER_LOST_AFTER_MS)
+      .length,
+    behindMs: Math.max(0, now - (unappliedSince(partitions) ?? now)),
   };
 }
 
