@@ -36,9 +36,9 @@ const ADMIN_BYTES_MAX = 64 * 1024;
 export const EXTRA_CONNECTIONS = { receiving: 8, sweeper: 3 };
 
 const AFTER_HELP = `
-Checks the settings, the database and its schema, secret keys, clocks, the spool folder, email, the public URL and
-its proxy, the object store, and the running server. Run it on the machine of the server, as the same user and with
-the same settings. Each check has a time limit; all of them take at most ${SECONDS_MAX} seconds. Secrets are never printed.
+Checks the settings, the database and its schema, secret keys, clocks, the spool folder, the log, email, the public
+URL and its proxy, the object store, and the running server. Run it on the machine of the server, as the same user and
+with the same settings. Each check has a time limit; all of them take at most ${SECONDS_MAX} seconds. Secrets are never printed.
 
 Nothing is changed and no email is sent, except a test email with --send-mail. If an object store is configured, a
 small test object is written and deleted.
@@ -113,6 +113,7 @@ async function examine(context: CommandContext, options: Options): Promise<Exami
       reading.then(({ findings }) => findings),
     ),
     guarded("spool", spoolFindings(config, { environment: context.environment, reading })),
+    guarded("log", logFindings(config)),
     guarded("email", mailFindings(config, options)),
     guarded("object store", objectFindings(config)),
     guarded("server", serverFindings(config)),
@@ -240,6 +241,44 @@ async function contentFindings(folder: string, reading: Reading): Promise<Findin
     found.push(warning("spool", text, "Check the disk. Delete the files when you no longer need them."));
   }
   return found;
+}
+
+// Kafka as a log.
+
+async function logFindings({ logTopic }: Config): Promise<Finding[]> {
+  if (logTopic === null) return [];
+  const [{ KafkaTopic }, { topicProblems }] = await Promise.all([
+    import("../lib/kafka.ts"),
+    import("../core/log.ts"),
+  ]);
+  const topic = await KafkaTopic.open(logTopic);
+  try {
+    const found = await topic.describe();
+    if (found === null) {
+      return [
+        problem("log", "The topic of OVERDUE_LOG does not exist.", "Create it with: overdue log create"),
+      ];
+    }
+    const { partitions } = found;
+    const [unsafe] = topicProblems(found);
+    if (unsafe !== undefined) {
+      const text = `The topic of OVERDUE_LOG could lose confirmed pings: ${unsafe}.`;
+      return [problem("log", text, "Correct the settings of the topic. Until then, pings are rejected.")];
+    }
+    const behind = partitions.filter(({ inSync, replicas }) => inSync < replicas).length;
+    if (behind > 0) {
+      const text = `Partitions of the topic of OVERDUE_LOG without all of their replicas: ${behind}.`;
+      return [warning("log", text, "Check that all Kafka brokers are running.")];
+    }
+    return [
+      fine("log", `The topic of OVERDUE_LOG keeps confirmed pings (partitions: ${partitions.length}).`),
+    ];
+  } catch (error) {
+    const said = error instanceof Error ? error.message : String(error);
+    return [problem("log", said, "Check OVERDUE_LOG, and that the Kafka brokers are running.")];
+  } finally {
+    await topic.close();
+  }
 }
 
 // Email.

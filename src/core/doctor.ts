@@ -14,6 +14,7 @@ export type Subject =
   | "service"
   | "health"
   | "spool"
+  | "log"
   | "email"
   | "public URL"
   | "object store"
