@@ -85,6 +85,12 @@ export const PLANTED: Readonly<Record<string, Planted>> = {
     scenario: "log-recorder",
     shows: "log-recorder.applied_twice",
   },
+  "unapplied-ignored": {
+    about: "sweepers assume that everything in the log has been applied",
+    module: fileURLToPath(new URL("./planted/unapplied-ignored.ts", import.meta.url)),
+    scenario: "log-away",
+    shows: "log-away.false_alarms",
+  },
   "jump-to-end": {
     about: "a recorder goes on at the end of a log that lacks its position",
     module: fileURLToPath(new URL("./planted/jump-to-end.ts", import.meta.url)),

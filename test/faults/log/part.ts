@@ -5,10 +5,13 @@ import type { Pulse } from "./pulse.ts";
 
 export type PartFound = { figures: Figures; complaints: string[] };
 
+/** A copy of PostgreSQL from the beginning of the run. */
+export type Copy = { folder: string; takenMs: number };
+
 export type LogPart = {
   name: string;
   about: string;
-  play: (log: LogStage, given: { size: Size; pulse: Pulse }) => Promise<PartFound>;
+  play: (log: LogStage, given: { size: Size; pulse: Pulse; copy: Copy }) => Promise<PartFound>;
 };
 
 /** Pings per second while something is broken. */

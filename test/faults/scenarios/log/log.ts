@@ -1,10 +1,12 @@
 // Pings through a log: real Kafka brokers, recorders, and receiving processes behind a router, broken in every way.
 // Acknowledged pings are compared with recorded ones, and recorded ones with the topic.
+import { join } from "node:path";
 import { conclude } from "../../conclusion.ts";
 import { canRunLog, LOG_NEEDS, type LogStage, onLogStage } from "../../log/log-stage.ts";
 import type { LogPart } from "../../log/part.ts";
 import { Pulse } from "../../log/pulse.ts";
 import { bySize, type Figures, type Result, type Run, type Scenario } from "../../scenario.ts";
+import { copyCluster } from "../../stage/copies.ts";
 import { awayPart } from "./away.ts";
 import { brokerPart } from "./broker.ts";
 import { edgePart } from "./edge.ts";
@@ -56,12 +58,14 @@ async function runParts(run: Run, parts: readonly LogPart[]): Promise<Result> {
 async function play(log: LogStage, parts: readonly LogPart[]): Promise<Result> {
   const { stage, run } = log;
   const pulse = await Pulse.start(log);
+  const copy = { folder: join(stage.folder, "copy"), takenMs: performance.now() };
+  await copyCluster(stage.postgres, copy.folder);
   const figures: Figures = {};
   const complaints: string[] = [];
   for (const part of parts) {
     const beganMs = performance.now();
     run.say(`${part.name}: ${part.about}`);
-    const found = await part.play(log, { size: run.size, pulse });
+    const found = await part.play(log, { size: run.size, pulse, copy });
     Object.assign(figures, found.figures);
     complaints.push(...found.complaints.map((text) => `${part.name}: ${text}`));
     run.say(
