@@ -7,7 +7,9 @@ export type CellsSize = {
   cells: readonly number[];
   checksPerCell: number;
   connections: number;
-  /** Pings per second to each cell, for processor time and latency. */
+  /** Pings at a time to each cell, for processor time. */
+  connectionsPerCell: number;
+  /** Pings per second to a cell, for latency. */
   perSecond: number;
   /** Entries of the map of exceptions that are compared, by the name of their figure. */
   exceptions: Readonly<Record<string, number>>;
@@ -22,6 +24,7 @@ export const CELLS_SIZES: Readonly<Record<SizeName, CellsSize>> = {
     cells: [1, 2, 4],
     checksPerCell: 500,
     connections: 64,
+    connectionsPerCell: 32,
     perSecond: 400,
     exceptions: { "0": 0, "100k": 100_000, "1m": 1_000_000 },
     rounds: 3,
@@ -32,6 +35,7 @@ export const CELLS_SIZES: Readonly<Record<SizeName, CellsSize>> = {
     cells: [1, 2],
     checksPerCell: 10,
     connections: 4,
+    connectionsPerCell: 2,
     perSecond: 20,
     exceptions: { "0": 0, "1k": 1_000 },
     rounds: 1,
