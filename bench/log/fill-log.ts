@@ -21,6 +21,7 @@ export async function fillLog(
     newEdge: randomUUID,
     partitions,
     append: (given) => topic.append(given),
+    isBusy: (partition) => topic.isBusy(partition),
     now: () => Date.now(),
     monotonic: () => performance.now(),
     known: { knows: () => true, remember: () => {}, remove: () => {} },

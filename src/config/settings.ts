@@ -156,7 +156,7 @@ const SIGNAL_SETTINGS = {
     fallbackMeans: "none; this server is the only one",
     secret: false,
     meaning:
-      "The name of this cell in the file of OVERDUE_CELLS. Cells are several complete servers behind one router, for more checks than one database can take.",
+      "The name of this cell in the file of OVERDUE_CELLS. Cells are several complete servers behind one router, for more checks than one database can handle.",
     example: "a",
   }),
   cellsFile: optionalSetting({
@@ -227,7 +227,7 @@ const SIGNAL_SETTINGS = {
     fallbackMeans: "none; pings are recorded in the database before they are answered",
     secret: true,
     meaning:
-      "A Kafka topic between the processes that receive pings and the database. Pings are answered when the topic has them; processes with the role recorder apply them. For servers with more than a million checks. kafkas:// uses TLS; user and password are for SASL (?sasl=plain, scram-sha-256 or scram-sha-512). To trust a private CA, set NODE_EXTRA_CA_CERTS.",
+      "A Kafka topic between the processes that receive pings and the database. Pings are answered when the topic has them; processes with the role recorder apply them. For bursts of pings that exceed what one database can record. kafkas:// uses TLS; user and password are for SASL (?sasl=plain, scram-sha-256 or scram-sha-512). To trust a private CA, set NODE_EXTRA_CA_CERTS.",
     example: "kafka://kafka-1:9092,kafka-2:9092,kafka-3:9092/overdue",
   }),
   logRouterRepeats: setting({

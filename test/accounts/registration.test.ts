@@ -6,6 +6,7 @@ import type { AccountPage } from "../../src/contract/api/account.ts";
 import type { AdminAccounts, Retention, ServerState } from "../../src/contract/api/admin.ts";
 import type { ProjectSettings } from "../../src/contract/api/projects.ts";
 import { linkToken } from "../../src/core/sign-in.ts";
+import { openLog } from "../../src/operations/log.ts";
 import { signingWith } from "../../src/operations/secrets.ts";
 import { registerIntake } from "../../src/store/intakes.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
@@ -187,6 +188,28 @@ describe("Without a mail server", () => {
       problemCount: 1,
     });
     await mute.db.pool.query("delete from intakes");
+  });
+
+  test("with a log, the state names the processes that append pings, and how far recorders are", async () => {
+    const read = async () => (await mute.browse("/api/overdue/v1/admin/state")).json as ServerState;
+    expect((await read()).log).toBeNull();
+    await openLog(mute.db, { topicId: randomUUID(), ends: [0, 0] });
+    const at = Date.now();
+    const edge = { n: 1, enteredAt: at - 60_000, at: at - 2_000, watermarkAt: at - 20_000, closedAt: null };
+    const edges = { open: edge, closed: { ...edge, closedAt: at } };
+    await mute.db.pool.query(
+      "update log_partitions set edges = $1, watermark_at = to_timestamp($2 / 1000.0) where partition = 0",
+      [JSON.stringify(edges), at - 20_000],
+    );
+    await mute.db.pool.query("update log_partitions set stopped = 'gone' where partition = 1");
+    const { log, intakes, pingsPerMinute } = await read();
+    expect(log).toMatchObject({ partitions: 2, stopped: 1, recorders: 0 });
+    expect(log?.behindMs).toBeGreaterThanOrEqual(20_000);
+    expect([intakes.map(({ name, startedAt }) => [name, startedAt]), pingsPerMinute]).toEqual([
+      [["edge open", at - 60_000]],
+      null,
+    ]);
+    await mute.db.pool.query("truncate intakes, log_partitions, blind_intervals cascade");
   });
 
   test("the state says how many signals come, of all who receive and are not lost", async () => {
