@@ -21,15 +21,15 @@ import type { Database } from "../store/db.ts";
 import { onDatabase } from "./admin-session.ts";
 import { type CommandContext, CommandError, EXIT, printJson } from "./command-context.ts";
 
+const DEFAULT_DIRECTORY = "/etc/haproxy/overdue";
 const AFTER_HELP = `
 OVERDUE_CELL and OVERDUE_CELLS describe several complete servers behind one router.
 
 Examples:
-  $ overdue router maps         # once with the settings of each cell
+  $ overdue router maps --directory ${DEFAULT_DIRECTORY}   # once with the settings of each cell
   $ overdue router config > /etc/haproxy/haproxy.cfg
   $ haproxy -c -f /etc/haproxy/haproxy.cfg && systemctl reload haproxy`;
 
-const DEFAULT_DIRECTORY = "/etc/haproxy/overdue";
 const DEFAULT_BIND = ":80";
 /** Rows of one statement: a few megabytes. */
 const PAGE_ROWS = 10_000;
@@ -39,7 +39,7 @@ export function defineRouter(command: Command, context: CommandContext): void {
   command.addHelpText("after", AFTER_HELP);
   command
     .command("maps")
-    .description("Write the maps of the router: slots, and exceptions of this cell")
+    .description("Write the router's map files: slots, and this cell's exceptions")
     .requiredOption("--directory <path>", `Folder of the maps, such as ${DEFAULT_DIRECTORY}`)
     .option("--json", "Output JSON (cell, exceptions, missing)")
     .action((options: { directory: string; json?: true }) =>

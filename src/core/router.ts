@@ -1,7 +1,8 @@
 // The files of the router in front of the cells: its maps, and its configuration for HAProxy 2.6 or newer.
 import type { Cell, Cells, CellView } from "./cells.ts";
 import { KEY_PREFIX, SLOT_DIGITS, slotOf } from "./identity.ts";
-import { API_KEY_PREFIX_LENGTH } from "./limits.ts";
+import { SECOND_MS } from "./instant.ts";
+import { API_KEY_PREFIX_LENGTH, PING_ANSWER_MS_MAX } from "./limits.ts";
 
 export const SLOTS_MAP = "slots.map";
 export const EXCEPTIONS_MAP = "exceptions.map";
@@ -51,10 +52,14 @@ const PAGE_BYTES = 4_096;
 /** HAProxy's buffer is allocated for each request that is being read. */
 const BUFFER_BYTES_MAX = 1024 * 1024;
 
+/** A process answers pings sooner, and one more attempt fits into the ten seconds that clients wait. */
+const PING_TIMEOUT_SECONDS = Math.ceil((2 * PING_ANSWER_MS_MAX) / SECOND_MS);
+
 /** The complete configuration. */
 export function routerConfig(options: RouterOptions): string {
   const { cells, bodyLimitBytes } = options;
   const wanted = Math.ceil((bodyLimitBytes + HEADER_BYTES) / PAGE_BYTES) * PAGE_BYTES;
+  const bufferBytes = Math.min(wanted, BUFFER_BYTES_MAX);
   const lines = [
     "# HAProxy in front of the cells of Overdue, for HAProxy 2.6 or newer. Printed by: overdue router config",
     "",
@@ -62,7 +67,7 @@ export function routerConfig(options: RouterOptions): string {
     "    # URLs of pings are secrets: changes of servers are logged, requests are not.",
     "    log stdout format raw local0 notice",
     "    # Larger than a ping with its body, so that it can be sent again to another process of the cell.",
-    `    tune.bufsize ${Math.min(wanted, BUFFER_BYTES_MAX)}`,
+    `    tune.bufsize ${bufferBytes}`,
     "",
     "defaults",
     "    mode http",
@@ -76,7 +81,7 @@ export function routerConfig(options: RouterOptions): string {
     "    timeout check 5s",
     "",
     ...frontend(options),
-    ...cells.list.flatMap((cell) => ["", ...backend(cell)]),
+    ...cells.list.flatMap((cell) => ["", ...backend(cell, bufferBytes - HEADER_BYTES)]),
   ];
   return `${lines.join("\n")}\n`;
 }
@@ -175,7 +180,8 @@ function escaped(path: string): string {
   return path.replace(/[.+*?()[\]{}|^$\\]/g, "\\$&");
 }
 
-function backend(cell: Cell): string[] {
+/** `bodyBytesMax`: a longer body may not fit into the buffer. */
+function backend(cell: Cell, bodyBytesMax: number): string[] {
   const { name, urls } = cell;
   return [
     `backend ${backendOf(cell)}`,
@@ -187,10 +193,16 @@ function backend(cell: Cell): string[] {
     ...(urls.length === 1
       ? []
       : [
-          "    # A ping that was not answered is sent to another process. At worst it is recorded twice.",
-          "    retry-on conn-failure empty-response 503",
+          "    # A ping that was not answered is sent to another process. At worst it is recorded twice. The timeout also runs",
+          "    # while a client sends its body, so the body is read first.",
+          "    acl is_ping var(txn.path) -m beg /ping/",
+          `    acl is_large req.hdr(Content-Length) -m int gt ${bodyBytesMax}`,
+          "    acl is_large req.hdr(Transfer-Encoding) -m found",
+          "    http-request wait-for-body time 30s if is_ping !is_large",
+          `    http-request set-timeout server ${PING_TIMEOUT_SECONDS}s if is_ping !is_large`,
+          "    retry-on conn-failure empty-response response-timeout 503",
           "    option redispatch 1",
-          "    http-request disable-l7-retry unless { var(txn.path) -m beg /ping/ }",
+          "    http-request disable-l7-retry unless is_ping",
         ]),
     ...urls.map((url, at) => `    server ${name}-${at + 1} ${serverAt(new URL(url))}`),
   ];

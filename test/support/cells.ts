@@ -159,7 +159,8 @@ async function startCell(
   };
 }
 
-async function startRouter({ config, port }: { config: string; port: number }): Promise<Router> {
+/** Starts HAProxy with a configuration that listens on the port. */
+export async function startRouter({ config, port }: { config: string; port: number }): Promise<Router> {
   const child = spawn(HAPROXY, ["-db", "-f", config], { stdio: ["ignore", "pipe", "pipe"] });
   endWithUs(child);
   let said = "";

@@ -59,12 +59,12 @@ defaults
   mode http
   timeout connect 1s
   timeout client 60s
-  timeout server 20s
+  timeout server 4s
   timeout http-request 20s
   option http-buffer-request
   option redispatch 1
   retries 3
-  retry-on conn-failure empty-response 503
+  retry-on conn-failure empty-response response-timeout 503
 frontend pings
   bind 127.0.0.1:${port}
   default_backend edges
