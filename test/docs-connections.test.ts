@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { EXTRA_CONNECTIONS } from "../src/cli/doctor.ts";
 import { SETTINGS } from "../src/config/settings.ts";
 import { INTAKE_CONNECTIONS_MAX } from "../src/roles/direct-intake.ts";
+import { RECORDER_CONNECTIONS_MAX } from "../src/roles/recorder.ts";
 import { LOOKUP_CONNECTIONS_MAX } from "../src/roles/started-intake.ts";
 import { SWEEPER_CONNECTIONS_MAX } from "../src/roles/sweeper.ts";
 
@@ -13,9 +14,13 @@ test("the documented number of database connections is the number that can be op
   const all = pool + receiving + SWEEPER_CONNECTIONS_MAX;
   const operating = readFileSync(new URL("../docs/operate/operating.md", import.meta.url), "utf8");
   expect(operating).toContain(
-    `| ${all}: ${pool} in the shared pool, ${receiving} more for the roles \`ping\` and \`smtp\` together, ${SWEEPER_CONNECTIONS_MAX} more for the role \`sweeper\` |`,
+    `| ${all}: ${pool} in the shared pool, ${receiving} more for the roles \`ping\` and \`smtp\` together, ${SWEEPER_CONNECTIONS_MAX} more for the role \`sweeper\`. With a [log](log.md), ${RECORDER_CONNECTIONS_MAX} more for the role \`recorder\` |`,
   );
-  expect(EXTRA_CONNECTIONS).toEqual({ receiving, sweeper: SWEEPER_CONNECTIONS_MAX });
+  expect(EXTRA_CONNECTIONS).toEqual({
+    receiving,
+    sweeper: SWEEPER_CONNECTIONS_MAX,
+    recorder: RECORDER_CONNECTIONS_MAX,
+  });
   const { meaning } = SETTINGS.databasePoolSize;
   expect(meaning).toContain(`up to ${receiving} more connections`);
   expect(meaning).toContain(

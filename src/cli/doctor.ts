@@ -33,7 +33,7 @@ const STEP_MS_MAX = 4 * SECOND_MS;
 const ADMIN_BYTES_MAX = 64 * 1024;
 
 /** Connections of roles in addition to the shared pool. */
-export const EXTRA_CONNECTIONS = { receiving: 8, sweeper: 3 };
+export const EXTRA_CONNECTIONS = { receiving: 8, sweeper: 3, recorder: 3 };
 
 const AFTER_HELP = `
 Checks the settings, the database and its schema, secret keys, clocks, the spool folder, the log, email, the public
@@ -170,13 +170,14 @@ async function diagnose(config: Config): Reading {
 }
 
 /** How many connections a process with these settings can open. */
-function connectionsOf({ roles, databasePoolSize }: Config): number {
+function connectionsOf({ roles, databasePoolSize, logTopic }: Config): number {
   const has = (...names: string[]) =>
     roles === null || roles.includes("all") || names.some((name) => roles.includes(name));
   return (
     databasePoolSize +
     (has("ping", "smtp") ? EXTRA_CONNECTIONS.receiving : 0) +
-    (has("sweeper") ? EXTRA_CONNECTIONS.sweeper : 0)
+    (has("sweeper") ? EXTRA_CONNECTIONS.sweeper : 0) +
+    (logTopic !== null && has("recorder") ? EXTRA_CONNECTIONS.recorder : 0)
   );
 }
 
@@ -267,12 +268,10 @@ async function logFindings({ logTopic }: Config): Promise<Finding[]> {
     }
     const behind = partitions.filter(({ inSync, replicas }) => inSync < replicas).length;
     if (behind > 0) {
-      const text = `Partitions of the topic of OVERDUE_LOG without all of their replicas: ${behind}.`;
+      const text = `Under-replicated partitions in the topic of OVERDUE_LOG: ${behind}.`;
       return [warning("log", text, "Check that all Kafka brokers are running.")];
     }
-    return [
-      fine("log", `The topic of OVERDUE_LOG keeps confirmed pings (partitions: ${partitions.length}).`),
-    ];
+    return [fine("log", `The topic of OVERDUE_LOG has safe settings (partitions: ${partitions.length}).`)];
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error);
     return [problem("log", said, "Check OVERDUE_LOG, and that the Kafka brokers are running.")];

@@ -67,7 +67,7 @@ export function defineLog(command: Command, context: CommandContext): void {
   command
     .command("leave")
     .description("Stop waiting for the log, once no process appends to it")
-    .option("--kafka-is-gone", "Leave although the topic cannot be read; pings in it are lost")
+    .option("--kafka-is-gone", "Leave even if the topic cannot be read; unapplied pings are lost")
     .action((options: { kafkaIsGone?: true }) =>
       onDatabase(context, async (session) => {
         if (options.kafkaIsGone) await leaveLog(session.database, { readTopic: null });

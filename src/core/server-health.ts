@@ -124,7 +124,8 @@ function heldWatermark({
   if (now - since > HOLD_REPORTED_AFTER_MS) {
     if (watermarkAt !== null && holderName !== null && isPartitionName(holderName)) {
       const text = `Pings in the log have not been recorded since ${clock(since)} (${holderName}).`;
-      const act = "Run `overdue log status`, and make sure that a process with the role recorder is running.";
+      const act =
+        "Run `overdue log status`, and make sure that processes with the roles recorder and ping are running.";
       return [{ ...problem, since, text: `${text} ${act} ${wait}` }];
     }
     const who =

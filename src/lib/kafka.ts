@@ -103,7 +103,7 @@ export type ReadRequest = {
 export type ReadResult =
   | { kind: "records"; records: readonly ReadRecord[]; end: number }
   /** The position is not in the log, or the topic is another one. */
-  | { kind: "lost"; reason: "out of range" | "another topic" }
+  | { kind: "lost"; reason: "its offset is not in the topic" | "the topic was replaced" }
   /** Nothing is known: no leader, or no connection. */
   | { kind: "unavailable"; error: unknown };
 
@@ -419,7 +419,8 @@ export class KafkaTopic {
       const answer = answers.get(read.partition);
       const code = answer?.errorCode ?? ERROR.NO_ANSWER;
       const records = code === 0 ? recordsOf(answer?.records ?? [], offset) : [];
-      if (code === ERROR.OFFSET_OUT_OF_RANGE) resolve({ kind: "lost", reason: "out of range" });
+      if (code === ERROR.OFFSET_OUT_OF_RANGE)
+        resolve({ kind: "lost", reason: "its offset is not in the topic" });
       else if (code !== 0) void this.#failReads([read], answeredWith(code));
       // Those without records stay in front of the next request, so each gets its share of the bytes.
       else if (records.length === 0 && performance.now() - sinceMs < read.waitMs) this.#reads.add([read]);
@@ -440,7 +441,9 @@ export class KafkaTopic {
     for (const read of reads) {
       const isAnother = topicId !== null && topicId !== read.topicId;
       read.resolve(
-        isAnother ? { kind: "lost", reason: "another topic" } : { kind: "unavailable", error: reason },
+        isAnother
+          ? { kind: "lost", reason: "the topic was replaced" }
+          : { kind: "unavailable", error: reason },
       );
     }
   }

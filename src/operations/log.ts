@@ -60,7 +60,7 @@ export function openLog(
       if (before === topicId) continue;
       throw new AppError(
         "conflict",
-        "The topic of OVERDUE_LOG is another one than before: it was deleted and created again, or the setting was changed. Run `overdue log status`.",
+        "OVERDUE_LOG names a different topic than before: the topic was deleted and re-created, or the setting was changed. Run `overdue log status`.",
       );
     }
     if (stored.length > 0 && stored.length !== ends.length) {
@@ -265,7 +265,7 @@ export function leaveLog(
       if (topic !== null && topicId !== topic.topicId) {
         throw new AppError(
           "conflict",
-          "The topic of OVERDUE_LOG is another one than the one in use, which may have records that are not applied. Run `overdue log status`.",
+          "OVERDUE_LOG does not name the topic in use, which may still have unapplied records. Run `overdue log status`.",
         );
       }
       const left = topic === null ? 0 : (topic.ends[partition] ?? 0) - nextOffset;

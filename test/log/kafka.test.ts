@@ -123,12 +123,12 @@ describe.skipIf(!isKafkaInstalled)(`three brokers${WHY_SKIPPED}`, () => {
     const now = await described(other);
     await append(other, 0);
     await append(other, 0);
-    const lost = { kind: "lost", reason: "another topic" };
+    const lost = { kind: "lost", reason: "the topic was replaced" };
     await expect.poll(() => read(topicId, 0), { timeout: LONG_MS }).toEqual(lost);
     await expect.poll(() => read(topicId, 7), { timeout: LONG_MS }).toEqual(lost);
     await expect.poll(() => kindOf(read(now.topicId, 0)), { timeout: LONG_MS }).toBe("records");
     const beyond = await topic.read({ topicId: now.topicId, partition: 0, offset: 99, ...READ });
-    expect(beyond).toEqual({ kind: "lost", reason: "out of range" });
+    expect(beyond).toEqual({ kind: "lost", reason: "its offset is not in the topic" });
   });
 
   const created = (topic: KafkaTopic) => topic.create({ partitions: 2, replicas: 1, settings: {} });

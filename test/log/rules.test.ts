@@ -148,8 +148,8 @@ describe.skipIf(!isKafkaInstalled)(`with a log${WHY_SKIPPED}`, () => {
     await expectSoon(beyond).toBe(true);
     await it.startRecorder();
     await expectSoon(stopped).toEqual([
-      expect.stringContaining("is not in the log (another topic)"),
-      expect.stringContaining("is not in the log (another topic)"),
+      expect.stringContaining("is not in the log (the topic was replaced)"),
+      expect.stringContaining("is not in the log (the topic was replaced)"),
     ]);
     expect(await wordsOf(check.uuid)).toEqual(["first"]);
     await expect(it.startEdge()).rejects.toThrow("The topic of OVERDUE_LOG is another one than before");

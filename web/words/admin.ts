@@ -43,7 +43,7 @@ export const adminWords = {
     label: "Kafka log",
     ok: "up to date",
     behind: (lag: string) => `${lag} behind`,
-    none: "not applied",
+    none: "no recorder",
     noneText: "No process with the recorder role is running.",
     stopped: (count: number) => `${plural(count, "partition")} stopped`,
     stoppedText: "The log has lost pings. See the problems above.",
@@ -159,7 +159,7 @@ export const adminWords = {
 
 /** Health problems by name. A problem that is not listed here is shown by its name. */
 export const PROBLEM_WORDS: Readonly<Record<string, string>> = {
-  watermarkHeld: "Alerts for missed pings are on hold until all received pings are in the database",
+  watermarkHeld: "Alerts for missing pings are on hold until all received pings are in the database",
   spoolFilling: "The spool of a ping process is filling up",
   sweepStuck: "Deadlines are not being checked: no sweeper is running, or it is stuck",
   deliveryStuck: "Notifications are due but are not being sent",
@@ -168,7 +168,7 @@ export const PROBLEM_WORDS: Readonly<Record<string, string>> = {
   checkLocked: "A check has been locked for too long",
   checkPoisoned: "A check can't be processed",
   logStopped:
-    "The log has lost pings. Alerts for missed pings are on hold until an admin restores the records or accepts the loss",
+    "The log has lost pings. Alerts for missing pings are on hold until an admin restores the records or accepts the loss",
   logBehind: "Pings in the log may be deleted before they are applied",
   providerKeyRefused: "A provider rejects the server's key, so channels of that kind fail",
   adminChannelUnusable: "The channel in OVERDUE_ADMIN_CHANNEL does not exist or is disabled",
