@@ -14,6 +14,8 @@ const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5_000;
 const STATEMENT_TIMEOUT_MS = 30_000;
 const KEEPALIVE_MS = 10_000;
 const CONNECT_TIMEOUT_MS = 5_000;
+/** The server ends a statement in time. If it has not answered by then, it is gone, and its connection is dropped. */
+const ANSWER_GRACE_MS = 5_000;
 const CONNECTIONS_MAX = 10;
 
 /** An SQL statement. Its name identifies the prepared statement and appears in logs and statistics. */
@@ -73,6 +75,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     ...config,
     Client,
     max: options.connectionsMax ?? CONNECTIONS_MAX,
+    query_timeout: (options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS) + ANSWER_GRACE_MS,
     // oxlint-disable-next-line typescript/no-misused-promises -- The pool waits for it; its types do not say so.
     onConnect: (client) => prepareSession(client, options),
   });

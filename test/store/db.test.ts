@@ -54,6 +54,31 @@ describe("a session", () => {
     }
   });
 
+  test("that does not answer a statement some time after the server should have ended it is replaced", async () => {
+    const db = openDatabase({
+      url: database.url,
+      applicationName: "overdue-test",
+      onError: () => {},
+      connectionsMax: 1,
+      statementTimeoutMs: 100,
+      requireDurable: false,
+    });
+    try {
+      const pid = async () =>
+        (await db.pool.query<{ pid: number }>("select pg_backend_pid() as pid")).rows[0]?.pid;
+      const before = await pid();
+      // As if the machine of the server was gone.
+      await db.pool.query("set statement_timeout = 0");
+      await expect(db.pool.query("select pg_sleep(60)")).rejects.toThrow("Query read timeout");
+      expect(await pid()).not.toBe(before);
+    } finally {
+      await db.close();
+      await database.db.pool.query(
+        "select pg_terminate_backend(pid) from pg_stat_activity where query = 'select pg_sleep(60)' and pid <> pg_backend_pid()",
+      );
+    }
+  });
+
   test("that breaks while idle is reported and replaced, and the process lives on", async () => {
     const errors: Error[] = [];
     const db = openDatabase({
