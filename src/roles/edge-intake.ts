@@ -90,12 +90,13 @@ export async function startEdgeIntake(
     const found = await usableTopic(topic);
     const numbers = [...found.partitions.keys()];
     const ends = await topic.ends(numbers);
+    const clocks = machineClocks();
     const look = await openLog(database, {
       topicId: found.topicId,
       ends: numbers.map((partition) => ends.get(partition)?.end ?? 0),
     });
     const clock = new DatabaseClock(look, () => performance.now());
-    const steps = new ClockSteps(machineClocks());
+    const steps = new ClockSteps(clocks);
     const known = await files.openKnown(Date.now());
     const onError = troubleLog(log, "receiving pings failed");
     const lookups = targetLookups(database);
@@ -136,8 +137,8 @@ export async function startEdgeIntake(
       stopAccepting: () => edge.stopListening(),
       problem: () => problemOf(edge, watch.refusal()),
       stop: async () => {
-        for (const loop of loops) await loop.stop();
-        const isConfirmed = await edge.leave();
+        // Loops may wait for the database.
+        const [isConfirmed] = await Promise.all([edge.leave(), ...loops.map((loop) => loop.stop())]);
         if (!isConfirmed)
           log.error(
             "the log did not confirm that this process has ended; alerts wait until it is declared lost",
@@ -251,8 +252,10 @@ function lookLoop({ database, log, metrics }: EdgeDeps, { clock, steps, known, w
     log,
     metrics: metrics.loops,
     tick: async () => {
+      // Before: the machine may be suspended after the database has answered.
+      const clocks = machineClocks();
       clock.adjust(await lookAtClock(database));
-      steps.noteReading(machineClocks());
+      steps.noteReading(clocks);
       await watch.look();
       const unknown = await listUnknown(database, {
         afterId: afterId - UNKNOWN_READ_AGAIN,
