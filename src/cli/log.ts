@@ -13,7 +13,7 @@ import {
 } from "../core/log.ts";
 import { HOLD_REPORTED_AFTER_MS } from "../core/watermark.ts";
 import { KafkaTopic, type TopicDescription } from "../lib/kafka.ts";
-import { acceptLoss, leaveLog, lossReadFrom, RECORDER_LOST_AFTER_MS } from "../operations/log.ts";
+import { acceptLoss, leaveLog, RECORDER_LOST_AFTER_MS } from "../operations/log.ts";
 import type { Database } from "../store/db.ts";
 import { readDatabaseClock } from "../store/instance.ts";
 import { listLogPartitions, listRecorders, type StoredPartition } from "../store/log-partitions.ts";
@@ -122,11 +122,13 @@ async function described(topic: KafkaTopic) {
 
 async function acceptLossNow(database: Database, topic: KafkaTopic): Promise<number> {
   const { topicId, partitions } = await described(topic);
-  const from = await lossReadFrom(database);
-  if (from === null) return 0;
   const numbers = [...partitions.keys()];
-  const first = await topic.firstSince(numbers, from);
-  return acceptLoss(database, { topicId, nextOffsets: numbers.map((one) => first.get(one) ?? 0) });
+  const ends = await topic.ends(numbers);
+  return acceptLoss(database, {
+    topicId,
+    starts: numbers.map((one) => ends.get(one)?.start ?? 0),
+    firstSince: async (partition, at) => (await topic.firstSince([partition], at)).get(partition) ?? 0,
+  });
 }
 
 async function create(

@@ -11,6 +11,10 @@ import {
   partitionIntakeId,
   partitionOf,
   type PartitionState,
+  absenceAfter,
+  lossReadFrom,
+  resumeAt,
+  type TakeRules,
   takeRecord,
   topicProblems,
   topicSettings,
@@ -32,8 +36,12 @@ function record(given: Partial<LogRecord> & { n: number; at: number }): LogRecor
   };
 }
 
-function take(state: PartitionState, given: Parameters<typeof record>[0], { routerRepeats = false } = {}) {
-  return takeRecord(state, record(given), { routerRepeats });
+function take(
+  state: PartitionState,
+  given: Parameters<typeof record>[0],
+  { routerRepeats = false, others = [] }: Partial<TakeRules> = {},
+) {
+  return takeRecord(state, record(given), { routerRepeats, others });
 }
 
 /** The same after records of edge "a", the last one at T + 8 s with number 8. */
@@ -75,6 +83,7 @@ describe("the settings of a topic", () => {
     ["cleanup.policy", "compact", "cleanup.policy is not delete"],
     ["retention.ms", "3600000", "retention.ms is less than 72 hours"],
     ["max.message.bytes", "1000", "max.message.bytes is less than 1052672"],
+    ["message.timestamp.type", "CreateTime", "message.timestamp.type is not LogAppendTime"],
   ])("%s=%s is reported", (name, value, problem) => {
     const topic = good(3);
     expect(topicProblems({ ...topic, settings: { ...topic.settings, [name]: value } })).toEqual([problem]);
@@ -315,5 +324,49 @@ describe("reports", () => {
     expect(mergeReports({ refused, attributed: NO_REFUSALS }, more(null)).refused).toEqual([
       { from: T, to: null },
     ]);
+  });
+});
+
+describe("after a loss, a partition continues", () => {
+  test.each([
+    ["where it was, if the topic still has that", { start: 0, since: 50 }, 20],
+    ["at the first record that is left", { start: 30, since: 50 }, 30],
+    ["earlier, if records after that position may be others", { start: 0, since: 10 }, 10],
+  ])("%s", (_, found, expected) => {
+    expect(resumeAt({ topicId: "a", nextOffset: 20 }, { topicId: "a", ...found })).toBe(expected);
+  });
+
+  test("in another topic at the records that may not be applied", () => {
+    expect(resumeAt({ topicId: "a", nextOffset: 20 }, { topicId: "b", start: 0, since: 50 })).toBe(50);
+    expect(lossReadFrom(EMPTY)).toBeLessThan(EMPTY.watermarkAt - MINUTE_MS);
+  });
+});
+
+describe("processes without the log", () => {
+  const at = T + MINUTE_MS;
+  const other = { startedAt: T - MINUTE_MS, heartbeatAt: at - SECOND_MS };
+  const reasons = (others: TakeRules["others"]) =>
+    take(EMPTY, { n: 1, at }, { others }).blind.map(({ reason }) => reason);
+
+  test("receive while there is no edge", () => {
+    expect(reasons([other])).toEqual([]);
+    expect(take(EMPTY, { n: 1, at }, { others: [other] }).state.gapEndedAt).toBe(EMPTY.gapEndedAt);
+  });
+
+  test("do not, if they started later or ended before", () => {
+    const absent = ["no process received pings"];
+    expect(reasons([])).toEqual(absent);
+    expect(reasons([{ ...other, startedAt: T + 1 }])).toEqual(absent);
+    expect(reasons([{ ...other, heartbeatAt: at - 10 * SECOND_MS }])).toEqual(absent);
+  });
+
+  test("leave no time without a process behind the last edge, unless they started later", () => {
+    expect(absenceAfter(EMPTY, { receivedSinceAt: null })).toBeNull();
+    expect(absenceAfter(EMPTY, { receivedSinceAt: T + 4 * SECOND_MS })).toBeNull();
+    expect(absenceAfter(EMPTY, { receivedSinceAt: at })).toMatchObject({
+      from: expect.toSatisfy((from: number) => from <= T),
+      to: expect.toSatisfy((to: number) => to >= at),
+      reason: "no process received pings",
+    });
   });
 });

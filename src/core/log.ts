@@ -1,11 +1,13 @@
 // The log between edges, which receive pings, and recorders, which apply them: partitions, the settings that a topic
 // needs, and what a record means for the watermark of its partition. Instants are on the database's clock.
-import { DAY_MS, HOUR_MS, type Instant, type Interval, SECOND_MS } from "./instant.ts";
+import { DAY_MS, HOUR_MS, type Instant, type Interval, MINUTE_MS, SECOND_MS } from "./instant.ts";
 import { type AcceptedSignal, targetKey } from "./signal.ts";
 import {
   type AttributedRefusals,
   type Blindness,
   HEARTBEAT_GAP_MS_MAX,
+  type Receiver,
+  receivedThroughout,
   WATERMARK_LAG_MS,
 } from "./watermark.ts";
 
@@ -95,6 +97,10 @@ export function topicProblems({ partitions, settings }: LogTopic): string[] {
     problems.push("retention.ms is less than 72 hours");
   }
   if (number("retention.bytes") !== -1) problems.push("retention.bytes is not -1");
+  // Retention would count from the clock of the sender.
+  if (settings["message.timestamp.type"] !== "LogAppendTime") {
+    problems.push("message.timestamp.type is not LogAppendTime");
+  }
   if (!(number("max.message.bytes") >= MESSAGE_BYTES_MIN)) {
     problems.push(`max.message.bytes is less than ${MESSAGE_BYTES_MIN}`);
   }
@@ -251,14 +257,18 @@ const REASON = {
 /** The reason of blind intervals in which the log has lost pings that it had confirmed. */
 export const LOST_BY_LOG = REASON.missing;
 
-/**
- * Applies what a record says about its edge. `routerRepeats`: a router sends pings again that an edge did not answer,
- * so the loss of one of several edges is no gap.
- */
+/** `routerRepeats`: a router sends pings again that an edge did not answer, so the loss of one of several edges is no gap. */
+export type TakeRules = {
+  routerRepeats: boolean;
+  /** Processes that receive without the log. */
+  others: readonly Receiver[];
+};
+
+/** Applies what a record says about its edge. */
 export function takeRecord(
   before: PartitionState,
   record: LogRecord,
-  { routerRepeats }: { routerRepeats: boolean },
+  { routerRepeats, others: withoutLog }: TakeRules,
 ): TakenRecord {
   const known = before.edges[record.edge];
   if (known !== undefined && record.n <= known.n) {
@@ -281,7 +291,10 @@ export function takeRecord(
       edge.at - edge.watermarkAt <= HEARTBEAT_GAP_MS_MAX + WATERMARK_LAG_MS,
   );
   const isAbsence =
-    isEntering && !isAttended && record.at - before.watermarkAt > HEARTBEAT_GAP_MS_MAX + WATERMARK_LAG_MS;
+    isEntering &&
+    !isAttended &&
+    record.at - before.watermarkAt > HEARTBEAT_GAP_MS_MAX + WATERMARK_LAG_MS &&
+    !receivedThroughout(withoutLog, { from: before.watermarkAt, to: record.at });
   if (isAbsence) blind.push(blindness(REASON.absent, before.watermarkAt, record.at));
   const own: EdgeState = {
     n: record.n,
@@ -346,6 +359,40 @@ export function receivedUntil(
   const all = Object.values(edges);
   const isAlive = all.some(({ at, closedAt }) => closedAt === null && now - at <= EDGE_LOST_AFTER_MS);
   return isAlive || hasMore ? now : Math.max(watermarkAt, ...all.map(({ at }) => at));
+}
+
+/**
+ * After the last edge has ended and everything was applied: the time until the first process without the log started, at
+ * `receivedSinceAt`. Its own first heartbeat cannot report that time if recorders were behind, because their heartbeats
+ * then count as those of an edge. Null: there is no such time.
+ */
+export function absenceAfter(
+  { watermarkAt }: PartitionState,
+  { receivedSinceAt }: { receivedSinceAt: Instant | null },
+): Blindness | null {
+  if (receivedSinceAt === null || receivedSinceAt - watermarkAt <= HEARTBEAT_GAP_MS_MAX + WATERMARK_LAG_MS)
+    return null;
+  return blindness(REASON.absent, watermarkAt, receivedSinceAt);
+}
+
+/** Kafka's clock, and that of the database, may differ by this. */
+const CLOCKS_DIFFER_MS_MAX = 10 * MINUTE_MS;
+
+/** From which time on the records of a partition may not be applied. */
+export function lossReadFrom({ watermarkAt }: PartitionState): Instant {
+  return watermarkAt - CLOCKS_DIFFER_MS_MAX;
+}
+
+/**
+ * Where a partition continues after a loss. `start` is the first record that its topic has, `since` the first one since
+ * `lossReadFrom`. Records that were applied are skipped, so the earlier position is taken.
+ */
+export function resumeAt(
+  { topicId, nextOffset }: { topicId: string; nextOffset: number },
+  found: { topicId: string; start: number; since: number },
+): number {
+  if (topicId !== found.topicId) return found.since;
+  return Math.min(Math.max(nextOffset, found.start), found.since);
 }
 
 /** Where recorders are in a partition. */

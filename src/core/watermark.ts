@@ -65,21 +65,32 @@ export function blindTimes({ heartbeatAt, now, skippedMs, unproven }: HeartbeatI
   return unproven.filter(({ from, to }) => (to ?? now) - from > TICK_GAP_MS_MAX);
 }
 
+/** A process that receives pings, and its last heartbeat. */
+export type Receiver = { startedAt: Instant; heartbeatAt: Instant };
+
+/** Whether one process received pings all the time. */
+export function receivedThroughout(
+  receivers: readonly Receiver[],
+  { from, to }: { from: Instant; to: Instant },
+): boolean {
+  return receivers.some(
+    ({ startedAt, heartbeatAt }) => startedAt <= from && heartbeatAt >= to - HEARTBEAT_GAP_MS_MAX,
+  );
+}
+
 /**
  * For the first heartbeat of an intake: the time before its start is blind only if no other intake was
  * receiving. `since` is the last heartbeat before the intake; null for later heartbeats.
  */
 export function withoutAttendedTime(
   unproven: readonly Interval[],
-  given: { since: Instant | null; others: readonly { startedAt: Instant; heartbeatAt: Instant }[] },
+  given: { since: Instant | null; others: readonly Receiver[] },
 ): readonly Interval[] {
   const { since, others } = given;
   const entering = unproven.find(({ from }) => from === since);
   if (entering === undefined || entering.to === null) return unproven;
   const { from, to: listensAt } = entering;
-  const isAttended = others.some(
-    ({ startedAt, heartbeatAt }) => startedAt <= from && heartbeatAt >= listensAt - HEARTBEAT_GAP_MS_MAX,
-  );
+  const isAttended = receivedThroughout(others, { from, to: listensAt });
   return isAttended ? unproven.filter(({ to }) => to === null || to > listensAt) : unproven;
 }
 

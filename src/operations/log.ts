@@ -3,11 +3,14 @@
 import { AppError } from "../core/errors.ts";
 import { DAY_MS, type Instant, MINUTE_MS, SECOND_MS } from "../core/instant.ts";
 import {
+  absenceAfter,
   EDGE_LOST_AFTER_MS,
   LOST_BY_LOG,
+  lossReadFrom,
   partitionIntakeId,
   partitionName,
   receivedUntil,
+  resumeAt,
 } from "../core/log.ts";
 import { type ClockReading, HEARTBEAT_GAP_MS_MAX, WATERMARK_LAG_MS } from "../core/watermark.ts";
 import type { Database } from "../store/db.ts";
@@ -15,6 +18,7 @@ import { findStoredIdentity } from "../store/instance.ts";
 import {
   closeIntake,
   findHeartbeats,
+  findReceivedSince,
   insertUncoveredBlindInterval,
   listOpenIntakes,
   registerIntake,
@@ -27,6 +31,7 @@ import {
   insertLogPartition,
   listLogPartitions,
   listRecorders,
+  lockClaims,
   lockLogPartitions,
   pruneUnknown,
   restartLogPartition,
@@ -190,51 +195,70 @@ export function stopPartition(
   return inTransaction(database, (tx) => stopLogPartition(tx, given));
 }
 
+/** A topic in Kafka, as far as continuing after a loss needs it. */
+export type LossTopic = {
+  topicId: string;
+  /** The first record of each partition. */
+  starts: readonly number[];
+  /** The first record of a partition since an instant. */
+  firstSince: (partition: number, at: Instant) => Promise<number>;
+};
+
 /**
- * Continues with stopped partitions, also in another topic. `nextOffsets` are the first records since the earliest of
- * their watermarks or a little before: those that were applied are skipped. The time since the watermarks is a
- * monitoring gap. Returns how many were stopped.
+ * Continues with stopped partitions, also in another topic. The time since their watermarks is a monitoring gap. Returns
+ * how many were stopped.
  */
-export function acceptLoss(
-  database: Database,
-  { topicId, nextOffsets }: { topicId: string; nextOffsets: readonly number[] },
-): Promise<number> {
+export async function acceptLoss(database: Database, topic: LossTopic): Promise<number> {
+  const { topicId } = topic;
+  const nextOffsets = await findResumePositions(database, topic);
   return inRetriedTransaction(database, async (tx) => {
     await lockLogPartitions(tx);
+    // A heartbeat that has begun would open the old intakes again.
+    await lockClaims(tx);
     const { databaseAt: now } = await lookAtClock(tx);
-    const stopped = (await listLogPartitions(tx)).filter(
-      (one) => one.stopped !== null || one.topicId !== topicId,
-    );
-    for (const { partition, intakeId: before, state } of stopped) {
-      const nextOffset = nextOffsets[partition];
-      if (nextOffset === undefined) {
-        throw new AppError(
-          "conflict",
-          "The topic has fewer partitions than before. Create one with as many.",
-        );
-      }
+    const stored = await listLogPartitions(tx);
+    const running = stored.find((one) => one.stopped === null && one.topicId !== topicId);
+    if (running !== undefined) {
+      throw new AppError(
+        "conflict",
+        `OVERDUE_LOG does not name the topic in use, and partition ${running.partition} is not stopped. Correct OVERDUE_LOG. If the topic was replaced, try again when recorders have stopped all partitions.`,
+      );
+    }
+    const restarted: number[] = [];
+    for (const { partition, intakeId: before, state, stopped } of stored) {
+      const nextOffset = nextOffsets.get(partition);
+      // One that has stopped in the meantime is left for the next time.
+      if (stopped === null || nextOffset === undefined) continue;
       const intakeId = partitionIntakeId(topicId, partition);
       const gap = { from: Math.min(state.watermarkAt, now), to: now, reason: LOST_BY_LOG };
       await insertUncoveredBlindInterval(tx, { intakeId: before, ...gap });
       const at = { nextOffset, watermarkAt: now - WATERMARK_LAG_MS, gapEndedAt: now };
       await restartLogPartition(tx, { partition, topicId, intakeId, ...at });
       if (before !== intakeId) await closeIntake(tx, { intakeId: before, at: now, lost: false });
+      restarted.push(partition);
     }
-    const restarted = new Set(stopped.map(({ partition }) => partition));
-    const own = (await listLogPartitions(tx)).filter(({ partition }) => restarted.has(partition));
+    const own = (await listLogPartitions(tx)).filter(({ partition }) => restarted.includes(partition));
     await beat(tx, { own, behind: [], now });
-    return stopped.length;
+    return restarted.length;
   });
 }
 
-/** Kafka's clock, and that of the database, may differ by this. */
-const CLOCKS_DIFFER_MS_MAX = 10 * MINUTE_MS;
-
-/** From which time on records have to be read again after a loss; null if no partition exists. */
-export async function lossReadFrom(database: Database): Promise<Instant | null> {
-  const stored = await listLogPartitions(database);
-  if (stored.length === 0) return null;
-  return Math.min(...stored.map(({ state }) => state.watermarkAt)) - CLOCKS_DIFFER_MS_MAX;
+/** Outside of a transaction, because Kafka may take its time. Stopped partitions do not move. */
+async function findResumePositions(
+  database: Database,
+  { topicId, starts, firstSince }: LossTopic,
+): Promise<ReadonlyMap<number, number>> {
+  const found = new Map<number, number>();
+  for (const one of await listLogPartitions(database)) {
+    if (one.stopped === null) continue;
+    const start = starts[one.partition];
+    if (start === undefined) {
+      throw new AppError("conflict", "The topic has fewer partitions than before. Create one with as many.");
+    }
+    const since = await firstSince(one.partition, lossReadFrom(one.state));
+    found.set(one.partition, resumeAt(one, { topicId, start, since }));
+  }
+  return found;
 }
 
 /** Whether the log of this topic was left. Waits for a process that leaves it at the moment. */
@@ -261,6 +285,7 @@ export function leaveLog(
     const { databaseAt: now } = await lookAtClock(tx);
     const stored = await listLogPartitions(tx);
     const topic = (await readTopic?.()) ?? null;
+    const partitionIntakes = stored.map(({ intakeId }) => intakeId);
     for (const { partition, topicId, intakeId, nextOffset, state, stopped } of stored) {
       if (topic !== null && topicId !== topic.topicId) {
         throw new AppError(
@@ -285,7 +310,12 @@ export function leaveLog(
       const gap = { from: Math.min(state.watermarkAt, now), to: now, reason: LOST_BY_LOG };
       // A process that is open ended without a goodbye. A partition that is stopped, or has fewer records, lacks some.
       const isGap = open.length > 0 || topic === null || stopped !== null || left < 0;
-      if (isGap) await insertUncoveredBlindInterval(tx, { intakeId, ...gap });
+      const receivedSinceAt = await findReceivedSince(tx, {
+        at: state.watermarkAt,
+        except: partitionIntakes,
+      });
+      const blind = isGap ? gap : absenceAfter(state, { receivedSinceAt });
+      if (blind !== null) await insertUncoveredBlindInterval(tx, { intakeId, ...blind });
       await closeIntake(tx, { intakeId, at: now, lost: false });
     }
     await deleteLogPartitions(tx);

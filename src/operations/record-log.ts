@@ -1,10 +1,17 @@
 // Applies records of the log: position and effects are committed together, so each record is applied once.
 import { SECOND_MS, type Instant } from "../core/instant.ts";
-import { LOG_ORDER_MS_MAX, type LogRecord, type PartitionState, takeRecord } from "../core/log.ts";
+import {
+  isPartitionName,
+  LOG_ORDER_MS_MAX,
+  type LogRecord,
+  type PartitionState,
+  takeRecord,
+  type TakeRules,
+} from "../core/log.ts";
 import type { AcceptedSignal } from "../core/signal.ts";
-import type { Blindness } from "../core/watermark.ts";
+import type { Blindness, Receiver } from "../core/watermark.ts";
 import type { Database } from "../store/db.ts";
-import { insertUncoveredBlindInterval } from "../store/intakes.ts";
+import { insertUncoveredBlindInterval, listOpenIntakes } from "../store/intakes.ts";
 import { advanceLogPartition, insertUnknown, type StoredPartition } from "../store/log-partitions.ts";
 import { readLogVisibility, storeAttributed } from "./intakes.ts";
 import { type ClaimedOptions, recordClaimed } from "./record-signals.ts";
@@ -46,7 +53,9 @@ export async function recordLog(
   parts: readonly LogPart[],
   { routerRepeats, isInService, now, ...options }: LogOptions,
 ): Promise<AppliedLog | null> {
-  const taken = parts.map((part) => takePart(part, { routerRepeats }));
+  const isEntering = parts.some(({ records }) => records.some(({ kind }) => kind === "enter"));
+  const others = isEntering ? await listReceiversWithoutLog(database) : [];
+  const taken = parts.map((part) => takePart(part, { routerRepeats, others }));
   const signals = taken.flatMap((one) => one.signals);
   const blind = distinct(taken.flatMap((one) => one.blind));
   const [first] = parts;
@@ -116,6 +125,10 @@ export async function recordLog(
   };
 }
 
+async function listReceiversWithoutLog(database: Database): Promise<Receiver[]> {
+  return (await listOpenIntakes(database)).filter(({ name }) => !isPartitionName(name));
+}
+
 /** Another recorder was faster: the transaction is rolled back. */
 class TakenError extends Error {
   override readonly name = "TakenError";
@@ -131,7 +144,7 @@ type TakenPart = {
   isIncomplete: boolean;
 };
 
-function takePart(part: LogPart, rules: { routerRepeats: boolean }): TakenPart {
+function takePart(part: LogPart, rules: TakeRules): TakenPart {
   const taken: TakenPart = {
     part,
     state: part.at.state,

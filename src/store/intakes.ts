@@ -228,6 +228,20 @@ export async function findHeartbeats(db: Db, { through }: { through: Instant }):
   return { newestHeartbeatAt: row?.beat_at ?? null, gapEndedAt: row?.gap_ended_at ?? null };
 }
 
+const FIND_RECEIVED_SINCE = statement<{ started_at: Instant | null }>({
+  name: "intakes.find_received_since",
+  text: "select min(started_at) as started_at from intakes where beat_at >= $1 and not id = any ($2::uuid[])",
+});
+
+/** When the first of the intakes started that have sent a heartbeat since an instant; null if none has. */
+export async function findReceivedSince(
+  db: Db,
+  { at, except }: { at: Instant; except: readonly string[] },
+): Promise<Instant | null> {
+  const { rows } = await db.query(FIND_RECEIVED_SINCE, [toTimestamp(at), except]);
+  return rows[0]?.started_at ?? null;
+}
+
 const CLOSE_INTAKE = statement({
   name: "intakes.close",
   text: "update intakes set closed_at = $2, lost = $3 where id = $1 and closed_at is null",

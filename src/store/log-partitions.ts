@@ -292,6 +292,16 @@ const RELEASE_CLAIMS = statement({
     where recorder_id = $1 and not partition = any ($2::smallint[])`,
 });
 
+const LOCK_CLAIMS = statement({
+  name: "log_claims.lock",
+  text: "select from log_claims order by partition for update",
+});
+
+/** Waits for heartbeats of recorders that have begun; others send none for these partitions until the transaction ends. */
+export async function lockClaims(tx: Tx): Promise<void> {
+  await tx.query(LOCK_CLAIMS, []);
+}
+
 export type ClaimRequest = { recorderId: string; countMax: number; until: Instant; now: Instant };
 
 /** Keeps or takes at most `countMax` partitions, and releases the others. Returns those that are claimed. */

@@ -70,7 +70,7 @@ describe.skipIf(!isKafkaInstalled)(`with a broker${WHY_SKIPPED}`, () => {
       problems: [],
     });
     expect((await log(["status"], topic)).out).toBe("No process uses the log.\nNo recorder is running.\n");
-    const safe = "The topic of OVERDUE_LOG keeps confirmed pings (partitions: 3).";
+    const safe = "The topic of OVERDUE_LOG has safe settings (partitions: 3).";
     expect(await diagnosed(topic)).toEqual(["ok", safe]);
     await cluster.change("overdue-cli", { "flush.messages": "10" });
     const unsafe = expect.stringContaining("could lose confirmed pings: it has one replica");
@@ -87,6 +87,7 @@ describe.skipIf(!isKafkaInstalled)(`with a broker${WHY_SKIPPED}`, () => {
     });
     try {
       await cluster.append(it.topic, { partition: 0, at: Date.now() - 4 * DAY_MS });
+      await cluster.change(it.topic, { "message.timestamp.type": "LogAppendTime" });
       await it.stopOne(await it.startEdge());
       await own.db.pool.query(
         "update log_partitions set watermark_at = watermark_at - interval '2 minutes' where partition = 1",

@@ -94,7 +94,7 @@ export function scriptedLog({ partitions = 2, ...given }: Partial<LogIntakeDeps>
     let state: PartitionState = before;
     const blind: Blindness[] = [];
     for (const record of records.filter((one) => one.partition === partition)) {
-      const taken = takeRecord(state, record, { routerRepeats: false });
+      const taken = takeRecord(state, record, { routerRepeats: false, others: [] });
       state = taken.state;
       blind.push(...taken.blind);
     }

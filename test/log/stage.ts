@@ -13,6 +13,7 @@ import { LogIntake, type LogIntakeDeps } from "../../src/intake/log-intake.ts";
 import { startEdgeIntake } from "../../src/roles/edge-intake.ts";
 import { recorderRole } from "../../src/roles/recorder.ts";
 import type { StartedIntake } from "../../src/roles/started-intake.ts";
+import type { LossTopic } from "../../src/operations/log.ts";
 import { type Swept, sweepDeadlines } from "../../src/operations/sweep.ts";
 import type { CheckWithState } from "../../src/store/checks.ts";
 import type { Database } from "../../src/store/db.ts";
@@ -127,6 +128,17 @@ export async function stage(
       running.clear();
       await kafka.close();
     },
+  };
+}
+
+/** The topic, as far as continuing after a loss needs it. */
+export async function lossTopicOf(kafka: KafkaTopic): Promise<LossTopic> {
+  const { topicId, partitions } = (await kafka.describe()) ?? { topicId: "", partitions: [] };
+  const ends = await kafka.ends([...partitions.keys()]);
+  return {
+    topicId,
+    starts: [...ends.values()].map(({ start }) => start),
+    firstSince: async (partition, at) => (await kafka.firstSince([partition], at)).get(partition) ?? 0,
   };
 }
 

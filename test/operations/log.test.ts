@@ -11,8 +11,9 @@ import { recordLog } from "../../src/operations/record-log.ts";
 import { listFlips } from "../../src/store/flips.ts";
 import { readDatabaseClock } from "../../src/store/instance.ts";
 import { listOpenIntakes } from "../../src/store/intakes.ts";
-import { listLogPartitions } from "../../src/store/log-partitions.ts";
+import { claimPartitions, listLogPartitions } from "../../src/store/log-partitions.ts";
 import { listPings } from "../../src/store/pings.ts";
+import { inTransaction } from "../../src/store/transaction.ts";
 import { useDatabase } from "../support/database.ts";
 import { sampleCheck, sampleProject } from "../support/sample.ts";
 
@@ -185,6 +186,19 @@ describe("applying", () => {
     expect(await statuses(check.id)).toEqual([]);
   });
 
+  test("time without an edge is no gap if a process without the log received", async () => {
+    const at = await now();
+    await directUntil(at, { isOpen: true });
+    await database.db.pool.query("update intakes set started_at = now() - interval '1 hour'");
+    await open();
+    await apply(record({ n: 1, at: at - 30 * MINUTE_MS }));
+    await apply(record({ n: 2, at: at - 20 * MINUTE_MS, kind: "leave" }));
+    const { gapEndedAt } = (await partition()).state;
+    await apply(record({ edge: "b", n: 1, at }));
+    expect(await blind()).toEqual([]);
+    expect((await partition()).state.gapEndedAt).toBe(gapEndedAt);
+  });
+
   test("is refused at a position that another recorder has moved", async () => {
     await open();
     const at = await partition();
@@ -241,14 +255,21 @@ describe("a heartbeat of a recorder", () => {
 });
 
 describe("after a loss", () => {
+  const lossTopic = ({ id = topicId, start = 0, since = 100 } = {}) => ({
+    topicId: id,
+    starts: [start],
+    firstSince: async () => since,
+  });
+  const stop = () => database.db.pool.query("update log_partitions set stopped = 'gone'");
+
   test("records that were applied are skipped, and the time is a gap", async () => {
     const check = await newCheck();
     await open();
     const at = await now();
     const first = record({ n: 1, at: at - 5 * SECOND_MS, signals: [ping(check.uuid, at - 5 * SECOND_MS)] });
     await apply(first);
-    await database.db.pool.query("update log_partitions set stopped = 'gone'");
-    expect(await acceptLoss(database.db, { topicId, nextOffsets: [7] })).toBe(1);
+    await stop();
+    expect(await acceptLoss(database.db, lossTopic({ since: 7 }))).toBe(1);
     expect(await partition()).toMatchObject({ nextOffset: 7, stopped: null });
     await apply(first, record({ n: 2, at, signals: [ping(check.uuid, at)] }));
     expect(await listPings(database.db, { checkId: check.id, afterN: 0, limit: 9 })).toHaveLength(2);
@@ -257,10 +278,54 @@ describe("after a loss", () => {
 
   test("a topic with fewer partitions is refused", async () => {
     await open();
-    await expect(acceptLoss(database.db, { topicId: randomUUID(), nextOffsets: [] })).rejects.toThrow(
-      "fewer partitions",
-    );
+    await stop();
+    await expect(acceptLoss(database.db, { ...lossTopic(), starts: [] })).rejects.toThrow("fewer partitions");
   });
+
+  test("what the topic still has is applied, however old it is", async () => {
+    await open();
+    await stop();
+    expect(await acceptLoss(database.db, lossTopic({ start: 9, since: 50 }))).toBe(1);
+    expect(await partition()).toMatchObject({ nextOffset: 9, stopped: null });
+  });
+
+  test("a partition that is not stopped stays in its topic, although another one is named", async () => {
+    await open();
+    const before = await partition();
+    await expect(acceptLoss(database.db, lossTopic({ id: randomUUID() }))).rejects.toThrow("is not stopped");
+    expect(await partition()).toEqual(before);
+    expect(await acceptLoss(database.db, lossTopic())).toBe(0);
+  });
+
+  test("waits for heartbeats of recorders that have begun, which would open the old intake again", async () => {
+    await open();
+    await stop();
+    const { intakeId } = await partition();
+    const isClaimed = Promise.withResolvers<void>();
+    const ending = Promise.withResolvers<void>();
+    const heartbeat = inTransaction(database.db, async (tx) => {
+      await claimPartitions(tx, { recorderId: randomUUID(), countMax: 1, until: 0, now: await now() });
+      isClaimed.resolve();
+      await ending.promise;
+    });
+    await isClaimed.promise;
+    let isAccepted = false;
+    const accepting = acceptLoss(database.db, lossTopic({ id: randomUUID(), since: 0 })).finally(() => {
+      isAccepted = true;
+    });
+    await expect.poll(waitingForRows).toBe(1);
+    expect(isAccepted).toBe(false);
+    ending.resolve();
+    await Promise.all([heartbeat, accepting]);
+    expect((await listOpenIntakes(database.db)).map(({ id }) => id)).not.toContain(intakeId);
+  });
+
+  async function waitingForRows(): Promise<number> {
+    const { rows } = await database.db.pool.query(
+      "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+    );
+    return rows.length;
+  }
 });
 
 describe("leaving", () => {
@@ -280,7 +345,7 @@ describe("leaving", () => {
 
   test("another topic, such as one that was created again, is refused", async () => {
     await open();
-    await expect(leave(0, randomUUID())).rejects.toThrow("another one than the one in use");
+    await expect(leave(0, randomUUID())).rejects.toThrow("does not name the topic in use");
     expect(await listLogPartitions(database.db)).toHaveLength(1);
   });
 
@@ -292,6 +357,38 @@ describe("leaving", () => {
     await database.db.pool.query("truncate blind_intervals; update log_partitions set stopped = 'gone'");
     await leave(7);
     expect((await blind()).map(({ reason }) => reason)).toEqual(["the log lost confirmed pings"]);
+  });
+
+  test("the time between the last edge and the first process without the log is a gap", async () => {
+    const at = await now();
+    await directUntil(at - 10 * MINUTE_MS);
+    await open();
+    const endedAt = at - MINUTE_MS;
+    await apply(record({ n: 1, at: at - 2 * MINUTE_MS }));
+    await apply(record({ n: 2, at: endedAt, watermarkAt: endedAt, kind: "leave" }));
+    await database.db.pool.query("truncate blind_intervals");
+    // Recorders were behind when it started, and passed for edges that receive.
+    await directUntil(at, { isOpen: true });
+    await leave(9);
+    expect(await blind()).toEqual([
+      {
+        reason: "no process received pings",
+        from: expect.toSatisfy((from: Instant) => from <= endedAt),
+        to: expect.toSatisfy((to: Instant) => to >= at),
+      },
+    ]);
+  });
+
+  test("is no gap if a process without the log received before the last edge ended", async () => {
+    const at = await now();
+    await directUntil(at, { isOpen: true });
+    await database.db.pool.query("update intakes set started_at = now() - interval '1 hour'");
+    await open();
+    await apply(record({ n: 1, at: at - 2 * MINUTE_MS }));
+    await apply(record({ n: 2, at: at - MINUTE_MS, watermarkAt: at - MINUTE_MS, kind: "leave" }));
+    await database.db.pool.query("truncate blind_intervals");
+    await leave(9);
+    expect(await blind()).toEqual([]);
   });
 
   test("without Kafka is a gap", async () => {

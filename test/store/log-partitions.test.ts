@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
 import { findCheckUuids, findCheckUuidsBySlugs } from "../../src/store/checks.ts";
-import { insertUncoveredBlindInterval, registerIntake } from "../../src/store/intakes.ts";
+import { findReceivedSince, insertUncoveredBlindInterval, registerIntake } from "../../src/store/intakes.ts";
 import {
   advanceLogPartition,
   beatLogPartitions,
@@ -15,6 +15,7 @@ import {
   listLogPositions,
   listRecorders,
   listUnknown,
+  lockClaims,
   lockLogPartitions,
   pruneUnknown,
   restartLogPartition,
@@ -192,6 +193,38 @@ test("recorders claim, keep, release and take over partitions", async () => {
   expect(await claim(one, 2)).toEqual([0, 1]);
   expect(await claim(other, 2)).toEqual([2, 3]);
   expect(await claim(one, 4, NOW + 5_001)).toEqual([0, 1, 2, 3]);
+});
+
+test("claims that are locked are not kept or taken", async () => {
+  const recorderId = randomUUID();
+  const claim = () =>
+    write((tx) => claimPartitions(tx, { recorderId, countMax: 4, until: NOW + 5_000, now: NOW }));
+  expect(
+    await write(async (tx) => {
+      await lockClaims(tx);
+      return claim();
+    }),
+  ).toEqual([]);
+  expect(await claim()).toEqual([0, 1, 2, 3]);
+});
+
+test("it is found when the first of some intakes started that have received since an instant", async () => {
+  const register = (startedAt: number) => {
+    const id = randomUUID();
+    const times = { startedAt, watermarkAt: startedAt, leaseUntilAt: NOW };
+    return write((tx) => registerIntake(tx, { id, name: "direct", ...times, spoolEmpty: true })).then(
+      () => id,
+    );
+  };
+  await database.db.pool.query("truncate intakes cascade");
+  const [early, late] = [await register(NOW), await register(NOW + 5_000)];
+  const since = (at: number, except: string[] = []) => findReceivedSince(database.db, { at, except });
+  expect([await since(NOW), await since(NOW, [early]), await since(NOW + 1)]).toEqual([
+    NOW,
+    NOW + 5_000,
+    NOW + 5_000,
+  ]);
+  expect([await since(NOW + 5_001), await since(NOW, [early, late])]).toEqual([null, null]);
 });
 
 test("recorders are listed while they are seen", async () => {
