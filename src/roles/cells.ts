@@ -293,7 +293,8 @@ class OwnIds {
   readonly #known = new Map<string, number>();
   /** Running and waiting lookups by id: requests for one id stay in order. */
   readonly #lookups = new Map<string, Promise<IsOwn>>();
-  #waiting: Waiting[] = [];
+  /** Those that no statement looks for yet, by id. */
+  readonly #waiting = new Map<string, Waiting>();
   #isSending = false;
   #secrets: Promise<Secrets> | null = null;
 
@@ -312,15 +313,16 @@ class OwnIds {
   has({ by, id }: RequestId): Promise<IsOwn | "busy"> {
     const running = this.#lookups.get(id);
     if (running !== undefined) return running;
-    if (this.#waiting.length >= LOOKUPS_WAITING_MAX) return Promise.resolve("busy");
+    if (this.#waiting.size >= LOOKUPS_WAITING_MAX) return Promise.resolve("busy");
     const { promise, resolve } = Promise.withResolvers<IsOwn>();
     const timer = setTimeout(() => resolve("unsure"), LOOKUP_MS_MAX);
     const lookup = promise.finally(() => {
       clearTimeout(timer);
       this.#lookups.delete(id);
+      this.#waiting.delete(id);
     });
     this.#lookups.set(id, lookup);
-    this.#waiting.push({ by, id, resolve });
+    this.#waiting.set(id, { by, id, resolve });
     if (!this.#isSending) void this.#send();
     return lookup;
   }
@@ -330,11 +332,9 @@ class OwnIds {
     this.#isSending = true;
     // Requests of the same turn share the first one, too.
     await Promise.resolve();
-    while (this.#waiting.length > 0) {
-      // Those that took too long were answered.
-      this.#waiting = this.#waiting.filter(({ id }) => this.#lookups.has(id));
-      const some = this.#waiting.slice(0, LOOKUPS_AT_ONCE_MAX);
-      this.#waiting = this.#waiting.slice(LOOKUPS_AT_ONCE_MAX);
+    while (this.#waiting.size > 0) {
+      const some = [...this.#waiting.values()].slice(0, LOOKUPS_AT_ONCE_MAX);
+      for (const { id } of some) this.#waiting.delete(id);
       await this.#lookUp(some);
     }
     this.#isSending = false;
