@@ -52,6 +52,8 @@ const PAGE_BYTES = 4_096;
 /** HAProxy's buffer is allocated for each request that is being read. */
 const BUFFER_BYTES_MAX = 1024 * 1024;
 
+/** Longer than the servers wait for a request, so that they count a ping whose body takes too long as rejected. */
+const CLIENT_TIMEOUT_SECONDS = 75;
 /** A process answers pings sooner, and one more attempt fits into the ten seconds that clients wait. */
 const PING_TIMEOUT_SECONDS = Math.ceil((2 * PING_ANSWER_MS_MAX) / SECOND_MS);
 
@@ -73,7 +75,7 @@ export function routerConfig(options: RouterOptions): string {
     "    mode http",
     "    log global",
     "    timeout connect 1s",
-    "    timeout client 75s",
+    `    timeout client ${CLIENT_TIMEOUT_SECONDS}s`,
     "    timeout server 75s",
     "    timeout http-request 30s",
     "    timeout http-keep-alive 75s",
@@ -198,7 +200,7 @@ function backend(cell: Cell, bodyBytesMax: number): string[] {
           "    acl is_ping var(txn.path) -m beg /ping/",
           `    acl is_large req.hdr(Content-Length) -m int gt ${bodyBytesMax}`,
           "    acl is_large req.hdr(Transfer-Encoding) -m found",
-          "    http-request wait-for-body time 30s if is_ping !is_large",
+          `    http-request wait-for-body time ${CLIENT_TIMEOUT_SECONDS}s if is_ping !is_large`,
           `    http-request set-timeout server ${PING_TIMEOUT_SECONDS}s if is_ping !is_large`,
           "    retry-on conn-failure empty-response response-timeout 503",
           "    option redispatch 1",
