@@ -92,6 +92,9 @@ test("a suspended machine and a changed clock are steps until the database's clo
   const after = { wallMs: T + 660_000, monotonicMs: 60_000 };
   expect(steps.hasStepped(after)).toBe(true);
   expect(steps.hasStepped({ wallMs: T - 660_000, monotonicMs: 60_000 })).toBe(true);
-  steps.noteReading(after);
+  const taking = (ms: number) => ({ databaseAt: T, sentAtMs: 0, receivedAtMs: ms });
+  steps.noteReading(after, taking(1_001));
+  expect(steps.hasStepped(after)).toBe(true);
+  steps.noteReading(after, taking(1_000));
   expect(steps.hasStepped(after)).toBe(false);
 });

@@ -40,6 +40,8 @@ export class DatabaseClock {
 
 /** A larger difference between the clocks of this machine is a step. */
 const STEP_MS_MAX = 1_000;
+/** After a step, the extrapolated time is wrong by this at most when a reading took no longer. */
+const READING_MS_MAX = 1_000;
 
 /** This machine's clocks at one moment. */
 export type MachineClocks = { wallMs: number; monotonicMs: number };
@@ -55,9 +57,9 @@ export class ClockSteps {
     this.#aheadMs = aheadOf(clocks);
   }
 
-  /** The database's clock was read. */
-  noteReading(clocks: MachineClocks): void {
-    this.#aheadMs = aheadOf(clocks);
+  /** The database's clock was read. A slow reading is not precise enough to end a step. */
+  noteReading(clocks: MachineClocks, { sentAtMs, receivedAtMs }: ClockReading): void {
+    if (receivedAtMs - sentAtMs <= READING_MS_MAX) this.#aheadMs = aheadOf(clocks);
   }
 
   hasStepped(clocks: MachineClocks): boolean {

@@ -254,8 +254,9 @@ function lookLoop({ database, log, metrics }: EdgeDeps, { clock, steps, known, w
     tick: async () => {
       // Before: the machine may be suspended after the database has answered.
       const clocks = machineClocks();
-      clock.adjust(await lookAtClock(database));
-      steps.noteReading(clocks);
+      const look = await lookAtClock(database);
+      clock.adjust(look);
+      steps.noteReading(clocks, look);
       await watch.look();
       const unknown = await listUnknown(database, {
         afterId: afterId - UNKNOWN_READ_AGAIN,
