@@ -11,7 +11,7 @@ import {
   partitionIntakeId,
   partitionOf,
   type PartitionState,
-  absenceAfter,
+  absencesAfter,
   lossReadFrom,
   resumeAt,
   type TakeRules,
@@ -361,12 +361,22 @@ describe("processes without the log", () => {
   });
 
   test("leave no time without a process behind the last edge, unless they started later", () => {
-    expect(absenceAfter(EMPTY, { receivedSinceAt: null })).toBeNull();
-    expect(absenceAfter(EMPTY, { receivedSinceAt: T + 4 * SECOND_MS })).toBeNull();
-    expect(absenceAfter(EMPTY, { receivedSinceAt: at })).toMatchObject({
-      from: expect.toSatisfy((from: number) => from <= T),
-      to: expect.toSatisfy((to: number) => to >= at),
-      reason: "no process received pings",
-    });
+    const from = (startedAt: number, heartbeatAt = at) => ({ startedAt, heartbeatAt });
+    expect(absencesAfter(EMPTY, [])).toEqual([]);
+    expect(absencesAfter(EMPTY, [from(T + 4 * SECOND_MS)])).toEqual([]);
+    expect(absencesAfter(EMPTY, [from(at), from(T - MINUTE_MS)])).toEqual([]);
+    expect(absencesAfter(EMPTY, [from(at)])).toEqual([absence(T, at)]);
+  });
+
+  test("leave time without a process if they ended before others started", () => {
+    const ended = { startedAt: T - MINUTE_MS, heartbeatAt: T + MINUTE_MS };
+    const next = { startedAt: T + 2 * MINUTE_MS, heartbeatAt: T + 3 * MINUTE_MS };
+    expect(absencesAfter(EMPTY, [next, ended])).toEqual([absence(ended.heartbeatAt, next.startedAt)]);
+  });
+
+  const absence = (from: number, to: number) => ({
+    from: expect.toSatisfy((found: number) => found <= from && found > from - 10 * SECOND_MS),
+    to: expect.toSatisfy((found: number) => found >= to && found < to + 10 * SECOND_MS),
+    reason: "no process received pings",
   });
 });

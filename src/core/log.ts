@@ -362,17 +362,21 @@ export function receivedUntil(
 }
 
 /**
- * After the last edge has ended and everything was applied: the time until the first process without the log started, at
- * `receivedSinceAt`. Its own first heartbeat cannot report that time if recorders were behind, because their heartbeats
- * then count as those of an edge. Null: there is no such time.
+ * After the last edge has ended and everything was applied: times in which no process received, until the last one without
+ * the log started. First heartbeats cannot report such a time if recorders were behind, because the heartbeats of recorders
+ * then count as those of an edge.
  */
-export function absenceAfter(
-  { watermarkAt }: PartitionState,
-  { receivedSinceAt }: { receivedSinceAt: Instant | null },
-): Blindness | null {
-  if (receivedSinceAt === null || receivedSinceAt - watermarkAt <= HEARTBEAT_GAP_MS_MAX + WATERMARK_LAG_MS)
-    return null;
-  return blindness(REASON.absent, watermarkAt, receivedSinceAt);
+export function absencesAfter({ watermarkAt }: PartitionState, withoutLog: readonly Receiver[]): Blindness[] {
+  const found: Blindness[] = [];
+  let receivedUntilAt = watermarkAt;
+  for (const { startedAt, heartbeatAt } of withoutLog.toSorted(
+    (one, other) => one.startedAt - other.startedAt,
+  )) {
+    if (startedAt - receivedUntilAt > HEARTBEAT_GAP_MS_MAX + WATERMARK_LAG_MS)
+      found.push(blindness(REASON.absent, receivedUntilAt, startedAt));
+    receivedUntilAt = Math.max(receivedUntilAt, heartbeatAt);
+  }
+  return found;
 }
 
 /** Kafka's clock, and that of the database, may differ by this. */

@@ -3,7 +3,7 @@
 import { AppError } from "../core/errors.ts";
 import { DAY_MS, type Instant, MINUTE_MS, SECOND_MS } from "../core/instant.ts";
 import {
-  absenceAfter,
+  absencesAfter,
   EDGE_LOST_AFTER_MS,
   LOST_BY_LOG,
   lossReadFrom,
@@ -18,9 +18,9 @@ import { findStoredIdentity } from "../store/instance.ts";
 import {
   closeIntake,
   findHeartbeats,
-  findReceivedSince,
   insertUncoveredBlindInterval,
   listOpenIntakes,
+  listReceiversSince,
   registerIntake,
 } from "../store/intakes.ts";
 import {
@@ -276,15 +276,21 @@ export type TopicEnds = { topicId: string; ends: readonly number[] };
  * Leaves the log: alerts no longer wait for it. AppError `conflict` while an edge is open, records are left, or the topic
  * is another one. `readTopic` is called after no edge can start any more; null: Kafka is gone.
  */
-export function leaveLog(
+export async function leaveLog(
   database: Database,
   { readTopic }: { readTopic: (() => Promise<TopicEnds>) | null },
 ): Promise<void> {
-  return inRetriedTransaction(database, async (tx) => {
+  // If Kafka is slow, it fails here, and not in a transaction that PostgreSQL ends.
+  await readTopic?.();
+  await inRetriedTransaction(database, async (tx) => {
     await lockLogPartitions(tx);
     const { databaseAt: now } = await lookAtClock(tx);
-    const stored = await listLogPartitions(tx);
     const topic = (await readTopic?.()) ?? null;
+    // Before intakes, as heartbeats of recorders do.
+    await lockClaims(tx);
+    const stored = await listLogPartitions(tx);
+    // The next process measures its gap from there, also if a heartbeat took recorders that were behind for edges.
+    await beat(tx, { own: stored, behind: [], now });
     const partitionIntakes = stored.map(({ intakeId }) => intakeId);
     for (const { partition, topicId, intakeId, nextOffset, state, stopped } of stored) {
       if (topic !== null && topicId !== topic.topicId) {
@@ -310,12 +316,10 @@ export function leaveLog(
       const gap = { from: Math.min(state.watermarkAt, now), to: now, reason: LOST_BY_LOG };
       // A process that is open ended without a goodbye. A partition that is stopped, or has fewer records, lacks some.
       const isGap = open.length > 0 || topic === null || stopped !== null || left < 0;
-      const receivedSinceAt = await findReceivedSince(tx, {
-        at: state.watermarkAt,
-        except: partitionIntakes,
-      });
-      const blind = isGap ? gap : absenceAfter(state, { receivedSinceAt });
-      if (blind !== null) await insertUncoveredBlindInterval(tx, { intakeId, ...blind });
+      const others = await listReceiversSince(tx, { at: state.watermarkAt, except: partitionIntakes });
+      for (const one of isGap ? [gap] : absencesAfter(state, others)) {
+        await insertUncoveredBlindInterval(tx, { intakeId, ...one });
+      }
       await closeIntake(tx, { intakeId, at: now, lost: false });
     }
     await deleteLogPartitions(tx);

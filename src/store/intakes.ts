@@ -3,6 +3,7 @@
 import type { Visibility } from "../core/deadline.ts";
 import { type Instant, type Interval, MINUTE_MS } from "../core/instant.ts";
 import { type BatchNumber, LANES } from "../core/signal.ts";
+import type { Receiver } from "../core/watermark.ts";
 import { type Db, statement } from "./db.ts";
 import type { Tx } from "./transaction.ts";
 import { sqlInstant, toNumberArray, toTextArray, toTimestamp } from "./values.ts";
@@ -228,18 +229,18 @@ export async function findHeartbeats(db: Db, { through }: { through: Instant }):
   return { newestHeartbeatAt: row?.beat_at ?? null, gapEndedAt: row?.gap_ended_at ?? null };
 }
 
-const FIND_RECEIVED_SINCE = statement<{ started_at: Instant | null }>({
-  name: "intakes.find_received_since",
-  text: "select min(started_at) as started_at from intakes where beat_at >= $1 and not id = any ($2::uuid[])",
+const LIST_RECEIVERS_SINCE = statement<{ started_at: Instant; beat_at: Instant }>({
+  name: "intakes.list_receivers_since",
+  text: "select started_at, beat_at from intakes where beat_at >= $1 and not id = any ($2::uuid[])",
 });
 
-/** When the first of the intakes started that have sent a heartbeat since an instant; null if none has. */
-export async function findReceivedSince(
+/** The intakes that have sent a heartbeat since an instant, also those that have ended. */
+export async function listReceiversSince(
   db: Db,
   { at, except }: { at: Instant; except: readonly string[] },
-): Promise<Instant | null> {
-  const { rows } = await db.query(FIND_RECEIVED_SINCE, [toTimestamp(at), except]);
-  return rows[0]?.started_at ?? null;
+): Promise<Receiver[]> {
+  const { rows } = await db.query(LIST_RECEIVERS_SINCE, [toTimestamp(at), except]);
+  return rows.map(({ started_at, beat_at }) => ({ startedAt: started_at, heartbeatAt: beat_at }));
 }
 
 const CLOSE_INTAKE = statement({

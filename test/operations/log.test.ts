@@ -10,7 +10,7 @@ import { acceptLoss, leaveLog, openLog, tendRecorder } from "../../src/operation
 import { recordLog } from "../../src/operations/record-log.ts";
 import { listFlips } from "../../src/store/flips.ts";
 import { readDatabaseClock } from "../../src/store/instance.ts";
-import { listOpenIntakes } from "../../src/store/intakes.ts";
+import { findHeartbeats, listOpenIntakes } from "../../src/store/intakes.ts";
 import { claimPartitions, listLogPartitions } from "../../src/store/log-partitions.ts";
 import { listPings } from "../../src/store/pings.ts";
 import { inTransaction } from "../../src/store/transaction.ts";
@@ -377,6 +377,19 @@ describe("leaving", () => {
         to: expect.toSatisfy((to: Instant) => to >= at),
       },
     ]);
+  });
+
+  test("the next process measures its gap from the last edge, not from the last heartbeat of a recorder", async () => {
+    const at = await now();
+    await directUntil(at - 10 * MINUTE_MS);
+    await open();
+    await apply(record({ n: 1, at: at - 2 * MINUTE_MS }));
+    await apply(record({ n: 2, at: at - MINUTE_MS, watermarkAt: at - MINUTE_MS, kind: "leave" }));
+    // Recorders were behind, and passed for edges that receive.
+    await database.db.pool.query("update intakes set beat_at = now() where closed_at is null");
+    await leave(9);
+    const { newestHeartbeatAt } = await findHeartbeats(database.db, { through: at });
+    expect(newestHeartbeatAt).toBeLessThanOrEqual(at - MINUTE_MS);
   });
 
   test("is no gap if a process without the log received before the last edge ended", async () => {

@@ -2,7 +2,12 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
 import { findCheckUuids, findCheckUuidsBySlugs } from "../../src/store/checks.ts";
-import { findReceivedSince, insertUncoveredBlindInterval, registerIntake } from "../../src/store/intakes.ts";
+import {
+  closeIntake,
+  insertUncoveredBlindInterval,
+  listReceiversSince,
+  registerIntake,
+} from "../../src/store/intakes.ts";
 import {
   advanceLogPartition,
   beatLogPartitions,
@@ -208,7 +213,7 @@ test("claims that are locked are not kept or taken", async () => {
   expect(await claim()).toEqual([0, 1, 2, 3]);
 });
 
-test("it is found when the first of some intakes started that have received since an instant", async () => {
+test("intakes that have received since an instant are listed, also those that have ended", async () => {
   const register = (startedAt: number) => {
     const id = randomUUID();
     const times = { startedAt, watermarkAt: startedAt, leaseUntilAt: NOW };
@@ -218,13 +223,15 @@ test("it is found when the first of some intakes started that have received sinc
   };
   await database.db.pool.query("truncate intakes cascade");
   const [early, late] = [await register(NOW), await register(NOW + 5_000)];
-  const since = (at: number, except: string[] = []) => findReceivedSince(database.db, { at, except });
-  expect([await since(NOW), await since(NOW, [early]), await since(NOW + 1)]).toEqual([
-    NOW,
-    NOW + 5_000,
-    NOW + 5_000,
-  ]);
-  expect([await since(NOW + 5_001), await since(NOW, [early, late])]).toEqual([null, null]);
+  await write((tx) => closeIntake(tx, { intakeId: late, at: NOW + 6_000, lost: false }));
+  const since = async (at: number, except: string[] = []) =>
+    (await listReceiversSince(database.db, { at, except }))
+      .map(({ startedAt }) => startedAt)
+      .toSorted((one, other) => one - other);
+  expect(await since(NOW)).toEqual([NOW, NOW + 5_000]);
+  expect(await since(NOW, [early])).toEqual([NOW + 5_000]);
+  expect(await since(NOW + 1)).toEqual([NOW + 5_000]);
+  expect(await since(NOW + 5_001)).toEqual([]);
 });
 
 test("recorders are listed while they are seen", async () => {
