@@ -92,7 +92,7 @@ export class KafkaCluster {
     const clusterId = randomBytes(16).toString("base64url");
     for (const node of nodes) await cluster.#format(node, clusterId);
     for (const node of nodes) cluster.#run(node);
-    await cluster.#untilUp(nodes);
+    await cluster.#untilUp();
     return cluster;
   }
 
@@ -123,22 +123,23 @@ export class KafkaCluster {
 
   /** Sends a signal to a broker; after KILL, `restart` starts it again. */
   async signal(id: number, name: "SIGKILL" | "SIGSTOP" | "SIGCONT"): Promise<void> {
-    const { process } = this.#node(id);
-    if (process === null) return;
-    const exited = name === "SIGKILL" && process.exitCode === null ? once(process, "exit") : null;
+    const node = this.#node(id);
+    const { process } = node;
+    if (process === null || hasEnded(node)) return;
+    const exited = name === "SIGKILL" ? once(process, "exit") : null;
     process.kill(name);
     await exited;
   }
 
-  async restart(id: number): Promise<void> {
-    const node = this.#node(id);
-    this.#run(node);
-    await this.#untilUp([node]);
+  /** Starts brokers again; all others must run. */
+  async restart(...ids: readonly number[]): Promise<void> {
+    for (const id of ids) this.#run(this.#node(id));
+    await this.#untilUp();
   }
 
   /** Restarts the brokers that a failed test has left killed. */
   async restartEnded(): Promise<void> {
-    await Promise.all(this.#nodes.filter(hasEnded).map(({ id }) => this.restart(id)));
+    await this.restart(...this.#nodes.filter(hasEnded).map(({ id }) => id));
   }
 
   /** Changes settings of a topic. */
@@ -226,8 +227,8 @@ export class KafkaCluster {
       "auto.create.topics.enable": false,
       "broker.session.timeout.ms": 3_000,
       "broker.heartbeat.interval.ms": 500,
-      "controller.quorum.election.timeout.ms": 500,
-      "controller.quorum.fetch.timeout.ms": 1_000,
+      // The default of a minute ends a broker that starts on a busy machine.
+      "initial.broker.registration.timeout.ms": START_MS_MAX,
       "replica.lag.time.max.ms": 2_000,
       "log.cleaner.dedupe.buffer.size": 8_388_608,
     };
@@ -283,12 +284,12 @@ export class KafkaCluster {
     return child;
   }
 
-  /** Until all brokers are up. Fails at once if one of those that were started ends. */
-  async #untilUp(started: readonly Node[]): Promise<void> {
+  /** Until all brokers are up. Fails at once if one ends. */
+  async #untilUp(): Promise<void> {
     const byMs = performance.now() + START_MS_MAX;
     for (;;) {
       if (await this.#areUp()) return;
-      if (started.some(hasEnded) || performance.now() > byMs) {
+      if (this.#nodes.some(hasEnded) || performance.now() > byMs) {
         const outputs = await Promise.all(this.#nodes.map(describe));
         throw new Error(`Kafka did not start\n${outputs.join("\n")}`);
       }
