@@ -25,8 +25,10 @@ const DEFAULT_DIRECTORY = "/etc/haproxy/overdue";
 const AFTER_HELP = `
 OVERDUE_CELL and OVERDUE_CELLS describe several complete servers behind one router.
 
+Run the first command once with the settings of each cell.
+
 Examples:
-  $ overdue router maps --directory ${DEFAULT_DIRECTORY}   # once with the settings of each cell
+  $ overdue router maps --directory ${DEFAULT_DIRECTORY}
   $ overdue router config > /etc/haproxy/haproxy.cfg
   $ haproxy -c -f /etc/haproxy/haproxy.cfg && systemctl reload haproxy`;
 

@@ -99,7 +99,7 @@ test("about a log show how far recorders are, and what is missing", () => {
   expect(factOf("Kafka log", { log: { ...log, behindMs: 90_000 } })?.value).toBe("1 min 30 s behind");
   expect(factOf("Kafka log", { log: { ...log, recorders: 0 } })).toMatchObject({
     isWell: false,
-    value: "not applied",
+    value: "no recorder",
   });
   expect(factOf("Kafka log", { log: { ...log, stopped: 1 } })?.value).toBe("1 partition stopped");
   expect(factOf("Receiving pings", { log, pingsPerMinute: null })?.about).toBe("Pings go to the Kafka log.");
