@@ -40,30 +40,27 @@ export class DatabaseClock {
 
 /** A larger difference between the clocks of this machine is a step. */
 const STEP_MS_MAX = 1_000;
-/** After a step, the extrapolated time is wrong by this at most when a reading took no longer. */
+/** The extrapolated time is wrong by less than this after a reading that took no longer. */
 const READING_MS_MAX = 1_000;
 
 /** This machine's clocks at one moment. */
 export type MachineClocks = { wallMs: number; monotonicMs: number };
 
 /**
- * Whether the machine was suspended, or its clock was set, since the database's clock was read. The monotonic clock may
- * stop while a machine is suspended, so the extrapolated time is wrong until the next reading.
+ * Whether the extrapolated time is precise. It is not after a slow reading, and when the machine was suspended, or its
+ * clock was set, since the last one: the monotonic clock may stop while a machine is suspended.
  */
-export class ClockSteps {
-  #aheadMs: number;
+export class ClockPrecision {
+  /** Null: no reading was precise. */
+  #aheadMs: number | null = null;
 
-  constructor(clocks: MachineClocks) {
-    this.#aheadMs = aheadOf(clocks);
-  }
-
-  /** The database's clock was read. A slow reading is not precise enough to end a step. */
+  /** The database's clock was read. `clocks`: before that. */
   noteReading(clocks: MachineClocks, { sentAtMs, receivedAtMs }: ClockReading): void {
     if (receivedAtMs - sentAtMs <= READING_MS_MAX) this.#aheadMs = aheadOf(clocks);
   }
 
-  hasStepped(clocks: MachineClocks): boolean {
-    return Math.abs(aheadOf(clocks) - this.#aheadMs) > STEP_MS_MAX;
+  isPrecise(clocks: MachineClocks): boolean {
+    return this.#aheadMs !== null && Math.abs(aheadOf(clocks) - this.#aheadMs) <= STEP_MS_MAX;
   }
 }
 

@@ -55,11 +55,10 @@ const LEASE_MS = 36_500 * DAY_MS;
 export function openLog(
   database: Database,
   { topicId, ends }: { topicId: string; ends: readonly number[] },
-): Promise<ClockReading> {
+): Promise<void> {
   return inRetriedTransaction(database, async (tx) => {
     await lockLogPartitions(tx);
-    const look = await lookAtClock(tx);
-    const now = look.databaseAt;
+    const { databaseAt: now } = await lookAtClock(tx);
     const stored = await listLogPartitions(tx);
     for (const { topicId: before } of stored) {
       if (before === topicId) continue;
@@ -74,7 +73,7 @@ export function openLog(
         `The topic of OVERDUE_LOG has ${ends.length} partitions instead of ${stored.length}. The number must not be changed.`,
       );
     }
-    if (stored.length > 0) return look;
+    if (stored.length > 0) return;
     // The first record of an edge reports the time since the last heartbeat, as the first heartbeat of an intake does.
     const { newestHeartbeatAt, gapEndedAt } = await findHeartbeats(tx, { through: now });
     const watermarkAt = Math.min(newestHeartbeatAt ?? now, now) - WATERMARK_LAG_MS;
@@ -85,7 +84,6 @@ export function openLog(
       await insertLogPartition(tx, { partition, topicId, intakeId, ...at });
     }
     await beat(tx, { own: await listLogPartitions(tx), behind: [], now });
-    return look;
   });
 }
 

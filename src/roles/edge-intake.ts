@@ -2,7 +2,7 @@
 // checks that this process does not know, and to create checks.
 import { randomUUID } from "node:crypto";
 import { ConfigError } from "../config/config.ts";
-import { ClockSteps, DatabaseClock, type MachineClocks } from "../core/database-clock.ts";
+import { ClockPrecision, DatabaseClock, type MachineClocks } from "../core/database-clock.ts";
 import { SECOND_MS } from "../core/instant.ts";
 import {
   EDGE_PAUSE_MS_MAX,
@@ -46,7 +46,8 @@ const UNKNOWN_READ_MAX = 10_000;
 /** Rows that are read again, because transactions commit in another order than they take numbers. */
 const UNKNOWN_READ_AGAIN = 1_000;
 
-const CLOCK_STEPPED = "the clock of this machine has changed, and that of the database is not known yet";
+const CLOCK_UNKNOWN =
+  "the time of the database is not known: its answer takes too long, or the clock of this machine has changed";
 
 function machineClocks(): MachineClocks {
   return { wallMs: Date.now(), monotonicMs: performance.now() };
@@ -90,13 +91,15 @@ export async function startEdgeIntake(
     const found = await usableTopic(topic);
     const numbers = [...found.partitions.keys()];
     const ends = await topic.ends(numbers);
-    const clocks = machineClocks();
-    const look = await openLog(database, {
+    await openLog(database, {
       topicId: found.topicId,
       ends: numbers.map((partition) => ends.get(partition)?.end ?? 0),
     });
+    const clocks = machineClocks();
+    const look = await lookAtClock(database);
     const clock = new DatabaseClock(look, () => performance.now());
-    const steps = new ClockSteps(clocks);
+    const precision = new ClockPrecision();
+    precision.noteReading(clocks, look);
     const known = await files.openKnown(Date.now());
     const onError = troubleLog(log, "receiving pings failed");
     const lookups = targetLookups(database);
@@ -120,7 +123,7 @@ export async function startEdgeIntake(
       known,
       find: (target) => lookups.find(target),
       create: creator(database, { checkLimitDefault: config.checkLimit, now: () => clock.now() }),
-      refusal: () => watch.refusal() ?? (steps.hasStepped(machineClocks()) ? CLOCK_STEPPED : null),
+      refusal: () => watch.refusal() ?? (precision.isPrecise(machineClocks()) ? null : CLOCK_UNKNOWN),
       onError,
     });
     await edge.enter({ isListening: false });
@@ -128,7 +131,10 @@ export async function startEdgeIntake(
     // From now on, it cannot be left without noticing this process.
     await watch.look();
     if (watch.refusal() !== null) throw new ConfigError([LEFT]);
-    const loops = [lookLoop({ topic, database, log, metrics }, { clock, steps, known, watch }), watch.loop];
+    const loops = [
+      lookLoop({ topic, database, log, metrics }, { clock, precision, known, watch }),
+      watch.loop,
+    ];
     for (const loop of loops) await loop.start();
     addFigures(metrics, figures(edge));
     return {
@@ -239,13 +245,13 @@ type TopicWatch = {
 
 type Looked = {
   clock: DatabaseClock;
-  steps: ClockSteps;
+  precision: ClockPrecision;
   known: KnownTargets;
   watch: TopicWatch;
 };
 
 /** Follows the database's clock, and forgets checks that recorders did not find. */
-function lookLoop({ database, log, metrics }: EdgeDeps, { clock, steps, known, watch }: Looked): Loop {
+function lookLoop({ database, log, metrics }: EdgeDeps, { clock, precision, known, watch }: Looked): Loop {
   let afterId = 0;
   return loopService("edge-look", {
     idleMs: LOOK_EVERY_MS,
@@ -256,7 +262,7 @@ function lookLoop({ database, log, metrics }: EdgeDeps, { clock, steps, known, w
       const clocks = machineClocks();
       const look = await lookAtClock(database);
       clock.adjust(look);
-      steps.noteReading(clocks, look);
+      precision.noteReading(clocks, look);
       await watch.look();
       const unknown = await listUnknown(database, {
         afterId: afterId - UNKNOWN_READ_AGAIN,
