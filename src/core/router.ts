@@ -52,7 +52,7 @@ const PAGE_BYTES = 4_096;
 /** HAProxy's buffer is allocated for each request that is being read. */
 const BUFFER_BYTES_MAX = 1024 * 1024;
 
-/** Longer than the servers wait for a request, so that they count a ping whose body takes too long as rejected. */
+/** How long a client may take to send a body; servers wait for a shorter time. */
 const CLIENT_TIMEOUT_SECONDS = 75;
 /** A process answers pings sooner, and one more attempt fits into the ten seconds that clients wait. */
 const PING_TIMEOUT_SECONDS = Math.ceil((2 * PING_ANSWER_MS_MAX) / SECOND_MS);
@@ -204,7 +204,7 @@ function backend(cell: Cell, bodyBytesMax: number): string[] {
           `    http-request set-timeout server ${PING_TIMEOUT_SECONDS}s if is_ping !is_large`,
           "    retry-on conn-failure empty-response response-timeout 503",
           "    option redispatch 1",
-          "    http-request disable-l7-retry unless is_ping",
+          "    http-request disable-l7-retry unless is_ping !is_large",
         ]),
     ...urls.map((url, at) => `    server ${name}-${at + 1} ${serverAt(new URL(url))}`),
   ];

@@ -1,8 +1,8 @@
-// A real HAProxy in front of two processes of a cell, one of which hangs.
+// A real HAProxy in front of two processes of a cell, one of which hangs, or is busy.
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener, type Server } from "node:http";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -21,14 +21,16 @@ const PAUSE_MS = 6_000;
 const folder = mkdtempSync(join(tmpdir(), "overdue-router-"));
 const servers: Server[] = [];
 const hangs: string[] = [];
-let isHanging = true;
+let first: "hangs" | "is busy" | "answers" = "hangs";
 let router: Router;
 
 beforeAll(async () => {
   const urls = [
-    await serve((request, response) =>
-      isHanging ? hangs.push(request.method ?? "") : answer(request, response),
-    ),
+    await serve((request, response) => {
+      if (first === "hangs") hangs.push(request.method ?? "");
+      else if (first === "is busy") response.writeHead(503).end();
+      else answer(request, response);
+    }),
     await serve(answer),
   ];
   const cells = parseCells(
@@ -90,13 +92,28 @@ test("a ping that a process does not answer is answered by the other one", async
   expect(hangs).toContain("POST");
 });
 
-test.each([1_000, 100_000])("a client may take its time to send a body of %i bytes", async (size) => {
-  // A large body is not sent again.
-  isHanging = false;
+test("a ping is sent to the other process if one is busy, unless its length is unknown", async () => {
+  first = "is busy";
+  const statuses = async (...request: [header: string, body: string]) => {
+    const both = await Promise.all([text(post(...request)), text(post(...request))]);
+    return both.map((response) => response.slice("HTTP/1.1 ".length).slice(0, 3)).toSorted();
+  };
+  expect(await statuses("Content-Length: 1", "x")).toEqual(["200", "200"]);
+  expect(await statuses("Transfer-Encoding: chunked", "1\r\nx\r\n0\r\n\r\n")).toEqual(["200", "503"]);
+});
+
+function post(header: string, body = ""): Socket {
   const socket = connect({ port: Number(new URL(router.url).port), host: "127.0.0.1" });
   socket.write(
-    `POST /ping/${UUID} HTTP/1.1\r\nHost: a.example.org\r\nConnection: close\r\nContent-Length: ${size}\r\n\r\n`,
+    `POST /ping/${UUID} HTTP/1.1\r\nHost: a.example.org\r\nConnection: close\r\n${header}\r\n\r\n${body}`,
   );
+  return socket;
+}
+
+test.each([1_000, 100_000])("a client may take its time to send a body of %i bytes", async (size) => {
+  // A large body is not sent again.
+  first = "answers";
+  const socket = post(`Content-Length: ${size}`);
   socket.write("x".repeat(size / 2));
   const response = text(socket);
   await sleep(PAUSE_MS);
