@@ -30,6 +30,7 @@ import {
   deleteRecorders,
   insertLogPartition,
   listLogPartitions,
+  listLogPositions,
   listRecorders,
   lockClaims,
   lockLogPartitions,
@@ -283,6 +284,10 @@ export async function leaveLog(
   await inRetriedTransaction(database, async (tx) => {
     await lockLogPartitions(tx);
     const { databaseAt: now } = await lookAtClock(tx);
+    // Before the topic is read: recorders go on.
+    const positions = new Map(
+      (await listLogPositions(tx)).map(({ partition, nextOffset }) => [partition, nextOffset]),
+    );
     const topic = (await readTopic?.()) ?? null;
     // Before intakes, as heartbeats of recorders do.
     await lockClaims(tx);
@@ -297,7 +302,8 @@ export async function leaveLog(
           "OVERDUE_LOG does not name the topic in use, which may still have unapplied records. Run `overdue log status`.",
         );
       }
-      const left = topic === null ? 0 : (topic.ends[partition] ?? 0) - nextOffset;
+      const end = topic?.ends[partition] ?? 0;
+      const left = end - nextOffset;
       if (left > 0) {
         throw new AppError(
           "conflict",
@@ -313,7 +319,8 @@ export async function leaveLog(
       }
       const gap = { from: Math.min(state.watermarkAt, now), to: now, reason: LOST_BY_LOG };
       // A process that is open ended without a goodbye. A partition that is stopped, or has fewer records, lacks some.
-      const isGap = open.length > 0 || topic === null || stopped !== null || left < 0;
+      const isShorter = topic === null || end < (positions.get(partition) ?? 0);
+      const isGap = open.length > 0 || stopped !== null || isShorter;
       const others = await listReceiversSince(tx, { at: state.watermarkAt, except: partitionIntakes });
       for (const one of isGap ? [gap] : absencesAfter(state, others)) {
         await insertUncoveredBlindInterval(tx, { intakeId, ...one });

@@ -343,6 +343,23 @@ describe("leaving", () => {
     expect(await blind()).toEqual([]);
   });
 
+  test("records that are appended and applied while it reads the topic are not lost ones", async () => {
+    await open();
+    const at = await now();
+    const after = record({ n: 2, at, kind: "leave" });
+    await apply(record({ n: 1, at }));
+    let isRead = false;
+    const readTopic = async () => {
+      // The second time, because the first one is before the transaction.
+      if (isRead) await apply(after);
+      isRead = true;
+      return { topicId, ends: [8] };
+    };
+    await leaveLog(database.db, { readTopic });
+    expect(await listLogPartitions(database.db)).toEqual([]);
+    expect(await blind()).toEqual([]);
+  });
+
   test("another topic, such as one that was created again, is refused", async () => {
     await open();
     await expect(leave(0, randomUUID())).rejects.toThrow("does not name the topic in use");
