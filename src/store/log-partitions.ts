@@ -289,7 +289,10 @@ const TAKE_CLAIMS = statement<{ partition: number }>({
 const RELEASE_CLAIMS = statement({
   name: "log_claims.release",
   text: `update log_claims set recorder_id = null, claimed_until_at = null
-    where recorder_id = $1 and not partition = any ($2::smallint[])`,
+    where partition in (
+      select partition from log_claims where recorder_id = $1 and not partition = any ($2::smallint[])
+      order by partition for update skip locked
+    )`,
 });
 
 const LOCK_CLAIMS = statement({

@@ -204,12 +204,15 @@ test("claims that are locked are not kept or taken", async () => {
   const recorderId = randomUUID();
   const claim = () =>
     write((tx) => claimPartitions(tx, { recorderId, countMax: 4, until: NOW + 5_000, now: NOW }));
-  expect(
-    await write(async (tx) => {
+  const claimLocked = () =>
+    write(async (tx) => {
       await lockClaims(tx);
       return claim();
-    }),
-  ).toEqual([]);
+    });
+  expect(await claimLocked()).toEqual([]);
+  expect(await claim()).toEqual([0, 1, 2, 3]);
+  // Nor released, which would wait for the lock.
+  expect(await claimLocked()).toEqual([]);
   expect(await claim()).toEqual([0, 1, 2, 3]);
 });
 
