@@ -1,7 +1,7 @@
 // The extrapolated clock: as exact as the readings of the database's clock allow, and never backwards.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ClockPrecision, DatabaseClock } from "./database-clock.ts";
+import { ClockSteps, isPrecise, DatabaseClock } from "./database-clock.ts";
 
 const T = Date.UTC(2026, 10, 16, 12);
 
@@ -86,29 +86,16 @@ describe("the database's clock", () => {
   });
 });
 
-describe("the extrapolated time is precise", () => {
-  const reading = (ms: number) => ({ databaseAt: T, sentAtMs: 0, receivedAtMs: ms });
-  const start = { wallMs: T, monotonicMs: 0 };
-
-  test("after a reading that did not take long", () => {
-    const precision = new ClockPrecision();
-    expect(precision.isPrecise(start)).toBe(false);
-    precision.noteReading(start, reading(1_001));
-    expect(precision.isPrecise(start)).toBe(false);
-    precision.noteReading(start, reading(1_000));
-    expect(precision.isPrecise(start)).toBe(true);
-  });
-
-  test("until the machine was suspended, or its clock was set", () => {
-    const precision = new ClockPrecision();
-    precision.noteReading(start, reading(0));
-    expect(precision.isPrecise({ wallMs: T + 60_500, monotonicMs: 60_000 })).toBe(true);
-    const after = { wallMs: T + 660_000, monotonicMs: 60_000 };
-    expect(precision.isPrecise(after)).toBe(false);
-    expect(precision.isPrecise({ wallMs: T - 660_000, monotonicMs: 60_000 })).toBe(false);
-    precision.noteReading(after, reading(1_001));
-    expect(precision.isPrecise(after)).toBe(false);
-    precision.noteReading(after, reading(1_000));
-    expect(precision.isPrecise(after)).toBe(true);
-  });
+test("a suspended machine and a changed clock are steps until the database's clock is read precisely", () => {
+  const steps = new ClockSteps({ wallMs: T, monotonicMs: 0 });
+  expect(steps.hasStepped({ wallMs: T + 60_500, monotonicMs: 60_000 })).toBe(false);
+  const after = { wallMs: T + 660_000, monotonicMs: 60_000 };
+  expect(steps.hasStepped(after)).toBe(true);
+  expect(steps.hasStepped({ wallMs: T - 660_000, monotonicMs: 60_000 })).toBe(true);
+  const taking = (ms: number) => ({ databaseAt: T, sentAtMs: 0, receivedAtMs: ms });
+  expect([isPrecise(taking(1_000)), isPrecise(taking(1_001))]).toEqual([true, false]);
+  steps.noteReading(after, taking(1_001));
+  expect(steps.hasStepped(after)).toBe(true);
+  steps.noteReading(after, taking(1_000));
+  expect(steps.hasStepped(after)).toBe(false);
 });

@@ -43,24 +43,32 @@ const STEP_MS_MAX = 1_000;
 /** The extrapolated time is wrong by less than this after a reading that took no longer. */
 const READING_MS_MAX = 1_000;
 
+/** Whether a reading is precise enough to start with, and to end a step. */
+export function isPrecise({ sentAtMs, receivedAtMs }: ClockReading): boolean {
+  return receivedAtMs - sentAtMs <= READING_MS_MAX;
+}
+
 /** This machine's clocks at one moment. */
 export type MachineClocks = { wallMs: number; monotonicMs: number };
 
 /**
- * Whether the extrapolated time is precise. It is not after a slow reading, and when the machine was suspended, or its
- * clock was set, since the last one: the monotonic clock may stop while a machine is suspended.
+ * Whether the machine was suspended, or its clock was set, since the last precise reading. The monotonic clock may stop
+ * while a machine is suspended, so the extrapolated time is wrong until the next one.
  */
-export class ClockPrecision {
-  /** Null: no reading was precise. */
-  #aheadMs: number | null = null;
+export class ClockSteps {
+  #aheadMs: number;
 
-  /** The database's clock was read. `clocks`: before that. */
-  noteReading(clocks: MachineClocks, { sentAtMs, receivedAtMs }: ClockReading): void {
-    if (receivedAtMs - sentAtMs <= READING_MS_MAX) this.#aheadMs = aheadOf(clocks);
+  constructor(clocks: MachineClocks) {
+    this.#aheadMs = aheadOf(clocks);
   }
 
-  isPrecise(clocks: MachineClocks): boolean {
-    return this.#aheadMs !== null && Math.abs(aheadOf(clocks) - this.#aheadMs) <= STEP_MS_MAX;
+  /** The database's clock was read. `clocks`: before that. */
+  noteReading(clocks: MachineClocks, reading: ClockReading): void {
+    if (isPrecise(reading)) this.#aheadMs = aheadOf(clocks);
+  }
+
+  hasStepped(clocks: MachineClocks): boolean {
+    return Math.abs(aheadOf(clocks) - this.#aheadMs) > STEP_MS_MAX;
   }
 }
 

@@ -2,7 +2,7 @@
 // checks that this process does not know, and to create checks.
 import { randomUUID } from "node:crypto";
 import { ConfigError } from "../config/config.ts";
-import { ClockPrecision, DatabaseClock, type MachineClocks } from "../core/database-clock.ts";
+import { ClockSteps, DatabaseClock, isPrecise, type MachineClocks } from "../core/database-clock.ts";
 import { SECOND_MS } from "../core/instant.ts";
 import {
   EDGE_PAUSE_MS_MAX,
@@ -13,6 +13,7 @@ import {
   topicProblems,
 } from "../core/log.ts";
 import type { SignalTarget } from "../core/signal.ts";
+import type { ClockReading } from "../core/watermark.ts";
 import { openIntakeFiles } from "../intake/intake-files.ts";
 import { LogIntake } from "../intake/log-intake.ts";
 import type { KnownTargets } from "../intake/recorder.ts";
@@ -46,11 +47,27 @@ const UNKNOWN_READ_MAX = 10_000;
 /** Rows that are read again, because transactions commit in another order than they take numbers. */
 const UNKNOWN_READ_AGAIN = 1_000;
 
-const CLOCK_UNKNOWN =
-  "the time of the database is not known: its answer takes too long, or the clock of this machine has changed";
+const CLOCK_STEPPED = "the clock of this machine has changed, and that of the database is not known yet";
+/** A reading takes the time limit of a statement at most. */
+const CLOCK_READINGS_MAX = 10;
 
 function machineClocks(): MachineClocks {
   return { wallMs: Date.now(), monotonicMs: performance.now() };
+}
+
+/**
+ * The time of an edge never goes backwards, so it must not be ahead at the start: the order of a partition counts only
+ * while the clocks of edges differ little.
+ */
+async function readClock(database: Database): Promise<{ clocks: MachineClocks; look: ClockReading }> {
+  for (let reading = 1; reading <= CLOCK_READINGS_MAX; reading += 1) {
+    const clocks = machineClocks();
+    const look = await lookAtClock(database);
+    if (isPrecise(look)) return { clocks, look };
+  }
+  throw new Error(
+    "PostgreSQL takes longer than a second to return its time. Start the process again when PostgreSQL is less busy.",
+  );
 }
 
 type EdgeDeps = { topic: KafkaTopic; database: Database; log: Log; metrics: Metrics };
@@ -95,15 +112,14 @@ export async function startEdgeIntake(
       topicId: found.topicId,
       ends: numbers.map((partition) => ends.get(partition)?.end ?? 0),
     });
-    const clocks = machineClocks();
-    const look = await lookAtClock(database);
+    const { clocks, look } = await readClock(database);
     const clock = new DatabaseClock(look, () => performance.now());
-    const precision = new ClockPrecision();
-    precision.noteReading(clocks, look);
+    const steps = new ClockSteps(clocks);
     const known = await files.openKnown(Date.now());
     const onError = troubleLog(log, "receiving pings failed");
     const lookups = targetLookups(database);
     const watch = topicWatch({ topic, database, log, metrics }, { topicId: found.topicId });
+    const refusal = () => watch.refusal() ?? (steps.hasStepped(machineClocks()) ? CLOCK_STEPPED : null);
     const edge = new LogIntake({
       newEdge: () => {
         const id = randomUUID();
@@ -123,7 +139,7 @@ export async function startEdgeIntake(
       known,
       find: (target) => lookups.find(target),
       create: creator(database, { checkLimitDefault: config.checkLimit, now: () => clock.now() }),
-      refusal: () => watch.refusal() ?? (precision.isPrecise(machineClocks()) ? null : CLOCK_UNKNOWN),
+      refusal,
       onError,
     });
     await edge.enter({ isListening: false });
@@ -131,17 +147,14 @@ export async function startEdgeIntake(
     // From now on, it cannot be left without noticing this process.
     await watch.look();
     if (watch.refusal() !== null) throw new ConfigError([LEFT]);
-    const loops = [
-      lookLoop({ topic, database, log, metrics }, { clock, precision, known, watch }),
-      watch.loop,
-    ];
+    const loops = [lookLoop({ topic, database, log, metrics }, { clock, steps, known, watch }), watch.loop];
     for (const loop of loops) await loop.start();
     addFigures(metrics, figures(edge));
     return {
       intake: edge,
       start: async () => edge.listen(),
       stopAccepting: () => edge.stopListening(),
-      problem: () => problemOf(edge, watch.refusal()),
+      problem: () => problemOf(edge, refusal()),
       stop: async () => {
         // Loops may wait for the database.
         const [isConfirmed] = await Promise.all([edge.leave(), ...loops.map((loop) => loop.stop())]);
@@ -245,14 +258,15 @@ type TopicWatch = {
 
 type Looked = {
   clock: DatabaseClock;
-  precision: ClockPrecision;
+  steps: ClockSteps;
   known: KnownTargets;
   watch: TopicWatch;
 };
 
 /** Follows the database's clock, and forgets checks that recorders did not find. */
-function lookLoop({ database, log, metrics }: EdgeDeps, { clock, precision, known, watch }: Looked): Loop {
+function lookLoop({ database, log, metrics }: EdgeDeps, { clock, steps, known, watch }: Looked): Loop {
   let afterId = 0;
+  let hasStepped = false;
   return loopService("edge-look", {
     idleMs: LOOK_EVERY_MS,
     log,
@@ -262,7 +276,10 @@ function lookLoop({ database, log, metrics }: EdgeDeps, { clock, precision, know
       const clocks = machineClocks();
       const look = await lookAtClock(database);
       clock.adjust(look);
-      precision.noteReading(clocks, look);
+      steps.noteReading(clocks, look);
+      const hadStepped = hasStepped;
+      hasStepped = steps.hasStepped(clocks);
+      if (hasStepped && !hadStepped) log.error({ reason: CLOCK_STEPPED }, "pings are rejected");
       await watch.look();
       const unknown = await listUnknown(database, {
         afterId: afterId - UNKNOWN_READ_AGAIN,
