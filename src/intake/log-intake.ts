@@ -155,9 +155,10 @@ export class LogIntake implements SignalIntake {
   }
 
   async accept(signal: AcceptedSignal, options: AcceptOptions): Promise<Acceptance> {
-    const acceptance = await this.#accept(signal, options);
-    if (acceptance.kind === "recorded" || acceptance.kind === "created") this.#takenCount += 1;
-    return acceptance;
+    const result = await this.#take(signal, options.network);
+    if (result === "recorded") this.#takenCount += 1;
+    if (result !== "unknown" || !options.create) return acceptanceOf(result);
+    return this.#acceptNew(signal, options);
   }
 
   async resolve(target: SignalTarget, { create, settings = null }: CreateOption): Promise<Resolution> {
@@ -218,17 +219,14 @@ export class LogIntake implements SignalIntake {
     return !(await Promise.all(left)).includes(false);
   }
 
-  async #accept(
-    signal: AcceptedSignal,
-    { create, settings = null, network }: AcceptOptions,
-  ): Promise<Acceptance> {
-    const result = await this.#take(signal, network);
-    if (result !== "unknown" || !create) return acceptanceOf(result);
+  /** Creates the check. */
+  async #acceptNew(signal: AcceptedSignal, { settings = null, network }: AcceptOptions): Promise<Acceptance> {
     const given: PingSettings = settings?.() ?? NO_PING_SETTINGS;
     const made = await this.#creator.create(signal.target, given);
     if (made === "busy") this.#noteRefused({ ...signal, at: this.now() }, network);
     if (made === "unknown" || made === "busy") return acceptanceOf(made);
     const again = await this.#take({ ...signal, at: this.now() }, network);
+    if (again === "recorded") this.#takenCount += 1;
     if (again !== "recorded" || made !== "created") return acceptanceOf(again);
     return { kind: "created", warning: given.warning };
   }

@@ -23,8 +23,8 @@ const ACTIONS = ["success", "start", "fail", "log"] as const;
 const BY_EXIT_STATUS = ACTIONS.length;
 const NO_STATUS = 0xffff;
 const NO_TEXT = 0xffff;
-/** Everything of a signal by fields except its texts and body: at most. */
-const FIELDS_BYTES = 64;
+/** Everything of a signal by fields except its texts and body: length, form, UUID, instant, action, two statuses, has a body. */
+const FIELDS_BYTES = 4 + 1 + UUID_LENGTH + NUMBER_BYTES + 5 + 1;
 /** Characters of each text of a signal that would be too large for a record otherwise. */
 const TEXT_LENGTH_MAX = 50_000;
 const TRUNCATED_SPARE_BYTES = 16 * 1024;
@@ -61,7 +61,8 @@ function encodeFields(signal: AcceptedSignal): Buffer | null {
   const { target, source, rid, exitStatus, scheme, remoteAddr, ua, body, at, lateEnd } = signal;
   if (target.by !== "uuid" || source.by !== "http" || (lateEnd ?? null) !== null) return null;
   const texts = [source.method, rid, scheme, remoteAddr, ua];
-  let length = FIELDS_BYTES + UUID_LENGTH + (body?.length ?? 0);
+  // Exact, because a part of a buffer is one more object for each ping.
+  let length = FIELDS_BYTES + 2 * texts.length + (body?.length ?? 0);
   for (const text of texts) {
     if (text === null) continue;
     if (text.length >= NO_TEXT || !LATIN_1.test(text)) return null;
@@ -87,12 +88,9 @@ function encodeFields(signal: AcceptedSignal): Buffer | null {
   }
   bytes[end] = Number(body !== null);
   end += 1;
-  if (body !== null) {
-    bytes.set(body, end);
-    end += body.length;
-  }
-  bytes.writeUInt32BE(end - 4, 0);
-  return bytes.subarray(0, end);
+  if (body !== null) bytes.set(body, end);
+  bytes.writeUInt32BE(length - 4, 0);
+  return bytes;
 }
 
 function encodeWhole(signal: AcceptedSignal): Buffer {
