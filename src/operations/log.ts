@@ -294,7 +294,10 @@ export async function leaveLog(
     const stored = await listLogPartitions(tx);
     // The next process measures its gap from there, also if a heartbeat took recorders that were behind for edges.
     await beat(tx, { own: stored, behind: [], now });
-    const partitionIntakes = stored.map(({ intakeId }) => intakeId);
+    const others = await listReceiversSince(tx, {
+      at: Math.min(now, ...stored.map(({ state }) => state.watermarkAt)),
+      except: stored.map(({ intakeId }) => intakeId),
+    });
     for (const { partition, topicId, intakeId, nextOffset, state, stopped } of stored) {
       if (topic !== null && topicId !== topic.topicId) {
         throw new AppError(
@@ -321,7 +324,6 @@ export async function leaveLog(
       // A process that is open ended without a goodbye. A partition that is stopped, or has fewer records, lacks some.
       const isShorter = topic === null || end < (positions.get(partition) ?? 0);
       const isGap = open.length > 0 || stopped !== null || isShorter;
-      const others = await listReceiversSince(tx, { at: state.watermarkAt, except: partitionIntakes });
       for (const one of isGap ? [gap] : absencesAfter(state, others)) {
         await insertUncoveredBlindInterval(tx, { intakeId, ...one });
       }
